@@ -31,7 +31,7 @@ export interface Run {
 /** How often the vendor refused the cursors of a window, by agent and window name. */
 export type Restarts = Map<string, Restart>
 
-export interface Restart {
+interface Restart {
   /** The furthest `ts` from which the window was restarted, ms, and the furthest page that was reached from there. */
   fromMs: number | null
   sequence: number
@@ -40,7 +40,7 @@ export interface Restart {
 }
 
 /** Windows in the planner's order; one that has had its turn goes behind those of its kind. */
-export interface WindowQueue {
+interface WindowQueue {
   waiting: WindowProgress[]
   /** Windows that loops are working on. */
   inProgress: number

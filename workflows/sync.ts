@@ -8,7 +8,7 @@ import type { Steps, SyncReport, SyncRequest } from './steps.ts'
 import { CONCURRENT_WINDOWS, windowLoop } from './window-loop.ts'
 
 /** Ended with a report, or handed over with a checkpoint. */
-export type SyncResult =
+type SyncResult =
   | { report: SyncReport; governor: GovernorState; checkpoint: null }
   | { report: null; checkpoint: Checkpoint }
 

@@ -18,12 +18,12 @@ const RECORD_BOOKKEEPING: TableColumn[] = [
   {
     name: '_version',
     sqlType: 'TIMESTAMP',
-    about: "The record's own last change, else the moment it is known to be of",
+    about: "The record's own last change, else the time at which it was read",
   },
   {
     name: '_as_of',
     sqlType: 'TIMESTAMP',
-    about: "Request's time on the server's clock, less the mirror's lag: it is at least this fresh",
+    about: "When its request was sent, server's clock, minus the mirror's lag: the row is at least this fresh",
   },
   { name: '_fetched_at', sqlType: 'TIMESTAMP', about: "When its request was sent, server's clock" },
   { name: '_loaded_at', sqlType: 'TIMESTAMP', about: 'When the row was written' },
@@ -37,17 +37,25 @@ const FOLD_BOOKKEEPING: TableColumn[] = [
   {
     name: '_missing_since',
     sqlType: 'TIMESTAMP',
-    about: 'Known since then to be gone: not in a complete listing, or asked for by id and not there',
+    about: 'Since when the record is known to be gone: missing in a complete listing, or requested by id and not found',
   },
-  { name: '_changed_at', sqlType: 'TIMESTAMP', about: 'When an event last reported a change, exported since or not' },
-  { name: '_dirty_since', sqlType: 'TIMESTAMP', about: 'Known to have changed since, and not exported again' },
+  {
+    name: '_changed_at',
+    sqlType: 'TIMESTAMP',
+    about: 'When an event last reported a change, whether exported since or not',
+  },
+  {
+    name: '_dirty_since',
+    sqlType: 'TIMESTAMP',
+    about: 'Since when the record is known to have changed without being exported again',
+  },
 ]
 
 /** Bookkeeping of records that the export selects by id. */
 const NOT_EXPORTABLE: TableColumn = {
   name: '_not_exportable_since',
   sqlType: 'TIMESTAMP',
-  about: 'Asked for by id since then, looked at and not exported: no person has written in it',
+  about: 'Since when the export scans it by id and does not return it: no person has written in it',
 }
 
 const DELETION: TableColumn = {

@@ -13,7 +13,7 @@ export type HostName = 'embedded' | 'temporal'
  */
 export interface RunEnd {
   outcome: string
-  /** It did what was requested. History may wait, because sessions are reserved for new conversations. */
+  /** The sync did what was requested. History may still wait, because sessions are reserved for new conversations. */
   success: boolean
   /** Why it did not finish; `UNEXPECTED` for an error that is none of ours. */
   errorCode?: ErrorCode | 'UNEXPECTED'

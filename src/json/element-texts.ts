@@ -1,5 +1,4 @@
-// The texts of the elements in a page's body, found without parsing them: an element that cannot be read hides no other one, and none
-// loses anything.
+// Splits a page's body into the texts of its elements without parsing them, so that an unreadable element does not affect the others.
 import { endOfString, endOfValue, skipSpace } from './tokens.ts'
 
 /** Calls `each` with the start of every member or element of the container at `at`; it returns that one's end. */

@@ -176,11 +176,7 @@ type Described = readonly [name: string, help: string, ...labels: string[]]
 
 const GAUGES = {
   workspace: ['convohouse_workspace_info', 'One for each configured workspace', 'workspace', 'webhooks'],
-  headAge: [
-    'convohouse_head_age_seconds',
-    'Time since which the agent that is read least far has not been read',
-    'workspace',
-  ],
+  headAge: ['convohouse_head_age_seconds', 'End of the coverage of the least current agent', 'workspace'],
   lastSuccess: ['convohouse_last_success_timestamp_seconds', 'When the last sync ended that succeeded', 'workspace'],
   used: ['convohouse_quota_used_sessions', 'Billable sessions used in the billing period', 'workspace'],
   included: ['convohouse_quota_included_sessions', 'Billable sessions that the billing period includes', 'workspace'],

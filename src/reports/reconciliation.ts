@@ -1,4 +1,4 @@
-// The reconciliation of one workspace: what the vendor reported against what the tables hold, by agent, day or month, and every difference.
+// The reconciliation of one workspace: compares what the vendor reported with what the tables hold, by agent, day or month.
 import { quoteText } from '../catalog/layout.ts'
 import type { WorkspaceConfig } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'

@@ -159,8 +159,8 @@ const mustEndWatch = ({ failures }: SyncReport): boolean =>
   failures.some(failure => failure.kind === 'access' || failure.kind === 'storage')
 
 /**
- * Watch mode: syncs every `everyMs`, start to start, until a signal. Calls `each` after every round with its report, or with the error of
- * a round that the vendor did not answer. A round with history left when the next one is due leaves it to that one, so that new
+ * Watch mode: syncs every `everyMs`, from start to start, until a signal. Calls `each` after every round with its report, or with the error
+ * of a round that the vendor did not answer. A round that still has history when the next round is due leaves it to the next, so that new
  * conversations arrive on time. Ends by itself only for failures that waiting does not resolve: access, configuration, a full disk.
  */
 export async function watch(

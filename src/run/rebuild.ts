@@ -43,7 +43,7 @@ export const EMPTY_REPLAY: ReplayReport = {
   damaged: [],
 }
 
-/** Larger batches than a sync's: nobody waits for a replay's first rows. */
+/** Larger batches than a sync's, because nobody waits for the first rows of a replay. */
 const LOAD_BATCH = { count: 1_000, bytes: 192 * 1024 * 1024 }
 
 /** Which landed files of a workspace are loaded, and how. */
@@ -103,7 +103,7 @@ async function applyEventsAgain(
   if (!old) return { events, damaged }
   const known = await sumEvents(old.writer, workspaceId)
   if (known.newest === null) return { events, damaged }
-  // Compared up to the old warehouse's newest event: later ones in the spool must not mask a missing one.
+  // Compares only up to the old warehouse's newest event, so that later events of the spool do not mask a missing one.
   const { n, ids } = await sumEvents(writer, workspaceId, known.newest)
   if (n === known.n && ids === known.ids) return { events, damaged }
   return { events: events + (await applyAll(draining, storedEvents(old.writer, workspaceId))), damaged }

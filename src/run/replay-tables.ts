@@ -1,4 +1,4 @@
-// Rebuilds single tables from the loaded files, in a file beside; then replaces the open warehouse's rows in one transaction.
+// Rebuilds single tables from the loaded files in a temporary warehouse, then replaces the open warehouse's rows in one transaction.
 // Quarantined records stay quarantined: loading one here would add it to some tables and not to others.
 import { drainAll } from '../../workflows/ingest.ts'
 import { spoolOf } from '../app/spool.ts'

@@ -51,7 +51,7 @@ export function countWaiting(home: string, workspaceId: string): () => Promise<S
   const { open, abandoned, sealed } = spoolFolders(home, workspaceId)
   let known = new Map<string, Counted>()
   return async () => {
-    // By name: a segment that is sealed meanwhile is seen in two folders.
+    // By name, because a segment that is sealed while we read appears in two folders.
     const found = new Map<string, Counted>()
     const unreadable = new Set<string>()
     for (const folder of [open, abandoned, sealed])

@@ -52,15 +52,15 @@ const HINTS = {
   API_FORBIDDEN:
     'Check that the token is of this workspace, and that the workspace has paid at least once: the export needs it.',
   API_NOT_FOUND: 'Check the agent id and the API address.',
-  API_BAD_REQUEST: 'Check the ids and times that were asked for.',
+  API_BAD_REQUEST: 'Check the requested ids and times.',
   API_RATE_LIMITED: 'Wait for the hour to turn, or run fewer requests.',
-  API_UNAVAILABLE: 'Try again later; what has landed stays.',
+  API_UNAVAILABLE: 'Try again later; landed pages are kept.',
   API_TIMEOUT:
-    'Try again later; a longer `timeout`, or a smaller `pageSize`, gives slow answers more time. What has landed stays.',
+    'Try again later; a longer `timeout`, or a smaller `pageSize`, gives slow answers more time. Landed pages are kept.',
   API_NOT_JSON:
     'Check that the API address is that of the vendor and not of a proxy or login page; else try again later.',
   API_PROTOCOL: 'Check the API address; if it is right, report this to the vendor.',
-  INTERRUPTED: 'Run the same command again to go on.',
+  INTERRUPTED: 'Run the same command again to continue.',
 } as const satisfies Partial<Record<ErrorCode, string>>
 
 type VendorCode = keyof typeof HINTS

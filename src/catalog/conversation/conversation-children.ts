@@ -3,12 +3,12 @@
 import { any, boolean, elements, entries, lift, loose, moment, objects, text, texts, time } from '../shape.ts'
 
 export const handoffHistory = objects('Handoffs to people, oldest first', 'conversation_handoffs', {
-  requestedAt: time('When a person was asked for'),
-  acceptedAt: time('When somebody took it'),
+  requestedAt: time('When a person was requested'),
+  acceptedAt: time('When somebody accepted it'),
   completedAt: time('When the handoff ended'),
-  acceptedBy: text('Who took it', { pii: 'staff' }),
+  acceptedBy: text('Who accepted it', { pii: 'staff' }),
   organizationId: text('Organization that it went to'),
-  requestedTeamKey: text('Key of the team that was asked'),
+  requestedTeamKey: text('Key of the requested team'),
   // Two lists: nothing says that they are parallel (notes on the API, "Usage").
   teamIds: texts(
     'Teams that a handoff went to, by id: joins `teams` by it',
@@ -33,7 +33,7 @@ export const assignee = {
 }
 
 export const assignedToUsers = objects(
-  'Everybody whom the conversation is assigned to',
+  'People to whom the conversation is assigned',
   'conversation_assigned_users',
   assignee,
 )

@@ -29,7 +29,7 @@ export const webhookEvent: RecordType = {
     organisationId: text('Id of the organization', { column: 'organization_id' }),
     clientId: text('Id of the client'),
     payload: any('The event as sent, without its secrets', { pii: 'content' }),
-    removed: any('Secrets that were removed before it was kept: how many, by path; NULL where there were none'),
+    removed: any('Number of secrets that were removed before it was stored, by path; NULL for none'),
   },
   derived: [],
 }
@@ -58,11 +58,11 @@ const fromNewestEvent = {
   extra: 'unknown',
 } as const
 
-const sessionId = text('Session that the event was of')
+const sessionId = text('Session of the event')
 
 /** Child table of the messages in a list of turns (`turns.ts`). */
 const messages = (table: string, about: string) =>
-  any('What was said, out of the list', {
+  any('Messages extracted from the list', {
     hidden: true,
     unnest: elements(table, about, [
       lift('turn_position', 'position', ['turnPosition'], 'Position of its turn in the list as sent, from 1'),

@@ -133,7 +133,7 @@ export interface Answer {
   receivedAtMs: number
   /** HTTP status; null where no answer came. */
   status: number | null
-  /** Aborted by us: says nothing about the vendor. */
+  /** We aborted the request, so its outcome is no sign of the vendor's state. */
   givenUp?: boolean
   /** No connection was made: the vendor can neither have counted nor billed it. */
   unsent?: boolean

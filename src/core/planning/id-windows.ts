@@ -31,7 +31,7 @@ export function idWindows(options: {
     ({ window }) =>
       window.kind === kind &&
       window.openedAtMs > nowMs - RESUMES_WITHIN_MS &&
-      // A window that nobody named is worth finishing whatever is requested now.
+      // Windows of a refresh or a sample are finished whatever is requested now.
       (kind !== 'selected' || window.ids!.every(id => asked.has(id))),
   )
   for (const id of resumed.flatMap(({ window }) => window.ids!)) asked.delete(id)

@@ -1,15 +1,15 @@
-// Ids that a page requested and that have no answer.
+// Ids that a page requested and the answer does not contain.
 
 export interface Unanswered {
-  /** Not looked at: the vendor no longer has them. */
+  /** Not scanned: the vendor no longer has them. */
   gone: string[]
-  /** Looked at, and not exported: no person has written in them (section 4.12, rule 1). */
+  /** Scanned and not exported: no person has written in them (section 4.12, rule 1). */
   notExportable: string[]
   /** A mix of both. */
   either: string[]
 }
 
-/** By `scannedConvoCount`, the conversations looked at. All are empty where it is absent or implausible. */
+/** Classifies them by `scannedConvoCount`, the number of scanned conversations. All lists are empty where it is absent or implausible. */
 export function unansweredOf({
   limit,
   missing,

@@ -76,7 +76,7 @@ export interface PageFacts {
   lastTsMs: number | null
   /** Requested ids without an answer. */
   missing: string[]
-  /** Its ids were requested before, and what became of each was left open. */
+  /** Its ids were requested before, and that answer did not show what became of each. */
   again?: boolean
   /** Bound at which its generation began, ms; null: the window's own. Absent in old heads. */
   beginMs?: number | null
@@ -102,7 +102,7 @@ export interface WindowProgress {
   vain?: number
   /** Of a window by id: ids requested so far. */
   asked: number
-  /** Groups of ids to request once more, because pages left it open what became of each. */
+  /** Groups of ids to request again, because an answer did not show what became of each. */
   again?: string[][]
   /** Pages requested for such groups. */
   pagesAgain?: number
@@ -166,7 +166,7 @@ export function restartPoint({ kind, fromSec, toSec }: Window, timesMs: readonly
 /** Pages of a window that may request ids once more; they bill nothing. */
 const MAX_PAGES_AGAIN = 16
 
-/** All ids have been requested; what is left are ids to request once more. */
+/** True where all ids have been requested, and only ids to request again are left. */
 export const isReaskingIds = ({ window, asked }: WindowProgress): boolean => asked >= (window.ids?.length ?? 0)
 
 /** The next ids, in order. */
@@ -174,8 +174,8 @@ const idsAhead = (progress: WindowProgress): readonly string[] =>
   isReaskingIds(progress) ? (progress.again?.[0] ?? []) : (progress.window.ids ?? []).slice(progress.asked)
 
 /**
- * Folds a page of ids. Ids that it left open are requested again in halves, until each is known or MAX_PAGES_AGAIN is reached. Ids of
- * missing pages are requested last.
+ * Folds a page of ids. Ids whose state it did not show are requested again in halves, until each is known or MAX_PAGES_AGAIN is reached. Ids
+ * of missing pages are requested last.
  */
 function advanceIds(progress: WindowProgress, page: PageFacts): Partial<WindowProgress> {
   const { window, asked, again = [], pagesAgain = 0, mostIds } = progress
@@ -195,7 +195,7 @@ function advanceIds(progress: WindowProgress, page: PageFacts): Partial<WindowPr
     done: now >= all.length && left.length === 0,
     ...((left.length > 0 || again.length > 0) && { again: left }),
     ...(made > 0 && { pagesAgain: made }),
-    // Pages grow again after one that was answered.
+    // After an answered page, the next one requests more ids again.
     ...(mostIds !== undefined && { mostIds: mostIds * (page.limit > page.missing.length ? 2 : 1) }),
   }
 }

@@ -6,7 +6,7 @@ export interface ConnectionFailure {
   hint: string
 }
 
-const TRY_LATER = 'Try again later; what has landed stays.'
+const TRY_LATER = 'Try again later; landed pages are kept.'
 
 /** Behind a proxy that inspects TLS, its CA has to be trusted. */
 const KNOW_AUTHORITY =
@@ -21,12 +21,12 @@ const selfSigned = certificate('is self-signed', KNOW_AUTHORITY)
 const unknownAuthority = certificate('no authority that this machine trusts has signed', KNOW_AUTHORITY)
 const noTls: ConnectionFailure = {
   words: 'does not answer in TLS, so nothing was sent',
-  hint: 'Check `apiUrl`: where the server speaks plain HTTP there, the address begins with http:// and not https://; else its port is another.',
+  hint: 'Check `apiUrl`: if the server uses plain HTTP, the address has to begin with http://; otherwise the port is wrong.',
 }
 const cutOff: ConnectionFailure = { words: 'cut the connection off before an answer came', hint: TRY_LATER }
 const noHttp: ConnectionFailure = {
   words: 'answers, but not in HTTP',
-  hint: 'Check `apiUrl`: where the server speaks TLS there, the address begins with https:// and not http://; else its port is another.',
+  hint: 'Check `apiUrl`: if the server uses TLS, the address has to begin with https://; otherwise the port is wrong.',
 }
 const unknownHost: ConnectionFailure = {
   words: 'is no host name that can be resolved',
@@ -57,10 +57,10 @@ const TROUBLES: Record<string, ConnectionFailure> = {
   CERT_UNTRUSTED: unknownAuthority,
   CERT_HAS_EXPIRED: certificate(
     'has expired',
-    "check this machine's clock; where that is right, whoever runs the server at `apiUrl` has to renew the certificate.",
+    "check this machine's clock; if it is right, the operator of the server at `apiUrl` has to renew the certificate.",
   ),
   CERT_NOT_YET_VALID: certificate('is not valid yet', "check this machine's clock."),
-  CERT_REVOKED: certificate('was revoked', 'ask whoever runs the server at `apiUrl`.'),
+  CERT_REVOKED: certificate('was revoked', 'ask the operator of the server at `apiUrl`.'),
   ERR_TLS_CERT_ALTNAME_INVALID: certificate(
     'is for another host',
     'check the host name in `apiUrl`: it has to be one that the certificate names.',

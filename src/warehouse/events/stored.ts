@@ -1,4 +1,4 @@
-// Events in the warehouse (`webhook_events`): a source as good as the spool when its files are gone.
+// Reads events from the warehouse (`webhook_events`), which can replace spool files that are gone.
 import { quoteText } from '../../catalog/layout.ts'
 import type { Writer } from '../connection.ts'
 import type { FiledEvent } from './apply.ts'

@@ -1,5 +1,5 @@
-// Every sighting of a conversation is stored, whether or not its version wins: changes and spend by day derive from these
-// rows, and so do not depend on the order of arrival.
+// Stores every observation of a conversation, whether or not its version wins. Changes and spend by day derive from these rows, so they do
+// not depend on the order of arrival.
 
 import { keyItems } from '../../catalog/extraction.ts'
 import { coerceRecord } from '../../catalog/inspection/coerce.ts'
@@ -36,7 +36,7 @@ export async function observeExports(writer: Writer, options: { layout: Layout; 
     FROM ${STAGE} s`)
 }
 
-/** A conversation as an event carries it. */
+/** The state of a conversation that an event carries. */
 export interface EventSighting {
   agentId: string
   conversationId: string

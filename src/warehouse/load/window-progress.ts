@@ -1,5 +1,5 @@
-// The windows of a batch: their progress with its pages, their coverage, and the range of `ts` that each page covers. Written in the
-// transaction that loads the pages' records.
+// Advances the windows of a batch: their progress, their coverage, and the range of `ts` that each page covers. Runs in the transaction that
+// loads the pages' records.
 import { quoteText } from '../../catalog/layout.ts'
 import { type PageRange, pageRangeOf, reachingTo } from '../../core/planning/page-range.ts'
 import { advance, isById, newProgress, type WindowProgress } from '../../core/planning/windows.ts'

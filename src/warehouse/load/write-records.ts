@@ -1,4 +1,4 @@
-// A batch's records on their way into the tables: staged and resolved by version, then merged inside the caller's transaction.
+// Writes a batch's records: stages them and resolves versions, then merges them inside the caller's transaction.
 import { conversation } from '../../catalog/conversation/conversation.ts'
 import { unknownTree } from '../../catalog/inspection/unknown-fields.ts'
 import { layoutOf } from '../../catalog/layout.ts'

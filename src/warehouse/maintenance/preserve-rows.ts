@@ -1,4 +1,4 @@
-// Copies rows from the open warehouse into the one that a replay has rebuilt beside it: those that no landed page or event supplies.
+// Copies the rows that no landed page or event supplies from the open warehouse into the one that a replay has rebuilt.
 import { tablesOf } from '../../catalog/ddl.ts'
 import { type Layout, layoutOf, quoteName, quoteText } from '../../catalog/layout.ts'
 import { PAGE_RECORDS, RECORD_TYPES } from '../../catalog/records.ts'

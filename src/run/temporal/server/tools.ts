@@ -26,7 +26,7 @@ export async function firstIn(folders: readonly string[], command: string): Prom
   return null
 }
 
-/** Longer than any tool takes to make: an older folder was left behind by a process that was killed. */
+/** Longer than any download takes: an older folder was left behind by a killed process. */
 const LEFT_BEHIND_MS = 25 * MINUTE
 
 const runs = (pid: number): boolean => {
@@ -38,7 +38,7 @@ const runs = (pid: number): boolean => {
   }
 }
 
-/** Folders beside `place` in which the tool is being made, or was. */
+/** Temporary folders of this tool beside `place`, also those that were left behind. */
 async function workFolders(place: string): Promise<{ path: string; pid: number; old: boolean }[]> {
   const prefix = `${basename(place)}.`
   const names = (await readdir(dirname(place)).catch(() => [])).filter(name => name.startsWith(prefix))
@@ -50,7 +50,7 @@ async function workFolders(place: string): Promise<{ path: string; pid: number; 
   return Promise.all(found)
 }
 
-/** Waits while another process makes the same tool. Two that begin at the same moment both make it, which does no harm. */
+/** Waits while another process downloads the same tool. If two start at the same moment, both download it, which does no harm. */
 async function waitForOthers(place: string, signal: AbortSignal | undefined): Promise<void> {
   for (;;) {
     const others = await workFolders(place)
@@ -61,8 +61,8 @@ async function waitForOthers(place: string, signal: AbortSignal | undefined): Pr
 }
 
 /**
- * Path of the executable `name` in the cache's folder `place`. Unless it is there, `make` puts it into the folder that it is given.
- * @throws what `make` throws; nothing is left behind then
+ * Path of the executable `name` in the cache's folder `place`. If it is not there, `make` puts it into a temporary folder.
+ * @throws the error of `make`, after removing that folder
  */
 export async function intoCache(
   options: { place: string; name: string; signal?: AbortSignal | undefined },

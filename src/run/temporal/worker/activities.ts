@@ -74,7 +74,7 @@ export function warehouseActivities(options: {
 function logFailing(failure: DrainFailing): void {
   const { log } = Context.current()
   if (failure === null) log.warn('webhook events are applied again')
-  else log.warn(`webhook events wait in the spool, and are tried again until they can be applied: ${failure.what}`)
+  else log.warn(`webhook events wait in the spool, and are retried until they can be applied: ${failure.what}`)
 }
 
 /** Records the run before it is planned. A failed attempt is recorded in the run's row; a later attempt may succeed. */

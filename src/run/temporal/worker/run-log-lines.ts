@@ -14,7 +14,7 @@ export interface RunLines {
 
 /** Omits the message of an unexpected error: it may quote data. */
 const reasonOf = (error: unknown): string =>
-  error instanceof ConvohouseError ? `${error.code}: ${error.message}` : 'an error that should not happen'
+  error instanceof ConvohouseError ? `${error.code}: ${error.message}` : 'an unexpected error'
 
 const count = (value: number, one: string): string => `${value.toLocaleString('en')} ${one}${value === 1 ? '' : 's'}`
 
