@@ -1,7 +1,7 @@
--- Bookkeeping: coverage, files loaded, runs, requests with their cost, the quota as told, data issues, schema drift and
+-- Bookkeeping: coverage, files loaded, runs, requests with their cost, the reported quota, data issues, schema drift and
 -- records that could not be loaded. Times are UTC. No primary keys on tables that grow with the data: sql/checks test them.
 
--- One row for each window, as far as its loaded pages tell. `progress` is the fold that paging resumes from.
+-- One row for each window, by its loaded pages. `progress` is the fold that paging resumes from.
 CREATE TABLE _windows (
   workspace_id VARCHAR NOT NULL,
   agent_id VARCHAR NOT NULL,
@@ -58,7 +58,7 @@ CREATE TABLE _requests (
   body_bytes BIGINT
 );
 
--- What the vendor told about quota beside each answer.
+-- The usage and quota that the vendor reported with each answer.
 CREATE TABLE _quota (
   workspace_id VARCHAR NOT NULL,
   told_at TIMESTAMP NOT NULL,
@@ -108,7 +108,7 @@ CREATE TABLE _quarantine (
   quarantined_at TIMESTAMP NOT NULL
 );
 
--- Parts of a conversation told by events, newer than its full record: one value for each key.
+-- Parts of a conversation that events carried, newer than its full record: one value for each key.
 CREATE TABLE conversation_patches (
   workspace_id VARCHAR NOT NULL,
   agent_id VARCHAR NOT NULL,

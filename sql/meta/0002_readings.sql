@@ -8,5 +8,5 @@ ALTER TABLE _requests ADD COLUMN to_at TIMESTAMP;
 
 -- Kind of the window that brought the observation; NULL for an event.
 ALTER TABLE conversation_observations ADD COLUMN kind VARCHAR;
--- The record's own `lastModified`, where it tells one: two sightings without it cannot be told apart.
+-- The record's own `lastModified`, where it has one: two observations without it cannot be distinguished.
 ALTER TABLE conversation_observations ADD COLUMN modified TIMESTAMP;

@@ -3,6 +3,6 @@
 CREATE TABLE _folders (
   workspace_id VARCHAR NOT NULL,
   folder VARCHAR NOT NULL,
-  -- When the folder last changed, in nanoseconds, as the file system tells it.
+  -- When the folder last changed, in nanoseconds, by the file system.
   stamp VARCHAR NOT NULL
 );

@@ -1,4 +1,4 @@
--- Which of the observed columns an event carried, those that it told to be nothing included; NULL: an export, which tells all.
+-- The observed columns that an event carried, null values included; NULL: an export, which carries all.
 ALTER TABLE conversation_observations ADD COLUMN IF NOT EXISTS told VARCHAR[];
 UPDATE conversation_observations SET told = list_filter([
     CASE WHEN state IS NOT NULL THEN 'state' END, CASE WHEN stage IS NOT NULL THEN 'stage' END,

@@ -6,7 +6,7 @@ CREATE TABLE IF NOT EXISTS _absences (
   record VARCHAR NOT NULL,
   -- The agent of a conversation, the organization of a team, '' of all others.
   owner VARCHAR NOT NULL,
-  -- NULL: all of that owner that were seen last before `before_at`: a complete listing did not tell of them.
+  -- NULL: all of that owner that were seen last before `before_at`: a complete listing did not contain them.
   id VARCHAR,
   -- gone; not exportable; unknown, where an answer does not say which of the two.
   verdict VARCHAR NOT NULL,
