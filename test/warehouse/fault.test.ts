@@ -8,7 +8,7 @@ describe('what DuckDB says', () => {
     const cause = new Error('INTERNAL Error: Attempted to access index 5 within vector of size 3\n\nStack Trace:\n…')
     const fault = warehouseFault(FILE, cause)
     expect(fault).toMatchObject({ code: 'HOME_UNUSABLE', cause, hint: expect.stringContaining('report it') as string })
-    expect(fault!.message).toContain(`${FILE} any more: INTERNAL Error: Attempted to access index 5`)
+    expect(fault!.message).toContain(`${FILE}: INTERNAL Error: Attempted to access index 5`)
     expect(fault!.message).not.toContain('Stack Trace')
   })
 

@@ -45,7 +45,7 @@ async function bytesIn(result: QueryResult, format: RowFormat): Promise<Buffer> 
 const textOf = async (sql: string, format: RowFormat) => (await bytesOf(sql, format)).toString()
 
 /** Gives out rows for a while before it fails. */
-const FAILING_LATE = `SELECT CASE WHEN range < 900000 THEN 1 ELSE ('x' || range)::INTEGER END FROM range(1000000)`
+const FAILING_LATE = `SELECT CASE WHEN range < 270000 THEN 1 ELSE ('x' || range)::INTEGER END FROM range(300000)`
 
 /** Every type that the warehouse has, its awkward values, and a row of NULLs. */
 const SAMPLE = `SELECT * FROM (VALUES
