@@ -160,7 +160,7 @@ it('a house that is polled through a month of bad days holds what the vendor has
   const scope = { sandbox: simulated.sandbox, seed: SEED, mirror }
   const found = { ...soaked, evidence, sights: evidence.pages.map(page => sightOf(scope, page)) }
   const met = new Set(evidence.requests.flatMap(request => request.faults))
-  if (DAYS >= 30) expect(met.size).toBeGreaterThan(15)
+  expect(met.size).toBeGreaterThan(DAYS >= 30 ? 15 : 4)
 
   await expectPagesTrue(found)
   const accounts = await expectAllNamed(found)
