@@ -1,20 +1,17 @@
 // What Temporal costs a sync: the same 2,000 pages by `sync --on temporal`, with a worker and a dev server that are there, ÷ by `sync`, where
 // the vendor answers at once and where it takes 100 ms. Each sync is a process of its own, into an empty data folder; the two hosts take turns.
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type DevServer, startDevServer } from '../../src/run/temporal/server/dev-server.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
 import { type Process, startCommand } from '../faults/started-command.ts'
-import { writeConfig } from '../faults/sync-process.ts'
+import { NO_REFRESH, TOKEN, TOKEN_ENV, temporaryFolder, writeConfig } from '../scene.ts'
 import { obtainTemporal } from '../temporal-cli.ts'
 import { type BenchOptions, median, rounded } from './measure.ts'
 
 const PAGES = 2_000
 /** Twice as many as are read at the same time, so that no lane is idle before the end. */
 const AGENTS = 8
-const TOKEN = 'bench-token'
-const SETTINGS = ['requestsPerHour: 1000000', 'rereadShare: 0', 'sampleShare: 0']
+const SETTINGS = { requestsPerHour: 1_000_000, ...NO_REFRESH }
 
 type Host = 'embedded' | 'temporal'
 const HOSTS: readonly Host[] = ['embedded', 'temporal']
@@ -33,14 +30,10 @@ interface Report {
 
 /** Seconds that one sync takes, from the start of its process to its end. */
 async function secondsOf(host: Host, { sandbox, server, pageSize }: Scene): Promise<number> {
-  const folder = await mkdtemp(join(tmpdir(), 'convohouse-bench-'))
-  const config = await writeConfig(folder, {
-    url: sandbox.url,
-    home: join(folder, 'data'),
-    pageSize,
-    settings: SETTINGS,
-  })
-  const env = { SYNC_TOKEN: TOKEN, TEMPORAL_ADDRESS: server.address }
+  const { folder, remove } = await temporaryFolder()
+  const place = { url: sandbox.url, home: join(folder, 'data') }
+  const config = await writeConfig(folder, { ...place, workspace: { ...SETTINGS, pageSize } })
+  const env = { ...TOKEN_ENV, TEMPORAL_ADDRESS: server.address }
   const begin = (...args: string[]): Process => startCommand([...args, '--config', config], env)
   const worker = host === 'temporal' ? begin('worker') : null
   try {
@@ -56,7 +49,7 @@ async function secondsOf(host: Host, { sandbox, server, pageSize }: Scene): Prom
   } finally {
     worker?.kill('SIGTERM')
     await worker?.ended
-    await rm(folder, { recursive: true, force: true })
+    await remove()
   }
 }
 
@@ -88,13 +81,13 @@ async function ratioAt(latencyMs: number, options: BenchOptions, server: DevServ
 }
 
 export async function temporalBench(options: BenchOptions): Promise<Record<string, number>> {
-  const folder = await mkdtemp(join(tmpdir(), 'convohouse-bench-'))
+  const { folder, remove } = await temporaryFolder()
   const server = await startDevServer({ command: await obtainTemporal(), file: join(folder, 'temporal.db') })
   try {
     const ratioAt0ms = rounded(await ratioAt(0, options, server))
     return { ratioAt0ms, ratioAt100ms: rounded(await ratioAt(100, options, server)) }
   } finally {
     await server.stop()
-    await rm(folder, { recursive: true, force: true })
+    await remove()
   }
 }

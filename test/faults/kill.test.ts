@@ -3,7 +3,7 @@ import { CONCURRENT_WINDOWS } from '../../workflows/window-loop.ts'
 import { rounds } from '../tier.ts'
 import { killSyncs } from './kills.ts'
 
-const KILLS = rounds('SYNC_KILLS', { usual: 6, deep: 500 })
+const KILLS = rounds('SYNC_KILLS', { usual: 5, deep: 500 })
 
 it('a sync that is killed at random points loses nothing, doubles nothing, and repeats only what was under way', {
   timeout: 120_000 + KILLS * 10_000,

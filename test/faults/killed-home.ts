@@ -2,20 +2,15 @@
 //
 // The sandbox's clock stands still until a sync has come to its end; then a day goes by, so that the next one finds new
 // conversations, and old ones that have changed. What each day's sync must bring is worked out from the generator alone.
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { DAY, MINUTE, SECOND } from '../../src/core/time.ts'
-import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
+import type { Sandbox } from '../../src/sandbox/server.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
+import { NO_REFRESH, openScene, STILL } from '../scene.ts'
 import { expectedTables, timeMs } from '../workflows/expected-rows.ts'
 import { readThrough, type TrueRecord, truthOf } from '../workflows/truth.ts'
 import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
-import { writeConfig } from './sync-process.ts'
 
-export const TOKEN = 'killed-token-77'
 const LATENCY_MS = 30
-const START_MS = Date.UTC(2026, 5, 1, 12)
 /** `settle` and `mirrorLag` of a configuration that names neither. */
 const SETTLE_MS = 2 * MINUTE
 /** By so much may a sync take the server's clock, which tells whole seconds, for another time. */
@@ -25,8 +20,8 @@ const CONVERSATIONS = 120
 const ARRIVALS_A_DAY = 40
 const AGENTS = 5
 const PAGE_SIZE = 10
-/** Rows are compared as they were when they were first read: nothing is read again on purpose. */
-const SETTINGS = ['requestsPerHour: 1000000', 'rereadShare: 0', 'sampleShare: 0']
+/** Rows are compared as they were when they were first read: nothing is refreshed. */
+const SETTINGS = { pageSize: PAGE_SIZE, requestsPerHour: 1_000_000, ...NO_REFRESH }
 
 export interface KilledHome {
   sandbox: Sandbox
@@ -88,28 +83,27 @@ function isQuiet({ world, clock }: Sandbox): boolean {
   return world.agentIds().every(agentId => [...world.walk(agentId, walk, nowMs)].length === 0)
 }
 
-/** `more`: further lines of the configuration, and of its workspace; and how long the vendor takes to answer. */
+/** `more`: further settings of the configuration, and of its workspace; and how long the vendor takes to answer. */
 export async function openKilledHome(
   seed: number,
-  more: { top?: readonly string[]; settings?: readonly string[]; latencyMs?: number } = {},
+  more: { top?: object; workspace?: object; latencyMs?: number } = {},
 ): Promise<KilledHome> {
-  const sandbox = await startSandbox({
-    port: 0,
-    token: TOKEN,
-    seed,
-    startMs: START_MS,
-    speed: 0,
-    conversations: CONVERSATIONS,
-    historyDays: 12,
-    arrivalsPerDay: ARRIVALS_A_DAY,
-    agents: AGENTS,
-    // Its conversations come back, so that rows are replaced too.
-    ts: 'activity',
-    limits: false,
-    latencyMs: more.latencyMs ?? LATENCY_MS,
+  const { sandbox, home, file, close } = await openScene({
+    sandbox: {
+      ...STILL,
+      seed,
+      conversations: CONVERSATIONS,
+      historyDays: 12,
+      arrivalsPerDay: ARRIVALS_A_DAY,
+      agents: AGENTS,
+      // Its conversations come back, so that rows are replaced too.
+      ts: 'activity',
+      limits: false,
+      latencyMs: more.latencyMs ?? LATENCY_MS,
+    },
+    top: more.top ?? {},
+    workspace: { ...SETTINGS, ...more.workspace },
   })
-  const folder = await mkdtemp(join(tmpdir(), 'convohouse-kill-'))
-  const home = join(folder, 'data')
   const known = new Map<string, TrueRecord>()
   let throughMs = -1
   let bought = 0
@@ -127,13 +121,7 @@ export async function openKilledHome(
   return {
     sandbox,
     home,
-    config: await writeConfig(folder, {
-      url: sandbox.url,
-      home,
-      pageSize: PAGE_SIZE,
-      top: more.top ?? [],
-      settings: [...SETTINGS, ...(more.settings ?? [])],
-    }),
+    config: file,
     async served() {
       const answer = await fetch(`${sandbox.url}/_sandbox/requests?since=${Number.MAX_SAFE_INTEGER}`)
       return ((await answer.json()) as { total: number }).total
@@ -144,9 +132,6 @@ export async function openKilledHome(
     },
     mustHaveBought: () => bought,
     compare: async () => differenceOf(asLines(expectedTables(known.values())), await tablesIn(home)),
-    async close() {
-      await sandbox.close()
-      await rm(folder, { recursive: true, force: true })
-    },
+    close,
   }
 }

@@ -2,7 +2,7 @@
 // what was paid for twice. The bench and a test share it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type KillTimes, killTimes } from './kill-times.ts'
-import { type KilledHome, openKilledHome, TOKEN } from './killed-home.ts'
+import { type KilledHome, openKilledHome } from './killed-home.ts'
 import { type Purchase, type Purchases, watchPurchases } from './purchases.ts'
 import { type Ended, runCommand } from './sync-process.ts'
 
@@ -53,7 +53,7 @@ function phaseOf({ killed, purchases }: Scene, bought: Purchase, { stdout }: End
 type KillAt = (hasEnded: () => boolean) => Promise<unknown>
 
 const syncOf = ({ killed: { config } }: Scene, killAt?: KillAt): Promise<Ended> =>
-  runCommand({ args: ['sync', '--yes', '--json', '--config', config], token: TOKEN, ...(killAt && { killAt }) })
+  runCommand({ args: ['sync', '--yes', '--json', '--config', config], ...(killAt && { killAt }) })
 
 /** Kills by number of requests: after the first one a sync plans, later it fetches and loads. */
 const REQUESTS = [4, 1, 8, 2]

@@ -44,7 +44,7 @@ const DAMAGES: Record<string, (simulated: SimulatedApp) => Promise<unknown>> = {
 
 describe('a ledger', () => {
   it.each(Object.keys(DAMAGES))('%s lets nothing be spent beyond hour and period', async damage => {
-    const sandbox = { conversations: 300, historyDays: 2_000, quotaSessions: 330, hourlyRequests: 25 }
+    const sandbox = { conversations: 200, historyDays: 2_000, quotaSessions: 220, hourlyRequests: 25 }
     const simulated = await simulatedApp({ sandbox, settings: SMALL_PAGES })
     const bought: number[] = []
     for (const maxRequests of [8, 4, null]) {

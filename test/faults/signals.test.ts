@@ -28,18 +28,29 @@ async function expectStopped(scene: FaultScene, running: Running): Promise<void>
 }
 
 describe('a signal', () => {
-  it('at any moment ends a sync in good order: requests in flight land, and the next sync goes on', SOON, async () => {
-    const scene = await faultScene({ sandbox: { conversations: 200, latencyMs: 80 }, workspace: { pageSize: 10 } })
-    // From before the process can listen, over opening, planning and fetching, to the end of its work.
-    for (const [round, delayMs] of seeded(MOMENTS, { from: 20, to: 2_500 }).entries()) {
-      const running = scene.start(['sync', '--yes'])
-      await sleep(delayMs)
-      running.process.kill(round % 2 === 0 ? 'SIGTERM' : 'SIGINT')
-      await expectStopped(scene, running)
-      expect(await boughtTwice(scene)).toEqual([])
-    }
-    await expectMended(scene)
-  })
+  it(
+    'at any moment, or of a terminal that closes, ends a sync in good order: requests in flight land, and the next sync goes on',
+    SOON,
+    async () => {
+      const scene = await faultScene({ sandbox: { latencyMs: 100 } })
+      const closed = scene.start(['sync', '--yes'])
+      await closed.said('reading')
+      // As a terminal that is closed.
+      closed.process.kill('SIGHUP')
+      closed.process.stdout!.destroy()
+      closed.process.stderr!.destroy()
+      expect((await closed.ended).code).toBe(130)
+      // From before the process can listen, over opening, planning and fetching, to the end of its work.
+      for (const [round, delayMs] of seeded(MOMENTS, { from: 20, to: 2_500 }).entries()) {
+        const running = scene.start(['sync', '--yes'])
+        await sleep(delayMs)
+        running.process.kill(round % 2 === 0 ? 'SIGTERM' : 'SIGINT')
+        await expectStopped(scene, running)
+        expect(await boughtTwice(scene)).toEqual([])
+      }
+      await expectMended(scene)
+    },
+  )
 
   it.each(isDeep ? (['SIGTERM', 'SIGINT'] as const) : (['SIGTERM'] as const))(
     '(%s) while the rate limit is waited for ends the sync at once',
@@ -70,17 +81,6 @@ describe('a signal', () => {
     // Four requests are in flight at each, at most. That they were aborted is no fault of the vendor, who is not spared for it.
     const { stderr } = await expectMended(scene, { underWay: 4 * pauses.length })
     expect(stderr).not.toContain('waiting')
-  })
-
-  it('(SIGHUP) of a terminal that is closed stops the sync like any other', SOON, async () => {
-    const scene = await faultScene({ sandbox: { latencyMs: 100 } })
-    const running = scene.start(['sync', '--yes'])
-    await running.said('reading')
-    running.process.kill('SIGHUP')
-    running.process.stdout!.destroy()
-    running.process.stderr!.destroy()
-    expect((await running.ended).code).toBe(130)
-    await expectMended(scene)
   })
 })
 

@@ -1,11 +1,10 @@
 // Queries that take long, more of them than the process has threads for: everything else goes on beside them.
-import { readdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readdir } from 'node:fs/promises'
 import { expect, it, onTestFinished } from 'vitest'
-import { startSandbox } from '../../src/sandbox/server.ts'
 import { spoolFolders } from '../../src/spool/folders.ts'
 import { queryHolder } from '../../src/warehouse/query/http/holder-client.ts'
-import { start, TOKEN, temporaryFolder } from '../cli/cli-process.ts'
+import { start } from '../cli/cli-process.ts'
+import { openScene, TOKEN_ENV } from '../scene.ts'
 import { until } from '../until.ts'
 import { SECRET } from './webhook-command.ts'
 import { withoutTemporal } from './without-temporal.ts'
@@ -14,21 +13,20 @@ const SLOW = 'SELECT sleep_ms(60000)'
 
 /** `up` in one process, receiver and all, in the middle of its first sync. */
 async function upInOneProcess() {
-  const sandbox = await startSandbox({ port: 0, token: TOKEN, conversations: 120, arrivalsPerDay: 0, latencyMs: 600 })
-  onTestFinished(() => sandbox.close())
-  const folder = await temporaryFolder()
-  const [home, path] = [join(folder, 'data'), join(folder, 'convohouse.yaml')]
-  const webhooks = { secrets: [{ env: 'SECRET' }] }
-  const workspace = { id: 'ws_demo', apiUrl: sandbox.url, token: { env: 'TOKEN' }, pageSize: 10, webhooks }
-  await writeFile(path, JSON.stringify({ home, threads: 1, webhooks: { port: 0 }, workspaces: [workspace] }))
-  const env = { TOKEN, SECRET, ...(await withoutTemporal()) }
-  const up = start(['up', '--every', '1h', '--config', path], { env })
+  const scene = await openScene({
+    sandbox: { conversations: 120, arrivalsPerDay: 0, latencyMs: 600 },
+    top: { webhooks: { port: 0 } },
+    workspace: { pageSize: 10, webhooks: { secrets: [{ env: 'SECRET' }] } },
+  })
+  onTestFinished(scene.close)
+  const env = { ...TOKEN_ENV, SECRET, ...(await withoutTemporal()) }
+  const up = start(['up', '--every', '1h', '--config', scene.file], { env })
   let said = ''
   up.process.stderr!.on('data', text => {
     said += text
   })
   const url = await until(async () => /at (http\S+webhooks)\./.exec(said)?.[1])
-  return { up, home, url, said: () => said }
+  return { up, home: scene.home, url, said: () => said }
 }
 
 it('twenty slow queries hold up no webhook, no sync and no loading; those that wait are told so', async () => {

@@ -1,8 +1,7 @@
 // The command in a process of its own, to be killed.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { TOKEN_ENV } from '../scene.ts'
 
 /** The built command, seen from `test/` or, where this is built itself, from `dist/test/`. */
 export const CLI = fileURLToPath(
@@ -19,39 +18,13 @@ export interface Ended {
   stderr: string
 }
 
-/** Writes a configuration for one workspace, with further `settings` of it, and lines above all (`top`), as YAML; returns its path. */
-export async function writeConfig(
-  folder: string,
-  options: { url: string; home: string; pageSize: number; settings?: readonly string[]; top?: readonly string[] },
-): Promise<string> {
-  const path = join(folder, 'convohouse.yaml')
-  await writeFile(
-    path,
-    [
-      `home: ${JSON.stringify(options.home)}`,
-      // Of tiny worlds: a second thread only costs.
-      'threads: 1',
-      ...(options.top ?? []),
-      'workspaces:',
-      '  - id: ws_demo',
-      `    apiUrl: ${options.url}`,
-      '    token: { env: SYNC_TOKEN }',
-      `    pageSize: ${options.pageSize}`,
-      ...(options.settings ?? []).map(line => `    ${line}`),
-      '',
-    ].join('\n'),
-  )
-  return path
-}
-
 /** Runs the command to its end or, if `killAt` resolves first, kills it then, wherever it is. */
 export async function runCommand(options: {
   args: readonly string[]
-  token: string
   killAt?: (hasEnded: () => boolean) => Promise<unknown>
 }): Promise<Ended> {
-  const { args, token, killAt } = options
-  const env = { PATH: process.env.PATH, SYNC_TOKEN: token }
+  const { args, killAt } = options
+  const env = { PATH: process.env.PATH, ...TOKEN_ENV }
   const child: ChildProcess = spawn(process.execPath, [CLI, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   const said = { stdout: '', stderr: '' }
   for (const stream of ['stdout', 'stderr'] as const) {

@@ -3,7 +3,8 @@
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Draw } from '../../src/sandbox/world/random.ts'
-import { type KilledHome, openKilledHome, TOKEN } from './killed-home.ts'
+import { TOKEN_ENV } from '../scene.ts'
+import { type KilledHome, openKilledHome } from './killed-home.ts'
 import { type Purchases, watchPurchases } from './purchases.ts'
 import { startTeam, type Team, VICTIMS, type Victim } from './temporal-team.ts'
 
@@ -54,8 +55,8 @@ const QUEUES = 'killed'
 /** A lease of a killed worker is granted again when its deadline and a request's time have passed; answers take so long that some is under way at most kills. */
 const SHORT = {
   latencyMs: 800,
-  top: [`temporal: { queues: ${QUEUES}, lease: 3s }`],
-  settings: ['timeout: 4s'],
+  top: { temporal: { queues: QUEUES, lease: '3s' } },
+  workspace: { timeout: '4s' },
 }
 
 const isExport = (victim: Victim): boolean => victim.startsWith('export')
@@ -131,13 +132,12 @@ export async function killOnTemporal(options: TemporalKillsOptions): Promise<Tem
   const killed = await openKilledHome(seed, SHORT)
   const { config } = killed
   try {
-    const env = { SYNC_TOKEN: TOKEN }
     const team = await startTeam({
       command,
       config,
       queues: QUEUES,
       workspaceId: 'ws_demo',
-      env,
+      env: TOKEN_ENV,
       folder: dirname(config),
     })
     try {

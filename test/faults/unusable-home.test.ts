@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type CliOptions, scene as commandScene, temporaryFolder } from '../cli/cli-process.ts'
 import { inProcess } from '../cli/in-process.ts'
-import { expectMended, expectTold, type FaultScene, faultScene } from './scene.ts'
+import { expectMended, expectTold, expectWhole, type FaultScene, faultScene } from './scene.ts'
 
 const NOBODY = 65_534
 const isRoot = process.getuid?.() === 0
@@ -76,6 +76,6 @@ describe.skipIf(refusesLinks.status !== 0)('a file system without hard links', (
     await expectRefused(scene, says, { through: withoutLinks })
     await expectMended(scene)
     await expectRefused(scene, says, { through: withoutLinks })
-    await expectMended(scene)
+    await expectWhole(scene)
   })
 })

@@ -1,25 +1,20 @@
 // The process that holds the warehouse ends by a crash: it is started again, webhooks are taken meanwhile, and nothing is lost.
-import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { ServedRequest } from '../../src/sandbox/request-log.ts'
-import { startSandbox } from '../../src/sandbox/server.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { queryHolder } from '../../src/warehouse/query/http/holder-client.ts'
-import { start, TOKEN, temporaryFolder } from '../cli/cli-process.ts'
+import { start } from '../cli/cli-process.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { NO_REFRESH, openScene, STILL, TOKEN_ENV } from '../scene.ts'
 import { isDeep } from '../tier.ts'
 import { until } from '../until.ts'
 import { expectedTables } from '../workflows/expected-rows.ts'
-import { isProbe } from '../workflows/probe.ts'
 import { readThrough, truthOf } from '../workflows/truth.ts'
 import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
 import { SECRET } from './webhook-command.ts'
 import { makeSender } from './webhook-sender.ts'
 import { withoutTemporal } from './without-temporal.ts'
-
-const START_MS = Date.UTC(2026, 5, 1, 12)
 
 /** Children of a process, by their process ids and arguments. */
 async function childrenOf(pid: number): Promise<{ pid: number; args: string }[]> {
@@ -33,39 +28,20 @@ async function childrenOf(pid: number): Promise<{ pid: number; args: string }[]>
 }
 
 async function place(env: Record<string, string>, args: string[]) {
-  const sandbox = await startSandbox({
-    port: 0,
-    token: TOKEN,
-    startMs: START_MS,
-    speed: 0,
-    conversations: 60,
-    latencyMs: 150,
+  const scene = await openScene({
+    sandbox: { ...STILL, conversations: 60, latencyMs: 150 },
+    top: { webhooks: { port: 0 } },
+    workspace: { pageSize: 10, ...NO_REFRESH, webhooks: { secrets: [{ env: 'SECRET' }] } },
   })
-  onTestFinished(() => sandbox.close())
-  const folder = await temporaryFolder()
-  const [home, path] = [join(folder, 'data'), join(folder, 'convohouse.yaml')]
-  const workspace = {
-    id: 'ws_demo',
-    apiUrl: sandbox.url,
-    token: { env: 'TOKEN' },
-    pageSize: 10,
-    rereadShare: 0,
-    sampleShare: 0,
-    webhooks: { secrets: [{ env: 'SECRET' }] },
-  }
-  await writeFile(path, JSON.stringify({ home, threads: 1, webhooks: { port: 0 }, workspaces: [workspace] }))
-  const running = start([...args, '--config', path], { env: { TOKEN, SECRET, ...env } })
+  onTestFinished(scene.close)
+  const running = start([...args, '--config', scene.file], { env: { ...TOKEN_ENV, SECRET, ...env } })
   let said = ''
   running.process.stderr!.on('data', text => {
     said += text
   })
-  const exports = async () => {
-    const answer = await fetch(`${sandbox.url}/_sandbox/requests?kind=export`)
-    return ((await answer.json()) as { requests: ServedRequest[] }).requests.filter(request => !isProbe(request))
-  }
   const holder = () =>
     until(async () => (await childrenOf(running.process.pid!)).find(({ args: of }) => of.includes('--supervised'))?.pid)
-  return { sandbox, home, running, said: () => said, exports, holder }
+  return { ...scene, running, said: () => said, holder }
 }
 
 type Place = Awaited<ReturnType<typeof place>>
@@ -150,7 +126,7 @@ describeWithTemporal('a crash of the warehouse process, on Temporal', ({ env }) 
       const sender = makeSender({ secret: SECRET, connections: 1, bytes: 1_000, pauseMs: 20 })
       const load = sender.run(await port(there))
       await there.running.said('Up.')
-      await until(async () => (await there.exports()).length > 3)
+      await until(async () => (await there.bought()).length > 3)
       const [pid, before] = [there.running.process.pid!, sender.acknowledged.size]
       await killHolder(there)
       expect(there.running.process.pid).toBe(pid)
@@ -169,7 +145,7 @@ describeWithTemporal('a crash of the warehouse process, on Temporal', ({ env }) 
       await until(async () => Number(await rows('SELECT count(*) FROM webhook_events')) >= sender.acknowledged.size)
       await ended(there)
       await expectNothingLost(there, sender.acknowledged)
-      const asked = (await there.exports()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
+      const asked = (await there.bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
       expect(new Set(asked).size).toBe(asked.length)
     },
   )
