@@ -17,8 +17,8 @@ const DOWN: Meddling = {
 
 const meddled = (meddle: (passing: Passing) => Meddling | undefined): Promise<SimulatedApp> =>
   simulatedApp({
-    sandbox: { conversations: 160 },
-    settings: { maxPage: 20 },
+    sandbox: { conversations: 120 },
+    settings: { maxPage: 15 },
     through: async sandbox => (await meddlingProxy(sandbox.url, meddle)).url,
   })
 

@@ -116,7 +116,8 @@ describe('more conversations of one ts than a page holds', () => {
 })
 
 describe('a ts', () => {
-  it.each(isDeep ? (['s', 'mixed'] as const) : (['mixed'] as const))(
+  // Usual runs resume behind refused cursors above, in mixed units, too.
+  it.runIf(isDeep).each(['s', 'mixed'] as const)(
     'in %s is read as the time that it is, and resumed behind',
     async tsUnit => {
       const world = { agents: 2, conversations: 160, tsUnit, burstEvery: 80, burstSize: 45 }

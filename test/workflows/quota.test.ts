@@ -5,9 +5,9 @@ import { isProbe } from './probe.ts'
 import { simulatedApp } from './simulated-app.ts'
 import { readThrough, truthOf } from './truth.ts'
 
-const QUOTA = 300
+const QUOTA = 200
 /** Few new conversations are to be expected, by its history. */
-const SMALL_QUOTA = { conversations: 400, historyDays: 1_800, quotaSessions: QUOTA }
+const SMALL_QUOTA = { conversations: 270, historyDays: 1_800, quotaSessions: QUOTA }
 const RESERVE = { headReserveShare: 0.2 }
 
 const limitsOf = async (simulated: SimulatedApp): Promise<number[]> =>

@@ -7,6 +7,8 @@ import { simulatedApp } from './simulated-app.ts'
 import { readThrough, truthOf } from './truth.ts'
 
 const SMALL_HOUR = { conversations: 300, hourlyRequests: 20 }
+/** One page of each agent. */
+const FEW_REQUESTS = { ...SMALL_HOUR, conversations: 60, agents: 2 }
 const SMALL_PAGES = { maxPage: 7 }
 
 async function expectTruth(simulated: SimulatedApp): Promise<void> {
@@ -58,7 +60,7 @@ describe('a sync whose requests exceed the hour', () => {
 
 describe('a sync beside somebody who uses up the hour', () => {
   it('comes back when the vendor says', async () => {
-    const simulated = await simulatedApp({ sandbox: SMALL_HOUR })
+    const simulated = await simulatedApp({ sandbox: FEW_REQUESTS })
     await useUpTheHour(simulated.sandbox)
     const before = (await simulated.served()).length
     const report = await simulated.sync()
@@ -72,7 +74,7 @@ describe('a sync beside somebody who uses up the hour', () => {
   it('asks once a minute where the vendor does not say', async () => {
     const silent = async (sandbox: Sandbox) =>
       (await meddlingProxy(sandbox.url, () => undefined, { dropRetryAfter: true })).url
-    const simulated = await simulatedApp({ sandbox: SMALL_HOUR, through: silent })
+    const simulated = await simulatedApp({ sandbox: FEW_REQUESTS, through: silent })
     await useUpTheHour(simulated.sandbox)
     simulated.advance(HOUR - 6 * MINUTE)
     const before = (await simulated.served()).length
@@ -86,7 +88,7 @@ describe('a sync beside somebody who uses up the hour', () => {
   })
 
   it('ends at once where it was told not to wait, in the next run too', async () => {
-    const simulated = await simulatedApp({ sandbox: SMALL_HOUR })
+    const simulated = await simulatedApp({ sandbox: FEW_REQUESTS })
     await useUpTheHour(simulated.sandbox)
     const before = (await simulated.served()).length
     expect(await simulated.sync({ wait: false })).toMatchObject({ outcome: 'hour-spent', requests: 1 })
