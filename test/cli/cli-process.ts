@@ -125,16 +125,6 @@ export async function scene(...options: Parameters<typeof openCliScene>): Promis
 export const exportable = ({ world, clock }: Sandbox): number =>
   world.agentIds().reduce((sum, id) => sum + world.tally(id, clock.now()).exportable, 0)
 
-/** Rows of a query, as objects. */
-export async function rowsOf(sql: string, env: Record<string, string>): Promise<Record<string, unknown>[]> {
-  const { code, stdout, stderr } = await cli(['query', sql, '--format', 'json'], { env })
-  if (code !== 0) throw new Error(stderr)
-  return JSON.parse(stdout)
-}
-
-export const countConversations = async (env: Record<string, string>): Promise<number> =>
-  Number((await rowsOf('SELECT count(*) AS n FROM conversations', env))[0]!.n)
-
 /** The lines of a `--json` output. */
 export const jsonLines = (text: string): Record<string, unknown>[] =>
   text
