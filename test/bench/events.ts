@@ -1,5 +1,5 @@
-// How long a webhook event takes from its acknowledgement until SQL sees it, while a sync runs: real processes (sandbox, receiver, a
-// sync that watches), events of 8 KB by a fixed rate, and a reader that asks as `convohouse query` does. All share the machine.
+// Delay of a webhook event from its acknowledgement until SQL sees it, while a sync runs: real processes (sandbox, receiver, sync in watch
+// mode), events of 8 KB at a fixed rate, and a reader that works like `convohouse query`. All share the machine.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -18,14 +18,14 @@ const cli = fileURLToPath(new URL('../../src/cli/convohouse.cjs', import.meta.ur
 const WORKSPACE = 'ws_demo'
 const A_SECOND = 80
 const SECONDS = 30
-/** Of so many conversations, each told of again and again. */
+/** Number of conversations that the events are about; each has many events. */
 const CONVERSATIONS = 500
-/** More than a sync reads in that time. */
+/** More conversations than a sync reads in that time. */
 const EXPORTED = 100_000
 const LATENCY = '100ms'
 const PATIENCE_MS = 60_000
 
-/** A process that tells where it is on its first line. */
+/** Starts a process that prints its address on its first line. */
 async function serving(
   children: ChildProcess[],
   args: readonly string[],
@@ -53,7 +53,7 @@ async function until(isSo: () => Promise<boolean> | boolean, what: string): Prom
   }
 }
 
-/** Sends each when it is due, however late those before it are. */
+/** Sends each event when it is due, even if earlier ones are late. */
 async function send(url: string, stages: Stages, fromMs: number): Promise<void> {
   const bodies = eventBodies(50).map(body => JSON.parse(body.toString()) as Record<string, unknown>)
   const answers: Promise<void>[] = []
@@ -72,7 +72,7 @@ async function send(url: string, stages: Stages, fromMs: number): Promise<void> 
   await Promise.all(answers)
 }
 
-/** Calls it again and again until it is stopped. */
+/** Calls the function repeatedly until it is stopped. */
 function repeat(work: () => Promise<void>, everyMs: number): () => Promise<void> {
   let isOver = false
   const repeated = (async () => {
@@ -92,10 +92,10 @@ function quantiles(
   from: keyof Waited,
   to: keyof Waited,
 ): { p50: number; p95: number; most: number } {
-  const told = events.flatMap(event =>
+  const delays = events.flatMap(event =>
     event[from] === undefined || event[to] === undefined ? [] : [event[to] - event[from]],
   )
-  const sorted = told.sort((a, b) => a - b)
+  const sorted = delays.sort((a, b) => a - b)
   const at = (share: number) =>
     rounded((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN) / 1_000)
   return { p50: at(0.5), p95: at(0.95), most: at(1) }

@@ -1,5 +1,5 @@
-// How soon a newcomer sees rows: from starting `convohouse sync` (a new process, an empty data folder) until SQL, asked
-// of the running sync, counts conversations.
+// Time until the first rows: from the start of `convohouse sync` (new process, empty data folder) until a query during the sync counts
+// conversations.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -1,5 +1,5 @@
-// `kill -9` of `convohouse sync`, or with `--on temporal` of any worker and of the server, at random points: what is lost, doubled, or paid for twice. The tables are compared with
-// what the sandbox's generator says, after every twenty kills and a last sync to its end.
+// `kill -9` at random points of `convohouse sync`, or with `--on temporal` of any worker and of the server: counts what is lost, duplicated
+// or billed twice. After every twenty kills and a complete sync, the tables are compared with the sandbox's generator.
 
 import { killSyncs } from '../faults/kills.ts'
 import { killOnTemporal } from '../faults/temporal-kills.ts'

@@ -1,9 +1,8 @@
-// What a landed page costs: inspected, compressed and made durable by the real code, against only writing the bytes that
-// landed (compressed already) to a file and syncing file and folder. Parsing is in neither: a sync parses each page anyway,
-// to read its envelope.
+// Cost of landing a page: the real code inspects, compresses and fsyncs it. Compared with only writing the compressed bytes to a file and
+// syncing file and folder. Neither includes parsing, since a sync parses each page anyway to read its envelope.
 //
-// The two in turn, in fresh folders below one, in one lane and in four, as a sync has it. Milliseconds a page are of
-// throughput: the wall of all pages by their number.
+// Both run in turns in new folders, with one and with four concurrent writers, as in a sync. Milliseconds per page are wall time divided by
+// the number of pages.
 import { mkdir, mkdtemp, open, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -20,7 +19,7 @@ interface Page {
   head: PageHead
   body: Buffer
   records: unknown[]
-  /** The file's bytes, as they landed. */
+  /** The landed bytes of the file. */
   landed: Buffer
 }
 
@@ -39,13 +38,17 @@ async function pagesOf(home: string, options: BenchOptions): Promise<Page[]> {
   return pages
 }
 
-/** Milliseconds a page, where so many lanes take the pages in turn. */
-async function msPerPage(lanes: number, pages: readonly Page[], work: (page: Page, index: number) => Promise<unknown>) {
+/** Milliseconds per page with that number of concurrent writers. */
+async function msPerPage(
+  writers: number,
+  pages: readonly Page[],
+  work: (page: Page, index: number) => Promise<unknown>,
+) {
   const left = [...pages.entries()].reverse()
-  const lane = async () => {
+  const writer = async () => {
     for (let next = left.pop(); next; next = left.pop()) await work(next[1], next[0])
   }
-  const taken = await seconds(() => Promise.all(Array.from({ length: lanes }, lane)))
+  const taken = await seconds(() => Promise.all(Array.from({ length: writers }, writer)))
   return (taken * 1_000) / pages.length
 }
 
@@ -64,14 +67,14 @@ interface Measured {
   writing: number[]
 }
 
-async function measure(folder: string, lanes: number, pages: readonly Page[], measured: Measured): Promise<void> {
+async function measure(folder: string, writers: number, pages: readonly Page[], measured: Measured): Promise<void> {
   const [home, plain] = [join(folder, 'landing'), join(folder, 'plain')]
   await mkdir(plain, { recursive: true })
   const landing = openLanding(home).workspace('ws_bench')
   const land = ({ head, body, records }: Page) => landing.land({ ...head, notes: inspect(records) }, body)
-  measured.landing.push(await msPerPage(lanes, pages, land))
+  measured.landing.push(await msPerPage(writers, pages, land))
   const write = ({ landed }: Page, index: number) => writeDurably(join(plain, `${index}.json.gz`), landed)
-  measured.writing.push(await msPerPage(lanes, pages, write))
+  measured.writing.push(await msPerPage(writers, pages, write))
   await rm(folder, { recursive: true })
 }
 
@@ -85,11 +88,11 @@ export async function landBench(options: BenchOptions): Promise<Record<string, n
     const alone: Measured = { landing: [], writing: [] }
     const together: Measured = { landing: [], writing: [] }
     for (let round = 0; round < options.rounds; round++) {
-      for (const [lanes, measured] of [[1, alone] as const, [CONCURRENT_WINDOWS, together] as const]) {
-        await measure(join(folder, 'round'), lanes, pages, measured)
+      for (const [writers, measured] of [[1, alone] as const, [CONCURRENT_WINDOWS, together] as const]) {
+        await measure(join(folder, 'round'), writers, pages, measured)
         const [landing, writing] = [measured.landing.at(-1)!, measured.writing.at(-1)!]
         console.log(
-          `round ${round + 1}, ${lanes} at once: landing ${rounded(landing)} ms a page, only writing ${rounded(writing)} ms`,
+          `round ${round + 1}, ${writers} at once: landing ${rounded(landing)} ms a page, only writing ${rounded(writing)} ms`,
         )
       }
     }

@@ -1,4 +1,4 @@
-// A landing filled with the sandbox's conversations, as a sync would leave it: pages of 100, inspected, compressed.
+// Fills a landing with the sandbox's conversations, as a sync leaves it: pages of 100, inspected and compressed.
 
 import { conversation } from '../../src/catalog/conversation/conversation.ts'
 import { compileInspection } from '../../src/catalog/inspection/inspect.ts'
@@ -10,15 +10,15 @@ import { createWorld } from '../../src/sandbox/world/world.ts'
 
 export const PAGE = 100
 const WORKSPACE = 'ws_bench'
-/** When it was exported, and the world's last moment. */
+/** Time of the export; the generated world ends then. */
 export const EXPORTED_AT_MS = Date.UTC(2026, 10, 1)
 
 export interface LandedExport {
   workspaceId: string
   records: number
-  /** Page bodies as they came over the wire. */
+  /** Page bodies as received. */
   bodies: Buffer[]
-  /** The agent of each. */
+  /** The agent of each page. */
   agents: string[]
 }
 
@@ -29,7 +29,7 @@ export interface ExportedPage {
   body: Buffer
 }
 
-/** A page of a window as a sync would land it: its cursors follow those of the page before. */
+/** Lands a page of a window as a sync does; its cursors continue those of the previous page. */
 export function pageOf(
   texts: readonly string[],
   options: { window: Window; sequence: number; hasMore: boolean },
@@ -78,7 +78,7 @@ export function pageOf(
 /** Lands `records` conversations of `agents` agents below `home`. */
 export async function landExport(home: string, options: { records: number; agents: number }): Promise<LandedExport> {
   const nowMs = EXPORTED_AT_MS
-  // A twentieth has no human message and is skipped, as the export does.
+  // 5 % have no message by a person; the export skips them, too.
   const world = createWorld({
     agents: options.agents,
     conversations: Math.ceil(options.records * 1.1),

@@ -1,5 +1,5 @@
-// How long the ledger takes to tell of a large house: a million conversations, and the pages of a year of polls every
-// quarter of an hour, of which some skipped conversations and were read again three times.
+// Duration of `ledger` in a large warehouse: a million conversations, and the pages of a year of polls every 15 minutes, some of which
+// skipped conversations and were read again three times.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
 import { type BenchOptions, median, rounded, seconds } from './measure.ts'
 
 const POLLS_A_YEAR = 365 * 96
-/** Of so many polls one skipped somebody, and each such page was read again three times. */
+/** One of this number of polls skipped a conversation; each such page was read again three times. */
 const SKIPPING_EVERY = 10
 
 const BEGIN = "TIMESTAMP '2025-01-01'"
@@ -47,7 +47,7 @@ async function fill({ writer }: Warehouse, { records, agents }: BenchOptions): P
 const ASKED =
   'SELECT count(*)::INTEGER AS rows, sum(skipped)::INTEGER AS skipped, sum(held)::INTEGER AS held FROM _ledger'
 
-/** Seconds that one reading of the whole ledger takes. */
+/** Seconds for one complete report. */
 export async function ledgerBench(options: BenchOptions): Promise<Record<string, number>> {
   const home = await mkdtemp(join(tmpdir(), 'convohouse-bench-'))
   const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 2 })
@@ -58,8 +58,8 @@ export async function ledgerBench(options: BenchOptions): Promise<Record<string,
     for (let round = 0; round < options.rounds; round++) {
       taken.push(
         await seconds(async () => {
-          const [told] = await warehouse.writer.rows(ASKED)
-          console.log(JSON.stringify(told))
+          const [row] = await warehouse.writer.rows(ASKED)
+          console.log(JSON.stringify(row))
         }),
       )
       console.log(`round ${round + 1}: ${rounded(taken.at(-1)!)} s`)

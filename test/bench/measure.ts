@@ -1,4 +1,4 @@
-// Measuring: medians of interleaved rounds, so that what the machine does meanwhile meets all alike.
+// Medians of interleaved rounds, so that other load on the machine affects all variants alike.
 
 export interface BenchOptions {
   records: number
@@ -7,7 +7,7 @@ export interface BenchOptions {
   kills: number
   seed: number
   rows: number
-  /** Who runs the syncs. */
+  /** The host of the syncs. */
   on: 'embedded' | 'temporal'
 }
 

@@ -1,6 +1,6 @@
-// What a sync takes of memory, and whether that depends on how much it reads: the peak of the resident set of the real
-// `convohouse sync`, by itself, for so many conversations, and for a tenth of them. Records are as large as the sandbox makes
-// them (7 KB); the sandbox is a process of its own, without limits. The peak is the kernel's (VmHWM), so this runs on Linux only.
+// Memory of a sync, and whether it depends on the amount of data: peak resident set of `convohouse sync` for a number of conversations and
+// for a tenth of it. Records have the sandbox's size (7 KB); the sandbox is a separate process without limits. The peak is the kernel's
+// VmHWM, so this runs only on Linux.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -18,7 +18,7 @@ const TELL_EVERY_LOOKS = 60
 
 const MIB = 2 ** 20
 
-/** The highest resident set so far, bytes; 0 once the process has gone. */
+/** Peak resident set so far, bytes; 0 after the process has ended. */
 async function peakOf(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
   return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? 0) * 1_024
@@ -45,7 +45,7 @@ interface Synced {
   conversations: number
 }
 
-/** Syncs an empty data folder to its end. */
+/** Runs a complete sync into an empty data folder. */
 async function syncOnce(conversations: number, { agents }: BenchOptions): Promise<Synced> {
   const home = await mkdtemp(join(tmpdir(), 'convohouse-bench-'))
   const { child: sandbox, url } = await startSandbox(conversations, agents)
@@ -71,9 +71,9 @@ async function syncOnce(conversations: number, { agents }: BenchOptions): Promis
       await sleep(LOOK_EVERY_MS)
     }
     await gone
-    const told = JSON.parse(last) as { outcome?: string; conversations?: number }
-    if (sync.exitCode !== 0 || told.outcome !== 'done') throw new Error(`sync ended with ${sync.exitCode}: ${last}`)
-    return { peakBytes, conversations: told.conversations ?? 0 }
+    const report = JSON.parse(last) as { outcome?: string; conversations?: number }
+    if (sync.exitCode !== 0 || report.outcome !== 'done') throw new Error(`sync ended with ${sync.exitCode}: ${last}`)
+    return { peakBytes, conversations: report.conversations ?? 0 }
   } finally {
     sync.kill('SIGKILL')
     sandbox.kill('SIGTERM')

@@ -1,6 +1,6 @@
-// A month of a workspace, on simulated time: polls, changes for days, events of which some are never sent, counters that are told
-// wrong or begin anew. What was paid for it, beside an oracle that knows the truth, and beside a week that is exported again each
-// day; how many rows are stale at each day's end, and for how long rows have differed from the vendor's records. With default settings.
+// A month of a workspace in simulated time, with default settings: polls, changes for days, events of which some are never sent, and wrong
+// or reset counters. Reports the cost, compared with an oracle that knows the truth and with a daily export of the last week; how many
+// rows are stale at each day's end; and how long rows have differed from the vendor's records.
 import { spoolOf } from '../../src/app/spool.ts'
 import { readConfig } from '../../src/config.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
@@ -18,10 +18,10 @@ import { type Staleness, stalenessOf } from './month/staleness.ts'
 
 const DAYS = 30
 const AGENTS = 2
-/** Half of the bench's time is DuckDB's, some statements a poll; what is polled more often has more of its requests in polls. */
+/** Half of the benchmark's time is spent in DuckDB, with a few statements per poll. With a shorter interval, polls have a larger share of the requests. */
 const POLL_EVERY_MS = 6 * HOUR
 const SOMEBODY = { CONVOHOUSE_API_URL: 'http://127.0.0.1', CONVOHOUSE_API_TOKEN: 'token', CONVOHOUSE_WORKSPACE: 'ws' }
-/** Those of a workspace whose configuration says nothing. */
+/** The default settings of a workspace. */
 const { settleMs, quietMs, refreshOn, rereadShare, sampleShare } = readConfig({ env: SOMEBODY }).workspaces[0]!
 const SETTINGS = { settleMs, quietMs, refreshOn, rereadShare, sampleShare }
 const DROPPED = 0.05
@@ -54,7 +54,7 @@ interface Lived {
   polls: number[]
   ours: Bill
   staleness: Staleness[]
-  /** Of all rows at all days' ends, ms. */
+  /** Ages of all rows at the end of each day, ms. */
   ages: number[]
   packs: number
   events: { events: number; dropped: number }
@@ -71,8 +71,8 @@ async function live(simulated: SimulatedApp): Promise<Lived> {
   const history = historyOf(sandbox, changes)
   const telling = openTelling(simulated, {
     dropped: DROPPED,
-    each({ type, agentId, convoId, createdMs }, isTold) {
-      if (type === 'conversation_updated') changes.add({ agentId: agentId!, id: convoId!, ms: createdMs, isTold })
+    each({ type, agentId, convoId, createdMs }, isReported) {
+      if (type === 'conversation_updated') changes.add({ agentId: agentId!, id: convoId!, ms: createdMs, isReported })
     },
   })
   const workspace = config.workspaces[0]!
@@ -89,11 +89,11 @@ async function live(simulated: SimulatedApp): Promise<Lived> {
     ages: [],
     packs: 0,
   }
-  let toldMs = START_MS
+  let reportedMs = START_MS
   for (let atMs = START_MS + POLL_EVERY_MS; atMs <= START_MS + DAYS * DAY; atMs += POLL_EVERY_MS) {
     sandbox.clock.set(atMs)
-    await telling.tell(toldMs, atMs)
-    toldMs = atMs
+    await telling.tell(reportedMs, atMs)
+    reportedMs = atMs
     await drainAll(spool, WORKSPACE)
     const { outcome } = await simulated.sync()
     if (outcome !== 'done') throw new Error(`a sync ended as ${outcome}`)
@@ -112,7 +112,7 @@ async function endDay(lived: Omit<Lived, 'ours' | 'events'>): Promise<void> {
   console.log(JSON.stringify({ day: staleness.length, ...found }))
 }
 
-/** When each conversation began that had by the start of the month; 0: it does not say. Those that have not settled are to be bought. */
+/** Start times of the conversations that began before the month; 0 if unknown. Those that have not settled must still be exported. */
 function historyOf({ world }: Sandbox, changes: Changes): Map<string, number> {
   const began = new Map<string, number>()
   for (const agentId of world.agentIds()) {
@@ -120,7 +120,7 @@ function historyOf({ world }: Sandbox, changes: Changes): Map<string, number> {
       const ms = Number(document.ts ?? 0)
       began.set(pairKey(agentId, id), ms)
       if (ms > START_MS - SETTINGS.settleMs)
-        changes.add({ agentId, id, ms: Number(document.lastModified), isTold: true })
+        changes.add({ agentId, id, ms: Number(document.lastModified), isReported: true })
     }
   }
   return began
@@ -134,7 +134,7 @@ async function tellSpent({ rows }: SimulatedApp): Promise<void> {
   for (const kind of kinds) console.log(JSON.stringify(kind))
 }
 
-/** What samples took: conversations at random, and the stretches that are read again along with them. */
+/** Cost of samples: random conversations, and the ranges that are read again with them. */
 async function sampledBy({ rows }: SimulatedApp): Promise<Bill> {
   const [bill] =
     await rows<Bill>(`SELECT ${SPENT} FROM _requests r JOIN _windows w USING (workspace_id, agent_id, "window")
@@ -143,7 +143,7 @@ async function sampledBy({ rows }: SimulatedApp): Promise<Bill> {
   return bill!
 }
 
-/** How many messages the record tells of at that time. */
+/** Number of messages in the record at that time. */
 const messagesIn =
   (world: Sandbox['world']) =>
   ({ agentId, id }: ChangedConversation, ms: number): number =>
@@ -162,7 +162,7 @@ async function judge(lived: Lived): Promise<Record<string, number>> {
   const sampled = await sampledBy(simulated)
   const days = staleness.map((_, day) => START_MS + (day + 1) * DAY)
   const lookback = lookbackOf({ history, changes, days, sessionsAt })
-  for (const told of [{ ours }, { oracle }, { sampled }, { lookback }, { events }]) console.log(JSON.stringify(told))
+  for (const line of [{ ours }, { oracle }, { sampled }, { lookback }, { events }]) console.log(JSON.stringify(line))
   const shares = staleness.map(({ rows, stale }) => stale / rows)
   return {
     requestsRatio: rounded(ours.requests / (oracle.requests + sampled.requests), 3),

@@ -1,5 +1,5 @@
-// A large warehouse in little time: some ten thousand conversations are loaded by the real code, and then multiplied inside
-// DuckDB, each copy with new ids, with its child rows, its sighting, and its number.
+// Builds a large warehouse quickly: the real code loads about ten thousand conversations, and SQL copies them inside DuckDB, with new ids,
+// child rows, observations and numbers.
 import { createHash } from 'node:crypto'
 import { conversation } from '../../src/catalog/conversation/conversation.ts'
 import { tablesOf } from '../../src/catalog/ddl.ts'
@@ -7,7 +7,7 @@ import { layoutOf } from '../../src/catalog/layout.ts'
 import type { Writer } from '../../src/warehouse/connection.ts'
 import { lastNumber } from '../../src/warehouse/load/record-numbers.ts'
 
-/** Id of a conversation's copy, an UUID as the sandbox makes them. SQL below makes the same. */
+/** Id of a conversation's copy: a UUID in the sandbox's form. The SQL below computes the same. */
 export function copyId(id: string, copy: number): string {
   const hex = createHash('md5').update(`${id}:${copy}`).digest('hex')
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
@@ -15,12 +15,12 @@ export function copyId(id: string, copy: number): string {
 
 const COPY_ID = `md5(conversation_id || ':' || copy)::UUID::VARCHAR`
 
-/** Copies in one statement: what is written fills row groups, and what is under way fits into memory. */
+/** Copies per statement: enough to fill row groups, few enough to fit into memory. */
 const AT_ONCE = 5
 
 /**
- * Adds the copies `from` to `to` of the first `source` conversations, which must be as they were loaded first: their numbers
- * tell them. Numbers of copies lie behind all that there are.
+ * Adds the copies `from` to `to` of the first `source` conversations, which must not have been replaced since the first load: they are
+ * selected by number. Copies get numbers above all existing ones.
  */
 export async function multiply(writer: Writer, options: { source: number; from: number; to: number }): Promise<void> {
   const { source, from, to } = options

@@ -1,4 +1,4 @@
-// The floor of loading, in a process that does nothing else: decodes and parses page bodies that are in memory already.
+// Lower bound for loading: a process that only decodes and parses page bodies that are already in memory.
 // Prints the seconds. Usage: node parse-floor.js FOLDER-OF-BODIES
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,8 +1,8 @@
-// The same records from the same local server into DuckDB, by dlt and by `convohouse sync` from an empty data folder: the
-// wall of each whole process, in turn. All of them page the export by HTTP, keep every field, and make nested lists child
-// tables. What convohouse does besides is in its time: raw pages made durable, drift, versions, bookkeeping.
+// Compares dlt with `convohouse sync`: both load the same records from the same local server into DuckDB, starting from an empty folder.
+// Measures the wall time of each process, in turns. Both page the export by HTTP, keep every field, and put nested lists into child
+// tables. The time of convohouse includes what only it does: durable raw pages, drift, versions, bookkeeping.
 //
-// dlt is no dependency. Where the Python of DLT_PYTHON (else `python3`) lacks it, the bench says how to get it, and fails.
+// dlt is not a dependency. If the Python of DLT_PYTHON (else `python3`) lacks it, the benchmark explains how to install it, and fails.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,21 +15,21 @@ import { type BenchOptions, median, rounded } from './measure.ts'
 
 const run = promisify(execFile)
 const CLI = fileURLToPath(new URL('../../src/cli/convohouse.cjs', import.meta.url))
-// The script is not compiled: from `dist/test/bench` it lies three folders up.
+// The script is not compiled: it is three folders above `dist/test/bench`.
 const SCRIPT = fileURLToPath(new URL('../../../test/bench/peers/dlt_export.py', import.meta.url))
 const PYTHON = process.env.DLT_PYTHON || 'python3'
 const TOKEN = 'sandbox-token'
 const WORKSPACE = 'ws_demo'
-/** So many of the generated conversations hold a person's message, and are exported. */
+/** Number of generated conversations that contain a person's message and so are exported. */
 const EXPORTED_SHARE = 0.951
 
 const MODES = ['tuned', 'default'] as const
 type Mode = (typeof MODES)[number]
 
-/** DuckDB's version on our side. */
+/** The DuckDB version of convohouse. */
 let duckdb = ''
 
-/** Rows by what they are, under names that all peers share. */
+/** Row counts under names that both peers share. */
 interface Outcome {
   seconds: number
   conversations: number
@@ -48,7 +48,7 @@ async function expectDlt(): Promise<void> {
   console.log(`peer: ${stdout.trim()}`)
 }
 
-/** Renders every record once, so that nobody waits for that: the sandbox keeps what it has rendered. */
+/** Renders every record once, so that both peers are served from the sandbox's cache. */
 async function warm({ url, world }: Sandbox): Promise<void> {
   const headers = { authorization: `Bearer ${TOKEN}` }
   for (const agentId of world.agentIds()) {
@@ -100,7 +100,7 @@ async function byUs({ url }: Sandbox, home: string): Promise<Outcome> {
   }
 }
 
-/** @throws where the peers do not come to the same rows */
+/** @throws if the peers do not have the same row counts */
 function expectAlike(outcomes: Outcome[]): void {
   const [first] = new Set(outcomes.map(({ seconds: _, ...rows }) => JSON.stringify(rows)))
   const other = outcomes.find(({ seconds: _, ...rows }) => JSON.stringify(rows) !== first)

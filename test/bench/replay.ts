@@ -1,9 +1,8 @@
-// How fast landed pages become tables: `convohouse replay` into no warehouse, from the start of its process to its end, with
-// everything included (opening, migrating, heads, drift, versions, observations, bookkeeping, checkpoint), against only
-// decoding and parsing the same page bodies.
+// Speed from landed pages to tables: `convohouse replay` without a warehouse, measured over the entire process (opening, migrations, heads,
+// drift, versions, observations, bookkeeping, checkpoint), compared with only decoding and parsing the same page bodies.
 //
-// Each measurement is a process of its own, the two in turn. Not for looks: V8 parses the same bodies in 1.7 s in a process
-// that holds little, and in 0.95 s in one whose heap has grown to 400 MB, because it then collects garbage less often.
+// Each measurement is a separate process, in turns. This matters: V8 parses the same bodies in 1.7 s in a process with a small heap, and in
+// 0.95 s in one whose heap has grown to 400 MB, because it then collects garbage less often.
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -36,14 +35,14 @@ async function replaySeconds(home: string, { workspaceId, records }: LandedExpor
     CONVOHOUSE_WORKSPACE: workspaceId,
     CONVOHOUSE_HOME: home,
   }
-  let told = ''
+  let lastLine = ''
   const taken = await seconds(async () => {
     const { stdout } = await run(process.execPath, [script('../../src/cli/convohouse.cjs'), 'replay', '--json'], {
       env,
     })
-    told = stdout.trim().split('\n').at(-1)!
+    lastLine = stdout.trim().split('\n').at(-1)!
   })
-  const loaded = (JSON.parse(told) as { records: number }).records
+  const loaded = (JSON.parse(lastLine) as { records: number }).records
   if (loaded !== records) throw new Error(`the replay loaded ${loaded} of ${records} records`)
   return taken
 }

@@ -1,4 +1,4 @@
-// npm run bench -- NAME [flags]: runs one benchmark. Human lines go first; the last line is one JSON object.
+// npm run bench -- NAME [flags]: runs one benchmark. Prints lines of text, then one JSON object as the last line.
 import { parseArgs } from 'node:util'
 import { eventsBench } from './events.ts'
 import { firstRows } from './first-rows.ts'

@@ -1,5 +1,6 @@
-// What Temporal costs a sync: the same 2,000 pages by `sync --on temporal`, with a worker and a dev server that are there, ÷ by `sync`, where
-// the vendor answers at once and where it takes 100 ms. Each sync is a process of its own, into an empty data folder; the two hosts take turns.
+// Overhead of Temporal: the time of `sync --on temporal`, with a running worker and dev server, divided by that of `sync`, for the same 2,000
+// pages; with a vendor that answers at once, and one that takes 100 ms. Each sync is a new process with an empty data folder; the two hosts
+// take turns.
 import { join } from 'node:path'
 import { type DevServer, startDevServer } from '../../src/run/temporal/server/dev-server.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
@@ -9,7 +10,7 @@ import { obtainTemporal } from '../temporal-cli.ts'
 import { type BenchOptions, median, rounded } from './measure.ts'
 
 const PAGES = 2_000
-/** Twice as many as are read at the same time, so that no lane is idle before the end. */
+/** Twice as many agents as are read concurrently, so that no loop is idle before the end. */
 const AGENTS = 8
 const SETTINGS = { requestsPerHour: 1_000_000, ...NO_REFRESH }
 
@@ -28,7 +29,7 @@ interface Report {
   pages: number
 }
 
-/** Seconds that one sync takes, from the start of its process to its end. */
+/** Seconds of one sync, from the start of its process to its end. */
 async function secondsOf(host: Host, { sandbox, server, pageSize }: Scene): Promise<number> {
   const { folder, remove } = await temporaryFolder()
   const place = { url: sandbox.url, home: join(folder, 'data') }
@@ -53,7 +54,7 @@ async function secondsOf(host: Host, { sandbox, server, pageSize }: Scene): Prom
   }
 }
 
-/** Temporal ÷ embedded, by medians. */
+/** Median of Temporal divided by median of embedded. */
 async function ratioAt(latencyMs: number, options: BenchOptions, server: DevServer): Promise<number> {
   const pageSize = Math.min(100, Math.max(1, Math.round(options.records / PAGES)))
   const sandbox = await startSandbox({
@@ -68,7 +69,7 @@ async function ratioAt(latencyMs: number, options: BenchOptions, server: DevServ
   const taken: Record<Host, number[]> = { embedded: [], temporal: [] }
   try {
     for (let round = 0; round < options.rounds; round++) {
-      // Who goes first finds the sandbox cold.
+      // The first sync finds the sandbox's cache empty.
       const order = round % 2 === 0 ? HOSTS : [...HOSTS].reverse()
       for (const host of order) taken[host].push(await secondsOf(host, { sandbox, server, pageSize }))
       const last = HOSTS.map(host => `${host} ${rounded(taken[host].at(-1)!, 1)} s`)

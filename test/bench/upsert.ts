@@ -1,8 +1,8 @@
-// What a page costs that replaces conversations in a large warehouse: landed and loaded by the real code, fifty pages of a
-// hundred records a load; beside a million conversations, and beside three times as many.
+// Cost of a page that replaces conversations in a large warehouse of one or three million conversations: landed and loaded by the real
+// code, fifty pages of a hundred records per load.
 //
-// Two orders: ids at random, which is the worst that there is, since every part of every table is touched; and as a window
-// that is read again has them, each agent's in the order in which they came before.
+// Two orders of ids: random, the worst case, since every part of every table is touched; and the order of a window that is read again,
+// which is each agent's original order.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ import { copyId, multiply } from './multiplied.ts'
 const PAGES_A_LOAD = 50
 const LOADS = 10
 
-/** What is deleted takes some 160 MB a million conversations until the file is closed: three million do not fit into the default. */
+/** Deleted rows take about 160 MB per million conversations until the file is closed, so three million exceed the default limit. */
 const SETTINGS = { memoryLimit: '1GB', threads: 2 }
 
 interface Place {
@@ -68,7 +68,7 @@ interface Replacing {
   order: Order
 }
 
-/** Pages, each as a window of its agent goes on: what they hold replaces copies, never the originals. */
+/** Pages that continue a window of their agent; their records replace copies, never originals. */
 function replacingPages({ source }: Place, options: Replacing): ExportedPage[] {
   const documents = new Map<string, Document[]>()
   for (const [index, body] of source.bodies.entries()) {
@@ -104,14 +104,14 @@ function replacingPages({ source }: Place, options: Replacing): ExportedPage[] {
 async function landAll(landing: Landing, pages: readonly ExportedPage[]): Promise<LoadablePage[]> {
   const landed: LoadablePage[] = []
   const left = [...pages.entries()].reverse()
-  const lane = async () => {
+  const writer = async () => {
     for (let next = left.pop(); next; next = left.pop()) {
       const [index, { head, body }] = next
       const path = await landing.land(head, body)
       landed[index] = { address: path, head }
     }
   }
-  await Promise.all(Array.from({ length: CONCURRENT_WINDOWS }, lane))
+  await Promise.all(Array.from({ length: CONCURRENT_WINDOWS }, writer))
   return landed
 }
 
@@ -120,7 +120,7 @@ async function countHeld({ writer }: LoadContext): Promise<number> {
   return row!.n
 }
 
-/** Milliseconds a page of each load, the log written to the file among them where DuckDB finds it long enough. */
+/** Milliseconds per page of each load, including checkpoints that DuckDB decides to make. */
 async function measure(place: Place, options: Replacing): Promise<number[]> {
   const pages = replacingPages(place, options)
   return inWarehouse(place, false, async context => {

@@ -1,5 +1,5 @@
-// What the receiver takes: events acknowledged a second after their sync, beside a bare Node server that appends and syncs by the
-// same group commit; and how long an acknowledgement takes at a thousand a second. Receiver, load and the disk share the machine.
+// Throughput of the receiver: durable events acknowledged per second, compared with a minimal Node server that appends and syncs with the
+// same group commit; and the latency of acknowledgements at a thousand events per second. Receiver, load and disk share the machine.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -12,9 +12,9 @@ import { SECRET } from './webhooks/bodies.ts'
 const MAIN = join(import.meta.dirname, '..', '..', 'src', 'cli', 'convohouse.cjs')
 const script = (name: string): string => join(import.meta.dirname, 'webhooks', `${name}.js`)
 const STEADY_SECONDS = 6
-/** Before that: servers run for months, and what their first second takes goes into compiling them. */
+/** Warm-up: servers run for months, and their first seconds are spent on compilation. */
 const WARMING_SECONDS = 3
-/** Both servers are up and measured in turns, so many times a round: what disk and machine do changes from one second to the next. */
+/** Turns per round: both servers run and are measured alternately, since disk and machine change from one second to the next. */
 const TURNS = 4
 const TURN_SECONDS = 2
 const CONNECTIONS = 256
@@ -37,12 +37,12 @@ interface Offered {
 async function load(port: number, seconds: number, { connections, rate }: Offered): Promise<Load> {
   const args = [port, seconds, connections, rate].map(String)
   const { stdout } = await execute(process.execPath, [script('load'), ...args])
-  const told = JSON.parse(stdout) as Load
-  if (told.refused > 0) throw new Error(`${told.refused} events were refused`)
-  return told
+  const result = JSON.parse(stdout) as Load
+  if (result.refused > 0) throw new Error(`${result.refused} events were refused`)
+  return result
 }
 
-/** A server that tells its port on its first line, while `work` lasts. */
+/** Runs a server that prints its port on its first line, for the duration of `work`. */
 async function serving<T>(
   args: readonly string[],
   env: Record<string, string>,
@@ -85,7 +85,7 @@ const receiver = <T>(work: (port: number) => Promise<T>): Promise<T> =>
 const plain = <T>(work: (port: number) => Promise<T>): Promise<T> =>
   inFolder(folder => serving([script('plain-server'), join(folder, 'appended')], {}, work))
 
-const tell = (what: string, { eventsPerSecond, p50Ms, p99Ms }: Load): void =>
+const print = (what: string, { eventsPerSecond, p50Ms, p99Ms }: Load): void =>
   console.log(`${what}: ${rounded(eventsPerSecond, 0)} events/s, p50 ${rounded(p50Ms)} ms, p99 ${rounded(p99Ms)} ms`)
 
 const FASTEST: Offered = { connections: CONNECTIONS, rate: 0 }
@@ -96,7 +96,7 @@ interface Turn {
   bare: Load
 }
 
-/** Each begins every other turn. */
+/** The two alternate in going first. */
 async function turns(ports: { ours: number; bare: number }): Promise<Turn[]> {
   for (const port of [ports.ours, ports.bare]) await load(port, WARMING_SECONDS, FASTEST)
   const taken: Turn[] = []
@@ -105,8 +105,8 @@ async function turns(ports: { ours: number; bare: number }): Promise<Turn[]> {
     for (const which of turn % 2 === 0 ? (['ours', 'bare'] as const) : (['bare', 'ours'] as const))
       measured[which] = await load(ports[which], TURN_SECONDS, FASTEST)
     const { ours, bare } = measured as Turn
-    tell('receiver', ours)
-    tell('plain   ', bare)
+    print('receiver', ours)
+    print('plain   ', bare)
     taken.push({ ours, bare })
   }
   return taken
@@ -114,12 +114,12 @@ async function turns(ports: { ours: number; bare: number }): Promise<Turn[]> {
 
 async function steady(port: number): Promise<Load> {
   await load(port, WARMING_SECONDS, STEADY)
-  const told = await load(port, STEADY_SECONDS, STEADY)
-  tell(`receiver at ${AT_RATE}/s`, told)
-  return told
+  const result = await load(port, STEADY_SECONDS, STEADY)
+  print(`receiver at ${AT_RATE}/s`, result)
+  return result
 }
 
-/** Medians over the turns of all rounds; the ratio is that of one turn. */
+/** Medians over the turns of all rounds; ratios are computed per turn. */
 export async function webhooksBench({ rounds }: BenchOptions): Promise<Record<string, number>> {
   const taken: Turn[] = []
   const p99sMs: number[] = []

@@ -1,4 +1,4 @@
-// What others make of our files: `npm run test:bi`.
+// Other tools read our files: `npm run test:bi`.
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ interface Report {
   types: [string, string][]
   sameSchema: boolean
   sameInPolars: boolean
-  /** Rows, or why there are none. */
+  /** Rows, or the error. */
   pandas: number | string
 }
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
   interpreter = await python()
 }, 600_000)
 
-/** The answers of `queries`, written by the command and read by Python. */
+/** The results of `queries`, written by the command and read by Python. */
 async function reports(env: Record<string, string>, queries: Record<string, string>): Promise<Record<string, Report>> {
   const out = await temporaryFolder()
   for (const [name, sql] of Object.entries(queries))

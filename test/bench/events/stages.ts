@@ -1,4 +1,4 @@
-// Where an event waits between its acknowledgement and SQL, seen from outside: by the folders of the spool and by the rows.
+// Where an event waits between its acknowledgement and SQL, observed from outside: in the folders of the spool and in the tables.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { spoolFolders } from '../../../src/spool/folders.ts'
@@ -6,11 +6,11 @@ import { readSegment } from '../../../src/spool/read-segment.ts'
 import { queryHolder } from '../../../src/warehouse/query/http/holder-client.ts'
 import type { Cell } from '../../../src/warehouse/query/results.ts'
 
-/** Times of one event, ms of the machine's clock, as far as they are known; events are told apart by `createdAt`. */
+/** Known times of one event, ms of the machine's clock. Events are identified by `createdAt`. */
 export interface Waited {
   acknowledgedMs?: number
   sealedMs?: number
-  /** Its transaction has begun to write. */
+  /** When its transaction began to write. */
   begunMs?: number
   seenMs?: number
 }
@@ -34,21 +34,21 @@ export class Stages {
     return waited
   }
 
-  /** Looks for segments that have been sealed. */
+  /** Records segments that have been sealed. */
   async lookAtSpool(): Promise<void> {
     const { sealed } = spoolFolders(this.home, this.workspaceId)
     const names = await readdir(sealed).catch(() => [])
     const nowMs = Date.now()
     for (const name of names.filter(one => !this.segments.has(one))) {
       this.segments.add(name)
-      // Drained between the two looks.
+      // Drained between two checks.
       const reading = await readSegment(join(sealed, name)).catch(() => null)
       for (const { payload } of reading?.events ?? [])
         this.at((JSON.parse(Buffer.from(payload).toString()) as { createdAt: number }).createdAt).sealedMs = nowMs
     }
   }
 
-  /** Looks for events that SQL sees, as `convohouse query` does. */
+  /** Records events that are visible to SQL, as with `convohouse query`. */
   async lookAtTables(fromMs: number): Promise<void> {
     const sql = `SELECT epoch_ms(created_at)::DOUBLE AS created, epoch_ms(_loaded_at)::DOUBLE AS begun FROM webhook_events
       WHERE created_at >= make_timestamp(${fromMs * 1_000})`

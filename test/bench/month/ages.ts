@@ -1,4 +1,4 @@
-// For how long stored rows have differed from the vendor's records: in what events tell, and in what only an export brings.
+// How long stored rows have differed from the vendor's records: in fields of events, and in fields that only an export has.
 
 import { LIGHT_FIELDS } from '../../../src/sandbox/events/conversation-events.ts'
 import type { Sandbox } from '../../../src/sandbox/server.ts'
@@ -8,15 +8,15 @@ import type { Change, ChangedConversation, Changes } from './changes.ts'
 interface Row {
   agentId: string
   id: string
-  /** Null: no record told it. */
+  /** Null: no exported record has it. */
   modifiedMs: string | null
-  /** When the vendor's record was as the newest export brought it; null: no export has. */
+  /** Time of the record's state in the newest export; null without an export. */
   exportedMs: string | null
 }
 
 const LIGHT: ReadonlySet<string> = new Set(LIGHT_FIELDS)
 
-/** The record at that time, without what events tell. */
+/** The record at that time, without the fields of events. */
 function exportOnly(
   { world }: Sandbox,
   { agentId, id }: Pick<ChangedConversation, 'agentId' | 'id'>,
@@ -26,20 +26,20 @@ function exportOnly(
   return JSON.stringify(Object.entries(record).filter(([name]) => !LIGHT.has(name)))
 }
 
-/** The first change that the row lacks, ms; undefined where it lacks none. */
+/** Time of the first change that is missing in the row, ms; undefined if none is. */
 function lacksSince(sandbox: Sandbox, row: Row, changes: readonly Change[], nowMs: number): number | undefined {
   const { modifiedMs, exportedMs } = row
-  const untold = changes.find(({ ms }) => ms > Number(modifiedMs ?? 0))?.ms
+  const missing = changes.find(({ ms }) => ms > Number(modifiedMs ?? 0))?.ms
   if (exportedMs === null) return changes[0]!.ms
   const later = changes.filter(({ ms }) => ms > Number(exportedMs))
-  if (later.length === 0) return untold
+  if (later.length === 0) return missing
   const held = exportOnly(sandbox, row, Number(exportedMs))
-  if (exportOnly(sandbox, row, nowMs) === held) return untold
+  if (exportOnly(sandbox, row, nowMs) === held) return missing
   const differs = later.find(({ ms }) => exportOnly(sandbox, row, ms) !== held)?.ms ?? nowMs
-  return Math.min(untold ?? differs, differs)
+  return Math.min(missing ?? differs, differs)
 }
 
-/** Ages of all rows of the warehouse, ms; 0 for those that are as the vendor's record is. */
+/** Ages of all rows of the warehouse, ms; 0 for rows that equal the vendor's record. */
 export async function agesOf(simulated: SimulatedApp, changes: Changes, nowMs: number): Promise<number[]> {
   const rows = await simulated.rows<Row>(`SELECT agent_id AS "agentId", conversation_id AS id,
     epoch_ms(last_modified)::VARCHAR AS "modifiedMs", CASE WHEN _complete THEN epoch_ms(_as_of)::VARCHAR END AS "exportedMs"
@@ -52,6 +52,6 @@ export async function agesOf(simulated: SimulatedApp, changes: Changes, nowMs: n
 
 export const meanOf = (ages: readonly number[]): number => ages.reduce((sum, age) => sum + age, 0) / ages.length
 
-/** The age that so large a share of them does not exceed. */
+/** A quantile of the ages. */
 export const quantileOf = (ages: readonly number[], share: number): number =>
   ages.toSorted((a, b) => a - b)[Math.min(ages.length - 1, Math.floor(ages.length * share))]!

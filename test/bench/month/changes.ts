@@ -1,9 +1,9 @@
-// What really happens to conversations: each change of a record, and whether an event told it.
+// The true changes of conversations: each change of a record, and whether an event reported it.
 import { pairKey } from './pair-key.ts'
 
 export interface Change {
   ms: number
-  isTold: boolean
+  isReported: boolean
 }
 
 export interface ChangedConversation {
@@ -16,7 +16,7 @@ export interface ChangedConversation {
 export class Changes {
   private readonly conversations = new Map<string, ChangedConversation>()
 
-  /** Changes are added in order. */
+  /** Changes must be added in order. */
   add({ agentId, id, ...change }: Change & { agentId: string; id: string }): void {
     const key = pairKey(agentId, id)
     const known = this.conversations.get(key)
@@ -28,12 +28,12 @@ export class Changes {
     return this.conversations.values()
   }
 
-  /** All of them since the month began. */
+  /** All changes since the start of the month. */
   of(agentId: string, id: string): readonly Change[] {
     return this.conversations.get(pairKey(agentId, id))?.changes ?? []
   }
 
-  /** Undefined where it has not changed since the month began. */
+  /** Undefined if it has not changed since the start of the month. */
   lastOf(agentId: string, id: string): Change | undefined {
     return this.conversations.get(pairKey(agentId, id))?.changes.at(-1)
   }

@@ -1,4 +1,4 @@
-// What is paid by who exports a week again each day, so as to miss no change of it.
+// Cost of a simple strategy: export the last week again each day, so that no change in it is missed.
 import { DAY } from '../../../src/core/time.ts'
 import type { Changes } from './changes.ts'
 import { pairKey } from './pair-key.ts'
@@ -6,7 +6,7 @@ import { pairKey } from './pair-key.ts'
 const WEEK_MS = 7 * DAY
 const PAGE = 100
 
-/** One export a day; `history`: when those began that had before the first of them. */
+/** One export per day; `history`: start times of the conversations that began before the first export. */
 export function lookbackOf(world: {
   history: ReadonlyMap<string, number>
   changes: Changes

@@ -1,20 +1,20 @@
-// Who knows the truth and pays no more than they must: for each poll a request an agent, which brings what has just settled; for
-// each conversation once when it has been quiet after what was written in it, and for each change that no event told. What no
-// poll brings takes a request an agent and poll.
+// Lower bound of the cost: an oracle that knows the truth. Each poll costs a request per agent and brings what has just settled. Each
+// conversation is exported once after it has become quiet, and once for each change that no event reported; exports that no poll brings
+// cost a request per agent and poll.
 import type { ChangedConversation } from './changes.ts'
 
 export interface OracleWorld {
-  /** When somebody polls, in order. */
+  /** Times of the polls, in order. */
   polls: readonly number[]
   agents: number
-  /** What had settled by then is held already. */
+  /** Conversations that had settled by then are already stored. */
   startMs: number
   settleMs: number
   quietMs: number
   conversations: Iterable<ChangedConversation>
-  /** When it began; undefined where nobody can buy it. */
+  /** When it began; undefined if it cannot be exported. */
   beganMs(conversation: ChangedConversation): number | undefined
-  /** What an export of it bills then; 0: it is not returned. */
+  /** Sessions that an export of it bills at that time; 0: it is not returned. */
   sessionsAt(conversation: ChangedConversation, ms: number): number
   messagesAt(conversation: ChangedConversation, ms: number): number
 }
@@ -22,15 +22,15 @@ export interface OracleWorld {
 export interface OracleBill {
   requests: number
   sessions: number
-  /** Purchases: the first of a conversation, those after something more was written, and those of changes that no event told. */
+  /** Exports by reason: the first of a conversation, those after new messages, and those for changes that no event reported. */
   first: number
-  told: number
-  untold: number
-  /** Sessions of the first purchases and the untold alone: what changed later and was told is taken from the event. */
+  reported: number
+  unreported: number
+  /** Sessions of first exports and of unreported changes only: reported changes are taken from the event. */
   leastSessions: number
 }
 
-/** Polls at which it is bought: the first at which it has been quiet since a change that is no event's alone to tell, each change once. */
+/** Polls at which it is exported: for each change that an event cannot replace, the first poll at which it has been quiet since. */
 function* purchases(
   { polls, settleMs, quietMs, ...world }: OracleWorld,
   conversation: ChangedConversation,
@@ -40,36 +40,36 @@ function* purchases(
   const settledMs = (world.beganMs(conversation) ?? Number.POSITIVE_INFINITY) + settleMs
   const passedMs = isHeld ? undefined : polls.find(ms => ms >= settledMs)
   let next = 0
-  let isTold = true
+  let isReported = true
   let changed = false
   let messages = isHeld ? world.messagesAt(conversation, world.startMs) : 0
   for (const ms of polls) {
     for (; next < changes.length && changes[next]!.ms <= ms; next++) {
-      isTold = changes[next]!.isTold
+      isReported = changes[next]!.isReported
       changed = true
     }
     if (!changed || ms < settledMs || changes[next - 1]!.ms > ms - quietMs) continue
     changed = false
     const written = world.messagesAt(conversation, ms)
-    if (isTold && written === messages) continue
+    if (isReported && written === messages) continue
     messages = written
-    yield { ms, isTold, comesWithPoll: ms === passedMs }
+    yield { ms, isReported, comesWithPoll: ms === passedMs }
   }
 }
 
-/** What the polls cost that know the truth. */
+/** Cost of the oracle's polls. */
 export function oracleBill(world: OracleWorld): OracleBill {
   const { startMs } = world
-  const bill: OracleBill = { requests: 0, sessions: 0, first: 0, told: 0, untold: 0, leastSessions: 0 }
+  const bill: OracleBill = { requests: 0, sessions: 0, first: 0, reported: 0, unreported: 0, leastSessions: 0 }
   const again = new Set<string>()
   for (const conversation of world.conversations) {
     let isHeld = (world.beganMs(conversation) ?? startMs) <= startMs - world.settleMs
-    for (const { ms, isTold, comesWithPoll } of purchases(world, conversation, isHeld)) {
+    for (const { ms, isReported, comesWithPoll } of purchases(world, conversation, isHeld)) {
       const sessions = world.sessionsAt(conversation, ms)
       if (sessions === 0) continue
       bill.sessions += sessions
-      if (!isHeld || !isTold) bill.leastSessions += sessions
-      bill[isHeld ? (isTold ? 'told' : 'untold') : 'first'] += 1
+      if (!isHeld || !isReported) bill.leastSessions += sessions
+      bill[isHeld ? (isReported ? 'reported' : 'unreported') : 'first'] += 1
       if (!comesWithPoll) again.add(`${conversation.agentId} ${ms}`)
       isHeld = true
     }

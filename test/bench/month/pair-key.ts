@@ -1,2 +1,2 @@
-// A conversation's name in a map: ids are unique to an agent.
+// Key of a conversation in a map: ids are unique per agent.
 export const pairKey = (agentId: string, id: string): string => JSON.stringify([agentId, id])

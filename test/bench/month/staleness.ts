@@ -1,27 +1,27 @@
-// Rows that are not as the vendor's records are.
+// Counts rows that differ from the vendor's records.
 import type { SimulatedApp } from '../../workflows/open-simulated-app.ts'
 import type { Changes } from './changes.ts'
 
 export interface Staleness {
   rows: number
-  /** The newest change of the record is not in them, neither by export nor by event. */
+  /** The record's newest change is missing: neither an export nor an event brought it. */
   stale: number
-  /** Told by events alone so far. */
+  /** Known only from events so far. */
   incomplete: number
-  /** Current in all that events tell, and to be exported again. */
+  /** Up to date in the fields of events, but due for another export. */
   dirty: number
 }
 
 interface Row {
   agentId: string
   id: string
-  /** Null: no record told it. */
+  /** Null: no exported record has it. */
   modifiedMs: string | null
   isComplete: boolean
   isDirty: boolean
 }
 
-/** Looks at every row of the warehouse, which is as fresh as it gets at that time. */
+/** Counts over all rows of the warehouse. Call it after everything available at that time has been loaded. */
 export async function stalenessOf({ rows }: SimulatedApp, changes: Changes): Promise<Staleness> {
   const held =
     await rows<Row>(`SELECT agent_id AS "agentId", conversation_id AS id, epoch_ms(last_modified)::VARCHAR AS "modifiedMs",

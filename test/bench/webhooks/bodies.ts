@@ -8,7 +8,7 @@ const WORDS =
     ' ',
   )
 
-/** The first so many of them: the same ones at each call. */
+/** The first bodies; each call returns the same ones. */
 export function eventBodies(count: number): Buffer[] {
   const draw = new Draw(1, 0, 0)
   const text = (words: number) =>

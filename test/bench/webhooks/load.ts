@@ -1,11 +1,11 @@
-// Sends events of 8 KB over plain connections, in a process of its own: as fast as they are acknowledged, or so many a second.
-// node load.js PORT SECONDS CONNECTIONS RATE; a rate of 0 is as fast as it goes.
+// Sends events of 8 KB over plain connections, in a separate process: as fast as they are acknowledged, or at a rate per second.
+// node load.js PORT SECONDS CONNECTIONS RATE; a rate of 0 means as fast as possible.
 import { connect, type Socket } from 'node:net'
 import { eventBodies } from './bodies.ts'
 
 const [port, seconds, connections, rate] = process.argv.slice(2).map(Number) as [number, number, number, number]
 const END = '\r\n\r\n'
-/** Told of beforehand: connections are made and code is compiled. */
+/** Events sent before the measurement, to open connections and compile code. */
 const WARM_MS = 1_500
 
 const requests = eventBodies(200).map(body =>
@@ -22,7 +22,7 @@ let counted: number[] = []
 let refused = 0
 const beganMs = performance.now()
 
-/** When each request that is not answered yet was to be sent. */
+/** Due times of the requests that have no answer yet. */
 const due = new Map<Socket, number[]>()
 
 function send(socket: Socket, atMs = performance.now()): void {
@@ -57,7 +57,7 @@ function open(): Socket {
 
 const sockets = Array.from({ length: connections }, open)
 
-/** Each is sent when it is due, however late those before it are. */
+/** Sends each event when it is due, even if earlier ones are late. */
 function sendByRate(): void {
   let count = 0
   const timer = setInterval(() => {

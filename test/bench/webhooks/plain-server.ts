@@ -1,4 +1,4 @@
-// What the receiver is compared with: a bare Node server that appends bodies and syncs, by the same group commit, and nothing else.
+// Baseline for the receiver: a minimal Node server that only appends bodies and syncs, with the same group commit.
 import { open } from 'node:fs/promises'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
