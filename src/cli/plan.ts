@@ -79,7 +79,7 @@ function totals({ plan }: Prepared): string {
 }
 
 /** How many hours and billing periods the estimated part of a plan takes. */
-export function layoutOf({ plan, governor }: Prepared, nowMs: number): Layout {
+function layoutOf({ plan, governor }: Prepared, nowMs: number): Layout {
   const all = unlimited(governor)
   const budget = budgetOf(governor, nowMs)
   return layOut(plan.total, {
@@ -100,7 +100,7 @@ function duration({ prepared, nowMs }: PlanFacts): string[] {
 }
 
 /** What is left of the rate limit and of the quota. */
-export function budgetLines({ rateLimit, quota, reserveForNewSessions }: Budget, unknownAgents = 0): string[] {
+function budgetLines({ rateLimit, quota, reserveForNewSessions }: Budget, unknownAgents = 0): string[] {
   const requests = `${count(rateLimit.requestsLeft)} of ${counted(rateLimit.requestsPerHour, 'request')} this hour`
   const sessions = quota.known
     ? `${count(quota.sessionsLeft)} of ${counted(quota.allowedSessions, 'session')} this period`
@@ -143,7 +143,7 @@ export function planLines(facts: PlanFacts, options: GridOptions = {}): string[]
 }
 
 /** The plan, the budget and how long the plan takes, as one object. */
-export const planJson = ({ workspaceId, prepared, nowMs }: PlanFacts): object => ({
+const planJson = ({ workspaceId, prepared, nowMs }: PlanFacts): object => ({
   workspaceId,
   plan: prepared.plan,
   budget: budgetOf(prepared.governor, nowMs),

@@ -144,7 +144,7 @@ export async function runSandbox(flags: SandboxFlags): Promise<void> {
 }
 
 /** Reads a JSON list of rules. The sandbox validates the rules when it sets the faults. @throws FLAG_INVALID */
-export async function readFaultScript<R>(flag: string, path: string): Promise<R[]> {
+async function readFaultScript<R>(flag: string, path: string): Promise<R[]> {
   const text = await readFile(path, 'utf8').catch(() => {
     throw invalidFlag(`${flag}: ${path} cannot be read.`, 'Give the path of a JSON file.')
   })

@@ -119,7 +119,7 @@ export const runChange = (change: Change, flags: ScheduleFlags): Promise<void> =
   )
 
 /** A schedule and its last run; null if there was none. */
-export type ScheduleStatus = ScheduleState & { lastRun: LastRun | null }
+type ScheduleStatus = ScheduleState & { lastRun: LastRun | null }
 
 const COLUMNS = [
   { name: 'workspace' },
@@ -167,7 +167,7 @@ function row(status: ScheduleStatus, nowMs: number): string[] {
 }
 
 /** The schedules as lines of a table. */
-export const scheduleLines = (all: readonly ScheduleStatus[], nowMs: number, options: GridOptions = {}): string[] =>
+const scheduleLines = (all: readonly ScheduleStatus[], nowMs: number, options: GridOptions = {}): string[] =>
   grid(
     COLUMNS,
     all.map(status => row(status, nowMs)),

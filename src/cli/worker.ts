@@ -75,7 +75,7 @@ async function runWithWarehouse(
  * returns the address of its metrics; it is called late, since an installed runtime that is never used would keep the process alive.
  * @throws WAREHOUSE_LOCKED, TEMPORAL_UNREACHABLE
  */
-export async function runWarehouseChild(config: Config, install: () => Promise<string>): Promise<void> {
+async function runWarehouseChild(config: Config, install: () => Promise<string>): Promise<void> {
   const parent = connectToSupervisor(endOnParentRequest().stop)
   const stop = stopOnSignals()
   const app = await openAppWhenReleased(config, parent.query)

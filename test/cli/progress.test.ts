@@ -63,7 +63,7 @@ describe('progress', () => {
 
   it('shows what it waits for until that has come', () => {
     const waiting = withNews(startProgress(NOW), { kind: 'waiting', untilMs: NOW + 60_000, reason: 'hour' }, NOW)
-    expect(live(waiting).at(-1)).toMatch(/^waiting until \d\d:\d\d UTC \(hour spent\)$/)
+    expect(live(waiting).at(-1)).toMatch(/^waiting until \d\d:\d\d UTC \(rate limit reached\)$/)
     const paused = (code?: ErrorCode) =>
       live(withNews(waiting, { kind: 'waiting', untilMs: NOW, reason: 'paused', ...(code && { code }) }, NOW), NOW - 1)
     expect(paused('API_NOT_JSON').at(-1)).toContain("(the vendor's answer cannot be read)")

@@ -176,7 +176,7 @@ Examples:
     })
 
 /** A repeatable flag NAME=RATE[:PARAM]. `table` has the names; `noun` names one in messages. */
-export const rated =
+const rated =
   (flag: string, table: RateTable, noun: string) =>
   (text: string, before: Record<string, Rate> = {}): Record<string, Rate> => {
     const [, name = text, share = '', paramText] = /^([^=]*)=([^:]*)(?::(.*))?$/.exec(text) ?? []
@@ -201,7 +201,7 @@ function readParam(text: string, param: Param | undefined): number {
 }
 
 /** One line `  name   help` per name. */
-export function namesTable(table: Record<string, { help: string }>): string {
+function namesTable(table: Record<string, { help: string }>): string {
   const width = Math.max(...Object.keys(table).map(name => name.length))
   return Object.entries(table)
     .map(([name, { help }]) => `  ${name.padEnd(width)}  ${help}`)
@@ -209,7 +209,7 @@ export function namesTable(table: Record<string, { help: string }>): string {
 }
 
 /** A repeatable flag NAME=VALUE; the last value of a name wins. */
-export const readings =
+const readings =
   (flag: string) =>
   (text: string, before: Partial<Readings> = {}): Partial<Readings> => {
     const [, name = text, value = ''] = /^([^=]*)=(.*)$/.exec(text) ?? []
@@ -219,7 +219,7 @@ export const readings =
   }
 
 /** One line `  name   value, value: help` per name. */
-export function readingsTable(table: Record<string, ReadingDefinition>): string {
+function readingsTable(table: Record<string, ReadingDefinition>): string {
   const width = Math.max(...Object.keys(table).map(name => name.length))
   return Object.entries(table)
     .map(([name, { values, help }]) => `  ${name.padEnd(width)}  ${values.join(', ')}: ${help}`)

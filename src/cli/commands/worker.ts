@@ -5,7 +5,7 @@ import { addConfigFlag } from '../flags/sync-flags.ts'
 import { invalidFlag, metricsAddress } from '../flags/values.ts'
 import type { WorkerFlags } from '../worker.ts'
 
-export function role(text: string): Role {
+function role(text: string): Role {
   const known = ROLES.find(one => one === text)
   if (known) return known
   throw invalidFlag(`--role cannot be ${JSON.stringify(text)}.`, `Give one of: ${ROLES.join(', ')}.`)

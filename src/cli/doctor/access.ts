@@ -90,7 +90,7 @@ const CLOCK_HINT =
   "reports it, so nothing is skipped or billed twice; ages such as --since 30d and displayed times use this machine's clock."
 
 /** `answer` is null if the vendor did not answer. */
-export function clockFinding(workspaceId: string, answer: Dated | null): Finding {
+function clockFinding(workspaceId: string, answer: Dated | null): Finding {
   const subject = { check: 'clock', workspaceId }
   const aheadMs = answer && aheadBy(answer)
   if (aheadMs === null) return skip(subject, 'not checked: the vendor reported no time')

@@ -23,7 +23,7 @@ const isThere = (folder: string): Promise<boolean> =>
   )
 
 /** The folder, or its nearest existing parent, in which it would be created. */
-export async function nearest(folder: string): Promise<string> {
+async function nearest(folder: string): Promise<string> {
   return (await isThere(folder)) || dirname(folder) === folder ? folder : nearest(dirname(folder))
 }
 
@@ -140,13 +140,13 @@ export const fileSystemOf = (type: number, platform: NodeJS.Platform = process.p
   // Some systems return it as a signed number: compare its 32 bits.
   platform === 'linux' ? (KNOWN[type >>> 0] ?? null) : null
 
-export interface Volume {
+interface Volume {
   fileSystem: FileSystem | null
   freeBytes: number
 }
 
 /** File system and free space of an existing folder. */
-export async function volumeOf(folder: string): Promise<Volume> {
+async function volumeOf(folder: string): Promise<Volume> {
   const { type, bavail, bsize } = await statfs(folder)
   return { fileSystem: fileSystemOf(type), freeBytes: bavail * bsize }
 }

@@ -71,7 +71,7 @@ function lines({ state, check, workspaceId, found, hint, code }: Finding, style:
 const numberOf = (findings: readonly Finding[], state: State): number =>
   findings.filter(finding => finding.state === state).length
 
-export function summary(findings: readonly Finding[]): string {
+function summary(findings: readonly Finding[]): string {
   const failed = numberOf(findings, 'fail')
   const warned = numberOf(findings, 'warn')
   const warnings = counted(warned, 'warning')

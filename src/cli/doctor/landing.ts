@@ -43,7 +43,7 @@ export function landingChecks(home: string, workspaceId: string): Promise<Findin
     const left = await leftoverFindings(subject, landing)
     const entries = await stores.leaseLog({ workspaceId, run: 'doctor' }).recent(nowMs, HOUR)
     const written = ok(
-      { check: 'ledger', workspaceId },
+      { check: 'lease log', workspaceId },
       `readable; ${counted(entries.length, 'entry', 'entries')} in the last hour`,
     )
     return [pages, ...left, written]

@@ -29,7 +29,7 @@ export async function findHolder({ home, memoryLimit, threads }: Storage): Promi
   }
 }
 
-export const holderText = (pid: number | null): string => (pid === null ? 'another process' : `process ${pid}`)
+const holderText = (pid: number | null): string => (pid === null ? 'another process' : `process ${pid}`)
 
 const SUBJECT = { check: 'warehouse' }
 const MIGRATION = { check: 'migration' }

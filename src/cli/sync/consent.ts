@@ -52,7 +52,7 @@ export async function askConsent(consent: Consent): Promise<boolean> {
 export const isInteractive = (): boolean => isTerminal(process.stdin) && isTerminal(process.stderr)
 
 /** Returns true only for `y` or `yes`. @throws INTERRUPTED if the signal comes first */
-export async function confirm(question: string, signal: AbortSignal): Promise<boolean> {
+async function confirm(question: string, signal: AbortSignal): Promise<boolean> {
   // Terminal mode would intercept Ctrl-C.
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
   try {

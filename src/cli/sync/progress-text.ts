@@ -7,9 +7,9 @@ import type { EventCounts } from '../../run/watch-events.ts'
 import { plain, type Style } from '../terminal/style.ts'
 import { type Planning, type Progress, rateOf, timeToGo, type Waiting } from './progress.ts'
 
-/** `waiting until 14:32 UTC (hour spent)`. */
+/** `waiting until 14:32 UTC (rate limit reached)`. */
 export const waitingText = (waiting: Waiting, nowMs: number): string =>
-  `waiting until ${clockTime(waiting.untilMs, nowMs)} (${waiting.reason === 'hour' ? 'hour spent' : waitReason(waiting)})`
+  `waiting until ${clockTime(waiting.untilMs, nowMs)} (${waiting.reason === 'hour' ? 'rate limit reached' : waitReason(waiting)})`
 
 /** `planning: listing the agents, checking what has landed`. */
 export const planningText = ({ heldUntilMs }: Planning, nowMs: number): string =>

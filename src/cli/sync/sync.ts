@@ -214,7 +214,7 @@ function failureOf(workspaceId: string, { code, what, hint }: NonNullable<DrainF
 }
 
 /** Reports that a workspace's events cannot be applied, or that applying them works again. */
-export function reportDrainFailure(
+function reportDrainFailure(
   { failed, remark }: Pick<Displays, 'failed' | 'remark'>,
   workspaceId: string,
   failure: DrainFailing,

@@ -8,7 +8,7 @@ export const exitCodeOf = (error: unknown): number =>
   error instanceof ConvohouseError ? error.exitCode : EXIT_CODES.unexpected
 
 /** True with `--verbose` or DEBUG. */
-export const wantsStack = (): boolean => process.argv.includes('--verbose') || Boolean(process.env.DEBUG)
+const wantsStack = (): boolean => process.argv.includes('--verbose') || Boolean(process.env.DEBUG)
 
 const REPORT = 'This is a bug. Please report it with the command and the output of `--verbose`.'
 

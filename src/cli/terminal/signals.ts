@@ -42,7 +42,7 @@ export function endOnParentRequest(): { stop: () => void } {
 }
 
 /** The signals that ask this process to end. */
-export const endingSignals = (): NodeJS.Signals[] => [...ending]
+const endingSignals = (): NodeJS.Signals[] => [...ending]
 
 /** Calls the listener at that signal instead of ending the process, until the returned function is called. */
 export function listenInstead(signal: EndingSignal, listener: () => void): () => void {

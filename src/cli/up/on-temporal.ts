@@ -149,7 +149,7 @@ export async function upOnTemporal(up: Up): Promise<number> {
   }
 }
 
-export interface ServerOfUp {
+interface ServerOfUp {
   place: TemporalPlace
   /** Our own server; null if one is configured. */
   own: { file: string; uiUrl: string | null; ended: Promise<void> } | null
@@ -157,11 +157,7 @@ export interface ServerOfUp {
 }
 
 /** The configured server, or a dev server in the data folder, started with the Temporal CLI `command`. @throws TEMPORAL_UNREACHABLE */
-export async function serverOfUp(options: {
-  config: Config
-  flags: UpFlags
-  command: string | null
-}): Promise<ServerOfUp> {
+async function serverOfUp(options: { config: Config; flags: UpFlags; command: string | null }): Promise<ServerOfUp> {
   const { config, flags, command } = options
   const { place } = settingsAt({})
   if (command === null) return { place, own: null, stop: async () => {} }
@@ -180,7 +176,7 @@ export async function serverOfUp(options: {
 /** The default of a configured schedule. */
 const JITTER_MS = 30 * SECOND
 
-export interface EnsuredSchedules {
+interface EnsuredSchedules {
   /** One line per workspace about its schedule. */
   lines: string[]
   /** By workspace, the owner workflow that had ended before its schedule was triggered. */
@@ -188,11 +184,7 @@ export interface EnsuredSchedules {
 }
 
 /** Creates or updates each schedule and triggers it unless it is paused. `everyMs` is for workspaces without a schedule. @throws TEMPORAL_UNREACHABLE */
-export async function ensureSchedules(
-  config: Config,
-  place: TemporalPlace,
-  everyMs: number,
-): Promise<EnsuredSchedules> {
+async function ensureSchedules(config: Config, place: TemporalPlace, everyMs: number): Promise<EnsuredSchedules> {
   const otherwise = { everyMs, jitterMs: Math.min(JITTER_MS, everyMs / 10) }
   const client = await connectClient(place)
   try {

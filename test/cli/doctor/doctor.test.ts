@@ -65,7 +65,7 @@ describe('the doctor of a healthy house', () => {
       'space',
       'file system',
       'landing',
-      'ledger',
+      'lease log',
       'warehouse',
       'migration',
       'rules',
