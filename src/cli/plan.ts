@@ -43,6 +43,9 @@ const COLUMNS = [
   { name: 'sessions', right: true },
 ]
 
+/** Kinds of windows as text; landed names keep `tail` for history. */
+const kindText = (kind: string): string => (kind === 'tail' ? 'history' : kind)
+
 const rangeOr = (estimate: Estimate | null, part: keyof Estimate): string =>
   estimate ? range(estimate[part]) : 'unknown'
 
@@ -58,7 +61,7 @@ function windowRow(
   const { agentId, kind } = progress.window
   const state = resumes ? `resumes after ${counted(progress.pages, 'page')}` : 'new'
   const prices = (['conversations', 'requests', 'sessions'] as const).map(part => rangeOr(estimate, part))
-  return [agentId, titles.get(agentId) ?? '', kind, ...bounds(progress), state, ...prices]
+  return [agentId, titles.get(agentId) ?? '', kindText(kind), ...bounds(progress), state, ...prices]
 }
 
 /** `1,200 to 1,900 conversations`, and how many windows cannot be estimated. */

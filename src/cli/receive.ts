@@ -45,7 +45,7 @@ export interface OpenedReceiver extends Receiver {
 function secretsOf(config: Config): WorkspaceSecrets[] {
   if (!hasWebhooks(config))
     throw new ConvohouseError('WEBHOOKS_UNCONFIGURED', {
-      what: `${config.source} configures no webhook secret for any workspace.`,
+      what: `No workspace has a webhook secret (configuration: ${config.source}).`,
       hint:
         config.source === ENVIRONMENT
           ? 'Set CONVOHOUSE_WEBHOOK_SECRET to the workspace secret, or CONVOHOUSE_WEBHOOK_SECRET_FILE to a file that holds it.'

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { addSyncFlags, type SyncFlags } from '../flags/sync-flags.ts'
 
 export const planCommand = (): Command =>
-  addSyncFlags(new Command('plan').description('show what a sync would read and what it would cost; costs no session'))
+  addSyncFlags(new Command('plan').description('show what a sync would read and cost; costs no session'))
     .addHelpText(
       'after',
       `

@@ -2,7 +2,7 @@ import { Command, Option } from 'commander'
 import { addSyncFlags, type SyncFlags } from '../flags/sync-flags.ts'
 
 export const syncCommand = (): Command =>
-  addSyncFlags(new Command('sync').description('fetch what is new, land it, and load it into the warehouse'))
+  addSyncFlags(new Command('sync').description('export new conversations, land them, and load them into the warehouse'))
     .addOption(new Option('--supervised').hideHelp())
     .addHelpText(
       'after',

@@ -28,7 +28,7 @@ export function tokenCheck(workspace: WorkspaceConfig): Promise<Finding[]> {
   const { tokenKept } = workspace
   return examine(subject, async () => {
     workspace.readToken()
-    const found = `is set, in ${placeText(tokenKept)}`
+    const found = `set in ${placeText(tokenKept)}`
     if ('file' in tokenKept && (await isReadableByOthers(tokenKept.file)))
       return [
         warn(subject, `${found}, which other users can read`, `Restrict it to its owner: chmod 600 ${tokenKept.file}`),

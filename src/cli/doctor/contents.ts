@@ -76,8 +76,8 @@ function loadsFindings(options: { rows: Rows; home: string; workspaceId: string;
   const subject = { check: 'loads', workspaceId }
   return examine(subject, async () => {
     const { pages, notLoaded } = await landingStatus(openStores(home).landing.workspace(workspaceId), workspaceId, rows)
-    if (notLoaded === 0) return [ok(subject, `all ${counted(pages, 'landed page')} in the tables`)]
-    const found = `${count(notLoaded)} of ${counted(pages, 'landed page')} not in the tables yet`
+    if (notLoaded === 0) return [ok(subject, `${counted(pages, 'landed page is', 'landed pages are')} in the tables`)]
+    const found = `${count(notLoaded)} of ${counted(pages, 'landed page')} ${notLoaded === 1 ? 'is' : 'are'} not in the tables yet`
     if (held) return [ok(subject, `${found}: the process that holds the warehouse is loading them`)]
     return [
       warn(
