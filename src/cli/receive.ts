@@ -102,7 +102,7 @@ export function rereadSecretsOnSighup(options: {
   receiver: () => OpenedReceiver | undefined
   /** @throws CONFIG_INVALID, CONFIG_MISSING */
   readConfig: () => Config
-  tell: (receiver: OpenedReceiver) => void
+  announce: (receiver: OpenedReceiver) => void
 }): () => void {
   if (isInTerminal()) return () => {}
   return listenInstead('SIGHUP', () => {
@@ -110,7 +110,7 @@ export function rereadSecretsOnSighup(options: {
     if (receiver === undefined) return
     try {
       receiver.rereadSecrets(options.readConfig())
-      options.tell(receiver)
+      options.announce(receiver)
     } catch (error) {
       log(...errorLines(error, styleOf(process.stderr)), 'The previous secrets stay valid.')
     }
@@ -145,7 +145,7 @@ export async function runReceive(flags: ReceiveFlags): Promise<void> {
   const stopRereading = rereadSecretsOnSighup({
     receiver: () => receiver,
     readConfig: () => configAt(flags.config),
-    tell: opened => announce(opened, json),
+    announce: opened => announce(opened, json),
   })
   const stop = stopOnSignals(() => log(STOPPING))
   try {

@@ -82,12 +82,12 @@ export async function runReplay(flags: ReplayFlags): Promise<void> {
   if (tables && allowIncomplete) throw invalidFlag(...CONTRADICTION)
   const config = configAt(flags.config)
   const workspaces = chooseWorkspaces(config, flags.workspace)
-  const { report: tell, end } = await progressReporter(flags.json === true)
+  const { report: onProgress, end } = await progressReporter(flags.json === true)
   const stop = stopOnSignals()
   const hadWarehouse = existsSync(warehouseFile(config.home))
   const begunMs = Date.now()
   try {
-    const options = { config: { ...config, workspaces }, onProgress: tell, signal: stop.stopping }
+    const options = { config: { ...config, workspaces }, onProgress, signal: stop.stopping }
     const report = await (tables ? replayTables({ ...options, tables }) : replay({ ...options, allowIncomplete }))
     end()
     const tookMs = Date.now() - begunMs

@@ -58,13 +58,13 @@ export async function examine(subject: Subject, work: () => Promise<Finding[]>):
   }
 }
 
-const LOOKS: Record<State, TextStyle> = { ok: 'green', warn: 'yellow', fail: 'red', skip: 'dim' }
+const STYLES: Record<State, TextStyle> = { ok: 'green', warn: 'yellow', fail: 'red', skip: 'dim' }
 
 const CHECK_WIDTH = 13
 
 function lines({ state, check, workspaceId, found, hint, code }: Finding, style: Style): string[] {
   const whose = workspaceId === null ? '' : `${workspaceId}: `
-  const head = `${style(LOOKS[state], state.padEnd(4))}  ${check.padEnd(CHECK_WIDTH)}  ${whose}${found}${code ? ` (${code})` : ''}`
+  const head = `${style(STYLES[state], state.padEnd(4))}  ${check.padEnd(CHECK_WIDTH)}  ${whose}${found}${code ? ` (${code})` : ''}`
   return hint === null ? [head] : [head, `${' '.repeat(4 + 2 + CHECK_WIDTH)}  → ${hint}`]
 }
 

@@ -76,10 +76,8 @@ export const overProgress = ({ events }: Progress, nowMs: number): Progress => (
 const failureKey = ({ code, what }: Pick<Failure, 'code' | 'what'>): string => JSON.stringify([code, what])
 
 /** Failures of the report that have not been shown: they happened before the display attached, or between two polls. */
-export const unreportedFailures = (
-  { reportedFailures: told }: Progress,
-  { failures }: SyncReport,
-): SyncReport['failures'] => failures.filter(failure => !told.includes(failureKey(failure)))
+export const unreportedFailures = ({ reportedFailures }: Progress, { failures }: SyncReport): SyncReport['failures'] =>
+  failures.filter(failure => !reportedFailures.includes(failureKey(failure)))
 
 /** Plan and governor state at the start of a sync. */
 export interface Planned {

@@ -192,10 +192,10 @@ export async function runSync(flags: SyncFlags): Promise<number> {
   })
   const events = new Map(
     workspaces.map(workspace => {
-      const told = (counts: EventCounts) => watched.get(workspace.id)?.news({ kind: 'events', ...counts })
+      const onCounts = (counts: EventCounts) => watched.get(workspace.id)?.news({ kind: 'events', ...counts })
       const spool = spoolOf({ app, home: config.home, workspace, now: systemClock.now })
       const drained = { counts: spool.counts, drain: () => spool.drain({ workspaceId: workspace.id }) }
-      return [workspace.id, watchEvents({ drained, home: config.home, workspace, onCounts: told })]
+      return [workspace.id, watchEvents({ drained, home: config.home, workspace, onCounts })]
     }),
   )
   try {

@@ -5,11 +5,11 @@ import type { WriteStream } from 'node:tty'
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const
 
 export type TextStyle = keyof typeof CODES
-export type Style = (look: TextStyle, text: string) => string
+export type Style = (name: TextStyle, text: string) => string
 
-export const plain: Style = (_look, text) => text
+export const plain: Style = (_name, text) => text
 
-const sgr: Style = (look, text) => `\u001b[${CODES[look]}m${text}\u001b[0m`
+const sgr: Style = (name, text) => `\u001b[${CODES[name]}m${text}\u001b[0m`
 
 /** True for a terminal. */
 export const isTerminal = (stream: unknown): stream is WriteStream => (stream as Partial<WriteStream>).isTTY === true

@@ -74,9 +74,9 @@ async function followAll(on: FollowOptions): Promise<void> {
   const followOne = async (workspace: WorkspaceConfig): Promise<void> => {
     const workspaceId = workspace.id
     const listener = listenerOf(client, workspaceId, on)
-    const told = (counts: EventCounts) => listener.news({ kind: 'events', ...counts })
+    const onCounts = (counts: EventCounts) => listener.news({ kind: 'events', ...counts })
     const drained = { counts: () => supervisor.counts(workspaceId) }
-    const watching = watchEvents({ drained, home: config.home, workspace, onCounts: told })
+    const watching = watchEvents({ drained, home: config.home, workspace, onCounts })
     try {
       await watchWorkspace({ client, workspaceId, audience: listener, signal, over: over.get(workspaceId) ?? null })
     } finally {

@@ -79,7 +79,7 @@ async function receiving(up: UpContext): Promise<number> {
   const stopRereading = rereadSecretsOnSighup({
     receiver: () => receiver,
     readConfig: () => configAt(flags.config),
-    tell: logReceiver,
+    announce: logReceiver,
   })
   logReceiver(receiver)
   try {

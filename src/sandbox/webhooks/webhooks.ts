@@ -56,7 +56,7 @@ export class Webhooks {
   constructor(world: WebhookWorld, given: WebhookSettings) {
     this.world = world
     const { events } = world
-    this.dispatch = new Dispatch({ events, admit: event => this.judge(event) }, world.clock.now())
+    this.dispatch = new Dispatch({ events, admit: event => this.admit(event) }, world.clock.now())
     this.set(given)
   }
 
@@ -127,7 +127,7 @@ export class Webhooks {
     this.timer = this.settings.url === null ? undefined : setInterval(() => this.pump(), CHECK_EVERY_MS).unref()
   }
 
-  private judge(event: WorldEvent): Dispatched | undefined {
+  private admit(event: WorldEvent): Dispatched | undefined {
     const { types } = this.settings
     if (types !== null && !types.includes(event.type)) return undefined
     const isOfGone = event.agentId !== undefined && this.world.isGone(event.agentId)
