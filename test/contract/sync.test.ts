@@ -19,60 +19,46 @@ async function expectNothingTwice({ bought }: Scene): Promise<void> {
   expect(new Set(asked).size).toBe(asked.length)
 }
 
+/** Fewer requests an hour than the syncs need; nothing is left for a later sync to settle. */
+const RATE = { hourMs: 3_000, requestsPerHour: 8 }
+const SANDBOX = { hourMs: RATE.hourMs, hourlyRequests: RATE.requestsPerHour }
+const SETTINGS = { ...RATE, maxPage: 10, settleMs: 0, mirrorLagMs: 0 }
+
 /** `served` is how the sandbox reads the API document. */
 function contract(open: OpenHost, served: Partial<SandboxOptions> = {}): void {
   const sceneOf = (opened: OpenHost, options: Parameters<typeof scene>[1] = {}) =>
     scene(opened, { ...options, sandbox: { ...served, ...options.sandbox } })
 
-  it('brings every conversation, field and child, once, and asks for nothing twice', async () => {
-    const host = await sceneOf(open, { settings: { maxPage: 20 } })
-    const report = await host.sync()
-    expect(report).toMatchObject({ outcome: 'done', windowsLeft: 0, failures: [], breaches: 0 })
-    expect(report.requests).toBe((await host.served()).length)
+  it('brings every conversation, field and child, once, and asks for nothing twice: a named one, up to the limit of a run, within the rate limit, and where nothing is new', async () => {
+    const host = await sceneOf(open, { sandbox: SANDBOX, settings: SETTINGS })
+    const [some] = truthOf(host.sandbox, { throughMs: host.sandbox.clock.now() })
+    const id = String(some!.record.ID)
+    const named = await host.sync({ mode: 'selected', ids: { [some!.agentId]: [id] } })
+    expect(named).toMatchObject({ outcome: 'done', conversations: 1 })
+    expect(await host.rows('SELECT conversation_id AS id FROM conversations')).toEqual([{ id }])
+
+    const limited = await host.sync({ maxRequests: 4 })
+    expect(limited).toMatchObject({ outcome: 'limit-reached', requests: 4 })
+    const rest = await host.sync()
+    expect(rest).toMatchObject({ outcome: 'done', windowsLeft: 0, failures: [], breaches: 0 })
+    const requests = await host.served()
+    expect(named.requests + limited.requests + rest.requests).toBe(requests.length)
+    expect(requests.length).toBeGreaterThan(RATE.requestsPerHour)
+    expect(requests.filter(({ status }) => status === 429)).toEqual([])
     await expectTruth(host)
     await expectNothingTwice(host)
-    expect(await host.rows('SELECT run, outcome FROM _runs')).toEqual([{ run: report.run, outcome: 'done' }])
+    expect(await host.rows('SELECT run, outcome FROM _runs ORDER BY started_at')).toEqual(
+      [named, limited, rest].map(({ run, outcome }) => ({ run, outcome })),
+    )
     expect(await host.rows('SELECT name FROM organizations ORDER BY name')).toEqual([
       { name: 'Alpha Service' },
       { name: 'Bêta & Fils' },
     ])
     const tools = await host.rows('SELECT DISTINCT agent_id AS id FROM tools ORDER BY id')
     expect(tools.map(({ id }) => id)).toEqual([...host.sandbox.world.agentIds()].sort())
-  })
 
-  it('pays for nothing again where nothing is new', async () => {
-    const host = await sceneOf(open, { settings: { settleMs: 0, mirrorLagMs: 0 } })
-    await host.sync()
-    const again = await host.sync()
-    expect(again).toMatchObject({ outcome: 'done', sessions: 0, conversations: 0 })
+    expect(await host.sync()).toMatchObject({ outcome: 'done', sessions: 0, conversations: 0 })
     await expectTruth(host)
-  })
-
-  it('stops at the limit of its run, and goes on behind it', async () => {
-    const host = await sceneOf(open, { settings: { maxPage: 20 } })
-    expect(await host.sync({ maxRequests: 4 })).toMatchObject({ outcome: 'limit-reached', requests: 4 })
-    expect(await host.sync()).toMatchObject({ outcome: 'done' })
-    await expectTruth(host)
-    await expectNothingTwice(host)
-  })
-
-  it('waits where the hour is spent, and is never turned away', async () => {
-    const hour = { hourMs: 3_000, requestsPerHour: 10 }
-    const host = await sceneOf(open, {
-      sandbox: { hourMs: hour.hourMs, hourlyRequests: hour.requestsPerHour },
-      settings: { maxPage: 10, ...hour },
-    })
-    expect(await host.sync()).toMatchObject({ outcome: 'done', failures: [] })
-    expect((await host.served()).filter(({ status }) => status === 429)).toEqual([])
-    await expectTruth(host)
-  })
-
-  it('brings the conversations that are named, and no others', async () => {
-    const host = await sceneOf(open)
-    const [some] = truthOf(host.sandbox, { throughMs: host.sandbox.clock.now() })
-    const id = String(some!.record.ID)
-    expect(await host.sync({ mode: 'selected', ids: { [some!.agentId]: [id] } })).toMatchObject({ conversations: 1 })
-    expect(await host.rows('SELECT conversation_id AS id FROM conversations')).toEqual([{ id }])
   })
 
   it('ends with the reason where the vendor refuses', async () => {
