@@ -3,13 +3,14 @@ import { describe, expect, it } from 'vitest'
 import { checkRange } from '../../src/cli/schedule.ts'
 import { DAY } from '../../src/core/time.ts'
 import { ownerId } from '../../src/run/temporal/client/owner.ts'
-import { cli } from '../cli/cli-process.ts'
+import { inProcess } from '../cli/in-process.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { until } from '../until.ts'
 import { timeMs } from '../workflows/expected-rows.ts'
 import { truthOf } from '../workflows/truth.ts'
+import { startWorkerAt } from './hosts.ts'
 import { elsewhere, scene, TOKEN, WORKSPACE } from './scene.ts'
-import { workerProcess, writeConfig } from './worker-process.ts'
+import { writeConfig } from './worker-process.ts'
 
 const NOW_MS = Date.UTC(2026, 5, 1)
 
@@ -36,17 +37,16 @@ describeWithTemporal('a backfill', ({ place, env: temporal }) => {
   async function app() {
     const there = await scene(elsewhere, { settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, '3s', { since: '30d', schedule: { every: '1h' } })
-    await workerProcess({ place, path, role: 'all' })
+    const { app } = await startWorkerAt(path, place)
     const env = { WORKER_TOKEN: TOKEN, ...temporal }
-    const run = (...args: string[]) => cli([...args, '--config', path], { env })
+    const run = (...args: string[]) => inProcess([...args, '--config', path], { env })
     const done = async (...args: string[]) => {
       const { code, stdout, stderr } = await run(...args)
       expect(code, stderr).toBe(0)
       return stdout
     }
     const report = async (...args: string[]) => JSON.parse((await done(...args, '--json')).trim().split('\n').at(-1)!)
-    const held = async () =>
-      Number(JSON.parse(await done('query', 'SELECT count(*) AS n FROM conversations', '--format', 'json'))[0].n)
+    const held = async () => Number((await app!.warehouse.writer.rows('SELECT count(*) AS n FROM conversations'))[0]!.n)
     const told = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
     const truth = (sinceMs: number) => told.filter(({ record }) => (timeMs(record.ts) ?? 0) >= sinceMs).length
     return { ...there, run, done, report, held, truth }

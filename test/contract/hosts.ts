@@ -4,14 +4,14 @@ import { ApplicationFailure } from '@temporalio/common'
 import { DefaultLogger, Runtime } from '@temporalio/worker'
 import { onTestFinished } from 'vitest'
 import { type App, openApp } from '../../src/app.ts'
-import type { Config } from '../../src/config.ts'
+import { type Config, readConfig } from '../../src/config.ts'
 import { syncOnce } from '../../src/run/embedded.ts'
 import { connectClient, type TemporalPlace } from '../../src/run/temporal/client/connection.ts'
 import { askForSync, type OwnerHandle } from '../../src/run/temporal/client/owner.ts'
 import type { Role } from '../../src/run/temporal/worker/role.ts'
 import { runWorker } from '../../src/run/temporal/worker/worker.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
-import type { HostUnderTest } from './scene.ts'
+import { type HostUnderTest, TOKEN } from './scene.ts'
 
 /** A workflow that fails is told as a warning; here some have to. */
 Runtime.install({ logger: new DefaultLogger('ERROR') })
@@ -57,6 +57,10 @@ export async function startWorker(
   onTestFinished(stop)
   return { app, stop }
 }
+
+/** Works by a configuration file that `writeConfig` wrote. */
+export const startWorkerAt = (path: string, place: TemporalPlace, role?: Role) =>
+  startWorker(readConfig({ path, env: { WORKER_TOKEN: TOKEN } }), place, role)
 
 /** The report of a workflow that ended, well or not. */
 export async function reportOf(handle: OwnerHandle): Promise<SyncReport> {

@@ -4,17 +4,17 @@ import { type Client, ServiceError, type WorkflowExecutionDescription } from '@t
 import { temporal } from '@temporalio/proto'
 import { Worker } from '@temporalio/worker'
 import { expect, it, onTestFinished } from 'vitest'
-import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import { failedForWantOfWorker, hasPollers } from '../../src/run/temporal/client/await-worker.ts'
-import { askForSync, ownerId } from '../../src/run/temporal/client/owner.ts'
+import { ownerId } from '../../src/run/temporal/client/owner.ts'
 import { workflowCode } from '../../src/run/workflow-code.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { exportQueue, warehouseQueue } from '../../workflows/activities.ts'
-import { cli, type Running, start } from '../cli/cli-process.ts'
+import { type Running, start } from '../cli/cli-process.ts'
+import { inProcess } from '../cli/in-process.ts'
 import { whileSlowed } from '../cli/slowed.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { until } from '../until.ts'
-import { reportOf } from './hosts.ts'
+import { startWorkerAt } from './hosts.ts'
 import { elsewhere, scene, TOKEN, WORKSPACE } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
 
@@ -46,8 +46,9 @@ describeWithTemporal('where no worker answers', ({ place, env }) => {
     return {
       ...there,
       queue,
-      worker: () => workerProcess({ place, path, role: 'all' }),
-      run: (...words: string[]) => cli(args(...words), options),
+      worker: () => startWorkerAt(path, place),
+      victim: () => workerProcess({ place, path, role: 'all' }),
+      run: (...words: string[]) => inProcess(args(...words), options),
       begin: (...words: string[]) => start(args(...words), options),
       /** An owner that nobody works for. */
       own: () =>
@@ -67,28 +68,35 @@ describeWithTemporal('where no worker answers', ({ place, env }) => {
     return stdout
   }
 
-  it('pause, allow and resume say so, how to start one, and that they wait; and are heard when one is there', async () => {
+  it('pause, allow and resume say so, how to start one, and that they wait; and are heard when one is there, or told that the sync has ended; the server knows whether a queue is polled, and that it did not answer a query', async () => {
     const there = await app()
-    await there.own()
+    const gone = await there.own()
+    const unheard = there.begin('pause')
+    await unheard.said('Still waiting.')
+    await gone.terminate()
+    expect(await endOf(unheard)).toBe(`${WORKSPACE}: no sync is running\n`)
+
+    const owner = await there.own()
     const waiting = [there.begin('pause'), there.begin('allow', '--overage-packs', '2'), there.begin('resume')]
     for (const { said } of waiting) await said('Still waiting.')
+    expect(await hasPollers(client, there.queue)).toBe(false)
+    const query = client.withDeadline(Date.now() + 300, () => owner.query('progress'))
+    const error: unknown = await query.catch(error => error)
+    expect([error, failedForWantOfWorker(error)]).toEqual([expect.any(ServiceError), true])
     await there.worker()
     const said = await Promise.all(waiting.map(endOf))
     expect(said).toEqual([`${WORKSPACE}: paused\n`, `${WORKSPACE}: allowed\n`, `${WORKSPACE}: resumed\n`])
+    // Its first poll is under way.
+    await until(async () => (await hasPollers(client, there.queue)) === true)
+    // Another kind of task than workflows'.
+    expect(await hasPollers(client, exportQueue(there.config.temporal.queues))).toBe(false)
+    const unknown: unknown = await owner.query('nothing').catch(error => error)
+    expect(failedForWantOfWorker(unknown)).toBe(false)
   })
 
-  it('what waited for a sync that has ended meanwhile says that none goes on', async () => {
+  it('cancel and a tick are taken by the server, and say what they wait for; a sync says so and waits, until Ctrl-C or a worker comes', async () => {
     const there = await app()
     const owner = await there.own()
-    const waiting = there.begin('pause')
-    await waiting.said('Still waiting.')
-    await owner.terminate()
-    expect(await endOf(waiting)).toBe(`${WORKSPACE}: no sync is running\n`)
-  })
-
-  it('cancel and a tick are taken by the server, and say what they wait for', async () => {
-    const there = await app()
-    await there.own()
     const cancelled = await there.run('cancel')
     expect([cancelled.code, cancelled.stdout]).toEqual([0, `${WORKSPACE}: cancellation requested\n`])
     expect(cancelled.stderr).toContain(
@@ -98,10 +106,8 @@ describeWithTemporal('where no worker answers', ({ place, env }) => {
     const trigger = await there.run('schedule', 'trigger')
     expect([trigger.code, trigger.stderr]).toEqual([0, expect.stringMatching(NOBODY)])
     expect((await there.run('schedule', 'delete')).stderr).toBe('')
-  })
+    await owner.terminate()
 
-  it('a sync says so and waits, until Ctrl-C or a worker comes', async () => {
-    const there = await app()
     const given = there.begin('sync', '--on', 'temporal')
     await given.said('Still waiting.')
     given.process.kill('SIGINT')
@@ -113,23 +119,11 @@ describeWithTemporal('where no worker answers', ({ place, env }) => {
     expect(await endOf(waiting)).toContain(`${WORKSPACE}: up to date`)
   })
 
-  it('whoever looks on at a sync is told, and looks on when a worker is there again', async () => {
+  it('whoever follows a sync is told, and follows it when a worker is there again, which decides as a replay does though it is asked before it is given what has happened', async () => {
     const there = await app({ latencyMs: 300 })
-    const worker = await there.worker()
-    const looking = there.begin('sync', '--on', 'temporal')
-    await until(async () => (await there.bought()).length >= 2)
-    worker.process.kill('SIGKILL')
-    await looking.said('No worker has answered yet on the queue')
-    await there.worker()
-    const { code, stdout, stderr } = await looking.ended
-    expect([code, stdout], stderr).toEqual([0, expect.stringContaining(`${WORKSPACE}: up to date`)])
-  })
-
-  it('a worker that is asked before it is given what has happened decides as a replay does', async () => {
-    const there = await app({ latencyMs: 300 })
-    const worker = await there.worker()
-    const request = { ...PLAIN_SYNC, workspaceId: WORKSPACE }
-    const { handle } = await askForSync(client, { queues: there.config.temporal.queues, request })
+    const worker = await there.victim()
+    const following = there.begin('sync', '--on', 'temporal')
+    const handle = client.workflow.getHandle(ownerId(WORKSPACE))
     await until(async () => (await there.bought()).length >= 2)
     // Killed between two leases it would leave none behind whose end the server could miss.
     await whileSlowed(there.sandbox, async () => {
@@ -140,32 +134,18 @@ describeWithTemporal('where no worker answers', ({ place, env }) => {
     })
     // The server keeps it for the next worker, half a minute long.
     const query = handle.query('progress')
+    await following.said('No worker has answered yet on the queue')
     const lost = async () =>
       ((await handle.fetchHistory()).events ?? []).some(event => event.activityTaskTimedOutEventAttributes)
     await until(lost, { everyMs: 1_000 })
     await there.worker()
     expect(await query).toMatchObject({ phase: 'syncing' })
-    expect(await reportOf(handle)).toMatchObject({ outcome: 'done' })
+    const { code, stdout, stderr } = await following.ended
+    expect([code, stdout], stderr).toEqual([0, expect.stringContaining(`${WORKSPACE}: up to date`)])
     await Worker.runReplayHistory(
       { workflowBundle: await workflowCode() },
       await handle.fetchHistory(),
       handle.workflowId,
     )
-  })
-
-  it('the server tells of a queue whether it is polled, and of a query that it was not answered', async () => {
-    const there = await app()
-    expect(await hasPollers(client, there.queue)).toBe(false)
-    const owner = await there.own()
-    const query = client.withDeadline(Date.now() + 300, () => owner.query('progress'))
-    const error: unknown = await query.catch(error => error)
-    expect([error, failedForWantOfWorker(error)]).toEqual([expect.any(ServiceError), true])
-    await there.worker()
-    // Its first poll is under way.
-    await until(async () => (await hasPollers(client, there.queue)) === true)
-    // Another kind of task than workflows'.
-    expect(await hasPollers(client, exportQueue(there.config.temporal.queues))).toBe(false)
-    const unknown: unknown = await owner.query('nothing').catch(error => error)
-    expect(failedForWantOfWorker(unknown)).toBe(false)
   })
 })

@@ -10,7 +10,7 @@ import {
   scheduleState,
 } from '../../src/run/temporal/client/schedules.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
-import { cli } from '../cli/cli-process.ts'
+import { inProcess } from '../cli/in-process.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { until } from '../until.ts'
 import { reportOf, startWorker } from './hosts.ts'
@@ -27,7 +27,7 @@ describeWithTemporal('a schedule', ({ place, env: temporal }) => {
     const { config } = await scene(elsewhere)
     const schedule = async (action: string, path: string) => {
       const env = { WORKER_TOKEN: TOKEN, ...temporal }
-      return cli(['schedule', action, '--json', '--config', path], { env })
+      return inProcess(['schedule', action, '--json', '--config', path], { env })
     }
     const said = async (action: string, path: string) => {
       const { code, stdout, stderr } = await schedule(action, path)
@@ -114,8 +114,9 @@ describeWithTemporal('a schedule', ({ place, env: temporal }) => {
     await changeSchedule(client, WORKSPACE, 'trigger')
     await changeSchedule(client, WORKSPACE, 'trigger')
     const path = await writeConfig(config, '2m')
-    const list = () => cli(['schedule', 'list', '--config', path], { env: { WORKER_TOKEN: TOKEN, ...temporal } })
-    expect((await list()).stdout).toMatch(/ running +\d+ s +\d$/m)
+    const list = () => inProcess(['schedule', 'list', '--config', path], { env: { WORKER_TOKEN: TOKEN, ...temporal } })
+    // The tick is a workflow that comes a little later.
+    await until(async () => / running +\d+ s +\d$/m.test((await list()).stdout))
     await byHand.handle.executeUpdate('resume')
     const report: SyncReport = await reportOf(byHand.handle)
     expect(report).toMatchObject({ outcome: 'done', run: byHand.run })

@@ -2,12 +2,14 @@
 import { expect, it } from 'vitest'
 import { DAY } from '../../src/core/time.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
-import { cli, type Running, start } from '../cli/cli-process.ts'
+import { type Running, start } from '../cli/cli-process.ts'
+import { inProcess } from '../cli/in-process.ts'
 import { whileSlowed } from '../cli/slowed.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { until } from '../until.ts'
+import { startWorkerAt } from './hosts.ts'
 import { elsewhere, scene, TOKEN } from './scene.ts'
-import { workerProcess, writeConfig } from './worker-process.ts'
+import { writeConfig } from './worker-process.ts'
 
 interface Line {
   kind: string
@@ -36,14 +38,13 @@ describeWithTemporal('sync --on temporal', ({ place, env }) => {
   async function app(sandbox: Partial<SandboxOptions> = {}) {
     const there = await scene(elsewhere, { sandbox, settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, '2m')
-    const worker = await workerProcess({ place, path, role: 'all' })
+    await startWorkerAt(path, place)
     const options = { env: { WORKER_TOKEN: TOKEN, ...env } }
     const args = (...words: string[]) => [...words, '--config', path]
     return {
       ...there,
-      worker,
-      run: (...words: string[]) => cli(args(...words), options),
-      give: (stdin: string, ...words: string[]) => cli(args(...words), { ...options, stdin }),
+      run: (...words: string[]) => inProcess(args(...words), options),
+      give: (stdin: string, ...words: string[]) => inProcess(args(...words), { ...options, stdin }),
       begin: (...words: string[]) => start(args(...words), options),
     }
   }

@@ -1,18 +1,19 @@
 // `up`, as its users run it: with a server of its own, with one that is there, and where none can be had.
 import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
-import { openWarehouse } from '../../src/warehouse/open.ts'
 import { CONCURRENT_WINDOWS } from '../../workflows/window-loop.ts'
 import { cli, type Running, start } from '../cli/cli-process.ts'
+import { inProcess } from '../cli/in-process.ts'
+import { whileSlowed } from '../cli/slowed.ts'
 import { withoutTemporal } from '../faults/without-temporal.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { until } from '../until.ts'
-import { expectedTables } from '../workflows/expected-rows.ts'
 import { truthOf } from '../workflows/truth.ts'
-import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
+import { expectTruth, paidTwice } from './afterwards.ts'
 import { elsewhere, type Scene, scene, TOKEN } from './scene.ts'
 import { writeConfig } from './worker-process.ts'
 
@@ -23,16 +24,19 @@ async function serversOf(file: string): Promise<number[]> {
   return lines.map(line => Number.parseInt(line, 10))
 }
 
-async function app(env: Record<string, string>, sandbox: Partial<SandboxOptions> = {}, lease = '3s') {
+/** Longer than any test waits: nobody needs the deadline of a lease. */
+const LEASE = '10m'
+
+async function app(env: Record<string, string>, sandbox: Partial<SandboxOptions> = {}) {
   const there = await scene(elsewhere, { sandbox, settings: { maxPage: 10 } })
-  const path = await writeConfig(there.config, lease)
+  const path = await writeConfig(there.config, LEASE)
   const options = { env: { WORKER_TOKEN: TOKEN, ...env } }
   const file = join(there.config.home, 'temporal.db')
   return {
     ...there,
     begin: (...flags: string[]) => start(['up', '--every', '1h', '--config', path, ...flags], options),
     run: (args: string[], more: Record<string, string> = {}) =>
-      cli([...args, '--config', path], { env: { ...options.env, ...more } }),
+      inProcess([...args, '--config', path], { env: { ...options.env, ...more } }),
     servers: () => serversOf(file),
   }
 }
@@ -49,11 +53,10 @@ const truth = ({ sandbox }: Scene) => truthOf(sandbox, { throughMs: sandbox.cloc
 /** Until `running` has asked the vendor for all, and has loaded it. */
 const untilWhole = (there: House, running: Running): Promise<void> => Promise.race([isWhole(there), endsEarly(running)])
 
-/** A look into the warehouse is a process. */
 async function isWhole(there: House): Promise<void> {
   const all = truth(there).length
   await until(async () => (await there.bought()).reduce((sum, { returned }) => sum + returned, 0) >= all)
-  await until(async () => (await conversations(there)) === all, { everyMs: 1_000 })
+  await until(async () => (await conversations(there)) === all, { everyMs: 300 })
 }
 
 /** Rejects where it ends by itself: who waits for what it does would wait for ever. */
@@ -69,19 +72,6 @@ async function ended(running: Running): Promise<string> {
   return stdout
 }
 
-/** The tables, when nobody holds them any more; and no more was paid for twice than that. */
-async function expectWhole(there: House, twice = 0): Promise<void> {
-  const { home, memoryLimit, threads } = there.config
-  const warehouse = await openWarehouse({ home, memoryLimit, threads })
-  try {
-    expect(asLines(await warehouseTables(warehouse.writer.rows))).toEqual(asLines(expectedTables(truth(there))))
-  } finally {
-    await warehouse.close()
-  }
-  const asked = (await there.bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
-  expect(asked.length - new Set(asked).size).toBeLessThanOrEqual(twice)
-}
-
 /** As lines of a log are: ISO-8601 in UTC, and what is told. */
 const STAMPED = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ./
 
@@ -91,8 +81,13 @@ const addressIn = (stdout: string, name: string): string =>
 describeWithTemporal('up', ({ command, place, env }) => {
   const findable = { PATH: [dirname(command), process.env.PATH].join(delimiter) }
 
-  it('runs server, worker and schedule, ends all of them at Ctrl-C, and goes on from the same file', async () => {
-    const there = await app(findable, { conversations: 300, latencyMs: 200 })
+  it('runs server, worker and schedule, ends all of them at Ctrl-C and with its server, and goes on from the same file, after a kill too, paying twice at most for the requests under way at the kill', async () => {
+    const there = await app(findable, { conversations: 400, latencyMs: 200 })
+    const isUnderWay = async () => (await there.bought()).length < truth(there).length / 10
+    const more = async (count: number) => {
+      const before = (await there.bought()).length
+      await until(async () => (await there.bought()).length >= before + count)
+    }
     const first = there.begin()
     let stdout = ''
     first.process.stdout!.on('data', text => {
@@ -100,70 +95,110 @@ describeWithTemporal('up', ({ command, place, env }) => {
     })
     await first.said('Up.')
     const [ui, metrics] = [addressIn(stdout, 'UI'), addressIn(stdout, 'metrics')]
-    expect((await fetch(ui)).status).toBe(200)
-    expect(await (await fetch(metrics)).text()).toContain('temporal_')
-    const at = { TEMPORAL_ADDRESS: addressIn(stdout, 'Temporal') }
-    expect((await there.run(['schedule', 'list'], at)).stdout).toMatch(/^ws_demo +every 1h +active +2\d{3}-/m)
-    expect((await there.run(['schedule', 'ensure'], at)).stdout).toContain('kept as created by `convohouse up`')
-    await until(async () => (await there.bought()).length >= 8)
+    await whileSlowed(there.sandbox, async () => {
+      expect((await fetch(ui)).status).toBe(200)
+      expect(await (await fetch(metrics)).text()).toContain('temporal_')
+      const at = { TEMPORAL_ADDRESS: addressIn(stdout, 'Temporal') }
+      expect((await there.run(['schedule', 'list'], at)).stdout).toMatch(/^ws_demo +every 1h +active +2\d{3}-/m)
+      expect((await there.run(['schedule', 'ensure'], at)).stdout).toContain('kept as created by `convohouse up`')
+    })
+    await more(4)
     expect(await ended(first)).toContain('every 1h, and now (schedule created)')
     expect(await there.servers()).toEqual([])
     await expect(fetch(ui)).rejects.toThrow()
     await expect(fetch(metrics)).rejects.toThrow()
-    expect((await there.bought()).length).toBeLessThan(truth(there).length / 10)
 
+    const second = there.begin()
+    await more(4)
+    for (const pid of await there.servers()) process.kill(pid, 'SIGKILL')
+    const { code, stderr } = await second.ended
+    expect([code, stderr]).toEqual([5, expect.stringContaining('has ended')])
+    expect(await isUnderWay()).toBe(true)
+
+    const beforeKill = (await there.bought()).length
+    const third = there.begin()
+    await more(4)
+    expect(await isUnderWay()).toBe(true)
+    third.process.kill('SIGKILL')
+    await third.ended
     const again = there.begin()
     await untilWhole(there, again)
     expect(await ended(again)).toContain('(schedule unchanged)')
     expect(await there.servers()).toEqual([])
-    await expectWhole(there)
+    await expectTruth(there)
+    const paid = (await there.bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
+    expect(paid.slice(0, beforeKill).filter(one => paid.lastIndexOf(one) !== paid.indexOf(one))).toEqual([])
+    expect(await paidTwice(there)).toBeLessThanOrEqual(CONCURRENT_WINDOWS)
   })
 
-  // Whoever waited for the deadline of a lease here would be too late.
-  const LONG_LEASE = '10m'
+  /** An app of two workspaces: the vendor refuses the second one. The first one has webhooks. */
+  async function appOfTwo() {
+    const paying = await scene(elsewhere)
+    const unpaid = await scene(elsewhere, { sandbox: { workspaceId: 'ws_unpaid', paid: false } })
+    const workspaces = [paying, unpaid].map(({ sandbox }, at) => ({
+      id: ['ws_demo', 'ws_unpaid'][at],
+      apiUrl: sandbox.url,
+      token: { env: 'WORKER_TOKEN' },
+      pageSize: 10,
+      ...(at === 0 && { webhooks: { secrets: [{ env: 'HOOK_SECRET' }] } }),
+    }))
+    const { home, temporal } = paying.config
+    const path = join(home, 'convohouse.yaml')
+    const settings = { home, threads: 1, webhooks: { port: 0 }, temporal: { queues: temporal.queues } }
+    await writeFile(path, JSON.stringify({ ...settings, workspaces }))
+    const options = { env: { WORKER_TOKEN: TOKEN, HOOK_SECRET: 'contract-secret', ...env } }
+    const at = (...args: string[]) => [...args, '--config', path]
+    return {
+      ...paying,
+      begin: () => start(at('up', '--every', '1h'), options),
+      run: (...args: string[]) => inProcess(at(...args), options),
+      beside: () => cli(at('up', '--every', '1h'), options),
+    }
+  }
 
-  it('says so where its server is gone, ends, and goes on when it is begun again, behind a Ctrl-C too, paying for nothing twice', async () => {
-    const there = await app(findable, { conversations: 200, latencyMs: 150 }, LONG_LEASE)
-    const first = there.begin()
-    await until(async () => (await there.bought()).length >= 4)
-    await ended(first)
-    const before = (await there.bought()).length
-    const second = there.begin()
-    await until(async () => (await there.bought()).length >= before + 4)
-    for (const pid of await there.servers()) process.kill(pid, 'SIGKILL')
-    const { code, stderr } = await second.ended
-    expect([code, stderr]).toEqual([5, expect.stringContaining('has ended')])
-    expect((await there.bought()).length).toBeLessThan(truth(there).length / 10)
-    const third = there.begin()
-    await untilWhole(there, third)
-    await ended(third)
-    expect(await there.servers()).toEqual([])
-    await expectWhole(there)
-  })
+  it('takes the server that is configured and leaves it running, shows the syncs of all its workspaces and its events, is alone at its data folder, and leaves a paused schedule alone', async () => {
+    const { sandbox, begin, run, beside } = await appOfTwo()
+    const first = begin()
+    let shown = ''
+    for (const stream of [first.process.stdout!, first.process.stderr!])
+      stream.on('data', text => {
+        shown += text
+      })
+    const says = (text: RegExp) => until(async () => text.test(shown))
+    await whileSlowed(sandbox, () => says(/^\S+Z ws_demo: reading \d+ windows? of/m))
+    await says(/^\S+Z ws_demo: up to date, after/m)
+    // Over before anybody could follow it, it is shown with its reason all the same.
+    await says(/^\S+Z ws_unpaid: error API_FORBIDDEN/m)
+    await says(/^\S+Z ws_unpaid: failed/m)
+    for (const workspace of ['ws_demo', 'ws_unpaid']) await says(new RegExp(`^\\S+Z ${workspace}: next sync at `, 'm'))
+    expect(addressIn(shown.replaceAll(/^\S+Z /gm, ''), 'Temporal')).toBe(place.address)
+    const { stdout: table } = await run('schedule', 'list')
+    expect(table).toMatch(/^workspace +schedule +state +next \(UTC\) +last run \(UTC\) +outcome +took +ticks$/m)
+    expect(table).toMatch(/^ws_demo +every 1h +active +2[-\d]+ [:\d]+ +2[-\d]+ [:\d]+ +done +\d+ s +1$/m)
+    expect(table).toMatch(/^ws_unpaid .* failed \(API_FORBIDDEN\) /m)
+    const other = await beside()
+    expect([other.code, other.stderr]).toEqual([6, expect.stringContaining('WAREHOUSE_LOCKED')])
 
-  it('that is killed goes on as soon as it is begun again, and pays at most for the requests under way twice', async () => {
-    const there = await app(findable, { latencyMs: 300 }, LONG_LEASE)
-    const first = there.begin()
-    await until(async () => (await there.bought()).length >= 4)
-    first.process.kill('SIGKILL')
-    await first.ended
-    const again = there.begin()
-    await untilWhole(there, again)
-    await ended(again)
-    await expectWhole(there, CONCURRENT_WINDOWS)
-  })
+    expect((await run('schedule', 'trigger')).code).toBe(0)
+    const [, url] = /at (http:\S+\/webhooks)/.exec(shown)!
+    const event = { event: 'webhook_test', createdAt: Date.now(), message: 'hello', workspaceSecret: 'contract-secret' }
+    expect((await fetch(url!, { method: 'POST', body: JSON.stringify(event) })).status).toBe(200)
+    await says(/^\S+Z ws_demo: up to date.*^\S+Z ws_demo: up to date/ms)
+    await says(/^\S+Z ws_unpaid: failed.*^\S+Z ws_unpaid: failed/ms)
+    const events = async () => (await run('query', 'SELECT type FROM webhook_events', '--format', 'json')).stdout
+    await until(async () => (await events()).includes('webhook_test'), { everyMs: 300 })
+    first.process.kill('SIGINT')
+    const { code, stdout, stderr } = await first.ended
+    expect(code, stderr).toBe(0)
+    // Each is shown once.
+    expect(stdout.match(/^\S+Z ws_demo: up to date/gm)).toHaveLength(2)
+    expect(stdout.match(/^\S+Z ws_unpaid: failed/gm)).toHaveLength(2)
+    expect(stderr.match(/^\S+Z ws_unpaid: error API_FORBIDDEN/gm)).toHaveLength(2)
+    expect(stderr).not.toContain('Warning')
+    expect(stderr).toMatch(/^\S+Z ws_demo: 1 event in, \d waiting, \d applied$/m)
 
-  it('takes the server that is configured and leaves it running, is alone at its data folder, and leaves a schedule alone that somebody has paused', async () => {
-    const there = await app(env)
-    const first = there.begin()
-    await untilWhole(there, first)
-    const beside = await there.run(['up'])
-    expect([beside.code, beside.stderr]).toEqual([6, expect.stringContaining('WAREHOUSE_LOCKED')])
-    expect(addressIn(await ended(first), 'Temporal')).toBe(place.address)
-    expect((await there.run(['schedule', 'list'])).stdout).toMatch(/^ws_demo +every 1h +active .* 1$/m)
-    await expectWhole(there)
-    expect((await there.run(['schedule', 'pause'])).code).toBe(0)
-    const second = there.begin()
+    expect((await run('schedule', 'pause')).code).toBe(0)
+    const second = begin()
     await second.said('Up.')
     expect(await ended(second)).toContain('paused: `convohouse schedule resume`')
   })
@@ -184,6 +219,7 @@ describe('up where no Temporal can be had', () => {
     expect(told.length).toBeGreaterThan(3)
     expect(told.filter(line => !STAMPED.test(line))).toEqual([])
     expect(stderr).not.toContain('Building')
-    await expectWhole(there)
+    await expectTruth(there)
+    expect(await paidTwice(there)).toBe(0)
   })
 })
