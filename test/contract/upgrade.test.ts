@@ -13,7 +13,7 @@ import { until } from '../until.ts'
 import { ended, expectTruth, paidTwice } from './afterwards.ts'
 import { payloadTexts } from './history.ts'
 import { reportOf } from './hosts.ts'
-import { installRelease } from './releases/install.ts'
+import { installRelease, PATCH } from './releases.ts'
 import { elsewhere, scene, WORKSPACE } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
 
@@ -29,8 +29,7 @@ async function buildsOf(handle: OwnerHandle): Promise<string[]> {
   )
 }
 
-/** As `releases/patched.ts` names it. */
-const isLater = (text: string): boolean => text.includes('wait-before-activities')
+const isLater = (text: string): boolean => text.includes(PATCH)
 
 /** How many tasks the build of before had when a patch was first noted; null: none was noted. */
 async function patchedAfter(handle: OwnerHandle, build: string): Promise<number | null> {
@@ -59,7 +58,7 @@ describeWithTemporal('an upgrade', ({ place }) => {
   })
 
   async function app() {
-    const there = await scene(elsewhere, { sandbox: { conversations: 400 }, settings: { maxPage: 10 } })
+    const there = await scene(elsewhere, { sandbox: { conversations: 240 }, settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, '2m', { timeout: '60s' })
     const worker = (role: Role, main?: string) =>
       workerProcess({ place, path, role, ...(main !== undefined && { main }) })
@@ -76,7 +75,7 @@ describeWithTemporal('an upgrade', ({ place }) => {
     'goes on with a sync that is under way: what was decided stays, and what is versioned is new from there on',
     PATIENCE,
     async () => {
-      const [there, next] = [await app(), await installRelease('patched.ts')]
+      const [there, next] = [await app(), await installRelease('patched')]
       const old = [await there.worker('warehouse'), await there.worker('export')]
       const handle = await there.ask()
       await until(async () => (await there.bought()).length >= 8)
@@ -114,7 +113,7 @@ describeWithTemporal('an upgrade', ({ place }) => {
     'to a release that changes workflows without versioning harms nothing: they wait until it is taken back',
     PATIENCE,
     async () => {
-      const [there, careless] = [await app(), await installRelease('careless.ts')]
+      const [there, careless] = [await app(), await installRelease('careless')]
       const [first, exporting] = [await there.worker('warehouse'), await there.worker('export')]
       const handle = await there.ask()
       await until(async () => (await there.bought()).length >= 8)

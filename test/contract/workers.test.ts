@@ -4,8 +4,8 @@ import type { Client } from '@temporalio/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import { askForSync, type OwnerHandle } from '../../src/run/temporal/client/owner.ts'
-import type { SandboxOptions } from '../../src/sandbox/options.ts'
-import { cli } from '../cli/cli-process.ts'
+import { CONCURRENT_WINDOWS } from '../../workflows/window-loop.ts'
+import { inProcess } from '../cli/in-process.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { until } from '../until.ts'
 import { ended, expectTruth, paidTwice } from './afterwards.ts'
@@ -30,11 +30,10 @@ describeWithTemporal('workers', ({ place }) => {
     client = opened
   })
 
-  async function app(sandbox: Partial<SandboxOptions> = {}, lease = '2m') {
-    const there = await scene(elsewhere, { sandbox: { conversations: 200, ...sandbox }, settings: { maxPage: 10 } })
-    const path = await writeConfig(there.config, lease)
-    const worker = (role: 'export' | 'warehouse' | 'all', more: string[] = []) =>
-      workerProcess({ place, path, role, more })
+  async function app() {
+    const there = await scene(elsewhere, { sandbox: { conversations: 400, latencyMs: 60 }, settings: { maxPage: 10 } })
+    const path = await writeConfig(there.config, '3s')
+    const worker = (role: 'export' | 'warehouse', more: string[] = []) => workerProcess({ place, path, role, more })
     const ask = async (): Promise<OwnerHandle> => {
       const request = { ...PLAIN_SYNC, workspaceId: there.config.workspaces[0]!.id }
       const { handle } = await askForSync(client, { queues: there.config.temporal.queues, request })
@@ -44,52 +43,41 @@ describeWithTemporal('workers', ({ place }) => {
     return { ...there, worker, ask }
   }
 
-  it('share the work by role, tell Prometheus, log their syncs, and end in good order', async () => {
-    const there = await app()
-    const metrics = `127.0.0.1:${await freePort()}`
-    const running = [await there.worker('warehouse', ['--metrics', metrics]), await there.worker('export')]
-    expect(await reportOf(await there.ask())).toMatchObject({ outcome: 'done', failures: [] })
-    expect(await (await fetch(`http://${metrics}/metrics`)).text()).toContain('temporal_workflow_completed')
-    for (const one of running) await ended(one)
-    const lines = (await running[0]!.ended).stderr.trim().split('\n')
-    expect(lines.filter(line => !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ./.test(line))).toEqual([])
-    const told = lines.flatMap(line => /ws_demo: sync \S+ (.*)/.exec(line)?.[1] ?? [])
-    expect(told).toEqual([
-      'begins: 3 windows to read',
-      expect.stringMatching(/^ended: done, \d+ conversations in \d+ pages, \d+ requests, \d+ sessions billed$/),
-    ])
-    await expectTruth(there)
-    expect(await paidTwice(there)).toBe(0)
-  })
+  it(
+    'share the work by role; those that are killed in the middle of a lease cost the requests that were under way, and those of the warehouse lose nothing; the next ones serve metrics, log their syncs and end in good order',
+    PATIENCE,
+    async () => {
+      const there = await app()
+      const first = { warehouse: await there.worker('warehouse'), export: await there.worker('export') }
+      const handle = await there.ask()
+      const more = async (count: number) => {
+        const before = (await there.bought()).length
+        await until(async () => (await there.bought()).length >= before + count)
+      }
+      await more(8)
+      first.export.process.kill('SIGKILL')
+      const metrics = `127.0.0.1:${await freePort()}`
+      const exporting = await there.worker('export')
+      await more(4)
+      first.warehouse.process.kill('SIGKILL')
+      await first.warehouse.ended
+      const warehouse = await there.worker('warehouse', ['--metrics', metrics])
+      expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
+      expect(await paidTwice(there)).toBeLessThanOrEqual(CONCURRENT_WINDOWS)
 
-  it('that are killed in the middle of a lease cost the requests that were under way', PATIENCE, async () => {
-    const there = await app({ latencyMs: 60 }, '3s')
-    const warehouse = await there.worker('warehouse')
-    const first = await there.worker('export')
-    const handle = await there.ask()
-    await until(async () => (await there.bought()).length >= 8)
-    first.process.kill('SIGKILL')
-    const second = await there.worker('export')
-    expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
-    for (const one of [second, warehouse]) await ended(one)
-    await expectTruth(there)
-    expect(await paidTwice(there)).toBeLessThanOrEqual(4)
-  })
-
-  it('of the warehouse that are killed lose nothing', PATIENCE, async () => {
-    const there = await app({ latencyMs: 30 })
-    const first = await there.worker('warehouse')
-    const exporting = await there.worker('export')
-    const handle = await there.ask()
-    await until(async () => (await there.bought()).length >= 4)
-    first.process.kill('SIGKILL')
-    await first.ended
-    const second = await there.worker('warehouse')
-    expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
-    for (const one of [second, exporting]) await ended(one)
-    await expectTruth(there)
-    expect(await paidTwice(there)).toBe(0)
-  })
+      expect(await reportOf(await there.ask())).toMatchObject({ outcome: 'done', failures: [] })
+      expect(await (await fetch(`http://${metrics}/metrics`)).text()).toContain('temporal_workflow_completed')
+      for (const one of [warehouse, exporting]) await ended(one)
+      const lines = (await warehouse.ended).stderr.trim().split('\n')
+      expect(lines.filter(line => !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ./.test(line))).toEqual([])
+      const told = lines.flatMap(line => /ws_demo: sync \S+ (.*)/.exec(line)?.[1] ?? [])
+      const end = expect.stringMatching(
+        /^ended: done, \d+ conversations in \d+ pages, \d+ requests, \d+ sessions billed$/,
+      )
+      expect(told.slice(-3)).toEqual([end, expect.stringMatching(/^begins: \d windows? to read$/), end])
+      await expectTruth(there)
+    },
+  )
 })
 
 describe('a worker without a server', () => {
@@ -97,9 +85,9 @@ describe('a worker without a server', () => {
     const there = await scene(elsewhere)
     const path = await writeConfig(there.config, '2m')
     const env = { WORKER_TOKEN: TOKEN, TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}` }
-    const { code, stderr } = await cli(['worker', '--config', path], { env })
+    const { code, stderr } = await inProcess(['worker', '--config', path], { env })
     expect(code).toBe(5)
     expect(stderr).toContain('error TEMPORAL_UNREACHABLE')
-    expect((await cli(['worker', '--role', 'both', '--config', path], { env })).code).toBe(2)
+    expect((await inProcess(['worker', '--role', 'both', '--config', path], { env })).code).toBe(2)
   })
 })

@@ -6,14 +6,13 @@ import { SECOND } from '../../src/core/time.ts'
 import { openLeaseLog } from '../../src/landing/folder-lease-log.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import { askForSync, type OwnerHandle } from '../../src/run/temporal/client/owner.ts'
-import type { Role } from '../../src/run/temporal/worker/role.ts'
 import type { Running } from '../cli/cli-process.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { isDeep } from '../tier.ts'
 import { until } from '../until.ts'
 import { ended, expectTruth, paidTwice } from './afterwards.ts'
 import { record } from './history.ts'
-import { reportOf } from './hosts.ts'
+import { reportOf, startWorkerAt } from './hosts.ts'
 import { elsewhere, type Scene, scene, WORKSPACE } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
 
@@ -47,14 +46,15 @@ describeWithTemporal('a worker that is only thought dead', ({ place }) => {
   async function app(lease: string, timeout: string) {
     const there = await scene(elsewhere, { sandbox: { latencyMs: 60, conversations: 400 }, settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, lease, { timeout })
-    const worker = (role: Role) => workerProcess({ place, path, role })
+    const victim = () => workerProcess({ place, path, role: 'export' })
+    const worker = (role: 'warehouse' | 'export') => startWorkerAt(path, place, role)
     const ask = async (): Promise<OwnerHandle> => {
       const request = { ...PLAIN_SYNC, workspaceId: WORKSPACE }
       const { handle } = await askForSync(client, { queues: there.config.temporal.queues, request })
       onTestFinished(() => handle.terminate().catch(() => {}) as Promise<void>)
       return handle
     }
-    return { ...there, worker, ask }
+    return { ...there, victim, worker, ask }
   }
 
   /** Freezes it while it holds leases; resolves with how many. */
@@ -70,7 +70,7 @@ describeWithTemporal('a worker that is only thought dead', ({ place }) => {
 
   it('and wakes when others have done its work asks for nothing more, and is of use again', PATIENCE, async () => {
     const there = await app('3s', '2s')
-    const [warehouse, zombie] = [await there.worker('warehouse'), await there.worker('export')]
+    const [warehouse, zombie] = [await there.worker('warehouse'), await there.victim()]
     const handle = await there.ask()
     await until(async () => (await there.bought()).length >= 8)
     const held = await frozen(there, zombie)
@@ -83,7 +83,7 @@ describeWithTemporal('a worker that is only thought dead', ({ place }) => {
     expect(await paidTwice(there)).toBeLessThanOrEqual(Math.min(held, LANES))
     const bought = (await there.bought()).length
 
-    await ended(second)
+    await second.stop()
     zombie.process.kill('SIGCONT')
     // Whatever it still had in mind it does before it has taken all the tasks of another sync.
     const served = (await there.served()).length
@@ -92,7 +92,8 @@ describeWithTemporal('a worker that is only thought dead', ({ place }) => {
     expect((await there.served()).length - served).toBe(again.requests)
     expect((await there.bought()).length - bought).toBeLessThanOrEqual(again.requests)
     expect(await openLeases(there)).toBe(0)
-    for (const one of [zombie, warehouse]) await ended(one)
+    await ended(zombie)
+    await warehouse.stop()
     await expectTruth(there)
   })
 
@@ -101,7 +102,7 @@ describeWithTemporal('a worker that is only thought dead', ({ place }) => {
     PATIENCE,
     async () => {
       const there = await app('25s', '25s')
-      const [warehouse, zombie] = [await there.worker('warehouse'), await there.worker('export')]
+      const [warehouse, zombie] = [await there.worker('warehouse'), await there.victim()]
       const handle = await there.ask()
       await until(async () => (await there.bought()).length >= 8)
       const held = await frozen(there, zombie)
@@ -112,7 +113,8 @@ describeWithTemporal('a worker that is only thought dead', ({ place }) => {
       // It was missed before its leases' deadlines: the owner waits until they are over.
       await record(handle, 'lost-lease')
       expect(await openLeases(there)).toBe(0)
-      for (const one of [zombie, second, warehouse]) await ended(one)
+      await ended(zombie)
+      for (const { stop } of [second, warehouse]) await stop()
       await expectTruth(there)
       expect(await paidTwice(there)).toBe(0)
     },

@@ -10,7 +10,7 @@ import { connectClient } from '../../src/run/temporal/client/connection.ts'
 import { askForSync } from '../../src/run/temporal/client/owner.ts'
 import { startDevServer } from '../../src/run/temporal/server/dev-server.ts'
 import { whileSlowed } from '../cli/slowed.ts'
-import { installRelease } from '../contract/releases/install.ts'
+import { installRelease } from '../contract/releases.ts'
 import { elsewhere, scene, WORKSPACE } from '../contract/scene.ts'
 import { workerProcess, writeConfig } from '../contract/worker-process.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
@@ -92,7 +92,7 @@ describeWithTemporal('the example alerts', ({ command }) => {
     const told = [await first.metrics()]
     first.running.process.kill('SIGTERM')
     await first.running.ended
-    const second = await worker((await installRelease('careless.ts')).main)
+    const second = await worker((await installRelease('careless')).main)
     // It may have come to rest before the first worker ended: then nothing but this gives the second one a task.
     pending.executeUpdate('resume').catch(() => {})
     // Wakes it, where nothing else does.
