@@ -112,7 +112,10 @@ describeWithTemporal('where no worker answers', ({ place, env }) => {
     await given.said('Still waiting.')
     given.process.kill('SIGINT')
     const { code, stderr } = await given.ended
-    expect([code, stderr]).toEqual([130, expect.stringContaining('error INTERRUPTED: No worker has answered')])
+    expect([code, stderr]).toEqual([
+      130,
+      expect.stringContaining('error INTERRUPTED: Stopped before a worker answered'),
+    ])
     const waiting = there.begin('sync', '--on', 'temporal')
     await waiting.said('Still waiting.')
     await there.worker()
