@@ -15,7 +15,7 @@ if (noDisk) console.warn(`skipped, storage that fails under events: ${noDisk}`)
 
 const SECRET = 'canary-webhook-secret'
 /** Each look is a process. */
-const LOOK_MS = 300
+const LOOK_MS = 800
 
 interface EventsTold {
   received: number

@@ -5,16 +5,17 @@ import type { Client } from '@temporalio/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ingestId } from '../../src/run/temporal/worker/drain.ts'
 import { openSpool } from '../../src/spool/spool.ts'
-import { cli, type Running, start } from '../cli/cli-process.ts'
+import { type Running, start } from '../cli/cli-process.ts'
+import { inProcess } from '../cli/in-process.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { spoolEvent } from '../spool/arbitrary-events.ts'
 import { until } from '../until.ts'
 import { payloadTexts } from './history.ts'
+import { startWorkerAt } from './hosts.ts'
 import { elsewhere, scene, TOKEN } from './scene.ts'
 
 const SECRET = 'canary-webhook-secret'
-/** Each look is a process. */
-const LOOK_MS = 700
+const LOOK_MS = 200
 
 async function app(more: Record<string, string> = {}) {
   const { sandbox, config } = await scene(elsewhere)
@@ -29,9 +30,10 @@ async function app(more: Record<string, string> = {}) {
   const settings = { home, threads: 1, webhooks: { port: 0 }, temporal: { queues: temporal.queues } }
   await writeFile(path, JSON.stringify({ ...settings, workspaces: [workspace] }))
   const options = { env: { WORKER_TOKEN: TOKEN, HOOK_SECRET: SECRET, ...more } }
-  const run = (...args: string[]) => cli([...args, '--config', path], options)
+  const run = (...args: string[]) => inProcess([...args, '--config', path], options)
   return {
     home,
+    path,
     begin: (...args: string[]) => start([...args, '--config', path], options),
     run,
     async query<R>(sql: string): Promise<R[]> {
@@ -60,10 +62,10 @@ const post = async (url: string, payload: object): Promise<number> => {
   return (await fetch(url, { method: 'POST', body })).status
 }
 
-/** A conversation that is held is told to have changed, and to have been said something in. */
-async function expectSeen(there: House, url: string): Promise<void> {
+/** A conversation that is stored is told to have changed, and to have been said something in. */
+async function expectSeen({ query }: House, url: string): Promise<void> {
   const held = () =>
-    there.query<{ agentId: string; convoId: string }>(
+    query<{ agentId: string; convoId: string }>(
       'SELECT agent_id AS "agentId", conversation_id AS "convoId" FROM conversations WHERE _complete ORDER BY ALL LIMIT 1',
     )
   await until(async () => (await held()).length > 0, { everyMs: LOOK_MS })
@@ -81,49 +83,41 @@ async function expectSeen(there: House, url: string): Promise<void> {
   expect(await post(url, { event: 'message_received', ...common, messageContent: 'hi', channel: 'webchat' })).toBe(200)
   const seen = `SELECT c.state, t.text, m.message_content AS content FROM conversations c
     JOIN conversation_turns t USING (agent_id, conversation_id) JOIN messages_received m USING (agent_id, conversation_id)`
-  await until(async () => (await there.query(seen)).length > 0, { everyMs: LOOK_MS })
-  expect(await there.query(seen)).toEqual([{ state: 'told-by-event', text: 'hi', content: 'hi' }])
+  await until(async () => (await query(seen)).length > 0, { everyMs: LOOK_MS })
+  expect(await query(seen)).toEqual([{ state: 'told-by-event', text: 'hi', content: 'hi' }])
 }
 
-async function ended(running: Running, there: House): Promise<void> {
-  running.process.kill('SIGINT')
-  const { stderr } = await running.ended
-  expect(stderr).toMatch(/^(\S+Z )?ws_demo: \d events? in, \d waiting, \d applied$/m)
+async function expectStatus(there: House, events: number): Promise<void> {
   const { stdout } = await there.run('status')
-  expect(stdout).toContain('2 events in, 0 waiting, 2 applied; 1 conversation changed since exported')
+  expect(stdout).toContain(`${events} events in, 0 waiting, ${events} applied; 1 conversation changed since exported`)
   expect(stdout).toMatch(/event +message_received: 1, last /)
 }
 
 describe('events beside the embedded engine', () => {
-  it('are seen while it watches', async () => {
-    const there = await app()
-    const receiver = there.begin('receive')
-    const url = await receiverOf(receiver)
-    const watch = there.begin('sync', '--watch', '1h', '--yes')
-    await expectSeen(there, url)
-    await ended(watch, there)
-  })
-
-  it('are applied by the next sync where nobody drained', async () => {
+  it('are applied by the next sync where nobody drained, also by one that would have ended before their segment is sealed, and are seen while it watches', async () => {
     const there = await app()
     const url = await receiverOf(there.begin('receive'))
     expect(await post(url, { event: 'webhook_test', createdAt: Date.now(), message: 'hello' })).toBe(200)
     await until(async () => (await there.run('status')).stdout.includes('1 event in, 1 waiting, 0 applied'), {
       everyMs: LOOK_MS,
     })
-    expect((await there.run('sync', '--yes')).code).toBe(0)
-    expect(await there.query('SELECT type FROM webhook_events')).toEqual([{ type: 'webhook_test' }])
-  })
-
-  it('are applied by a sync that would have ended before their segment is sealed', async () => {
-    const there = await app()
     const spool = openSpool({ home: there.home, now: Date.now, sealAfterMs: 3_000 })
     onTestFinished(() => spool.close())
     await spool.append(spoolEvent({ createdAt: Date.now(), text: 'hello' }, 'ws_demo'))
     const { code, stdout } = await there.run('sync', '--yes')
     expect(code).toBe(0)
-    expect(stdout).toContain('webhooks: 1 event in, 0 waiting, 1 applied')
-    expect(await there.query('SELECT count(*)::INTEGER AS n FROM webhook_events')).toEqual([{ n: 1 }])
+    expect(stdout).toContain('webhooks: 2 events in, 0 waiting, 2 applied')
+    expect(await there.query('SELECT type FROM webhook_events ORDER BY ALL')).toEqual([
+      { type: 'unknown' },
+      { type: 'webhook_test' },
+    ])
+
+    const watch = there.begin('sync', '--watch', '1h', '--yes')
+    await expectSeen(there, url)
+    watch.process.kill('SIGINT')
+    const { stderr } = await watch.ended
+    expect(stderr).toMatch(/^(\S+Z )?ws_demo: \d events? in, \d waiting, \d applied$/m)
+    await expectStatus(there, 4)
   })
 })
 
@@ -135,10 +129,13 @@ describeWithTemporal('events under Temporal', ({ place, env }) => {
 
   it('are drained by a workflow of their own, whose history holds nothing of them', async () => {
     const there = await app(env)
-    const running = there.begin('up', '--every', '1h')
-    await expectSeen(there, await receiverOf(running))
+    const worker = await startWorkerAt(there.path, place, 'all', { HOOK_SECRET: SECRET })
+    const url = await receiverOf(there.begin('receive'))
+    expect((await there.run('sync', '--on', 'temporal')).code).toBe(0)
+    await expectSeen(there, url)
     const handle = client.workflow.getHandle(ingestId('ws_demo'))
-    await ended(running, there)
+    await worker.stop()
+    await expectStatus(there, 2)
     // What was drained it has counted, and knows nothing else of it.
     const told = payloadTexts(await handle.fetchHistory()).join('\n')
     expect(told).toContain('"events":2')

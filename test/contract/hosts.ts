@@ -59,8 +59,8 @@ export async function startWorker(
 }
 
 /** Works by a configuration file that `writeConfig` wrote. */
-export const startWorkerAt = (path: string, place: TemporalPlace, role?: Role) =>
-  startWorker(readConfig({ path, env: { WORKER_TOKEN: TOKEN } }), place, role)
+export const startWorkerAt = (path: string, place: TemporalPlace, role?: Role, env: Record<string, string> = {}) =>
+  startWorker(readConfig({ path, env: { WORKER_TOKEN: TOKEN, ...env } }), place, role)
 
 /** The report of a workflow that ended, well or not. */
 export async function reportOf(handle: OwnerHandle): Promise<SyncReport> {

@@ -55,7 +55,9 @@ const untilWhole = (there: House, running: Running): Promise<void> => Promise.ra
 
 async function isWhole(there: House): Promise<void> {
   const all = truth(there).length
-  await until(async () => (await there.bought()).reduce((sum, { returned }) => sum + returned, 0) >= all)
+  await until(async () => (await there.bought()).reduce((sum, { returned }) => sum + returned, 0) >= all, {
+    everyMs: 200,
+  })
   await until(async () => (await conversations(there)) === all, { everyMs: 300 })
 }
 
@@ -86,7 +88,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
     const isUnderWay = async () => (await there.bought()).length < truth(there).length / 10
     const more = async (count: number) => {
       const before = (await there.bought()).length
-      await until(async () => (await there.bought()).length >= before + count)
+      await until(async () => (await there.bought()).length >= before + count, { everyMs: 200 })
     }
     const first = there.begin()
     let stdout = ''

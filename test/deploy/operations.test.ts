@@ -2,10 +2,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createProgram } from '../../src/cli/program.ts'
-import { startDevServer } from '../../src/run/temporal/server/dev-server.ts'
-import { cli, temporaryFolder } from '../cli/cli-process.ts'
+import { temporaryFolder } from '../cli/cli-process.ts'
+import { inProcess } from '../cli/in-process.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { ROOT } from './dockerfile.ts'
 
@@ -35,18 +35,16 @@ describe('the page of operations', () => {
   })
 })
 
-describeWithTemporal('a profile in a file', ({ command }) => {
+describeWithTemporal('a profile in a file', ({ place }) => {
   it('says where Temporal is', async () => {
-    const server = await startDevServer({ command, namespaces: ['elsewhere'] })
-    onTestFinished(() => server.stop())
     const folder = await temporaryFolder()
     const file = join(folder, 'temporal.toml')
-    await writeFile(file, `[profile.house]\naddress = "${server.address}"\nnamespace = "elsewhere"\n`)
+    await writeFile(file, `[profile.house]\naddress = "${place.address}"\nnamespace = "${place.namespace}"\n`)
     const workspace = { id: 'ws_1', apiUrl: 'http://127.0.0.1:9', token: { env: 'NONE' }, schedule: { every: '1h' } }
     await writeFile(join(folder, 'convohouse.yaml'), JSON.stringify({ workspaces: [workspace] }))
     const env = { TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: 'house' }
     const schedule = (action: string, more = {}) =>
-      cli(['schedule', action, '--json'], { cwd: folder, env: { ...env, ...more } })
+      inProcess(['schedule', action, '--json'], { cwd: folder, env: { ...env, ...more } })
     expect(await schedule('ensure')).toMatchObject({ code: 0, stdout: expect.stringContaining('created') })
     expect((await schedule('list')).stdout).toContain('"next"')
     // A variable wins over the file.
@@ -54,7 +52,10 @@ describeWithTemporal('a profile in a file', ({ command }) => {
     expect(JSON.parse(other.stdout)).toMatchObject({ schedule: null })
     // A namespace that is not there is told as what it is.
     const nowhere = { TEMPORAL_NAMESPACE: 'nowhere' }
-    const told = [await schedule('list', nowhere), await cli(['worker'], { cwd: folder, env: { ...env, ...nowhere } })]
+    const told = [
+      await schedule('list', nowhere),
+      await inProcess(['worker'], { cwd: folder, env: { ...env, ...nowhere } }),
+    ]
     for (const { code, stderr } of told)
       expect([code, stderr]).toEqual([
         5,
