@@ -100,7 +100,7 @@ describeWithTemporal('where no worker answers', ({ place, env }) => {
     const cancelled = await there.run('cancel')
     expect([cancelled.code, cancelled.stdout]).toEqual([0, `${WORKSPACE}: cancellation requested\n`])
     expect(cancelled.stderr).toContain(
-      `${there.queue}: start one with \`convohouse worker\` or \`convohouse up\`. The sync ends when`,
+      `${there.queue}: start one with \`convohouse worker\` or \`convohouse up\`. The sync ends once`,
     )
     expect((await there.run('schedule', 'ensure')).code).toBe(0)
     const trigger = await there.run('schedule', 'trigger')
