@@ -51,10 +51,10 @@ export const requestProblem = ({ workspaceId }: Omit<SyncRequest, 'run'>, own: s
 
 export function allowanceProblem({ packs, requests, sessions }: Allowance): string | null {
   const given = [packs, requests, sessions].filter(value => value !== undefined)
-  if (given.length === 0) return 'Nothing is allowed: give packs, requests or sessions'
+  if (given.length === 0) return 'Give packs, requests or sessions to allow'
   return given.every(value => Number.isInteger(value) && value >= 0)
     ? null
-    : 'What is allowed must be whole numbers, 0 or more'
+    : 'Packs, requests and sessions must be whole numbers, 0 or more'
 }
 
 export function idsProblem(ids: Record<string, string[]>): string | null {
@@ -62,7 +62,7 @@ export function idsProblem(ids: Record<string, string[]>): string | null {
   const count = lists.reduce((sum, list) => sum + list.length, 0)
   if (count === 0) return 'No conversation is named'
   if (count > MAX_IDS) return `${count} conversations are named; ${MAX_IDS} at most may be at once`
-  return lists.flat().every(id => typeof id === 'string' && id !== '') ? null : 'An id is empty, or no text'
+  return lists.flat().every(id => typeof id === 'string' && id !== '') ? null : 'An id is empty or not a text'
 }
 
 /** A sync of these conversations only. */

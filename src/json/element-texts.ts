@@ -7,7 +7,7 @@ function walk(text: string, at: number, close: string, each: (start: number) => 
   while (text[next] !== close) {
     next = skipSpace(text, each(next))
     if (text[next] === ',') next = skipSpace(text, next + 1)
-    else if (text[next] !== close) throw new SyntaxError('neither a comma nor an end')
+    else if (text[next] !== close) throw new SyntaxError('a comma or the end is missing')
   }
 }
 

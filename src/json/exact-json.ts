@@ -55,7 +55,7 @@ class Reader {
 
   whole(): unknown {
     const value = this.value()
-    if (this.next() !== undefined) throw new SyntaxError('no end where one belongs')
+    if (this.next() !== undefined) throw new SyntaxError('a second value after the first')
     return value
   }
 
@@ -81,7 +81,7 @@ class Reader {
     NUMBER.lastIndex = this.at
     const number = NUMBER.exec(this.text)
     const word = number ? undefined : WORDS.find(([name]) => this.text.startsWith(name, this.at))
-    if (!number && !word) throw new SyntaxError('no value where one belongs')
+    if (!number && !word) throw new SyntaxError('a value is missing')
     this.at += (number ?? word!)[0].length
     return number ? numberOf(number[0]) : word![1]
   }
@@ -104,7 +104,7 @@ class Reader {
   /** Steps over a comma (true) or the closing bracket (false). */
   private goesOn(close: string): boolean {
     const found = this.next()
-    if (found !== ',' && found !== close) throw new SyntaxError('neither a comma nor an end')
+    if (found !== ',' && found !== close) throw new SyntaxError('a comma or the end is missing')
     this.at += 1
     return found === ','
   }
@@ -140,12 +140,12 @@ class Reader {
   }
 
   private member(members: Record<string, unknown>): void {
-    if (this.next() !== '"') throw new SyntaxError('no key where one belongs')
+    if (this.next() !== '"') throw new SyntaxError('a key is missing')
     // A key that is itself repaired has no name in the path.
     this.path[this.path.length - 1] = ''
     const key = this.string()
     this.path[this.path.length - 1] = key
-    if (this.next() !== ':') throw new SyntaxError('a key without a value')
+    if (this.next() !== ':') throw new SyntaxError('a colon is missing')
     this.at += 1
     if (key in members) this.faults.push({ path: [...this.path], fault: 'duplicate key' })
     members[key] = this.value()
