@@ -70,11 +70,7 @@ export const ERRORS = {
   API_TIMEOUT: define('transient', 'The vendor did not answer in time, or reports a request timeout (408)'),
   API_NOT_JSON: define('transient', 'The answer is not JSON: truncated, or a page from a proxy'),
 
-  HOUR_SPENT: define(
-    'budget',
-    "This hour's requests are spent, and the sync does not wait (`--no-wait`)",
-    EXIT_CODES.hourSpent,
-  ),
+  HOUR_SPENT: define('budget', "This hour's requests are spent, and the sync does not wait", EXIT_CODES.hourSpent),
   PERIOD_SPENT: define('budget', 'The included sessions of the period are spent', EXIT_CODES.periodSpent),
 
   LANDING_TAKEN: define('storage', 'Another process has already landed that page'),
