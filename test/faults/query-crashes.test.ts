@@ -1,9 +1,10 @@
 // DuckDB's functions and syntax with deep and huge arguments: no query that the guard lets through ends the process.
 import { expect, it } from 'vitest'
 import { fuzz } from '../fuzz/run.ts'
+import { rounds } from '../tier.ts'
 
 /** Longer: `FUZZ_SECONDS=600 FUZZ_SEED=2 npx vitest run test/faults/query-crashes.test.ts`. */
-const SECONDS = Number(process.env.FUZZ_SECONDS ?? 4)
+const SECONDS = rounds('FUZZ_SECONDS', { usual: 2, deep: 60 })
 const SEED = Number(process.env.FUZZ_SEED ?? 1)
 
 it('no query that is let through ends the process', { timeout: (SECONDS + 120) * 1_000 }, async () => {
