@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import { askForSync, type OwnerHandle } from '../../src/run/temporal/client/owner.ts'
 import { CONCURRENT_WINDOWS } from '../../workflows/window-loop.ts'
-import { inProcess } from '../cli/in-process.ts'
+import { cli } from '../cli/cli-process.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { until } from '../until.ts'
 import { ended, expectTruth, paidTwice } from './afterwards.ts'
@@ -85,9 +85,9 @@ describe('a worker without a server', () => {
     const there = await scene(elsewhere)
     const path = await writeConfig(there.config, '2m')
     const env = { WORKER_TOKEN: TOKEN, TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}` }
-    const { code, stderr } = await inProcess(['worker', '--config', path], { env })
+    const { code, stderr } = await cli(['worker', '--config', path], { env })
     expect(code).toBe(5)
     expect(stderr).toContain('error TEMPORAL_UNREACHABLE')
-    expect((await inProcess(['worker', '--role', 'both', '--config', path], { env })).code).toBe(2)
+    expect((await cli(['worker', '--role', 'both', '--config', path], { env })).code).toBe(2)
   })
 })

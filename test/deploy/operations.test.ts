@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createProgram } from '../../src/cli/program.ts'
-import { temporaryFolder } from '../cli/cli-process.ts'
+import { cli, temporaryFolder } from '../cli/cli-process.ts'
 import { inProcess } from '../cli/in-process.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { ROOT } from './dockerfile.ts'
@@ -52,10 +52,7 @@ describeWithTemporal('a profile in a file', ({ place }) => {
     expect(JSON.parse(other.stdout)).toMatchObject({ schedule: null })
     // A namespace that is not there is told as what it is.
     const nowhere = { TEMPORAL_NAMESPACE: 'nowhere' }
-    const told = [
-      await schedule('list', nowhere),
-      await inProcess(['worker'], { cwd: folder, env: { ...env, ...nowhere } }),
-    ]
+    const told = [await schedule('list', nowhere), await cli(['worker'], { cwd: folder, env: { ...env, ...nowhere } })]
     for (const { code, stderr } of told)
       expect([code, stderr]).toEqual([
         5,
