@@ -1,8 +1,10 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { ORGANIZATIONS } from '../../src/catalog/resources/organizations.ts'
+import { RESOURCES } from '../../src/catalog/resources/resources.ts'
 import { TEAMS } from '../../src/catalog/resources/teams.ts'
 import { readResourceEnvelope } from '../../src/vendor/envelopes.ts'
+import { redactSecrets } from '../../src/vendor/redaction/redaction.ts'
 import { bytes, json } from './scripted-server.ts'
 import { clientFor, failureOf } from './vendor-fixture.ts'
 
@@ -95,5 +97,24 @@ describe('an envelope', () => {
     expect(read).toMatchObject({ ids: ['t1', '2'], besides: [], unidentified: 3, total: null, hasMore: null })
     for (const parsed of [null, {}, { teams: {} }, { data: [] }])
       expect(() => readResourceEnvelope(TEAMS, parsed)).toThrow(expect.objectContaining({ code: 'API_PROTOCOL' }))
+  })
+})
+
+/** A record with `value` at a declared path: `a.b`, `list[].b`, `list[flag].b` (an element with `flag: true`). */
+function recordWith(path: string, value: string): unknown {
+  const [name, rest] = /^([^.]+)(?:\.(.+))?$/.exec(path)!.slice(1) as [string, string | undefined]
+  const [, key, flag] = /^([^[]+)(?:\[(.*)\])?$/.exec(name)!
+  const inner = rest === undefined ? value : recordWith(rest, value)
+  if (flag === undefined) return { [key!]: inner }
+  return { [key!]: [{ ...(inner as object), ...(flag !== '' && { [flag]: true }) }] }
+}
+
+describe('the secrets that a resource declares', () => {
+  const declared = RESOURCES.flatMap(({ stream, secrets }) => secrets.map(secret => [stream, secret] as const))
+
+  it.each(declared)('of %s are removed: %s', (_, secret) => {
+    const { value, droppedPaths } = redactSecrets(recordWith(secret, 'canary value'))
+    expect(JSON.stringify(value)).not.toContain('canary')
+    expect(droppedPaths).toHaveLength(1)
   })
 })

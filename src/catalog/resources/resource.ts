@@ -28,7 +28,7 @@ export interface Resource {
   envelope: readonly [string, ...string[]]
   freshness: Freshness
   record: RecordType
-  /** Paths of secrets in the record, by the API document. They never land, nor do other secrets that `redaction.ts` finds. */
+  /** Paths of secrets in the record, by the API document, for the dictionary. `redaction.ts` removes them by its rules; a test holds them to it. */
   secrets: readonly string[]
   /** The evidence that a record is gone: a 404 for its id, or a complete list (of its parent's records, if it has one) without it. */
   absence: 'not found' | 'not listed'
