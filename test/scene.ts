@@ -1,6 +1,6 @@
 // The scene of a test: a sandbox, a data folder, a configuration of the two, and what the sandbox has served. The simulated host, the
 // embedded host, workers on Temporal and spawned commands all take such a scene.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Config, readConfig, type WorkspaceConfig } from '../src/config.ts'
@@ -88,6 +88,8 @@ export async function writeConfig(folder: string, { url, home, workspaceId, top,
   const only = { id: workspaceId ?? WORKSPACE, apiUrl: url, token: { env: 'CONVOHOUSE_API_TOKEN' }, ...workspace }
   // In a small world a second thread of DuckDB costs a fifth of the CPU time, and tests run side by side.
   await writeFile(file, JSON.stringify({ home, threads: 1, ...top, workspaces: [only] }))
+  // Another user may have to read it, and a warehouse opened in this process narrows the umask.
+  await chmod(file, 0o644)
   return file
 }
 

@@ -38,7 +38,7 @@ describe('an API that cannot be reached', () => {
     expect(told('self-signed')).toMatch(/certificate that is self-signed.* → .*NODE_EXTRA_CA_CERTS/)
     expect(told('expired')).toMatch(/certificate that has expired.* → Check this machine's clock/)
     expect(told('other-host')).toMatch(/certificate that is for another host.* → Check the host name/)
-    expect(told('no-tls')).toMatch(/does not answer in TLS.* → .*begins with http:\/\/ and not https/)
+    expect(told('no-tls')).toMatch(/does not answer in TLS.* → .*has to begin with http:\/\//)
     const of = (way: string) => checks.find(({ check, workspaceId }) => check === 'api' && workspaceId === way)!
     expect(of('no-http').found).toMatch(/cut the connection off|not in HTTP/)
     expect(of('cutting').found).toMatch(/cut the connection off before an answer came/)
