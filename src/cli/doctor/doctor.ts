@@ -2,6 +2,7 @@
 import { openStores } from '../../app/stores.ts'
 import { CATALOG_VERSION } from '../../catalog/records.ts'
 import { EXIT_CODES } from '../../core/errors.ts'
+import { type Rows, withWarehouseRows } from '../../warehouse/query/rows.ts'
 import type { Storage } from '../flags/configuration.ts'
 import { packageFacts } from '../package-facts.ts'
 import { print, printJson } from '../terminal/print.ts'
@@ -51,10 +52,10 @@ async function storageChecks(storage: Storage, { workspaces, all }: Configured):
   for (const id of workspaceIds) findings.push(...(await landingChecks(home, id)))
   const warehouse = await warehouseChecks(storage, await landedPages(home, workspaceIds))
   findings.push(...warehouse.findings)
-  if (warehouse.rows) {
-    const { rows, holding } = warehouse
-    const held = holding?.state === 'held'
-    findings.push(...(await contentsChecks({ rows, home, workspaceIds, configured: all, held })))
+  if (warehouse.answers) {
+    const held = warehouse.holding?.state === 'held'
+    const check = (rows: Rows) => contentsChecks({ rows, home, workspaceIds, configured: all, held })
+    findings.push(...(await withWarehouseRows(storage, check)))
   }
   return [...findings, ...(await locksCheck(home, warehouse.holding)), memoryFinding(storage, memoryOf())]
 }

@@ -8,7 +8,7 @@ import { REBUILT } from '../../run/rebuild.ts'
 import { newerWarehouse, newestMigration } from '../../warehouse/maintenance/migrate.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { openReader } from '../../warehouse/query/reader.ts'
-import { type Rows, warehouseRows } from '../../warehouse/query/rows.ts'
+import { type Rows, withWarehouseRows } from '../../warehouse/query/rows.ts'
 import type { Storage } from '../flags/configuration.ts'
 import { examine, type Finding, fail, ok, skip, warn } from './findings.ts'
 
@@ -38,8 +38,8 @@ export interface WarehouseFound {
   findings: Finding[]
   /** Null if unknown, because the file does not open. */
   holding: Holding | null
-  /** Null if the warehouse cannot be queried. */
-  rows: Rows | null
+  /** Whether the warehouse can be queried. */
+  answers: boolean
 }
 
 function missing(storage: Storage, landedPages: number): Finding {
@@ -59,28 +59,31 @@ async function migrationFinding(rows: Rows): Promise<Finding> {
   return ok(MIGRATION, `at ${at.newest}, the newest`)
 }
 
-async function opened(storage: Storage, holding: Exclude<Holding, { state: 'missing' }>): Promise<WarehouseFound> {
-  const rows = warehouseRows(storage)
+async function opened(
+  rows: Rows,
+  storage: Storage,
+  holding: Exclude<Holding, { state: 'missing' }>,
+): Promise<WarehouseFound> {
   const file = `${warehouseFile(storage.home)}, ${bytes(await warehouseSize(warehouseFile(storage.home)))}`
   try {
     await rows('SELECT 1')
   } catch (error) {
-    return { findings: [fail(SUBJECT, holding.state === 'held' ? holding.error : error)], holding, rows: null }
+    return { findings: [fail(SUBJECT, holding.state === 'held' ? holding.error : error)], holding, answers: false }
   }
   const how = holding.state === 'free' ? 'opens' : `is held by ${holderText(holding.pid)}, which answers queries`
   const found = ok(SUBJECT, `${file}: ${how}`)
   const migration = await migrationFinding(rows).catch(error => fail(MIGRATION, error))
-  return { findings: [found, migration], holding, rows }
+  return { findings: [found, migration], holding, answers: true }
 }
 
 /** `landedPages`: a missing warehouse is a problem only if pages have landed. */
 export async function warehouseChecks(storage: Storage, landedPages: number): Promise<WarehouseFound> {
   try {
     const holding = await findHolder(storage)
-    if (holding.state === 'missing') return { findings: [missing(storage, landedPages)], holding, rows: null }
-    return await opened(storage, holding)
+    if (holding.state === 'missing') return { findings: [missing(storage, landedPages)], holding, answers: false }
+    return await withWarehouseRows(storage, rows => opened(rows, storage, holding))
   } catch (error) {
-    return { findings: [fail(SUBJECT, error)], holding: null, rows: null }
+    return { findings: [fail(SUBJECT, error)], holding: null, answers: false }
   }
 }
 
