@@ -88,7 +88,9 @@ describe('a configuration out of the environment', () => {
     expect(config.workspaces[0]!.tokenKept).toEqual({ file: path })
     expect(config.workspaces[0]!.readToken()).toBe(SECRET)
     const gone = readConfig({ env: { ...env, CONVOHOUSE_API_TOKEN_FILE: 'no-such-file' }, cwd: folder })
-    expect(() => gone.workspaces[0]!.readToken()).toThrow(/no-such-file, which holds the API token, cannot be read/)
+    expect(() => gone.workspaces[0]!.readToken()).toThrow(
+      /no-such-file, which must contain the API token, cannot be read/,
+    )
     const both = errorOf(() => readConfig({ env: { ...ENV, CONVOHOUSE_API_TOKEN_FILE: path }, cwd: folder }))
     expect([both.code, both.message]).toEqual(['CONFIG_INVALID', expect.stringContaining('CONVOHOUSE_API_TOKEN_FILE')])
     expect(both.message).not.toContain(SECRET)

@@ -48,7 +48,7 @@ function secretsOf(config: Config): WorkspaceSecrets[] {
       what: `No workspace has a webhook secret (configuration: ${config.source}).`,
       hint:
         config.source === ENVIRONMENT
-          ? 'Set CONVOHOUSE_WEBHOOK_SECRET to the workspace secret, or CONVOHOUSE_WEBHOOK_SECRET_FILE to a file that holds it.'
+          ? 'Set CONVOHOUSE_WEBHOOK_SECRET to the workspace secret, or CONVOHOUSE_WEBHOOK_SECRET_FILE to a file that contains it.'
           : 'Add `webhooks: { secrets: [{ env: CONVOHOUSE_WEBHOOK_SECRET }] }` to a workspace in that file; with a configuration file, the variable alone has no effect.',
     })
   return readWorkspaceSecrets(config)

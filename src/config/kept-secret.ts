@@ -36,14 +36,14 @@ export function secretReader(where: SecretPlace, env: Environment, { what, code 
   const missing = (problem: string, hint: string) => new ConvohouseError(code, { what: problem, hint })
   const unnamed = (kind: 'variable' | 'file', problem: string) =>
     missing(
-      `The ${kind} that is named as the place of the ${what} ${problem}. Its name is not shown: it may be the ${what} itself.`,
-      `Name a ${kind} there that holds the ${what}, and not the ${what}.`,
+      `The ${kind} configured for the ${what} ${problem}. Its name is not shown, because it may be the ${what} itself.`,
+      `Enter the name of a ${kind} that contains the ${what}, not the ${what} itself.`,
     )
   const inVariable = (name: string) => {
     const value = env[name]?.trim()
     if (value) return value
     if (mayBeSecretItself(name)) throw unnamed('variable', 'is not set')
-    throw missing(`The variable ${name}, which holds the ${what}, is not set.`, `Set it: export ${name}=…`)
+    throw missing(`The variable ${name}, which must contain the ${what}, is not set.`, `Set it: export ${name}=…`)
   }
   const inFile = (path: string) => {
     const value = textOf(path)
@@ -51,10 +51,13 @@ export function secretReader(where: SecretPlace, env: Environment, { what, code 
     if (value === undefined && mayBeSecretItself(basename(path))) throw unnamed('file', 'cannot be read')
     if (value === undefined)
       throw missing(
-        `The file ${path}, which holds the ${what}, cannot be read.`,
+        `The file ${path}, which must contain the ${what}, cannot be read.`,
         `Create it with the ${what} as its only line, and mode 0600.`,
       )
-    throw missing(`The file ${path}, which holds the ${what}, is empty.`, `Put the ${what} into it, as its only line.`)
+    throw missing(
+      `The file ${path}, which must contain the ${what}, is empty.`,
+      `Put the ${what} into it, as its only line.`,
+    )
   }
   return () => ('env' in where ? inVariable(where.env) : inFile(where.file))
 }

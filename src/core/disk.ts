@@ -5,11 +5,11 @@ import { ConvohouseError } from './errors.ts'
 const DISK_ERRORS: Record<string, { pattern: RegExp; words: string }> = {
   ENOSPC: { pattern: /No space left on device/, words: 'the disk is full' },
   EDQUOT: { pattern: /Disk quota exceeded/, words: 'the quota of the disk is used up' },
-  EFBIG: { pattern: /File too large/, words: 'files may not become so large' },
+  EFBIG: { pattern: /File too large/, words: 'the maximum file size is exceeded' },
   EROFS: { pattern: /Read-only file system/, words: 'the disk is read-only' },
   EACCES: { pattern: /Permission denied/, words: 'no permission' },
   EPERM: { pattern: /Operation not permitted/, words: 'no permission' },
-  EIO: { pattern: /Input\/output error/, words: 'the disk fails' },
+  EIO: { pattern: /Input\/output error/, words: 'the disk reported an I/O error' },
 }
 
 export const hasCode = (error: unknown, code: string): boolean =>

@@ -31,7 +31,7 @@ function elements(text: string, at: number): string[] {
 export function elementTexts(body: string, keys: readonly string[]): string[] {
   const arrays = new Map<string, string[]>()
   const start = skipSpace(body, 0)
-  if (body[start] !== '{') throw new SyntaxError('the body is no object')
+  if (body[start] !== '{') throw new SyntaxError('the body is not an object')
   walk(body, start, '}', at => {
     const end = endOfString(body, at)
     const key = JSON.parse(body.slice(at, end)) as string

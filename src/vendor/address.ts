@@ -125,8 +125,8 @@ function selection(ids: string[]): Parameter {
   if (ids.length === 0) throw unusable('No conversation id is given', 'Name at least one id.')
   if (ids.some(id => id === '' || id.includes(','))) {
     throw unusable(
-      'A conversation id is empty or holds a comma',
-      'Page for such conversations; ids are sent comma-separated.',
+      'A conversation id is empty or contains a comma',
+      'Export such conversations by time range instead; the API separates ids with commas.',
     )
   }
   // A comma is legal in a query; encoded, it would take three characters of the URL's length limit.
@@ -139,7 +139,7 @@ function selection(ids: string[]): Parameter {
 /** `of`: the kind of id, from the path's placeholder. */
 function encodeSegment(id: string, of: string): string {
   if (isSegment(id)) return encodeURIComponent(id)
-  const what = `"${id}" is no ${of} id`
+  const what = `"${id}" is not a valid ${of} id`
   if (of !== 'agent') throw unusable(what, `Name an ${of} by its ID.`)
   throw new ConvohouseError('AGENT_UNKNOWN', {
     what,

@@ -183,12 +183,12 @@ function requireToken(token: string): string {
   if (token === '') {
     throw new ConvohouseError('TOKEN_MISSING', {
       what: 'The API token is empty',
-      hint: "Set the variable or file that holds the token to the workspace's secret key.",
+      hint: "Set the variable or file that contains the token to the workspace's secret key.",
     })
   }
   if (/^[\x21-\x7e]+$/.test(token)) return token
   throw new ConvohouseError('CONFIG_INVALID', {
-    what: 'The API token holds a space, a line break or another character that no token has',
+    what: 'The API token contains a space, a line break or another character that a token cannot contain',
     hint: 'Copy the token again, without quotes and without a line break at its end.',
   })
 }

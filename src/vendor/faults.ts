@@ -53,7 +53,7 @@ const HINTS = {
     'Check that the token is of this workspace, and that the workspace has paid at least once: the export needs it.',
   API_NOT_FOUND: 'Check the agent id and the API address.',
   API_BAD_REQUEST: 'Check the requested ids and times.',
-  API_RATE_LIMITED: 'Wait for the hour to turn, or run fewer requests.',
+  API_RATE_LIMITED: 'Wait until the hour has passed, or make fewer requests.',
   API_UNAVAILABLE: 'Try again later; landed pages are kept.',
   API_TIMEOUT:
     'Try again later; a longer `timeout`, or a smaller `pageSize`, gives slow answers more time. Landed pages are kept.',
@@ -100,10 +100,10 @@ export function broken(asked: RequestContext, exchange: Exchange, { cause, reaso
   const words = {
     aborted: `was stopped on request after ${got}`,
     closed: `was stopped after ${got}: the client is closed`,
-    timeout: `was not answered to the end within ${durationText(asked.timeoutMs)} (${got} came; \`timeout\`)`,
+    timeout: `was not answered completely within ${durationText(asked.timeoutMs)} (\`timeout\`; ${got} received)`,
     network: `was cut off after ${got} (${reason})`,
-    'too-large': `has an answer of ${reason}`,
-    encoded: 'has a compressed answer, though none was asked for',
+    'too-large': `was answered with ${reason}`,
+    encoded: 'was answered with a compressed body, although none was requested',
   }[cause]
   const code = cause === 'too-large' || cause === 'encoded' ? 'API_PROTOCOL' : codeOf(cause, 'API_NOT_JSON')
   return fault(code, asked, { words, exchange, facts: { reason } })
@@ -138,8 +138,8 @@ export function undocumented(asked: RequestContext, exchange: Exchange, problem:
 /** The attempt observer refused the request; nothing was sent. */
 export function notAllowed(asked: RequestContext): VendorError {
   return new VendorError('HOUR_SPENT', {
-    what: `${asked.target.shown} was not sent: no request is left to it`,
-    hint: 'Wait for the hour to turn, or allow more requests.',
+    what: `${asked.target.shown} was not sent: its lease has no requests left`,
+    hint: 'Wait until the hour has passed, or allow more requests.',
     facts: identity(asked),
   })
 }

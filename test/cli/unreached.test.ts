@@ -34,11 +34,11 @@ describe('an API that cannot be reached', () => {
       return `${what} → ${hint}`
     }
     expect(told('closed')).toMatch(/refused the connection .*ECONNREFUSED.* → Check host and port of/)
-    expect(told('unknown')).toMatch(/no-such-host\.invalid (is no host name|cannot be resolved).* → Check/)
+    expect(told('unknown')).toMatch(/no-such-host\.invalid cannot be resolved.* → Check/)
     expect(told('self-signed')).toMatch(/certificate that is self-signed.* → .*NODE_EXTRA_CA_CERTS/)
     expect(told('expired')).toMatch(/certificate that has expired.* → Check this machine's clock/)
     expect(told('other-host')).toMatch(/certificate that is for another host.* → Check the host name/)
-    expect(told('no-tls')).toMatch(/does not answer in TLS.* → .*has to begin with http:\/\//)
+    expect(told('no-tls')).toMatch(/does not answer in TLS.* → .*must begin with http:\/\//)
     const of = (way: string) => checks.find(({ check, workspaceId }) => check === 'api' && workspaceId === way)!
     expect(of('no-http').found).toMatch(/cut the connection off|not in HTTP/)
     expect(of('cutting').found).toMatch(/cut the connection off before an answer came/)
@@ -72,7 +72,7 @@ describe('an API that cannot be reached', () => {
     expect(stderr.split('\n')).toEqual([
       'ws: planning: listing the agents, checking what has landed',
       expect.stringMatching(
-        /^error API_UNAVAILABLE: 127\.0\.0\.1:\d+ shows a TLS certificate that is self-signed, so nothing was sent/,
+        /^error API_UNAVAILABLE: 127\.0\.0\.1:\d+ presented a TLS certificate that is self-signed; nothing was sent/,
       ),
       expect.stringContaining(`  → Check that \`apiUrl\` (${url}) names the vendor`),
       '',

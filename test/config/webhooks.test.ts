@@ -65,12 +65,14 @@ describe('webhook secrets', () => {
       { id: 'ws', secrets: ['present-one', 'the-next-one'] },
     ])
     const file = readConfig({ env: { ...ENV, CONVOHOUSE_WEBHOOK_SECRET_FILE: '/no-such-file' } })
-    expect(() => readWorkspaceSecrets(file)).toThrow(/\/no-such-file, which holds the webhook secret, cannot be read/)
+    expect(() => readWorkspaceSecrets(file)).toThrow(
+      /\/no-such-file, which must contain the webhook secret, cannot be read/,
+    )
     expect(readConfig({ env: ENV }).workspaces[0]!.readWebhookSecrets).toBeNull()
   })
 
   it.each([
-    ['is not there', { env: 'GONE' }, 'SECRET_MISSING', /GONE, which holds the webhook secret, is not set/],
+    ['is not there', { env: 'GONE' }, 'SECRET_MISSING', /GONE, which must contain the webhook secret, is not set/],
     ['could be guessed', { env: 'SHORT' }, 'CONFIG_INVALID', /"a" has fewer than 8 characters/],
     ['is that of another workspace', { env: 'B' }, 'CONFIG_INVALID', /two workspaces have the same/],
   ])('that %s is told, and not shown', async (_what, place, code, told) => {

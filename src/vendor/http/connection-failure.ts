@@ -8,28 +8,28 @@ export interface ConnectionFailure {
 
 const TRY_LATER = 'Try again later; landed pages are kept.'
 
-/** Behind a proxy that inspects TLS, its CA has to be trusted. */
+/** Behind a proxy that inspects TLS, this machine must trust the proxy's CA. */
 const KNOW_AUTHORITY =
-  'check that `apiUrl` names the vendor and not a proxy. Where a proxy that inspects TLS is meant to be there, put its CA certificate into a file and name that in NODE_EXTRA_CA_CERTS.'
+  'Check that `apiUrl` names the vendor and not a proxy. If your network uses a TLS-inspecting proxy, save its CA certificate to a file and set NODE_EXTRA_CA_CERTS to the path of that file.'
 
 const certificate = (words: string, hint: string): ConnectionFailure => ({
-  words: `shows a TLS certificate that ${words}, so nothing was sent`,
-  hint: `${hint[0]!.toUpperCase()}${hint.slice(1)}`,
+  words: `presented a TLS certificate that ${words}; nothing was sent`,
+  hint,
 })
 
 const selfSigned = certificate('is self-signed', KNOW_AUTHORITY)
-const unknownAuthority = certificate('no authority that this machine trusts has signed', KNOW_AUTHORITY)
+const unknownAuthority = certificate('is not signed by an authority that this machine trusts', KNOW_AUTHORITY)
 const noTls: ConnectionFailure = {
-  words: 'does not answer in TLS, so nothing was sent',
-  hint: 'Check `apiUrl`: if the server uses plain HTTP, the address has to begin with http://; otherwise the port is wrong.',
+  words: 'does not answer in TLS; nothing was sent',
+  hint: 'Check `apiUrl`: if the server uses plain HTTP, the address must begin with http://; otherwise the port is wrong.',
 }
 const cutOff: ConnectionFailure = { words: 'cut the connection off before an answer came', hint: TRY_LATER }
 const noHttp: ConnectionFailure = {
   words: 'answers, but not in HTTP',
-  hint: 'Check `apiUrl`: if the server uses TLS, the address has to begin with https://; otherwise the port is wrong.',
+  hint: 'Check `apiUrl`: if the server uses TLS, the address must begin with https://; otherwise the port is wrong.',
 }
 const unknownHost: ConnectionFailure = {
-  words: 'is no host name that can be resolved',
+  words: 'cannot be resolved: there is no such host name',
   hint: "Check the spelling of `apiUrl`, and this machine's DNS and network; nothing was sent.",
 }
 const noRoute: ConnectionFailure = {
@@ -50,20 +50,20 @@ const TROUBLES: Record<string, ConnectionFailure> = {
   EHOSTUNREACH: noRoute,
   ENETUNREACH: noRoute,
   DEPTH_ZERO_SELF_SIGNED_CERT: selfSigned,
-  SELF_SIGNED_CERT_IN_CHAIN: certificate('a self-signed authority has signed', KNOW_AUTHORITY),
+  SELF_SIGNED_CERT_IN_CHAIN: certificate('is signed by a self-signed authority', KNOW_AUTHORITY),
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
   UNABLE_TO_GET_ISSUER_CERT: unknownAuthority,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
   CERT_UNTRUSTED: unknownAuthority,
   CERT_HAS_EXPIRED: certificate(
     'has expired',
-    "check this machine's clock; if it is right, the operator of the server at `apiUrl` has to renew the certificate.",
+    "Check this machine's clock; if it is right, the operator of the server at `apiUrl` must renew the certificate.",
   ),
-  CERT_NOT_YET_VALID: certificate('is not valid yet', "check this machine's clock."),
-  CERT_REVOKED: certificate('was revoked', 'ask the operator of the server at `apiUrl`.'),
+  CERT_NOT_YET_VALID: certificate('is not valid yet', "Check this machine's clock."),
+  CERT_REVOKED: certificate('was revoked', 'Ask the operator of the server at `apiUrl`.'),
   ERR_TLS_CERT_ALTNAME_INVALID: certificate(
     'is for another host',
-    'check the host name in `apiUrl`: it has to be one that the certificate names.',
+    'Check the host name in `apiUrl`: it must be one that the certificate names.',
   ),
   EPROTO: noTls,
   ERR_SSL_WRONG_VERSION_NUMBER: noTls,
@@ -81,5 +81,5 @@ export function describeConnectionFailure(reason: string): ConnectionFailure {
   if (reason.startsWith('ERR_SSL_') || reason.startsWith('ERR_TLS_'))
     return { ...noTls, words: 'could not agree on TLS' }
   if (reason.startsWith('HPE_')) return noHttp
-  return { words: 'could not be reached', hint: `Check \`apiUrl\` where it was never reached; else try again later.` }
+  return { words: 'could not be reached', hint: 'If `apiUrl` has never worked, check it; otherwise try again later.' }
 }
