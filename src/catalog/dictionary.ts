@@ -81,7 +81,7 @@ function resourceLines(table: string): string[] {
   const missing =
     absence === 'not found'
       ? 'the answer is a 404 of the vendor'
-      : `a complete list does not hold the row${parent === null ? '' : ', or its parent is missing'}`
+      : `a complete list does not contain the row${parent === null ? '' : ', or its parent is missing'}`
   const removed = secrets.map(secret => `\`${secret}\``).join(', ')
   return [
     `\`GET ${path}\`, ${often}; not metered. \`_missing_since\` is set where ${missing}.${removed && ` Never stored: ${removed}.`}`,

@@ -16,7 +16,10 @@ const STAGED: Record<Scalar['type'], string> = {
   any: 'JSON',
 }
 
-/** Key under which a coerced record, or an element of one, carries its own `extra`. No plain key starts with it. */
+/**
+ * Key under which a coerced record, or an element of one, carries its own `extra`. It cannot clash with a field of the API: keys that start
+ * with `__` get no staged column of their own (`isPlainKey`).
+ */
 export const COERCED_EXTRA = '__extra'
 
 function fieldType(field: Field, unknown: UnknownTree | null): string {

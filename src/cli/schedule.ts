@@ -3,6 +3,7 @@ import type { Client } from '@temporalio/client'
 import { warehouseQueue } from '../../workflows/activities.ts'
 import { systemClock } from '../clock.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
+import { outcomeText } from '../core/run-record.ts'
 import { durationText, formatDuration } from '../core/time.ts'
 import { count, utc } from '../core/words.ts'
 import { hasPollers } from '../run/temporal/client/await-worker.ts'
@@ -105,13 +106,20 @@ async function warnWithoutWorker(client: Client, { temporal }: Config): Promise<
   if ((await hasPollers(client, queue)) === false) log(noWorkerText('none', queue, 'The run starts when one does.'))
 }
 
+const CHANGED: Record<Change, string> = {
+  pause: 'schedule paused',
+  resume: 'schedule resumed',
+  trigger: 'sync requested',
+  delete: 'schedule deleted',
+}
+
 export const runChange = (change: Change, flags: ScheduleFlags): Promise<void> =>
   eachChosen(
     flags,
     async ({ client, workspace }) => {
       await changeSchedule(client, workspace.id, change)
       if (flags.json) printJson({ workspaceId: workspace.id, changed: change })
-      else print(`${workspace.id}: ${change} done`)
+      else print(`${workspace.id}: ${CHANGED[change]}`)
     },
     async ({ client, config }) => {
       if (change === 'trigger') await warnWithoutWorker(client, config)
@@ -143,9 +151,9 @@ function stateText({ paused, note }: NonNullable<ScheduleState['schedule']>): st
   return note ? `paused (${note})` : 'paused'
 }
 
-function outcomeText({ outcome, failure }: LastRun): string {
+function lastOutcomeText({ outcome, failure }: LastRun): string {
   if (outcome === 'unanswered') return 'no worker has answered'
-  return failure ? `${outcome} (${failure.code ?? failure.what})` : outcome
+  return failure ? `${outcomeText(outcome)} (${failure.code ?? failure.what})` : outcomeText(outcome)
 }
 
 /** Cells for the last run. The server deletes ended runs after its retention period. */
@@ -154,7 +162,7 @@ function runCells({ lastRun, schedule }: ScheduleStatus, nowMs: number): string[
   if (lastRun === null) return tick ? [timeText(tick.takenAt), 'no longer kept by the server', ''] : ['never', '', '']
   const { startedAt, endedAt } = lastRun
   const tookMs = (endedAt?.getTime() ?? nowMs) - startedAt.getTime()
-  return [timeText(startedAt), outcomeText(lastRun), formatDuration(tookMs)]
+  return [timeText(startedAt), lastOutcomeText(lastRun), formatDuration(tookMs)]
 }
 
 function row(status: ScheduleStatus, nowMs: number): string[] {

@@ -29,6 +29,18 @@ export interface RunEnd {
   webhooksRefused?: number
 }
 
+const OUTCOME_TEXTS: Partial<Record<string, string>> = {
+  'hour-spent': 'stopped at the hourly rate limit',
+  'period-spent': 'stopped, the quota is used up',
+  'limit-reached': 'stopped at the given limit',
+  preempted: 'stopped for now, to fetch new conversations',
+  interrupted: 'stopped on request',
+  declined: 'declined, nothing was exported',
+}
+
+/** The outcome of a run for people; one without a text, such as `done`, stays as it is. */
+export const outcomeText = (outcome: string): string => OUTCOME_TEXTS[outcome] ?? outcome
+
 /** Times are ms since the epoch, UTC. */
 export interface RunRecord extends Partial<RunEnd> {
   run: string
@@ -87,7 +99,7 @@ interface Ended extends Required<Pick<RunEnd, 'outcome' | 'requests' | 'sessions
 /** Why history is not read although sessions are left: the setting that reserves them, or the rate of new conversations. */
 export const reserveText = ({ sessions, share, expected }: Reserve): string =>
   `the ${sessions.toLocaleString('en')} sessions left in the period are reserved for new conversations (${
-    expected ? `so many are expected; headReserve: ${share} alone would reserve fewer` : `headReserve: ${share}`
+    expected ? `based on the expected number; headReserve: ${share} alone would reserve fewer` : `headReserve: ${share}`
   })`
 
 const BEYOND = '`convohouse sync --allow-overage-packs N` allows overage.'
@@ -95,7 +107,7 @@ const BEYOND = '`convohouse sync --allow-overage-packs N` allows overage.'
 export const reserveHint = ({ expected }: Reserve): string =>
   expected
     ? `The reserve shrinks as the period passes, and history continues; ${BEYOND}`
-    : `The reserve shrinks as the period passes, and history continues; a smaller headReserve lets it use more now, and ${BEYOND}`
+    : `The reserve shrinks as the period passes, and history continues; a smaller headReserve lets history use more now, and ${BEYOND}`
 
 const SPENT: Partial<Record<string, Omit<RunEnd, 'outcome' | 'success'>>> = {
   'hour-spent': failure(

@@ -32,8 +32,8 @@ async function count(folder: string, stampMs: number): Promise<Counted> {
 
 /**
  * Returns a function that sums the bytes of all files below a folder; 0 where it does not exist. Further calls re-read only folders whose
- * modification time has changed, so a file that grows in place (this hour's lease log) counts when its folder changes. Reads one file at a
- * time, to leave the disk to others.
+ * modification time has changed, so growth of an existing file (this hour's lease log) is noticed only when its folder next changes. Reads
+ * one file at a time, to leave the disk to others.
  */
 export function bytesBelow(): (folder: string) => Promise<number> {
   const known = new Map<string, Counted>()

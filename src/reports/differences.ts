@@ -59,7 +59,7 @@ const skipped: Describe = ({ totals: { skipped: n }, price, settings }) => ({
 const quarantined: Describe = ({ totals: { quarantined: n } }) => ({
   count: n,
   what: `${counted(n, 'record')} ${verb(n, 'was', 'were')} returned and could not be loaded; the landing keeps ${verb(n, 'it', 'them')}.`,
-  hint: '`convohouse quarantine list` says why; `convohouse quarantine retry` loads what can be loaded by then.',
+  hint: '`convohouse quarantine list` says why; `convohouse quarantine retry` tries to load them again.',
   sessions: 0,
 })
 
@@ -71,9 +71,9 @@ const incomplete: Describe = ({ totals: { incomplete: n }, price }) => ({
 })
 
 function refreshText(n: number, settings: Settings | undefined): string {
-  const after = `after ${settings ? durationText(settings.quietMs) : 'a time'} of quiet`
-  if (settings?.refreshOn !== 'message') return `\`convohouse sync\` exports ${verb(n, 'it', 'them')} again ${after}.`
-  return `\`convohouse sync\` exports again ${after} where a message was written since, or no event reported the change; \`refreshOn: change\` exports all of them again.`
+  const after = `After ${settings ? durationText(settings.quietMs) : 'some time'} without a change, \`convohouse sync\` exports`
+  if (settings?.refreshOn !== 'message') return `${after} ${verb(n, 'it', 'them')} again.`
+  return `${after} those with a new message again, and those whose change no event reported; with \`refreshOn: change\`, it exports all of them again.`
 }
 
 const stale: Describe = ({ totals: { knownStale: n }, price, settings }) => ({
@@ -114,14 +114,14 @@ const uncovered: Describe = ({ coverage: { uncovered: spans } }) => {
   return {
     count: spans.length,
     what: `${counted(spans.length, 'span')} of time not covered (${counted(days, 'day')}${endless}): ${listed(spans.map(spanText))}.`,
-    hint: '`convohouse sync` reads the wanted part of them; `convohouse plan` estimates the cost as far as it can be known.',
+    hint: '`convohouse sync` reads the part within the configured range; `convohouse plan` estimates the cost as far as it can be known.',
     sessions: null,
   }
 }
 
 const unread: Describe = ({ coverage: { unread: agents } }) => ({
   count: agents.length,
-  what: `${counted(agents.length, 'agent')} not read yet, or not to the end of a window: ${listed(agents)}.`,
+  what: `${counted(agents.length, 'agent')} ${verb(agents.length, 'has', 'have')} not been read, or ${verb(agents.length, 'has', 'have')} an unfinished window: ${listed(agents)}.`,
   hint: '`convohouse sync` reads them as far as the quota allows; `convohouse plan` shows what is left to read.',
   sessions: null,
 })

@@ -118,7 +118,7 @@ export const added = (a: ReplayReport, b: ReplayReport): ReplayReport => ({
   damaged: [...a.damaged, ...b.damaged],
 })
 
-/** Loaded files that are missing in the landing. */
+/** Loaded files that are missing from the landing. */
 export async function goneFiles({ home }: Config, { writer }: Warehouse, workspaceId: string): Promise<string[]> {
   const landed = new Set((await openStores(home).landing.workspace(workspaceId).list()).map(({ address }) => address))
   return [...(await loadedFiles(writer, workspaceId))].filter(file => !landed.has(file))
@@ -126,7 +126,10 @@ export async function goneFiles({ home }: Config, { writer }: Warehouse, workspa
 
 export const incomplete = (workspaceId: string, gone: readonly string[], hint: string): ConvohouseError =>
   new ConvohouseError('LANDING_INCOMPLETE', {
-    what: `${gone.length} loaded files of workspace ${workspaceId} are not in the landing any more, ${gone[0]} among them; nothing was changed.`,
+    what:
+      gone.length === 1
+        ? `1 loaded file of workspace ${workspaceId} is missing from the landing: ${gone[0]}. Nothing was changed.`
+        : `${gone.length} loaded files of workspace ${workspaceId} are missing from the landing, for example ${gone[0]}. Nothing was changed.`,
     hint,
     facts: { workspace: workspaceId, files: gone.length },
   })
@@ -140,7 +143,7 @@ export function expectNothingLost(lost: readonly LostRows[]): void {
       `${rows} of ${table} (${some.map(key => JSON.stringify(key)).join(', ')}${rows > some.length ? ', …' : ''})`,
   )
   throw new ConvohouseError('REPLAY_LOSES_ROWS', {
-    what: `The landed pages and received events do not hold all rows of the warehouse: ${counts.join('; ')} would be lost. Nothing was changed.`,
+    what: `The landed pages and received events do not contain all rows of the warehouse: ${counts.join('; ')} would be lost. Nothing was changed.`,
     hint: 'Restore what is missing in the landing or the spool; or pass --allow-incomplete, which keeps those rows.',
     facts: { table: first.table, rows: lost.reduce((sum, { rows }) => sum + rows, 0) },
   })

@@ -50,7 +50,7 @@ describe('displays that share a board', () => {
     expect(after).toMatch(/ws_one: up to date/)
     expect(after.slice(after.indexOf('up to date'))).toContain('ws_two  0 pages')
     one!.news({ kind: 'events', received: 2, waiting: 0, applied: 2 })
-    expect(written()).toMatch(/^ws_one {2}2 events in, 0 waiting, 2 applied$/m)
+    expect(written()).toMatch(/^ws_one {2}2 events received, 0 waiting, 2 applied$/m)
     one!.end()
     two!.note('next sync at 12:00')
     expect(written()).toMatch(/ws_two {2}next sync at 12:00\n.*ws_two {2}0 pages/s)

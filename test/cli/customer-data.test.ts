@@ -133,7 +133,7 @@ it('form answers, variables, turns and metrics are kept whatever their names, by
   running.process.kill('SIGTERM')
   await running.ended
   // Counted when all is over, not while it begins.
-  expect(await sync()).toContain(`webhooks: ${bodies.length} events in, 0 waiting, ${bodies.length} applied`)
+  expect(await sync()).toContain(`webhooks: ${bodies.length} events received, 0 waiting, ${bodies.length} applied`)
 
   const events = () =>
     Promise.all(

@@ -124,7 +124,7 @@ describe('the ledger', () => {
     const { rows, differences } = await ledger(env)
     expect(rows.some(({ held }) => held > 0)).toBe(true)
     const unread = differences.find(({ kind }) => kind === 'unread')!
-    expect(unread.what).toMatch(/not read yet, or not to the end of a window: /)
+    expect(unread.what).toMatch(/not been read, or .* an unfinished window: /)
     expect(unread.hint).toContain('convohouse plan')
   })
 

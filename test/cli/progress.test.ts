@@ -102,10 +102,10 @@ describe('progress', () => {
     const events = { kind: 'events', received: 12, waiting: 3, applied: 9 } as const
     const told = withNews(startProgress(NOW), events, NOW)
     const planning = withNews(told, { kind: 'planning', heldUntilMs: null }, NOW)
-    expect(live(planning).slice(1)).toEqual(['12 events in, 3 waiting, 9 applied'])
+    expect(live(planning).slice(1)).toEqual(['12 events received, 3 waiting, 9 applied'])
     const over = overProgress(planning, NOW)
     expect(liveLines({ name: 'ws', progress: over, nowMs: NOW, syncs: false })).toEqual([
-      'ws  12 events in, 3 waiting, 9 applied',
+      'ws  12 events received, 3 waiting, 9 applied',
     ])
   })
 
@@ -163,7 +163,7 @@ describe('a report', () => {
     expect(spentAt(1_060, 1, { sessions: 940, share: 0.25, expected: false })).toEqual([
       'ws: stopped, the 940 sessions left in the period are reserved for new conversations (headReserve: 0.25), after 0 s',
       '  940 of 2,000 sessions left this period, 1,500 requests left this hour',
-      '  2 windows left. The reserve shrinks as the period passes, and history continues; a smaller headReserve lets it use more now, and `convohouse sync --allow-overage-packs N` allows overage.',
+      '  2 windows left. The reserve shrinks as the period passes, and history continues; a smaller headReserve lets history use more now, and `convohouse sync --allow-overage-packs N` allows overage.',
     ])
     expect(spentAt(996, 0)).toEqual([
       'ws: stopped, the quota is used up, after 0 s',

@@ -87,7 +87,7 @@ async function expectHealed(there: FailingHouse): Promise<void> {
   expect(failing).toMatchObject({ code: 'HOME_UNUSABLE', what: expect.stringMatching(/warehouse.*the disk is full/) })
   expect(Date.parse(failing!.nextTry)).toBeGreaterThan(Date.parse(failing!.since))
   expect(await there.status()).toMatch(
-    /5 events in, 4 waiting, 1 applied.*not applied +Cannot use .*the disk is full.*failing for .*; next try \d{4}-/s,
+    /5 events received, 4 waiting, 1 applied.*not applied +Cannot use .*the disk is full.*failing for .*; next try \d{4}-/s,
   )
   await there.send(1)
   await disk.free(home)

@@ -89,7 +89,9 @@ async function expectSeen({ query }: House, url: string): Promise<void> {
 
 async function expectStatus(there: House, events: number): Promise<void> {
   const { stdout } = await there.run('status')
-  expect(stdout).toContain(`${events} events in, 0 waiting, ${events} applied; 1 conversation changed since exported`)
+  expect(stdout).toContain(
+    `${events} events received, 0 waiting, ${events} applied; 1 conversation changed since exported`,
+  )
   expect(stdout).toMatch(/event +message_received: 1, last /)
 }
 
@@ -98,7 +100,7 @@ describe('events beside the embedded engine', () => {
     const there = await app()
     const url = await receiverOf(there.begin('receive'))
     expect(await post(url, { event: 'webhook_test', createdAt: Date.now(), message: 'hello' })).toBe(200)
-    await until(async () => (await there.run('status')).stdout.includes('1 event in, 1 waiting, 0 applied'), {
+    await until(async () => (await there.run('status')).stdout.includes('1 event received, 1 waiting, 0 applied'), {
       everyMs: LOOK_MS,
     })
     const spool = openSpool({ home: there.home, now: Date.now, sealAfterMs: 3_000 })
@@ -106,7 +108,7 @@ describe('events beside the embedded engine', () => {
     await spool.append(spoolEvent({ createdAt: Date.now(), text: 'hello' }, 'ws_demo'))
     const { code, stdout } = await there.run('sync', '--yes')
     expect(code).toBe(0)
-    expect(stdout).toContain('webhooks: 2 events in, 0 waiting, 2 applied')
+    expect(stdout).toContain('webhooks: 2 events received, 0 waiting, 2 applied')
     expect(await there.query('SELECT type FROM webhook_events ORDER BY ALL')).toEqual([
       { type: 'unknown' },
       { type: 'webhook_test' },

@@ -105,7 +105,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
       expect((await there.run(['schedule', 'ensure'], at)).stdout).toContain('kept as created by `convohouse up`')
     })
     await more(4)
-    expect(await ended(first)).toContain('every 1h, and now (schedule created)')
+    expect(await ended(first)).toContain('syncs every 1h, starting now (schedule created)')
     expect(await there.servers()).toEqual([])
     await expect(fetch(ui)).rejects.toThrow()
     await expect(fetch(metrics)).rejects.toThrow()
@@ -197,7 +197,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
     expect(stdout.match(/^\S+Z ws_unpaid: failed/gm)).toHaveLength(2)
     expect(stderr.match(/^\S+Z ws_unpaid: error API_FORBIDDEN/gm)).toHaveLength(2)
     expect(stderr).not.toContain('Warning')
-    expect(stderr).toMatch(/^\S+Z ws_demo: 1 event in, \d waiting, \d applied$/m)
+    expect(stderr).toMatch(/^\S+Z ws_demo: 1 event received, \d waiting, \d applied$/m)
 
     expect((await run('schedule', 'pause')).code).toBe(0)
     const second = begin()

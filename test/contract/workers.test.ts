@@ -72,7 +72,7 @@ describeWithTemporal('workers', ({ place }) => {
       expect(lines.filter(line => !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ./.test(line))).toEqual([])
       const told = lines.flatMap(line => /ws_demo: sync \S+ (.*)/.exec(line)?.[1] ?? [])
       const end = expect.stringMatching(
-        /^ended: done, \d+ conversations in \d+ pages, \d+ requests, \d+ sessions billed$/,
+        /^ended: done; \d+ conversations in \d+ pages, \d+ requests, \d+ sessions billed$/,
       )
       expect(told.slice(-3)).toEqual([end, expect.stringMatching(/^begins: \d windows? to read$/), end])
       await expectTruth(there)

@@ -23,12 +23,14 @@ describe('rows that have changed since they were exported', () => {
   it('are exported again after the configured quiet, all of them or those that events did not report in full', () => {
     const settings = { quietMs: DAY, rereadHorizonMs: 7 * DAY, rereadShare: 0.02 }
     expect(hintOfStale({ ...settings, refreshOn: 'change' })).toBe(
-      `\`convohouse sync\` exports them again after ${A_DAY} of quiet.`,
+      `After ${A_DAY} without a change, \`convohouse sync\` exports them again.`,
     )
     const hint = hintOfStale({ ...settings, refreshOn: 'message' })
-    expect(hint).toContain(`after ${A_DAY} of quiet where a message was written since`)
-    expect(hint).toContain('`refreshOn: change` exports all of them again')
-    expect(hintOfStale(undefined)).toBe('`convohouse sync` exports them again after a time of quiet.')
+    expect(hint).toContain(
+      `After ${A_DAY} without a change, \`convohouse sync\` exports those with a new message again`,
+    )
+    expect(hint).toContain('with `refreshOn: change`, it exports all of them again')
+    expect(hintOfStale(undefined)).toBe('After some time without a change, `convohouse sync` exports them again.')
   })
 })
 

@@ -276,7 +276,9 @@ describe('a sync', () => {
     )
     const report = await simulated.sync()
     expect(report).toMatchObject({ outcome: 'done', failures: [], windowsDone: 3 })
-    const unusable = ['"."', '".."', '"\\ud800"'].map(id => `Agent ${id} has an ID that no request can carry`)
+    const unusable = ['"."', '".."', '"\\ud800"'].map(
+      id => `Agent ${id} is not exported: its ID cannot be part of a URL`,
+    )
     expect(report.warnings).toEqual(
       ['1 without an ID', ...unusable, '2 records could not be loaded and are quarantined'].map(text =>
         expect.stringContaining(text),

@@ -142,7 +142,7 @@ describe('organizations of the configuration', () => {
     expect(outcome).toBe('done')
     expect(warnings).toEqual(
       ['".."', '"a\\u0000b"', '"\\ud800"'].map(id =>
-        expect.stringContaining(`\`organizations\` names ${id}, an ID that no request can carry`),
+        expect.stringContaining(`Organization ${id} is not requested: its ID cannot be part of a URL`),
       ),
     )
     const first = ['org_alpha', 'org_alpha/teams', 'org_nobody', 'a/b c', ...others.slice(0, 47)]

@@ -64,7 +64,7 @@ it('agents whose ids no request can carry cost themselves alone, and are named; 
     expect(report).toMatchObject({ outcome: 'done', failures: [], windowsLeft: 0 })
     for (const id of UNUSABLE)
       expect(report.warnings).toContainEqual(
-        expect.stringContaining(`Agent ${JSON.stringify(id)} has an ID that no request can carry`),
+        expect.stringContaining(`Agent ${JSON.stringify(id)} is not exported: its ID cannot be part of a URL`),
       )
     expect(await conversations(simulated)).toHaveLength(2)
     simulated.advance(3_600_000)
@@ -85,7 +85,7 @@ it('agents whose ids no request can carry cost themselves alone, and are named; 
     CONVOHOUSE_WORKSPACE: 'ws_demo',
   }
   const { stdout: status } = await inProcess(['status'], { env })
-  expect(status).toContain('unusable     agent "..": no request can contain its ID')
+  expect(status).toContain('unusable     agent ".." is not exported: its ID cannot be part of a URL')
   const { stdout: doctor } = await inProcess(['doctor'], { env })
   expect(doctor).toMatch(/^warn {2}agents .*"\.\."/m)
 })

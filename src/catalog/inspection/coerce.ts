@@ -103,7 +103,7 @@ function coerceId(id: unknown): unknown {
   return /^-?\d+$/.test(id.text) || Number.isSafeInteger(Number(id.text)) ? id : id.text
 }
 
-/** Coerces one record. Null where it is no object or has no usable id: such a record can only be quarantined. */
+/** Coerces one record. Null where it is not an object or has no usable id: such a record can only be quarantined. */
 export function coerceRecord(type: RecordType, element: unknown): CoercedRecord | null {
   if (!isObject(element) || !hasId(type, element)) return null
   const found: Findings = { issues: [], drift: [] }

@@ -11,7 +11,7 @@ export const ledgerCommand = (): Command =>
   addWorkspaceFlag(
     addConfigFlag(
       new Command('ledger').description(
-        'compare what the vendor reported with what the tables hold, and explain the differences',
+        'compare what the vendor reported with what the tables contain, and explain the differences',
       ),
     ),
   )

@@ -57,7 +57,12 @@ function agentsFindings(rows: Rows): Promise<Finding[]> {
     const unusable = known.map(({ id }) => id).filter(id => !isSegment(id))
     if (unusable.length === 0) return []
     const hint = 'Report it to the vendor: an ID must not be "." or ".." or contain NUL. All other agents are exported.'
-    return [warn(AGENTS, `no request can contain the ID of ${unusable.map(id => JSON.stringify(id)).join(', ')}`, hint)]
+    const ids = unusable.map(id => JSON.stringify(id)).join(', ')
+    const found =
+      unusable.length === 1
+        ? `agent ${ids} is not exported: its ID cannot be part of a URL`
+        : `agents ${ids} are not exported: their IDs cannot be part of a URL`
+    return [warn(AGENTS, found, hint)]
   })
 }
 

@@ -55,12 +55,12 @@ export interface MemoryLimits {
 /** Checks `memoryLimit` first, then `replayMemoryLimit`; the hint names the setting that does not fit. */
 export function memoryFinding(limits: MemoryLimits, { machineBytes, containerBytes }: Memory): Finding {
   const has = containerBytes ?? machineBytes
-  const whose = containerBytes === null ? 'the machine has' : 'this container may have'
+  const whose = containerBytes === null ? 'the machine has' : 'this container is limited to'
   const fits = (limit: string) => sizeOf(limit) + BESIDE_BYTES <= has
   const setting = fits(limits.memoryLimit) ? 'replayMemoryLimit' : 'memoryLimit'
   const who = setting === 'memoryLimit' || fits(limits.replayMemoryLimit) ? 'DuckDB' : 'A replay'
   const limit = who === 'DuckDB' ? limits.memoryLimit : limits.replayMemoryLimit
-  const found = `${who} may take ${limit}; ${whose} ${bytes(has)}`
+  const found = `${who} may use ${limit}; ${whose} ${bytes(has)}`
   if (fits(limit)) return ok(SUBJECT, found)
   const fitting = Math.max(256, Math.floor(((has - BESIDE_BYTES) * 0.8) / 1e8) * 100)
   return warn(

@@ -95,10 +95,24 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** Files that a killed process left behind; the next sync cleans them up. */
-async function leftovers(home: string): Promise<string[]> {
+interface Leftover {
+  file: string
+  /** What the next sync does with it. */
+  cleanup: string
+}
+
+/** Files that a killed process left behind. */
+async function leftovers(home: string): Promise<Leftover[]> {
   const [socket, log] = await Promise.all([isThere(join(home, 'query.sock')), isThere(`${warehouseFile(home)}.wal`)])
-  return [...(socket ? ['its socket'] : []), ...(log ? ['its last commits in the log'] : [])]
+  return [
+    ...(socket ? [{ file: 'its query socket', cleanup: 'removes the socket' }] : []),
+    ...(log ? [{ file: 'its write-ahead log', cleanup: 'applies the log' }] : []),
+  ]
+}
+
+const leftoversText = (left: readonly Leftover[]): string => {
+  const joined = (part: keyof Leftover) => left.map(one => one[part]).join(' and ')
+  return `a killed process left ${joined('file')}; the next sync ${joined('cleanup')}, and nothing is lost`
 }
 
 export function locksCheck(home: string, holding: Holding | null): Promise<Finding[]> {
@@ -113,11 +127,6 @@ export function locksCheck(home: string, holding: Holding | null): Promise<Findi
     }
     const left = await leftovers(home)
     if (left.length === 0) return [ok(LOCKS, 'no process holds the warehouse')]
-    return [
-      ok(
-        LOCKS,
-        `no process holds the warehouse; a killed one left ${left.join(' and ')}, which the next sync cleans up`,
-      ),
-    ]
+    return [ok(LOCKS, `no process holds the warehouse; ${leftoversText(left)}`)]
   })
 }

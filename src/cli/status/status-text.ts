@@ -1,4 +1,5 @@
 // The status of a workspace as text.
+import { outcomeText } from '../../core/run-record.ts'
 import { formatDuration, SECOND } from '../../core/time.ts'
 import { ago, bytes, count, counted } from '../../core/words.ts'
 import type { AgentStatus, Span } from '../../reports/coverage.ts'
@@ -87,7 +88,7 @@ const unusableLines = (agents: readonly AgentStatus[]): string[] =>
     .filter(({ agentId }) => !isSegment(agentId))
     .map(
       ({ agentId }) =>
-        `  unusable     agent ${JSON.stringify(agentId)}: no request can contain its ID, so its conversations are not exported`,
+        `  unusable     agent ${JSON.stringify(agentId)} is not exported: its ID cannot be part of a URL`,
     )
 
 const gapLines = (agents: readonly AgentStatus[]): string[] =>
@@ -162,7 +163,7 @@ export function workspaceLines(status: WorkspaceStatus, nowMs: number, options: 
   const span = status.oldestAt && status.newestAt ? `, ${second(status.oldestAt)} – ${second(status.newestAt)} UTC` : ''
   return [
     style('bold', `Workspace ${status.workspaceId}`),
-    `  held         ${counted(status.conversations, 'conversation')}${span}`,
+    `  stored       ${counted(status.conversations, 'conversation')}${span}`,
     ...runLines(status, nowMs),
     `  quota        ${quotaText(status.quota, nowMs)}`,
     `  windows      ${status.openWindows === 0 ? 'none unfinished' : `${counted(status.openWindows, 'window')} started and not finished`}`,
@@ -193,11 +194,6 @@ const counts = ({ conversations, requests, sessions, quarantined }: RunStatus): 
     ...(quarantined ? [`${counted(quarantined, 'record')} quarantined`] : []),
   ].join(', ')
 
-const OUTCOMES: Partial<Record<string, string>> = {
-  interrupted: 'stopped on request',
-  declined: 'declined, nothing was exported',
-}
-
 /** Why, and what to do. */
 const whyLines = ({ errorCode, error, hint }: RunStatus): string[] => [
   ...(error === null ? [] : [`               ${errorCode === null ? '' : `${errorCode}: `}${error}`]),
@@ -218,7 +214,7 @@ function stateText(run: RunStatus, nowMs: number): string {
     case 'killed':
       return `killed, last seen ${since(run.endedAt, nowMs)}, ${started}${process(run)}`
     case 'ended':
-      return `${OUTCOMES[run.outcome ?? ''] ?? run.outcome} ${since(run.endedAt, nowMs)}${by(run)}, after ${took(run)} (${counts(run)})`
+      return `${outcomeText(run.outcome ?? 'ended')} ${since(run.endedAt, nowMs)}${by(run)}, after ${took(run)} (${counts(run)})`
   }
 }
 

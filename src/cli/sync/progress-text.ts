@@ -54,9 +54,9 @@ export function leftText(progress: Progress, nowMs: number): string {
   ].join(' · ')
 }
 
-/** `12 events in, 3 waiting, 9 applied`. */
+/** `12 events received, 3 waiting, 9 applied`. */
 export const eventsText = ({ received, waiting, applied }: EventCounts): string =>
-  `${counted(received, 'event')} in, ${count(waiting)} waiting, ${count(applied)} applied`
+  `${counted(received, 'event')} received, ${count(waiting)} waiting, ${count(applied)} applied`
 
 function syncLines(progress: Progress, nowMs: number, style: Style): string[] {
   if (progress.ahead) return [aheadText(progress.ahead, nowMs)]

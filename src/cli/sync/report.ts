@@ -1,7 +1,7 @@
 // The report of a sync as text (results, cost, rest, how to continue), and its exit code (docs/errors.md).
 import type { SyncReport } from '../../../workflows/steps.ts'
 import { ERRORS, EXIT_CODES } from '../../core/errors.ts'
-import { reserveHint, reserveText } from '../../core/run-record.ts'
+import { outcomeText, reserveHint, reserveText } from '../../core/run-record.ts'
 import { formatDuration } from '../../core/time.ts'
 import { count, counted } from '../../core/words.ts'
 import { visible } from '../terminal/columns.ts'
@@ -13,16 +13,6 @@ export interface Reported {
   report: SyncReport
   progress: Progress
   nowMs: number
-}
-
-const HEADS: Record<SyncReport['outcome'], string> = {
-  done: 'up to date',
-  'hour-spent': 'stopped at the hourly rate limit',
-  'period-spent': 'stopped, the quota is used up',
-  'limit-reached': 'stopped at the given limit',
-  preempted: 'stopped for now, to fetch new conversations',
-  failed: 'failed',
-  interrupted: 'stopped on request',
 }
 
 // "The same command", since a plain `sync` continues neither a full export nor a list of ids.
@@ -37,8 +27,10 @@ const RESUME: Record<SyncReport['outcome'], string> = {
   interrupted: 'The same command continues where it stopped; nothing is lost.',
 }
 
-const headOf = ({ outcome, reserve }: SyncReport): string =>
-  outcome === 'period-spent' && reserve ? `stopped, ${reserveText(reserve)}` : HEADS[outcome]
+function headOf({ outcome, reserve }: SyncReport): string {
+  if (outcome === 'period-spent' && reserve) return `stopped, ${reserveText(reserve)}`
+  return outcome === 'done' ? 'up to date' : outcomeText(outcome)
+}
 
 const resumeOf = ({ outcome, reserve }: SyncReport): string =>
   outcome === 'period-spent' && reserve ? reserveHint(reserve) : RESUME[outcome]

@@ -196,8 +196,10 @@ async function ensureSchedules(config: Config, place: TemporalPlace, everyMs: nu
       const paused = schedule?.paused === true
       over.set(workspace.id, await lastEndedExecution(client, workspace.id))
       if (!paused) await changeSchedule(client, workspace.id, 'trigger')
-      const now = paused ? 'paused: `convohouse schedule resume`' : 'and now'
-      lines.push(`${workspace.id}  ${whenText(workspace.schedule ?? otherwise)}, ${now} (schedule ${ensured})`)
+      const when = workspace.schedule ?? otherwise
+      const syncs = `syncs ${'cron' in when ? 'at ' : ''}${whenText(when)}`
+      const now = paused ? 'but is paused; `convohouse schedule resume` resumes it' : 'starting now'
+      lines.push(`${workspace.id}  ${syncs}, ${now} (schedule ${ensured})`)
     }
     return { lines, over }
   } finally {

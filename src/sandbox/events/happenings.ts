@@ -84,7 +84,10 @@ export class Agenda {
     this.world = world
   }
 
-  /** Conversations with a possible happening in that hour since the epoch; each once. */
+  /**
+   * Indices of the conversations in which something may happen during that hour, without duplicates. `hour` counts hours since the
+   * epoch.
+   */
   inHour(hour: number): readonly number[] {
     this.cover(this.firstSince(hour * HOUR - LONGEST_LIFETIME_MS), this.firstSince((hour + 1) * HOUR))
     return this.hours.get(hour) ?? []

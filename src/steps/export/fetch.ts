@@ -166,7 +166,7 @@ const idle = (progress: WindowProgress): ConvohouseError =>
 
 const wrongQuery = ({ window, sequence }: WindowProgress, field: string): ConvohouseError =>
   new ConvohouseError('API_PROTOCOL', {
-    what: `The export of agent ${window.agentId} was answered for another \`${field}\` than requested (page ${sequence - 1} of window ${window.name}).`,
+    what: `The export of agent ${window.agentId} was answered with a different \`${field}\` than requested (page ${sequence - 1} of window ${window.name}).`,
     hint: 'Report this request to the vendor. The answer is kept; the requested range counts as not read.',
   })
 

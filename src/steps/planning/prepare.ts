@@ -49,11 +49,11 @@ const SHOWN_CHARS = 60
 
 /** Warning about an agent whose id no URL can carry. The id may be any text, so it is quoted and cut. */
 const unusableText = (id: string): string =>
-  `Agent ${JSON.stringify(id.slice(0, SHOWN_CHARS))} has an ID that no request can carry: its conversations are not exported. All others are.`
+  `Agent ${JSON.stringify(id.slice(0, SHOWN_CHARS))} is not exported: its ID cannot be part of a URL. All other agents are exported.`
 
 /** Warning about a configured organization whose id no URL can carry. */
 const unusableOrganizationText = (id: string): string =>
-  `\`organizations\` names ${JSON.stringify(id.slice(0, SHOWN_CHARS))}, an ID that no request can carry, so its name cannot be requested. Correct or remove it.`
+  `Organization ${JSON.stringify(id.slice(0, SHOWN_CHARS))} is not requested: its ID cannot be part of a URL. Correct it in \`organizations\`, or remove it.`
 
 /** Agents in the warehouse whose ids a URL can carry. */
 async function agentsKnown({ warehouse, workspaceId }: Planning): Promise<ListedAgent[]> {
@@ -61,8 +61,8 @@ async function agentsKnown({ warehouse, workspaceId }: Planning): Promise<Listed
 }
 
 /**
- * The workspace's agents, listed now. Where the vendor does not answer, those that the warehouse knows; where the listing may be cut off,
- * the known ones that it lacks are added.
+ * Lists the workspace's agents. If the vendor does not answer, returns those in the warehouse; if the listing may be incomplete, adds those
+ * in the warehouse that it lacks.
  */
 async function agentsNow(fetching: Planning): Promise<Agents> {
   try {
@@ -76,7 +76,7 @@ async function agentsNow(fetching: Planning): Promise<Agents> {
     if (!isUnanswered(error)) throw error
     const known = await agentsKnown(fetching)
     if (known.length === 0) throw error
-    const warning = `The agents could not be listed (${(error as ConvohouseError).code}): the agents of the last listing are read, without new ones.`
+    const warning = `The agents could not be listed (${(error as ConvohouseError).code}): the sync continues with the agents of the last listing; new agents are missing.`
     return { agents: known, warnings: [warning], failure: failureOf(error) }
   }
 }

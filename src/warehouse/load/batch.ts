@@ -114,7 +114,7 @@ export async function readCoerced(context: LoadContext, record: RecordType, page
   const reported = page.head.facts?.returned
   const held = found.records.length + found.unreadable.length
   if (reported !== undefined && reported !== held)
-    throw new LoadFault(`it reports ${reported} records and holds ${held}`)
+    throw new LoadFault(`it reports ${reported} records and contains ${held}`)
   const quarantined = context.keepQuarantined?.get(page.address)
   return quarantined === undefined ? found : withQuarantined(found, quarantined)
 }

@@ -50,9 +50,11 @@ type Rejected = { reason: string; issue: Issue }
 function idFault(record: RecordType, { value, faults }: ReadExactly, replaced: boolean): string | null {
   const { key } = record.id
   if (faults.some(({ path, fault }) => fault === 'lone surrogate' && path.length === 1 && path[0] === key))
-    return `its ${key} holds half of a surrogate pair`
+    return `its ${key} contains half of a surrogate pair`
   const id = isObject(value) ? value[key] : undefined
-  return replaced && typeof id === 'string' && id.includes('\uFFFD') ? `its ${key} holds bytes that are no UTF-8` : null
+  return replaced && typeof id === 'string' && id.includes('\uFFFD')
+    ? `its ${key} contains bytes that are not UTF-8`
+    : null
 }
 
 const rejected = (reason: string): Rejected => ({

@@ -129,7 +129,7 @@ async function mergeInto(writer: Writer, table: '_drift' | '_issues', rows: Row[
   await writer.run(`CREATE OR REPLACE TEMP TABLE findings AS SELECT * FROM ${table} LIMIT 0`)
   await writer.append('findings', table === '_drift' ? DRIFT : ISSUES, rows)
   const same = `f.workspace_id = o.workspace_id AND f.record = o.record AND f.path = o.path${table === '_issues' ? ' AND f.issue = o.issue' : ''}`
-  // The example is the earliest page that has it, in whatever order pages are loaded: a replay gives the same one.
+  // The example is the earliest page with this finding, in whatever order pages are loaded: a replay gives the same one.
   const earlier = '(f.first_seen, f.example_file) < (o.first_seen, o.example_file)'
   await writer.run(`MERGE INTO ${table} AS o USING findings AS f ON ${same}
     WHEN MATCHED THEN UPDATE SET occurrences = o.occurrences + f.occurrences,
@@ -148,7 +148,7 @@ interface FileFindings {
 interface SeenSpan {
   firstMs: number
   lastMs: number
-  /** The earliest file that has it. */
+  /** The earliest file with this finding. */
   file: string
 }
 

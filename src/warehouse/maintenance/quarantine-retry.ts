@@ -110,7 +110,7 @@ async function retryOne(context: LoadContext, page: LoadablePage, body: Uint8Arr
   const [unreadable] = found.unreadable
   const [one] = found.records
   if (!one) {
-    const reason = unreadable?.reason ?? 'the page holds no such element'
+    const reason = unreadable?.reason ?? 'the page contains no such element'
     return keepInQuarantine(context, page, { element, reason })
   }
   try {

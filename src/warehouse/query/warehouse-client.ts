@@ -91,7 +91,7 @@ export function openWarehouseClient(access: WarehouseAccess): WarehouseClient {
 }
 
 /**
- * Runs one SELECT; close its result.
+ * Runs one SELECT. The caller must close the result.
  * @throws WAREHOUSE_MISSING, WAREHOUSE_LOCKED, TOO_MANY_QUERIES, SQL_REFUSED, SQL_INVALID, QUERY_TIMEOUT, INTERRUPTED
  */
 export async function queryWarehouse(access: WarehouseAccess, query: ClientQuery): Promise<QueryResult> {

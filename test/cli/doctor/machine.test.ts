@@ -41,14 +41,14 @@ describe('a memory limit', () => {
   it('that a container has no room for is warned of, with one that fits', () => {
     const found = memoryFinding(both('1GB'), { machineBytes: 64 * GB, containerBytes: GB })
     expect(found.state).toBe('warn')
-    expect(found.found).toBe('DuckDB may take 1GB; this container may have 1.0 GB')
+    expect(found.found).toBe('DuckDB may use 1GB; this container is limited to 1.0 GB')
     expect(found.hint).toContain('`memoryLimit: 400MB`')
   })
 
   it('of a replay alone that there is no room for is warned of by its own name', () => {
     const limits = { memoryLimit: '448MB', replayMemoryLimit: '1GB' }
     const found = memoryFinding(limits, { machineBytes: GB, containerBytes: null })
-    expect(found).toMatchObject({ state: 'warn', found: 'A replay may take 1GB; the machine has 1.0 GB' })
+    expect(found).toMatchObject({ state: 'warn', found: 'A replay may use 1GB; the machine has 1.0 GB' })
     expect(found.hint).toContain('`replayMemoryLimit: 400MB`')
   })
 

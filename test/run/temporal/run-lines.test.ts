@@ -33,7 +33,7 @@ it('a worker says of each sync when it begins, goes on and ends, and why', () =>
     'ws_1: sync 1f0c cannot begin: API_UNAUTHORIZED: The token is refused.',
     'ws_1: sync 1f0c begins: 2 windows to read',
     'ws_1: sync 1f0c goes on: 1 window to read',
-    'ws_1: sync 1f0c ended: failed, 1,999 conversations in 20 pages, 1,234 requests, 1 session billed; HOME_UNUSABLE: The disk is full.',
+    'ws_1: sync 1f0c ended: failed; 1,999 conversations in 20 pages, 1,234 requests, 1 session billed; HOME_UNUSABLE: The disk is full.',
     'ws_1: sync 1f0c begins: 0 windows to read',
     'ws_1: sync 1f0c ended without a report: an unexpected error',
   ])

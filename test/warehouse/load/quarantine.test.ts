@@ -125,7 +125,7 @@ describe('an element that cannot be a record', () => {
     expect(await ids(workspace)).toEqual(['also good', 'good'])
     expect(await quarantined(workspace)).toEqual([
       { element: 2, reason: 'nested deeper than 500 levels' },
-      { element: 3, reason: 'its ID holds half of a surrogate pair' },
+      { element: 3, reason: 'its ID contains half of a surrogate pair' },
       { element: 4, reason: 'object without a usable ID' },
       { element: 5, reason: 'object without a usable ID' },
       { element: 6, reason: 'object without a usable ID' },
@@ -147,7 +147,7 @@ describe('an element that cannot be a record', () => {
     await workspace.load(await landConversations(workspace.landing, { body }))
     expect(await ids(workspace)).toEqual(['b'])
     expect((await quarantined(workspace)).map(row => row.reason)).toEqual(
-      Array.from({ length: 3 }, () => 'its ID holds bytes that are no UTF-8'),
+      Array.from({ length: 3 }, () => 'its ID contains bytes that are not UTF-8'),
     )
     const issues = await workspace.rows('_issues', 'path, issue, occurrences')
     expect(issues).toContainEqual({ path: '(record)', issue: 'bytes that are no UTF-8', occurrences: '1' })

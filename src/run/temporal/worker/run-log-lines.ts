@@ -1,6 +1,7 @@
 // The worker's log lines about syncs: begin, end and result.
 import type { RunRef, SyncReport } from '../../../../workflows/steps.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
+import { outcomeText } from '../../../core/run-record.ts'
 
 export interface RunLines {
   /** The sync was planned, for the first time or after an interruption. */
@@ -36,7 +37,7 @@ export function runLines(write: (line: string) => void): RunLines {
       begun.delete(of.run)
       const [failure] = report.failures
       const why = failure ? `; ${failure.code}: ${failure.what}` : ''
-      line(of, `ended: ${report.outcome}, ${countsOf(report)}${why}`)
+      line(of, `ended: ${outcomeText(report.outcome)}; ${countsOf(report)}${why}`)
     },
     gaveUp(of, error) {
       begun.delete(of.run)

@@ -45,9 +45,7 @@ export async function guard(connection: DuckDBConnection, sql: string): Promise<
   if (!explain) throw notSelect(text)
   const inner = await parse(connection, explain.statement)
   if (!inner)
-    throw pivots(explain.statement)
-      ? unnamedPivot()
-      : refuse(`EXPLAIN is of something else than a SELECT.`, ONLY_SELECT)
+    throw pivots(explain.statement) ? unnamedPivot() : refuse('EXPLAIN must be followed by a SELECT.', ONLY_SELECT)
   await check(connection, inner)
   return { sql: `${explain.head} ${explain.statement}`, kind: 'explain' }
 }
@@ -124,7 +122,7 @@ function checkCall(call: Call): void {
   const given = functionGiven(call)
   if (given === null || (given !== undefined && !isAllowedFunction(given)))
     throw refuse(
-      `${call.name}() is given a function that is not allowed in queries.`,
+      `${call.name}() is called with a function that is not allowed in queries.`,
       'Write the name of an allowed function as a literal.',
     )
   if (mayBeTooDeep(call))

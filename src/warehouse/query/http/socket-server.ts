@@ -180,7 +180,7 @@ function answers(path: string): Promise<boolean> {
 const alive = (path: string) =>
   new ConvohouseError('WAREHOUSE_LOCKED', {
     what: `Another process already answers queries at ${path}.`,
-    hint: 'Stop that process, or let it hold the warehouse.',
+    hint: 'Stop that process, or leave it running and do not start a second one.',
   })
 
 const unusable = (path: string, cause: Error) =>
