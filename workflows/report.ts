@@ -69,7 +69,10 @@ export function addFinished(report: SyncReport, { quarantined, refused, unnamed 
   if (refused) {
     const events = refused === 1 ? '1 webhook event was' : `${refused} webhook events were`
     report.webhooksRefused = refused
-    warn(report, `${events} refused since the sync before, and will not be sent again: \`convohouse status\` shows why`)
+    warn(
+      report,
+      `${events} refused since the previous sync, and the vendor will not send ${refused === 1 ? 'it' : 'them'} again: \`convohouse status\` shows why`,
+    )
   }
 }
 

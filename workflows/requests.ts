@@ -60,8 +60,8 @@ export function allowanceProblem({ packs, requests, sessions }: Allowance): stri
 export function idsProblem(ids: Record<string, string[]>): string | null {
   const lists = Object.values(ids)
   const count = lists.reduce((sum, list) => sum + list.length, 0)
-  if (count === 0) return 'No conversation is named'
-  if (count > MAX_IDS) return `${count} conversations are named; ${MAX_IDS} at most may be at once`
+  if (count === 0) return 'No conversation is listed'
+  if (count > MAX_IDS) return `${count} conversations are listed; at most ${MAX_IDS} are allowed per request`
   return lists.flat().every(id => typeof id === 'string' && id !== '') ? null : 'An id is empty or not a text'
 }
 

@@ -51,8 +51,8 @@ export const CONFIG_TEMPLATE = `# Configuration of convohouse. A setting that is
 # Threads of DuckDB (default: all of the machine).
 # threads: 4
 
-# For Temporal workers: the prefix of their task queues, and the time after which another worker may continue from where a lease
-# ended. Temporal's own variables configure the server (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, …).
+# For Temporal workers: the prefix of their task queues, and the duration of a lease, after which another worker may continue the
+# work of one that disappeared. Temporal's own variables configure the server (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, …).
 # temporal: { queues: convohouse, lease: 2m }
 
 # The webhook receiver: its address, the largest body, and the largest number of concurrent connections.
@@ -79,18 +79,18 @@ workspaces:
     # How far back to read: a date, or an age such as 90d. Without it, everything.
     # since: 90d
 
-    # Ids of organizations whose names and teams are fetched, in addition to those that conversations name. (The vendor has no list.)
+    # Ids of organizations whose names and teams are fetched, in addition to those that conversations name. (The API cannot list them.)
     # organizations: []
 
     # Interval of syncs on Temporal, or a cron expression in UTC ({ cron: "0 * * * *" }). Each start is delayed by up to jitter.
     # \`convohouse schedule ensure\` applies it.
     # schedule: { every: 15m, jitter: 30s }
 
-    # How old a conversation's time must be before its second is read. A longer time exports most conversations only once; a shorter
-    # time has them sooner.
+    # How far behind the present a sync stays. With a longer time, most conversations are exported only once; with a shorter one, they
+    # arrive sooner.
     # settle: 2m
 
-    # How late the mirror that the export reads from may be.
+    # How far the mirror that the export reads from may lag behind.
     # mirrorLag: 2m
 
     # The time zone of days in reports.
@@ -99,7 +99,7 @@ workspaces:
     # Export requests per hour, until the vendor reports another limit.
     # requestsPerHour: 1500
 
-    # Length of that hour. Only a sandbox has another one.
+    # Length of that hour. Only a sandbox needs another value.
     # hour: 1h
 
     # Share of the hourly requests that a sync leaves to people and other tools (0 to 0.9).
@@ -108,7 +108,7 @@ workspaces:
     # Minimum share of the period's sessions that history leaves to new conversations (0 to 0.9).
     # headReserve: 0.1
 
-    # How long a conversation must be unchanged before it is exported again, once.
+    # A changed conversation is exported again once it has been unchanged for this long.
     # quiet: 24h
 
     # Which changes count: "change", any change; "message", only a new message, or a change of unknown kind. With "message" fewer

@@ -69,7 +69,7 @@ function totals({ plan }: Prepared): string {
   const { total, unknown, windows } = plan
   if (windows.length === 0) return 'Nothing to read: everything up to now is stored.'
   if (unknown === windows.length)
-    return `Total: unknown. The API has no free count, so a range that was never read cannot be estimated.`
+    return 'Total: unknown. The API cannot count conversations without billing them, so a range that has never been read cannot be estimated.'
   const noun = (amount: Range, one: string) =>
     `${range(amount)} ${amount.high === 1 && amount.low === 1 ? one : `${one}s`}`
   const priced = [

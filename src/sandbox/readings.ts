@@ -231,9 +231,9 @@ export const LITERAL: Partial<Readings> = {
 /** What is wrong with a reading; undefined if name and value exist. */
 export function readingIssue(name: string, value: unknown): string | undefined {
   if (!Object.hasOwn(TABLE, name))
-    return `there is no reading ${JSON.stringify(name)}; known are ${READING_NAMES.join(', ')}`
+    return `unknown reading ${JSON.stringify(name)}; the known ones are ${READING_NAMES.join(', ')}`
   const { values } = READINGS[name as ReadingName]
-  return values.some(known => known === value) ? undefined : `${name} is one of ${values.join(', ')}`
+  return values.some(known => known === value) ? undefined : `${name} must be one of ${values.join(', ')}`
 }
 
 /**

@@ -57,7 +57,7 @@ describe('the flags of the sandbox', () => {
   })
 
   it.each([
-    [['--fault', 'htlm=0.1'], 'there is no fault "htlm"; known are'],
+    [['--fault', 'htlm=0.1'], 'unknown fault "htlm"; the known ones are'],
     [['--fault', 'html'], '--fault html has no rate'],
     [['--fault', 'html=2'], '--fault html=2 has no rate'],
     [['--fault', 'html=0.1:3s'], 'html takes no parameter'],
@@ -111,7 +111,7 @@ describe('the flags for webhooks', () => {
 
   it('are refused where they name what is not there', async () => {
     await expect(optionsOf('--event-fault', 'lost=0.1')).rejects.toMatchObject({
-      message: expect.stringContaining('there is no fault of events "lost"; known are'),
+      message: expect.stringContaining('unknown event fault "lost"; the known ones are'),
     })
   })
 })
@@ -122,7 +122,7 @@ describe('the flag for hostile records', () => {
     expect(hostile).toEqual({ 'odd-id': 0.5, 'huge-record': { rate: 0.001, param: 1_000_000 } })
     await expect(optionsOf('--hostile', 'odd-ids=0.5')).rejects.toMatchObject({
       code: 'FLAG_INVALID',
-      message: expect.stringContaining('there is no hostile record "odd-ids"; known are'),
+      message: expect.stringContaining('unknown hostile record "odd-ids"; the known ones are'),
     })
   })
 })
@@ -137,10 +137,10 @@ describe('the flags for what the API document leaves open', () => {
   })
 
   it.each([
-    ['paging=deep', 'paging is one of flat, nested, both'],
-    ['pages=flat', 'there is no reading "pages"; known are paging'],
-    ['paging', 'paging is one of'],
-    ['toString=1', 'there is no reading "toString"'],
+    ['paging=deep', 'paging must be one of flat, nested, both'],
+    ['pages=flat', 'unknown reading "pages"; the known ones are paging'],
+    ['paging', 'paging must be one of'],
+    ['toString=1', 'unknown reading "toString"'],
   ])('are refused: %s', async (text, told) => {
     await expect(optionsOf('--reading', text)).rejects.toMatchObject({
       code: 'FLAG_INVALID',

@@ -106,7 +106,7 @@ describe('a crash of the process that holds the warehouse', () => {
     process.kill(await there.holder(), 'SIGSEGV')
     await expect(asked).rejects.toMatchObject({ code: 'WAREHOUSE_ENDED', message: /ended while it ran this query/ })
     await until(async () => sender.acknowledged.size > before + 5)
-    await until(async () => there.said().includes('it ran the query: SELECT sleep_ms(?), ?'))
+    await until(async () => there.said().includes('it was running the query: SELECT sleep_ms(?), ?'))
     expect(there.said()).not.toContain('private')
     await killHolder(there)
     await answers(there)

@@ -27,7 +27,7 @@ describe('more conversations of one ts than a page holds', () => {
     const report = await simulated.sync()
     expect(report.outcome).toBe('failed')
     expect(report.failures[0]).toMatchObject({ code: 'API_BAD_REQUEST' })
-    expect(report.failures[0]!.what).toContain('came no further')
+    expect(report.failures[0]!.what).toContain('without further progress')
     const places = (await simulated.bought()).filter(({ status }) => status === 200)
     const times = new Map<string, number>()
     for (const { agentId, query } of places) {

@@ -74,7 +74,7 @@ function allow(owner: Owner, allowance: Allowance): GovernorState['options'] | n
 
 export function registerHandlers(owner: Owner): void {
   const { workspaceId } = owner.input
-  const fullProblem = () => (owner.queue.length >= QUEUE_LENGTH ? `${QUEUE_LENGTH} syncs wait already` : null)
+  const fullProblem = () => (owner.queue.length >= QUEUE_LENGTH ? `${QUEUE_LENGTH} syncs are already waiting` : null)
   const validate = (asked: Omit<SyncRequest, 'run'>) => refuse(requestProblem(asked, workspaceId) ?? fullProblem())
   setHandler(requestSyncUpdate, asked => requestSync(owner, asked), { validator: validate })
   setHandler(requestSyncSignal, asked => {

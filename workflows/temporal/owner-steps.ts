@@ -1,8 +1,6 @@
 // The Steps port inside the owner: each step is an activity; lost leases are recovered.
 import { CancellationScope } from '@temporalio/workflow'
-import { ConvohouseError } from '../../src/core/errors.ts'
-import { rangeText } from '../../src/core/planning/estimate.ts'
-import { isBilledAgain, needsConsent } from '../../src/core/planning/planner.ts'
+import { confirmationNeeded, needsConsent } from '../../src/core/planning/planner.ts'
 import type { Host } from '../host.ts'
 import { fetchOrRecover, type LostLeaseHandling, probeOrRecover, waitUntilReleased } from '../lost-lease.ts'
 import { pagesFetched, planSummary } from '../progress.ts'
@@ -75,12 +73,7 @@ const withoutShutdown = <T extends LeaseAnswers>(owner: Owner, outcome: T): T =>
 /** @throws CONFIRMATION_NEEDED */
 function expectConsent({ consented, workspaceId }: SyncRequest, { plan, governor }: Prepared): void {
   if (consented !== false || !needsConsent(plan, governor.quota.includedSessions)) return
-  throw new ConvohouseError('CONFIRMATION_NEEDED', {
-    what: isBilledAgain(plan)
-      ? `This sync of workspace ${workspaceId} exports stored conversations again, which bills ${rangeText(plan.total.sessions)} sessions again; nothing was exported.`
-      : `This sync of workspace ${workspaceId} may take most of a period's sessions; nothing was exported.`,
-    hint: 'Pass --yes, or limit it with --max-sessions or --since.',
-  })
+  throw confirmationNeeded(workspaceId, plan)
 }
 
 /** Passed to the sync's next plan. */

@@ -3,7 +3,7 @@ import { DAY, parseDuration, SECOND } from '../../core/time.ts'
 import { FAULTS } from '../../sandbox/faults/fault-settings.ts'
 import { HOSTILE } from '../../sandbox/hostile/hostile-table.ts'
 import { TS_UNITS } from '../../sandbox/options.ts'
-import { nameIssue, type Param, paramIssue, type Rate, type RateTable } from '../../sandbox/rates.ts'
+import { type Param, paramIssue, type Rate, type RateTable } from '../../sandbox/rates.ts'
 import { READINGS, type ReadingDefinition, type Readings, readingIssue } from '../../sandbox/readings.ts'
 import { EVENT_FAULTS } from '../../sandbox/webhooks/webhook-settings.ts'
 import { duration, filled, invalidFlag, moment, number, oneOf, signedDuration, whole } from '../flags/values.ts'
@@ -126,7 +126,7 @@ export const sandboxCommand = (): Command =>
     .option(
       '--event-fault <name=rate>',
       'inject a fault into this share of events; NAME=RATE:PARAM for faults with a parameter; repeatable',
-      rated('--event-fault', EVENT_FAULTS, 'fault of events'),
+      rated('--event-fault', EVENT_FAULTS, 'event fault'),
     )
     .option(
       '--event-fault-script <file>',
@@ -180,8 +180,11 @@ const rated =
   (flag: string, table: RateTable, noun: string) =>
   (text: string, before: Record<string, Rate> = {}): Record<string, Rate> => {
     const [, name = text, share = '', paramText] = /^([^=]*)=([^:]*)(?::(.*))?$/.exec(text) ?? []
-    const unknown = nameIssue(table, noun, name)
-    if (unknown !== undefined) throw invalidFlag(`${flag}: ${unknown}.`, `Give ${flag} NAME=RATE.`)
+    if (!Object.hasOwn(table, name)) {
+      const known = Object.keys(table).join(', ')
+      const what = `${flag}: unknown ${noun} ${JSON.stringify(name)}; the known ones are ${known}.`
+      throw invalidFlag(what, `Give ${flag} NAME=RATE.`)
+    }
     const rate = /^\d*\.?\d+$/.test(share) ? Number(share) : Number.NaN
     if (!(rate >= 0 && rate <= 1))
       throw invalidFlag(`${flag} ${text} has no rate.`, `Give a rate from 0 to 1, such as ${flag} ${name}=0.1.`)

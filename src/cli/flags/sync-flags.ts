@@ -63,7 +63,7 @@ export function addSyncFlags(command: Command): Command {
     )
     .option(
       '--refresh <age or file>',
-      'also export again: conversations active within an age such as 7d whose last export is older than the configured `quiet`, or the ids in a file, as with --ids',
+      'also export again the conversations active within this age (such as 7d) that were last exported longer ago than the configured `quiet`; or those listed in a file, as with --ids',
       ageOrFile('--refresh'),
     )
     .option('--max-requests <n>', 'make at most this many requests', whole('--max-requests', 1))

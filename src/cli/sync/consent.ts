@@ -3,8 +3,7 @@
 import { createInterface } from 'node:readline/promises'
 import type { Prepared } from '../../../workflows/steps.ts'
 import { ConvohouseError } from '../../core/errors.ts'
-import { isBilledAgain, needsConsent } from '../../core/planning/planner.ts'
-import { range } from '../../core/words.ts'
+import { confirmationNeeded, isBilledAgain, needsConsent } from '../../core/planning/planner.ts'
 import { planSummary } from '../plan.ts'
 import { log } from '../terminal/print.ts'
 import { isTerminal } from '../terminal/style.ts'
@@ -18,17 +17,6 @@ export interface Consent {
   stopping: AbortSignal
 }
 
-const refusal = ({ workspaceId, prepared: { plan } }: Consent): ConvohouseError =>
-  new ConvohouseError('CONFIRMATION_NEEDED', {
-    what: isBilledAgain(plan)
-      ? `This sync of workspace ${workspaceId} exports stored conversations again, which bills ${range(plan.total.sessions)} sessions again.`
-      : `This sync of workspace ${workspaceId} may use most of the quota.`,
-    // A full export needs consent whatever its range: --since would not help.
-    hint: isBilledAgain(plan)
-      ? 'Run `convohouse plan` with the same flags, then confirm with --yes, or limit the sync with --max-sessions.'
-      : 'Run `convohouse plan` with the same flags, then confirm with --yes, or limit the sync with --max-sessions or --since.',
-  })
-
 /** True if the plan may be executed. @throws CONFIRMATION_NEEDED, INTERRUPTED */
 export async function askConsent(consent: Consent): Promise<boolean> {
   const { workspaceId, prepared, given, interactive, stopping } = consent
@@ -37,7 +25,7 @@ export async function askConsent(consent: Consent): Promise<boolean> {
   const unpriced = plan.firstBackfills > 0 && plan.unknown > 0
   if (given || !(must || unpriced)) return true
   if (!interactive) {
-    if (must) throw refusal(consent)
+    if (must) throw confirmationNeeded(workspaceId, plan)
     return true
   }
   log(`Sync of workspace ${workspaceId}:`, ...planSummary({ workspaceId, prepared, nowMs: Date.now() }))

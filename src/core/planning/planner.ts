@@ -6,6 +6,7 @@
 // Head begins where coverage ends. Everything before is tail, newest first, so that the newest history needs the fewest requests. Ranges of
 // unfinished windows are not planned again.
 
+import { ConvohouseError } from '../errors.ts'
 import { DAY, EARLIEST_MS } from '../time.ts'
 import { type Coverage, cover, gaps, type Interval } from './coverage.ts'
 import {
@@ -17,6 +18,7 @@ import {
   type Outlook,
   type PeriodAge,
   projectedSessions,
+  rangeText,
   totalOf,
 } from './estimate.ts'
 import {
@@ -325,6 +327,18 @@ export const isBilledAgain = (plan: Plan): boolean =>
 /** True where a person must confirm the plan. */
 export const needsConsent = (plan: Plan, includedSessions: number): boolean =>
   isBilledAgain(plan) || takesMostOfQuota(plan, includedSessions)
+
+/** Refuses a plan that needs consent and has none. */
+export const confirmationNeeded = (workspaceId: string, plan: Plan): ConvohouseError => {
+  const again = isBilledAgain(plan)
+  return new ConvohouseError('CONFIRMATION_NEEDED', {
+    what: again
+      ? `This sync of workspace ${workspaceId} exports stored conversations again, which bills ${rangeText(plan.total.sessions)} sessions again.`
+      : `This sync of workspace ${workspaceId} may use most of the quota.`,
+    // A full export needs consent whatever its range: --since would not help.
+    hint: `Run \`convohouse plan\` with the same flags, then confirm with --yes, or limit the sync with --max-sessions${again ? '' : ' or --since'}.`,
+  })
+}
 
 /** True where history or a refresh may use most of the included sessions. */
 export function takesMostOfQuota(plan: Plan, includedSessions: number): boolean {

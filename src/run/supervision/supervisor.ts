@@ -62,7 +62,7 @@ const howText = ({ code, signal }: Exit): string =>
   signal
     ? `was ended by ${signal}`
     : code === DATABASE_INVALIDATED
-      ? 'ended, since DuckDB gave up'
+      ? 'ended because DuckDB failed internally'
       : `ended with exit code ${code}`
 
 export function supervise(options: SupervisorOptions): Supervisor {
@@ -134,9 +134,9 @@ export function supervise(options: SupervisorOptions): Supervisor {
 
   function startAgain(exit: Exit, life: { queries: string[]; livedMs: number }): void {
     if (life.livedMs > STABLE_MS) pauseMs = FIRST_PAUSE_MS
-    const ran = life.queries.slice(-QUERIES_SHOWN).map(sql => `  it ran the query: ${sql}`)
+    const ran = life.queries.slice(-QUERIES_SHOWN).map(sql => `  it was running the query: ${sql}`)
     remark(
-      `The process that holds the warehouse ${howText(exit)}; it is started again in ${pauseMs / SECOND} s. Nothing is lost.`,
+      `The process that holds the warehouse ${howText(exit)}; restarting it in ${pauseMs / SECOND} s. Nothing is lost.`,
       ...ran,
     )
     pause = setTimeout(start, pauseMs)

@@ -158,12 +158,12 @@ describe('a sync after webhook events were refused', () => {
     const report = async () => jsonLines((await inProcess(['sync', '--json'], { env })).stdout).at(-1)
     await refuse(3)
     const warning =
-      '3 webhook events were refused since the sync before, and will not be sent again: `convohouse status` shows why'
+      '3 webhook events were refused since the previous sync, and the vendor will not send them again: `convohouse status` shows why'
     expect(await report()).toMatchObject({ kind: 'report', exitCode: 0, webhooksRefused: 3, warnings: [warning] })
     expect(await report()).not.toHaveProperty('webhooksRefused')
     await refuse(1)
     const { stdout } = await inProcess(['sync'], { env })
-    expect(stdout).toContain('warning: 1 webhook event was refused since the sync before')
+    expect(stdout).toContain('warning: 1 webhook event was refused since the previous sync')
     // Of a folder that is restored without its spool: the count begins anew, and nothing is negative.
     await rm(join(home, 'spool', '.refused.json'))
     expect(await report()).not.toHaveProperty('webhooksRefused')

@@ -72,7 +72,7 @@ export const isTemporalConfigured = (): boolean => loadClientConnectConfig().con
 function reasonOf({ message }: Error): string {
   if (/Connection ?refused|ECONNREFUSED/.test(message)) return 'nothing listens there (the connection was refused)'
   if (/dns error|ENOTFOUND|EAI_AGAIN|lookup address/.test(message)) return 'its host name cannot be resolved'
-  if (/Failed to connect before the deadline/.test(message)) return 'no connection came about in time'
+  if (/Failed to connect before the deadline/.test(message)) return 'the connection attempt timed out'
   return message.replace(/\.$/, '')
 }
 

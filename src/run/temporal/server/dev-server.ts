@@ -124,8 +124,11 @@ function spawnServer(command: string, args: readonly string[]): ServerProcess {
 
 const failed = (what: string): ConvohouseError =>
   new ConvohouseError('TEMPORAL_UNREACHABLE', {
-    what: `Temporal's dev server did not start: ${what || 'it says nothing'}.`,
-    hint: 'Run `temporal server start-dev` to see what it says, or configure the address of a server that runs (TEMPORAL_ADDRESS).',
+    what:
+      what === ''
+        ? "Temporal's dev server did not start and printed no error."
+        : `Temporal's dev server did not start: ${what}.`,
+    hint: 'Run `temporal server start-dev` to see its output, or configure the address of a running server (TEMPORAL_ADDRESS).',
   })
 
 /** True where every namespace answers. */
