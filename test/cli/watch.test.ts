@@ -1,4 +1,4 @@
-// `sync --watch`, and several workspaces, as processes.
+// Several workspaces, also with `sync --watch`, as processes.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -9,9 +9,6 @@ import { isDeep } from '../tier.ts'
 import { until } from '../until.ts'
 import { jsonLines, start, TOKEN, temporaryFolder } from './cli-process.ts'
 import { inProcess, rowsOf } from './in-process.ts'
-
-/** One begins every second. */
-const ARRIVALS = { agents: 1, arrivalsPerDay: 86_400 }
 
 interface Place {
   env: Record<string, string>
@@ -63,38 +60,6 @@ async function watched(args: string[], { env }: Place, enough: (stdout: string) 
   watching.process.kill('SIGINT')
   return watching.ended
 }
-
-/** Conversations of head windows, by the run that brought them. */
-const newByRun = ({ env }: Place) =>
-  rowsOf(
-    `SELECT run, sum(returned)::INTEGER AS n FROM _requests WHERE "window" LIKE '%-head-%' GROUP BY run HAVING n > 0`,
-    env,
-  )
-
-describe('sync --watch', { timeout: 90_000 }, () => {
-  it('fetches new conversations in each round while history has no sessions left in the period', async () => {
-    const roundsOf = (told: string) => reportsIn(told).filter(({ outcome }) => outcome === 'period-spent')
-    const there = await place([{ ...ARRIVALS, conversations: 400, quotaSessions: 200 }], { headReserve: 0.5 })
-    const { code, stdout, stderr } = await watched(['--watch', '10s'], there, told => roundsOf(told).length === 3)
-    expect(code, stderr).toBe(130)
-    expect(roundsOf(stdout)[0]!.windowsLeft).toBeGreaterThan(0)
-    expect((await newByRun(there)).length).toBeGreaterThanOrEqual(2)
-    expect((await served(there.sandboxes[0]!)).every(({ status }) => status === 200)).toBe(true)
-  })
-
-  it('fetches new conversations in each round while history waits for the hour', async () => {
-    const there = await place([{ ...ARRIVALS, conversations: 1_200, hourlyRequests: 400 }], { pageSize: 2 })
-    const { code, stdout, stderr } = await watched(['--watch', '12s'], there, told => {
-      const waited = told.indexOf('"waiting"')
-      return waited > 0 && reportsIn(told.slice(told.indexOf('\n', waited))).length >= 3
-    })
-    expect(code, stderr).toBe(130)
-    expect(reportsIn(stdout)[0]).toMatchObject({ outcome: 'preempted', exitCode: 0 })
-    expect((await newByRun(there)).length).toBeGreaterThanOrEqual(2)
-    const requests = await served(there.sandboxes[0]!)
-    expect(requests.every(({ status }) => status === 200)).toBe(true)
-  })
-})
 
 describe('several workspaces', { timeout: 90_000 }, () => {
   const SPENT = { conversations: 400, hourlyRequests: 10 }

@@ -112,6 +112,33 @@ describe('a watch', () => {
     expect(listening).toEqual([0, 0, 0])
   })
 
+  it('fetches new conversations in each round while history has no sessions left in the period, or waits for the hour', async () => {
+    const cases = [
+      { sandbox: { conversations: 400, quotaSessions: 200 }, settings: { headReserve: 0.5 }, outcome: 'period-spent' },
+      { sandbox: { conversations: 300, hourlyRequests: 100 }, settings: { maxPage: 2 }, outcome: 'preempted' },
+    ]
+    for (const { sandbox, settings, outcome } of cases) {
+      const simulated = await simulatedApp({ sandbox: { agents: 1, arrivalsPerDay: 1_000, ...sandbox }, settings })
+      const controller = new AbortController()
+      const rounds: SyncReport[] = []
+      await watch({
+        ...embedded(simulated, { signal: controller.signal }),
+        everyMs: 5 * MINUTE,
+        each(report) {
+          rounds.push(report!)
+          if (rounds.length === 3) controller.abort(new Error('enough'))
+        },
+      })
+      expect(rounds.map(report => report.outcome)).toEqual([outcome, outcome, outcome])
+      expect(rounds[0]!.windowsLeft).toBeGreaterThan(0)
+      const heads = await simulated.rows(
+        `SELECT run, sum(returned) AS n FROM _requests WHERE "window" LIKE '%-head-%' GROUP BY run HAVING n > 0`,
+      )
+      expect(heads.length).toBeGreaterThanOrEqual(2)
+      expect((await simulated.served()).filter(({ status }) => status !== 200)).toEqual([])
+    }
+  })
+
   it('ends by itself for what waiting does not mend', async () => {
     const simulated = await simulatedApp({ sandbox: { paid: false } })
     const report = await watch({ ...embedded(simulated), everyMs: MINUTE, each: () => {} })
