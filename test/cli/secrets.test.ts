@@ -108,10 +108,10 @@ describe('a secret', () => {
     for (const [run, ...args] of [
       [inProcess, 'plan'],
       [cli, 'sync', '--json'],
-      [cli, 'status'],
+      [inProcess, 'status'],
       [inProcess, 'doctor'],
       [inProcess, 'replay'],
-      [cli, 'query', 'FROM agents', '--format', 'json'],
+      [inProcess, 'query', 'FROM agents', '--format', 'json'],
       [inProcess, 'query', 'FROM organizations', '--format', 'json'],
     ] as const)
       outputs.push(await run(args, { env }))

@@ -27,6 +27,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
 import { openSegments, sealedSegments } from '../../src/spool/segments.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
 import { withWarehouseRows } from '../../src/warehouse/query/rows.ts'
+import { isDeep } from '../tier.ts'
 
 const stored = (name: string): string => fileURLToPath(new URL(`c863418/${name}`, import.meta.url))
 const WORKSPACE = 'ws_stored'
@@ -219,7 +220,7 @@ describe('data of an earlier version', () => {
     expect((await openSegments(home, WORKSPACE, Date.now())).length).toBe(2)
   })
 
-  it('is replayed into equal tables, and synced further from them', async () => {
+  it('is replayed into equal tables (and, in the deep tier, synced further from them)', async () => {
     const home = unpack('home.tar.gz')
     const config = configAt(home)
     const report = await replay({ config })
@@ -237,18 +238,21 @@ describe('data of an earlier version', () => {
       )
       expect(Object.fromEntries(kinds.map(({ kind, windows }) => [kind, windows]))).toEqual(KIND_WINDOWS)
     })
-    await syncFurther(home)
+    // The next test syncs from the same tables with the bookkeeping of that version; this one from a rebuilt one.
+    if (isDeep) await syncFurther(home)
   })
 
-  it('is synced further with its warehouse, and nothing that has landed is exported again', async () => {
+  it('tells before its migration how to migrate it, keeps the values of renamed columns, is reconciled, and synced further: nothing that has landed is exported again', async () => {
     const home = unpack('home.tar.gz')
     await restoreWarehouse(home)
-    await syncFurther(home)
-  })
-
-  it('keeps the values of columns that were renamed since', async () => {
-    const home = unpack('home.tar.gz')
-    await restoreWarehouse(home)
+    const access = { home, memoryLimit: '1GB', threads: 1 }
+    await expect(withWarehouseRows(access, expectMigrated)).rejects.toMatchObject({
+      code: 'SQL_INVALID',
+      message: expect.stringMatching(
+        /written by an earlier convohouse and is not migrated yet \(migration \d+ of \d+\)/,
+      ) as string,
+      hint: expect.stringContaining('`convohouse sync`') as string,
+    })
     const values = (column: string, table: string) =>
       `SELECT ${column} AS value FROM ${table} WHERE ${column} IS NOT NULL ORDER BY ALL`
     const instance = await DuckDBInstance.create(warehouseFile(home))
@@ -269,26 +273,13 @@ describe('data of an earlier version', () => {
       )
       expect(left).toEqual([])
     })
-  })
-
-  it('is reconciled once it is migrated; before that the error says how', async () => {
-    const home = unpack('home.tar.gz')
-    await restoreWarehouse(home)
-    const access = { home, memoryLimit: '1GB', threads: 1 }
-    await expect(withWarehouseRows(access, expectMigrated)).rejects.toMatchObject({
-      code: 'SQL_INVALID',
-      message: expect.stringMatching(
-        /written by an earlier convohouse and is not migrated yet \(migration \d+ of \d+\)/,
-      ) as string,
-      hint: expect.stringContaining('`convohouse sync`') as string,
-    })
-    await withApp(configAt(home), async () => {})
     const ledger = await withWarehouseRows(access, async rows => {
       await expectMigrated(rows)
       const scope = { workspaceId: WORKSPACE, settings: undefined, agents: [], sinceMs: null }
       return reconcileWorkspace({ rows, ...scope, by: 'agent', nowMs: WRITTEN_MS })
     })
     expect(ledger.totals.held).toBeGreaterThan(0)
+    await syncFurther(home)
   })
 
   it('has a lease log from which the governor recovers: every entry kind, leases that were never ended, half a line', async () => {

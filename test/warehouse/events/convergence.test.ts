@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { MINUTE } from '../../../src/core/time.ts'
 import type { FiledEvent } from '../../../src/warehouse/events/apply.ts'
-import { rounds } from '../../tier.ts'
+import { isDeep, rounds } from '../../tier.ts'
 import { AGENT, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { MIRROR_LAG_MS, temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
 import { applyTo, eventOf } from './events-in.ts'
@@ -108,10 +108,7 @@ async function tablesOf(workspace: Workspace) {
 
 const histories = fc.array(
   fc.uniqueArray(told, { selector: one => `${one.by} ${one.version}`, minLength: 1, maxLength: 5 }),
-  {
-    minLength: 12,
-    maxLength: 12,
-  },
+  isDeep ? { minLength: 12, maxLength: 12 } : { minLength: 6, maxLength: 6 },
 )
 
 const scrambled = histories.chain(conversations => {

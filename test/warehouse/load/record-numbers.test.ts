@@ -115,7 +115,7 @@ describe('the number of a record', () => {
         )
         expect(wrong).toEqual([])
       }),
-      { numRuns: rounds('FAULT_RUNS', { usual: 2, deep: 60 }), endOnFailure: true },
+      { numRuns: rounds('FAULT_RUNS', { usual: 1, deep: 60 }), endOnFailure: true },
     )
   })
 })
