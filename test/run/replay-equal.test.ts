@@ -80,7 +80,7 @@ const steps = fc.array(
     drainFirst: fc.boolean(),
     ids: fc.constantFrom(0, 0, 7),
   }),
-  { minLength: 3, maxLength: 4 },
+  isDeep ? { minLength: 3, maxLength: 4 } : { minLength: 2, maxLength: 3 },
 )
 
 const hostile = (share: number) =>
@@ -92,7 +92,7 @@ describe('a replay', () => {
       fc.asyncProperty(steps, async given => {
         const { simulated, end } = await openSimulatedApp({
           sandbox: {
-            ...{ seed, agents: 3, conversations: 60, historyDays: 6, arrivalsPerDay: 25, traffic: true },
+            ...{ seed, agents: 3, conversations: 30, historyDays: 6, arrivalsPerDay: 12, traffic: true },
             ...(seed % 2 === 0 ? { hostile: hostile(0.02), ts: 'activity' as const } : {}),
           },
           settings: { sampleShare: 0.02, rereadShare: 0.1, maxPage: 40 },

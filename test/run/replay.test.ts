@@ -19,11 +19,11 @@ async function tablesOf({ config }: SimulatedApp): Promise<Record<string, string
 
 describe('a replay', () => {
   it('makes a warehouse where there is none, and may be repeated; it leaves the old one where a page cannot be read or rows would be lost, unless allowed', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 120 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 40 } })
     const { config } = simulated
     await simulated.sync()
+    const before = asLines(await warehouseTables(simulated.rows))
     await simulated.close()
-    const before = await tablesOf(simulated)
     const rebuilt = async () => (await readdir(config.home)).filter(name => name.includes('rebuilt'))
 
     const folder = join(config.home, 'landing', 'ws_demo', 'conversations')
@@ -46,8 +46,8 @@ describe('a replay', () => {
     const app = await openApp({ config })
     await app.warehouse.writer.run(`INSERT INTO conversations (workspace_id, agent_id, conversation_id, _complete, _fetched_at, _record)
       SELECT workspace_id, agent_id, 'told by nothing that landed', true, _fetched_at, _record + 1000000 FROM conversations LIMIT 1`)
+    const withOne = asLines(await warehouseTables(app.warehouse.writer.rows))
     await app.close()
-    const withOne = await tablesOf(simulated)
     expect(withOne).not.toEqual(before)
     await expect(replay({ config })).rejects.toMatchObject({
       code: 'REPLAY_LOSES_ROWS',

@@ -53,7 +53,7 @@ async function organizationsAnswer(upstream: string, answer: (path: string) => A
 
 describe('the organizations that handoffs name', () => {
   it('are in tables with teams and members, requested once a day or when changed, and marked when gone, also by a replay', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 60 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 30 } })
     const { sync } = simulated
     await sync()
     expect(await asked(simulated)).toEqual(BOTH)

@@ -153,7 +153,8 @@ describe('an answer of 404 to an export', () => {
     expect(await marked(simulated)).toHaveLength(1)
   })
 
-  it.each(isDeep ? [408, 425] : [425])('rather, one of %i, is waited out: nothing fails', async status => {
+  // Usual runs: as a rule in test/vendor/refusals.test.ts.
+  it.runIf(isDeep).each([408, 425])('rather, one of %i, is waited out: nothing fails', async status => {
     const simulated = await simulatedApp({
       sandbox: { conversations: 60, agents: 1 },
       through: sandbox =>

@@ -29,7 +29,8 @@ async function liveThrough(simulated: SimulatedApp, days: number): Promise<void>
 describe('a first sync of a busy workspace with little quota', () => {
   const MONTH = { periodDays: 30, conversations: 1_800, historyDays: 90, quotaSessions: 1_000 }
   const EIGHT_DAYS = { periodDays: 8, conversations: 480, historyDays: 24, quotaSessions: 320 }
-  it.each(isDeep ? [EIGHT_DAYS, MONTH] : [EIGHT_DAYS])(
+  const FOUR_DAYS = { periodDays: 4, conversations: 240, historyDays: 12, quotaSessions: 160 }
+  it.each(isDeep ? [EIGHT_DAYS, MONTH] : [FOUR_DAYS])(
     'leaves enough for the new conversations of the rest of the period: $periodDays days',
     { timeout: 120_000 },
     async period => {

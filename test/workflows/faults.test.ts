@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { MINUTE } from '../../src/core/time.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
+import { isDeep } from '../tier.ts'
 import { expectedTables } from './expected-rows.ts'
 import { type Meddling, meddlingProxy, type Passing } from './meddling-proxy.ts'
 import { type SimulatedApp, START_MS } from './open-simulated-app.ts'
@@ -42,49 +43,57 @@ describe('a cursor that is refused', () => {
     await expectTruth(simulated)
   })
 
-  it('is a failure where beginning again brings nothing new, and does not pay for it over and over', async () => {
-    const same = (body: Record<string, unknown>) => ({
-      ...body,
-      data: (body.data as Record<string, unknown>[]).map(record => ({ ...record, ts: START_MS - 86_400_000 })),
-    })
-    const simulated = await meddled(passing => (hasCursor(passing) ? REFUSED : { change: same }))
-    const report = await simulated.sync()
-    expect(report.outcome).toBe('failed')
-    expect(report.failures.map(failure => failure.code)).toEqual([
-      'API_BAD_REQUEST',
-      'API_BAD_REQUEST',
-      'API_BAD_REQUEST',
-    ])
-    expect((await simulated.bought()).length).toBeLessThanOrEqual(3 * 8)
-  })
+  // Usual runs: in vendor-faults-limits.test.ts.
+  it.runIf(isDeep)(
+    'is a failure where beginning again brings nothing new, and does not pay for it over and over',
+    async () => {
+      const same = (body: Record<string, unknown>) => ({
+        ...body,
+        data: (body.data as Record<string, unknown>[]).map(record => ({ ...record, ts: START_MS - 86_400_000 })),
+      })
+      const simulated = await meddled(passing => (hasCursor(passing) ? REFUSED : { change: same }))
+      const report = await simulated.sync()
+      expect(report.outcome).toBe('failed')
+      expect(report.failures.map(failure => failure.code)).toEqual([
+        'API_BAD_REQUEST',
+        'API_BAD_REQUEST',
+        'API_BAD_REQUEST',
+      ])
+      expect((await simulated.bought()).length).toBeLessThanOrEqual(3 * 8)
+    },
+  )
 })
 
 describe('a vendor who says that there is more and does not say where', () => {
-  it('and repeats the cursor or leaves it out, ends the window with what landed, and the next sync goes on behind it', async () => {
-    const changes = [
-      (body: Record<string, unknown>, asked: string | null) => ({ ...body, nextCursor: asked, hasMore: true }),
-      (body: Record<string, unknown>) => ({ ...body, nextCursor: null, hasMore: true }),
-    ]
-    const stopped: string[] = []
-    const simulated = await meddled(passing => {
-      if (!hasCursor(passing) || stopped.includes(passing.agentId)) return undefined
-      const change = changes[stopped.length]
-      if (!change) return undefined
-      stopped.push(passing.agentId)
-      return { change: body => change(body, passing.query.get('cursor')) }
-    })
-    const report = await simulated.sync()
-    expect(report.outcome).toBe('failed')
-    const failure = { code: 'API_PROTOCOL', kind: 'vendor' }
-    expect(report.failures).toMatchObject([failure, failure])
-    expect(report.windowsLeft).toBe(2)
-    const before = (await simulated.bought()).length
-    expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
-    // Only the windows that were stopped are read on: nobody else is asked again.
-    const asked = (await simulated.bought()).slice(before).map(request => request.agentId!)
-    expect([...new Set(asked)].sort()).toEqual(stopped.sort())
-    await expectTruth(simulated)
-  })
+  // Usual runs: in vendor-faults.test.ts.
+  it.runIf(isDeep)(
+    'and repeats the cursor or leaves it out, ends the window with what landed, and the next sync goes on behind it',
+    async () => {
+      const changes = [
+        (body: Record<string, unknown>, asked: string | null) => ({ ...body, nextCursor: asked, hasMore: true }),
+        (body: Record<string, unknown>) => ({ ...body, nextCursor: null, hasMore: true }),
+      ]
+      const stopped: string[] = []
+      const simulated = await meddled(passing => {
+        if (!hasCursor(passing) || stopped.includes(passing.agentId)) return undefined
+        const change = changes[stopped.length]
+        if (!change) return undefined
+        stopped.push(passing.agentId)
+        return { change: body => change(body, passing.query.get('cursor')) }
+      })
+      const report = await simulated.sync()
+      expect(report.outcome).toBe('failed')
+      const failure = { code: 'API_PROTOCOL', kind: 'vendor' }
+      expect(report.failures).toMatchObject([failure, failure])
+      expect(report.windowsLeft).toBe(2)
+      const before = (await simulated.bought()).length
+      expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+      // Only the windows that were stopped are read on: nobody else is asked again.
+      const asked = (await simulated.bought()).slice(before).map(request => request.agentId!)
+      expect([...new Set(asked)].sort()).toEqual(stopped.sort())
+      await expectTruth(simulated)
+    },
+  )
 })
 
 /** From the third page of a window on so many pages hold nothing; the cursors go on. */
@@ -131,18 +140,22 @@ describe('a vendor who is down', () => {
 })
 
 describe('a run that is interrupted', () => {
-  it('ends soon, keeps what landed, and the next one asks for nothing again but what was under way', async () => {
-    const controller = new AbortController()
-    const simulated = await meddled(({ number }) => {
-      if (number === 5) controller.abort(new Error('stop'))
-      return undefined
-    })
-    const report = await simulated.sync({}, controller.signal)
-    expect(report.outcome).toBe('interrupted')
-    expect(report.windowsLeft).toBeGreaterThan(0)
-    expect(await simulated.sync()).toMatchObject({ outcome: 'done' })
-    const keys = (await simulated.bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
-    expect(keys.length - new Set(keys).size).toBeLessThanOrEqual(4)
-    await expectTruth(simulated)
-  })
+  // Usual runs: in fault-mix.test.ts, and by signals in test/faults/signals.test.ts.
+  it.runIf(isDeep)(
+    'ends soon, keeps what landed, and the next one asks for nothing again but what was under way',
+    async () => {
+      const controller = new AbortController()
+      const simulated = await meddled(({ number }) => {
+        if (number === 5) controller.abort(new Error('stop'))
+        return undefined
+      })
+      const report = await simulated.sync({}, controller.signal)
+      expect(report.outcome).toBe('interrupted')
+      expect(report.windowsLeft).toBeGreaterThan(0)
+      expect(await simulated.sync()).toMatchObject({ outcome: 'done' })
+      const keys = (await simulated.bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
+      expect(keys.length - new Set(keys).size).toBeLessThanOrEqual(4)
+      await expectTruth(simulated)
+    },
+  )
 })

@@ -88,7 +88,7 @@ describe('a sync between two moments', () => {
 })
 
 describe('a selection', () => {
-  it('brings the conversations of those ids, and leaves coverage alone: the rest is bought all the same', async () => {
+  it('brings the conversations of those ids, and leaves coverage alone: the rest is bought all the same; a row that the vendor has purged is kept, and says since when', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 120 }, settings: { maxPage: 10 } })
     const [agentId] = simulated.sandbox.world.agentIds()
     const truth = truthOf(simulated.sandbox, { throughMs: START_MS }).filter(one => one.agentId === agentId)
@@ -102,11 +102,7 @@ describe('a selection', () => {
     expect(window).toEqual({ kind: 'selected', done: true, returned: ids.length })
     await simulated.sync()
     expect(await idsIn(simulated)).toEqual(trueIds(simulated))
-  })
 
-  it('keeps the row of a conversation that the vendor has purged, and says since when', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 60 } })
-    await simulated.sync()
     const purged = (await idsIn(simulated))[0]!
     const [row] = await simulated.rows<{ agent_id: string }>(
       `SELECT agent_id FROM conversations WHERE conversation_id = '${purged}'`,

@@ -7,8 +7,8 @@ import { readThrough, type TrueRecord, truthOf } from './truth.ts'
 
 /** A poll takes a tenth of a second, half of it for some twenty small statements of DuckDB's. */
 const PACES = [
-  { days: 2, pollsADay: 3 },
-  { days: 28, pollsADay: rounds('MONTH_POLLS_A_DAY', { usual: 0.25, deep: 96 }) },
+  { days: 2, pollsADay: 2 },
+  { days: 28, pollsADay: rounds('MONTH_POLLS_A_DAY', { usual: 1 / 7, deep: 96 }) },
 ]
 const POLLS = PACES.reduce((sum, { days, pollsADay }) => sum + days * pollsADay, 0)
 const AGENTS = 2

@@ -41,7 +41,8 @@ describe('a sync whose requests exceed the hour', () => {
   })
 
   it('ends where it was told not to wait, and the next one goes on behind it', async () => {
-    const simulated = await simulatedApp({ sandbox: SMALL_HOUR, settings: SMALL_PAGES })
+    const sandbox = { conversations: 150, hourlyRequests: 10 }
+    const simulated = await simulatedApp({ sandbox, settings: SMALL_PAGES })
     const outcomes: string[] = []
     for (let round = 0; round < 5; round++) {
       const report = await simulated.sync({ wait: false })

@@ -4,7 +4,7 @@ import { rounds } from '../tier.ts'
 import { liveReadings, readingRuns } from './reading-run.ts'
 
 /** A second or two of processor time each; others by READING_SEED. */
-const numRuns = rounds('READING_RUNS', { usual: 2, deep: 200 })
+const numRuns = rounds('READING_RUNS', { usual: 1, deep: 200 })
 const seed = Number(process.env.READING_SEED ?? 14)
 
 describe('a vendor who reads every open point of the API document in a way of its own', () => {

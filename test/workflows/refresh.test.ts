@@ -19,6 +19,13 @@ const windows = (simulated: SimulatedApp, kind: string) =>
 const held = async (simulated: SimulatedApp): Promise<Set<string>> =>
   new Set((await simulated.rows<{ id: string }>('SELECT conversation_id AS id FROM conversations')).map(row => row.id))
 
+const ledgerOf = async ({ rows }: SimulatedApp) =>
+  (
+    await rows<{ scanned: number; skipped: number; held: number }>(
+      'SELECT sum(scanned)::INTEGER AS scanned, sum(skipped)::INTEGER AS skipped, sum(held)::INTEGER AS held FROM _ledger',
+    )
+  )[0]!
+
 /** Ids of conversations that can be exported, as the sandbox has them now, up to the end of what is read. */
 function exportable(simulated: SimulatedApp, atMs = simulated.sandbox.clock.now()): string[] {
   const { world } = simulated.sandbox
@@ -40,6 +47,7 @@ describe('a conversation in which a person writes only later', () => {
     const simulated = await simulatedApp({ sandbox, settings: { maxPage: 5, rereadShare: 0.2 } })
     await simulated.sync()
     const before = await held(simulated)
+    const ledgerBefore = await ledgerOf(simulated)
     simulated.advance(30 * HOUR)
     const hidden = exportable(simulated).filter(id => !before.has(id))
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
@@ -57,11 +65,18 @@ describe('a conversation in which a person writes only later', () => {
     expect(hidden.filter(id => recent.has(id)).length).toBeGreaterThan(0)
     expect(hidden.filter(id => recent.has(id) && !after.has(id))).toEqual([])
     expect((await windows(simulated, 'reread'))[0]!.n).toBeGreaterThan(0)
+    // The ledger counts what has come to light no longer as skipped.
+    const ledger = await ledgerOf(simulated)
+    expect(ledger.skipped).toBeLessThan(ledgerBefore.skipped)
+    expect(ledger.held).toBeGreaterThan(ledgerBefore.held)
+    const visible = world.agentIds().map(id => world.tally(id, simulated.sandbox.clock.now()).visible)
+    expect(ledger.scanned).toBeLessThanOrEqual(visible.reduce((sum, n) => sum + n, 0))
     // What was read again just now is left alone.
     expect(await simulated.sync()).toMatchObject({ requests: 0 })
   })
 
-  it('is looked for within the budget of the period', async () => {
+  // The budget as a rule: test/core/rereads.test.ts.
+  it.runIf(isDeep)('is looked for within the budget of the period', async () => {
     const simulated = await simulatedApp({
       sandbox: { ...sandbox, quotaSessions: 4_000 },
       settings: { maxPage: 5, rereadShare: 0.01 },
@@ -79,7 +94,7 @@ describe('a conversation in which a person writes only later', () => {
 
   it('is not looked for where events have told of it: they tell of the person, too', async () => {
     const simulated = await simulatedApp({
-      sandbox: { agents: 1, conversations: 0, arrivalsPerDay: 16, traffic: true },
+      sandbox: { agents: 1, conversations: 0, arrivalsPerDay: 12, traffic: true },
       settings: { rereadShare: 0.2 },
     })
     const { sandbox: vendor, config, app, clock } = simulated
@@ -127,21 +142,21 @@ describe('a conversation in which a person writes only later', () => {
 describe('conversations that enter the mirror late', () => {
   it('are noticed by a sample of stretches, and then all recent ones are read again', async () => {
     const simulated = await simulatedApp({
-      sandbox: { agents: 1, conversations: 60, historyDays: 20, arrivalsPerDay: 100, mirrorLagMs: 40 * MINUTE },
+      sandbox: { agents: 1, conversations: 60, historyDays: 20, arrivalsPerDay: 120, mirrorLagMs: 40 * MINUTE },
       settings: { mirrorLagMs: 2 * MINUTE, rereadHorizonMs: 20 * DAY, rereadShare: 0.5, sampleShare: 0.002 },
     })
     await simulated.sync()
-    for (let hour = 0; hour < 6; hour++) {
+    for (let hour = 0; hour < 3; hour++) {
       simulated.advance(HOUR)
       await simulated.sync()
     }
-    const throughMs = START_MS + 4 * HOUR
+    const throughMs = START_MS + 2 * HOUR
     const missed = async () => {
       const all = await held(simulated)
       return exportable(simulated, throughMs).filter(id => !all.has(id)).length
     }
     expect(await missed()).toBeGreaterThan(3)
-    simulated.advance(8 * DAY - 6 * HOUR)
+    simulated.advance(8 * DAY - 3 * HOUR)
     await simulated.sync()
     const late = await simulated.rows<{ n: number }>('SELECT sum(late_at_least)::INTEGER AS n FROM late_rows')
     expect(late[0]!.n).toBeGreaterThan(0)

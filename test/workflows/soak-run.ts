@@ -33,8 +33,8 @@ interface Soak {
 }
 
 const PURPOSE = 7_002
-/** From one poll to the next, minutes: seven hours on average in the deep tier, else twelve. */
-const POLL = { least: 40, most: isDeep ? 800 : 1_400 }
+/** From one poll to the next, minutes: seven hours on average in the deep tier, else seventeen. */
+const POLL = { least: 40, most: isDeep ? 800 : 2_000 }
 const RESTART_SHARE = 1 / 20
 const GIVE_UP_SHARE = 0.08
 /** Real milliseconds into a run at which it is given up, at most: somewhere in its listing, fetching or loading. */

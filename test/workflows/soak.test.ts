@@ -37,7 +37,7 @@ const HOURLY_REQUESTS = 40
 
 const SANDBOX = {
   agents: 3,
-  conversations: isDeep ? 180 : 120,
+  conversations: isDeep ? 180 : 90,
   historyDays: 20,
   arrivalsPerDay: isDeep ? 30 : 20,
   hourlyRequests: HOURLY_REQUESTS,

@@ -214,7 +214,7 @@ const HOSTILE_CASES: Record<HostileName, HostileCase> = {
   'unicode-id': { group: 'as landed', exact: true },
   'odd-id': { group: 'as landed', exact: true },
   'comma-id': { group: 'as landed', exact: true },
-  'huge-record': { group: 'as landed', exact: true, rate: { rate: 0.05, param: 1_048_576 } },
+  'huge-record': { group: 'as landed', exact: true, rate: { rate: 0.05, param: 300_000 } },
   'no-id': { group: 'quarantined', reported: quarantine('object without%') },
   'no-object': { group: 'quarantined', reported: quarantine('string without%') },
   'odd-dates': { group: 'as landed', reported: issue(`issue = '${UNREAD_TIME}'`), exact: true },
