@@ -188,7 +188,7 @@ workspaces:
   })
 
   it.each([
-    ['a setting that there is none of', `${workspace()}colour: red\n`, /colour \(line 5\) is not a setting/],
+    ['a setting that there is none of', `${workspace()}colour: red\n`, /colour \(line 5\) is not a known setting/],
     ['one that belongs elsewhere', workspace('memoryLimit: 1GB'), /workspaces\[0\].*memoryLimit/],
     ['no workspace', 'workspaces: []\n', /workspaces \(line 1\).*at least one/],
     ['nothing at all', '', /the file is empty/],

@@ -33,7 +33,7 @@ const notWritten = (cause: Error): ConvohouseError =>
 
 /** Runs a command line, prints its error, and sets `process.exitCode`. */
 export async function runCommand(args: readonly string[]): Promise<void> {
-  // A reader that stops early (`| head`) is no error; errors of standard error are ignored.
+  // A reader that stops early (`| head`) is not an error; errors of standard error are ignored.
   process.stderr.on('error', () => {})
   let unwritten: Error | undefined
   process.stdout.on('error', error => {

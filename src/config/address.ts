@@ -7,7 +7,7 @@ export interface ListenAddress {
   port: number
 }
 
-/** Parses `127.0.0.1:9464` or `[::1]:9464`; port 0 means a free one. Undefined if it is no address. */
+/** Parses `127.0.0.1:9464` or `[::1]:9464`; port 0 means a free one. Undefined if it is not an address. */
 export function parseAddress(text: string): ListenAddress | undefined {
   const [, six, four, digits] = /^(?:\[([\da-f:.]+)\]|([^\s:[\]]+)):(\d{1,5})$/i.exec(text) ?? []
   const [host, port] = [six ?? four, Number(digits)]

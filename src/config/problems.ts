@@ -51,6 +51,6 @@ const tooSmall = ({ origin, minimum }: Extract<Issue, { code: 'too_small' }>): s
 export const problemsOf = (issues: readonly Issue[]): Problem[] =>
   issues.flatMap((issue): Problem[] =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map(key => ({ path: [...issue.path, key], words: 'is not a setting here' }))
+      ? issue.keys.map(key => ({ path: [...issue.path, key], words: 'is not a known setting here' }))
       : [{ path: issue.path, words: wordsOf(issue) }],
   )

@@ -35,7 +35,7 @@ const DURATION_UNITS: Record<string, number> = { ms: 1, s: SECOND, m: MINUTE, h:
 /** A hundred years, ms: keeps sums and dates within the range of numbers and of `Date`. */
 const LONGEST = 36_525 * DAY
 
-/** `15m`, `2h`, `1.5d` in milliseconds, a hundred years at most; undefined where the text is no duration. */
+/** `15m`, `2h`, `1.5d` in milliseconds, a hundred years at most; undefined where the text is not a duration. */
 export function parseDuration(text: string): number | undefined {
   const match = DURATION.exec(text.trim())
   return match ? Math.min(LONGEST, Math.round(Number(match[1]) * DURATION_UNITS[match[2]!]!)) : undefined

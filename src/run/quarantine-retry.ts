@@ -22,10 +22,10 @@ const nameOf = ({ file, element }: Place): string => `${file}#${element}`
 
 async function retryOne(context: EventContext, file: string): Promise<string | null> {
   const event = await storedEvent(context.writer, context.workspaceId, quarantinedEvent(file))
-  return event ? retryEvent(context, event, file) : 'it is not in webhook_events any more'
+  return event ? retryEvent(context, event, file) : 'it is no longer in webhook_events'
 }
 
-/** @throws LOAD_FAILED for what is no fault of a record. A file that cannot be read is a reason to stay. */
+/** @throws LOAD_FAILED for an error that no record caused. A file that cannot be read is a reason to stay. */
 export async function retryRecords(options: {
   config: Config
   app: App

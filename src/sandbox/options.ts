@@ -176,7 +176,7 @@ export function resolveOptions(given: Partial<SandboxOptions>, realNowMs: number
 function checkRange(name: string, value: number, { min, max, integer }: Range): void {
   if (value >= min && value <= max && (!integer || Number.isInteger(value))) return
   throw new ConvohouseError('CONFIG_INVALID', {
-    what: `The sandbox's ${name} is ${value}`,
+    what: `The sandbox's ${name} cannot be ${value}`,
     hint: `Give a ${integer ? 'whole ' : ''}number from ${min} to ${max}.`,
     facts: { option: name },
   })
@@ -185,8 +185,8 @@ function checkRange(name: string, value: number, { min, max, integer }: Range): 
 function checkBursts({ burstEvery, burstSize }: SandboxOptions): void {
   if (burstEvery === 0 || burstEvery >= burstSize) return
   throw new ConvohouseError('CONFIG_INVALID', {
-    what: `The sandbox's burstEvery is ${burstEvery}, and its burstSize ${burstSize}`,
-    hint: 'Give 0, or a burstEvery that is no smaller than burstSize.',
+    what: `The sandbox's burstEvery (${burstEvery}) is smaller than its burstSize (${burstSize})`,
+    hint: 'Give 0, or a burstEvery of at least burstSize.',
     facts: { option: 'burstEvery' },
   })
 }
@@ -204,7 +204,7 @@ function checkHostile({ hostile }: SandboxOptions): void {
 function checkWord(name: 'ts' | 'tsUnit', word: string, known: readonly string[]): void {
   if (known.includes(word)) return
   throw new ConvohouseError('CONFIG_INVALID', {
-    what: `The sandbox's ${name} is ${JSON.stringify(word)}`,
+    what: `The sandbox's ${name} cannot be ${JSON.stringify(word)}`,
     hint: `Give one of ${known.join(', ')}.`,
     facts: { option: name },
   })

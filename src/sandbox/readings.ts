@@ -144,7 +144,7 @@ const TABLE = {
   },
   'agent-page': {
     values: ['asked', '3'],
-    help: 'a page of agents holds as many as requested, or at most 3',
+    help: 'a page of agents contains as many as requested, or at most 3',
     open: '4.16: query parameters of the search',
   },
   'agent-totals': {
@@ -154,7 +154,7 @@ const TABLE = {
   },
   starred: {
     values: ['every-page', 'first-page', 'own-page', 'apart'],
-    help: '`starredAgents` holds all starred agents on every page, all on the first page, those of the page, or those that `agents` then omits',
+    help: '`starredAgents` contains all starred agents on every page, all on the first page, those of the page, or those that `agents` then omits',
     open: '4.16: agents and starredAgents',
   },
   'team-params': {
@@ -198,7 +198,7 @@ const TABLE = {
   // Webhooks
   'event-field': {
     values: ['event', 'eventType', 'type', 'name', 'absent'],
-    help: 'the field that holds the type of an event',
+    help: 'the field that contains the type of an event',
     open: '6.3: the event’s type is in which field',
   },
   turns: {

@@ -166,7 +166,7 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
 
 function cannotListen({ host, port }: ResolvedOptions, cause: NodeJS.ErrnoException): ConvohouseError {
   return new ConvohouseError('CONFIG_INVALID', {
-    what: `The sandbox cannot listen on ${host}:${port}: ${cause.code === 'EADDRINUSE' ? 'another program does already' : cause.code}.`,
+    what: `The sandbox cannot listen on ${host}:${port}: ${cause.code === 'EADDRINUSE' ? 'another program uses that port' : cause.code}.`,
     hint: 'Give a port that is free (0 takes any), and a host of this machine.',
     cause,
     facts: { host, port },

@@ -31,7 +31,7 @@ export interface Target {
 
 /**
  * Parses the base URL: with or without a trailing slash, a path prefix, or `/v3` itself.
- * @throws ConvohouseError CONFIG_INVALID when it is no http(s) URL, or carries a user, a query or a fragment
+ * @throws ConvohouseError CONFIG_INVALID when it is not an http(s) URL, or carries a user, a query or a fragment
  */
 export function readApiAddress(apiUrl: string): ApiAddress {
   const url = URL.canParse(apiUrl) ? new URL(apiUrl) : undefined

@@ -161,7 +161,7 @@ function createCaller({
 }: { transport: Transport; policy: AttemptPolicy } & Pick<RequestContext, 'token' | 'origin' | 'timeoutMs'>) {
   return {
     run<T>({ target, accept, keepsBody, read, maxAttempts, signal, attempts: observer }: Call<T>): Promise<T> {
-      // Every running request adds a listener and removes it at its end, so more than ten are no leak.
+      // Every running request adds a listener and removes it at its end, so more than ten are not a leak.
       if (signal) setMaxListeners(0, signal)
       const asked = (attempt: number): RequestContext => ({ ...context, target, attempt, keepsBody })
       return runAttempts<T>(maxAttempts === undefined ? policy : { ...policy, maxAttempts }, {

@@ -77,7 +77,7 @@ describe('query', () => {
     expect(JSON.parse(await readFile(join(out, 'a.json'), 'utf8')).length).toBeGreaterThan(40)
     await inProcess(['query', 'SELECT broken', '-o', join(out, 'b.csv')], { env })
     const unclear = await inProcess(['query', 'SELECT 1', '-o', join(out, 'b.xyz')], { env })
-    expect(unclear.stderr).toContain('names no format')
+    expect(unclear.stderr).toContain('is not that of a known format')
     expect((await readdir(out)).sort()).toEqual(['a.arrow', 'a.csv', 'a.json', 'a.parquet'])
   })
 

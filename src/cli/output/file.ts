@@ -26,7 +26,7 @@ export function formatOfFile(file: string): Format {
   const format = ENDINGS[extname(file).toLowerCase()]
   if (format) return format
   throw new ConvohouseError('FLAG_INVALID', {
-    what: `The extension of ${file} names no format.`,
+    what: `The extension of ${file} is not that of a known format.`,
     hint: `Add --format with one of ${FORMATS.join(', ')}, or use one of the extensions ${Object.keys(ENDINGS).join(', ')}.`,
   })
 }

@@ -24,7 +24,7 @@ export function chooseFormat(name: string | undefined, to: Writable): Format {
   const format = FORMATS.find(known => known === name) ?? (name === undefined ? defaultFormat(to) : undefined)
   if (format === undefined) {
     throw new ConvohouseError('FLAG_INVALID', {
-      what: `There is no format "${name}".`,
+      what: `Unknown format "${name}".`,
       hint: `Give one of ${FORMATS.join(', ')}.`,
     })
   }

@@ -30,7 +30,7 @@ const ENCODED_ADDRESS = /\b[a-z][a-z0-9+.-]{1,30}%3A%2F%2F[^\s"'<>`{}\\]{1,8192}
 const SECRET_PARAMETER = /^(?:sig|signature|auth)$/i
 const LONG_CODE = 20
 
-/** True for text that is no word: it has a digit or at least 20 characters. */
+/** True for text that is not a word: it has a digit or at least 20 characters. */
 const isOpaque = (text: string): boolean => /\d/.test(text) || text.length >= 20
 
 /** `Bearer token` names a scheme and holds no secret. */

@@ -187,7 +187,7 @@ export async function writeFindings(
     last_seen: iso(finding.lastMs),
     example_file: finding.file,
   })
-  // Unknown keys of a record type that expects them are no drift.
+  // Unknown keys of a record type that expects them are not drift.
   const drift =
     record.extra === 'rest'
       ? []

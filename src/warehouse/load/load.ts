@@ -97,7 +97,7 @@ async function loadHalving(
   }
 }
 
-/** A disk that refuses is no page's fault, and would refuse every page. */
+/** A disk that refuses writes would refuse every page, so no page is to blame. */
 function throwDiskRefusal(context: LoadContext, fault: unknown): void {
   const refusal = warehouseFault(context.temporaryFolder, fault)
   if (isCode(fault, 'HOME_UNUSABLE')) throw fault

@@ -59,7 +59,7 @@ export async function fillStage(
       FROM read_json([${paths}], format = '${format}', filename = true, maximum_object_size = ${objectBytes}, columns = ${columns})
       WHERE data IS NOT NULL ${isOfBatch})`
   // Reading line by line takes a fifth less time than finding the end of a value by its braces and strings. A body with line feeds
-  // is refused, never misread: its first line is no complete value.
+  // is refused, never misread: its first line is not a complete value.
   await writer.run(staged('newline_delimited')).catch(fault => {
     if (!isAboutRecords(fault)) throw fault
     return writer.run(staged('unstructured'))

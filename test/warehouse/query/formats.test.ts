@@ -245,7 +245,7 @@ describe('a format', () => {
   })
 
   it('must be known, and fit for a terminal', () => {
-    expect(() => chooseFormat('xml', terminal)).toThrow(/no format "xml"/)
+    expect(() => chooseFormat('xml', terminal)).toThrow(/Unknown format "xml"/)
     expect(() => chooseFormat('arrow', terminal)).toThrow(/binary/)
   })
 })

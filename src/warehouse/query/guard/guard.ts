@@ -78,7 +78,7 @@ async function parse(connection: DuckDBConnection, text: string): Promise<unknow
   if (answer.error && answer.error_type === 'not implemented') return undefined
   if (answer.error || !answer.statements) throw await syntaxError(connection, text, answer)
   if (answer.statements.length === 0) {
-    throw new ConvohouseError('SQL_INVALID', { what: 'There is no SQL.', hint: ONLY_SELECT })
+    throw new ConvohouseError('SQL_INVALID', { what: 'The SQL is empty.', hint: ONLY_SELECT })
   }
   if (answer.statements.length > 1) {
     throw refuse(`The SQL contains ${answer.statements.length} statements.`, 'Give one statement at a time.')
