@@ -1,5 +1,6 @@
 // Implements the Steps port of `workflows/` with landing, vendor client and warehouse.
 import type { Failure, LoadOutcome, Steps, SyncRequest } from '../workflows/steps.ts'
+import { AGENTS } from './catalog/resources/agents.ts'
 import { isById } from './catalog/resources/resource.ts'
 import { RESOURCES, type Stream } from './catalog/resources/resources.ts'
 import { endOf } from './core/run-record.ts'
@@ -116,7 +117,7 @@ export function makeSteps(
       let unnamed: Failure | null = null
       try {
         // Refusals that report an agent as gone: the loader does not count them as pages to load.
-        await spoilingOnFailure(() => loadStreams(['agents']))
+        await spoilingOnFailure(() => loadStreams([AGENTS.stream]))
         if (report.outcome !== 'interrupted') unnamed = await spoilingOnFailure(fetchAndLoadResources)
       } finally {
         quarantined = await log.quarantined()

@@ -65,7 +65,11 @@ export function addFinished(report: SyncReport, { quarantined, refused, unnamed 
       `${records} could not be loaded and ${quarantined === 1 ? 'is' : 'are'} quarantined: \`convohouse quarantine list\` shows which, and why`,
     )
   }
-  if (unnamed) warn(report, `organizations, teams or tools could not be requested: ${unnamed.code}: ${unnamed.what}`)
+  if (unnamed)
+    warn(
+      report,
+      `other resources (organizations, teams, tools, …) could not be requested: ${unnamed.code}: ${unnamed.what}`,
+    )
   if (refused) {
     const events = refused === 1 ? '1 webhook event was' : `${refused} webhook events were`
     report.webhooksRefused = refused

@@ -1,8 +1,8 @@
--- What each reading was for, and how far it reached: re-reads, samples and the ledger ask for it.
+-- Purpose and range of each page: re-reads, samples and the ledger need them.
 
 -- Kind of the window that the page is of (head, tail, full, reread, selected, refresh, sample); NULL for a listing.
 ALTER TABLE _requests ADD COLUMN kind VARCHAR;
--- First and last second of `ts` that the page covers; NULL: from the beginning of time, or, both of them, no stretch.
+-- First and last second of `ts` that the page covers. A NULL `from_at`: from the beginning of time. Both NULL: the page covers no range.
 ALTER TABLE _requests ADD COLUMN from_at TIMESTAMP;
 ALTER TABLE _requests ADD COLUMN to_at TIMESTAMP;
 

@@ -1,4 +1,4 @@
--- What a workspace was configured with when it was last loaded: the ledger needs to know where its days begin.
+-- The workspace's configuration at the last load: the ledger needs to know where its days begin.
 CREATE TABLE _workspaces (
   workspace_id VARCHAR NOT NULL,
   -- IANA name.

@@ -1,5 +1,5 @@
--- What answers have said is not there, so that marks follow from what landed, in whatever order it is loaded: one row for each id
--- that was asked for and not answered, each agent or organization that the vendor knew no more (404), and each complete listing.
+-- Evidence of absence, so that `_missing_since` follows from the landed answers in any load order: one row for each requested id that
+-- the answer lacks, each record that the vendor answered with 404, and each complete listing.
 CREATE TABLE IF NOT EXISTS _absences (
   workspace_id VARCHAR NOT NULL,
   -- Table of what is not there: conversations, agents, organizations or teams.

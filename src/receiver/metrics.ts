@@ -20,12 +20,12 @@ export class ReceiverMetrics {
     const registers = [registry]
     this.received = new Counter({
       name: 'convohouse_webhooks_received_total',
-      help: 'Requests to keep an event',
+      help: 'Webhook requests received',
       registers,
     })
     this.acked = new Counter({
       name: 'convohouse_webhooks_acked_total',
-      help: 'Events on the disk and acknowledged',
+      help: 'Events stored on disk and acknowledged',
       registers,
     })
     this.events = new Counter({

@@ -47,6 +47,9 @@ export function readApiAddress(apiUrl: string): ApiAddress {
   return { origin: url.origin, prefix }
 }
 
+/** The path of an agent's export, as landed pages record it. */
+export const exportPath = (agentId: string): string => `/v3/agents/${encodeURIComponent(agentId)}/convos/export`
+
 /**
  * Target of an export (section 4.12).
  * @throws ConvohouseError AGENT_UNKNOWN or FLAG_INVALID for an id that the address cannot carry
@@ -58,7 +61,8 @@ export function exportTarget(input: {
   format?: 'csv'
 }): Target {
   const { agentId, query } = input
-  const path = `${input.address.prefix}/v3/agents/${encodeSegment(agentId, 'agent')}/convos/export`
+  requireSegment(agentId, 'agent')
+  const path = input.address.prefix + exportPath(agentId)
   const { cursor, convoIds, ...plain } = query
   const parameters = [
     ...Object.entries({ ...plain, format: input.format }).map(([name, value]) => parameter(name, value)),
@@ -138,7 +142,12 @@ function selection(ids: string[]): Parameter {
 
 /** `of`: the kind of id, from the path's placeholder. */
 function encodeSegment(id: string, of: string): string {
-  if (isSegment(id)) return encodeURIComponent(id)
+  requireSegment(id, of)
+  return encodeURIComponent(id)
+}
+
+function requireSegment(id: string, of: string): void {
+  if (isSegment(id)) return
   const what = `"${id}" is not a valid ${of} id`
   if (of !== 'agent') throw unusable(what, `Name an ${of} by its ID.`)
   throw new ConvohouseError('AGENT_UNKNOWN', {

@@ -9,9 +9,6 @@ export const temporaryFolder = (home: string): string => join(home, 'tmp')
 
 const COPY_PREFIX = 'coerced-'
 
-/** The prefix in earlier versions, whose copies may still be there. */
-const EARLIER_PREFIX = 'mended-'
-
 export interface CoercedFile {
   file: string
   bytes: number
@@ -61,7 +58,7 @@ export const removeCoerced = (files: readonly CoercedFile[]): Promise<unknown> =
 export async function removeStaleCopies(home: string, beforeMs: number): Promise<void> {
   const folder = temporaryFolder(home)
   const names = await readdir(folder).catch(() => [])
-  const isCopy = (name: string) => name.startsWith(COPY_PREFIX) || name.startsWith(EARLIER_PREFIX)
+  const isCopy = (name: string) => name.startsWith(COPY_PREFIX)
   for (const file of names.filter(isCopy).map(name => join(folder, name))) {
     const found = await stat(file).catch(() => null)
     if (found && found.mtimeMs < beforeMs) await rm(file, { force: true })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cover, coverAll, coveredSeconds, gaps, type Interval } from '../../src/core/planning/coverage.ts'
+import { cover, coverAll, gaps, type Interval } from '../../src/core/planning/coverage.ts'
 
 const LAST = 60
 
@@ -81,16 +81,6 @@ describe('the gaps of a coverage', () => {
       fc.property(fc.array(intervals, { maxLength: 8 }), intervals, (all, wanted) => {
         const coverage = coverAll(all)
         expect(gaps(gaps(coverage, wanted).reduce(cover, coverage), wanted)).toEqual([])
-      }),
-    )
-  })
-
-  it('and the covered seconds make up what was wanted', () => {
-    fc.assert(
-      fc.property(fc.array(intervals, { maxLength: 8 }), intervals, (all, wanted) => {
-        const covered = secondsOf(all)
-        const both = [...secondsOf([wanted])].filter(second => covered.has(second))
-        expect(coveredSeconds(coverAll(all), wanted)).toBe(both.length)
       }),
     )
   })

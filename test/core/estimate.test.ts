@@ -4,7 +4,6 @@ import {
   estimateIds,
   estimateRange,
   headReserve,
-  hoursText,
   knownPerDay,
   layOut,
   type Outlook,
@@ -136,16 +135,5 @@ describe('the reserve for new conversations', () => {
     expect(perDayOf({ ...read, lastTsMs: 1_749_999_000_000 })).toBe(120)
     expect(perDayOf({ ...read, lastTsMs: 1_750_000_000_000 - 4 * DAY })).toBe(30)
     expect(perDayOf(newProgress(window))).toBe(0)
-  })
-})
-
-describe('hours as text', () => {
-  it.each([
-    [{ low: 0, high: 0 }, 'now'],
-    [{ low: 3, high: 3 }, 'about 3 h'],
-    [{ low: 2, high: 5 }, '2 to 5 h'],
-    [{ low: 0, high: 480 }, '0 to 480 h (20 days)'],
-  ])('reads %o as %s', (range, text) => {
-    expect(hoursText(range)).toBe(text)
   })
 })

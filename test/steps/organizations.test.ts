@@ -187,7 +187,9 @@ describe('a vendor that fails to answer for organizations', () => {
       if (given.status !== 503) continue
       expect(report.requests > 0).toBe(round === 0)
       expect(report.warnings).toEqual([
-        expect.stringContaining('organizations, teams or tools could not be requested: API_UNAVAILABLE'),
+        expect.stringContaining(
+          'other resources (organizations, teams, tools, …) could not be requested: API_UNAVAILABLE',
+        ),
       ])
     }
     const runs = await simulated.rows(

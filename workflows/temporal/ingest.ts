@@ -9,7 +9,7 @@ export interface IngestInput {
   applied?: number
 }
 
-export const appliedQuery = defineQuery<number>('applied')
+const appliedQuery = defineQuery<number>('applied')
 
 export async function ingestSpool({ workspaceId, applied = 0 }: IngestInput): Promise<number> {
   let events = applied

@@ -4,7 +4,7 @@ import type { RecordType } from '../shape.ts'
 import { text, texts, time } from '../shape.ts'
 import type { Resource } from './resource.ts'
 
-export const team: RecordType = {
+const team: RecordType = {
   name: 'team',
   table: 'teams',
   about: 'One row for each team of an organization, as the latest list returned it',

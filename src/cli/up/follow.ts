@@ -78,7 +78,7 @@ async function followAll(on: FollowOptions): Promise<void> {
     const drained = { counts: () => supervisor.counts(workspaceId) }
     const watching = watchEvents({ drained, home: config.home, workspace, onCounts })
     try {
-      await watchWorkspace({ client, workspaceId, audience: listener, signal, over: over.get(workspaceId) ?? null })
+      await watchWorkspace({ client, workspaceId, listener, signal, over: over.get(workspaceId) ?? null })
     } finally {
       watching.end()
       listener.end()

@@ -25,12 +25,12 @@ import { countRequest } from './rate-limit.ts'
 export function recoverGovernor(
   options: Partial<GovernorOptions>,
   entries: readonly LeaseEntry[],
-  recalled: { nowMs: number; holdersDead: boolean; quota?: QuotaState },
+  recovery: { nowMs: number; holdersDead: boolean; quota?: QuotaState },
 ): GovernorState {
   const fresh = newGovernor(options)
-  const state = entries.reduce(applyEntry, { ...fresh, quota: recalled.quota ?? fresh.quota })
-  const { leases, ...rest } = recalled.holdersDead
-    ? { ...state.leases.reduce((left, lease) => lostRequest(left, lease, recalled.nowMs), state), leases: [] }
+  const state = entries.reduce(applyEntry, { ...fresh, quota: recovery.quota ?? fresh.quota })
+  const { leases, ...rest } = recovery.holdersDead
+    ? { ...state.leases.reduce((left, lease) => lostRequest(left, lease, recovery.nowMs), state), leases: [] }
     : state
   // Earlier spending is not part of this run.
   return { ...rest, leases, spent: { requests: 0, sessions: 0 }, lost: NONE_LOST, breaches: 0 }

@@ -11,7 +11,7 @@ const MARGIN = 1.2
 /** Smaller page sizes: few steps, because each one begins a new generation. */
 const PAGE_SIZES = [100, 50, 20, 10, 5, 2, 1]
 /** A generation ends for larger pages once so many of them fit. */
-const ROOM_TO_GROW = 4
+const GROWTH_FACTOR = 4
 
 /** The part of the governor's state that decides how many sessions may be leased. */
 export interface SessionBudget {
@@ -85,9 +85,9 @@ export function sessionsFor(state: SessionBudget, kind: WindowKind, nowMs: numbe
   const forKind = YIELDS_TO_HEAD.has(kind)
     ? Math.min(left, Math.max(left - sessionReserve(state, nowMs), packsForHistory(state)))
     : left
-  const buying = state.leases.filter(lease => lease.sessions > 0).length
-  const run = runSessions(state) - buying * MIN_SURPRISE_SESSIONS
-  return Math.floor(Math.min(forKind - (buying + 1) * surprise, run) - outstandingSessions(state))
+  const exporting = state.leases.filter(lease => lease.sessions > 0).length
+  const run = runSessions(state) - exporting * MIN_SURPRISE_SESSIONS
+  return Math.floor(Math.min(forKind - (exporting + 1) * surprise, run) - outstandingSessions(state))
 }
 
 export const pageSessions = (state: SessionBudget, limit: number): number =>
@@ -100,11 +100,11 @@ export function pageSize(
   largest: number,
   running: number | null,
 ): number | undefined {
-  const fitting = (room: number) =>
-    [largest, ...PAGE_SIZES].find(limit => limit <= largest && pageSessions(state, limit) * room <= sessions)
-  const roomy = fitting(ROOM_TO_GROW)
+  const fitting = (factor: number) =>
+    [largest, ...PAGE_SIZES].find(limit => limit <= largest && pageSessions(state, limit) * factor <= sessions)
+  const larger = fitting(GROWTH_FACTOR)
   const runs = running !== null && running <= largest && pageSessions(state, running) <= sessions
-  return runs && running >= (roomy ?? 0) ? running : runs && roomy ? roomy : fitting(1)
+  return runs && running >= (larger ?? 0) ? running : runs && larger ? larger : fitting(1)
 }
 
 /** Sessions that other open leases may have billed. */
@@ -112,7 +112,7 @@ export function unseenSessions(
   { leases, quota }: SessionBudget,
   lease: SessionBudget['leases'][number] | undefined,
 ): number {
-  const buying = leases.filter(held => held !== lease && held.sessions > 0)
-  const held = buying.reduce((sum, { sessions, billed }) => sum + Math.max(0, sessions - billed), 0)
-  return held + buying.length * surpriseReserve(quota.includedSessions)
+  const exporting = leases.filter(held => held !== lease && held.sessions > 0)
+  const held = exporting.reduce((sum, { sessions, billed }) => sum + Math.max(0, sessions - billed), 0)
+  return held + exporting.length * surpriseReserve(quota.includedSessions)
 }

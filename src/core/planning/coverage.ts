@@ -50,9 +50,3 @@ export const without = (coverage: Coverage, taken: Interval): Coverage =>
           { from: Math.max(interval.from, taken.to + 1), to: interval.to },
         ].filter(({ from, to }) => from <= to),
   )
-
-/** Seconds covered within `wanted`. */
-export function coveredSeconds(coverage: Coverage, wanted: Interval): number {
-  const missing = gaps(coverage, wanted).reduce((sum, gap) => sum + gap.to - gap.from + 1, 0)
-  return Math.max(0, wanted.to - wanted.from + 1 - missing)
-}

@@ -1,7 +1,7 @@
 // Estimates of what windows cost. The API has no free count: unread ranges are priced by what was read before, or as unknown.
 
 import { parseCount } from '../quota/reported-usage.ts'
-import { DAY, HOUR } from '../time.ts'
+import { DAY } from '../time.ts'
 import type { WindowProgress } from './windows.ts'
 
 export interface Range {
@@ -233,11 +233,4 @@ export function updateOutlook(outlook: Outlook, before: WindowProgress, after: W
     seenPerDay: Math.max(0, outlook.seenPerDay + perDayOf(after) - perDayOf(before)),
     seenConversations: outlook.seenConversations + after.returned - before.returned,
   }
-}
-
-/** Hours as text for people: `now`, `about 3 h`, `2 to 5 h`. */
-export function hoursText(range: Range): string {
-  if (range.high === 0) return 'now'
-  const text = range.low === range.high ? `about ${range.high} h` : `${range.low} to ${range.high} h`
-  return range.high * HOUR > 14 * DAY ? `${text} (${Math.ceil(range.high / 24)} days)` : text
 }

@@ -12,6 +12,7 @@ import {
 import { readTime } from '../../core/time.ts'
 import { isPlainText } from '../../json/body.ts'
 import type { PageHead } from '../../landing/page.ts'
+import { exportPath } from '../../vendor/address.ts'
 import { type ExportAnswer, maskedPaths } from '../../vendor/answers.ts'
 import { misread } from '../../vendor/echo.ts'
 import { countRemoved } from '../../vendor/redaction/redaction.ts'
@@ -84,7 +85,7 @@ export function exportHead(
   return pageHead(fetching, exchange, {
     place: { stream: 'conversations', agentId, window: name, generation: facts.generation, sequence: facts.sequence },
     lease: grant.lease,
-    request: { path: `/v3/agents/${encodeURIComponent(agentId)}/convos/export`, query: textQuery(query) },
+    request: { path: exportPath(agentId), query: textQuery(query) },
     bodyBytes: exchange.body.length,
     lastPage: !facts.hasMore,
     facts,

@@ -3,10 +3,12 @@
 // The API document does not say how unknown ids are answered, so halves are requested until each refused id is alone. A refusal bills
 // nothing. The refusal of a single id lands, since no other page says anything about that id.
 import { emptyNotes } from '../../catalog/inspection/inspect.ts'
+import { AGENTS } from '../../catalog/resources/agents.ts'
 import { isCode } from '../../core/errors.ts'
 import { isById, type WindowProgress, withFewerIds } from '../../core/planning/windows.ts'
 import { compactTimestamp } from '../../core/time.ts'
 import { caselessPathSegment } from '../../files/path-segment.ts'
+import { exportPath } from '../../vendor/address.ts'
 import type { ExportAnswer } from '../../vendor/answers.ts'
 import type { Exchange } from '../../vendor/exchange.ts'
 import { VendorError } from '../../vendor/faults.ts'
@@ -87,9 +89,9 @@ export async function landGone(fetching: Landing, agentId: string, { exchange }:
     fetching,
     { status: 404, sentAtMs, receivedAtMs },
     {
-      place: { stream: 'agents', agentId: null, window, generation: 1, sequence: 1 },
+      place: { stream: AGENTS.stream, agentId: null, window, generation: 1, sequence: 1 },
       goneAgentId: agentId,
-      request: { path: `/v3/agents/${encodeURIComponent(agentId)}/convos/export`, query: {} },
+      request: { path: exportPath(agentId), query: {} },
       bodyBytes: 2,
       lastPage: false,
       notes: emptyNotes(),

@@ -56,15 +56,15 @@ interface Layers {
 const MAX_LAYERS = 3
 
 function masked(body: Buffer, { token, layers, depth }: Layers): Masked {
-  const packing = layers.at(-1) ?? compressionOf(body)
-  if (packing !== null) {
-    const unpacked = depth < MAX_LAYERS ? unpack(body, packing) : null
+  const encoding = layers.at(-1) ?? compressionOf(body)
+  if (encoding !== null) {
+    const unpacked = depth < MAX_LAYERS ? unpack(body, encoding) : null
     if (unpacked !== null) {
       const inside = masked(unpacked, { token, layers: layers.slice(0, -1), depth: depth + 1 })
       return inside.count > 0 ? inside : { bytes: body, count: 0 }
     }
     // A text may begin like a zlib stream, and a vendor may declare an encoding that it did not apply.
-    if (packing !== 'zlib' && !isText(body)) return { bytes: unsearched(body, packing), count: 1 }
+    if (encoding !== 'zlib' && !isText(body)) return { bytes: unsearched(body, encoding), count: 1 }
   }
   return replaced(body, token)
 }
@@ -80,9 +80,9 @@ function replaced(body: Buffer, token: string): Masked {
 const isText = (body: Buffer): boolean =>
   body.subarray(0, 1_024).every(byte => byte >= 0x20 || (byte >= 0x09 && byte <= 0x0d) || byte === 0x1b)
 
-const unsearched = (body: Buffer, packing: string): Buffer =>
+const unsearched = (body: Buffer, encoding: string): Buffer =>
   Buffer.from(
-    `[${body.length} bytes (${packing}) that cannot be unpacked, and so not be searched for the API token, are not kept]\n`,
+    `[${body.length} bytes (${encoding}) that cannot be unpacked, and so not be searched for the API token, are not kept]\n`,
   )
 
 /** The compression by its magic number. */
@@ -111,8 +111,8 @@ const UNPACKERS: Record<string, ((body: Buffer) => Buffer)[]> = {
 }
 
 /** Null where it cannot be decompressed. */
-function unpack(body: Buffer, packing: string): Buffer | null {
-  for (const unpacker of UNPACKERS[packing === 'x-gzip' ? 'gzip' : packing] ?? []) {
+function unpack(body: Buffer, encoding: string): Buffer | null {
+  for (const unpacker of UNPACKERS[encoding === 'x-gzip' ? 'gzip' : encoding] ?? []) {
     try {
       return unpacker(body)
     } catch {

@@ -131,20 +131,12 @@ describe('the process that holds the warehouse', () => {
     await result.close()
   })
 
-  it('rejects a client that does not speak HTTP, and one of a version that spoke frames in the words that it reads', async () => {
-    const bytesAfter = async (bytes: string | Buffer) => {
+  it('rejects a client that does not speak HTTP', async () => {
+    for (const bytes of ['nonsense\r\n\r\n', Buffer.from([0, 0, 0, 2, 0, 0, 0, 0, 0x7b, 0x7d])]) {
       const socket = connect(there.server.path)
       socket.write(bytes)
-      return buffer(socket)
+      expect(String(await buffer(socket))).toMatch(/^HTTP\/1\.1 400 /)
     }
-    expect(String(await bytesAfter('nonsense\r\n\r\n'))).toMatch(/^HTTP\/1\.1 400 /)
-    const frame = await bytesAfter(Buffer.from([0, 0, 0, 2, 0, 0, 0, 0, 0x7b, 0x7d]))
-    expect([frame.readUInt32BE(0), frame.readUInt32BE(4)]).toEqual([frame.length - 8, 0])
-    expect(JSON.parse(frame.toString('utf8', 8))).toMatchObject({
-      kind: 'error',
-      code: 'WAREHOUSE_LOCKED',
-      what: expect.stringContaining('another version'),
-    })
     await there.untilAnswered()
   })
 

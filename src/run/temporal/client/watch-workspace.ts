@@ -23,14 +23,14 @@ const POLL_EVERY_MS = 2 * SECOND
 interface WatchState {
   client: Client
   workspaceId: string
-  audience: SyncListener
+  listener: SyncListener
   signal: AbortSignal
   /** The closed execution whose end has been reported. */
   over: string | null
   /** Runs whose report was passed on. */
   reported: Set<string>
   /** Receives the running sync's progress; kept while polls fail, so that one sync is announced once. */
-  listener: { run: string; onProgress: (seen: SyncView) => void } | null
+  current: { run: string; onProgress: (seen: SyncView) => void } | null
 }
 
 interface Execution {
@@ -59,14 +59,14 @@ export async function lastEndedExecution(client: Client, workspaceId: string): P
 function report(state: WatchState, ended: SyncReport | null): void {
   if (ended === null || state.reported.has(ended.run)) return
   state.reported.add(ended.run)
-  state.audience.reported(ended)
+  state.listener.reported(ended)
 }
 
 function listenerOf(state: WatchState, run: string): (seen: SyncView) => void {
-  const { listener, audience } = state
-  if (listener?.run === run) return listener.onProgress
-  const onProgress = audience.begun(run)
-  state.listener = { run, onProgress }
+  const { current, listener } = state
+  if (current?.run === run) return current.onProgress
+  const onProgress = listener.begun(run)
+  state.current = { run, onProgress }
   return onProgress
 }
 
@@ -91,7 +91,7 @@ async function pollOnce(state: WatchState): Promise<void> {
   } catch (error) {
     if (!(error instanceof ConvohouseError)) throw error
     state.over = execution.id
-    state.audience.failed(error)
+    state.listener.failed(error)
   }
 }
 
@@ -99,12 +99,12 @@ async function pollOnce(state: WatchState): Promise<void> {
 export async function watchWorkspace(options: {
   client: Client
   workspaceId: string
-  audience: SyncListener
+  listener: SyncListener
   signal: AbortSignal
   over: string | null
 }): Promise<void> {
   const { signal } = options
-  const state: WatchState = { ...options, reported: new Set(), listener: null }
+  const state: WatchState = { ...options, reported: new Set(), current: null }
   while (!signal.aborted) {
     // The server may be away or the worker busy: poll again.
     await pollOnce(state).catch(() => {})

@@ -105,29 +105,13 @@ async function forbidExtensions(instance: Connectable): Promise<void> {
   }
 }
 
-interface ClientError extends Error {
-  code?: string
-  rawPacket?: Buffer
-}
-
-function refuseMalformed({ code, rawPacket }: ClientError, socket: Socket): void {
+function refuseMalformed({ code }: NodeJS.ErrnoException, socket: Socket): void {
   // A response that has begun cannot be followed by another.
   if (!socket.writable || socket.bytesWritten > 0) socket.destroy()
-  else if (rawPacket?.[0] === 0) socket.end(otherVersionFrame())
   else {
     const status = code === 'ERR_HTTP_REQUEST_TIMEOUT' ? '408 Request Timeout' : '400 Bad Request'
     socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`)
   }
-}
-
-/** The reply to clients from before HTTP. They send and read frames, which begin with a zero byte: two lengths (uint32), a JSON header. */
-function otherVersionFrame(): Buffer {
-  const what = 'The process that holds the warehouse runs another version of convohouse.'
-  const message = { kind: 'error', code: 'WAREHOUSE_LOCKED', what, mend: 'Run `convohouse query` of that version.' }
-  const header = Buffer.from(JSON.stringify(message))
-  const lengths = Buffer.alloc(8)
-  lengths.writeUInt32BE(header.length, 0)
-  return Buffer.concat([lengths, header])
 }
 
 /** Listens at the path, open to this user only. */
