@@ -131,19 +131,20 @@ it('tells in its log, in status and in the doctor what it refuses, over its rest
 
 it('needs a secret, and an address that is free', async () => {
   const home = join(await temporaryFolder(), 'data')
-  const without = await start(['receive'], { env: env(home) }).ended
+  const without = await inProcess(['receive'], { env: env(home) })
   expect([without.code, without.stderr]).toEqual([2, expect.stringContaining('WEBHOOKS_UNCONFIGURED')])
   expect(without.stderr).toContain('→ Set CONVOHOUSE_WEBHOOK_SECRET')
   const file = join(await temporaryFolder(), 'convohouse.yaml')
   const silent = { id: 'ws_demo', apiUrl: 'http://127.0.0.1:1', token: { env: 'T' } }
   await writeFile(file, JSON.stringify({ home, workspaces: [silent] }))
-  const unnamed = await start(['receive', '--config', file], { env: { T: TOKEN, CONVOHOUSE_WEBHOOK_SECRET: SECRET } })
-    .ended
+  const unnamed = await inProcess(['receive', '--config', file], {
+    env: { T: TOKEN, CONVOHOUSE_WEBHOOK_SECRET: SECRET },
+  })
   expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringContaining('→ Add `webhooks:')])
   const secret = { CONVOHOUSE_WEBHOOK_SECRET: SECRET }
   const first = start(['receive', '--port', '0', '--json'], { env: env(home, secret) })
   const { port } = new URL((await told(first)).url)
-  const second = await start(['receive', '--port', port], { env: env(home, secret) }).ended
+  const second = await inProcess(['receive', '--port', port], { env: env(home, secret) })
   expect([second.code, second.stderr]).toEqual([2, expect.stringContaining('error ADDRESS_IN_USE')])
   expect(second.stderr).toContain(`127.0.0.1:${port}`)
   const config = join(await temporaryFolder(), 'convohouse.yaml')

@@ -58,8 +58,8 @@ describe('sync', () => {
 
   it('takes the workspaces of a file side by side, and keeps them apart', async () => {
     const [one, two] = [
-      await scene({ workspaceId: 'ws_one' }),
-      await scene({ workspaceId: 'ws_two', seed: 2, conversations: 60 }),
+      await scene({ workspaceId: 'ws_one', conversations: 60, agents: 1 }),
+      await scene({ workspaceId: 'ws_two', seed: 2, conversations: 30, agents: 1 }),
     ]
     const folder = await temporaryFolder()
     const entry = (id: string, url: string) => `  - { id: ${id}, apiUrl: "${url}", token: { env: T } }\n`
@@ -168,13 +168,6 @@ describe('sync', () => {
       usage: { overagePacksCharged: number }
     }
     expect(state.usage.overagePacksCharged).toBe(0)
-  })
-
-  it('ends with 3 where the workspace has never paid', async () => {
-    const { env } = await scene({ paid: false })
-    const { code, stderr } = await inProcess(['sync'], { env })
-    expect(code).toBe(3)
-    expect(stderr).toContain('error API_FORBIDDEN')
   })
 
   it('asks for a yes before a first backfill that is known to take most of a period', async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { type Running, start, TOKEN, temporaryFolder } from '../cli/cli-process.ts'
+import { inProcess } from '../cli/in-process.ts'
 import { describeWithPromtool } from '../promtool.ts'
 import { until } from '../until.ts'
 import { families, sampleOf, samples } from './scrape.ts'
@@ -148,7 +149,7 @@ await describeWithPromtool('the metrics of a process', promtool => {
         expect.stringContaining(`error ADDRESS_IN_USE: Another program listens on ${address}`),
       ])
     }
-    const { code, stderr } = await begin('sync', '--metrics', address).ended
+    const { code, stderr } = await inProcess(['sync', '--metrics', address])
     expect([code, stderr]).toEqual([2, expect.stringContaining('--metrics needs --watch')])
   })
 })

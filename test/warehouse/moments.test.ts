@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isMoment } from '../../src/core/time.ts'
-import { rounds } from '../tier.ts'
+import { isDeep, rounds } from '../tier.ts'
 import { applyTo, eventOf, RECEIVED_MS } from './events/events-in.ts'
 import { AGENT, landConversations } from './landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from './temporary-warehouse.ts'
@@ -192,12 +192,23 @@ describe('a date that somebody typed', () => {
         const shuffled = [...texts].sort(
           (a, b) => ((a.text.length * 31 + seed) % 97) - ((b.text.length * 31 + seed) % 97),
         )
-        for (const order of [texts, [...texts].reverse(), shuffled]) {
-          for (const pageSize of [order.length, 7]) {
-            const read = await load(order, pageSize)
-            for (const [index, one] of order.entries())
-              expect([one.text, read.get(`c${index}`)]).toEqual([one.text, expected(one)])
-          }
+        const [whole, backwards, apart] = [texts, [...texts].reverse(), shuffled]
+        const loads = [
+          [whole, whole.length],
+          [backwards, 7],
+          [apart, 7],
+          ...(isDeep
+            ? ([
+                [whole, 7],
+                [backwards, whole.length],
+                [apart, whole.length],
+              ] as const)
+            : []),
+        ] as const
+        for (const [order, pageSize] of loads) {
+          const read = await load(order, pageSize)
+          for (const [index, one] of order.entries())
+            expect([one.text, read.get(`c${index}`)]).toEqual([one.text, expected(one)])
         }
       }),
       { numRuns: rounds('FAULT_RUNS', { usual: 1, deep: 200 }), seed: 14 },

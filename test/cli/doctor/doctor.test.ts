@@ -198,7 +198,8 @@ describe('the doctor of a house without access', () => {
   it('tells what the ledger has of a workspace that has never paid', async () => {
     const { env } = await scene({ paid: false, conversations: 20 })
     expect(checkOf(await doctor(env), 'export')).toMatchObject({ state: 'skip' })
-    expect((await inProcess(['sync'], { env })).code).toBe(3)
+    const refused = await inProcess(['sync'], { env })
+    expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining('error API_FORBIDDEN') })
     const found = await doctor(env)
     expect(checkOf(found, 'export')).toMatchObject({ state: 'warn' })
     expect(checkOf(found, 'export')!.found).toContain('(403)')
