@@ -4,12 +4,12 @@
 // directions. Whether an error may be retried is part of its definition, never guessed from its text.
 
 export type ErrorKind =
-  | 'input' // the caller gave something that cannot be used: fix the input
+  | 'input' // the caller's input is invalid: correct it
   | 'access' // the vendor refuses this caller: fix the account or the token
-  | 'budget' // the quota or the hour is spent: wait, or allow more
-  | 'vendor' // the vendor's answer breaks its own document
+  | 'budget' // the quota or the hourly requests are spent: wait, or raise the limit
+  | 'vendor' // the vendor's answer does not match its API documentation
   | 'transient' // may succeed when tried again
-  | 'storage' // the data folder or the warehouse is not usable as it is
+  | 'storage' // the data folder or the warehouse cannot be used in its current state
 
 /** Process exit codes by kind; `docs/errors.md` lists them for scripts. */
 export const EXIT_CODES = {
@@ -40,7 +40,7 @@ const define = (kind: ErrorKind, title: string, exitCode?: number): ErrorDefinit
 export const ERRORS = {
   CONFIG_INVALID: define('input', 'The configuration has a value that cannot be used'),
   CONFIG_MISSING: define('input', 'A setting that this command needs is missing'),
-  CONFIG_EXISTS: define('input', 'There is a configuration already, and it is not overwritten'),
+  CONFIG_EXISTS: define('input', 'A configuration file already exists'),
   NODE_TOO_OLD: define('input', 'This Node is older than convohouse needs'),
   TOKEN_MISSING: define('input', 'The variable or file that contains the API token is absent or empty'),
   SECRET_MISSING: define('input', 'The variable or file that contains a webhook secret is absent or empty'),
@@ -51,10 +51,10 @@ export const ERRORS = {
     'input',
     'The sync may use most of the quota, or exports everything again, and was not confirmed',
   ),
-  WORKSPACE_UNKNOWN: define('input', 'No workspace of that id is configured'),
-  AGENT_UNKNOWN: define('input', 'The workspace has no agent of that id'),
+  WORKSPACE_UNKNOWN: define('input', 'No workspace with that id is configured'),
+  AGENT_UNKNOWN: define('input', 'The workspace has no agent with that id'),
   RECORD_UNKNOWN: define('input', 'No such record is quarantined'),
-  TABLE_UNKNOWN: define('input', 'No table of that name can be rebuilt from the landing'),
+  TABLE_UNKNOWN: define('input', 'No table with that name can be rebuilt from the landing'),
   SQL_INVALID: define('input', 'DuckDB could not run the SQL'),
   SQL_REFUSED: define('input', 'The SQL is not one read-only SELECT'),
   QUERY_TIMEOUT: define('input', 'The SQL ran longer than its timeout'),
@@ -62,7 +62,7 @@ export const ERRORS = {
 
   API_UNAUTHORIZED: define('access', 'The vendor does not accept the token (401)'),
   API_FORBIDDEN: define('access', 'The vendor refuses this workspace, most often because it has never paid (402, 403)'),
-  API_NOT_FOUND: define('vendor', 'The vendor says that there is no such agent (404)'),
+  API_NOT_FOUND: define('vendor', 'The vendor reports that the agent does not exist (404)'),
   API_BAD_REQUEST: define('vendor', 'The vendor rejects the request (other 4xx)'),
   API_PROTOCOL: define('vendor', 'The answer is not as documented, or answers another request'),
   API_RATE_LIMITED: define('transient', 'The hourly requests are used up (429)'),
@@ -71,7 +71,7 @@ export const ERRORS = {
   API_NOT_JSON: define('transient', 'The answer is not JSON: truncated, or a page from a proxy'),
 
   HOUR_SPENT: define('budget', "This hour's requests are spent, and the sync does not wait", EXIT_CODES.hourSpent),
-  PERIOD_SPENT: define('budget', 'The included sessions of the period are spent', EXIT_CODES.periodSpent),
+  PERIOD_SPENT: define('budget', 'The included sessions of the billing period are spent', EXIT_CODES.periodSpent),
 
   LANDING_TAKEN: define('storage', 'Another process has already landed that page'),
   LANDING_CORRUPT: define('storage', 'A landed file cannot be read'),
@@ -82,12 +82,12 @@ export const ERRORS = {
   WAREHOUSE_ENDED: define('transient', 'The process that holds the warehouse ended while it ran the query'),
   WAREHOUSE_NEWER: define('storage', 'The warehouse was written by a newer convohouse'),
   WAREHOUSE_MISSING: define('storage', 'There is no warehouse yet'),
-  WAREHOUSE_UNSOUND: define('storage', 'The warehouse breaks one of its own rules'),
+  WAREHOUSE_UNSOUND: define('storage', 'The warehouse violates one of its invariants'),
   HOME_UNUSABLE: define('storage', 'The data folder cannot be written'),
 
-  SCHEDULE_MISSING: define('input', 'The workspace has no schedule at that Temporal server'),
+  SCHEDULE_MISSING: define('input', 'The workspace has no schedule on that Temporal server'),
   TEMPORAL_MISSING: define('input', 'No Temporal CLI could be found or downloaded'),
-  TEMPORAL_UNREACHABLE: define('transient', 'No Temporal server answers at the address that is configured'),
+  TEMPORAL_UNREACHABLE: define('transient', 'No Temporal server answers at the configured address'),
 
   INTERRUPTED: define('transient', 'Stopped on request; nothing is lost', EXIT_CODES.interrupted),
 } as const satisfies Record<string, ErrorDefinition>

@@ -154,7 +154,7 @@ const TABLE = {
   },
   starred: {
     values: ['every-page', 'first-page', 'own-page', 'apart'],
-    help: '`starredAgents` contains all starred agents on every page, all on the first page, those of the page, or those that `agents` then omits',
+    help: '`starredAgents` contains all starred agents on every page, all on the first page, those of the page, or all of them, which `agents` then omits',
     open: '4.16: agents and starredAgents',
   },
   'team-params': {
@@ -162,7 +162,7 @@ const TABLE = {
     help: 'query parameters of the list of teams: as for agents',
     open: '4.14: request paging parameters',
   },
-  'team-page': { values: ['asked', '1'], help: 'a page of teams: as for agents, at most 1', open: '4.14: paginated' },
+  'team-page': { values: ['asked', '1'], help: 'a page of teams contains as many as requested, or at most 1', open: '4.14: paginated' },
   'team-totals': {
     values: ['both', 'hasMore', 'total', 'neither', 'text'],
     help: 'length fields of the list of teams: as for agents',
