@@ -7,7 +7,7 @@ import { usageError } from '../../src/cli/terminal/error-text.ts'
 import { cli, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 
-/** What the command line says of these arguments, without running anything. */
+/** What the command line reports about these arguments, without running a command. */
 async function complaint(line: string): Promise<string> {
   const args = line.split(' ')
   const program = createProgram()

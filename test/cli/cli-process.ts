@@ -1,4 +1,4 @@
-// Runs the built command as its users do: a process of its own, with nothing of this one's environment but the path.
+// Runs the built command as users do: in its own process, inheriting only PATH from this environment.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,24 +21,24 @@ export interface CliOptions {
   env?: Record<string, string>
   cwd?: string
   stdin?: string
-  /** A command that starts it, such as one that enters a namespace. */
+  /** A command that starts it, for example one that enters a namespace. */
   through?: readonly string[]
   /** Options of Node itself. */
   node?: readonly string[]
   /** The user that it runs as. */
   uid?: number
-  /** Another release of the command than the one that was built here. */
+  /** Another release of the command than the one built here. */
   main?: string
 }
 
 export interface Running {
   process: ChildProcess
   ended: Promise<Ended>
-  /** Resolves when standard error has said it; rejects where it ends without. */
+  /** Resolves when standard error contains the text; rejects if the command ends without it. */
   said(text: string): Promise<void>
 }
 
-/** Starts the command; it is killed when the test is over. */
+/** Starts the command; it is killed when the test ends. */
 export function start(args: readonly string[], options: CliOptions = {}): Running {
   const { env = {}, cwd, stdin, through = [], node = [], uid, main = MAIN } = options
   const [command, ...rest] = [...through, process.execPath, ...node, main, ...args]
@@ -71,7 +71,7 @@ export function start(args: readonly string[], options: CliOptions = {}): Runnin
       child.on('close', () => reject(new Error(`ended without saying ${text}: ${stderr}`)))
       look()
     })
-    // A test that fails before it awaits this one has one failure to report, not two.
+    // If a test fails before it awaits this promise, its rejection must not be a second failure.
     found.catch(() => {})
     return found
   }
@@ -114,14 +114,14 @@ export async function openCliScene(
   return { sandbox, home, env, close }
 }
 
-/** The same, until the test is over. */
+/** The same, closed after the test. */
 export async function scene(...options: Parameters<typeof openCliScene>): Promise<Scene> {
   const { close, ...opened } = await openCliScene(...options)
   onTestFinished(close)
   return opened
 }
 
-/** Conversations that the export has of all agents. */
+/** Number of conversations of all agents that can be exported. */
 export const exportable = ({ world, clock }: Sandbox): number =>
   world.agentIds().reduce((sum, id) => sum + world.tally(id, clock.now()).exportable, 0)
 

@@ -1,4 +1,4 @@
-// Customer data whose names sound like secrets, from an export and from events, through receiver, spool and replay.
+// Customer data whose field names look like secrets, from an export and from events, through receiver, spool and replay.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -38,7 +38,7 @@ const TURNS = [
   },
 ]
 
-/** A vendor of one conversation. */
+/** A vendor with one conversation. */
 async function vendor(): Promise<string> {
   const inMs = (text: string | null) => (text === null ? null : Number(text) * (Number(text) < 1e11 ? 1_000 : 1))
   const server = createServer((request, response) => {
@@ -124,7 +124,7 @@ it('form answers, variables, turns and metrics are kept whatever their names, by
     formData: { [QUESTION]: 'yes', discount_token: 'SAVE20' },
   }
   const message = { event: 'message_received', ...conversation, messageContent: 'https://me:pw@example.com/?token=1' }
-  // As they are read quickly, and as they are read with care: a number that no double holds.
+  // Tests the fast and the exact parser: a number beyond a double needs the exact one.
   const bodies = [updated, form, message].flatMap(event => [
     JSON.stringify(event),
     JSON.stringify({ ...event, createdAt: event.createdAt + 1 }).replace(/\}$/, ',"odd":12345678901234567890}'),

@@ -1,4 +1,4 @@
-// Texts beyond ASCII and digits beyond what a double holds, outside of conversation records: from a vendor's answers to the tables.
+// Texts beyond ASCII and digits beyond a double, outside of conversation records: from a vendor's answers to the tables.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -7,12 +7,12 @@ import { TOKEN, temporaryFolder } from './cli-process.ts'
 import { inProcess, rowsOf } from './in-process.ts'
 
 const SUMMARY = '0 conversations – 0 sessions ✓ Grüße'
-/** A double has 1234567890123456800 and 17841405822304916 for them. */
+/** As doubles they are 1234567890123456800 and 17841405822304916. */
 const [LOG_ID, PAGE_ID] = ['1234567890123456789', '17841405822304915']
 
 const USAGE = `{"periodKey":"p1","billableUsedThisRequest":0,"billableUsedThisPeriod":0,"includedQuota":50000,"billableRemainingThisPeriod":50000,"summary":"${SUMMARY}","logId":${LOG_ID}}`
 
-/** A vendor of one agent that nobody has written to. */
+/** A vendor with one agent that has no conversations. */
 async function vendor(): Promise<string> {
   const server = createServer((request, response) => {
     const isListing = request.url!.startsWith('/v3/agents/search')

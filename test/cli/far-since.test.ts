@@ -6,7 +6,7 @@ import { meddlingProxy } from '../workflows/meddling-proxy.ts'
 import { TOKEN, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 
-/** A workspace of 60 conversations, and every time that requests for them carried. */
+/** A workspace of 60 conversations, and every time that export requests for them carried. */
 async function workspace() {
   const sandbox = await startSandbox({
     port: 0,
@@ -36,7 +36,9 @@ const timesIn = (asked: readonly URLSearchParams[]): number[] =>
 
 /** 1917. */
 const FAR = ['40000d']
-/** A date, milliseconds of twelve digits, which some read as seconds, 1972, 1971, more than any date can say, and 1972 again. */
+/**
+ * A date; milliseconds of twelve digits, which some parsers read as seconds; 1972; 1971; more than any date can hold; 1972 again.
+ */
 const FARTHER = ['1066-10-14', '1999-12-31T23:59:59Z', '20000d', '20100d', `${'9'.repeat(30)}w`, '1972-06-01']
 
 describe('a sync that goes back to before the API can tell seconds from milliseconds', () => {
@@ -56,11 +58,11 @@ describe('a sync that goes back to before the API can tell seconds from millisec
       await close()
       expect([whole.code, again.code]).toEqual([0, 0])
       expect(Number((await query('SELECT count(*) FROM conversations'))[0])).toBeGreaterThan(50)
-      // One window from the beginning; those behind it begin where it ended.
+      // One window from the beginning; later windows begin where it ended.
       const covered = "SELECT count(*) FILTER (from_at IS NULL), count(*) FILTER (from_at < '2026-01-01') FROM coverage"
       expect(await query(covered)).toEqual(['1,0'])
       for (const time of timesIn(asked)) expect(time).toBeGreaterThanOrEqual(EARLIEST_MS)
-      // What was asked without a lower bound is not asked again for lack of one.
+      // A range that was read without a lower bound is not read again when a bound is given.
       expect(asked.slice(requests).filter(one => !one.has('fromTs'))).toEqual([])
     },
   )

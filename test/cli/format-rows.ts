@@ -7,7 +7,7 @@ export interface FormatRow {
   inColumns: string
 }
 
-/** Its rows: what is in code in each of the four columns. */
+/** Its rows: the code in each of the four columns. */
 export function formatRows(page: string): FormatRow[] {
   return page
     .split('\n')

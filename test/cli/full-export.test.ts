@@ -1,4 +1,4 @@
-// `sync --full`: everything again, on request, and never by itself.
+// `sync --full` exports everything again, only on request.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -8,7 +8,7 @@ import { exportable, jsonLines, type Scene, scene } from './cli-process.ts'
 import { countConversations, inProcess, rowsOf } from './in-process.ts'
 import { syncedOnce } from './synced-once.ts'
 
-/** Export requests that the sandbox has served, and what they billed. */
+/** Export requests that the sandbox has served, and the sessions that they billed. */
 async function spent({ sandbox }: Scene): Promise<{ requests: number; sessions: number; asked: string[] }> {
   const answer = await fetch(`${sandbox.url}/_sandbox/requests?kind=export`)
   const { requests } = (await answer.json()) as { requests: { agentId: string; query: object; billed: number }[] }
@@ -21,13 +21,13 @@ async function spent({ sandbox }: Scene): Promise<{ requests: number; sessions: 
 
 const run = (there: Scene, ...args: string[]) => inProcess(args, { env: there.env })
 
-/** Sessions of the first sync, in a copy that nothing was exported into since. */
+/** Sessions of the first sync, from a copy into which nothing was exported since. */
 async function sessionsOf({ env }: Scene): Promise<number> {
   const [all] = await rowsOf('SELECT sum(billed)::INTEGER AS n FROM _windows', env)
   return Number(all!.n)
 }
 
-/** Full windows that were exported twice from the same place. */
+/** Full windows that were exported twice from the same position. */
 const twice = (asked: string[]): string[] => asked.filter((one, index) => asked.indexOf(one) !== index)
 
 describe('a full export', { timeout: 120_000 }, () => {
@@ -80,7 +80,7 @@ describe('a full export', { timeout: 120_000 }, () => {
     expect((await spent(there)).sessions).toBe(begun.sessions)
     expect((await run(there, 'sync', '--full', '--yes')).code).toBe(0)
     const after = await spent(there)
-    // Generations of smaller pages, and the second at which one begins, are all that is paid for besides.
+    // Only smaller pages of new generations, and the second at which one begins, are billed in addition.
     expect(after.sessions - before.sessions).toBeGreaterThanOrEqual(once)
     expect(after.sessions - before.sessions).toBeLessThan(1.05 * once)
     expect((await run(there, 'sync')).stdout).not.toContain('full export')
@@ -107,7 +107,7 @@ describe('a full export', { timeout: 120_000 }, () => {
     const { sessions, asked } = await spent(there)
     expect(twice(asked)).toEqual([])
     const [once] = await rowsOf('SELECT sum(returned)::INTEGER AS n FROM _requests', there.env)
-    // Conversations of the second at which the full export stopped come again.
+    // Conversations of the second at which the full export stopped are exported again.
     expect(Number(once!.n) - exportable(there.sandbox)).toBeLessThanOrEqual(3)
     expect(sessions).toBeGreaterThan(0)
   })

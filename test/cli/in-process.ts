@@ -1,5 +1,5 @@
-// Runs a command in the process of the test, which saves a process where the process is not what is tested. One at a time:
-// environment, working directory, standard streams, exit code and umask are those of the command while it runs.
+// Runs a command inside the test process, which saves a process where the process is not tested. One at a time: environment,
+// working directory, standard streams, exit code and umask are the command's while it runs.
 import { tmpdir } from 'node:os'
 import { Readable, Writable } from 'node:stream'
 import { runCommand } from '../../src/cli/run-command.ts'
@@ -22,7 +22,7 @@ function collector() {
   return { stream, text: () => Buffer.concat(pieces).toString() }
 }
 
-/** Sets properties of `process`; the returned function sets back what was there. */
+/** Sets properties of `process`; the returned function restores them. */
 function replaced(properties: Record<string, unknown>): () => void {
   const before = Object.keys(properties).map(name => [name, Object.getOwnPropertyDescriptor(process, name)!] as const)
   for (const [name, value] of Object.entries(properties))
@@ -58,7 +58,7 @@ async function run(args: readonly string[], { env = {}, cwd, stdin = '' }: InPro
 
 let last: Promise<unknown> = Promise.resolve()
 
-/** The command; it waits for the one before it. */
+/** The command; it waits for the previous one. */
 export function inProcess(args: readonly string[], options: InProcessOptions = {}): Promise<Ended> {
   const ended = last.then(() => run(args, options))
   last = ended.catch(() => {})

@@ -35,7 +35,7 @@ describe('init', () => {
     expect(await readFile(file, 'utf8')).toBe(CONFIG_TEMPLATE)
   })
 
-  /** The template with its commented settings switched on: those of the first level, and of a workspace. */
+  /** The template with its commented settings enabled: the top-level ones and those of a workspace. */
   const switchedOn = CONFIG_TEMPLATE.replace(/^(\s*)# (\w+: (?:\S+|\{ .* \}))$/gm, '$1$2')
 
   it('names every setting with the default that it has', async () => {

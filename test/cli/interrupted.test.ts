@@ -6,7 +6,7 @@ import { exportable, scene, start } from './cli-process.ts'
 import { countConversations, inProcess } from './in-process.ts'
 import { whileSlowed } from './slowed.ts'
 
-/** It answers nothing; `asked` resolves with its first request. */
+/** A server that never answers; `asked` resolves with its first request. */
 async function silentVendor(): Promise<{ url: string; asked: Promise<unknown> }> {
   const server = createServer()
   const asked = once(server, 'request')
@@ -53,7 +53,7 @@ describe('a sync that is under way', () => {
     expect(stdout).toContain('The same command continues where it stopped; nothing is lost.')
     expect((await inProcess(['sync'], { env })).code).toBe(0)
     expect(await countConversations(env)).toBe(exportable(sandbox))
-    // What was asked for before the signal was taken in, so nothing is asked for twice.
+    // Requests that were sent before the signal was handled; nothing is requested twice.
     const record = (await (await fetch(`${sandbox.url}/_sandbox/requests?kind=export&summary=true`)).json()) as {
       summary: { count: number }[]
     }

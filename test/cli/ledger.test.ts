@@ -21,13 +21,13 @@ const truthOf = ({ world, clock }: Sandbox) =>
     }),
   )
 
-/** Works in the warehouse, which nobody else has open. */
+/** Reads the warehouse directly, while no process holds it. */
 async function inWarehouse(home: string, sql: string): Promise<void> {
   const { writer, close } = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
   await writer.run(sql).finally(close)
 }
 
-// The clock stands still a while after the last conversation: all that there is, has settled.
+// The clock stops some time after the last conversation, so all conversations have settled.
 const synced = syncedOnce({ conversations: 300, startMs: Date.now(), speed: 0 }, {}, ({ clock }) =>
   clock.advance(10 * 60_000),
 )

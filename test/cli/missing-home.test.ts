@@ -1,4 +1,4 @@
-// Commands in a data folder where nothing is: a mistyped one, or one before the first sync.
+// Commands in an empty data folder: a mistyped path, or a command before the first sync.
 import { existsSync } from 'node:fs'
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { scene, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 
-/** The command in a folder where nothing is; what it has left there. */
+/** Runs the command in an empty folder; returns its result and the files that it created. */
 async function inNothing(env: Record<string, string>, command: string) {
   const home = join(await temporaryFolder(), 'dtaa')
   const ended = await inProcess(command.split(' '), { env: { ...env, CONVOHOUSE_HOME: home } })

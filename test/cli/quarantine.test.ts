@@ -19,7 +19,7 @@ const envOf = (home: string) => ({
   CONVOHOUSE_HOME: home,
 })
 
-/** A data folder with two records of a page quarantined and one loaded, made once: each test takes a copy. */
+/** A data folder with two quarantined records and one loaded record of a page, made once: each test gets a copy. */
 let made: { home: string; file: string } | undefined
 afterAll(async () => {
   if (made) await rm(made.home, { recursive: true })
@@ -73,7 +73,7 @@ describe('quarantine', () => {
 
   it('tries records again: what can be loaded now is, and what cannot stays', async () => {
     const { env, file } = await app()
-    // As an older version left it that could not load the first record either.
+    // As left by an older version that could not load the first record either.
     const opened = await openApp({ config: readConfig({ env }) })
     const { writer } = opened.warehouse
     await writer.run("DELETE FROM conversations WHERE conversation_id = 'good'")

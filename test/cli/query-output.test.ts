@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(home, { recursive: true }))
 
-/** One that is written as text, and the one that DuckDB writes itself. */
+/** A format that is written as text, and the one that DuckDB writes itself. */
 const FORMATS = isDeep ? ['csv', 'json', 'arrow', 'parquet'] : ['csv', 'parquet']
 const answerTo = (file: string, format: string) =>
   inProcess(['query', 'SELECT 1 AS a', '-o', file, '--format', format], { env })
@@ -78,7 +78,7 @@ describe.each(FORMATS)('query -o in %s', format => {
 
   it('says that there is no room for it, and leaves nothing behind', async () => {
     const folder = await temporaryFolder()
-    // No file of more than 64 blocks of 1,024 bytes, which is told like a full disk.
+    // No file may exceed 64 blocks of 1,024 bytes, which the command reports like a full disk.
     const line = `trap '' XFSZ; ulimit -f 64; exec "${process.execPath}" "${MAIN}" query "SELECT uuid() AS u FROM range(100000)" -o "${join(folder, 'x')}" --format ${format}`
     const failed = await promisify(execFile)('bash', ['--norc', '-c', line], {
       env: { PATH: process.env.PATH, ...env },
@@ -106,7 +106,7 @@ describe('query, of very many rows', () => {
     async format => {
       const peak = async (rows: number) => {
         const sql = `SELECT range AS n, repeat('x', 100) AS t FROM range(${rows})`
-        // Its own report of the most that it held, KiB.
+        // The process's own report of its maximum resident set, KiB.
         const report = 'process.on("exit", () => process.stderr.write(String(process.resourceUsage().maxRSS)))'
         const args = ['--import', `data:text/javascript,${report}`, MAIN, 'query', sql, '--format', format]
         const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'pipe'] })

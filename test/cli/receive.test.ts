@@ -1,4 +1,4 @@
-// `convohouse receive` as its users run it.
+// `convohouse receive` as users run it.
 import { chmod, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -7,7 +7,7 @@ import { inProcess } from './in-process.ts'
 
 const SECRET = 'whsec-canary-3a77'
 
-/** What it tells on standard output first, as JSON. */
+/** Its first line on standard output, as JSON. */
 const told = async ({ process: child }: ReturnType<typeof start>): Promise<{ url: string; workspaces: unknown }> =>
   new Promise(resolve => child.stdout!.once('data', text => resolve(JSON.parse(text))))
 
@@ -162,7 +162,7 @@ it('needs a secret, and an address that is free', async () => {
 it('is part of `up` where a workspace has a secret, reads its secrets anew at SIGHUP there, too, and a second `up` is told who holds the warehouse', async () => {
   const { sandbox } = await scene({ conversations: 20 })
   const folder = await temporaryFolder()
-  // No Temporal can be had: neither on the path, nor in a cache that is a file.
+  // Temporal is not available: neither on the PATH nor in the cache, which is a file here.
   await symlink(process.execPath, join(folder, 'node'))
   await writeFile(join(folder, 'cache'), '')
   await chmod(join(folder, 'cache'), 0o400)
@@ -200,7 +200,7 @@ it('is part of `up` where a workspace has a secret, reads its secrets anew at SI
   running.process.kill('SIGINT')
   const { code, stderr } = await running.ended
   expect(code, stderr).toBe(0)
-  // Sealed, or applied already.
+  // Sealed, or already applied.
   const files = await readdir(join(folder, 'convohouse-data', 'spool', 'ws_demo'), { recursive: true })
   expect(files.filter(name => name.endsWith('.ndjson'))).not.toEqual([])
   expect(told + stderr + besideSays).not.toMatch(/whsec/)

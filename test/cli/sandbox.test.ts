@@ -6,7 +6,7 @@ import { type SandboxFlags, sandboxOptions } from '../../src/cli/sandbox.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { cli, start, TOKEN, temporaryFolder } from './cli-process.ts'
 
-/** The sandbox's options that these arguments come to, without starting one. */
+/** The sandbox options that result from these arguments, without starting a sandbox. */
 async function optionsOf(...args: string[]): Promise<Partial<SandboxOptions>> {
   let options: Partial<SandboxOptions> = {}
   const program = createProgram()

@@ -26,7 +26,7 @@ const WEBHOOK_SECRET = 'whsec-0815-4711'
 
 const canariesIn = (text: string): string[] => text.match(/canary-secret-[\w-]+/g) ?? []
 
-/** What the sandbox sends with secrets in it, and an event with some of every kind. */
+/** Secrets of every kind in what the sandbox sends and in an event. */
 async function secretsSent(url: string) {
   const headers = { authorization: `Bearer ${TOKEN}` }
   const answerTo = async (path: string) => (await fetch(`${url}/v3/${path}`, { headers })).text()
@@ -59,7 +59,7 @@ async function secretsSent(url: string) {
   return { bodies, event, texts: [...Object.values(bodies), JSON.stringify(event)] }
 }
 
-/** Posts an event to a receiver, and ends it. */
+/** Posts an event to a receiver, then stops the receiver. */
 async function post(env: Record<string, string>, event: object): Promise<void> {
   const running = start(['receive', '--port', '0', '--json'], { env })
   const told = await new Promise<string>(resolve => running.process.stdout!.once('data', text => resolve(String(text))))
@@ -89,7 +89,10 @@ async function canariesInTables(home: string): Promise<string[]> {
   }
 }
 
-/** Every file as its bytes and, where it is compressed, as what they hold; and the warehouse as its tables, since its file packs texts. */
+/**
+ * Every file as its bytes and, if it is compressed, as its unpacked bytes; and the warehouse as its tables, because its file
+ * compresses texts.
+ */
 async function canariesOf(home: string): Promise<string[]> {
   const files = (await contents(home)).flatMap(({ bytes }) => canariesIn(bytes.toString('latin1')))
   return [...new Set([...files, ...(await canariesInTables(home))])].sort()
@@ -101,7 +104,7 @@ describe('a secret', () => {
   it('of the workspace, its agents or its organizations is in no file below the data folder, and in no output', async () => {
     const { env, home, sandbox } = await scene({ conversations: 20 })
     const headers = { authorization: `Bearer ${TOKEN}` }
-    // What is looked for is really sent.
+    // Proves that the secrets are really sent.
     for (const path of ['agents/search', 'orgs/org_alpha'])
       expect(await (await fetch(`${sandbox.url}/v3/${path}`, { headers })).text()).toContain(CANARY)
     const outputs = []
@@ -205,7 +208,7 @@ describe('a secret', () => {
   it('is found by those readers, every one, where nothing was redacted', async () => {
     const { env, home, sandbox } = await synced()
     const sent = await secretsSent(sandbox.url)
-    // The same files as the sync has written, and the bodies that they were made from.
+    // The files that the sync wrote, and the bodies that they were made from.
     const bare = { ...env, CONVOHOUSE_HOME: join(await temporaryFolder(), 'data') }
     const [from, to] = [openLanding(home).workspace('ws_demo'), openLanding(bare.CONVOHOUSE_HOME).workspace('ws_demo')]
     for (const [stream, body] of Object.entries(sent.bodies)) {

@@ -1,4 +1,4 @@
-// Keeps a sync that runs running, for as long as a test looks at it from outside: a fixed latency would be a race.
+// Keeps a sync running while a test inspects it from outside; a fixed latency would be a race.
 import type { Sandbox } from '../../src/sandbox/server.ts'
 
 async function setFaults({ url }: Sandbox, settings: object): Promise<void> {
@@ -6,7 +6,7 @@ async function setFaults({ url }: Sandbox, settings: object): Promise<void> {
   if (!answer.ok) throw new Error(`The sandbox took no faults: ${await answer.text()}`)
 }
 
-/** While `looking` runs, each answer of the sandbox goes out five seconds late; afterwards at once again. */
+/** While `looking` runs, each answer of the sandbox is delayed by five seconds; afterwards answers are immediate. */
 export async function whileSlowed<T>(sandbox: Sandbox, looking: () => Promise<T>): Promise<T> {
   await setFaults(sandbox, { rates: { slow: 1 } })
   try {

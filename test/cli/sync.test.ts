@@ -5,7 +5,7 @@ import { exportable, jsonLines, scene, start, TOKEN, temporaryFolder } from './c
 import { countConversations, inProcess, rowsOf } from './in-process.ts'
 import { syncedOnce } from './synced-once.ts'
 
-/** Said of a plan where the vendor has reported a billing period without its length. */
+/** The plan's message if the vendor has reported a billing period without its length. */
 const PERIOD_ASSUMED = 'The vendor does not report the length of a billing period; 31 days are assumed.'
 
 describe('sync', () => {
@@ -78,7 +78,7 @@ describe('sync', () => {
       { id: 'ws_two', n: exportable(two.sandbox) },
     ]
     expect(await rowsOf(sql, { CONVOHOUSE_CONFIG: file })).toEqual(expected)
-    // A replay of one of them throws nothing of the other away.
+    // A replay of one workspace discards nothing of the other.
     expect((await inProcess(['replay', '--workspace', 'ws_two'], { env, cwd: folder })).code).toBe(0)
     expect(await rowsOf(sql, { CONVOHOUSE_CONFIG: file })).toEqual(expected)
     const unclear = await inProcess(['sync', '--agent', 'a'], { env, cwd: folder })

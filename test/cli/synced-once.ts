@@ -1,4 +1,4 @@
-// A data folder that is synced once per file, since a first sync is most of what many tests of commands cost.
+// A data folder that is synced once per file, because the first sync is most of the cost of many command tests.
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
@@ -7,7 +7,7 @@ import type { Sandbox } from '../../src/sandbox/server.ts'
 import { openCliScene, type Scene, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 
-/** Each call copies the data folder for one test. The sandbox is the same for all: its requests and usage add up. */
+/** Each call copies the data folder for one test. All tests share the sandbox, so its requests and usage add up. */
 export function syncedOnce(
   options: Partial<SandboxOptions> = {},
   settings: { pageSize?: number } = {},

@@ -1,4 +1,4 @@
-// A vendor who cannot be reached, as a person is told of it: which host, which setting, and what to do.
+// Error messages for an unreachable vendor: which host, which setting, and what to do.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

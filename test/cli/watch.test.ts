@@ -45,11 +45,11 @@ async function served({ url }: Sandbox): Promise<ServedRequest[]> {
   return ((await answer.json()) as { requests: ServedRequest[] }).requests
 }
 
-/** Rounds that the `--json` output has told the end of. */
+/** Number of finished rounds in the `--json` output. */
 const reportsIn = (stdout: string) =>
   jsonLines(stdout.slice(0, stdout.lastIndexOf('\n') + 1)).filter(({ kind }) => kind === 'report')
 
-/** Watches until it has printed enough; all of it. */
+/** Watches until the output satisfies the condition; returns all of it. */
 async function watched(args: string[], { env }: Place, enough: (stdout: string) => boolean) {
   const watching = start(['sync', '--json', '--yes', ...args], { env })
   let stdout = ''

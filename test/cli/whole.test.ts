@@ -49,13 +49,13 @@ describe('the demo', () => {
 describe('the package', () => {
   it('works when it is installed elsewhere', async () => {
     const folder = await temporaryFolder()
-    // Without scripts: what is packed is what was built, and other tests are using it.
+    // Without scripts: the package holds the existing build, which other tests are using.
     await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: root })
     const [tarball] = await readdir(folder)
     const installed = join(folder, 'node_modules', packageJson.name)
     await mkdir(installed, { recursive: true })
     await run('tar', ['-xzf', join(folder, tarball!), '--strip-components=1', '-C', installed])
-    // What it asks for itself, and no more, as strict package managers lay it out: linked, since to unpack a third of a gigabyte takes long.
+    // Only its direct dependencies, linked as strict package managers lay them out: unpacking a third of a gigabyte takes long.
     const names = Object.keys(packageJson.dependencies)
     for (const name of names) {
       await mkdir(dirname(join(folder, 'node_modules', name)), { recursive: true })

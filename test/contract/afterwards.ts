@@ -6,13 +6,13 @@ import { truthOf } from '../workflows/truth.ts'
 import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
 import type { Scene } from './scene.ts'
 
-/** Ends a worker in good order. */
+/** Ends a worker gracefully. */
 export async function ended(running: Running): Promise<void> {
   running.process.kill('SIGTERM')
   expect((await running.ended).code).toBe(0)
 }
 
-/** The tables, read when no worker holds them any more. */
+/** The tables, read after the last worker has released them. */
 export async function expectTruth({ sandbox, config }: Scene): Promise<void> {
   const { home, memoryLimit, threads } = config
   const warehouse = await openWarehouse({ home, memoryLimit, threads })

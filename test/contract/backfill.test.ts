@@ -68,7 +68,7 @@ describeWithTemporal('a backfill', ({ place, env: temporal }) => {
     const again = await there.report('schedule', 'backfill', ...range, '--until', '40d')
     expect(again).toMatchObject({ outcome: 'done', conversations: 0, sessions: 0 })
 
-    // Temporal's own: a tick for each hour of two days, all at once.
+    // Temporal's own backfill: one tick for each hour of two days, all at once.
     const handle = client.schedule.getHandle(ownerId(WORKSPACE))
     const end = new Date(Date.now() - DAY)
     await handle.backfill({ start: new Date(end.getTime() - 2 * DAY), end, overlap: 'ALLOW_ALL' })

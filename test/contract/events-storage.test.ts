@@ -1,5 +1,5 @@
-// Storage that fails while events come in: nothing of the host ends, `status` says what fails, and all of them are in the tables once it has
-// healed, without a restart.
+// Storage that fails while events arrive: the host keeps running, `status` reports the failure, and all events reach the tables
+// after the storage is repaired, without a restart.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from '@temporalio/client'
@@ -14,7 +14,7 @@ const noDisk = whyNoDisk()
 if (noDisk) console.warn(`skipped, storage that fails under events: ${noDisk}`)
 
 const SECRET = 'canary-webhook-secret'
-/** Each look is a process. */
+/** Each check starts a process. */
 const LOOK_MS = 800
 
 interface EventsTold {
@@ -24,7 +24,7 @@ interface EventsTold {
   failing: { code: string; what: string; attempts: number; nextTry: string; since: string } | null
 }
 
-/** A data folder and its spool on disks of their own, a receiver, and whoever applies events. */
+/** A data folder and its spool on disks of their own, a receiver, and a process that applies events. */
 async function failingHouse(begin: string[], env: Record<string, string>) {
   const folder = await temporaryFolder()
   const home = join(folder, 'data')
@@ -51,7 +51,7 @@ async function failingHouse(begin: string[], env: Record<string, string>) {
     disk,
     home,
     drainer,
-    /** Sends so many large events; all are acknowledged. */
+    /** Sends this many large events; all are acknowledged. */
     async send(many: number) {
       for (let left = many; left > 0; left--) {
         const event = { event: 'webhook_test', createdAt: Date.now() + sent++, message: 'x'.repeat(50_000) }
@@ -74,7 +74,7 @@ async function failingHouse(begin: string[], env: Record<string, string>) {
 
 type FailingHouse = Awaited<ReturnType<typeof failingHouse>>
 
-/** The warehouse's disk fills up while the spool's has room. */
+/** The warehouse's disk is full while the spool's disk has space. */
 async function expectHealed(there: FailingHouse): Promise<void> {
   const { disk, home, drainer } = there
   await there.send(1)

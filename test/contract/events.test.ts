@@ -1,4 +1,4 @@
-// Webhook events while somebody syncs: in SQL within seconds, whoever runs the orchestration.
+// Webhook events during a sync: visible in SQL within seconds on every host.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from '@temporalio/client'
@@ -45,7 +45,7 @@ async function app(more: Record<string, string> = {}) {
 
 type House = Awaited<ReturnType<typeof app>>
 
-/** Where it waits for events. */
+/** The address at which it receives events. */
 async function receiverOf(running: Running): Promise<string> {
   let said = ''
   for (const stream of [running.process.stdout!, running.process.stderr!])
@@ -62,7 +62,7 @@ const post = async (url: string, payload: object): Promise<number> => {
   return (await fetch(url, { method: 'POST', body })).status
 }
 
-/** A conversation that is stored is told to have changed, and to have been said something in. */
+/** Sends two events for a stored conversation: it changed, and it has a new message. */
 async function expectSeen({ query }: House, url: string): Promise<void> {
   const held = () =>
     query<{ agentId: string; convoId: string }>(
@@ -138,7 +138,7 @@ describeWithTemporal('events under Temporal', ({ place, env }) => {
     const handle = client.workflow.getHandle(ingestId('ws_demo'))
     await worker.stop()
     await expectStatus(there, 2)
-    // What was drained it has counted, and knows nothing else of it.
+    // The receiver has only counted the drained events; it holds nothing else about them.
     const told = payloadTexts(await handle.fetchHistory()).join('\n')
     expect(told).toContain('"events":2')
     for (const text of [SECRET, TOKEN, 'told-by-event', 'message_received']) expect(told).not.toContain(text)

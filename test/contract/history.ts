@@ -1,10 +1,10 @@
-// What a history holds, in plain text, and how one is recorded for `test/histories`.
+// Reads the contents of a workflow history as plain text, and records histories for `test/histories`.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { WorkflowHandle } from '@temporalio/client'
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js'
 
-/** Every payload of a history, decoded, and every other text that is in it. */
+/** Every payload of a history, decoded, and every other text in it. */
 export function payloadTexts(history: object): string[] {
   const texts: string[] = []
   const walk = (value: unknown): void => {
@@ -16,7 +16,7 @@ export function payloadTexts(history: object): string[] {
   return texts
 }
 
-/** Who worked, and where: of no use to a replay. */
+/** Worker identities, which a replay does not use. */
 const WHO = new Set(['identity', 'stackTrace'])
 /** A process and its machine, as a sticky queue is named. */
 const WHERE = /^\d+@/
@@ -26,7 +26,7 @@ const withoutPlaces = (key: string, value: unknown): unknown => {
   return typeof value === 'string' && WHERE.test(value) ? 'sticky' : value
 }
 
-/** With RECORD_HISTORIES set, writes the history down: once for each version whose workflows newer workers may have to go on with. */
+/** With RECORD_HISTORIES set, writes the history: once for each version whose workflows newer workers may have to continue. */
 export async function record(handle: WorkflowHandle, name: string): Promise<void> {
   if (!process.env.RECORD_HISTORIES) return
   const text = historyToJSON(await handle.fetchHistory())

@@ -1,4 +1,4 @@
-// The two hosts of the orchestration, as the contract sees them.
+// The two hosts of the orchestration, behind the interface that the contract tests use.
 import { WorkflowFailedError } from '@temporalio/client'
 import { ApplicationFailure } from '@temporalio/common'
 import { DefaultLogger, Runtime } from '@temporalio/worker'
@@ -13,7 +13,7 @@ import { runWorker } from '../../src/run/temporal/worker/worker.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
 import { type HostUnderTest, TOKEN } from './scene.ts'
 
-/** A workflow that fails is told as a warning; here some have to. */
+/** Temporal logs a failed workflow as a warning; some workflows fail here on purpose. */
 Runtime.install({ logger: new DefaultLogger('ERROR') })
 
 export async function embeddedHost(config: Config): Promise<HostUnderTest> {
@@ -27,7 +27,7 @@ export async function embeddedHost(config: Config): Promise<HostUnderTest> {
   }
 }
 
-/** Works in this process until it is stopped, at the latest when the test is over. */
+/** Runs a Temporal worker in this process until `stop` is called or the test ends. */
 export async function startWorker(
   config: Config,
   place: Partial<TemporalPlace>,
@@ -58,11 +58,11 @@ export async function startWorker(
   return { app, stop }
 }
 
-/** Works by a configuration file that `writeConfig` wrote. */
+/** Runs a worker with a configuration file that `writeConfig` wrote. */
 export const startWorkerAt = (path: string, place: TemporalPlace, role?: Role, env: Record<string, string> = {}) =>
   startWorker(readConfig({ path, env: { WORKER_TOKEN: TOKEN, ...env } }), place, role)
 
-/** The report of a workflow that ended, well or not. */
+/** The report of a workflow that ended, with or without a failure. */
 export async function reportOf(handle: OwnerHandle): Promise<SyncReport> {
   try {
     return (await handle.result())!

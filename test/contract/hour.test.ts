@@ -1,4 +1,4 @@
-// Several workers and one hour: the owner alone says who may ask, so that together they never ask too often.
+// Several workers share one hourly limit: only the owner workflow grants requests, so that together they never exceed it.
 import type { Client } from '@temporalio/client'
 import { expect, it } from 'vitest'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
@@ -12,14 +12,17 @@ import { reportOf, startWorkerAt } from './hosts.ts'
 import { elsewhere, scene, WORKSPACE } from './scene.ts'
 import { writeConfig } from './worker-process.ts'
 
-/** A few of the vendor's 1,500, in an hour of six seconds, which three workers use up on a busy machine too. All of them by HOUR_REQUESTS=1500. */
+/**
+ * A small part of the vendor's 1,500, in an hour of six seconds, which three workers use up even on a busy machine.
+ * HOUR_REQUESTS=1500 uses all of them.
+ */
 const REQUESTS = rounds('HOUR_REQUESTS', { usual: 40, deep: 1500 })
 const HOUR = { requests: REQUESTS, ms: Math.ceil(REQUESTS / 7) * 1_000 }
-/** A little more than two hours of requests, of one conversation each. */
+/** Slightly more than two hours of requests, of one conversation each. */
 const CONVERSATIONS = Math.round(2.2 * REQUESTS)
 const PATIENCE = { timeout: 120_000 + 8 * HOUR.ms }
 
-/** The most requests that came within any hour. */
+/** The maximum number of requests within any hour. */
 function mostWithinAnHour(served: readonly ServedRequest[]): number {
   const times = served.map(({ at }) => at).sort((a, b) => a - b)
   return Math.max(...times.map(from => times.filter(at => at >= from && at < from + HOUR.ms).length))
@@ -52,10 +55,10 @@ describeWithTemporal('three workers', ({ place }) => {
     expect(alone.length).toBeGreaterThan(1.5 * HOUR.requests)
     expect(alone.filter(({ status }) => status === 429)).toEqual([])
     expect(mostWithinAnHour(alone)).toBeLessThanOrEqual(HOUR.requests)
-    // Seven hundredths are left to people and to polls for new conversations.
+    // Seven hundredths are reserved for manual requests and polls for new conversations.
     expect(mostWithinAnHour(alone)).toBeGreaterThan(0.85 * HOUR.requests)
 
-    // And they absorb what others take of the hour, and a refusal that nobody foresaw.
+    // The reserve also covers requests of other users of the token, and an unexpected refusal.
     there.sandbox.faults.set({
       script: [
         { fault: 'others-requests', param: 0.4 * REQUESTS, at: 25 },
@@ -68,7 +71,7 @@ describeWithTemporal('three workers', ({ place }) => {
       .map(({ agentId, query }) => JSON.stringify([agentId, query]))
     expect(new Set(paid).size).toBe(paid.length)
     expect(disturbed.flatMap(({ faults }) => faults)).toEqual(expect.arrayContaining(['others-requests', '429']))
-    // Each lane may have had one request under way when the first was refused for what others had taken.
+    // Each window loop may have one request in flight when the first is refused because of other users' requests.
     const refused = disturbed.filter(({ status, faults }) => status === 429 && !faults.includes('429'))
     expect(refused.length).toBeLessThanOrEqual(4)
 

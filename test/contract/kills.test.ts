@@ -14,7 +14,7 @@ describeWithTemporal('a sync by Temporal', ({ command }) => {
   }, async () => {
     const { maxRepaidPerKill, ...report } = await killOnTemporal({ command, kills: KILLS, seed: SEED })
     expect(report).toMatchObject({ kills: KILLS, lost: 0, doubled: 0, boughtTwice: 0 })
-    // One for each request that may be under way.
+    // One for each request that may be in flight.
     expect(maxRepaidPerKill).toBeLessThanOrEqual(CONCURRENT_WINDOWS)
   })
 })

@@ -1,4 +1,4 @@
-// What is said to a sync where no worker is there that could hear it.
+// What a sync reports if no worker is running to execute it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, ServiceError, type WorkflowExecutionDescription } from '@temporalio/client'
 import { temporal } from '@temporalio/proto'
@@ -18,7 +18,7 @@ import { startWorkerAt } from './hosts.ts'
 import { elsewhere, scene, TOKEN, WORKSPACE } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
 
-/** In one line, with how to start one. */
+/** In one line, with the command that starts a worker. */
 const NOBODY =
   /No worker has answered yet, and none polls the queue contract-\S+-warehouse: start one with `convohouse worker` or/g
 
@@ -50,7 +50,7 @@ describeWithTemporal('where no worker answers', ({ place, env }) => {
       victim: () => workerProcess({ place, path, role: 'all' }),
       run: (...words: string[]) => inProcess(args(...words), options),
       begin: (...words: string[]) => start(args(...words), options),
-      /** An owner that nobody works for. */
+      /** An owner workflow without a worker. */
       own: () =>
         client.workflow.start('syncWorkspace', {
           workflowId: ownerId(WORKSPACE),
@@ -60,7 +60,7 @@ describeWithTemporal('where no worker answers', ({ place, env }) => {
     }
   }
 
-  /** Its end, of which it has been told once that nobody hears it. */
+  /** The end of the sync, which has reported once that no worker is running. */
   async function endOf(running: Running): Promise<string> {
     const { code, stdout, stderr } = await running.ended
     expect(code, stderr).toBe(0)
@@ -86,9 +86,9 @@ describeWithTemporal('where no worker answers', ({ place, env }) => {
     await there.worker()
     const said = await Promise.all(waiting.map(endOf))
     expect(said).toEqual([`${WORKSPACE}: paused\n`, `${WORKSPACE}: allowed\n`, `${WORKSPACE}: resumed\n`])
-    // Its first poll is under way.
+    // Its first poll is in flight.
     await until(async () => (await hasPollers(client, there.queue)) === true)
-    // Another kind of task than workflows'.
+    // Another kind of task than workflow tasks.
     expect(await hasPollers(client, exportQueue(there.config.temporal.queues))).toBe(false)
     const unknown: unknown = await owner.query('nothing').catch(error => error)
     expect(failedForWantOfWorker(unknown)).toBe(false)
@@ -128,14 +128,14 @@ describeWithTemporal('where no worker answers', ({ place, env }) => {
     const following = there.begin('sync', '--on', 'temporal')
     const handle = client.workflow.getHandle(ownerId(WORKSPACE))
     await until(async () => (await there.bought()).length >= 2)
-    // Killed between two leases it would leave none behind whose end the server could miss.
+    // A kill between two leases leaves no activity whose loss the server could detect.
     await whileSlowed(there.sandbox, async () => {
       await sleep(1_000)
       await until(async () => ((await handle.describe()).raw.pendingActivities ?? []).some(isFetching))
       worker.process.kill('SIGKILL')
       await worker.ended
     })
-    // The server keeps it for the next worker, half a minute long.
+    // The server keeps it for the next worker for half a minute.
     const query = handle.query('progress')
     await following.said('No worker has answered yet on the queue')
     const lost = async () =>

@@ -1,4 +1,4 @@
-// The workflow that owns a workspace's quota: who asks it, what it answers, and how it outlives its own history.
+// The workflow that owns a workspace's quota: its callers, its answers, and how it continues as new.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, type WorkflowHandle, WorkflowUpdateFailedError } from '@temporalio/client'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
@@ -28,9 +28,9 @@ import { type Asked as AskedOf, elsewhere, type Scene, scene, WORKSPACE } from '
 /** Pages of the sync that outgrows its histories. */
 const PAGES = rounds('HISTORY_PAGES', { usual: 70, deep: 5000 })
 const PAGE = 2
-/** Some six leases; a server would let a history grow to thousands of events. */
+/** About six leases; a server allows histories of thousands of events. */
 const SUGGESTED_EVENTS = 45
-/** Of one payload: a sixteenth of a server's own limit, so that a sixteenth of the agents exceeds it. */
+/** Limit of one payload: a sixteenth of a server's own limit, so that a sixteenth of the agents exceeds it. */
 const REFUSED_BYTES = 128 * 1024
 const AGENTS = 360
 
@@ -80,7 +80,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
     return runs
   }
 
-  /** Until the sync that goes on waits for that. */
+  /** Until the running sync waits for that reason. */
   async function waits(handle: WorkflowHandle, reason: 'hour' | 'paused'): Promise<void> {
     const isWaiting = async () => {
       const { phase, waiting } = await handle.query<Progress>('progress')
@@ -89,7 +89,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
     await until(isWaiting, { everyMs: 200 })
   }
 
-  /** That its one run tells exactly what the vendor has served and billed. */
+  /** Its one run reports exactly what the vendor has served and billed. */
   async function expectCounted({ served, rows }: Pick<Scene, 'served' | 'rows'>, outcome: string): Promise<void> {
     const requests = await served()
     const sessions = requests.reduce((sum, { billed }) => sum + billed, 0)
@@ -117,7 +117,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
     const runs = await chain(handle.workflowId)
     expect(runs.length).toBeGreaterThan(2)
     const lengths = (await Promise.all(runs.map(each => each.describe()))).map(({ historyLength }) => historyLength)
-    // What is under way when it is suggested still ends.
+    // Activities that are running when the server suggests it still complete.
     expect(Math.max(...lengths)).toBeLessThan(2 * SUGGESTED_EVENTS)
     const plans = await Promise.all(runs.map(each => each.query<PlanSummary | null>('plan')))
     expect(plans[0]!.windows.length).toBeGreaterThan(0)
@@ -156,7 +156,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
     expect(await reportOf(last.handle)).toMatchObject({ run: last.run, outcome: 'done' })
     await record(last.handle, 'joined-and-queued')
     const { reports } = await last.handle.query<Progress>('progress')
-    // What cannot begin is reported before the history of those before it is read.
+    // A sync that cannot start is reported before the history of earlier ones is read.
     expect(reports.map(({ run, outcome }) => [run, outcome])).toEqual([
       [wrong.run, 'failed'],
       [first.run, 'done'],
@@ -176,7 +176,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
     const [some] = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
     const ids = { [some!.agentId]: [String(some!.record.ID)] }
     const refresh = await handle.executeUpdate<AcceptedRequest, [typeof ids]>('refresh', { args: [ids] })
-    // Leases that were granted before still end.
+    // Leases that were granted earlier still complete.
     let before = -1
     for (let now = 0; now !== before; now = (await there.served()).length) {
       before = now
@@ -224,12 +224,12 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
       await waits(first.handle, 'hour')
       const heads = async () => (await there.bought()).filter(({ query }) => query.sort === 'asc' && query.fromTs)
       const before = (await heads()).length
-      // An agent is polled every 12 s at most where the hour has 400 requests.
+      // With 400 requests per hour, an agent is polled at most every 12 s.
       await sleep(12_500)
       const second = await there.ask({ unattended: true })
       expect(second).toMatchObject({ joined: true, run: first.run })
       await until(async () => (await heads()).length !== before, { everyMs: 100 })
-      // They are loaded while history waits on.
+      // They are loaded while history continues to wait.
       const loaded = "SELECT 1 FROM _windows WHERE kind = 'head' AND done LIMIT 1"
       await until(async () => (await there.rows(loaded)).length !== 0, { everyMs: 100 })
       await waits(first.handle, 'hour')
@@ -251,7 +251,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
       outcome: 'done',
       conversations: 1,
     })
-    // Plain, and told not to wait: it has its answer, too.
+    // A plain sync with `--no-wait` gets its answer, too.
     const hasty = await there.ask({ wait: false })
     expect(await follow({ ...looking, asked: hasty })).toMatchObject({ run: hasty.run, outcome: 'hour-spent' })
     expect(Date.now() - askedMs).toBeLessThan(20_000)
@@ -302,7 +302,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
   it('ends soon where it is cancelled, behind the requests in flight, and counts all that they brought', async () => {
     const there = await owned({ conversations: 1_000, latencyMs: 400 })
     const { handle } = await there.ask()
-    // Leases of eight and more pages, of which each takes a while.
+    // Leases of eight or more pages, each of which takes some time.
     await until(async () => (await there.bought()).length >= 40, { everyMs: 20 })
     const cancelledMs = Date.now()
     await handle.cancel()
@@ -323,7 +323,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
     const bought = (await there.bought()).length
     const { handle } = await there.ask()
     await until(async () => (await there.bought()).length >= bought + 4, { everyMs: 20 })
-    // Answers that come slowly: its leases are held when it ends, and its successor has asked for nothing when it is looked at.
+    // Slow answers, so that its leases are held when it ends, and its successor has requested nothing when it is checked.
     const { next, budget, made } = await whileSlowed(there.sandbox, async () => {
       await handle.terminate()
       const successor = await there.ask()

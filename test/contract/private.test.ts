@@ -1,5 +1,5 @@
-// What Temporal's server keeps of us, and whoever may look at its UI sees: references and counts; no token, no text of a page, nothing of
-// a person. Looked for in every history, description and detail that the server has.
+// What Temporal's server stores, and what its UI therefore shows: references and counts; no token, no text of a page, no personal
+// data. Searches every history, description and detail on the server.
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from '@temporalio/client'
@@ -27,14 +27,14 @@ function leaves(value: unknown): string[] {
   return value !== null && typeof value === 'object' ? Object.values(value).flatMap(leaves) : []
 }
 
-/** Shorter ones stand in any text. */
+/** Shorter values occur in any text. */
 const LEAST_CHARS = 8
-/** Times are references: a window has bounds, and knows the last `ts` that landed. A word alone is one of a few that a field may have. */
+/** Times are references: a window has bounds, and knows the last landed `ts`. A single word is one of a field's few values. */
 const TIME_OR_WORD = /^(1[78]\d{8}(\d{3})?|[a-z_-]+)$/
-/** What more conversations have in common tells of none of them. */
+/** Values that several conversations share identify none of them. */
 const MOST_HOLDERS = 3
 
-/** All texts of the records that tell of one conversation or few: names, addresses, messages, ids. */
+/** All texts of the records that identify one conversation or few: names, addresses, messages, ids. */
 function tellingTexts(sandbox: Sandbox): string[] {
   const holders = new Map<string, number>()
   for (const { record } of truthOf(sandbox, { throughMs: sandbox.clock.now() }))
@@ -55,7 +55,7 @@ describeWithTemporal('what the server is told', ({ place }) => {
     client = opened
   })
 
-  /** A house whose workspace has an id of its own: the server is shared. */
+  /** An app whose workspace has a unique id, because tests share the server. */
   async function app(sandbox: Partial<SandboxOptions> = {}, settings: Partial<WorkspaceConfig> = {}) {
     const there = await scene(elsewhere, {
       sandbox: { conversations: 80, ...sandbox },
@@ -68,7 +68,7 @@ describeWithTemporal('what the server is told', ({ place }) => {
     return { ...there, ask }
   }
 
-  /** Every text of every history, and of every description, that the server has. */
+  /** Every text of every history and description on the server. */
   async function everything(): Promise<string[]> {
     const texts: string[] = []
     for await (const { workflowId, runId } of client.workflow.list()) {
@@ -80,7 +80,7 @@ describeWithTemporal('what the server is told', ({ place }) => {
     return texts
   }
 
-  /** What the UI shows of a workflow that runs: heartbeats of its activities, details, and where its code stands. */
+  /** What the UI shows of a running workflow: heartbeats of its activities, details, and stack traces. */
   async function shown(handle: OwnerHandle): Promise<string[]> {
     const raw = await until(async () => {
       const described = (await handle.describe()).raw
@@ -124,7 +124,7 @@ describeWithTemporal('what the server is told', ({ place }) => {
     await ended(client.workflow.getHandle(ownerId(WORKSPACE)))
 
     const texts = [...seen, ...(await everything())]
-    // That something was looked at: workspace, leases, and the conversation that was asked for by its id.
+    // Proves that something was searched: workspace, leases, and the conversation that was requested by its id.
     expect(found(texts, [WORKSPACE, 'wf-', id, 'pages', 'conversations'])).toHaveLength(5)
     const private_ = [CANARY, ...leaves(some!.record).filter(text => secrets.includes(text))]
     expect(found([await sent(there, some!.agentId, id)], private_)).toEqual(private_)
@@ -138,7 +138,7 @@ describeWithTemporal('what the server is told', ({ place }) => {
   })
 
   it('of failures holds neither, in no message, cause or stack', async () => {
-    // Other conversations than those before: one of them was asked for by its id.
+    // Other conversations than before: one of them was requested by its id.
     const others = { seed: 2 }
     const refused = await app(others, { readToken: () => WRONG_TOKEN })
     expect(await ended(await refused.ask())).toMatchObject({ cause: { type: 'API_UNAUTHORIZED' } })
@@ -150,7 +150,7 @@ describeWithTemporal('what the server is told', ({ place }) => {
       'no-id': 0.1,
       'no-object': 0.1,
     }
-    // A vendor that fails is left alone for a sixtieth of its hour.
+    // After a failure, the vendor gets no requests for a sixtieth of its hour.
     const script = [{ fault: 'cut-json', at: 2 } as const, { fault: 'missing-cursor', at: 6 } as const]
     const spoilt = await app({ ...others, hostile, faults: { script }, hourMs: MINUTE }, { hourMs: MINUTE })
     expect(await ended(await spoilt.ask())).toMatchObject({ cause: { type: 'API_PROTOCOL' } })

@@ -1,18 +1,18 @@
-// Another release of convohouse, installed beside the one that was built here: the same command with other workflows.
+// Another release of convohouse, installed beside the built one: the same command with different workflows.
 import { cp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { temporaryFolder } from '../cli/cli-process.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** The name of the change, as histories note it. */
+/** The name of the change, as histories record it. */
 export const PATCH = 'wait-before-activities'
 
-/** Both wait a moment before each activity, which is a command that no history of before has. */
+/** Both variants sleep before each activity, a command that no earlier history has. */
 const CHANGES = {
-  /** Versioned, as every such change has to be. */
+  /** Versioned, as every such change must be. */
   patched: `if (patched('${PATCH}')) await sleep(1)`,
-  /** Made as it must not be made: workflows in flight cannot go on under it. */
+  /** Unversioned: workflows in flight cannot continue under it. */
   careless: 'await sleep(1)',
 }
 
@@ -32,7 +32,7 @@ export interface Release {
   workflowBundle: { code: string }
 }
 
-/** Installs the release with that change of the workflows. It is gone when the test is over. */
+/** Installs the release with that change of the workflows. It is removed when the test ends. */
 export async function installRelease(change: keyof typeof CHANGES): Promise<Release> {
   const folder = await temporaryFolder()
   await cp(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true })

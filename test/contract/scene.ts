@@ -12,16 +12,16 @@ export { TOKEN, WORKSPACE } from '../scene.ts'
 
 export type Asked = Partial<Omit<SyncRequest, 'run' | 'workspaceId'>>
 
-/** Whoever runs the orchestration. */
+/** A host of the orchestration. */
 export interface HostUnderTest {
   sync(asked: Omit<SyncRequest, 'run'>): Promise<SyncReport>
   rows<R = Row>(sql: string): Promise<R[]>
 }
 
-/** Opens a host on that configuration; it is closed when the test is over. */
+/** Opens a host with that configuration; it is closed when the test ends. */
 export type OpenHost = (config: Config) => Promise<HostUnderTest>
 
-/** Nobody in this process runs the sync. */
+/** The sync does not run in this process. */
 export const elsewhere: OpenHost = async () => ({
   sync: () => Promise.reject(new Error()),
   rows: () => Promise.reject(new Error()),
@@ -32,7 +32,7 @@ export interface Scene extends Pick<AnyScene, 'sandbox' | 'config' | 'served' | 
   rows<R = Row>(sql: string): Promise<R[]>
 }
 
-/** Task queues of its own: scenes share a server. */
+/** Unique task queues, because scenes share a server. */
 let scenes = 0
 
 export async function scene(

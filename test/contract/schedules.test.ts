@@ -69,7 +69,7 @@ describeWithTemporal('a schedule', ({ place, env: temporal }) => {
     const named = { ...workspace!, schedule: otherwise }
     expect(await ensure({ otherwise })).toBe('created')
     expect([await ensure(), await ensure({ otherwise })]).toEqual(['kept', 'unchanged'])
-    // From here on somebody wants it, and then nobody does.
+    // From here on the sync has a caller, and later none.
     expect(await ensure({ workspace: named })).toBe('updated')
     expect([await ensure(), await ensure()]).toEqual(['deleted', 'none'])
     expect(await ensure({ otherwise })).toBe('created')
@@ -89,7 +89,7 @@ describeWithTemporal('a schedule', ({ place, env: temporal }) => {
     await made('ws_gone', config.temporal.queues)
     await made('ws_elsewhere', 'another-house')
     await made(WORKSPACE, config.temporal.queues)
-    // The list of all schedules comes a little later than they.
+    // Temporal's list of schedules is eventually consistent.
     await until(async () => (await deleteUnconfigured(client, config)).includes('ws_gone'))
     expect(await deleteUnconfigured(client, config)).toEqual([])
     const left = ['ws_gone', 'ws_elsewhere', WORKSPACE].map(id => scheduleState(client, id))
@@ -115,7 +115,7 @@ describeWithTemporal('a schedule', ({ place, env: temporal }) => {
     await changeSchedule(client, WORKSPACE, 'trigger')
     const path = await writeConfig(config, '2m')
     const list = () => inProcess(['schedule', 'list', '--config', path], { env: { WORKER_TOKEN: TOKEN, ...temporal } })
-    // The tick is a workflow that comes a little later.
+    // The workflow of the tick starts a little later.
     await until(async () => / running +\d+ s +\d$/m.test((await list()).stdout))
     await byHand.handle.executeUpdate('resume')
     const report: SyncReport = await reportOf(byHand.handle)

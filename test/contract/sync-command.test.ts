@@ -1,4 +1,4 @@
-// `sync --on temporal`, and what else the command says to Temporal.
+// `sync --on temporal`, and the command's other messages about Temporal.
 import { expect, it } from 'vitest'
 import { DAY } from '../../src/core/time.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
@@ -24,7 +24,7 @@ const lines = (stdout: string): Line[] =>
     .filter(line => line.startsWith('{'))
     .map(line => JSON.parse(line) as Line)
 
-/** Until standard output has it. */
+/** Waits until standard output contains the text. */
 const said = ({ process }: Running, text: string): Promise<void> =>
   new Promise(resolve => {
     let told = ''

@@ -19,12 +19,12 @@ async function expectNothingTwice({ bought }: Scene): Promise<void> {
   expect(new Set(asked).size).toBe(asked.length)
 }
 
-/** Fewer requests an hour than the syncs need; nothing is left for a later sync to settle. */
+/** Fewer requests per hour than the syncs need; nothing remains for a later sync. */
 const RATE = { hourMs: 3_000, requestsPerHour: 8 }
 const SANDBOX = { hourMs: RATE.hourMs, hourlyRequests: RATE.requestsPerHour }
 const SETTINGS = { ...RATE, maxPage: 10, settleMs: 0, mirrorLagMs: 0 }
 
-/** `served` is how the sandbox reads the API document. */
+/** `served` sets how the sandbox interprets the API document. */
 function contract(open: OpenHost, served: Partial<SandboxOptions> = {}): void {
   const sceneOf = (opened: OpenHost, options: Parameters<typeof scene>[1] = {}) =>
     scene(opened, { ...options, sandbox: { ...served, ...options.sandbox } })
@@ -96,7 +96,7 @@ describe('the embedded engine, with a vendor who serves the document to the lett
 
 describeWithTemporal('Temporal', ({ place }) => {
   contract(temporalHost(place))
-  // How the document is read is the steps' business, whoever hosts them.
+  // The steps interpret the document, independently of the host.
   describe.runIf(isDeep)('with a vendor who serves the document to the letter', () =>
     contract(temporalHost(place), LITERAL),
   )

@@ -1,4 +1,4 @@
-// `up`, as its users run it: with a server of its own, with one that is there, and where none can be had.
+// `up` as users run it: with its own server, with an existing one, and without any.
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
@@ -17,14 +17,14 @@ import { expectTruth, paidTwice } from './afterwards.ts'
 import { elsewhere, type Scene, scene, TOKEN } from './scene.ts'
 import { writeConfig } from './worker-process.ts'
 
-/** Servers that keep that file, by their process ids. */
+/** Process ids of the servers that keep that file open. */
 async function serversOf(file: string): Promise<number[]> {
   const { stdout } = await promisify(execFile)('ps', ['-eo', 'pid=,args='])
   const lines = stdout.split('\n').filter(line => line.includes(file) && line.includes('start-dev'))
   return lines.map(line => Number.parseInt(line, 10))
 }
 
-/** Longer than any test waits: nobody needs the deadline of a lease. */
+/** Longer than any test waits, so no lease reaches its deadline. */
 const LEASE = '10m'
 
 async function app(env: Record<string, string>, sandbox: Partial<SandboxOptions> = {}) {
@@ -50,7 +50,7 @@ const conversations = async ({ run }: House): Promise<number> => {
 
 const truth = ({ sandbox }: Scene) => truthOf(sandbox, { throughMs: sandbox.clock.now() })
 
-/** Until `running` has asked the vendor for all, and has loaded it. */
+/** Waits until `running` has exported and loaded everything. */
 const untilWhole = (there: House, running: Running): Promise<void> => Promise.race([isWhole(there), endsEarly(running)])
 
 async function isWhole(there: House): Promise<void> {
@@ -61,7 +61,7 @@ async function isWhole(there: House): Promise<void> {
   await until(async () => (await conversations(there)) === all, { everyMs: 300 })
 }
 
-/** Rejects where it ends by itself: who waits for what it does would wait for ever. */
+/** Rejects if the process ends by itself, so that a test does not wait forever. */
 async function endsEarly(running: Running): Promise<never> {
   const { code, stderr } = await running.ended
   throw new Error(`up ended with ${code}: ${stderr}`)
@@ -74,7 +74,7 @@ async function ended(running: Running): Promise<string> {
   return stdout
 }
 
-/** As lines of a log are: ISO-8601 in UTC, and what is told. */
+/** Parses log lines: an ISO-8601 time in UTC, and the message. */
 const STAMPED = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ./
 
 const addressIn = (stdout: string, name: string): string =>
@@ -169,7 +169,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
     const says = (text: RegExp) => until(async () => text.test(shown))
     await whileSlowed(sandbox, () => says(/^\S+Z ws_demo: reading \d+ windows? of/m))
     await says(/^\S+Z ws_demo: up to date, after/m)
-    // Over before anybody could follow it, it is shown with its reason all the same.
+    // It ends before a client can follow it, but is shown with its reason.
     await says(/^\S+Z ws_unpaid: error API_FORBIDDEN/m)
     await says(/^\S+Z ws_unpaid: failed/m)
     for (const workspace of ['ws_demo', 'ws_unpaid']) await says(new RegExp(`^\\S+Z ${workspace}: next sync at `, 'm'))

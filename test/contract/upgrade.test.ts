@@ -1,4 +1,4 @@
-// Workers are upgraded while a sync is under way: it ends as it would have, and what it paid for it paid for once.
+// Workers are upgraded during a sync: it ends as it would have without the upgrade, and bills nothing twice.
 import type { Client } from '@temporalio/client'
 import { temporal } from '@temporalio/proto'
 import { Worker } from '@temporalio/worker'
@@ -21,7 +21,7 @@ const { WorkflowTaskFailedCause } = temporal.api.enums.v1
 
 const eventsOf = async (handle: OwnerHandle) => (await handle.fetchHistory()).events ?? []
 
-/** The builds that took a workflow's tasks, in turn. */
+/** The builds that took a workflow's tasks, in order. */
 async function buildsOf(handle: OwnerHandle): Promise<string[]> {
   const events = await eventsOf(handle)
   return events.flatMap(
@@ -31,7 +31,7 @@ async function buildsOf(handle: OwnerHandle): Promise<string[]> {
 
 const isLater = (text: string): boolean => text.includes(PATCH)
 
-/** How many tasks the build of before had when a patch was first noted; null: none was noted. */
+/** The number of tasks that the old build had completed when a patch was first recorded; null: none was. */
 async function patchedAfter(handle: OwnerHandle, build: string): Promise<number | null> {
   const events = await eventsOf(handle)
   const at = events.findIndex(
@@ -48,7 +48,7 @@ async function isStuck(handle: OwnerHandle): Promise<boolean> {
   return (await eventsOf(handle)).some(event => event.workflowTaskFailedEventAttributes?.cause === cause)
 }
 
-/** Workers come and go in turn, each with a start of seconds where the machine is busy. */
+/** Workers are replaced in turn; each start takes seconds on a busy machine. */
 const PATIENCE = { timeout: 300_000 }
 
 describeWithTemporal('an upgrade', ({ place }) => {
@@ -79,7 +79,7 @@ describeWithTemporal('an upgrade', ({ place }) => {
       const old = [await there.worker('warehouse'), await there.worker('export')]
       const handle = await there.ask()
       await until(async () => (await there.bought()).length >= 8)
-      // Answers that come slowly keep it under way for as long as workers are exchanged.
+      // Slow answers keep it running while workers are replaced.
       const warehouse = await whileSlowed(there.sandbox, async () => {
         await ended(old[0]!)
         expect((await handle.describe()).status.name).toBe('RUNNING')

@@ -1,4 +1,4 @@
-// Workers as their users run them: processes of the built command, to be killed, frozen and ended.
+// Workers as users run them: processes of the built command that tests kill, freeze and end.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../src/config.ts'
@@ -7,7 +7,7 @@ import type { Role } from '../../src/run/temporal/worker/role.ts'
 import { type Running, start } from '../cli/cli-process.ts'
 import { TOKEN } from './scene.ts'
 
-/** The configuration as a file; every file of JSON is one of YAML. */
+/** The configuration as a file; JSON is valid YAML. */
 export async function writeConfig(config: Config, lease: string, more: object = {}): Promise<string> {
   const [workspace] = config.workspaces
   const { id, apiUrl, maxPage, rereadShare, sampleShare } = workspace!
@@ -25,7 +25,7 @@ export async function writeConfig(config: Config, lease: string, more: object = 
   return path
 }
 
-/** Starts a worker; resolves when it takes tasks. It is killed when the test is over. */
+/** Starts a worker; resolves when it takes tasks. It is killed when the test ends. */
 export async function workerProcess(options: {
   place: TemporalPlace
   path: string

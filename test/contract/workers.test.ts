@@ -1,4 +1,4 @@
-// Workers in processes of their own: what each of them is for, and what a sync comes to when they are ended or killed.
+// Workers in separate processes: the role of each, and the outcome of a sync when they are ended or killed.
 import { createServer } from 'node:net'
 import type { Client } from '@temporalio/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -21,7 +21,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** A worker that was lost is missed after ten seconds, and tasks that were on their way to it after ten more. */
+/** A lost worker is detected after ten seconds, and tasks that were on their way to it after ten more. */
 const PATIENCE = { timeout: 150_000 }
 
 describeWithTemporal('workers', ({ place }) => {

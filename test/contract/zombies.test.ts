@@ -1,4 +1,4 @@
-// Workers that are only thought dead: frozen in the middle of their leases, given up by the server, and then awake again.
+// Frozen workers: frozen during their leases, considered lost by the server, then resumed.
 import type { Client } from '@temporalio/client'
 import { temporal } from '@temporalio/proto'
 import { expect, it, onTestFinished } from 'vitest'
@@ -16,13 +16,13 @@ import { reportOf, startWorkerAt } from './hosts.ts'
 import { elsewhere, type Scene, scene, WORKSPACE } from './scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
 
-/** A worker that was lost is missed after ten seconds, and so is each task that goes to one of its open polls; then leases have to end. */
+/** A lost worker is detected after ten seconds, as is each task that goes to one of its open polls; then its leases must expire. */
 const PATIENCE = { timeout: 300_000 }
 const LANES = 4
 
 const { EventType } = temporal.api.enums.v1
 
-/** Leases that have begun and not ended, as the ledger tells. */
+/** Leases that have begun and not ended, according to the lease log. */
 async function openLeases({ config, sandbox }: Scene): Promise<number> {
   const ledger = openLeaseLog({ home: config.home, workspaceId: WORKSPACE, run: 'looks-on' })
   const entries = await ledger.recent(sandbox.clock.now(), 3_600 * SECOND)
@@ -31,7 +31,7 @@ async function openLeases({ config, sandbox }: Scene): Promise<number> {
   return entries.filter(entry => entry.kind === 'lease' && !over.has(entry.lease)).length
 }
 
-/** Activities that the server has given up. */
+/** Activities that timed out on the server. */
 async function givenUp(handle: OwnerHandle): Promise<number> {
   const { events } = await handle.fetchHistory()
   return (events ?? []).filter(({ eventType }) => eventType === EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT).length
@@ -57,7 +57,7 @@ describeWithTemporal('a worker that is only thought dead', ({ place }) => {
     return { ...there, victim, worker, ask }
   }
 
-  /** Freezes it while it holds leases; resolves with how many. */
+  /** Freezes the worker while it holds leases; resolves with their number. */
   async function frozen(there: Scene, zombie: Running): Promise<number> {
     for (;;) {
       zombie.process.kill('SIGSTOP')
@@ -77,15 +77,15 @@ describeWithTemporal('a worker that is only thought dead', ({ place }) => {
     const second = await there.worker('export')
     expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
     expect(await givenUp(handle)).toBeGreaterThanOrEqual(held)
-    // It was missed after its leases' deadlines: they are over at once.
+    // It was detected after its leases' deadlines: they have expired.
     await record(handle, 'held-lease')
-    // What was under way when it froze was paid, and seen by nobody.
+    // Requests in flight when it froze were billed, but their answers were never stored.
     expect(await paidTwice(there)).toBeLessThanOrEqual(Math.min(held, LANES))
     const bought = (await there.bought()).length
 
     await second.stop()
     zombie.process.kill('SIGCONT')
-    // Whatever it still had in mind it does before it has taken all the tasks of another sync.
+    // It completes its pending actions before it has taken all tasks of another sync.
     const served = (await there.served()).length
     const again = await reportOf(await there.ask())
     expect(again).toMatchObject({ outcome: 'done', sessions: 0 })
@@ -110,7 +110,7 @@ describeWithTemporal('a worker that is only thought dead', ({ place }) => {
       await until(async () => (await givenUp(handle)) >= held, { everyMs: 500 })
       zombie.process.kill('SIGCONT')
       expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
-      // It was missed before its leases' deadlines: the owner waits until they are over.
+      // It was detected before its leases' deadlines: the owner waits until they expire.
       await record(handle, 'lost-lease')
       expect(await openLeases(there)).toBe(0)
       await ended(zombie)

@@ -1,4 +1,4 @@
-// A real sync from a vendor whose answers hold what no answer should: numbers, times and refusals.
+// A real sync against answers with absurd values: numbers, times and refusals that no vendor should send.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -16,7 +16,7 @@ interface Passed {
   body: Body | string
 }
 
-/** Stands between: lets the sandbox answer every export, and has `meddle` change the answer. */
+/** A proxy: the sandbox answers every export, and `meddle` changes the answer. */
 async function meddled(sandbox: Sandbox, meddle: (passed: Passed, number: number) => Passed): Promise<string> {
   let exports = 0
   const server = createServer(async (request, response) => {
@@ -28,7 +28,7 @@ async function meddled(sandbox: Sandbox, meddle: (passed: Passed, number: number
     const passed = { status: answer.status, headers, body: (await answer.json()) as Body }
     const told: Passed = isExport ? meddle(passed, number) : passed
     const text = typeof told.body === 'string' ? told.body : JSON.stringify(told.body)
-    // JSON has no numbers beyond those of a double; on the wire they can be written.
+    // JSON.stringify cannot write numbers beyond a double, but JSON can hold them.
     response.writeHead(told.status, told.headers).end(text.replaceAll('"<1e400>"', '1e400'))
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -82,7 +82,7 @@ describe('a vendor that asks for an absurd pause', () => {
   )
 })
 
-/** What cannot be told from nothing. */
+/** Usage values that must count as missing. */
 const NOTHING = ['NaN', '<1e400>', '1e400', -1e300, 1e300, -1, 'many', {}, [], true, null]
 
 describe('a vendor whose usage and limits are no numbers', () => {
@@ -101,7 +101,7 @@ describe('a vendor whose usage and limits are no numbers', () => {
               Object.entries(body.usage).map(([name, value]) => [name, draw.unit() < 0.5 ? absurd() : value]),
             )
             const rateLimit = Object.fromEntries(Object.keys(body.rateLimit).map(name => [name, absurd()]))
-            // Half a session is one; a numeral is a number.
+            // Half a session counts as one; a numeric string counts as a number.
             const told = draw.unit() < 0.5 ? used - 0.5 : String(used)
             const includedQuota = draw.unit() < 0.5 ? 120.4 : '120'
             return {

@@ -1,4 +1,4 @@
-// What identifies a bill at the vendor, and what is reckoned with where an answer tells none.
+// How a bill is identified at the vendor, and which values are assumed where an answer omits them.
 import { describe, expect, it } from 'vitest'
 import { simulatedApp } from './simulated-app.ts'
 
@@ -30,7 +30,7 @@ describe('an answer that does not tell what it billed', () => {
     const report = await simulated.sync()
     const { billableUsedThisPeriod: billed } = await simulated.usage()
     expect(billed).toBeGreaterThan(report.conversations)
-    // Sessions without a person are shown, too.
+    // Conversations in which no person wrote are listed, too.
     expect(report.sessions).toBeGreaterThanOrEqual(billed)
     expect(report.sessions).toBeLessThan(billed * 1.2)
   })

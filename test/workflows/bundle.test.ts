@@ -1,5 +1,5 @@
-// The workflows as workers run them: one bundle, in a sandbox that has no Node. A built-in that is reached for, however far down,
-// is found here and not when a worker starts.
+// Bundles the workflows as workers do, for a sandbox without Node. An import of a Node built-in, however deep, fails here instead
+// of at the start of a worker.
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { isDeep } from '../tier.ts'
 
-/** Bundles; what was said on the way is part of the error. */
+/** Builds the bundle; the bundler's log is part of the error. */
 async function bundled(workflowsPath: string) {
   const said: string[] = []
   const logger = new DefaultLogger('ERROR', ({ message }) => said.push(message))

@@ -16,7 +16,7 @@ const trueIds = (simulated: SimulatedApp): string[] =>
 const billedForHistory = async ({ rows }: SimulatedApp): Promise<number> =>
   (await rows<{ n: number }>(`SELECT sum(billed)::INTEGER AS n FROM _windows WHERE kind = 'tail'`))[0]!.n
 
-/** Syncs to the end of the period, once a day. */
+/** Syncs once a day until the end of the billing period. */
 async function liveThrough(simulated: SimulatedApp, days: number): Promise<void> {
   for (let poll = 0; poll < days - 1; poll++) {
     simulated.advance(DAY)
@@ -37,14 +37,14 @@ describe('a first sync of a busy workspace with little quota', () => {
       const simulated = await simulatedApp({ sandbox: { agents: 2, arrivalsPerDay: 20, ...period } })
       const first = await simulated.sync()
       expect(first).toMatchObject({ outcome: 'period-spent', failures: [] })
-      // So many are expected: no setting would let history have more now.
+      // The expected new conversations leave no sessions for history, whatever the settings.
       expect(first.reserve).toMatchObject({ expected: true })
       const history = new Set(trueIds(simulated))
       await liveThrough(simulated, period.periodDays)
       expect(simulated.sandbox.clock.now()).toBeLessThan(START_MS + period.periodDays * DAY)
       const held = await idsIn(simulated)
       const missing = trueIds(simulated).filter(id => !history.has(id) && !held.has(id))
-      // Some have been passed before a person wrote in them, and nothing is read again here.
+      // Some were skipped before a person wrote in them, and this test re-reads nothing.
       const skipped = `SELECT sum(scanned - returned)::INTEGER AS n FROM _requests WHERE kind = 'head'`
       expect(missing.length).toBeLessThanOrEqual((await simulated.rows<{ n: number }>(skipped))[0]!.n)
       expect(await simulated.usage()).toMatchObject({ overagePacksCharged: 0 })
@@ -92,7 +92,7 @@ describe('sessions that return', () => {
     await simulated.sync()
     simulated.advance(6 * DAY)
     expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent' })
-    // New conversations are all that a schedule buys: they are expected to take the pack, and more.
+    // A schedule exports only new conversations; they are expected to use up the pack and more.
     const { sessions } = await simulated.sync({ allowedPacks: 1, unattended: true })
     const before = await billedForHistory(simulated)
     const report = await simulated.sync({ allowedPacks: 1 })

@@ -1,4 +1,5 @@
-// The vendor echoes the query that it read. Where that is another than was asked, its answer proves nothing of what was asked for.
+// The vendor echoes the query that it applied. If the echo differs from the request, the answer proves nothing about the requested
+// range.
 import { describe, expect, it } from 'vitest'
 import { DAY } from '../../src/core/time.ts'
 import { misread } from '../../src/vendor/echo.ts'

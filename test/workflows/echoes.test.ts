@@ -1,4 +1,4 @@
-// A proxy in front of the vendor that writes down what it was sent, the token included, in answers that were paid for.
+// A proxy that echoes the request, token included, in answers that were billed.
 import { readdir, readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -16,7 +16,7 @@ import { simulatedApp } from './simulated-app.ts'
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 const inHtml = (text: string): string => text.replaceAll('-', '&#45;')
 
-/** In base64 it depends on what stands before it. */
+/** The Base64 of the token depends on the bytes before it, hence three offsets. */
 const FORMS = [
   TOKEN,
   TOKEN.replaceAll('-', '%2D'),
@@ -29,7 +29,7 @@ const DUMP = `GET /export\nmarker: kept\nauthorization: Bearer ${TOKEN}\nother: 
 interface Echo {
   headers?: Record<string, string>
   body: Buffer
-  /** Stands beside the records of a page. */
+  /** A field beside the records of a page. */
   isPage?: true
 }
 
@@ -44,7 +44,7 @@ const ECHOES: Echo[] = [
   { body: Buffer.from(JSON.stringify({ debug: { headers: DUMP } })), isPage: true },
 ]
 
-/** Answers the exports of each agent in another way. */
+/** The answer to the exports of each agent echoes the token in a different way. */
 async function echoingProxy({ url, world }: Sandbox): Promise<string> {
   const agents = world.agentIds()
   const server = createServer(async (request, response) => {
@@ -74,7 +74,7 @@ async function echoingProxy({ url, world }: Sandbox): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** What can be made of a file, whatever it is called. */
+/** The text of a file, decompressed if it is compressed, whatever its name. */
 function readings(bytes: Buffer): string {
   const inner = [gunzipSync, inflateSync, brotliDecompressSync].flatMap(unpack => {
     try {

@@ -1,9 +1,10 @@
-// Every row of every table, bookkeeping included, as plain text: what a warehouse, its replay and a replay elsewhere must have the same.
+// Every row of every table, bookkeeping included, as plain text. A warehouse, its replay and a replay elsewhere must have the same
+// rows.
 import type { Row } from '../../src/warehouse/connection.ts'
 
-/** Tables that tell of the file and the folders as they are here, and not of what landed. */
+/** Tables that describe the local file and folders instead of what landed. */
 const OF_THIS_PLACE = ['_folders', '_migrations']
-/** When something was loaded, and the number of a record: another each time. */
+/** Load times and record numbers differ from load to load. */
 const OF_THIS_LOAD = ['_loaded_at', 'loaded_at', 'quarantined_at', '_record']
 
 /** Rows as sorted lines, by table. */

@@ -1,5 +1,5 @@
-// The rows that agents, organizations and teams must become, worked out from the API document's field lists (sections 2.7, 2.8 and 2.12)
-// alone, of the records that the generator makes. Times are ms, as numbers.
+// Expected rows of agents, organizations and teams, derived from the field lists of the API document (sections 2.7, 2.8 and 2.12)
+// and the generator's records. Times are numbers, in ms.
 
 import { resolveOptions, type SandboxOptions } from '../../src/sandbox/options.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
@@ -12,7 +12,7 @@ type Json = Record<string, unknown>
 interface Fields {
   plain: string[]
   times: string[]
-  /** Columns that are named otherwise than their keys. */
+  /** Columns whose name differs from their key. */
   named: Record<string, string>
   groups: Record<string, string[]>
 }
@@ -73,14 +73,14 @@ function rowOf(record: Json, { plain, times, named, groups }: Fields): ExpectedR
 const placed = (values: unknown, column: string, row: ExpectedRow): ExpectedRow[] =>
   ((values ?? []) as unknown[]).map((value, index) => ({ ...row, position: index + 1, [column]: value }))
 
-/** Of `webchat` there is one spelling, and a key that lets one in does not land. */
+/** `webchat` has one spelling, and a key that grants access to it is not stored. */
 const asLanded = (record: Json): Json => ({
   ...record,
   allowedChannels: (record.allowedChannels as string[]).map(channel => channel.replace('web-chat', 'webchat')),
   widgets: (record.widgets as Json[]).map(({ apiKey: _secret, ...widget }) => widget),
 })
 
-/** What may be an object, or a word, is kept as text. */
+/** A value that is an object or a word is stored as text. */
 const agentOf = (record: Json): Json => ({ ...record, deployed: JSON.stringify(record.deployed) })
 
 function organizationTables(record: Json): [string, ExpectedRow[]][] {
@@ -98,7 +98,7 @@ const teamTables = (record: Json): [string, ExpectedRow[]][] => [
   ['team_members', placed(record.memberIds, 'user_id', { team_id: record.ID })],
 ]
 
-/** Tables of all agents, and of the organizations of these ids with their teams. */
+/** Tables of all agents, and of the organizations with these ids and their teams. */
 export function expectedListings(
   { world, clock }: Sandbox,
   given: Partial<SandboxOptions>,

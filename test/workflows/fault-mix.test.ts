@@ -4,7 +4,7 @@ import { mixOf, runMix } from './fault-mix.ts'
 import { checkComplaints } from './fault-witness.ts'
 import { emptyApp } from './open-simulated-app.ts'
 
-/** About a second of processor time each; one alone by FAULT_SEED and FAULT_RUNS=1. */
+/** Each run takes about a second of processor time. FAULT_SEED and FAULT_RUNS=1 select one. */
 const RUNS = rounds('FAULT_RUNS', { usual: 2, deep: 200 })
 const FROM = Number(process.env.FAULT_SEED ?? 1)
 const AT_ONCE = 4

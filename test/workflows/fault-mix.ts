@@ -1,5 +1,5 @@
-// One short run of a workspace with a vendor at its worst, chosen by a seed: which faults, how often, what changes while it
-// runs, how much it is stopped. Then the faults stop, and it is synced until nothing is left.
+// One short run against a vendor with many faults. A seed chooses the faults, their rates, the changes during the run and the
+// stops. Then the faults end, and syncs run until nothing is left.
 
 import type { App } from '../../src/app.ts'
 import type { WorkspaceConfig } from '../../src/config.ts'
@@ -16,7 +16,7 @@ import { simulatedApp } from './simulated-app.ts'
 
 const PURPOSE = 9_000
 
-/** Real waits are kept short. */
+/** Keeps real waits short. */
 const PARAMS: Partial<Record<FaultName, number>> = { slow: 20, overtaking: 20 }
 
 export interface Mix {
@@ -26,9 +26,9 @@ export interface Mix {
   rates: Partial<Record<FaultName, Rate>>
   script: ScriptRule[]
   search: boolean
-  /** Between two syncs, ms. */
+  /** Time between two syncs, ms. */
   pauses: number[]
-  /** Export request at which the run is stopped, of all; null: none is. */
+  /** Number of the export request at which the run is stopped; null: never. */
   stopAt: number | null
 }
 
@@ -44,7 +44,7 @@ function changes(draw: Draw, arrives: boolean): ScriptRule[] {
   ]
   const kinds: ScriptRule[][] = [
     [],
-    // One that stays ahead of the vendor's own data makes late rows of what arrives meanwhile.
+    // If our clock is ahead of the vendor's data, rows that arrive meanwhile are late.
     pair({ clockOffsetMs: (arrives ? -1 : draw.pick([-1, 1])) * draw.int(1, 48) * HOUR }, { clockOffsetMs: 0 }),
     [{ at, set: { forgetHour: true } }],
     [{ at, set: { turnPeriod: true } }],
@@ -95,7 +95,7 @@ export function mixOf(seed: number): Mix {
   }
 }
 
-/** Stops the run at that export request, as a signal would. */
+/** Stops the run at that export request, as a signal does. */
 function stopper(simulated: SimulatedApp, stopAt: number | null): { signal: AbortSignal; end(): void } {
   const controller = new AbortController()
   if (stopAt === null) return { signal: controller.signal, end() {} }
@@ -114,7 +114,7 @@ interface Finished {
   complaints: string[]
 }
 
-/** Syncs without faults until nothing is left; a spent period turns, a spent hour is waited for. */
+/** Syncs without faults until nothing is left; waits for the next period or hour where one is spent. */
 export async function finish(simulated: SimulatedApp): Promise<Finished> {
   simulated.sandbox.faults.set({})
   simulated.sandbox.conditions.set(QUIET)
@@ -133,16 +133,16 @@ export async function finish(simulated: SimulatedApp): Promise<Finished> {
   return { plannedAtMs: 0, complaints: [`not done after ${MOST_ROUNDS} syncs without faults`] }
 }
 
-/** Requests that a run of so few conversations may make at most, faults, pages of one and all. */
+/** Upper bound for the requests of a run with so few conversations, including faults and pages of one. */
 const MOST_REQUESTS = 500
 
-/** A sync that may be stopped, or find the vendor in no state to answer. True where it was stopped. */
+/** A sync that may be stopped or may find the vendor unavailable. Returns true if it was stopped. */
 async function disturbed(simulated: SimulatedApp, wait: boolean, stopAt: number | null): Promise<boolean> {
   const stop = stopper(simulated, stopAt)
   try {
     await simulated.sync({ wait }, stop.signal)
   } catch (error) {
-    // Where not even the agents can be listed, a sync ends before it has begun.
+    // If the agents cannot be listed, the sync ends before it starts a window.
     if (!stop.signal.aborted && !(error instanceof VendorError)) throw error
   } finally {
     stop.end()
@@ -150,7 +150,7 @@ async function disturbed(simulated: SimulatedApp, wait: boolean, stopAt: number 
   return stop.signal.aborted
 }
 
-/** Runs it; returns what does not hold. */
+/** Executes the run; returns every violation. */
 export async function runMix(mix: Mix, beside: { app: App; home: string; workspaceId: string }): Promise<string[]> {
   const { rates, script, search, seed, settings } = mix
   const simulated = await simulatedApp({
@@ -169,7 +169,7 @@ export async function runMix(mix: Mix, beside: { app: App; home: string; workspa
   const { complaints, plannedAtMs } = await finish(simulated)
   const late = Boolean(mix.sandbox.lateShare)
   const boughtAgain = mix.sandbox.ts === 'activity' || late
-  // What reached the mirror late lies behind what was read, and is for the re-reads to find.
+  // Conversations that reached the mirror late are behind the coverage; re-reads find them.
   const truth = { plannedAtMs, readSinceMs: START_MS, mayMiss: late }
   const requests = (await simulated.served()).length
   return [

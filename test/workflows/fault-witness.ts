@@ -1,4 +1,4 @@
-// What must hold of a workspace whatever its vendor did, told as complaints: empty where all of it holds.
+// Invariants of a workspace that hold under any vendor fault. Each check returns a list of violations; empty means that it holds.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,18 +23,18 @@ export function ledgerOf(simulated: SimulatedApp): LeaseEntry[] {
   return lines.filter(line => line !== '').map(line => JSON.parse(line) as LeaseEntry)
 }
 
-/** Billed, and the answer never came whole. */
+/** Billed, but the answer never arrived completely. */
 export const wasLost = ({ faults }: ServedRequest): boolean =>
   faults.some(name => FAULTS[name as FaultName].stage === 'lost')
 
 const fails = ({ status }: RequestMade): boolean => status === null || status === 429 || status >= 500
 
-/** What was under way when a lease was told to stop may still go out. */
+/** Requests that are in flight when a lease is told to stop may still be sent. */
 const UNDER_WAY_MS = 5 * SECOND
 
 /**
- * After a lease that ended with a failure, nothing may be sent for a minute, unless the vendor has answered a request
- * that was sent after the failure.
+ * After a lease that ended with a failure, nothing may be sent for a minute, unless the vendor has answered a request that was sent
+ * after the failure.
  */
 export function pauseComplaints(ledger: readonly LeaseEntry[]): string[] {
   const requests = ledger.filter((entry): entry is RequestMade => entry.kind === 'request')
@@ -63,7 +63,7 @@ function counted(lines: readonly string[]): Map<string, number> {
   return counts
 }
 
-/** Each request that was served is in the ledger, and no other; but for `torn`, those that were under way at an abort. */
+/** Each served request is in the lease log, and no other; except, with `torn`, those in flight at an abort. */
 export function ledgerComplaints(
   ledger: readonly LeaseEntry[],
   served: readonly ServedRequest[],
@@ -84,7 +84,7 @@ export function ledgerComplaints(
     return difference === 0 ? [] : [{ line, difference }]
   })
   const off = differences.reduce((sum, { difference }) => sum + Math.abs(difference), 0)
-  // One that was torn may be in both, told differently.
+  // A torn request may be in both, with different values.
   return off <= 2 * torn
     ? []
     : differences.map(({ line, difference }) => `ledger and requests differ by ${difference}: ${line}`)
@@ -110,8 +110,8 @@ interface Books {
 }
 
 /**
- * What was billed is in the tables, or was lost on its way; and no more records came twice than a restart may bring
- * again: a page, or all that share the `ts` at which it began.
+ * Everything billed is in the tables or was lost on its way. No more records were exported twice than a restart allows: a page, or
+ * all records that share the `ts` at which it began.
  */
 async function billingComplaints(
   simulated: SimulatedApp,
@@ -136,7 +136,7 @@ async function billingComplaints(
   return complaints
 }
 
-/** What the data tests find, in all of the warehouse. */
+/** What the data tests find in the whole warehouse. */
 export async function checkComplaints(simulated: Pick<SimulatedApp, 'rows'>): Promise<string[]> {
   const complaints: string[] = []
   for (const { name, sql } of await warehouseChecks()) {
@@ -154,17 +154,17 @@ async function usageComplaints(simulated: SimulatedApp, ledger: readonly LeaseEn
 }
 
 export interface Circumstances {
-  /** Runs that were stopped in the middle. */
+  /** Number of runs that were stopped midway. */
   torn: number
-  /** Conversations may rightly be bought twice: they change, or were asked for again. */
+  /** Conversations may be exported twice, because they change or are requested again. */
   boughtAgain?: boolean
-  /** So many conversations may have one `ts`. */
+  /** Number of conversations that may share one `ts`. */
   ofOneTs?: number
-  /** False where the vendor does not tell what it bills. Default: true. */
+  /** False if the vendor does not report what it bills. Default: true. */
   tellsUsage?: boolean
 }
 
-/** All that must hold of what was asked, paid, landed and loaded. */
+/** All invariants of requests, bills, landed pages and loaded rows. */
 export async function houseComplaints(simulated: SimulatedApp, circumstances: Circumstances): Promise<string[]> {
   const { torn, boughtAgain = false, tellsUsage = true } = circumstances
   const ledger = ledgerOf(simulated)
@@ -183,13 +183,13 @@ export async function houseComplaints(simulated: SimulatedApp, circumstances: Ci
 const SHOWN = 3
 
 export interface TruthOptions {
-  /** When the last sync was planned. */
+  /** Time at which the last sync was planned. */
   plannedAtMs: number
-  /** Each conversation was read after that: only such as have not changed since are compared field by field. */
+  /** Every conversation was read after that time; only those unchanged since then are compared field by field. */
   readSinceMs: number
-  /** Some reached the mirror late, behind what was read: those are for re-reads to find. */
+  /** Some conversations reached the mirror late, behind the coverage; only re-reads find them. */
   mayMiss?: boolean
-  /** False where the vendor does not tell how many it skipped, in which a person may write later. Default: true. */
+  /** False if the vendor does not report how many conversations it skipped, in which a person may write later. Default: true. */
   tellsSkipped?: boolean
 }
 
@@ -203,7 +203,7 @@ async function skippedByAgent(simulated: SimulatedApp): Promise<Map<string, numb
 
 const keyOf = ({ agentId, record }: TrueRecord): string => `${agentId} ${String(record.ID)}`
 
-/** Where the tables differ from the truth: conversations that are missing or too many, and the first lines of each table. */
+/** Differences between tables and truth: missing and extra conversations, and the first differing lines of each table. */
 export async function truthComplaints(simulated: SimulatedApp, options: TruthOptions): Promise<string[]> {
   const { mirrorLagMs, settleMs } = simulated.config.workspaces[0]!
   const throughMs = readThrough(options.plannedAtMs, Math.max(mirrorLagMs, settleMs))
@@ -219,7 +219,7 @@ export async function truthComplaints(simulated: SimulatedApp, options: TruthOpt
   const missing = truth.filter(one => {
     if (held.has(keyOf(one)) || options.mayMiss) return false
     if (options.tellsSkipped === false && !before.has(keyOf(one))) return false
-    // In which no person had written when it was read: the vendor told how many of them it skipped.
+    // No person had written in these when they were read: the vendor reported how many it skipped.
     const left = before.has(keyOf(one)) ? 0 : (skipped.get(one.agentId) ?? 0)
     skipped.set(one.agentId, left - 1)
     return left <= 0
@@ -249,7 +249,7 @@ export async function truthComplaints(simulated: SimulatedApp, options: TruthOpt
 
 type Lines = ReturnType<typeof asLines>
 
-/** Where the found tables differ from the expected ones: the first lines of each. */
+/** Differences between found and expected tables: the first lines of each. */
 export function lineComplaints(found: Lines, expected: Lines): string[] {
   return [...new Set([...Object.keys(found), ...Object.keys(expected)])].flatMap(table => {
     const [have, want] = [new Set(found[table]), new Set(expected[table])]
@@ -265,7 +265,7 @@ export function lineComplaints(found: Lines, expected: Lines): string[] {
   })
 }
 
-/** The columns in which the row differs from the one of its conversation that is there. */
+/** The columns in which the row differs from the stored row of its conversation. */
 function difference(row: Row, surplus: readonly string[]): string {
   const isOf = (other: Row) =>
     ['conversation_id', 'agent_id', 'organization_id', 'team_id', 'position', 'name'].every(

@@ -96,7 +96,7 @@ describe('a vendor who says that there is more and does not say where', () => {
   )
 })
 
-/** From the third page of a window on so many pages hold nothing; the cursors go on. */
+/** From the third page of a window on, this number of pages are empty, but their cursors advance. */
 const emptied = (pages: number, told: Record<string, unknown>) => {
   let page = 0
   return simulatedApp({

@@ -54,7 +54,7 @@ describe('a second sync', () => {
     expect(row).toMatchObject({ fresh: report.conversations, n: (row as { ids: number }).ids })
     expect(report.conversations).toBeGreaterThan(Number(row!.n) - before.size)
 
-    // Whoever was read again is as the generator has it now.
+    // Each conversation that was read again has the generator's current values.
     const fresh = truthOf(simulated.sandbox, { throughMs: readThrough(readAtMs, SETTLE_MS) }).filter(
       ({ record }) => Number(record.ts) > readThrough(START_MS, SETTLE_MS),
     )
@@ -107,7 +107,7 @@ describe('a selection', () => {
     const [row] = await simulated.rows<{ agent_id: string }>(
       `SELECT agent_id FROM conversations WHERE conversation_id = '${purged}'`,
     )
-    // The sandbox knows it no more under another agent's address: as good as purged.
+    // For the sandbox, a conversation under another agent's address does not exist, as if it were purged.
     const other = simulated.sandbox.world.agentIds().find(id => id !== row!.agent_id)!
     await simulated.rows(`UPDATE conversations SET agent_id = '${other}' WHERE conversation_id = '${purged}'`)
     simulated.advance(60_000)

@@ -6,7 +6,7 @@ import { simulatedApp } from './simulated-app.ts'
 import { readThrough, truthOf } from './truth.ts'
 
 const QUOTA = 200
-/** Few new conversations are to be expected, so history may take nearly all. */
+/** Few new conversations are expected, so history may use nearly all sessions. */
 const WORLD = { conversations: 400, historyDays: 1_800, quotaSessions: QUOTA }
 
 const found = async (simulated: SimulatedApp): Promise<number> =>
@@ -20,7 +20,7 @@ describe('a vendor who reports usage late', () => {
     const first = await usage()
     expect(first.overagePacksCharged).toBe(0)
     expect(first.billableUsedThisPeriod).toBeGreaterThan(QUOTA * 0.8)
-    // Long after the lease log has forgotten, the landing tells.
+    // The lease log has been compacted by then, so the landing is the source.
     for (let run = 0; run < 2; run++) {
       simulated.advance(2 * HOUR)
       await simulated.restart()
@@ -33,7 +33,7 @@ describe('a vendor who reports usage late', () => {
     const simulated = await simulatedApp({ sandbox: { ...WORLD, conversations: 230, readings: { 'usage-lag': '5' } } })
     expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent' })
     expect((await simulated.usage()).billableUsedThisPeriod).toBeGreaterThan(QUOTA * 0.8)
-    // Long after the lease log has forgotten, the landing tells.
+    // The lease log has been compacted by then, so the landing is the source.
     simulated.advance(2 * HOUR)
     await simulated.restart()
     for (let period = 0; period < 6; period++) {
@@ -108,11 +108,11 @@ describe('a vendor who names no period', () => {
     'is asked a few times whether more is left, and exported from again as soon as a period has turned, its count %s requests behind',
     async lag => {
       const readings = { 'period-key': 'absent', 'usage-lag': lag } as const
-      // Time goes by: answers of one millisecond could not be told by when they were asked for.
+      // Time passes between answers: within one millisecond their requests could not be ordered.
       const simulated = await simulatedApp({ sandbox: { ...WORLD, speed: 1, readings } })
       const report = await simulated.sync()
       expect(report.outcome).toBe('period-spent')
-      // Not as often as the hour allows.
+      // Less often than the hourly limit allows.
       expect(report.requests).toBeLessThan(60)
       const { usage } = simulated
       expect(await usage()).toMatchObject({ overageUsedThisPeriod: 0 })
@@ -148,7 +148,7 @@ describe('a vendor whose periods are named by the day, though sessions are count
       history.push(tail!.n)
       simulated.advance(DAY)
     }
-    // What the days before have not taken of the reserve comes to a few sessions; a reserve of one day would leave history all of it.
+    // The reserve that earlier days did not use comes to a few sessions; a reserve for one day would leave history all of it.
     expect(history.at(-1)! - history[1]!).toBeLessThan(30)
   })
 })

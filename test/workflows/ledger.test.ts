@@ -1,4 +1,4 @@
-// The ledger against what the generator says: by agent, and day by day.
+// Compares the reconciliation report with the generator, by agent and by day.
 import { describe, expect, it } from 'vitest'
 import { DAY, MINUTE, SECOND } from '../../src/core/time.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
@@ -7,7 +7,7 @@ import type { SimulatedApp } from './open-simulated-app.ts'
 import { simulatedApp } from './simulated-app.ts'
 
 const SETTLE_MS = 2 * MINUTE
-/** Nothing is read a second time but what a test asks for. */
+/** Nothing is read a second time unless a test requests it. */
 const ONCE = { rereadShare: 0, sampleShare: 0 }
 
 interface Account {
@@ -39,7 +39,7 @@ const trueByAgent = ({ world, clock }: Sandbox): Record<string, Account> =>
     }),
   )
 
-/** What of an agent has its `ts` in a stretch, as it stands now. */
+/** The conversations of an agent whose `ts` is in a range, in their current state. */
 function trueBetween({ world, clock }: Sandbox, agentId: string, fromMs: number, toMs: number): Account {
   const within = [...world.conversations(agentId, clock.now())].filter(({ document }) => {
     const ms = timeMs(document.ts)
@@ -55,7 +55,7 @@ describe('the ledger of a synced workspace', () => {
       settings: { ...ONCE, maxPage: 20 },
     })
     const { sandbox } = simulated
-    // Nothing arrives in the time that a sync lets pass, so that all that is there is read.
+    // Nothing arrives during the sync's settling time, so the sync reads everything.
     sandbox.clock.advance(-SETTLE_MS)
     const before = trueByAgent(sandbox)
     sandbox.clock.advance(SETTLE_MS)
@@ -77,7 +77,7 @@ describe('the ledger of a synced workspace', () => {
 
   it('agrees with the truth day by day of the workspace, where each day was read by itself', async () => {
     const newYork = 4 * 60 * MINUTE
-    /** Midnight in New York, where summer time is kept. */
+    /** Midnight in New York, which has daylight saving time. */
     const midnight = Date.UTC(2026, 5, 1) + newYork
     const simulated = await simulatedApp({
       sandbox: { conversations: 0, arrivalsPerDay: 80, agents: 2, startMs: midnight + SETTLE_MS - SECOND },

@@ -29,7 +29,8 @@ it('the first rows are loaded while the rest is fetched, and the rest in few loa
     ...steps,
     async fetchPages(input) {
       leases += 1
-      // The listing of the agents is loaded first; whoever then waits for more pages than these leases hold waits for ever.
+      // The listing of the agents is loaded first. A loader that then waits for more pages than these leases hold would wait
+      // forever.
       await (leases > 6 ? firstRows : listing).opened
       return steps.fetchPages(input)
     },

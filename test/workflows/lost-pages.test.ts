@@ -1,4 +1,4 @@
-// Pages that were lost from the landing (deleted because they could not be read, say) while no warehouse holds what was on them.
+// Pages that were deleted from the landing (because they were unreadable, for example) while no warehouse holds their records.
 import { readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -16,7 +16,7 @@ import { asLines, warehouseTables } from './warehouse-tables.ts'
 
 const SETTLE_MS = 120_000
 
-/** Of pages lost at random. In usual runs test/faults/landing.test.ts deletes any pages. */
+/** Number of runs with randomly deleted pages. In usual runs test/faults/landing.test.ts covers random deletions. */
 const RUNS = rounds('LOST_RUNS', { usual: 0, deep: 30 })
 
 const truth = ({ sandbox }: SimulatedApp) =>
@@ -27,7 +27,7 @@ interface Lost {
   windows: number
 }
 
-/** Deletes pages of conversations, and tells what was on them. */
+/** Deletes pages of conversations and returns the records on them. */
 async function lose({ config }: SimulatedApp, which: (index: number, of: number) => boolean): Promise<Lost> {
   const landing = openLanding(config.home).workspace(WORKSPACE)
   const pages = await landing.list('conversations')
@@ -67,7 +67,9 @@ async function tablesOf(simulated: SimulatedApp): Promise<Record<string, string[
   }
 }
 
-/** What was lost comes again, and hardly more; then nothing does; and all that landed gives all rows. */
+/**
+ * Lost records are exported again with little overhead, then nothing more is requested; a replay of the landing yields all rows.
+ */
 async function expectMended(simulated: SimulatedApp, lost: Lost, pageSize: number): Promise<void> {
   const before = await billed(simulated)
   await syncAll(simulated)
@@ -116,14 +118,14 @@ describe('a page that was deleted', () => {
     pageSizeOf(simulated, 10)
     await simulated.sync({ maxRequests: 4 })
     await withoutWarehouse(simulated)
-    // The last of the first generation: the second one begins where it ended.
+    // The last page of the first generation; the second generation begins where it ended.
     const lost = await lose(simulated, index => index === 2 || index === 4)
     const all = truthOf(simulated.sandbox, { throughMs: readThrough(START_MS, SETTLE_MS) })
     const toCome = all.reduce((sum, one) => sum + one.billableSessions, 0) - (await billed(simulated))
     await expectMended(simulated, { ...lost, sessions: lost.sessions + toCome }, 30)
   })
 
-  // Each damage, one by one, in usual runs: test/faults/landing.test.ts.
+  // In usual runs test/faults/landing.test.ts covers each kind of damage.
   it.runIf(isDeep).each(['truncated', 'overwritten'] as const)('because it was %s, as the hint says', async how => {
     const simulated = await simulatedApp({ sandbox: { conversations: 120, agents: 1 }, settings: { maxPage: 20 } })
     await simulated.sync()

@@ -1,4 +1,4 @@
-// A proxy between the house and the sandbox that meddles with answers, and watches how requests follow one another.
+// A proxy between convohouse and the sandbox that changes answers and records the order of requests.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
@@ -7,21 +7,21 @@ import { PROBE_TS } from './probe.ts'
 export interface Passing {
   agentId: string
   query: URLSearchParams
-  /** Export requests so far, this one included; probes are not counted. */
+  /** Export requests so far, including this one; probes are not counted. */
   number: number
 }
 
-/** What to do with an export request; undefined lets it pass. */
+/** Chooses what to do with an export request; undefined forwards it unchanged. */
 export type Meddling =
   | { answer: { status: number; body: string; contentType?: string } }
-  /** Lets the sandbox answer, and changes the parsed body. */
+  /** Forwards the request and changes the parsed body of the answer. */
   | { change: (body: Record<string, unknown>) => unknown }
-  /** Lets the sandbox answer, and drops the connection in the middle of the body. */
+  /** Forwards the request and drops the connection in the middle of the body. */
   | { cut: true }
 
 export interface MeddlingProxy {
   url: string
-  /** The most requests that were under way at once: in all, and of one agent's one query. */
+  /** The maximum number of concurrent requests: in total, and for one query of one agent. */
   most: { atOnce: number; ofOneWindow: number }
 }
 

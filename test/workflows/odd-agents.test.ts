@@ -1,4 +1,4 @@
-// Agents whose ids nobody can ask for, or that differ in odd ways: whatever a vendor lists, the others are exported.
+// Agents with ids that cannot be requested, or with odd records: the other agents are exported regardless.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
@@ -27,7 +27,7 @@ const ODD = [
 ]
 const NOTHING = { success: true, mode: 'paginated', data: [], hasMore: false, nextCursor: null, scannedConvoCount: 0 }
 
-/** Lists these besides, and has no conversation of any of them. */
+/** Lists these agents in addition; none of them has a conversation. */
 const listingAlso =
   (ids: readonly unknown[]) =>
   async ({ url, world }: Sandbox) => {
@@ -35,7 +35,7 @@ const listingAlso =
       const at = new URL(request.url!, url)
       const isKnown = !at.pathname.endsWith('/export') || world.agentIds().some(id => at.pathname.includes(`/${id}/`))
       const headers = { authorization: request.headers.authorization! }
-      // biome-ignore lint/suspicious/noExplicitAny: whatever the sandbox says
+      // the sandbox's records have no type here
       const answer: any = isKnown ? await (await fetch(at, { headers })).json() : NOTHING
       if (at.pathname.endsWith('/agents/search')) {
         answer.agents.push(...ids.map(ID => ({ ID, title: 'odd' })))

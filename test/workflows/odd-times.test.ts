@@ -9,7 +9,10 @@ import { asLines, warehouseTables } from './warehouse-tables.ts'
 
 const SETTLE_MS = 2 * MINUTE
 
-/** What could be exported and had settled, of what began after `afterMs`: places in the vendor's order say it, not the `ts` of a record. */
+/**
+ * Conversations after `afterMs` that could be exported and had settled. Uses their place in the vendor's order, not the `ts` of the
+ * record.
+ */
 function settled(simulated: SimulatedApp, afterMs = Number.NEGATIVE_INFINITY): TrueRecord[] {
   const throughMs = readThrough(simulated.sandbox.clock.now(), SETTLE_MS)
   return truthOf(simulated.sandbox, { throughMs: Number.POSITIVE_INFINITY }).filter(({ record }) => {
@@ -18,7 +21,7 @@ function settled(simulated: SimulatedApp, afterMs = Number.NEGATIVE_INFINITY): T
   })
 }
 
-/** Syncs, and tells what has to have come by it: each conversation is read once, in the state that it has when its time comes. */
+/** Syncs, and returns what must be stored by then: each conversation is read once, in its state at the time of reading. */
 async function syncAndLearn(simulated: SimulatedApp, known: Map<string, TrueRecord>): Promise<TrueRecord[]> {
   const beganMs = simulated.sandbox.clock.now()
   const report = await simulated.sync()
@@ -56,7 +59,7 @@ function burstsIn(records: readonly TrueRecord[]): number[] {
 }
 
 describe('more conversations of one ts than a page holds', () => {
-  // A hundred is the most that the vendor gives.
+  // The vendor returns at most a hundred per page.
   const large = { burstSize: 150, maxPage: 100, burstEvery: 160, conversations: 240, arrivalsPerDay: 100 }
   const small = { burstSize: 60, maxPage: 8, burstEvery: 65, conversations: 130, arrivalsPerDay: 66 }
   it.each(isDeep ? [large, small] : [small])(
@@ -120,7 +123,7 @@ describe('more conversations of one ts than a page holds', () => {
 })
 
 describe('a ts', () => {
-  // Usual runs resume behind refused cursors above, in mixed units, too.
+  // Usual runs test refused cursors in mixed units above.
   it.runIf(isDeep).each(['s', 'mixed'] as const)(
     'in %s is read as the time that it is, and resumed behind',
     async tsUnit => {
@@ -132,7 +135,7 @@ describe('a ts', () => {
         `SELECT max((progress->>'$.generation')::INTEGER)::INTEGER AS n FROM _windows`,
       )
       expect(generations[0]!.n).toBeGreaterThan(1)
-      // A window that is refused twice at one ts waits for the next run.
+      // A window that is refused twice at one `ts` waits for the next run.
       simulated.sandbox.faults.set({})
       expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
       expect(await asTables(simulated)).toEqual(asLines(expectedTables(settled(simulated))))
@@ -219,7 +222,7 @@ describe('an agent that is gone', () => {
     }
     expect((await simulated.bought()).filter(request => request.agentId === agentId)).toHaveLength(before)
     expect(await rowsOf()).toEqual(rows)
-    // Since the first listing without it.
+    // The interval starts at the first listing without the agent.
     expect(await since(simulated, agentId)).toBeCloseTo(START_MS + DAY, -4)
 
     simulated.sandbox.conditions.set({ gone: [] })
@@ -244,7 +247,7 @@ describe('an agent that is gone', () => {
     expect(await since(simulated, agentId)).toBeCloseTo(START_MS, -4)
     const open = await simulated.rows(`SELECT agent_id FROM _windows WHERE NOT done`)
     expect(open).toEqual([{ agent_id: agentId }])
-    // It is back before anybody has listed the agents without it.
+    // The agent is back before any listing without it.
     simulated.sandbox.conditions.set({ gone: [] })
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [], agentsGone: [] })
     expect(await since(simulated, agentId)).toBeNull()
@@ -278,7 +281,7 @@ describe('a clock that is wrong', () => {
       simulated.advance(2 * HOUR)
       expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
       const held = new Set(await heldIds(simulated))
-      // One in which a person wrote only later was passed over, and is no news.
+      // A conversation in which a person wrote only later was skipped, and is not new.
       const { world } = simulated.sandbox
       const atOnce = settled(simulated, readThrough(START_MS, SETTLE_MS)).filter(({ agentId, record }) => {
         const index = world.find(agentId, String(record.ID), simulated.sandbox.clock.now())!

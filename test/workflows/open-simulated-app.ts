@@ -1,4 +1,4 @@
-// An app on simulated time: a scene with an open warehouse, on one clock for app and sandbox.
+// An app on simulated time: a scene with an open warehouse, and one clock for app and sandbox.
 import { join } from 'node:path'
 import { type App, openApp, openRun } from '../../src/app.ts'
 import type { Config, WorkspaceConfig } from '../../src/config.ts'
@@ -17,7 +17,7 @@ import { type SimulatedTime, simulatedTime } from './simulated-time.ts'
 
 export { START_MS, TOKEN, WORKSPACE } from '../scene.ts'
 
-/** Others read on while one loads: a load costs more than what it loads. */
+/** Window loops continue reading while a load runs, so a load delays more than its own pages. */
 const LOAD_MS = 1
 
 type Asked = Partial<Omit<SyncRequest, 'run' | 'workspaceId'>>
@@ -27,16 +27,16 @@ export interface SimulatedApp extends SceneRequests {
   config: Config
   app: App
   clock: SimulatedTime
-  /** What the last sync told. */
+  /** The report of the last sync. */
   news: ProgressUpdate[]
   sync(asked?: Asked, signal?: AbortSignal): Promise<SyncReport>
-  /** Syncs so many times, `everyMs` apart, by one and the same runner. */
+  /** Syncs this many times, `everyMs` apart, with the same runner. */
   polls(options: { count: number; everyMs: number; each(report: SyncReport): void }): Promise<void>
   rows<R = Row>(sql: string): Promise<R[]>
   advance(ms: number): void
-  /** Closes the warehouse and opens it anew, as a process that ends and another that begins. */
+  /** Closes and reopens the warehouse, as two consecutive processes do. */
   restart(): Promise<void>
-  /** Rebuilds the warehouse from the landing, and opens it anew. */
+  /** Rebuilds the warehouse from the landing and reopens it. */
   replay(): Promise<ReplayReport>
   /** Closes the warehouse. */
   close(): Promise<void>
@@ -45,17 +45,17 @@ export interface SimulatedApp extends SceneRequests {
 export interface SimulatedAppOptions {
   sandbox?: Partial<SandboxOptions>
   settings?: Partial<WorkspaceConfig>
-  /** What stands between the house and the sandbox. */
+  /** A proxy between the app and the sandbox. */
   through?: (sandbox: Sandbox) => Promise<string>
-  /** A sandbox that is there already. */
+  /** Uses an existing sandbox. */
   at?: Sandbox
-  /** A house that is there already, for a workspace of its own in it; it is closed by whoever opened it. */
+  /** An existing app, used for a workspace of its own; the test that opened it closes it. */
   beside?: { app: App; home: string; workspaceId: string }
-  /** How long each load takes, simulated: meanwhile more lands, and there are fewer of them. Default: a moment. */
+  /** Simulated duration of each load: meanwhile more pages land, so fewer loads run. Default: 1 ms. */
   loadMs?: number
 }
 
-/** An app without a workspace of its own: those that share it are opened `beside` it. */
+/** An app without a workspace of its own; the apps that share it are opened with `beside`. */
 export async function emptyApp(): Promise<{ home: string; app: App; close(): Promise<void> }> {
   const { folder, remove } = await temporaryFolder()
   const home = join(folder, 'data')
@@ -67,7 +67,7 @@ export async function emptyApp(): Promise<{ home: string; app: App; close(): Pro
   return { home, app, close }
 }
 
-/** The caller calls `end` afterwards: everything that was opened is closed, and the folder removed. */
+/** The caller calls `end` afterwards, which closes everything and removes the folder. */
 export async function openSimulatedApp(
   options: SimulatedAppOptions = {},
 ): Promise<{ simulated: SimulatedApp; end(): Promise<void> }> {

@@ -6,7 +6,7 @@ import { simulatedApp } from './simulated-app.ts'
 import { readThrough, truthOf } from './truth.ts'
 
 const QUOTA = 200
-/** Few new conversations are to be expected, by its history. */
+/** Its history predicts few new conversations. */
 const SMALL_QUOTA = { conversations: 270, historyDays: 1_800, quotaSessions: QUOTA }
 const RESERVE = { headReserveShare: 0.2 }
 
@@ -32,7 +32,7 @@ describe('a first sync of more than the period includes', () => {
     const limits = await limitsOf(simulated)
     expect(Math.min(...limits)).toBeLessThanOrEqual(5)
     expect(Math.max(...limits)).toBeGreaterThanOrEqual(20)
-    // It did what it could: new conversations are there, and the row names the setting that history waits for.
+    // The sync reads new conversations, and its row names the setting that limits history.
     expect(report.reserve).toMatchObject({ share: RESERVE.headReserveShare, expected: false })
     expect(report.reserve!.sessions).toBeGreaterThanOrEqual(QUOTA * 0.15)
     expect(await simulated.rows('SELECT success, error_code, error FROM _runs')).toEqual([
@@ -46,7 +46,7 @@ describe('a first sync of more than the period includes', () => {
     }
     expect(await found(simulated)).toBe(truth(simulated))
     const returned = (await simulated.bought()).reduce((sum, request) => sum + request.returned, 0)
-    // Each change of the page size begins a new generation, which reads the last `ts` again.
+    // Each change of the page size starts a new generation, which reads the last `ts` again.
     const generations = await simulated.rows<{ n: number }>(
       `SELECT sum((progress->>'$.generation')::INTEGER - 1)::INTEGER AS n FROM _windows`,
     )
@@ -82,7 +82,7 @@ describe('a first sync of more than the period includes', () => {
       expect(outcome).toBe('period-spent')
       asked.push(requests)
     }
-    // Every other round asks, until the one that exports again.
+    // Every other round makes a request, until the one that exports again.
     expect(asked).toEqual(asked.map((_, round) => round % 2))
     const probes = (await simulated.served()).filter(isProbe)
     expect(probes.filter(probe => probe.billed > 0)).toEqual([])

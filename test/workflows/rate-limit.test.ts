@@ -17,7 +17,7 @@ async function expectTruth(simulated: SimulatedApp): Promise<void> {
   expect(found.map(row => row.id)).toEqual(truth.map(({ record }) => String(record.ID)).sort())
 }
 
-/** Somebody else with the same token takes the whole hour. */
+/** Another user of the token uses up the hour. */
 async function useUpTheHour(sandbox: Sandbox): Promise<void> {
   const path = `/v3/agents/${sandbox.world.agentIds()[0]}/convos/export?limit=1&fromTs=2000&toTs=2000`
   for (let status = 200; status !== 429; )
@@ -33,7 +33,7 @@ describe('a sync whose requests exceed the hour', () => {
     const served = await simulated.served()
     expect(served.filter(request => request.status !== 200)).toEqual([])
     const inAnHour = served.map(({ at: last }) => served.filter(({ at }) => at > last - HOUR && at <= last).length)
-    // A twentieth besides is left to polls for new conversations.
+    // A twentieth of the hour is reserved for polls for new conversations.
     expect(Math.max(...inAnHour)).toBe(14)
     expect(simulated.sandbox.clock.now()).toBeGreaterThan(START_MS + 2 * HOUR)
     expect(simulated.news.some(news => news.kind === 'waiting' && news.reason === 'hour')).toBe(true)

@@ -1,5 +1,5 @@
-// A short life of a workspace whose vendor reads every open point of the API document in a way of its own: two days, some faults,
-// a workspace that is not paid and an agent that is gone for a while, and a replay at the end.
+// A short life of a workspace whose vendor resolves every open point of the API document in its own way: two days, some faults, an
+// unpaid workspace, an agent that is gone for a while, and a replay at the end.
 
 import fc from 'fast-check'
 import { openApp } from '../../src/app.ts'
@@ -25,7 +25,7 @@ export interface ReadingRun {
   settings: Partial<WorkspaceConfig>
   /** Faults of the first sync. */
   script: ScriptRule[]
-  /** Number of the export request, in the second day, before which the first agent goes; null: it stays. */
+  /** Number of the export request on the second day before which the first agent is deleted; null: it stays. */
   goneAt: number | null
   unpaid: boolean
 }
@@ -60,8 +60,8 @@ export const readingRuns: fc.Arbitrary<ReadingRun> = fc
   })
   .map(({ readings, world: { burst, tightQuota, tightHour, maxPage, ...chosen }, faults, ...others }) => {
     const hourlyRequests = 20
-    // A quota that is not reported cannot be kept to, without the period's key its end is not seen, and history leaves all of so small
-    // a one to new conversations where there are some: a day's at least, and here a period lasts an hour.
+    // An unreported quota cannot be kept. Without the period's key its end is not detected. History leaves a small quota to new
+    // conversations of at least a day, and here a period lasts an hour.
     const isTight =
       tightQuota && chosen.arrivalsPerDay === 0 && readings.usage === 'present' && readings['period-key'] === 'period'
     return {
@@ -70,7 +70,7 @@ export const readingRuns: fc.Arbitrary<ReadingRun> = fc
         ...chosen,
         historyDays: 30,
         ...(burst && { burstEvery: 15, burstSize: 6 }),
-        // So much that what is reported late would be overage.
+        // High enough that usage that is reported late would be overage.
         ...(isTight && { conversations: 100, quotaSessions: 70 }),
         ...(tightHour && { hourlyRequests }),
       },
@@ -80,7 +80,7 @@ export const readingRuns: fc.Arbitrary<ReadingRun> = fc
     }
   })
 
-/** One that may find the vendor in no state to answer. */
+/** A sync that may find the vendor unavailable. */
 async function tried(simulated: SimulatedApp): Promise<SyncReport | null> {
   try {
     return await simulated.sync()
@@ -109,7 +109,7 @@ async function exportedRecords({ config }: SimulatedApp): Promise<Exported[]> {
   return found
 }
 
-/** Records that came again as they were, and not because a window had to begin again. */
+/** Records that were exported again unchanged, and not because a window restarted. */
 async function twiceComplaints(simulated: SimulatedApp): Promise<string[]> {
   const before = new Set<string>()
   const twice: string[] = []
@@ -122,7 +122,10 @@ async function twiceComplaints(simulated: SimulatedApp): Promise<string[]> {
 
 const LISTED = ['agents', 'organizations', 'organization_agents', 'organization_members', 'teams', 'team_members']
 
-/** Every column of all agents, and of the organizations that handoffs name and their teams; of a vendor that gives the first team alone, of that. */
+/**
+ * Every column of all agents, and of the organizations that handoffs name with their teams; only the first team if the vendor
+ * returns only that.
+ */
 async function listingComplaints({ sandbox, rows }: SimulatedApp, run: ReadingRun): Promise<string[]> {
   const named = await rows<{ id: string }>(
     `SELECT DISTINCT organization_id AS id FROM conversation_handoffs WHERE organization_id IS NOT NULL
@@ -145,11 +148,11 @@ async function listingComplaints({ sandbox, rows }: SimulatedApp, run: ReadingRu
   return lineComplaints(asLines(found), asLines(expected))
 }
 
-/** That an id is not there is said as a proxy would say that nothing is: no answer of the vendor's. */
+/** The vendor reports a missing id as a proxy would, so the 404 is not recognised as the vendor's own. */
 const isPlain404 = (readings: Readings): boolean =>
   readings['unknown-ids'] === '404' && readings['not-found'] !== 'envelope'
 
-/** Exported once more, by id, with one that is not there. */
+/** Exports ids once more, together with one that does not exist. */
 async function selectedComplaints(simulated: SimulatedApp): Promise<string[]> {
   const held = await simulated.rows<{ agent: string; id: string }>(
     `SELECT agent_id AS agent, conversation_id AS id FROM conversations
@@ -179,7 +182,7 @@ async function replayComplaints(simulated: SimulatedApp): Promise<string[]> {
     .map(table => `a replay makes other rows of ${table}`)
 }
 
-/** Longer than any pause that the faults ask for, and shorter than what an absurd one asks for. */
+/** Longer than any pause that the faults request, and shorter than an absurd one. */
 const LONGEST_SYNC_MS = 6 * HOUR
 
 async function unpaidComplaints(simulated: SimulatedApp): Promise<string[]> {
@@ -216,7 +219,7 @@ async function lived(run: ReadingRun, simulated: SimulatedApp): Promise<string[]
   const tellsUsage = run.readings.usage === 'present'
   const tellsSkipped = run.readings.scanned === 'looked-at'
   const boughtAgain = run.sandbox.ts === 'activity'
-  // Where the hour is short, heads wait their turn: what is newer need not be there.
+  // With a short hour, head windows wait their turn, so newer conversations may be missing.
   const pollMs = pollSeconds(sandbox.world.agentIds().length, simulated.config.workspaces[0]!.requestsPerHour) * SECOND
   return [
     ...complaints,
@@ -232,7 +235,7 @@ async function lived(run: ReadingRun, simulated: SimulatedApp): Promise<string[]
 
 const LOAD_MS = 5 * MINUTE
 
-/** Lives it; returns what does not hold. */
+/** Executes the run; returns every violation. */
 export async function liveReadings(run: ReadingRun): Promise<string[]> {
   const { readings, settings } = run
   const { simulated, end } = await openSimulatedApp({

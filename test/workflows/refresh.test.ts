@@ -40,7 +40,7 @@ function exportable(simulated: SimulatedApp, atMs = simulated.sandbox.clock.now(
 }
 
 describe('a conversation in which a person writes only later', () => {
-  // In a world of this seed a person writes later in one of the 200.
+  // With this seed, a person writes later in one of the 200 skipped conversations.
   const sandbox = { seed: 3, agents: 2, conversations: 200, historyDays: 2 }
 
   it('is found by reading its stretch again, within the horizon', async () => {
@@ -88,7 +88,7 @@ describe('a conversation in which a person writes only later', () => {
     }
     const [reread] = await windows(simulated, 'reread')
     expect(reread!.n).toBeGreaterThan(0)
-    // What had been hidden bills besides.
+    // The previously hidden conversations are billed in addition.
     expect(reread!.billed).toBeLessThanOrEqual(40 + 20)
   })
 
@@ -187,9 +187,9 @@ describe('a refresh', () => {
        AND greatest(ts, last_message_ts, last_modified) >= make_timestamp(${(nowMs - 5 * DAY) * 1_000})`,
     )
     expect(stale).toEqual([])
-    // Without a share for it, nothing is read again for hidden conversations.
+    // Without a budget for hidden conversations, no range is read again for them.
     expect((await windows(simulated, 'reread'))[0]!.n).toBe(0)
-    // A copy that is younger than the quiet time is not bought again.
+    // A stored copy that is younger than the quiet time is not exported again.
     expect(await simulated.sync(asked)).toMatchObject({ conversations: 0 })
   })
 
@@ -254,8 +254,8 @@ describe('a change that events tell in full', () => {
     expect(left!.n).toBeGreaterThan(0)
     const truth = truthOf(sandbox, { throughMs: readThrough(START_MS, 2 * MINUTE) })
     const exported = new Set(truth.map(({ record }) => record.ID))
-    // Left out is what no event carries, and changes without a message: who looked at it, and that an answer was to come. And what
-    // events alone tell.
+    // Excluded: fields that no event carries, changes without a message (`lastViewed`, pending answers), and fields that only
+    // events carry.
     const alike = ({ conversations }: Record<string, string[]>) =>
       conversations!
         .filter(line => exported.has((JSON.parse(line) as { conversation_id: string }).conversation_id))

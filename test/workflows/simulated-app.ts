@@ -1,8 +1,8 @@
-// A house on simulated time for one test.
+// An app on simulated time for one test.
 import { onTestFinished } from 'vitest'
 import { openSimulatedApp, type SimulatedApp, type SimulatedAppOptions } from './open-simulated-app.ts'
 
-/** Closed when the test is over. */
+/** Closed when the test ends. */
 export async function simulatedApp(options: SimulatedAppOptions = {}): Promise<SimulatedApp> {
   const { simulated, end } = await openSimulatedApp(options)
   onTestFinished(end)

@@ -1,4 +1,4 @@
-// The vendor's events into the spool, in process: judged and appended as the receiver does it, at the time of the sandbox's clock.
+// Writes the vendor's events into the spool in process: parsed and appended as in the receiver, at the time of the sandbox's clock.
 
 import { makeAuthenticator } from '../../src/receiver/authenticate.ts'
 import { parseAsSent } from '../../src/receiver/intake.ts'
@@ -12,9 +12,9 @@ import { type SimulatedApp, WORKSPACE } from './open-simulated-app.ts'
 const SECRET = 'whsec_of_a_simulated_house'
 
 export interface EventSender {
-  /** Tells what happens after the one time, up to the other; all of it is sealed when it ends. */
+  /** Sends the events between two times, then seals the spool. */
   tell(afterMs: number, untilMs: number): Promise<void>
-  /** Events so far, and those of them that were never sent. */
+  /** Number of events so far, and of those that were never sent. */
   told(): { events: number; dropped: number }
 }
 

@@ -26,7 +26,7 @@ export function simulatedHost(
   }
 }
 
-/** The same steps; time stands still while one of them works. */
+/** The same steps, but the clock does not advance while one of them runs. */
 export const timed = (steps: Steps, { during }: SimulatedTime): Steps => ({
   prepare: request => during(() => steps.prepare(request)),
   fetchPages: input => during(() => steps.fetchPages(input)),

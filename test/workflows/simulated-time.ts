@@ -1,11 +1,11 @@
-// Simulated time for the sandbox and the house together: nobody waits for real, and both see the same clock.
+// Simulated time, shared by the sandbox and the app: waits take no real time, and both see the same clock.
 import type { Clock } from '../../src/clock.ts'
 import type { SandboxClock } from '../../src/sandbox/clock.ts'
 
 export interface SimulatedTime extends Clock {
-  /** Time stands still while any such work is under way. */
+  /** The clock does not advance while such work is in progress. */
   during<T>(work: () => Promise<T>): Promise<T>
-  /** The same clock for what sleeps in the middle of such work: meanwhile that work does not keep time from passing. */
+  /** The same clock for sleeps inside such work: during them the clock may advance. */
   within: Clock
   /** Sets how far our clock is ahead of the vendor's, ms; negative: behind. */
   goAhead(byMs: number): void
@@ -16,7 +16,7 @@ interface Sleeper {
   wake(): void
 }
 
-/** A clock that jumps to whoever is due first, as soon as nobody does anything but sleep. */
+/** A clock that jumps to the next wake-up time as soon as all work is asleep. */
 export function simulatedTime(sandbox: SandboxClock): SimulatedTime {
   const sleepers = new Set<Sleeper>()
   let working = 0
@@ -30,7 +30,7 @@ export function simulatedTime(sandbox: SandboxClock): SimulatedTime {
     first.wake()
   }
 
-  /** A moment later, so that whoever was just woken can get to work first. */
+  /** Delayed by one turn of the event loop, so that the task that was just woken runs first. */
   function watch(): void {
     clearTimeout(timer)
     timer = sleepers.size > 0 && working <= 0 ? setTimeout(jump, 2) : undefined

@@ -1,5 +1,5 @@
-// The account of a soak: for each agent, every conversation that the vendor could export now is held, or the house's own books
-// tell why it is not.
+// The account of a soak: for each agent, every conversation that the vendor could export now is stored, or the bookkeeping tables
+// give the reason why not.
 
 import { MINUTE } from '../../src/core/time.ts'
 import type { World } from '../../src/sandbox/world/world.ts'
@@ -15,9 +15,9 @@ export interface AgentAccount {
   exportable: number
   held: number
   missing: Record<Reason, number>
-  /** Conversations that the books say nothing of. */
+  /** Conversations for which the bookkeeping gives no reason. */
   unexplained: string[]
-  /** Held, and not to be exported. */
+  /** Stored, but not exportable. */
   invented: string[]
 }
 
@@ -25,9 +25,9 @@ interface Reading {
   window: string
   fromSec: number
   toSec: number
-  /** Server's time, as the house took it to be, ms. */
+  /** Server time as estimated by convohouse, ms. */
   sentAtMs: number
-  /** It skipped conversations, or the page before it did: what a page skipped may lie behind the last that it returned. */
+  /** It or the page before it skipped conversations: those may be behind the last record returned. */
   hides: boolean
 }
 
@@ -49,7 +49,7 @@ export const grouped = <R, K, V>(rows: R[], keyOf: (row: R) => K, made: (row: R)
   return groups
 }
 
-/** What the tables tell of what was read, and what came of it. */
+/** What the tables record about pages and their records. */
 export async function readBooks({ rows }: SimulatedApp): Promise<Books> {
   const agents = await rows<{ id: string }>('SELECT agent_id AS id FROM agents WHERE _missing_since IS NOT NULL')
   const covered = await rows<{ agent: string; from: number; to: number }>(
@@ -86,20 +86,20 @@ export async function readBooks({ rows }: SimulatedApp): Promise<Books> {
   }
 }
 
-/** One conversation that is not held. */
+/** One conversation that is not stored. */
 interface Missing {
   agentId: string
   id: string
   /** Its place in the vendor's order, ms. */
   placeMs: number
-  /** From then on the mirror had it, by the time of the data. */
+  /** Data time from which the mirror had it. */
   shownMs: number
-  /** The mirror did not have it yet when it should have settled. */
+  /** The mirror did not have it when it should have settled. */
   late: boolean
   looks: Look[]
 }
 
-/** The reason that the books give; null where they give none. */
+/** The reason from the bookkeeping; null if there is none. */
 function reasonOf(books: Books, sights: readonly Sight[], missing: Missing): Reason | null {
   const { agentId, id, placeMs, shownMs, looks } = missing
   const second = Math.floor(placeMs / 1_000)
@@ -112,14 +112,14 @@ function reasonOf(books: Books, sights: readonly Sight[], missing: Missing): Rea
   )
   const newest = passes.at(-1)
   if (newest === undefined) return null
-  // A second of many conversations is on several pages of a window: any of them may have skipped it.
+  // Many conversations of one second span several pages of a window; any of these may have skipped it.
   if (looks.length > 0) return passes.some(({ window, hides }) => window === newest.window && hides) ? 'skipped' : null
   if (!missing.late) return null
   const passed = sights.filter(({ range }) => range && range.fromMs <= placeMs && placeMs <= range.toMs)
   return passed.every(({ dataMs }) => dataMs < shownMs) ? 'late' : null
 }
 
-/** Its record could not be loaded from that page. */
+/** Its record from that page could not be loaded. */
 const isQuarantined = ({ quarantine }: Books, id: string, { page }: Look): boolean =>
   page.ids.some((other, element) => other === id && quarantine.has(elementKey(page.path, element + 1)))
 
@@ -143,7 +143,7 @@ interface Accounting {
   world: World
   mirror: Mirror
   books: Books
-  /** Of that agent. */
+  /** Conversations of that agent. */
   sights: readonly Sight[]
   agentId: string
   dataMs: number

@@ -1,5 +1,5 @@
-// What is left when a soak is over: the sandbox's log on one side, the landing, the ledger and the tables on the other, and which
-// request of the one is which page of the other.
+// What remains after a soak: the sandbox's log on one side; landing, lease log and tables on the other; and which request produced
+// which page.
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { LeaseEntry, RequestMade } from '../../src/core/governor/lease-entries.ts'
@@ -11,9 +11,9 @@ import { type SimulatedApp, WORKSPACE } from './open-simulated-app.ts'
 export interface LandedPage {
   path: string
   head: PageHead
-  /** Ids of its records, in order; null for what has none. */
+  /** Ids of its records, in order; null for a record without one. */
   ids: (string | null)[]
-  /** The request that brought it. */
+  /** The request that produced it. */
   request: ServedRequest
 }
 
@@ -21,14 +21,14 @@ export interface Evidence {
   requests: ServedRequest[]
   /** In loading order. */
   pages: LandedPage[]
-  /** Landed pages that no request of the log brought. */
+  /** Landed pages without a request in the log. */
   strays: string[]
-  /** Requests that were answered, or billed, and left no page, probes among them. */
+  /** Requests that were answered or billed but produced no page, including probes. */
   pageless: ServedRequest[]
   ledger: RequestMade[]
 }
 
-/** Our time at a time of the sandbox's. */
+/** Converts the sandbox's time to ours. */
 export type OurClock = (sandboxMs: number) => number
 
 async function ledgerEntries(home: string): Promise<LeaseEntry[]> {
@@ -50,7 +50,7 @@ const idOf = (record: unknown): string | null => {
 const keyOf = (agentId: string | null, query: Record<string, string>, sentAtMs: number): string =>
   JSON.stringify([agentId, sentAtMs, Object.entries(query).sort()])
 
-/** Brings together what each side has of each request; a page is brought by one request, and a request brings one. */
+/** Matches requests and pages; each page has one request, and each request at most one page. */
 export async function gather(simulated: SimulatedApp, ourTime: OurClock): Promise<Evidence> {
   const requests = await simulated.served()
   const answered = new Map<string, ServedRequest[]>()

@@ -1,4 +1,4 @@
-// What is wrong with the evidence of a soak: each function returns what breaks one rule, and nothing where it holds.
+// Checks of a soak's evidence: each function returns the violations of one rule.
 import type { RequestMade } from '../../src/core/governor/lease-entries.ts'
 import { HOUR } from '../../src/core/time.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
@@ -8,7 +8,7 @@ import type { Sight } from './soak-looks.ts'
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
 
-/** Pages whose head tells of another number of conversations looked at, or returned, than the sandbox's world does. */
+/** Pages whose counts of scanned or returned conversations differ from the sandbox's world. */
 export const miscounted = (sights: readonly Sight[]): string[] =>
   sights
     .filter(({ page, looks }) => {
@@ -17,7 +17,7 @@ export const miscounted = (sights: readonly Sight[]): string[] =>
     })
     .map(({ page }) => page.path)
 
-/** What the pages of each agent came to, by the sandbox. */
+/** What the pages of each agent add up to, by the sandbox. */
 export function tallyOf(
   sights: readonly Sight[],
 ): { agentId: string; returned: number; skipped: number; billed: number }[] {
@@ -48,15 +48,15 @@ export const purchasesOf = ({ pages }: Evidence): Purchase[] =>
 const ON_PURPOSE: ReadonlySet<string> = new Set(['full', 'reread', 'refresh', 'sample', 'selected'])
 
 export interface Repeats {
-  /** Read again because of what they may hide, or have become. */
+  /** Read again because of hidden or changed conversations. */
   onPurpose: number
-  /** Of the second at which a generation of a window began anew. */
+  /** From the second at which a generation of a window restarted. */
   restarted: number
   /** For neither reason. */
   twice: string[]
 }
 
-/** Why conversations were bought more than once. */
+/** Why conversations were exported more than once. */
 export function repeatsOf(evidence: Evidence): Repeats {
   const repeats: Repeats = { onPurpose: 0, restarted: 0, twice: [] }
   const byConversation = grouped(
@@ -79,16 +79,16 @@ export function repeatsOf(evidence: Evidence): Repeats {
   return repeats
 }
 
-/** Requests that, with those before them, are more than an hour allows. */
+/** Requests that exceed the hourly limit together with those before them. */
 export const beyondHour = (requests: readonly ServedRequest[], hourly: number): ServedRequest[] =>
   requests.filter((request, index) => (requests[index - hourly]?.at ?? Number.NEGATIVE_INFINITY) > request.at - HOUR)
 
 export interface Sessions {
-  /** By the sandbox. */
+  /** As counted by the sandbox. */
   billed: number
-  /** By the ledger. */
+  /** As counted by the lease log. */
   told: number
-  /** By the sandbox, of answers that brought no page. */
+  /** As counted by the sandbox, for answers that produced no page. */
   lost: number
 }
 
@@ -98,7 +98,7 @@ export const sessionsOf = ({ requests, ledger, pageless }: Evidence): Sessions =
   lost: sum(pageless.map(request => request.billed)),
 })
 
-/** Requests that billed and brought no page, and of which the ledger does not say that their answer was lost. */
+/** Requests that were billed and produced no page, although the lease log does not record their answer as lost. */
 export function silentLosses({ pageless, ledger }: Evidence, ourTime: OurClock): ServedRequest[] {
   const lost = new Set(ledger.filter(entry => entry.error !== null).map(lineOf))
   return pageless.filter(
@@ -108,7 +108,7 @@ export function silentLosses({ pageless, ledger }: Evidence, ourTime: OurClock):
 
 const lineOf = ({ agentId, sentAtMs }: Pick<RequestMade, 'agentId' | 'sentAtMs'>): string => `${agentId} ${sentAtMs}`
 
-/** Requests that the ledger has no line of, each line being good for one. */
+/** Requests without a line in the lease log; each line matches one request. */
 export function untold({ requests, ledger }: Evidence, ourTime: OurClock): ServedRequest[] {
   const lines = new Map<string, number>()
   for (const entry of ledger) lines.set(lineOf(entry), (lines.get(lineOf(entry)) ?? 0) + 1)

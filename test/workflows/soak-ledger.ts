@@ -1,4 +1,4 @@
-// What the view `_ledger` has to say of a soak, worked out from the sandbox's log and the account, not from the view's own tables.
+// Expected rows of the view `_ledger` for a soak, derived from the sandbox's log and the account instead of the view's own tables.
 import { unansweredOf } from '../../src/core/planning/unanswered-ids.ts'
 import type { SimulatedApp } from './open-simulated-app.ts'
 import { type AgentAccount, elementKey } from './soak-account.ts'
@@ -16,7 +16,7 @@ export interface LedgerSums {
 
 const NAMES = ['scanned', 'returned', 'skipped', 'held', 'quarantined', 'incomplete', 'missing'] as const
 
-/** What the view tells, by agent. */
+/** Values of the view, by agent. */
 export async function ledgerSums({ rows }: SimulatedApp): Promise<Record<string, LedgerSums>> {
   const sums = NAMES.map(name => `sum(${name})::INTEGER AS ${name}`).join(', ')
   const found = await rows<LedgerSums & { agent: string }>(
@@ -25,7 +25,7 @@ export async function ledgerSums({ rows }: SimulatedApp): Promise<Record<string,
   return Object.fromEntries(found.map(({ agent, ...told }) => [agent, told]))
 }
 
-/** Ids that were asked for and not answered, by what was answered since. */
+/** Ids that were requested and not answered, minus those that were answered since. */
 function unanswered({ pages }: Evidence, agentId: string): number {
   const missing = new Set<string>()
   const own = pages.filter(({ request }) => request.agentId === agentId)
@@ -39,8 +39,8 @@ function unanswered({ pages }: Evidence, agentId: string): number {
 }
 
 /**
- * What is wrong with the view, agent by agent; nothing where it holds. Which conversations were skipped it cannot know, only how
- * many may be: so not fewer than the account names.
+ * Differences of the view, agent by agent. It cannot know which conversations were skipped, only an upper bound: that must be at
+ * least the number in the account.
  */
 export function ledgerComplaints(
   told: Record<string, LedgerSums>,

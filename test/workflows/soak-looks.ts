@@ -1,5 +1,5 @@
-// Which conversations the vendor looked at for each page, those that it skipped included: worked out from the sandbox's world and
-// the request, so that every conversation has a history of looks.
+// The conversations that the vendor scanned for each page, including skipped ones. Derived from the sandbox's world and the
+// request, so that each conversation has a history of scans.
 import { resolveReadings } from '../../src/sandbox/readings.ts'
 import { decodeCursor } from '../../src/sandbox/routes/export-page.ts'
 import { type ExportQuery, parseExportQuery } from '../../src/sandbox/routes/export-query.ts'
@@ -9,15 +9,15 @@ import type { LandedPage } from './soak-evidence.ts'
 export interface Look {
   page: LandedPage
   index: number
-  /** False: skipped, as no person had written in it. */
+  /** False: skipped, because no person had written in it. */
   returned: boolean
 }
 
-/** What one page passed over. */
+/** What one page scanned. */
 export interface Sight {
   page: LandedPage
   looks: Look[]
-  /** Bounds of the places that it passed over, ms, both inclusive; null: ids, or nothing. */
+  /** Bounds of the scanned places, ms, both inclusive; null: ids, or nothing. */
   range: { fromMs: number; toMs: number } | null
   /** Time of the data that it was served from. */
   dataMs: number
@@ -28,7 +28,7 @@ export interface Mirror {
   dataMs(atMs: number): number
 }
 
-/** The mirror's time, out of the lags that were set and when; it never goes back. */
+/** The mirror's time, computed from the configured lags; it never goes back. */
 export function mirrorOf(lags: readonly { atMs: number; lagMs: number }[]): Mirror {
   const spans: { fromMs: number; lagMs: number; reachedMs: number }[] = []
   const dataMs = (atMs: number): number => {
@@ -70,7 +70,7 @@ function passedOver({ sandbox, seed }: Scope, agentId: string, query: ExportQuer
   }
 }
 
-/** What a page passed over, in the vendor's order. */
+/** What a page scanned, in the vendor's order. */
 export function sightOf(scope: Scope, page: LandedPage): Sight {
   const { request } = page
   const dataMs = scope.mirror.dataMs(request.at)

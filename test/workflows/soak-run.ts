@@ -1,4 +1,4 @@
-// Runs a soak: rounds of syncs through the weather, with restarts and runs that are given up, and a quiet end.
+// Runs a soak: rounds of syncs under the planned faults, with restarts and aborted runs, then a quiet end.
 import { isCode } from '../../src/core/errors.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
@@ -12,10 +12,10 @@ import { weatherOf } from './soak-weather.ts'
 
 export interface Soaked {
   simulated: SimulatedApp
-  /** Our time at a time of the sandbox's. */
+  /** Converts the sandbox's time to ours. */
   ourTime(sandboxMs: number): number
   mirror: Mirror
-  /** How often runs ended how, and with which failures. */
+  /** Number of runs by outcome and failure. */
   ends: Record<string, number>
   /** Overage packs that were charged in any period. */
   packs: number
@@ -37,7 +37,7 @@ const PURPOSE = 7_002
 const POLL = { least: 40, most: isDeep ? 800 : 2_000 }
 const RESTART_SHARE = 1 / 20
 const GIVE_UP_SHARE = 0.08
-/** Real milliseconds into a run at which it is given up, at most: somewhere in its listing, fetching or loading. */
+/** Real milliseconds after which a run is aborted, at most: during its listing, fetching or loading. */
 const GIVE_UP_MS = 120
 
 const count = ({ ends }: Soak, what: string): void => {
@@ -53,7 +53,7 @@ async function run(soak: Soak, asked: Parameters<SimulatedApp['sync']>[0], giveU
     count(soak, report.outcome)
     for (const failure of report.failures) count(soak, failure.code)
   } catch (error) {
-    // A listing that fails ends a run before it has begun.
+    // A listing that fails ends a run before it starts a window.
     if (!isCode(error, 'INTERRUPTED', 'API_UNAVAILABLE', 'API_NOT_JSON', 'API_TIMEOUT')) throw error
     count(soak, error.code)
   } finally {
@@ -62,7 +62,7 @@ async function run(soak: Soak, asked: Parameters<SimulatedApp['sync']>[0], giveU
   soak.packs = Math.max(soak.packs, (await simulated.usage()).overagePacksCharged)
 }
 
-/** Lets happen what is due by now. */
+/** Applies what is due by now. */
 function happen({ simulated, ahead, lags }: Soak, due: ReturnType<typeof weatherOf>): void {
   const { clock, conditions, faults } = simulated.sandbox
   while (due[0] && START_MS + due[0].afterMs <= clock.now()) {
@@ -91,7 +91,7 @@ async function rounds(soak: Soak): Promise<void> {
   }
 }
 
-/** A day without faults, in periods that leave room for all that is left to buy. */
+/** A day without faults, with a quota large enough for everything that remains. */
 async function quietDay(soak: Soak): Promise<void> {
   const { simulated } = soak
   simulated.sandbox.faults.set({})
@@ -102,7 +102,10 @@ async function quietDay(soak: Soak): Promise<void> {
   }
 }
 
-/** Soaks a house for so many days. The same seed brings the same weather, not the same order of requests: four run at once. */
+/**
+ * Soaks an app for this many days. The same seed yields the same faults but not the same order of requests, because four run
+ * concurrently.
+ */
 export async function soakFor(options: {
   seed: number
   days: number

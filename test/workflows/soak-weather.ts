@@ -1,11 +1,11 @@
-// What the soak's thirty days bring: a plan of happenings by the sandbox's clock, out of a seed alone.
+// The plan of a soak: changes and faults by the sandbox's clock, derived only from a seed.
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import type { FaultSettings } from '../../src/sandbox/faults/fault-settings.ts'
 import type { ConditionSettings } from '../../src/sandbox/limits/condition-settings.ts'
 import { Draw } from '../../src/sandbox/world/random.ts'
 
 export interface Happening {
-  /** Since the start of the soak. */
+  /** Time since the start of the soak. */
   afterMs: number
   conditions?: ConditionSettings
   faults?: FaultSettings
@@ -15,7 +15,7 @@ export interface Happening {
 
 const WEATHER = 7_001
 
-/** Rates of a fair day; a rough one has `ROUGH` times as many. Nothing that takes real time takes much of it. */
+/** Rates of a fair day; a rough day has `ROUGH` times as many. Kept low for faults that take real time. */
 const FAIR: NonNullable<FaultSettings['rates']> = {
   'others-requests': { rate: 0.01, param: 10 },
   'hour-forgotten': 0.004,
@@ -38,7 +38,7 @@ const FAIR: NonNullable<FaultSettings['rates']> = {
   'dropped-after': 0.003,
   slow: { rate: 0.004, param: 10 },
   overtaking: { rate: 0.004, param: 20 },
-  // Behind: a vendor whose clock stays ahead of its own data makes late rows of what arrives meanwhile, and nobody can tell.
+  // Behind: if the vendor's clock stays ahead of its own data, rows that arrive meanwhile are late, and no client can detect it.
   'clock-off': { rate: 0.01, param: -20 * MINUTE },
 }
 const ROUGH = 4
@@ -60,7 +60,9 @@ const dailyFaults = (seed: number, days: number): Happening[] =>
     return { afterMs: day * DAY, faults: { seed: seed + day, rates: ratesOf(rough ? ROUGH : 1), search: true } }
   })
 
-/** What changes and, but for an agent who leaves for good, changes back: later than the next poll. Each recurs every thirty days. */
+/**
+ * Temporary changes, reverted after the next poll, except for the agent that is deleted for good. Each recurs every thirty days.
+ */
 const CHANGES: readonly Happening[] = [
   { afterMs: 4 * DAY + 20 * MINUTE, conditions: { gone: [2] } },
   { afterMs: 7 * DAY, conditions: { gone: [] } },
@@ -79,15 +81,15 @@ const CHANGES: readonly Happening[] = [
   { afterMs: 21 * DAY, aheadMs: -DAY },
   { afterMs: 21 * DAY + 14 * HOUR, aheadMs: 0 },
   { afterMs: 23 * DAY, conditions: { forgetHour: true, othersRequests: 20 } },
-  // In the middle of a run, after it was listed.
+  // During a run, after it was listed.
   { afterMs: 25 * DAY + 9 * HOUR, faults: { script: [{ at: 2, set: { gone: [1] } }] } },
   { afterMs: 25 * DAY + 23 * HOUR, conditions: { gone: [] } },
 ]
 
-/** Number of the agent who leaves for good. */
+/** Number of the agent that is deleted for good. */
 export const LEAVES_FOR_GOOD = 3
 
-/** All that happens within so many days, in order; the third agent leaves for good a day and a half before the end. */
+/** All changes within this many days, in order; the third agent is deleted for good a day and a half before the end. */
 export function weatherOf(seed: number, days: number): Happening[] {
   const leavesMs = (days - 1.5) * DAY
   const stayingAway = (change: Happening): Happening =>

@@ -75,7 +75,7 @@ interface Found extends Soaked {
   sights: Sight[]
 }
 
-/** Of each conversation that is not hostile: the record as it was when it was bought last. */
+/** For each conversation that is not hostile: the record at its last export. */
 function lastBought({ simulated, mirror, evidence }: Found): TrueRecord[] {
   const { world } = simulated.sandbox
   const plain = createWorld({ ...SANDBOX, seed: SEED, startMs: START_MS, hostile: {} })
@@ -94,7 +94,7 @@ function lastBought({ simulated, mirror, evidence }: Found): TrueRecord[] {
   })
 }
 
-/** Every page is the answer to one request, and tells what the vendor looked at. */
+/** Each page answers one request and reports what the vendor scanned. */
 async function expectPagesTrue({ simulated, evidence, sights }: Found): Promise<void> {
   expect(evidence.strays).toEqual([])
   expect(miscounted(sights)).toEqual([])
@@ -104,7 +104,7 @@ async function expectPagesTrue({ simulated, evidence, sights }: Found): Promise<
   expect(told).toEqual(tallyOf(sights))
 }
 
-/** Every conversation is held, or the books name the reason; and the view of the ledger sums up the same. */
+/** Each conversation is stored, or the bookkeeping gives the reason; the view `_ledger` has the same totals. */
 async function expectAllNamed(found: Found): Promise<Record<string, AgentAccount>> {
   const { simulated, sights } = found
   const books = await readBooks(simulated)
@@ -121,7 +121,7 @@ async function expectAllNamed(found: Found): Promise<Record<string, AgentAccount
   return accounts
 }
 
-/** Every record that was bought was seen or quarantined, and the rows are as the vendor had them when they were bought last. */
+/** Each exported record was loaded or quarantined, and the rows match the vendor's records at their last export. */
 async function expectRowsTrue(found: Found): Promise<void> {
   const { rows } = found.simulated
   const [observed] = await rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM conversation_observations')
@@ -139,7 +139,9 @@ async function expectRowsTrue(found: Found): Promise<void> {
   for (const { name, sql } of await warehouseChecks()) expect(await rows(sql), name).toEqual([])
 }
 
-/** Every request is in the ledger, and every session; nothing was bought twice without a reason, and no hour or period overrun. */
+/**
+ * Each request and session is in the lease log; nothing was exported twice without a reason; no hourly limit or quota was exceeded.
+ */
 function expectSpentWell({ evidence, ourTime, packs }: Found): void {
   expect(untold(evidence, ourTime)).toEqual([])
   expect(silentLosses(evidence, ourTime)).toEqual([])

@@ -1,4 +1,4 @@
-// What a host may ask of a sync that goes on: to pause, to allow more, to hand over.
+// Controls that a host can use on a running sync: pause, raise limits, hand over.
 import { describe, expect, it } from 'vitest'
 import { openRun } from '../../src/app.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
@@ -15,7 +15,7 @@ import { asLines, warehouseTables } from './warehouse-tables.ts'
 
 const signal = new AbortController().signal
 
-/** Begins a sync under a host of whatever wishes, and runs until it ends or hands over. */
+/** Starts a sync under a host with the given controls, and runs until it ends or hands over. */
 async function steered(simulated: SimulatedApp, asked: Partial<SyncRequest>, wishes: Partial<Host>) {
   const { config, app, clock } = simulated
   const workspace = config.workspaces[0]!

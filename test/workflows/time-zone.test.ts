@@ -1,4 +1,4 @@
-// A changed `timeZone`: every day that is stored follows it, whether or not anything new is read.
+// A changed `timeZone`: every stored day follows it, even if nothing new is read.
 import { describe, expect, it } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
 import type { Config } from '../../src/config.ts'
@@ -13,7 +13,7 @@ const ZONE = 'Pacific/Kiritimati'
 
 type Days = Record<string, string | null>
 
-/** The day of each conversation as it is stored, and as its first message (else `ts`) has it in that zone. */
+/** The stored day of each conversation, and the day of its first message (else `ts`) in that zone. */
 const DAYS = `SELECT conversation_id AS id, _complete AS complete, day::VARCHAR AS day, epoch_ms(coalesce(first_message_ts, ts))::DOUBLE AS ms
   FROM conversations ORDER BY id`
 
@@ -27,7 +27,7 @@ const expectDaysIn = (zone: string, rows: Stored[]) => {
   expect(Object.fromEntries(rows.map(({ id, day }) => [id, day]))).toEqual(truth)
 }
 
-/** Conversations that were exported, and some that only events have told of. */
+/** Conversations that were exported, and some that only events have reported. */
 async function living(): Promise<SimulatedApp> {
   const simulated = await simulatedApp({ sandbox: { conversations: 30, arrivalsPerDay: 150, traffic: true } })
   await simulated.sync()
@@ -53,7 +53,7 @@ describe('a time zone that is changed in the configuration', () => {
     expect(before.some(({ complete, day }) => !complete && day !== null)).toBe(true)
     expect(new Set(before.map(({ day }) => day)).size).toBeGreaterThan(1)
     simulated.config.workspaces[0]!.timeZone = ZONE
-    // An agent that has no conversations asked for: nothing is read.
+    // The request selects an agent without conversations, so nothing is read.
     await simulated.sync({ mode: 'selected', ids: {} })
     const after = await simulated.rows<Stored>(DAYS)
     expectDaysIn(ZONE, after)

@@ -1,4 +1,4 @@
-// What events and exports bring under every shape that a vendor may send it in: from the sandbox, through receiver and spool, to the tables.
+// Events and exports in every shape that a vendor may send: from the sandbox, through receiver and spool, to the tables.
 import { describe, expect, it } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
 import { HOUR } from '../../src/core/time.ts'
@@ -20,7 +20,7 @@ interface SentTurn {
 }
 
 interface Sent {
-  /** What was said in each conversation, as the last event told it that carries turns. */
+  /** The turns of each conversation, from the last event that carries turns. */
   transcripts: Map<string, SentTurn[]>
   types: string[]
 }
@@ -59,7 +59,7 @@ const WAYS: [string, string][] = isDeep
       ['parts', 'absent'],
     ]
 
-/** Spellings of one channel in every column of every table and view. */
+/** All spellings of a channel in every column of every table and view. */
 async function channelsIn({ rows }: SimulatedApp): Promise<string[]> {
   const columns = await rows<{ table: string; column: string }>(`SELECT table_name AS "table", column_name AS "column"
     FROM duckdb_columns() WHERE database_name = current_database() AND NOT internal AND contains(column_name, 'channel')`)

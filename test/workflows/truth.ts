@@ -1,4 +1,4 @@
-// What the generator says must be in the warehouse: conversations with a person's message, up to the end of what is read.
+// What the warehouse must hold according to the generator: conversations with a person's message, up to the end of the coverage.
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { timeMs } from './expected-rows.ts'
 
@@ -8,7 +8,7 @@ export interface TrueRecord {
   billableSessions: number
 }
 
-/** Of the data as it stands at `atMs`: what has no `ts`, or one that is not later than `throughMs`. */
+/** The data at `atMs`: records without a `ts`, or with one that is not later than `throughMs`. */
 export function truthOf(sandbox: Sandbox, options: { atMs?: number; throughMs: number }): TrueRecord[] {
   const atMs = options.atMs ?? sandbox.clock.now()
   return sandbox.world.agentIds().flatMap(agentId =>
@@ -19,6 +19,6 @@ export function truthOf(sandbox: Sandbox, options: { atMs?: number; throughMs: n
   )
 }
 
-/** End of the last whole second that a sync reads which plans at `nowMs`. */
+/** End of the last whole second that a sync planned at `nowMs` reads. */
 export const readThrough = (nowMs: number, settleMs: number): number =>
   Math.floor((nowMs - settleMs) / 1_000) * 1_000 - 1

@@ -1,4 +1,4 @@
-// Conversations that are asked for by id and not answered: some are gone, in some no person has written.
+// Conversations that are requested by id but not returned: some are gone, in others no person has written.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -12,9 +12,9 @@ import { simulatedApp } from './simulated-app.ts'
 interface Scene {
   simulated: SimulatedApp
   agentId: string
-  /** In which a person has written, and that are stored. */
+  /** Stored conversations in which a person has written. */
   stored: string[]
-  /** In which none has. */
+  /** Conversations in which no person has written. */
   unwritten: string[]
 }
 
@@ -33,7 +33,7 @@ async function scene(
   return { simulated, agentId, stored: rows.map(({ id }) => id), unwritten }
 }
 
-/** Rows that events alone have told of. */
+/** Rows that only events have reported. */
 async function toldOf({ simulated, agentId }: Scene, ids: readonly string[]): Promise<void> {
   for (const id of ids)
     await simulated.rows(`INSERT INTO conversations BY NAME SELECT workspace_id, '${agentId}' AS agent_id, '${id}' AS conversation_id, ts,
@@ -123,7 +123,7 @@ describe('conversations in which no person has written, known by events alone', 
   )
 })
 
-/** A vendor that has the agent until `isGone` says otherwise; `exports` counts the export requests since. */
+/** A vendor that has the agent until `isGone` returns true; `exports` counts the export requests since then. */
 async function leavingAgent(upstream: string, agent: { isGone: boolean; exports: number }): Promise<string> {
   const server = createServer(async (request, response) => {
     const isExport = request.url!.includes('/convos/export')
@@ -155,7 +155,7 @@ describe('a vendor that refuses a request for ids of which it has not all', () =
       expect(await marked(known, '_missing_since')).toEqual(status === '404' ? ['gone-1', 'gone-2'] : [])
       expect((await known.simulated.served()).length - before).toBeLessThan(40)
       expect(await known.simulated.rows('SELECT agent_id FROM agents WHERE _missing_since IS NOT NULL')).toEqual([])
-      // Nothing is asked for once more.
+      // Nothing is requested once more.
       expect(await known.simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
 
       agent.isGone = true

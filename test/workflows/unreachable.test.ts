@@ -7,7 +7,7 @@ import type { Sandbox } from '../../src/sandbox/server.ts'
 import type { SimulatedApp } from './open-simulated-app.ts'
 import { simulatedApp } from './simulated-app.ts'
 
-/** A door to the sandbox that can be shut: then the machine refuses connections, and nothing is ever sent. */
+/** A proxy to the sandbox that can be closed: then the machine refuses connections, and no request is sent. */
 async function doorTo(sandbox: Sandbox): Promise<{ url: string; shut(): Promise<void>; open(): Promise<void> }> {
   const target = new URL(sandbox.url)
   let server: Server | undefined

@@ -10,7 +10,7 @@ import { simulatedApp } from './simulated-app.ts'
 
 const PAGES = { maxPage: 10 }
 
-/** Without faults it is synced to its end, and nothing is missing, doubled or paid for without being told. */
+/** After a sync without faults to its end, nothing is missing, duplicated or billed without being reported. */
 async function expectWholeInTheEnd(simulated: SimulatedApp, ofOneTs = 0): Promise<void> {
   const { complaints, plannedAtMs } = await finish(simulated)
   expect(complaints).toEqual([])
@@ -121,9 +121,9 @@ describe('sessions that are billed otherwise than was thought', () => {
     })
     const report = await simulated.sync()
     expect(report.outcome).toBe('period-spent')
-    // Small pages may bill more than was thought by themselves.
+    // Small pages alone may bill more than estimated.
     expect(report.breaches).toBeGreaterThanOrEqual(1)
-    // The other lanes may each have had a page under way, of 20 conversations that bill 25 sessions.
+    // Each other window loop may have one page in flight, of 20 conversations that bill 25 sessions.
     const underWay = (CONCURRENT_WINDOWS - 1) * 25
     expect((await simulated.usage()).billableUsedThisPeriod + surprise).toBeLessThanOrEqual(200 + underWay)
   })

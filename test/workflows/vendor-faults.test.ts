@@ -16,11 +16,11 @@ import { isProbe } from './probe.ts'
 import { simulatedApp } from './simulated-app.ts'
 import { asLines, warehouseTables } from './warehouse-tables.ts'
 
-/** Faults after which a sync ends alike. */
+/** Faults after which a sync ends in the same way. */
 type Group = 'refused' | 'lost' | 'odd answer' | 'cursor' | 'rate limit' | 'period'
 
 interface GroupCase {
-  /** Each request whose number this divides is served one of the group's faults, in turn. Default: each of them once, as soon as it can. */
+  /** Every n-th request is served one of the group's faults, in turn. Default: each fault once, as soon as it applies. */
   every?: number
   sandbox?: Partial<SandboxOptions>
   script?: ScriptRule[]
@@ -50,11 +50,11 @@ const GROUPS: Record<Group, GroupCase> = {
 interface Case {
   group: Group
   param?: number
-  /** What differs from its group where it is served alone. */
+  /** Where a fault differs from its group when it is served alone. */
   alone?: Partial<GroupCase>
 }
 
-/** A new fault is no key of this yet: it needs a group. */
+/** A new fault without a key here does not compile: it needs a group. */
 const CASES: Record<FaultName, Case> = {
   'others-requests': { group: 'rate limit', param: 6 },
   'hour-forgotten': { group: 'rate limit', alone: { sandbox: { hourlyRequests: 12 } } },
@@ -186,7 +186,7 @@ describe('a list of agents', () => {
 })
 
 interface HostileCase {
-  /** Pages with it are loaded as they landed, coerced first, or coerced with the record in quarantine. */
+  /** How pages with it are loaded: unchanged, coerced, or coerced with the record in quarantine. */
   group: 'as landed' | 'coerced' | 'quarantined'
   /** Where it is reported; every world has other issues and drift besides. Default: nowhere. */
   reported?: { table: '_issues' | '_drift' | '_quarantine'; where: string }

@@ -1,4 +1,4 @@
-// A warehouse's tables as plain rows, to be compared: times are ms, JSON is parsed, bookkeeping columns are left out.
+// A warehouse's tables as plain rows for comparison: times are ms, JSON is parsed, bookkeeping columns are omitted.
 import type { Row } from '../../src/warehouse/connection.ts'
 import type { ExpectedTables } from './expected-rows.ts'
 
@@ -11,9 +11,9 @@ const READ: Record<string, (column: string) => string> = {
   BIGINT: column => `${column}::DOUBLE`,
 }
 
-/** Tables of the conversation record: the conversations and whatever hangs on them. */
+/** Tables of the conversation record: the conversations and their child tables. */
 async function recordTables(rows: Rows): Promise<Tables> {
-  // One look at the columns, which costs more than reading a small table.
+  // One query for the columns, because it costs more than reading a small table.
   const columns =
     await rows(`WITH columns AS MATERIALIZED (SELECT table_name, column_name, data_type, column_index FROM duckdb_columns()
       WHERE database_name = current_database() AND table_name IN (SELECT table_name FROM duckdb_tables() WHERE NOT internal))
@@ -29,12 +29,12 @@ async function recordTables(rows: Rows): Promise<Tables> {
   return tables
 }
 
-/** All rows of the record's tables, or those of one workspace. */
+/** All rows of these tables, or those of one workspace. */
 export async function warehouseTables(rows: Rows, workspaceId?: string): Promise<ExpectedTables> {
   return rowsOf(rows, await recordTables(rows), workspaceId)
 }
 
-/** Tables of what is listed: all columns but `extra`. */
+/** Tables of listed resources: all columns but `extra`. */
 export async function listingTables(rows: Rows, names: readonly string[]): Promise<ExpectedTables> {
   const tables: Tables = new Map()
   for (const name of names) {
@@ -70,7 +70,7 @@ const canonical = (value: unknown): unknown => {
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** A row as text, its columns in the order of their names. */
+/** A row as text, with its columns sorted by name. */
 const asLine = (row: Row): string => {
   const members = orderOf(Object.keys(row)).map(
     name => `${JSON.stringify(name)}:${JSON.stringify(canonical(row[name]))}`,
@@ -80,7 +80,7 @@ const asLine = (row: Row): string => {
 
 const orders = new Map<string, string[]>()
 
-/** The names, sorted: those of a table's rows are the same ones again and again. */
+/** The sorted names, cached, because all rows of a table have the same names. */
 function orderOf(names: string[]): string[] {
   const shape = names.join()
   const order = orders.get(shape) ?? names.sort()
@@ -88,7 +88,7 @@ function orderOf(names: string[]): string[] {
   return order
 }
 
-/** Rows as sorted lines of text: equal exactly where the sets of rows are, and a difference is one line. */
+/** Rows as sorted lines of text: equal exactly if the sets of rows are equal, and each difference is one line. */
 export const asLines = (tables: ExpectedTables): Record<string, string[]> =>
   Object.fromEntries(
     [...tables].map(([table, rows]) => [table, rows.map(asLine).sort()] as const).sort(([a], [b]) => (a < b ? -1 : 1)),

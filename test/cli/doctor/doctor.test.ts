@@ -33,13 +33,13 @@ const SMALL = { conversations: 60 }
 
 const synced = syncedOnce(SMALL)
 
-/** Works in the warehouse, which nobody else has open. */
+/** Writes to the warehouse directly, while no process holds it. */
 async function inWarehouse(home: string, sql: string): Promise<void> {
   const { writer, close } = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
   await writer.run(sql).finally(close)
 }
 
-/** Every file below a folder, with its size and the time of its last change. */
+/** Every file below a folder, with its size and modification time. */
 async function listing(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const files = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
@@ -75,7 +75,7 @@ describe('the doctor of a healthy house', () => {
       'memory',
       'versions',
     ])
-    // What the machine of the test is like is not the house's fault.
+    // Findings about the machine that runs the test do not count.
     const ours = found.checks.filter(({ check }) => !['space', 'file system', 'memory'].includes(check))
     expect(ours.filter(({ state }) => state !== 'ok')).toEqual([])
     expect(found.text).not.toContain(TOKEN)
@@ -160,7 +160,7 @@ describe('the doctor of a house without access', () => {
     const found = await doctor({ ...env, CONVOHOUSE_API_TOKEN: wrong })
     expect(found.code).toBe(3)
     expect(checkOf(found, 'api')).toMatchObject({ state: 'fail', code: 'API_UNAUTHORIZED' })
-    // The refusal carries the vendor's time all the same.
+    // A refused request carries the vendor's time, too.
     expect(checkOf(found, 'clock')).toMatchObject({ state: 'ok' })
     const { stdout } = await inProcess(['doctor'], { env: { ...env, CONVOHOUSE_API_TOKEN: wrong } })
     expect(found.text + stdout).not.toContain(wrong.slice(0, 6))

@@ -1,4 +1,4 @@
-// What the doctor says of webhook secrets, and of events that are not applied.
+// What `doctor` reports about webhook secrets, and about events that are not applied.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// A run of Temporal's that newer work preempted, as `status` tells of it.
+// How `status` reports a run on Temporal that a newer request preempted.
 import { expect, it } from 'vitest'
 import { runLines } from '../../../src/cli/status/status-text.ts'
 import { runsStatus } from '../../../src/reports/runs.ts'

@@ -71,7 +71,7 @@ describe('a sync with a wrong token', () => {
     expect(first).toMatchObject({ run: 'old-1', outcome: 'done', success: true, origin: null })
     expect(others).toEqual(before)
 
-    // A sync that nobody has agreed to is declined in its row, and is no failure.
+    // A sync that nobody confirmed is stored as declined, and is not a failure.
     expect((await inProcess(['sync', '--full'], { env })).code).toBe(2)
     const declined = await runsIn(env)
     expect(declined.lastRun).toMatchObject({ outcome: 'declined', errorCode: 'CONFIRMATION_NEEDED' })
@@ -109,7 +109,7 @@ describe('a sync that goes on', () => {
 
     expect((await inProcess(['sync', '--max-requests', '1'], { env })).code).toBe(0)
     const later = await runsIn(env)
-    // As it was when it was last seen, which is its end from now on.
+    // Its end is set to the time at which it was last seen.
     expect(later.lastFailure).toEqual({ ...after.lastFailure, seenAt: null })
     const killed = await rowsOf("SELECT * FROM _runs WHERE outcome = 'killed'", env)
     expect((await inProcess(['replay'], { env })).code).toBe(0)
@@ -139,7 +139,7 @@ describe('a sync whose records could not all be loaded', () => {
 describe('a sync after webhook events were refused', () => {
   it('says how many since the sync before it, in its report, in JSON and as a warning', async () => {
     const { env: all, home } = await scene({ conversations: 5 })
-    // The file names no webhook secret.
+    // The configuration file names no webhook secret.
     const { CONVOHOUSE_CONFIG: _file, ...env } = all
     const refuse = async (count: number) => {
       const secret = { CONVOHOUSE_WEBHOOK_SECRET: 'whsec-canary-3a77' }
@@ -150,7 +150,7 @@ describe('a sync after webhook events were refused', () => {
       const body = JSON.stringify({ event: 'webhook_test', createdAt: 1, workspaceSecret: 'whsec-of-old' })
       for (let n = 0; n < count; n++)
         expect((await fetch(`${url}/webhooks/ws_demo`, { method: 'POST', body })).status).toBe(401)
-      // No event: a scanner, a browser.
+      // Not an event: a request of a scanner or a browser.
       expect((await fetch(`${url}/webhooks/ws_demo`)).status).toBe(405)
       receiver.process.kill('SIGTERM')
       await receiver.ended
