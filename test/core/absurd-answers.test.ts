@@ -1,4 +1,4 @@
-// Whatever a vendor's answers hold, the rules that run inside a workflow neither throw nor wait for ever.
+// Whatever a vendor's answers contain, the rules that run inside a workflow neither throw nor wait forever.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Answer, type GovernorState, govern, newGovernor, requestLease } from '../../src/core/governor/governor.ts'
@@ -94,7 +94,7 @@ const step = fc.record<Step>({
   kind: fc.constantFrom('head', 'tail', 'selected', 'probe'),
 })
 
-/** As the client reads it off the wire, or, `raw`, as a worker of another version or the ledger may hand it in. */
+/** As the client parses it or, with `raw`, as a worker of another version or the lease log may supply it. */
 function answerOf(
   { status, returned, usage: told, rateLimit: limits, retryAfter }: Step,
   nowMs: number,
@@ -115,7 +115,7 @@ function answerOf(
   }
 }
 
-/** Numbers of a state; a limit that is none is null. */
+/** Numbers of a state; an absent limit is null. */
 const numbersIn = (value: unknown): number[] =>
   typeof value === 'number'
     ? [value]

@@ -15,7 +15,7 @@ import { MINUTE } from '../../src/core/time.ts'
 
 const NOW = 1_750_000_000_000
 
-/** An answer that tells a usage; what is not given was fine. */
+/** An answer that reports a usage; fields that are not given have ordinary values. */
 const answer = (given: Partial<Answer> & { used?: number; included?: number } = {}): Answer => ({
   sentAtMs: NOW,
   receivedAtMs: NOW + 5,
@@ -37,7 +37,7 @@ const answer = (given: Partial<Answer> & { used?: number; included?: number } = 
   ...given,
 })
 
-/** A governor that was told, twice, that so much is used. */
+/** A governor that got this usage twice, so that it counts as confirmed. */
 function told(given: Partial<GovernorOptions> = {}, used = 0, included = 50_000): GovernorState {
   const tells = { kind: 'answered' as const, lease: null, answer: answer({ used, included, sentAtMs: NOW - 1 }) }
   return govern(govern(newGovernor(given), tells), tells)

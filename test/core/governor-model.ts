@@ -1,5 +1,5 @@
-// A vendor with a quota and an hourly limit, and workers who obey the governor's grants: a model to run the governor in.
-// Whatever the workers do (slow, lost, killed), the model knows what the vendor really counted.
+// A vendor with a quota and an hourly limit, and workers that obey the governor's grants. However the workers behave (slow, lost,
+// killed), the model knows what the vendor counted.
 import {
   type Answer,
   type Decision,
@@ -18,11 +18,11 @@ export interface ModelOptions {
   governor: Partial<GovernorOptions>
   includedSessions: number
   requestsPerHour: number
-  /** Reports lack the newest requests, or what is newer than so many ms. */
+  /** Reports lack the newest requests, or those of the last milliseconds. */
   lag?: { requests: number; ms: number }
 }
 
-/** What happens to a request, and how much of what it may bill it does bill (0 to 1). */
+/** The outcome of a request, and the fraction of its maximum bill that it bills (0 to 1). */
 export interface Fate {
   kind: 'answered' | 'lost-after' | 'lost-before' | 'failed'
   share: number
@@ -42,20 +42,20 @@ export class GovernorModel {
   nowMs = 1_750_000_000_000
   state: GovernorState
   workers: Worker[] = []
-  /** Vendor's side. */
+  /** The vendor's side. */
   period = { key: 'p1', used: 0 }
   counted: number[] = []
   others: number[] = []
-  /** Most requests of ours in any hour, most sessions beyond what is allowed, all requests and sessions of the run. */
+  /** Maximum of our requests in any hour, maximum overage, and all requests and sessions of the run. */
   worst = { requestsInHour: 0, overage: 0, ownOverage: 0 }
-  /** Sessions of others in the period. */
+  /** Sessions of other users in the period. */
   elsewhere = 0
   made = { requests: 0, sessions: 0 }
   decisions: Decision[] = []
   requests: { lease: string; atMs: number }[] = []
   readonly options: ModelOptions
   private ids = 0
-  /** The vendor's count after each request of anybody. */
+  /** The vendor's count after each request of any user. */
   private counts: { atMs: number; used: number }[] = []
 
   constructor(options: ModelOptions) {
@@ -71,7 +71,7 @@ export class GovernorModel {
     return decision
   }
 
-  /** One request of a worker, if its lease lets it; true if it was made. */
+  /** One request of a worker, if its lease permits it; true if it was made. */
   request(index: number, fate: Fate): boolean {
     const worker = this.workers[index % Math.max(1, this.workers.length)]
     if (!worker || !this.mayAsk(worker)) return false
@@ -91,7 +91,7 @@ export class GovernorModel {
     return true
   }
 
-  /** The worker's lease ends, and what it brought is told. */
+  /** The worker's lease ends, and its result is reported. */
   end(index: number): void {
     if (this.workers.length === 0) return
     const [worker] = this.workers.splice(index % this.workers.length, 1)
@@ -100,13 +100,13 @@ export class GovernorModel {
     this.state = govern(this.state, { kind: 'ended', lease: worker!.grant.lease })
   }
 
-  /** Leases whose deadline has passed end: a worker who is alive tells within moments. */
+  /** Leases whose deadline has passed end: a live worker reports within moments. */
   endOverdue(): void {
     for (const worker of this.workers.filter(({ grant }) => grant.deadlineMs <= this.nowMs))
       this.end(this.workers.indexOf(worker))
   }
 
-  /** The worker dies: nothing of its lease is ever told. */
+  /** The worker dies: nothing about its lease is ever reported. */
   lose(index: number): void {
     if (this.workers.length > 0) this.workers.splice(index % this.workers.length, 1)
   }
@@ -117,18 +117,18 @@ export class GovernorModel {
     this.elsewhere = 0
   }
 
-  /** Somebody else with the same token. */
+  /** A request of another user of the token. */
   useHour(requests: number): void {
     for (let made = 0; made < requests && !this.hourIsFull(); made++) this.others.push(this.nowMs)
   }
 
-  /** Sessions that somebody else with the same token is billed for. */
+  /** Sessions that are billed to another user of the token. */
   spendElsewhere(sessions: number): void {
     this.elsewhere += sessions
     this.count(sessions)
   }
 
-  /** The vendor's counter is in memory of one process: a restart forgets it. */
+  /** The vendor's counter is in memory of one process: a restart resets it. */
   resetHour(): void {
     this.others = []
     this.forgotten = this.counted.length
@@ -153,7 +153,7 @@ export class GovernorModel {
   }
 
   private bill({ grant }: Worker, { share, kind }: Fate): number {
-    // Nobody saw a lost page, so its lease goes on: such a one is taken to bill no more than its hold.
+    // Nobody saw a lost page, so its lease continues: the model bills at most the lease's hold for it.
     const surprise = kind === 'lost-after' ? 0 : surpriseReserve(this.options.includedSessions)
     const most = grant.pageSessions === 0 ? 0 : grant.pageSessions + surprise
     const billed = Math.round(most * share)
@@ -212,7 +212,7 @@ export class GovernorModel {
       const { usage } = happened
       return { ...base, status: 200, returned: worker.grant.limit, billed, usage, rateLimit }
     }
-    // As a worker does: what was lost may have been billed.
+    // As a worker does: a lost request may have been billed.
     if (!full || lost) worker.sessions += worker.grant.pageSessions
     return { ...nothing, status: lost ? null : full ? 429 : 500 }
   }

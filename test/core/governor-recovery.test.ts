@@ -10,7 +10,7 @@ const OPTIONS = { requestsPerHour: 50 }
 const INCLUDED = 3_000
 
 interface Undisturbed {
-  /** What a runner writes down, with its governor as it was right after each entry. */
+  /** The log entries of a runner, with its governor's state right after each entry. */
   ledger: { entry: LeaseEntry; after: GovernorState }[]
   endMs: number
 }
@@ -36,7 +36,10 @@ const lease: fc.Arbitrary<PlannedLease> = fc.record({
 const lags = fc.constantFrom(0, 0, 1, 2, 5)
 const leases = fc.array(lease, { minLength: 1, maxLength: 25 })
 
-/** One runner's leases, one after the other, each told to governor and ledger alike; `lag`: requests that usage is behind. */
+/**
+ * One runner's leases in sequence, each reported to governor and lease log alike; `lag`: number of requests that usage reports
+ * lack.
+ */
 function undisturbed(plan: readonly PlannedLease[], lag = 0): Undisturbed {
   const ledger: Undisturbed['ledger'] = []
   let state = newGovernor(OPTIONS)
@@ -109,7 +112,7 @@ describe('a governor that is recalled from a ledger', () => {
         const at = cut % ledger.length
         const kept = ledger.slice(0, at + 1).map(({ entry }) => entry)
         const state = recoverGovernor(OPTIONS, kept, { nowMs: endMs, holdersDead })
-        // The undisturbed one has told its run's spending, which is no limit here.
+        // The undisturbed run has recorded its spending, which is not a limit here.
         const whole = ledger[at]!.after
         const open = whole.leases.filter(held => kept.some(entry => entry.kind === 'lease' && entry.lease === held.id))
         const before = holdersDead ? { ...whole, leases: [] } : { ...whole, leases: open }

@@ -1,4 +1,4 @@
-// Random runs of the governor's model: what people, workers and the vendor may do, in whatever order.
+// Random runs of the governor's model: actions of users, workers and the vendor in any order.
 import fc from 'fast-check'
 import type { Decision } from '../../src/core/governor/governor.ts'
 import type { WindowKind } from '../../src/core/planning/windows.ts'
@@ -56,7 +56,7 @@ export const options: fc.Arbitrary<ModelOptions> = fc
   })
   .map(drawn => ({ ...drawn, governor: { ...drawn.governor, requestsPerHour: drawn.requestsPerHour } }))
 
-/** Everybody buys as much as they may, near the end of a small quota. */
+/** All users export as much as they may, near the end of a small quota. */
 export const greedyOptions: fc.Arbitrary<ModelOptions> = fc.constantFrom(20, 60, 300).map(includedSessions => ({
   governor: { requestsPerHour: 10_000 },
   includedSessions,
@@ -82,7 +82,7 @@ const greedyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(61_000, 4_300_000) }) },
 )
 
-/** A vendor who tells no usage at first leaves us with the document's quota. */
+/** If a vendor reports no usage at first, the quota of the API document applies. */
 export const TOLD_ONCE: readonly Step[] = [
   { do: 'ask', kind: 'head', wants: 1 },
   { do: 'request', worker: 0, fate: { kind: 'answered', share: 0, latencyMs: 5 } },

@@ -1,4 +1,5 @@
-// A vendor who names each day by a key of its own, and counts sessions by one day or by several: what each answer of it tells.
+// A vendor that gives each day its own period key and counts sessions by one day or by several, and the usage report of each of its
+// answers.
 import fc from 'fast-check'
 import { DAY, MINUTE } from '../../src/core/time.ts'
 
@@ -13,16 +14,16 @@ export interface KeyedAnswer {
 export interface KeyedRun {
   /** Days of a period. */
   periodDays: number
-  /** Reports lack so many of the newest requests. */
+  /** Number of the newest requests that reports lack. */
   lag: number
   days: { groups: Group[]; size: number }[]
 }
 
-/** Requests that are under way together, and what others have billed just before. */
+/** Number of concurrent requests, and sessions that others were billed for just before. */
 interface Group {
   pages: number[]
   others: number
-  /** In which order they are answered. */
+  /** The order in which they are answered. */
   reversed: boolean
 }
 
@@ -32,13 +33,13 @@ const group: fc.Arbitrary<Group> = fc.record({
   reversed: fc.boolean(),
 })
 
-/** On some days pages are larger: in few requests our own answers bill more than the whole day before. */
+/** On some days pages are larger: a few of our own answers bill more than the whole day before. */
 const day = fc.record({
   groups: fc.array(group, { minLength: 45, maxLength: 50 }),
   size: fc.constantFrom(1, 6),
 })
 
-/** So much is used each day that no report can be taken for one of the day before, whatever is under way. */
+/** Each day uses enough that no report can be confused with one of the day before, whatever is in flight. */
 export const keyedRuns: fc.Arbitrary<KeyedRun> = fc.record({
   periodDays: fc.constantFrom(1, 2, 5, 9),
   lag: fc.constantFrom(0, 0, 1, 2, 5),
@@ -47,11 +48,11 @@ export const keyedRuns: fc.Arbitrary<KeyedRun> = fc.record({
 
 const START_MS = Date.UTC(2026, 0, 1)
 
-/** Polls that find nothing, one after the other. */
+/** Polls that find nothing, one after another. */
 const quiet = (lag: number): Group[] =>
   Array.from({ length: lag + 1 }, () => ({ pages: [0], others: 0, reversed: false }))
 
-/** Its answers, by when they came, and when each of its periods was first asked for. */
+/** Its answers in order of arrival, and the time of the first request in each of its periods. */
 export function answersOf({ periodDays, lag, days }: KeyedRun): { answers: KeyedAnswer[]; sinceMs: number[] } {
   const answers: KeyedAnswer[] = []
   const sinceMs: number[] = []

@@ -20,7 +20,7 @@ const late: fc.Arbitrary<ModelOptions> = fc
     lag: drawn,
   }))
 
-/** Answers that never come are another matter: the vendor alone knows what they billed. */
+/** Lost answers are excluded: only the vendor knows what they billed. */
 const answeredOnly = (steps: readonly Step[]): Step[] =>
   steps
     .filter(one => one.do !== 'lose')

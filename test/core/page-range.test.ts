@@ -22,7 +22,7 @@ const page = (window: PageFacts['window'], sequence: number, given: Partial<Page
   ...given,
 })
 
-/** Stretches of the pages, one after another. */
+/** Ranges of the pages, one after another. */
 function stretches(window: PageFacts['window'], pages: Partial<PageFacts>[]) {
   let progress = newProgress(window)
   return pages.map((given, index) => {

@@ -8,13 +8,13 @@ export interface Told {
 
 export interface PagedVendor {
   all: readonly Told[]
-  /** Whether it compares `ts` with the bounds as milliseconds or as whole seconds; the document does not say. */
+  /** Whether it compares `ts` with the bounds as milliseconds or as whole seconds; the document does not specify it. */
   unit: 'ms' | 's'
 }
 
 const inUnit = (ms: number, unit: PagedVendor['unit']): number => (unit === 'ms' ? ms : Math.floor(ms / 1_000))
 
-/** What the vendor answers to a paginated request, in its order. */
+/** The vendor's answer to a paginated request, in its order. */
 export function pageOf(vendor: PagedVendor, query: WindowQuery): { page: Told[]; cursorOut: string | null } {
   const { unit } = vendor
   const from = query.fromTs === undefined ? Number.NEGATIVE_INFINITY : inUnit(query.fromTs, unit)

@@ -37,7 +37,7 @@ describe('keys of periods', () => {
           period = applyUsage(period, { ...UNTOLD, periodKey: key, billableUsedThisPeriod: used }, bought)
           seen.set(key, period.sinceMs ?? null)
         }
-        // The first answer of a key is doubted; what told of it first is the beginning.
+        // The first answer with a new key is not trusted; once confirmed, its time is the beginning of the period.
         const begun = [...seen.values()].map(since => Math.floor((since! - sinceMs[0]!) / DAY))
         expect(begun).toEqual([...seen].map((_, day) => day - (day % run.periodDays)))
       }),

@@ -165,7 +165,7 @@ describe('a plan', () => {
       requests: { low: 1, high: 1 },
     })
     expect(plan.unknown).toBe(1)
-    // 98 conversations of a week tell the rate, two standard deviations are added.
+    // The rate is computed from 98 conversations of a week, plus two standard deviations.
     expect(plan.projectedSessions).toBe(Math.ceil(14 * 2 * (1 + 2 / Math.sqrt(98)) * 31))
     expect(plan.outlook).toMatchObject({ unknownAgents: 1, seenAgents: 0 })
   })
@@ -247,7 +247,7 @@ describe('plans, carried out again and again', () => {
     sinceAgoSec: fc.option(fc.integer({ min: 1, max: 20_000 }), { nil: null }),
     untilAgoSec: fc.option(fc.integer({ min: 0, max: 4_000 }), { nil: null }),
     full: fc.boolean(),
-    /** Which planned windows are finished in this round; the others stay open. */
+    /** Selects the planned windows that finish in this round; the others stay open. */
     finished: fc.nat(),
   })
 
@@ -282,7 +282,7 @@ describe('plans, carried out again and again', () => {
           for (const { window } of windows.filter(progress => !open.includes(progress)))
             coverage = cover(coverage, { from: window.fromSec ?? 0, to: window.toSec })
         }
-        // One look for all: `expect` for each of some million seconds took sixteen of the processor's.
+        // One check for all: an `expect` for each of about a million seconds took sixteen seconds of processor time.
         expect(twice).toEqual([])
         for (const { from, to } of coverage) for (const second of [from, to]) expect(read.has(second)).toBe(true)
       }),

@@ -27,7 +27,7 @@ const usage = (told: Partial<ReportedUsage>): ReportedUsage => ({
 const tell = (period: QuotaState, told: Partial<ReportedUsage>, sentAtMs = 1, billed = 0) =>
   applyUsage(period, usage(told), { sentAtMs, receivedAtMs: sentAtMs + 1, billed })
 
-/** Tells it twice, one after the other, as a period that has turned is told by every answer. */
+/** Reports it twice in a row, as every answer after a change of period does. */
 const turn = (period: QuotaState, told: Partial<ReportedUsage>, sentAtMs = 1) =>
   tell(tell(period, told, sentAtMs), told, sentAtMs + 1)
 

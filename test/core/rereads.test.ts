@@ -54,7 +54,7 @@ describe('a stretch that hides something', () => {
   it('is left alone until it has been quiet, and each time for twice as long', () => {
     expect(planned([stretch({ readAtMs: NOW - 23 * HOUR })])).toEqual([])
     const toSec = NOW_SEC - 5 * 86_400
-    // Read when it was two days old: due when it is four.
+    // Read at an age of two days: due at an age of four.
     const once = { fromSec: toSec - 899, toSec, readAtMs: (toSec + 1) * 1_000 + 2 * DAY }
     expect(planned([stretch(once)], { nowMs: once.readAtMs + 2 * DAY - HOUR })).toEqual([])
     expect(planned([stretch(once)], { nowMs: once.readAtMs + 2 * DAY })).toHaveLength(1)
@@ -88,7 +88,7 @@ describe('a stretch that hides something', () => {
     const poor = stretch({ scanned: 100, returned: 95, sessions: 95 })
     expect(planned([poor])).toEqual([])
     expect(planned([poor], { late: true })).toHaveLength(1)
-    // Of a sample, or because rows come late: it would not be given for anything else.
+    // Part of a sample, or due because of late rows: no other reason grants it.
     expect(planned([stretch({ scanned: 8, returned: 8 })])).toHaveLength(1)
   })
 

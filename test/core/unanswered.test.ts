@@ -1,4 +1,4 @@
-// What becomes of ids that are asked for and not answered: the vendor tells only how many it looked at.
+// Ids that are requested and not returned: the vendor reports only how many it scanned.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { unansweredOf } from '../../src/core/planning/unanswered-ids.ts'
@@ -96,7 +96,7 @@ describe('ids that are not answered', () => {
         const truth = new Map(given.map((fate, at) => [`c${at}`, fate]))
         const { told, asked } = readAll(truth, pageSize)
         for (const [id, fate] of told) expect(truth.get(id)).toBe(fate)
-        // Exported ones are asked for once: only they bill.
+        // Exported ids are requested once: only they bill.
         const all = asked.flat()
         for (const [id, fate] of truth) if (fate === 'exported') expect(all.filter(one => one === id)).toHaveLength(1)
         expect(asked.length).toBeLessThanOrEqual(Math.ceil(truth.size / pageSize) + 16)

@@ -13,7 +13,7 @@ import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 const NOW = Date.UTC(2026, 10, 20)
 const WINDOW = openWindow({ agentId: 'a', kind: 'tail', fromSec: null, toSec: NOW / 1_000, openedAtMs: NOW })
 
-/** A page that told of more. */
+/** A page that reports more pages. */
 const page = (generation: number, sequence: number, lastTsMs: number | null): PageFacts => ({
   window: WINDOW,
   generation,

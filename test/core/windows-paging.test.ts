@@ -17,13 +17,13 @@ import {
 
 interface Stored {
   id: number
-  /** ms; 0: the record carries none. */
+  /** ms; 0: the record has no time. */
   ts: number
-  /** As the record tells it: whole seconds, for some. */
+  /** As the record has it: some in whole seconds. */
   told: number
 }
 
-/** The export of section 4.12 over a list: sorted, bounded, with cursors that belong to their query. */
+/** The export of section 4.12 over a list: sorted, bounded, with cursors that are valid only for their query. */
 function exportPage(stored: readonly Stored[], query: WindowQuery): { data: Stored[]; cursor: string | null } {
   const direction = query.sort === 'asc' ? 1 : -1
   const rows = stored
@@ -38,7 +38,7 @@ function exportPage(stored: readonly Stored[], query: WindowQuery): { data: Stor
 
 type Disturbance = 'none' | 'cursor-refused' | 'cursor-missing' | 'killed' | 'shuffled'
 
-/** Pages a window to its end; a killed runner goes on from what its pages tell. */
+/** Pages a window to its end; a killed runner continues from its landed pages. */
 function pageThrough(
   stored: readonly Stored[],
   window: Window,
@@ -179,14 +179,14 @@ describe('pages that are not there any more', () => {
     limit: fc.constantFrom(3, 8, 20),
   })
 
-  /** Goes on from what is there: the holes in windows of their own, and the window itself to its end. */
+  /** Continues from the landed pages: gaps in windows of their own, then the rest of the window. */
   function mended({ stored, one, plan, until, kept, limit }: Parameters<Parameters<typeof scene.map>[0]>[0]) {
     const { pages } = pageThrough(stored, one, plan, newProgress(one), until)
     const there = pages.filter((_, index) => kept[index % kept.length])
     const known = there.reduce((progress, { facts }) => advance(progress, facts), newProgress(one))
     const rest = [{ limit, disturbance: 'none' as const }]
     const whole = { from: one.fromSec ?? 0, to: one.toSec }
-    // What is not there at all is no hole: it is read as if it never had been.
+    // A window without any landed page is not a gap: it is read from its beginning.
     const holes = there.length === 0 ? [] : gaps(coverAll(coveredBy(known)), whole)
     const again = holes.flatMap(({ from, to }) => {
       const hole = openWindow({
@@ -219,7 +219,7 @@ describe('pages that are not there any more', () => {
     const orderly = scene.map(given => ({
       ...given,
       until: 500 as const,
-      // No two in one second, and each tells its time.
+      // No two in one second, and each has a time.
       stored: given.stored.map(({ id }): Stored => ({ id, ts: (BASE + id) * 1_000, told: (BASE + id) * 1_000 })),
       plan: given.plan.filter(({ disturbance }) => disturbance !== 'shuffled'),
     }))
@@ -247,7 +247,7 @@ describe('pages that are not there any more', () => {
     fc.assert(
       fc.property(given, ({ kind, seconds, limit, kept }) => {
         const one = openWindow({ agentId: 'a', kind, fromSec: BASE, toSec: BASE + 99, openedAtMs: BASE * 1_000 })
-        // A page of one second has no order to be seen.
+        // The order of a page within one second cannot be determined.
         const some = seconds.slice(0, seconds.length - (seconds.length % limit))
         const order = some.toSorted((a, b) => (kind === 'head' ? b - a : a - b))
         const pages = Array.from({ length: Math.ceil(order.length / limit) + 1 }, (_, at) => {

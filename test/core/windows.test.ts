@@ -17,7 +17,7 @@ import { factsOf, type PagedVendor, pageOf } from './paged-vendor.ts'
 
 const OPENED_AT_MS = Date.UTC(2026, 10, 20, 9)
 
-/** The windows here lie within two hundred seconds of this one: their bounds are told as seconds, and ms, after it. */
+/** The windows here are within two hundred seconds of this one: bounds are given as seconds and ms after it. */
 const BASE_SEC = 1_700_000_000
 const at = (ms: number): number => BASE_SEC * 1_000 + ms
 
@@ -103,7 +103,7 @@ describe('a window', () => {
     ['tail', [130_000, 120_500, 110_000], 110_000],
     ['head', [120_000, 110_000, 130_000], 110_000],
     ['tail', [120_000, 130_000, 110_000], 130_000],
-    // One tells whole seconds, the other milliseconds of the same one.
+    // One bound in whole seconds, the other in milliseconds of the same second.
     ['tail', [120_000, 120_500], 120_500],
     ['head', [110_000, 5_000, 130_000, 9e15], 130_000],
     ['head', [], null],
@@ -181,7 +181,7 @@ const TO_SEC = BASE_SEC + 130
 
 const vendors = fc.record({
   unit: fc.constantFrom('ms' as const, 's' as const),
-  // Around the window's edges too; many at one `ts`.
+  // At the window's edges, too; many at one `ts`.
   all: fc
     .array(
       fc.integer({ min: (FROM_SEC - 3) * 1_000, max: (TO_SEC + 3) * 1_000 }).map(ms => ms - (ms % 250)),
@@ -190,7 +190,7 @@ const vendors = fc.record({
     .map(all => all.map((tsMs, id) => ({ id, tsMs }))),
 })
 
-/** What happens before each request: nothing, the cursor is refused, or another limit. */
+/** What happens before each request: nothing, a refused cursor, or a changed limit. */
 const weather = fc.array(fc.constantFrom('fair', 'fair', 'refused', 'smaller', 'larger'), { maxLength: 12 })
 
 interface Sync {
@@ -213,7 +213,8 @@ function paged({ kind, fromSec, vendor, weather: events }: Sync): {
     const event = events[request] ?? 'fair'
     if (event === 'refused' && request > 0) progress = restarted(progress)
     if (event === 'smaller') limit = 3
-    // At the end larger than any crowd at one `ts`: the vendor's own limit of 100 is, too, or nobody could page there.
+    // The final limit exceeds the number of records at any one `ts`, as the vendor's limit of 100 must: otherwise paging is
+    // impossible.
     if (event === 'larger' || request >= events.length) limit = 41
     const next = nextRequest(progress, limit)
     const answer = pageOf(vendor, next.query)

@@ -1,4 +1,5 @@
-// A checkpoint that a full disk lets fail: DuckDB then refuses every statement until the file is attached anew, which is done as soon as it can be.
+// A checkpoint fails on a full disk. DuckDB then refuses every statement until the file is reattached, which convohouse does as
+// soon as possible.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -11,7 +12,9 @@ if (noDisk) console.warn(`skipped, a checkpoint on a full disk: ${noDisk}`)
 
 const OPEN = join(MAIN, '..', '..', 'warehouse', 'open.js')
 
-/** Writes, has the disk filled, lets a checkpoint fail beside a reader, and writes again; tells what became of each, as JSON. */
+/**
+ * Writes, fills the disk, lets a checkpoint fail while a reader is open, and writes again; prints the outcome of each step as JSON.
+ */
 const script = (home: string): string => `
   import { rmSync, statfsSync, writeFileSync } from 'node:fs'
   import { openWarehouse } from ${JSON.stringify(OPEN)}

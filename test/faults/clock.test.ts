@@ -14,8 +14,8 @@ import { readThrough, truthOf } from '../workflows/truth.ts'
 import { boughtTwice, expectWhole, type FaultScene, faultScene, SETTLE_MS } from './scene.ts'
 
 /**
- * Sets the machine's clock as far as one process sees it: its wall clock moves after a while, and not the steady one
- * beneath it, which is what a person or a time server does.
+ * Sets the clock of one process: its wall clock jumps after a while, but its monotonic clock does not, as when a person or a time
+ * server sets the time.
  */
 const clockSet = (byMs: number, afterMs = 0): CliOptions => {
   const script = `const wall = Date.now; Date.now = () => wall() + (performance.now() >= ${afterMs} ? ${byMs} : 0)`
@@ -39,7 +39,7 @@ describe('a clock that is set by a day between runs', () => {
       expect([0, 8], ended.stderr).toContain(ended.code)
       bought.push((await scene.bought()).length)
     }
-    // None is blocked by what an earlier one did a day ahead of it.
+    // No sync is blocked by leases that an earlier one recorded with a clock one day ahead.
     expect(new Set([0, ...bought]).size).toBe(3)
     expect(await boughtTwice(scene)).toEqual([])
     const ended = await scene.run(['sync', '--yes', '--no-wait'])
@@ -77,7 +77,7 @@ interface Polled {
   windows: { to_ms: string; negative: string }
 }
 
-/** Syncs with a clock that is so far from the vendor's, in a house that is opened for it, and looks at what it then holds. */
+/** Syncs with a clock that differs from the vendor's, in an app that is opened for it, and returns the stored data. */
 async function syncedAt({ config, sandbox }: SimulatedApp, aheadMs: number): Promise<Polled> {
   const time = simulatedTime(sandbox.clock)
   const clock: Clock = {

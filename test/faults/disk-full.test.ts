@@ -9,7 +9,7 @@ if (noDisk) console.warn(`skipped, a full disk: ${noDisk}`)
 
 interface FullScene extends FaultScene {
   disk: SmallDisk
-  /** Disks of their own: the data folder, and in it the landing, and in that the ledger. */
+  /** Separate disks: the data folder, in it the landing, and in that the lease log. */
   landing: string
   ledger: string
 }
@@ -25,14 +25,14 @@ const sync = ({ run, disk }: FullScene) => run(['sync', '--yes'], { through: dis
 
 const FULL = { exit: 6, error: 'HOME_UNUSABLE', says: ['the disk is full (ENOSPC)', 'Give the data folder space'] }
 
-/** Syncs while the disk of a folder is full but for so many bytes: it is told, naming what is in `at`. */
+/** Syncs while the disk of a folder is full except for this many bytes: the error names a path in `at`. */
 async function expectFull(scene: FullScene, folder: string, options: { but: number; at: string }): Promise<void> {
   await scene.disk.fill(folder, options.but)
   expectTold(scene, await sync(scene), { ...FULL, says: [...FULL.says, options.at] })
   await scene.disk.free(folder)
 }
 
-/** With room again everything comes, and over all the runs no request was made twice. */
+/** After space is freed, the sync completes, and over all runs no request was made twice. */
 async function expectMended(scene: FullScene): Promise<void> {
   const ended = await sync(scene)
   expect(ended.code, ended.stderr).toBe(0)
@@ -51,7 +51,7 @@ describe.skipIf(noDisk)('a disk that is full', () => {
     expect(await count(scene)).toBe(0)
     await expectFull(scene, ledger, { but: 8_192, at: ledger })
     const first = await count(scene)
-    // The room that is kept there, and some pages.
+    // The disk reserve, and some pages.
     await expectFull(scene, landing, { but: 4 * 1024 * 1024 + 50_000, at: landing })
     const second = await count(scene)
     await expectMended(scene)
@@ -67,7 +67,7 @@ describe.skipIf(noDisk)('a disk that is full', () => {
     await scene.disk.fill(scene.home, 4_000_000)
     const ended = await sync(scene)
     expect(ended.code, ended.stderr).toBe(0)
-    // What could not be checkpointed stays in the log.
+    // Transactions that could not be checkpointed stay in the WAL.
     const log = join(await scene.disk.copyOut(scene.home), 'warehouse.duckdb.wal')
     expect((await stat(log)).size).toBeGreaterThan(100_000)
     expectTold(scene, await scene.run(['replay'], { through: scene.disk.through }), FULL)

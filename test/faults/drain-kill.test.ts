@@ -1,4 +1,4 @@
-// kill -9 of whoever drains, under load, again and again: every acknowledged event is applied, and none twice.
+// Kills the draining process repeatedly under load: every acknowledged event is applied exactly once.
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,7 +12,7 @@ import { makeSender } from './webhook-sender.ts'
 
 const KILLS = rounds('DRAIN_KILLS', { usual: 3, deep: 50 })
 
-/** Numbers of the events in a table, by `createdAt`, in seconds. */
+/** Numbers of the events in a table, from `createdAt`, in seconds. */
 async function numbersIn(home: string, table: string): Promise<number[]> {
   const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
   try {
@@ -45,7 +45,7 @@ it('who drains may be killed at any moment: what was acknowledged is applied, an
   await once(webhookCommand(home, 'sync', '--yes'), 'close')
   const [all, messages] = [await numbersIn(home, 'webhook_events'), await numbersIn(home, 'messages_received')]
   const found = new Set(all)
-  // The first is of no time, and so of that of its receipt.
+  // The first event has no time, so its receipt time counts.
   const missing = [...sender.acknowledged].filter(number => number > 0 && !found.has(number))
   expect(missing).toEqual([])
   expect([all.length, messages.length]).toEqual([found.size, found.size])

@@ -23,7 +23,7 @@ async function run({ config }: KilledHome, ...args: string[]): Promise<void> {
 
 const sync = (killed: KilledHome): Promise<void> => run(killed, 'sync', '--yes')
 
-/** Two days' pages, landed and loaded: the second has replaced rows of the first. Each test leaves its warehouse whole. */
+/** Two days' pages, landed and loaded; the second day replaces rows of the first. Each test leaves its warehouse consistent. */
 let killed: KilledHome
 beforeAll(async () => {
   killed = await openKilledHome(3)

@@ -1,17 +1,17 @@
-// When to kill: at random, spread over about as long as the command takes, on any machine and whatever else runs on it.
+// Random kill times, spread over the usual duration of the command on this machine and its load.
 import { Draw } from '../../src/sandbox/world/random.ts'
 import type { Ended } from './sync-process.ts'
 
 export interface KillTimes {
   /** Milliseconds from a start to its kill. */
   nextMs(): number
-  /** How it ended. */
+  /** Reports how the command ended. */
   tell(ended: Ended): void
 }
 
-/** As long as it takes Node to start, nothing can be broken. */
+/** Node's start-up time: a kill within it cannot damage anything. */
 const FIRST_SHARE = 0.3
-/** The span grows at each kill and shrinks where the command came to its end: every sixth does or so. */
+/** The span grows at each kill and shrinks when the command completes, so that about every sixth run completes. */
 const SPAN = { firstMs: 2_000, afterKill: 1.06, afterEnd: 0.75 }
 
 export function killTimes(seed: number): KillTimes {

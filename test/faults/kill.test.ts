@@ -10,7 +10,7 @@ it('a sync that is killed at random points loses nothing, doubles nothing, and r
 }, async () => {
   const { maxRepaidPerKill, phases, ...report } = await killSyncs({ kills: KILLS, seed: 7 })
   expect(report).toMatchObject({ kills: KILLS, lost: 0, doubled: 0, boughtTwice: 0 })
-  // One for each request that may be under way.
+  // One for each request that may be in flight.
   expect(maxRepaidPerKill).toBeLessThanOrEqual(CONCURRENT_WINDOWS)
   expect(phases.opening + phases.planning).toBeGreaterThan(0)
   expect(phases.fetching + phases.loading).toBeGreaterThan(0)

@@ -1,4 +1,4 @@
-// A data folder whose syncs are killed, with the sandbox that they read, and what must be in its warehouse at the end.
+// A data folder whose syncs are killed, with the sandbox that they read, and the expected contents of its warehouse.
 //
 // The sandbox's clock stands still until a sync has come to its end; then a day goes by, so that the next one finds new
 // conversations, and old ones that have changed. What each day's sync must bring is worked out from the generator alone.
@@ -11,11 +11,11 @@ import { readThrough, type TrueRecord, truthOf } from '../workflows/truth.ts'
 import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
 
 const LATENCY_MS = 30
-/** `settle` and `mirrorLag` of a configuration that names neither. */
+/** `settle` and `mirrorLag` of a configuration that sets neither. */
 const SETTLE_MS = 2 * MINUTE
-/** By so much may a sync take the server's clock, which tells whole seconds, for another time. */
+/** Maximum error of the estimated server time, which the server reports in whole seconds. */
 const CLOCK_MS = 5 * SECOND
-/** A first sync reads some fifteen pages, and a day's ten, in five windows: enough to be killed in several times. */
+/** A first sync reads about fifteen pages, and each day's sync ten, in five windows: enough for several kills. */
 const CONVERSATIONS = 120
 const ARRIVALS_A_DAY = 40
 const AGENTS = 5
@@ -27,21 +27,21 @@ export interface KilledHome {
   sandbox: Sandbox
   home: string
   config: string
-  /** Requests of the API that were served so far. */
+  /** Number of API requests served so far. */
   served(): Promise<number>
-  /** A day goes by. */
+  /** Advances the clock by a day. */
   nextDay(): void
-  /** Conversations that must have been bought up to now, each as often as it was new or had changed. */
+  /** Expected number of exports so far: each conversation once when it was new, and once for each change. */
   mustHaveBought(): number
-  /** Compares the warehouse, which nobody may hold, with what must be in it. */
+  /** Compares the warehouse, which no process may hold, with the expected rows. */
   compare(): Promise<Difference>
   close(): Promise<void>
 }
 
 export interface Difference {
-  /** Rows of any table that are not there; a row with another value counts here and in `doubled`. */
+  /** Missing rows of any table; a row with a different value counts here and in `doubled`. */
   lost: number
-  /** Rows that are there and should not be, or more often than once. */
+  /** Extra and duplicate rows. */
   doubled: number
 }
 
@@ -56,7 +56,7 @@ const excess = (of: Map<string, number>, over: Map<string, number>): number =>
 
 type Lines = Record<string, string[]>
 
-/** Counts what two sets of tables differ in, row by row. */
+/** Counts the differing rows of two sets of tables. */
 export function differenceOf(expected: Lines, found: Lines): Difference {
   const difference = { lost: 0, doubled: 0 }
   for (const table of new Set([...Object.keys(expected), ...Object.keys(found)])) {
@@ -76,14 +76,14 @@ async function tablesIn(home: string): Promise<Lines> {
   }
 }
 
-/** No conversation stands where it depends on a second of the clock whether it is read today. */
+/** No conversation is so close to the boundary that one second of clock error decides whether it is read today. */
 function isQuiet({ world, clock }: Sandbox): boolean {
   const [nowMs, edgeMs] = [clock.now(), readThrough(clock.now(), SETTLE_MS)]
   const walk = { sort: 'asc', fromMs: edgeMs - CLOCK_MS, toMs: edgeMs + CLOCK_MS, after: undefined } as const
   return world.agentIds().every(agentId => [...world.walk(agentId, walk, nowMs)].length === 0)
 }
 
-/** `more`: further settings of the configuration, and of its workspace; and how long the vendor takes to answer. */
+/** `more`: further settings of the configuration and of its workspace, and the vendor's response time. */
 export async function openKilledHome(
   seed: number,
   more: { top?: object; workspace?: object; latencyMs?: number } = {},
@@ -96,7 +96,7 @@ export async function openKilledHome(
       historyDays: 12,
       arrivalsPerDay: ARRIVALS_A_DAY,
       agents: AGENTS,
-      // Its conversations come back, so that rows are replaced too.
+      // Deleted conversations of the agent are restored, so that rows are replaced, too.
       ts: 'activity',
       limits: false,
       latencyMs: more.latencyMs ?? LATENCY_MS,

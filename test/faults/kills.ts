@@ -1,37 +1,37 @@
-// Kills `convohouse sync` at random points, again and again, and accounts for it: what was lost, what was doubled, and
-// what was paid for twice. The bench and a test share it.
+// Kills `convohouse sync` repeatedly at random times and counts lost rows, duplicate rows and requests that were billed twice.
+// Shared by a bench and a test.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type KillTimes, killTimes } from './kill-times.ts'
 import { type KilledHome, openKilledHome } from './killed-home.ts'
 import { type Purchase, type Purchases, watchPurchases } from './purchases.ts'
 import { type Ended, runCommand } from './sync-process.ts'
 
-/** What a sync was about when it was killed. While pages are fetched, others land and are loaded. */
+/** What a sync was doing when it was killed. While pages are fetched, others land and are loaded. */
 export const PHASES = ['opening', 'planning', 'fetching', 'loading', 'closing'] as const
 export type Phase = (typeof PHASES)[number]
 
 export interface KillsOptions {
   kills: number
   seed: number
-  /** Told after the kills of each home. */
+  /** Called after the kills of each home. */
   tell?: (report: KillsReport) => void
 }
 
 export interface KillsReport {
   kills: number
-  /** Syncs that came to their end by themselves. */
+  /** Syncs that completed without a kill. */
   ended: number
   lost: number
   doubled: number
-  /** Conversations that landed more often than they were new or had changed, and requests for what had landed. */
+  /** Conversations that landed more often than they were new or changed, and requests for pages that had already landed. */
   boughtTwice: number
-  /** Most requests that one kill made pay again. */
+  /** Maximum number of requests that one kill caused to be repeated. */
   maxRepaidPerKill: number
   repaid: number
   phases: Record<Phase, number>
 }
 
-/** Then another home begins, with a migration and a first sync. */
+/** After this many kills another home starts, with a migration and a first sync. */
 const KILLS_A_HOME = 20
 interface Run {
   report: KillsReport
@@ -55,10 +55,10 @@ type KillAt = (hasEnded: () => boolean) => Promise<unknown>
 const syncOf = ({ killed: { config } }: Scene, killAt?: KillAt): Promise<Ended> =>
   runCommand({ args: ['sync', '--yes', '--json', '--config', config], ...(killAt && { killAt }) })
 
-/** Kills by number of requests: after the first one a sync plans, later it fetches and loads. */
+/** Kills by the number of requests before them: after the first one a sync plans, later it fetches and loads. */
 const REQUESTS = [4, 1, 8, 2]
 
-/** When so many more requests have been served: on a slow machine, too, some kills hit a sync in the middle. */
+/** Kills after this many more served requests, so that some kills hit a sync midway on a slow machine, too. */
 async function afterRequests({ killed }: Scene, more: number): Promise<KillAt> {
   const before = await killed.served()
   return async hasEnded => {
@@ -70,7 +70,7 @@ function expectEnded({ code, stderr, stdout }: Ended): void {
   if (code !== 0) throw new Error(`a sync ended with ${code}: ${stderr}${stdout}`)
 }
 
-/** Starts a sync and kills it somewhere; one that ends before that is no kill, and finds more the next time. */
+/** Starts a sync and kills it at a random point. A sync that completes first is not a kill; the next sync finds a new day. */
 async function killOnce(run: Run, scene: Scene): Promise<void> {
   const { report, times } = run
   const isTimed = report.kills % 2 === 0
@@ -113,7 +113,7 @@ async function killInOneHome(run: Run, seed: number, until: number): Promise<voi
   }
 }
 
-/** @throws where a sync that was not killed fails */
+/** @throws if a sync that was not killed fails */
 export async function killSyncs(options: KillsOptions): Promise<KillsReport> {
   const phases = Object.fromEntries(PHASES.map(phase => [phase, 0])) as Record<Phase, number>
   const nothing = { kills: 0, ended: 0, lost: 0, doubled: 0, boughtTwice: 0, maxRepaidPerKill: 0, repaid: 0 }

@@ -26,7 +26,7 @@ async function landed(): Promise<Landed> {
   return { ...scene, pages, fileOf: page => landedFile(scene.home, page) }
 }
 
-/** Everything has landed, and the warehouse is gone: nothing is loaded. */
+/** Every page has landed, but the warehouse is deleted, so nothing is loaded. */
 async function landedOnly(): Promise<Landed> {
   const scene = await landed()
   await rm(warehouseFile(scene.home))
@@ -38,11 +38,11 @@ async function expectSynced({ run }: FaultScene): Promise<void> {
   expect(code, stderr).toBe(0)
 }
 
-/** Conversations that were exported. */
+/** Number of conversations that were exported. */
 const exported = async ({ bought }: FaultScene): Promise<number> =>
   (await bought()).reduce((sum, { returned }) => sum + returned, 0)
 
-/** A page with two before it and some behind it, in its window. */
+/** A page in the middle of its window: at least two pages precede it, and some follow. */
 const inTheMiddle = ({ pages }: Landed): string => pages.find(page => page.endsWith('p000003.json.gz'))!
 
 const cutTo = (share: number) => async (file: string) => {
@@ -83,11 +83,11 @@ describe('a landed page that is damaged', () => {
     expect(await exported(scene)).toBe(0)
     await rm(file)
     await expectSynced(scene)
-    // Of its neighbours one conversation each, which may be of the same second.
+    // One conversation of each neighbouring page, which may have the same second.
     const more = (await exported(scene)) - facts!.returned
     expect(more).toBeGreaterThanOrEqual(0)
     expect(more).toBeLessThanOrEqual(2)
-    // And the landing is complete again.
+    // The landing is complete again.
     expect((await scene.run(['replay'])).code).toBe(0)
     await expectWhole(scene)
   })
@@ -100,7 +100,7 @@ describe('landed pages of which any were deleted', () => {
     const choice = fc.array(fc.nat(1_000), { minLength: 1, maxLength: 6 })
     await fc.assert(
       fc.asyncProperty(choice, async choices => {
-        // Those of the runs before are among them: pages that were exported again may be lost, too.
+        // Includes pages of earlier runs: pages that were exported again may be lost, too.
         const pages = (await landing.list('conversations')).map(({ address }) => address)
         const deleted = [...new Set(choices.map(chosen => pages[chosen % pages.length]!))]
         let lost = 0
@@ -111,7 +111,7 @@ describe('landed pages of which any were deleted', () => {
         await rm(warehouseFile(scene.home), { force: true })
         const before = await exported(scene)
         await expectSynced(scene)
-        // And no more than a page beside each: where one has no time, nobody knows what the next one begins with.
+        // At most one page beside each: after a page without a `ts`, the first record of the next page is unknown.
         expect((await exported(scene)) - before).toBeLessThanOrEqual(lost + PAGE_SIZE * deleted.length)
         await expectWhole(scene)
       }),

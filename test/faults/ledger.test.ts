@@ -31,7 +31,7 @@ const GARBAGE = [
   '',
 ]
 
-/** Empty files are as good as a log that was deleted. */
+/** Empty files are equivalent to a deleted log. */
 const DAMAGES: Record<string, (simulated: SimulatedApp) => Promise<unknown>> = {
   'deleted as a whole': simulated => rm(folderOf(simulated), { recursive: true }),
   ...(isDeep && { 'of empty files': simulated => eachFile(simulated, file => writeFile(file, '')) }),
@@ -59,7 +59,7 @@ describe('a ledger', () => {
     expect(await simulated.usage()).toMatchObject({ overageUsedThisPeriod: 0, overagePacksCharged: 0 })
     const cursors = (await simulated.bought()).flatMap(({ query }) => query.cursor ?? [])
     expect(new Set(cursors).size).toBe(cursors.length)
-    // The period is remembered by the warehouse too: only the first run had to ask for it.
+    // The warehouse stores the billing period, too: only the first run had to request it.
     expect(served.filter(isProbe).length).toBeGreaterThanOrEqual(1)
   })
 

@@ -1,12 +1,12 @@
-// What syncs that are killed have paid for, from both sides: the requests that the sandbox served, and the pages that
-// landed. A request whose page did not land is paid for again by the next sync.
+// What killed syncs were billed for, from both sides: the requests that the sandbox served, and the pages that landed. The next
+// sync repeats a request whose page did not land.
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
 import { isProbe } from '../workflows/probe.ts'
 import type { KilledHome } from './killed-home.ts'
 
 export interface Purchase {
-  /** Requests for the list of agents, and for pages; probes are neither, since nobody pays for their answers. */
+  /** Requests for the list of agents and for pages. Excludes probes, whose answers bill nothing. */
   listings: number
   requests: number
   /** Requests for pages that did not land. */
@@ -16,9 +16,9 @@ export interface Purchase {
 }
 
 export interface Purchases {
-  /** What was bought since the last call. */
+  /** What was exported since the last call. */
   next(): Promise<Purchase>
-  /** Conversations in all pages that landed. */
+  /** Number of conversations in all landed pages. */
   conversations(): number
 }
 
@@ -31,7 +31,7 @@ export function watchPurchases({ sandbox, home }: KilledHome): Purchases {
   let last = 0
 
   async function servedSince(): Promise<ServedRequest[]> {
-    // What a killed process had asked for is still being answered: a request that is sent after it is answered after it.
+    // Requests of a killed process may still be in progress: the answer to a later request proves that they are done.
     await (await fetch(`${sandbox.url}/fence`)).text()
     const answer = await fetch(`${sandbox.url}/_sandbox/requests?since=${last}`)
     const { requests } = (await answer.json()) as { requests: ServedRequest[] }

@@ -1,4 +1,4 @@
-// A receiver whose disk fills up under load: 503 while it is full, and everything that was acknowledged is there.
+// A receiver whose disk fills up under load answers 503 while the disk is full, and keeps every acknowledged event.
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { start, temporaryFolder } from '../cli/cli-process.ts'
@@ -40,7 +40,7 @@ describe.skipIf(noDisk)('a receiver on a disk that fills up', () => {
     const sender = makeSender({ secret: SECRET, connections: 4, bytes: 2_000 })
     const load = sender.run(port)
     for (let time = 1; time <= 3; time++) {
-      // Full in the middle of a line, at another place each time.
+      // Fills up in the middle of a line, at a different position each time.
       const atOnce = await refused()
       await disk.fill(home, 200_000 + time * 1_000)
       await until(async () => (await refused()) >= atOnce + 5, { everyMs: 5 })

@@ -1,4 +1,4 @@
-// kill -9 of the receiver under load, again and again: what it acknowledged is in the spool, and nothing twice.
+// Kills the receiver repeatedly under load: every acknowledged event is in the spool exactly once.
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { SECRET, webhookCommand } from './webhook-command.ts'
 import { makeSender } from './webhook-sender.ts'
 
 const KILLS = rounds('RECEIVER_KILLS', { usual: 6, deep: 500 })
-/** They share a spool: while one starts, others are at work. */
+/** They share a spool: while one starts, others are running. */
 const RECEIVERS = 3
 
 interface Started {
@@ -41,7 +41,7 @@ it('a receiver that is killed under load loses nothing that it acknowledged, and
       const { child, port } = await startReceiver(home)
       const load = sender.run(port)
       const before = sender.acknowledged.size
-      // From the first event on, over the time of some syncs and of a sealing or two.
+      // From the first event on, over the time of several fsyncs and one or two sealings.
       await until(() => sender.acknowledged.size !== before, { everyMs: 2 })
       await new Promise(resolve => setTimeout(resolve, draw.unit() ** 3 * 1_300))
       child.kill('SIGKILL')
@@ -55,7 +55,7 @@ it('a receiver that is killed under load loses nothing that it acknowledged, and
   const { numbers, ids, abandoned } = await spooled(home, 'ws')
   const found = new Set(numbers)
   expect([hit, [...sender.acknowledged].filter(number => !found.has(number))]).toEqual([KILLS, []])
-  // Each was sent once; one that was not acknowledged may be there all the same.
+  // Each event was sent once; an unacknowledged one may be stored, too.
   expect([numbers.length, new Set(ids).size]).toEqual([found.size, found.size])
   expect([...found].filter(number => !sender.sent.has(number))).toEqual([])
   expect(sender.acknowledged.size).toBeGreaterThan(KILLS)

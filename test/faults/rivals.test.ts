@@ -44,7 +44,7 @@ describe('a second runner at the same landing, with a warehouse elsewhere', () =
       if (each.code === 6) expect(each.stderr).toContain('error LANDING_TAKEN')
       expectClean(scene.sandbox, each)
     }
-    // What raced for one place was paid for twice; what had landed is not asked for again by either.
+    // Only requests for a page that both landed at the same time were billed twice; neither sync requests a page that had landed.
     const bought = (await scene.bought()).length
     await expectMended(scene, { underWay: bought })
     await expectMended(other, { underWay: bought })

@@ -1,4 +1,4 @@
-// A sandbox whose clock stands still, a data folder, and the command between them: the scene of each fault.
+// The scene of each fault test: a sandbox whose clock stands still, a data folder, and the command between them.
 import { cp } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { openLanding } from '../../src/landing/folder-landing.ts'
@@ -46,14 +46,14 @@ function withCommand(scene: Scene, workspace: object): FaultScene {
   }
 }
 
-/** Some twenty pages of three agents, unless `options` say otherwise. The caller closes it. */
+/** About twenty pages of three agents, unless `options` differ. The caller closes it. */
 async function openFaultScene({ sandbox, workspace = {} }: FaultSceneOptions): Promise<FaultScene> {
   const settings = { pageSize: 5, ...workspace }
   const scene = await openScene({ sandbox: { ...STILL, conversations: 90, ...sandbox }, workspace: settings })
   return withCommand(scene, settings)
 }
 
-/** Closed when the test is over. */
+/** Closed when the test ends. */
 export async function faultScene(options: FaultSceneOptions = {}): Promise<FaultScene> {
   const scene = await openFaultScene(options)
   onTestFinished(scene.close)
@@ -61,8 +61,8 @@ export async function faultScene(options: FaultSceneOptions = {}): Promise<Fault
 }
 
 /**
- * Scenes that begin with everything synced: one sync for the tests of a file, whose data folder each scene has a copy of. Each has a
- * sandbox of its own with the same conversations, which has served nothing yet.
+ * Scenes that begin fully synced: one sync for the tests of a file, whose data folder each scene copies. Each scene has its own
+ * sandbox with the same conversations, which has served nothing yet.
  */
 export function syncedScenes(options: FaultSceneOptions = {}): () => Promise<FaultScene> {
   let synced: FaultScene
@@ -79,7 +79,7 @@ export function syncedScenes(options: FaultSceneOptions = {}): () => Promise<Fau
   }
 }
 
-/** What a failed command says: its code, what it names and how to mend it, and neither token, stack nor a person's data. */
+/** A failed command prints its code, the cause and a hint, and no token, stack trace or personal data. */
 export function expectTold(
   { sandbox }: FaultScene,
   ended: Ended,
@@ -100,7 +100,7 @@ export function expectClean(sandbox: Sandbox, { stdout, stderr }: Ended): void {
   expect(people.filter(value => said.includes(value as string))).toEqual([])
 }
 
-/** The tables equal what the sandbox has. `home`: another folder to look into than the scene's. */
+/** The tables equal the sandbox's data. `home`: a folder other than the scene's. */
 export async function expectWhole({ sandbox, home }: Pick<FaultScene, 'sandbox' | 'home'>): Promise<void> {
   const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
   try {
@@ -132,8 +132,8 @@ async function landedKeys({ home }: FaultScene): Promise<Set<string>> {
 }
 
 /**
- * A sync that ends well, after which everything is there. It asks for nothing that had landed; over all runs, no more than
- * `underWay` requests (at a kill) were made twice.
+ * A successful sync that leaves nothing to read. It requests nothing that had landed; over all runs, no more than `underWay`
+ * requests (at a kill) were made twice.
  */
 export async function expectMended(scene: FaultScene, { underWay = 0 } = {}): Promise<Ended> {
   const landed = await landedKeys(scene)

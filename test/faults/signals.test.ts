@@ -7,18 +7,18 @@ import { boughtTwice, expectClean, expectMended, expectWhole, type FaultScene, f
 
 const SEED = 20_260_601
 const MOMENTS = rounds('SIGNALS', { usual: 4, deep: 100 })
-/** Longer than what is under way may take (ten seconds), and far shorter than an hour that is waited for. */
+/** Longer than requests in flight may take (ten seconds), and far shorter than a wait for the next hour. */
 const SOON = { timeout: 120_000 + MOMENTS * 10_000 }
 
-/** Numbers that are the same in each run of the tests. */
+/** Random numbers that are the same in each run of the tests. */
 const seeded = (count: number, { from, to }: { from: number; to: number }): number[] =>
   fc.sample(fc.integer({ min: from, max: to }), { numRuns: count, seed: SEED })
 
-/** It has told how it ended: a signal that comes while the process itself ends finds nobody who listens. */
+/** The process has printed its result: a signal that arrives while it exits has no handler. */
 const hasTold = ({ stdout, stderr }: Ended): boolean =>
   /up to date|stopped on request/.test(stdout) || stderr.includes('nothing to read')
 
-/** A sync that got a signal ends as it should: stopped, done, or before it could listen at all. */
+/** A sync that got a signal ended correctly: stopped, done, or killed before it had a handler. */
 async function expectStopped(scene: FaultScene, running: Running): Promise<void> {
   const ended = await running.ended
   if (running.process.signalCode !== null) expect(ended.stderr === '' || hasTold(ended), ended.stderr).toBe(true)
@@ -35,12 +35,12 @@ describe('a signal', () => {
       const scene = await faultScene({ sandbox: { latencyMs: 100 } })
       const closed = scene.start(['sync', '--yes'])
       await closed.said('reading')
-      // As a terminal that is closed.
+      // SIGHUP, as from a closed terminal.
       closed.process.kill('SIGHUP')
       closed.process.stdout!.destroy()
       closed.process.stderr!.destroy()
       expect((await closed.ended).code).toBe(130)
-      // From before the process can listen, over opening, planning and fetching, to the end of its work.
+      // From process start-up, through opening, planning and fetching, to the end of its work.
       for (const [round, delayMs] of seeded(MOMENTS, { from: 20, to: 2_500 }).entries()) {
         const running = scene.start(['sync', '--yes'])
         await sleep(delayMs)
@@ -78,7 +78,7 @@ describe('a signal', () => {
       running.process.kill('SIGINT')
       await expectStopped(scene, running)
     }
-    // Four requests are in flight at each, at most. That they were aborted is no fault of the vendor, who is not spared for it.
+    // At most four requests are in flight for each sync. Their aborts do not count as vendor failures, so no backoff follows.
     const { stderr } = await expectMended(scene, { underWay: 4 * pauses.length })
     expect(stderr).not.toContain('waiting')
   })
@@ -91,7 +91,7 @@ describe('a reader that closes its pipe', () => {
     async () => {
       const scene = await faultScene({ sandbox: { latencyMs: 60 } })
       const running = scene.start(['sync', '--yes', '--json'])
-      // One line, as `| head -1` takes it.
+      // Reads one line and closes the pipe, as `| head -1` does.
       await new Promise(resolve => running.process.stdout!.once('data', resolve))
       running.process.stdout!.destroy()
       const ended = await running.ended

@@ -1,4 +1,4 @@
-// Queries that take long, more of them than the process has threads for: everything else goes on beside them.
+// More slow queries than the process has threads: loading, webhooks and other work continue beside them.
 import { readdir } from 'node:fs/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { spoolFolders } from '../../src/spool/folders.ts'
@@ -11,7 +11,7 @@ import { withoutTemporal } from './without-temporal.ts'
 
 const SLOW = 'SELECT sleep_ms(60000)'
 
-/** `up` in one process, receiver and all, in the middle of its first sync. */
+/** One `up` process, with receiver, during its first sync. */
 async function upInOneProcess() {
   const scene = await openScene({
     sandbox: { conversations: 120, arrivalsPerDay: 0, latencyMs: 600 },
@@ -50,7 +50,7 @@ it('twenty slow queries hold up no webhook, no sync and no loading; those that w
         ended += 1
       })
   }
-  // A query that waits longer than it may proves that slow ones have all turns.
+  // A query that waits until its timeout proves that slow queries hold all slots.
   const turnedAway = await until(() =>
     ask('SELECT 1', 400).then(
       answer => answer.close(),
@@ -66,6 +66,6 @@ it('twenty slow queries hold up no webhook, no sync and no loading; those that w
   const { drained } = spoolFolders(home, 'ws_demo')
   await until(async () => (await readdir(drained).catch(() => []))[0])
   await up.said('next round')
-  // None of the slow ones has made room for it.
+  // No slow query has freed a slot for it.
   expect(ended).toBe(0)
 })

@@ -1,5 +1,5 @@
-// Disks of a few megabytes: temporary file systems in a mount namespace of its own, which needs no rights and is gone
-// with the process that holds it.
+// Disks of a few megabytes: temporary file systems in a mount namespace, which needs no privileges and disappears with the process
+// that holds it.
 import { spawn, spawnSync } from 'node:child_process'
 import { cp, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,24 +8,24 @@ import { temporaryFolder } from '../cli/cli-process.ts'
 
 const UNSHARE = ['--user', '--map-root-user', '--mount']
 
-/** Why no such disk can be made here; null where one can. */
+/** Why no such disk can be created here; null if one can. */
 export function whyNoDisk(): string | null {
   const tried = spawnSync('unshare', [...UNSHARE, 'mount', '-t', 'tmpfs', 'none', '/mnt'], { encoding: 'utf8' })
   return tried.status === 0 ? null : `no mount namespace here: ${tried.error?.message ?? tried.stderr.trim()}`
 }
 
 export interface SmallDisk {
-  /** Starts a command where the disks are there. */
+  /** Starts a command inside the namespace of the disks. */
   through: readonly string[]
-  /** Fills the disk of that folder, but for so many bytes. */
+  /** Fills the disk of that folder, except for this many bytes. */
   fill(folder: string, but: number): Promise<void>
-  /** Takes away what filled it. */
+  /** Removes the file that filled it. */
   free(folder: string): Promise<void>
-  /** Makes the disk of that folder read-only, or no longer. */
+  /** Makes the disk of that folder read-only, or writable again. */
   protect(folder: string, readOnly: boolean): void
-  /** Copies to the disk of that folder the files that the folder has outside. */
+  /** Copies the folder's files from outside the namespace to its disk. */
   copyIn(folder: string): Promise<void>
-  /** A copy of a folder, where everybody sees it. */
+  /** Copies the folder to a place outside the namespace. */
   copyOut(folder: string): Promise<string>
 }
 
@@ -37,7 +37,7 @@ const holderScript = (folders: readonly string[]): string =>
     'exec cat',
   ].join(' && ')
 
-/** Mounts a disk of 64 MB at each of the folders, which are made; parents first. */
+/** Creates the folders and mounts a disk of 64 MB at each; parents first. */
 export async function smallDisks(folders: readonly string[]): Promise<SmallDisk> {
   const stdio = ['pipe', 'pipe', 'inherit'] as const
   const holder = spawn('unshare', [...UNSHARE, 'sh', '-c', holderScript(folders)], { stdio: [...stdio] })
@@ -56,7 +56,7 @@ export async function smallDisks(folders: readonly string[]): Promise<SmallDisk>
     async fill(folder, but) {
       const { bavail, bsize } = await statfs(outside(folder))
       const filled = writeFile(ballast(folder), Buffer.alloc(Math.max(0, bavail * bsize - but)))
-      // The process under test writes meanwhile: a disk that is full before the last byte is full all the same.
+      // The process under test writes meanwhile, so the disk may be full before the last byte is written.
       await filled.catch((cause: NodeJS.ErrnoException) => {
         if (cause.code !== 'ENOSPC') throw cause
       })

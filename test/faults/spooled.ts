@@ -1,10 +1,10 @@
-// What is in a spool after faults: every segment is taken over, sealed, and read.
+// Reads a spool after faults: every segment is taken over, sealed and read.
 import { expect } from 'vitest'
 import { identified } from '../../src/spool/identity.ts'
 import { readSegment } from '../../src/spool/read-segment.ts'
 import { sealAbandoned, sealedSegments } from '../../src/spool/segments.ts'
 
-/** As long after the writers' last word that they are taken for gone. */
+/** Time after the last write of a segment's writer after which the segment counts as abandoned. */
 const LATER_MS = 3_600_000
 
 export interface Spooled {
@@ -15,7 +15,7 @@ export interface Spooled {
   abandoned: number
 }
 
-/** @throws where anything that was acknowledged has been damaged */
+/** @throws if an acknowledged event is damaged */
 export async function spooled(home: string, workspaceId: string): Promise<Spooled> {
   const taken = await sealAbandoned(home, workspaceId, Date.now() + LATER_MS)
   expect(taken.flatMap(({ damaged }) => damaged)).toEqual([])

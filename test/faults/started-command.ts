@@ -1,10 +1,10 @@
-// The built command in a process of its own, that runs until it is ended or killed.
+// Starts the built command in a separate process that runs until it is ended or killed.
 import { spawn } from 'node:child_process'
 import { CLI, type Ended } from './sync-process.ts'
 
 export interface Process {
   ended: Promise<Ended>
-  /** Resolves when standard error has said it; rejects where it ends without. */
+  /** Resolves when standard error contains the text; rejects if the command ends without it. */
   said(text: string): Promise<void>
   kill(signal: NodeJS.Signals): void
 }
@@ -20,7 +20,7 @@ export function startCommand(args: readonly string[], env: Record<string, string
       told[stream] += text
     })
   }
-  // Whoever started it may be ended in the middle, by a timeout for one.
+  // The parent process may be killed first, for example by a timeout.
   const orphan = () => void child.kill('SIGKILL')
   process.once('exit', orphan)
   const ended = new Promise<Ended>(resolve =>

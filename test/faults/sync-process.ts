@@ -1,9 +1,9 @@
-// The command in a process of its own, to be killed.
+// Runs the command in a separate process that can be killed.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { TOKEN_ENV } from '../scene.ts'
 
-/** The built command, seen from `test/` or, where this is built itself, from `dist/test/`. */
+/** The path of the built command, from `test/` or, in compiled tests, from `dist/test/`. */
 export const CLI = fileURLToPath(
   new URL(
     import.meta.url.endsWith('.js') ? '../../src/cli/convohouse.cjs' : '../../dist/src/cli/convohouse.cjs',
@@ -18,7 +18,7 @@ export interface Ended {
   stderr: string
 }
 
-/** Runs the command to its end or, if `killAt` resolves first, kills it then, wherever it is. */
+/** Runs the command to its end, or kills it when `killAt` resolves first. */
 export async function runCommand(options: {
   args: readonly string[]
   killAt?: (hasEnded: () => boolean) => Promise<unknown>

@@ -1,5 +1,5 @@
-// Kills workers and server of a sync that Temporal runs, at random points, again and again, and accounts for it as for killed syncs: what
-// was lost, what was doubled, what was paid for twice. The bench and a test share it.
+// Kills workers and server of a sync on Temporal repeatedly at random times. Counts lost rows, duplicate rows and requests that
+// were billed twice, as for killed syncs. Shared by a bench and a test.
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Draw } from '../../src/sandbox/world/random.ts'
@@ -13,23 +13,23 @@ export interface TemporalKillsOptions {
   command: string
   kills: number
   seed: number
-  /** Told after each sync. */
+  /** Called after each sync. */
   tell?: (report: TemporalKillsReport) => void
 }
 
 export interface TemporalKillsReport {
   kills: number
-  /** Of whom. */
+  /** Number of kills by victim. */
   killed: Record<Victim, number>
-  /** Syncs that came to their end, all of them undisturbed in what they brought. */
+  /** Syncs that completed; all of them stored what an undisturbed sync stores. */
   syncs: number
   lost: number
   doubled: number
-  /** Requests that were made twice though no worker was killed that could have had them under way, or for what had landed. */
+  /** Repeated requests that no kill explains: no killed worker had them in flight, or their page had landed. */
   boughtTwice: number
-  /** Requests that were made twice because a worker was killed while they were under way. */
+  /** Requests that were repeated because a worker was killed while they were in flight. */
   repaid: number
-  /** Most of them by one sync, for each worker that was killed in it. */
+  /** The maximum of these in one sync, per worker killed in it. */
   maxRepaidPerKill: number
 }
 
@@ -41,18 +41,21 @@ interface Run {
   purchases: Purchases
 }
 
-/** Then the sync is let to its end: whoever is killed again and again brings nothing. */
+/** After this many kills the sync runs to its end: constant kills would prevent progress. */
 const KILLS_A_SYNC = 4
-/** From a sync's start to its first kill: it may be planning yet. A sync that nobody disturbs takes some six seconds. */
+/** Time from a sync's start to its first kill, which may hit the planning. An undisturbed sync takes about six seconds. */
 const FIRST_KILL_MS = 6_000
-/** From the first request after a kill to the next kill. */
+/** Time from the first request after a kill to the next kill. */
 const NEXT_KILL_MS = 1_500
-/** A lost lease is missed and granted again within some twenty seconds. */
+/** A lost lease is detected and granted again within about twenty seconds. */
 const MENDED_MS = 25_000
-/** Syncs after which the tables are compared. */
+/** Number of syncs after which the tables are compared. */
 const COMPARED_EVERY = 3
 const QUEUES = 'killed'
-/** A lease of a killed worker is granted again when its deadline and a request's time have passed; answers take so long that some is under way at most kills. */
+/**
+ * A killed worker's lease is granted again when its deadline and the duration of a request have passed. Answers are slow, so that
+ * most kills interrupt a request.
+ */
 const SHORT = {
   latencyMs: 800,
   top: { temporal: { queues: QUEUES, lease: '3s' } },
@@ -61,7 +64,7 @@ const SHORT = {
 
 const isExport = (victim: Victim): boolean => victim.startsWith('export')
 
-/** Resolves when fetching goes on after a kill; at the latest when the sync has ended, or nothing is left to fetch. */
+/** Resolves when fetching continues after a kill; at the latest when the sync has ended or nothing is left to fetch. */
 async function mended(run: Run): Promise<void> {
   const before = await run.killed.served()
   const untilMs = performance.now() + MENDED_MS
@@ -69,7 +72,7 @@ async function mended(run: Run): Promise<void> {
     await sleep(100)
 }
 
-/** The sync's kills, as they come; ends when it has ended, or has been killed often enough. */
+/** Yields the sync's kills; ends when the sync has ended or was killed often enough. */
 async function killWhileItRuns(run: Run, most: number): Promise<Victim[]> {
   const { report, draw, team } = run
   const victims: Victim[] = []
@@ -86,7 +89,7 @@ async function killWhileItRuns(run: Run, most: number): Promise<Victim[]> {
   return victims
 }
 
-/** Requests that were made twice, by whose fault. */
+/** Requests that were made twice, by cause. */
 async function account({ report, purchases }: Run, victims: readonly Victim[]): Promise<void> {
   const { repeated, unlanded } = await purchases.next()
   const exports = victims.filter(isExport).length
@@ -103,7 +106,7 @@ async function compare({ report, team, killed, purchases }: Run): Promise<void> 
   report.boughtTwice += Math.abs(purchases.conversations() - killed.mustHaveBought())
 }
 
-/** @throws where a sync does not end well */
+/** @throws if a sync fails */
 async function syncOnce(run: Run, most: number): Promise<void> {
   const { report, team } = run
   await team.ask()

@@ -1,4 +1,4 @@
-// Those who sync by Temporal, each in a process of its own: server, two export workers, one warehouse worker. Whoever is killed is begun again.
+// The processes of a sync on Temporal: server, two export workers, one warehouse worker. A killed process is restarted.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,14 +15,14 @@ export type Victim = (typeof VICTIMS)[number]
 type WorkerName = Exclude<Victim, 'server'>
 
 export interface Team {
-  /** Asks for a sync; resolves when it is taken on, whatever is begun again meanwhile. */
+  /** Starts a sync; resolves when the server has accepted it, even if processes are restarted meanwhile. */
   ask(): Promise<void>
   isGoingOn(): Promise<boolean>
-  /** Of the last sync, which has ended. */
+  /** The result of the last sync, which has ended. */
   report(): Promise<SyncReport | null>
-  /** Kills one, and begins it again; resolves when it works. */
+  /** Kills one process and restarts it; resolves when it is ready. */
   kill(victim: Victim): Promise<void>
-  /** Does that while no process holds the warehouse. */
+  /** Runs `work` while no process holds the warehouse. */
   withoutWarehouse<T>(work: () => Promise<T>): Promise<T>
   close(): Promise<void>
 }
@@ -34,14 +34,14 @@ export interface TeamOptions {
   queues: string
   workspaceId: string
   env: Record<string, string>
-  /** For the server's file. */
+  /** Folder for the server's database. */
   folder: string
 }
 
-/** A killed server is back within seconds; nobody waits longer for it. */
+/** A killed server is back within seconds, so no call waits longer for it. */
 const PATIENCE_MS = 60_000
 
-/** Tries again where the server was killed meanwhile. */
+/** Retries if the server was killed meanwhile. */
 async function eventually<T>(work: () => Promise<T>): Promise<T> {
   const untilMs = performance.now() + PATIENCE_MS
   for (;;) {

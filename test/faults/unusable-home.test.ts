@@ -10,7 +10,7 @@ import { expectMended, expectTold, expectWhole, type FaultScene, faultScene } fr
 const NOBODY = 65_534
 const isRoot = process.getuid?.() === 0
 
-/** `sync` says why that folder is of no use, and asks the vendor for nothing at all. */
+/** `sync` reports why that folder cannot be used, and makes no request to the vendor. */
 async function expectRefused(scene: FaultScene, says: string, options?: CliOptions): Promise<void> {
   const asked = async () => (await fetch(`${scene.sandbox.url}/_sandbox/requests`)).text()
   const before = await asked()

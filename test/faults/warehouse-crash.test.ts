@@ -1,4 +1,4 @@
-// The process that holds the warehouse ends by a crash: it is started again, webhooks are taken meanwhile, and nothing is lost.
+// The process that holds the warehouse crashes: it is restarted, webhooks are accepted meanwhile, and nothing is lost.
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -16,7 +16,7 @@ import { SECRET } from './webhook-command.ts'
 import { makeSender } from './webhook-sender.ts'
 import { withoutTemporal } from './without-temporal.ts'
 
-/** Children of a process, by their process ids and arguments. */
+/** Child processes, with their process ids and arguments. */
 async function childrenOf(pid: number): Promise<{ pid: number; args: string }[]> {
   const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')).trim().split(/\s+/)
   return Promise.all(
@@ -56,7 +56,7 @@ const answers = ({ home }: Place) =>
     ),
   )
 
-/** Kills the holder while it loads and events come in; resolves when that has been told. */
+/** Kills the holder while it loads and events arrive; resolves when the crash has been reported. */
 async function killHolder(there: Place): Promise<void> {
   await answers(there)
   const before = there.said().split('was ended by SIGSEGV').length
@@ -64,7 +64,7 @@ async function killHolder(there: Place): Promise<void> {
   await until(async () => there.said().split('was ended by SIGSEGV').length > before)
 }
 
-/** What was acknowledged is applied once, and the tables equal what the vendor has. */
+/** Each acknowledged event is applied once, and the tables equal the vendor's data. */
 async function expectNothingLost({ sandbox, home }: Place, acknowledged: ReadonlySet<number>): Promise<void> {
   const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
   try {
@@ -99,7 +99,7 @@ describe('a crash of the process that holds the warehouse', () => {
     const sender = makeSender({ secret: SECRET, connections: 2, bytes: 1_000, pauseMs: 20 })
     const load = sender.run(await port(there))
     await answers(there)
-    // What is told to whoever asks, and what is told in the log.
+    // The message for the client of the query, and the message in the log.
     const asked = queryHolder({ home: there.home, sql: "SELECT sleep_ms(60000), 'private'", timeoutMs: 60_000 })
     await sleep(300)
     const before = sender.acknowledged.size

@@ -14,9 +14,9 @@ const synced = syncedScenes({ sandbox: { conversations: 40 } })
 
 const fileOf = ({ home }: FaultScene): string => join(home, 'warehouse.duckdb')
 
-/** A sync that was killed with commits in its log, which is not checkpointed before the end. */
+/** A sync that was killed with commits in its WAL, which is checkpointed only at the end. */
 async function killedInTheMidst(): Promise<FaultScene & { log: string }> {
-  // It fetches for longer than a load waits, so that it goes on behind the load whose log it is killed with.
+  // It fetches for longer than a load waits, so it continues after the load with whose WAL it is killed.
   const scene = await faultScene({ sandbox: { conversations: 120, latencyMs: 500 } })
   const log = join(scene.home, 'warehouse.duckdb.wal')
   const running = scene.start(['sync', '--yes'])

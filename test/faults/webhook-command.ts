@@ -1,11 +1,11 @@
-// Commands that take events in or apply them, as processes to be killed.
+// Commands that receive or apply events, as processes that tests kill.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { onTestFinished } from 'vitest'
 import { MAIN } from '../cli/cli-process.ts'
 
 export const SECRET = 'whsec-canary-9c1d'
 
-/** Starts it on that data folder, for workspace `ws`; nobody answers at the vendor's address. It is killed when the test is over. */
+/** Starts it on that data folder, for workspace `ws`; the vendor's address does not answer. It is killed when the test ends. */
 export function webhookCommand(home: string, ...args: string[]): ChildProcess {
   const env = {
     PATH: process.env.PATH,

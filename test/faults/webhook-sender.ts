@@ -1,4 +1,4 @@
-// A sender of webhooks that keeps count: what it sent, and what was acknowledged.
+// A sender of webhooks that counts what it sent and what was acknowledged.
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -6,20 +6,23 @@ export interface Sender {
   /** Numbers of events that were sent, and of those that were answered with 200. */
   sent: Set<number>
   acknowledged: Set<number>
-  /** Sends events one after the other on several connections, until told to stop; errors are what a kill causes. */
+  /** Sends events one after another on several connections until it is stopped; connection errors are expected after kills. */
   run(port: number): { stop(): Promise<void> }
 }
 
 export interface SenderOptions {
   secret: string
   connections: number
-  /** Bytes of each event, about. */
+  /** Approximate bytes of each event. */
   bytes: number
-  /** ms between an answer and the next event on a connection; without, as many events as the receiver can take. */
+  /**
+   * Milliseconds between an answer and the next event on a connection; if absent, events are sent as fast as the receiver accepts
+   * them.
+   */
   pauseMs?: number
 }
 
-/** The status of an answer; null where there was none. */
+/** The status of an answer; null if there was none. */
 function post(port: number, body: string, agent: Agent): Promise<number | null> {
   return new Promise(resolve => {
     const outgoing = request({ host: '127.0.0.1', port, path: '/webhooks', method: 'POST', agent }, response => {
@@ -43,7 +46,7 @@ export function makeSender({ secret, connections, bytes, pauseMs = 0 }: SenderOp
       const body = { event: 'message_received', createdAt: number, workspaceSecret: secret, messageContent: text }
       const status = await post(port, JSON.stringify(body), agent)
       if (status === 200) acknowledged.add(number)
-      // Nobody listens any more, or the disk is full.
+      // The receiver is down, or the disk is full.
       const waitMs = status === 200 ? pauseMs : Math.max(5, pauseMs)
       if (waitMs > 0) await sleep(waitMs)
     }

@@ -1,4 +1,4 @@
-// An environment in which no Temporal can be had: `up` then syncs again and again without it, in one process.
+// An environment in which Temporal is not available: `up` then syncs repeatedly without it, in one process.
 import { chmod, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { temporaryFolder } from '../cli/cli-process.ts'
@@ -6,7 +6,7 @@ import { temporaryFolder } from '../cli/cli-process.ts'
 export async function withoutTemporal(): Promise<Record<string, string>> {
   const bin = await temporaryFolder()
   await symlink(process.execPath, join(bin, 'node'))
-  // Nothing can be put into a cache that is a file.
+  // A cache path that is a file cannot store anything.
   const cache = join(bin, 'cache')
   await writeFile(cache, '')
   await chmod(cache, 0o400)

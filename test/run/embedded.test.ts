@@ -10,7 +10,7 @@ import { simulatedApp } from '../workflows/simulated-app.ts'
 
 const MINUTE = 60_000
 
-/** A host without simulated time but for the sandbox's clock, which sleeping moves. */
+/** A host in real time, except for the sandbox's clock, which sleeps advance. */
 function embedded(simulated: SimulatedApp, more: Partial<EmbeddedOptions> = {}): EmbeddedOptions {
   const { sandbox, config, app } = simulated
   return {
@@ -61,7 +61,7 @@ describe('a plan', () => {
     expect(pages.reduce((sum, records) => sum + records, 0)).toBe(report!.conversations)
     expect(await runs(simulated)).toContainEqual({ run: report!.run, outcome: 'done' })
 
-    // What has landed and is not loaded would be billed again.
+    // Pages that have landed but are not loaded would be billed again.
     await simulated.close()
     await rm(join(simulated.config.home, 'warehouse.duckdb'))
     await simulated.restart()
@@ -82,7 +82,7 @@ describe('a sync', () => {
       embedded(simulated, { stopping: stopping.signal, onPage: () => stopping.abort(new Error('stop')) }),
     )
     expect(report).toMatchObject({ outcome: 'interrupted', failures: [] })
-    // Nothing that was bought is lost: every page that was answered has landed.
+    // No billed page is lost: every answered page has landed.
     expect(report!.pages).toBe((await simulated.bought()).length)
     const [row] = await simulated.rows('SELECT count(*)::INTEGER AS n FROM conversations')
     expect(row!.n).toBeLessThanOrEqual(report!.conversations)
@@ -108,7 +108,7 @@ describe('a watch', () => {
     for (const [index, round] of rounds.slice(1).entries())
       expect(round.nextMs - rounds[index]!.nextMs).toBe(15 * MINUTE)
     expect(rounds.slice(1).reduce((sum, { report }) => sum + report!.conversations, 0)).toBeGreaterThan(2)
-    // Nobody is left waiting for the end of the process.
+    // No timer or connection keeps the process alive.
     expect(listening).toEqual([0, 0, 0])
   })
 
@@ -217,7 +217,7 @@ describe('a round that is still at new conversations when the next one is due', 
       },
     }
     await syncOnce(watching)
-    // Two requests are left of the hour, and slow; the other windows wait for them.
+    // Two slow requests are left of the hour; the other windows wait for them.
     clock.advance(55 * MINUTE)
     simulated.sandbox.faults.set({ rates: { slow: { rate: 1, param: 1_000 } } })
     await watch({ ...watching, everyMs: MINUTE, each: () => controller.abort(new Error('enough')) })

@@ -1,4 +1,4 @@
-// Events that a replay finds in the warehouse alone, since their files are gone from the spool.
+// Events that a replay finds only in the warehouse, because their files are gone from the spool.
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
@@ -11,7 +11,7 @@ import { drainAll } from '../../workflows/ingest.ts'
 import { type SimulatedApp, WORKSPACE } from '../workflows/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated-app.ts'
 
-/** Receives messages, and seals them. */
+/** Receives messages and seals them. */
 async function receive({ config, sandbox, clock }: SimulatedApp, texts: readonly string[]): Promise<void> {
   const spool = openSpool({ home: config.home, now: clock.now })
   const [agentId] = sandbox.world.agentIds()
@@ -28,7 +28,7 @@ async function receive({ config, sandbox, clock }: SimulatedApp, texts: readonly
 const apply = ({ app, config, clock }: SimulatedApp) =>
   drainAll(spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: clock.now }), WORKSPACE)
 
-/** Of each message the first word. */
+/** The first word of each message. */
 const messages = async (simulated: SimulatedApp): Promise<string[]> => {
   const told = await simulated.rows<{ text: string }>('SELECT message_content AS text FROM messages_received')
   return told.map(({ text }) => text.split(' ')[0]!).sort()
@@ -75,7 +75,7 @@ const MANY = Array.from(
   (_, n) => `${String(n).padStart(5, '0')} ${'words '.repeat(40)}`,
 )
 
-/** Packs the archive of `MANY`, a file for each damage, and damages it. @returns the files, and the events of each */
+/** Stores the archive of `MANY` in one file per kind of damage, and damages each. @returns the files, and the events of each */
 async function damageArchive({ config }: SimulatedApp): Promise<{ file: string; events: string[] }[]> {
   const { drained } = spoolFolders(config.home, WORKSPACE)
   const [plain] = await readdir(drained)

@@ -16,7 +16,7 @@ import { WORKSPACE } from '../workflows/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated-app.ts'
 import { madeOnce, once, rowsOfTables, withWriter } from './synced-home.ts'
 
-/** Every row of every table that can be rebuilt, but for when it was loaded and for its number. */
+/** Every row of every table that can be rebuilt, without load times and record numbers. */
 async function tablesIn(writer: Writer): Promise<Record<string, Row[]>> {
   const tables = [...replaceableTables(), '_loads', '_runs']
   const found = await rowsOfTables(writer, { tables, without: ['_loaded_at', 'loaded_at', 'started_at', '_record'] })
@@ -25,7 +25,7 @@ async function tablesIn(writer: Writer): Promise<Record<string, Row[]>> {
 
 const snapshot = (config: Config) => withWriter(config, tablesIn)
 
-/** In which order keys stand in `extra` depends on the batch. */
+/** The order of keys in `extra` depends on the batch. */
 const plain = (row: Row): Row => ('extra' in row ? { ...row, extra: JSON.parse(String(row.extra)) as unknown } : row)
 
 /** Child rows without their record's number, and records without one of their own. */
@@ -40,7 +40,10 @@ const expectHolds = (config: Config, tables: Record<string, Row[]>): Promise<voi
     expect(await misnumberedIn(writer)).toEqual([])
   })
 
-/** A synced data folder, with a page of odd records, an event about one conversation, and one about another that only it tells of. */
+/**
+ * A synced data folder with a page of malformed records, an event for a stored conversation, and one for a conversation that was
+ * never exported.
+ */
 const synced = madeOnce(async () => {
   const simulated = await simulatedApp({ sandbox: { conversations: 24 } })
   await landConversations(openLanding(simulated.config.home).workspace(WORKSPACE), {
@@ -66,7 +69,7 @@ const synced = madeOnce(async () => {
   return simulated.config
 })
 
-/** What each copy holds before it is spoiled. */
+/** The contents of each copy before it is damaged. */
 const asSynced = once(async () => snapshot(await synced()))
 
 const spoil = (config: Config, ...statements: string[]): Promise<void> =>
@@ -74,7 +77,7 @@ const spoil = (config: Config, ...statements: string[]): Promise<void> =>
     for (const statement of statements) await writer.run(statement)
   })
 
-/** Takes the page of odd records out of the landing. */
+/** Removes the page of malformed records from the landing. */
 async function takeAway({ home }: Config): Promise<string> {
   const { list } = openLanding(home).workspace(WORKSPACE)
   const { address: path } = (await list()).find(file => file.address.includes('/agent-1/'))!
@@ -141,7 +144,7 @@ describe('a whole replay', () => {
     const key = `'elsewhere' AS workspace_id, agent_id, conversation_id`
     await spoil(
       config,
-      // Numbers that the rebuilt records get too.
+      // Numbers that the rebuilt records get, too.
       `INSERT INTO conversation_tags BY NAME SELECT ${key}, _record, tag FROM conversation_tags`,
       `INSERT INTO conversations BY NAME SELECT ${key}, row_number() OVER () AS _record, _complete FROM conversations`,
       `UPDATE conversation_tags AS t SET _record = c._record FROM conversations c WHERE t.workspace_id = 'elsewhere'

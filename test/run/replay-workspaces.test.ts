@@ -14,10 +14,10 @@ import { simulatedApp } from '../workflows/simulated-app.ts'
 import { madeOnce, once, rowsOfTables, withWriter } from './synced-home.ts'
 
 const OTHER = 'ws_other'
-/** In the warehouse, and not configured. */
+/** In the warehouse, but not configured. */
 const FORMER = 'ws_former'
 
-/** Three workspaces in one warehouse; the configuration is of two of them. */
+/** Three workspaces in one warehouse; two of them are configured. */
 const twoAndAFormerOne = madeOnce(async () => {
   const options = {
     sandbox: { conversations: 30, agents: 2, hostile: { 'wrong-types': 0.2, 'unknown-fields': 0.1, 'no-id': 0.05 } },
@@ -38,7 +38,7 @@ const twoAndAFormerOne = madeOnce(async () => {
   return { ...config, workspaces: [...config.workspaces, ...other.config.workspaces] }
 })
 
-/** Every row of what a replay may touch, but for when it was loaded and for its number. */
+/** Every row that a replay may change, without load times and record numbers. */
 const snapshot = (config: Config): Promise<Record<string, Row[]>> =>
   withWriter(config, writer =>
     rowsOfTables(writer, {
@@ -49,10 +49,10 @@ const snapshot = (config: Config): Promise<Record<string, Row[]>> =>
 
 const BOOKKEEPING = ['_requests', '_loads', '_windows', '_covered', '_quarantine', '_quota', '_issues', '_drift']
 
-/** What each copy holds at first. */
+/** The initial contents of each copy. */
 const asSynced = once(async () => snapshot(await twoAndAFormerOne()))
 
-/** Takes pages of conversations out of the landing: the second of one agent's, and all of another's. */
+/** Removes pages of conversations from the landing: the second page of one agent, and all pages of another. */
 async function takeAway({ home }: Config, workspaceId: string): Promise<string[]> {
   const { list } = openLanding(home).workspace(workspaceId)
   const pages = await list('conversations')
@@ -98,7 +98,7 @@ describe('a replay of several workspaces', () => {
       expect(report.files).toBe(configured.length - taken.length)
       expect(await snapshot(config)).toEqual(before)
       if (from.length === 1) return
-      // And once more, now that the warehouse itself is one that was rebuilt without them.
+      // Once more, because the warehouse is now one that was rebuilt without them.
       await replay({ config, allowIncomplete: true })
       expect(await snapshot(config)).toEqual(before)
     },

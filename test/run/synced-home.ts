@@ -1,4 +1,4 @@
-// A synced data folder that is made once a test file and copied for each test to spoil, and what is in its tables.
+// A synced data folder that is made once per test file and copied for each test, and the contents of its tables.
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ async function copied(config: Config): Promise<Config> {
 
 const removed = ({ home }: Config): Promise<void> => rm(home, { recursive: true })
 
-/** `make` syncs a house of its own and closes it; what is returned gives each test a copy of that one's data folder. */
+/** `make` syncs an app and closes it; each call of the returned function copies its data folder for one test. */
 export function madeOnce(make: () => Promise<Config>): () => Promise<Config> {
   let made: Config | undefined
   const original = once(async () => {
@@ -32,7 +32,7 @@ export function madeOnce(make: () => Promise<Config>): () => Promise<Config> {
   }
 }
 
-/** What `make` gives, made when it is first asked for. */
+/** Caches the result of `make`, which runs at the first call. */
 export function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined
   return () => {
@@ -55,7 +55,7 @@ export async function rowsOfTables(
   writer: Writer,
   { tables, without }: { tables: readonly string[]; without: readonly string[] },
 ): Promise<Record<string, Row[]>> {
-  // All at once: to list the columns takes longer than to read a table.
+  // Listed once for all tables: listing the columns takes longer than reading a table.
   const columns = await writer.rows<{ name: string; kept: string[] }>(
     `SELECT table_name AS name, list(column_name ORDER BY column_index) AS kept FROM duckdb_columns()
      WHERE database_name = current_database() AND column_name NOT IN (${without.map(name => `'${name}'`).join(', ')}) GROUP BY ALL`,

@@ -21,11 +21,11 @@ const drainingOf = ({ context }: Workspace, nowMs = LOADED_AT_MS): DrainContext 
   now: () => nowMs,
 })
 
-/** Drains once, as a process that has just begun. */
+/** Drains once, as a newly started process does. */
 const drain = (workspace: Workspace, nowMs?: number) =>
   spoolSteps(drainingOf(workspace, nowMs)).drain({ workspaceId: workspace.id })
 
-/** Receives messages, one segment of them. */
+/** Receives messages as one segment. */
 async function receive(workspace: Workspace, ...texts: string[]): Promise<void> {
   const spool = openSpool({ home: app.home, now: () => LOADED_AT_MS })
   await Promise.all(
@@ -90,7 +90,7 @@ describe('draining', () => {
     const [name] = await readdir(sealed)
     const bytes = await readFile(join(sealed, name!))
     const spoilt = flipped(bytes, 8 * bytes.indexOf('secret words'))
-    // The last line, too: of a sealed segment none was cut off by a kill.
+    // The last line, too: a kill cannot truncate a sealed segment.
     await writeFile(join(sealed, name!), flipped(spoilt, 8 * (bytes.length - 10)))
     for (const steps of [1, 2].map(() => spoolSteps(drainingOf(workspace))))
       for (let times = 0; times < 2; times++) await steps.drain({ workspaceId: id })
@@ -127,7 +127,7 @@ describe('draining', () => {
     await steps.drain({ workspaceId: id })
     expect(steps.failing()).toMatchObject({ code: 'HOME_UNUSABLE', what: expect.stringContaining(name!), attempts: 1 })
     expect(await readDrainFailure(app.home, id)).toEqual(steps.failing())
-    // Not before its time: nobody waits for a disk that fails.
+    // Not before the retry time: a failing disk is not polled.
     await receive(workspace, 'three')
     await steps.drain({ workspaceId: id })
     expect(steps.failing()).toMatchObject({ attempts: 1, sinceMs: LOADED_AT_MS })

@@ -36,7 +36,7 @@ interface Read {
   fromSec: number | null
   length: number
   done: boolean
-  /** Where a page is not there any more, from its first second. */
+  /** If a page is missing, the range starts at its first second. */
   hole: { at: number; length: number } | null
 }
 
@@ -80,7 +80,7 @@ describe('the coverage that the warehouse tells', () => {
         await writer.run('DELETE FROM _windows')
         await writer.run('DELETE FROM _covered')
         if (all.length > 0) await writer.run(`INSERT INTO _windows VALUES ${all.map(rowOf).join(', ')}`)
-        // Batches come one after another.
+        // Batches are loaded one after another.
         for (let start = 0; start < all.length; start += 7)
           await addFinishedWindows(writer, 'ws', all.slice(start, start + 7))
         expect(await writer.rows(check)).toEqual([])

@@ -1,4 +1,4 @@
-// What is left of a lease whose holder was lost, over a real landing and ledger.
+// Recovery of a lease whose holder was lost, with a real landing and lease log.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openWorkspaceContexts } from '../../src/app/workspace-context.ts'
 import { newRunId } from '../../src/app.ts'
@@ -28,7 +28,7 @@ function windowOf({ sandbox }: SimulatedApp): WindowProgress {
   return newProgress({ name, agentId: agentId!, kind: 'tail', fromSec: null, toSec: nowMs / 1_000, openedAtMs: nowMs })
 }
 
-/** What a process of its own has of that house. */
+/** What a separate process has open on that data folder. */
 async function processAt({ config, clock }: SimulatedApp, holder: string | undefined) {
   const contexts = openWorkspaceContexts({
     config,
@@ -55,7 +55,7 @@ describe('a lease that ended', () => {
     expect(told.pages).toBe(5)
     expect(await steps.recoverLease(input, call)).toEqual(told)
     expect(await steps.heldUntilMs()).toBeNull()
-    // Nobody got its answer: what the ledger has of it is enough.
+    // The answer was lost: the lease log alone supplies its usage.
     expect(await steps.heldUntilMs(input.grant)).toBeNull()
   })
 })
@@ -65,7 +65,7 @@ describe('a lease of a process that holds the warehouse', () => {
     const { simulated, steps, workspaceContext, call, request } = await holding({ holder: 'other' })
     const grant = grantOf(simulated.sandbox.clock.now())
     const { append } = workspaceContext.leaseLog
-    // As after a kill: the ledger has no end of it.
+    // As after a kill: the lease log has no end of the lease.
     workspaceContext.leaseLog.append = async entry => (entry.kind === 'end' ? undefined : append(entry))
     await steps.fetchPages({ request, progress: windowOf(simulated), grant }, call)
     const heldMs = grant.deadlineMs + workspaceContext.timeoutMs
@@ -85,7 +85,7 @@ describe('a lease whose holder was lost', () => {
     const { simulated, steps, workspaceContext, call, request } = await holding()
     const nowMs = simulated.sandbox.clock.now()
     const input = { request, progress: windowOf(simulated), grant: grantOf(nowMs) }
-    // Two of its five requests were made when its process was killed: the ledger has no end of it.
+    // Two of its five requests were made when its process was killed: the lease log has no end of the lease.
     const whole = await steps.fetchPages({ ...input, grant: grantOf(nowMs, { lease: 'wf-0', requests: 2 }) }, call)
     const ledger = openLeaseLog({ home: simulated.config.home, workspaceId: WORKSPACE, run: 'killed' })
     onTestFinished(() => ledger.close())
@@ -105,7 +105,7 @@ describe('a lease whose holder was lost', () => {
     expect(stock).toMatchObject({ pages: 2, failure: null, progress: { sequence: 3, returned: whole.conversations } })
     expect(stock.answers.map(({ status }) => status)).toEqual([200, 200, null])
     expect(stock.answers.at(-1)).toMatchObject({ givenUp: true })
-    // Asked again, because its answer was lost: the same, and nothing more in the ledger.
+    // Called again because its answer was lost: the same result, and no new lease log line.
     expect(await steps.recoverLease(input, call)).toEqual(stock)
   })
 
@@ -121,7 +121,7 @@ describe('a lease whose holder was lost', () => {
       failure: null,
     }
     expect(await steps.recoverLease(input, call)).toEqual(nothing)
-    // Its worker comes to it now: it asks first.
+    // The worker gets the task late: it checks the lease first.
     expect(await steps.fetchPages(input, { ...call, isHeld: async () => false })).toEqual(nothing)
     expect(await steps.heldUntilMs()).toBeNull()
     expect(await steps.recoverLease(input, call)).toEqual(nothing)

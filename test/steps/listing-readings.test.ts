@@ -1,4 +1,4 @@
-// The agents of the sandbox, listed in every way that it can serve them.
+// Lists the sandbox's agents under every variant in which the sandbox can serve them.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { READINGS } from '../../src/sandbox/readings.ts'

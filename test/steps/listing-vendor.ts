@@ -1,4 +1,4 @@
-// A real server that lists agents in a way of its own, and a listing of the agents of any vendor.
+// A real server that lists agents in its own way, and a listing of the agents of any vendor.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
@@ -29,7 +29,7 @@ export interface ListingVendor {
   asked: URLSearchParams[]
 }
 
-/** Its `answer` to a search: a body, or a status and a body. All other requests pass on to the sandbox, if there is one. */
+/** Its `answer` to a search: a body, or a status and a body. Other requests are forwarded to the sandbox, if there is one. */
 export async function listingVendor(
   agents: readonly ListedAgent[],
   answer: (listed: Listed) => ListingAnswer,
@@ -58,7 +58,7 @@ export async function listingVendor(
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
 }
 
-/** The page that was asked for, of `size` agents where the vendor does not take the size that was asked for. */
+/** The requested page, with `size` agents if the vendor ignores the requested size. */
 export function pageOf({ agents, params }: Listed, size = Number(params.get('limit') ?? 50)): ListedAgent[] {
   const page = Number(params.get('page') ?? 1)
   return agents.slice((page - 1) * size, page * size)

@@ -1,4 +1,5 @@
-// The document shows `{agents, starredAgents}` and no more: agents are listed from vendors that page in every way that it allows.
+// The document shows only `{agents, starredAgents}`: agents are listed from vendors that page in every way that the document
+// allows.
 import { describe, expect, it } from 'vitest'
 import { openStores } from '../../src/app/stores.ts'
 import { workspaceLines } from '../../src/cli/status/status-text.ts'

@@ -32,11 +32,11 @@ const BOTH = ['org_alpha', 'org_alpha/teams', 'org_beta', 'org_beta/teams']
 
 type Answer = { status: number; body?: unknown }
 
-/** A vendor whose organizations are answered by `answer`; all else is the sandbox's. */
+/** A vendor that answers organizations with `answer`; the sandbox serves everything else. */
 async function organizationsAnswer(upstream: string, answer: (path: string) => Answer | undefined): Promise<string> {
   const server = createServer(async (request, response) => {
     const told = request.url!.startsWith('/v3/orgs/') ? answer(request.url!) : undefined
-    // The date would be that of another clock.
+    // The `Date` header would be that of another clock.
     response.sendDate = false
     if (told) return void response.writeHead(told.status).end(JSON.stringify(told.body ?? {}))
     const authorization = request.headers.authorization ?? ''
@@ -95,7 +95,7 @@ describe('the organizations that handoffs name', () => {
     expect((await asked(simulated)).slice(8)).toEqual(['org_beta'])
     expect(await simulated.rows('SELECT * FROM organizations WHERE _dirty_since IS NOT NULL')).toEqual([])
 
-    // The log holds the request that removes it, too.
+    // The log holds the request that deletes it, too.
     await remove(simulated, 'org_beta')
     simulated.advance(25 * HOUR)
     await sync()
@@ -201,7 +201,7 @@ describe('a vendor that fails to answer for organizations', () => {
     )
     expect(failed).toEqual([{ success: false, error_code: 'API_UNAVAILABLE' }])
 
-    // One whose teams are refused has its name all the same.
+    // An organization whose teams are refused still has its name.
     answer = path => (path.includes('/teams') ? { status: 400 } : undefined)
     await simulated.sync()
     await simulated.sync()
@@ -226,7 +226,7 @@ const REPEATED = (page: number | null, teams: Team[], size: number) => {
   return { teams: teams.slice((last - 1) * size, last * size), hasMore: true }
 }
 
-/** Of 130 teams. */
+/** Number of teams requested per page, of 130. */
 const TEAMS_GIVEN: [string, (page: number | null, teams: Team[]) => object, { listed: number; isComplete: boolean }][] =
   [
     [
@@ -251,7 +251,7 @@ const TEAMS_GIVEN: [string, (page: number | null, teams: Team[]) => object, { li
     ],
   ]
 
-/** A vendor whose teams are answered by `answer`. */
+/** A vendor that answers teams with `answer`. */
 const teamsAnswer = (upstream: string, answer: (page: number | null) => object): Promise<string> =>
   organizationsAnswer(upstream, path => {
     if (!path.includes('/teams')) return undefined

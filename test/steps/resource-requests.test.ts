@@ -1,4 +1,4 @@
-// Every request that a workspace's life makes beside the export, as it leaves: method, path and parameters, in order.
+// Every request other than exports that a workspace causes: method, path and parameters, in order.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -7,7 +7,7 @@ import type { Sandbox } from '../../src/sandbox/server.ts'
 import { TOKEN } from '../workflows/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated-app.ts'
 
-/** A server that passes every request on to the sandbox and records those for agents, organizations and teams. */
+/** A server that forwards every request to the sandbox and records those for agents, organizations and teams. */
 async function recorder(upstream: string, requests: string[]): Promise<string> {
   const server = createServer(async (request, response) => {
     if (!/\/(convos\/export|tools)$/.test(request.url!.split('?')[0]!))
@@ -41,7 +41,7 @@ describe('the requests for agents, organizations and teams', () => {
       settings: { organizations: ['org_beta', 'org_nobody', 'a/b c', 'org_alpha'] },
       through: sandbox => recorder(sandbox.url, requests),
     })
-    /** What the sync requested. */
+    /** The requests of the sync. */
     const sync = async () => {
       requests.length = 0
       await simulated.sync({ maxRequests: 0 })

@@ -19,7 +19,7 @@ async function requested({ sandbox }: SimulatedApp): Promise<string[]> {
 
 type Answer = { status: number; body?: unknown } | undefined
 
-/** A vendor whose tools are answered by `answer`; all else is the sandbox's. */
+/** A vendor that answers tools with `answer`; the sandbox serves everything else. */
 async function toolsAnswer(upstream: string, answer: (agentId: string, data: unknown[]) => Answer): Promise<string> {
   const server = createServer(async (request, response) => {
     const authorization = request.headers.authorization ?? ''

@@ -7,7 +7,7 @@ import { freshWindow, landAgents, landConversations, SENT_AT_MS } from '../wareh
 import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
 
 const NEXT_MONTH_MS = SENT_AT_MS + 31 * 86_400_000
-/** Long before, so that the folder has settled. */
+/** Long before now, so that the folder counts as settled. */
 const CHANGED_AT = new Date(SENT_AT_MS)
 
 const home = temporaryWarehouse()
@@ -45,7 +45,7 @@ describe('what is not loaded yet', () => {
 
     const late = await land('late')
     expect(await readdir(folder(a))).toHaveLength(3)
-    // A page in a folder that says that it has not changed is not seen: its names were not read.
+    // A page in a folder with an unchanged modification time is not found: its names are not read.
     await settle(a)
     expect(await unloaded(NEXT_MONTH_MS)).toEqual([])
     const another = await land('another')

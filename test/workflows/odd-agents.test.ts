@@ -35,7 +35,7 @@ const listingAlso =
       const at = new URL(request.url!, url)
       const isKnown = !at.pathname.endsWith('/export') || world.agentIds().some(id => at.pathname.includes(`/${id}/`))
       const headers = { authorization: request.headers.authorization! }
-      // the sandbox's records have no type here
+      // biome-ignore lint/suspicious/noExplicitAny: the answer is changed without types
       const answer: any = isKnown ? await (await fetch(at, { headers })).json() : NOTHING
       if (at.pathname.endsWith('/agents/search')) {
         answer.agents.push(...ids.map(ID => ({ ID, title: 'odd' })))

@@ -18,7 +18,7 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-/** Waits until that process is gone; rejects after ten seconds. */
+/** Waits until that process has exited; rejects after ten seconds. */
 async function gone(pid: number): Promise<void> {
   for (let tries = 0; tries < 200; tries++) {
     if (!isAlive(pid)) return
@@ -51,7 +51,7 @@ describeWithTemporal('a dev server', ({ command }) => {
     const client = await connectClient(server)
     await server.stop()
     const asked = client.connection.workflowService.describeNamespace({ namespace: 'default' })
-    // The first try is refused at once, the second is made after a tenth of a second and more.
+    // The first attempt is refused at once; the second follows after at least a tenth of a second.
     await sleep(50)
     await client.connection.close()
     await expect(asked).rejects.toMatchObject({ code: 1, details: expect.stringContaining('shut down') })

@@ -1,4 +1,5 @@
-// What provides the Temporal CLI, against a real HTTP server that serves releases. Its build from Go is the tests' own (test/temporal-cli.ts).
+// Finding and downloading the Temporal CLI, with a real HTTP server that serves releases. Only the tests build it from Go
+// (test/temporal-cli.ts).
 import { execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
@@ -31,20 +32,20 @@ async function executable(path: string): Promise<void> {
 const { version } = TEMPORAL_RELEASE
 const PLACE = `temporal-cli-${version}`
 
-/** An address where nobody serves releases. */
+/** An address at which no server listens. */
 const NO_RELEASE: TemporalRelease = { version, releases: 'http://127.0.0.1:9', checksums: {} }
 
-/** Waits until the cache has just so many entries. */
+/** Waits until the cache has exactly this many entries. */
 async function holds(cache: string, count: number): Promise<void> {
   await until(async () => (await readdir(cache)).length === count, { everyMs: 10 })
 }
 
 interface Served {
-  /** The checksum in the release's `checksums.txt`; by default the right one, and null serves no such file. */
+  /** The checksum in the release's `checksums.txt`; by default the right one; null: the file does not exist. */
   listed?: string | null
   /** A pinned checksum; by default none. */
   pinned?: 'right' | 'wrong'
-  /** Sends half of the archive and then nothing. */
+  /** Sends half of the archive and then stalls. */
   stalls?: boolean
 }
 
@@ -168,7 +169,7 @@ describe('the Temporal CLI', () => {
       there = true
       return path
     })
-    // What was left behind is removed at once.
+    // Left-over files are removed at once.
     await holds(places.cache, 1)
     await sleep(300)
     expect(there).toBe(false)

@@ -1,5 +1,5 @@
-// Tests with Temporal share one dev server, in which each file has a namespace of its own. Importing this module waits until the server can
-// be used, or is known not to come.
+// Tests with Temporal share one dev server, in which each file has its own namespace. Importing this module waits until the server
+// is ready or is known to be unavailable.
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@temporalio/client'
@@ -8,11 +8,11 @@ import { connectClient, type TemporalPlace } from '../../../src/run/temporal/cli
 import { namespaceOf, type TemporalVerdict } from '../../temporal-command.ts'
 
 export interface Temporal {
-  /** The Temporal CLI, for a test that kills or tunes a server of its own. */
+  /** The Temporal CLI, for a test that kills or configures its own server. */
   command: string
   /** The shared server, and the file's namespace. */
   place: TemporalPlace
-  /** Points a command at that place. */
+  /** Environment variables that point a command at that server and namespace. */
   env: { TEMPORAL_ADDRESS: string; TEMPORAL_NAMESPACE: string }
 }
 
@@ -32,7 +32,7 @@ async function verdict(): Promise<TemporalVerdict> {
 
 const found = await verdict()
 
-/** A block of tests with Temporal. Without its CLI it fails in CI, and is skipped elsewhere. */
+/** A block of tests with Temporal. Without its CLI it fails in CI and is skipped elsewhere. */
 export function describeWithTemporal(name: string, tests: (temporal: Temporal) => void): void {
   if (found.command !== null) {
     const { command, address } = found
@@ -47,7 +47,7 @@ export function describeWithTemporal(name: string, tests: (temporal: Temporal) =
   describe.skipIf(!process.env.CI)(name, () => it('needs the Temporal CLI', missing))
 }
 
-/** Connects before the block's tests, hands the client over, and closes it behind them. */
+/** Connects before the block's tests, provides the client, and closes it after them. */
 export function connected(place: TemporalPlace, use: (client: Client) => void): void {
   let client: Client
   beforeAll(async () => {
