@@ -1,4 +1,4 @@
-// Who may import whom, what a file may be called and how long it may be: held against every source file.
+// Checks every source file: which modules it may import, its name and its length.
 import { existsSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { basename, join } from 'node:path'
@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest'
 import { findCycle, root, type SourceFile, sourceFile, sourcesBelow, withoutComments } from './import-graph.ts'
 
 /**
- * Imports point from a later line to an earlier one. Rooms of one line do not import each other. A room is a folder of
- * `src`, together with the file of its name.
+ * Imports point from a later line to an earlier one. Rooms on one line do not import each other. A room is a folder of `src`,
+ * together with the file of the same name.
  */
 const TIERS = [
   ['core'],
@@ -29,10 +29,10 @@ const isWorkflow = (path: string): boolean => path.startsWith('workflows/')
 
 function mayImport(from: string, to: string): boolean {
   if (isWorkflow(from)) return isWorkflow(to) || to.startsWith('src/core/')
-  // The orchestration is imported by those who give it its steps, and by its hosts.
+  // The orchestration is imported by the modules that supply its steps, and by its hosts.
   if (isWorkflow(to)) return tierOf(from) >= tierOf('src/steps.ts')
   if (roomOf(from) === roomOf(to)) return true
-  // Written from the API document alone, so that a wrong assumption of client or catalog shows.
+  // Written from the API document alone, so that a wrong assumption of client or catalog is detected.
   if (roomOf(from) === 'sandbox') return roomOf(to) === 'core'
   return tierOf(to) < tierOf(from)
 }
@@ -48,7 +48,7 @@ const isPure = (path: string): boolean => path.startsWith('src/core/') || isWork
 const importersOf = (sources: readonly SourceFile[], name: string): string[] =>
   sources.filter(({ packages }) => packages.includes(name)).map(({ path }) => path)
 
-/** Files whose code, comments apart, matches. */
+/** Files whose code matches, comments excluded. */
 const matching = (sources: readonly SourceFile[], pattern: RegExp): string[] =>
   sources.filter(({ text }) => pattern.test(withoutComments(text))).map(({ path }) => path)
 
@@ -159,7 +159,7 @@ describe('the landing', () => {
 })
 
 describe('the configuration', () => {
-  /** How a terminal is told what it can do, by convention: no settings of ours. */
+  /** Environment variables that describe a terminal's capabilities by convention; they are not settings of convohouse. */
   const TERMINAL = 'NO_COLOR|FORCE_COLOR|TERM|COLUMNS|CI|DEBUG'
 
   it('is the only reader of the environment; the command line looks at what terminals are told', () => {

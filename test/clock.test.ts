@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../src/clock.ts'
 
-/** As a person or a time server sets it, while `work` runs. */
+/** Sets the wall clock during `work`, as a person or a time server does. */
 function whileSetBy<T>(ms: number, work: () => T): T {
   const wall = Date.now
   Date.now = () => wall() + ms

@@ -19,7 +19,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }))
 
 let files = 0
-/** Writes a file of its own; workspaces are given as lines below `workspaces:`. */
+/** Writes a new file; workspaces are given as lines below `workspaces:`. */
 function file(text: string): string {
   const path = join(folder, `config-${++files}.yaml`)
   writeFileSync(path, text)

@@ -16,7 +16,7 @@ const pages = [
   ...decisions.map(name => `docs/adr/${name}`),
 ]
 
-/** As GitHub makes anchors of headings. */
+/** The anchor that GitHub derives from a heading. */
 const anchorsOf = (page: string): string[] =>
   [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
     heading!

@@ -1,4 +1,4 @@
-// Every import of the sources, static and dynamic, types included: who imports whom.
+// Every import of the sources: static, dynamic and type-only.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix, relative, sep } from 'node:path'
 
@@ -8,19 +8,19 @@ export interface SourceFile {
   /** From the root, with slashes: `src/core/time.ts`. */
   path: string
   text: string
-  /** Files of ours that it imports, by path. */
+  /** Imported files of this project, by path. */
   files: string[]
   /** Packages and built-ins that it imports, as written. */
   packages: string[]
 }
 
-/** Strings are left as they are; a comment that speaks of `import(` is no import. */
+/** Matches strings so that they are kept, and comments so that `import(` in one does not count. */
 export const withoutComments = (text: string): string => text.replace(/^\s*(?:\/\/|\*|\/\*).*$/gm, '')
 
 const STATIC = /^(?:import|export)\b[^;'"`=]*?\bfrom\s+'([^']+)'|^import\s+'([^']+)'/gm
 const DYNAMIC = /\bimport\(\s*(?:'([^']+)'|([^)]*))/g
 
-/** Specifiers that a source text imports; a dynamic import of something computed is given as it is written. */
+/** Specifiers that a source text imports; for a dynamic import of an expression, its source text. */
 export function importsOf(text: string): string[] {
   const code = withoutComments(text)
   return [...code.matchAll(STATIC), ...code.matchAll(DYNAMIC)].map(match => match[1] ?? match[2] ?? '')
@@ -46,7 +46,7 @@ export function sourcesBelow(folder: string): SourceFile[] {
     .map(file => sourceFile(relative(root, file).split(sep).join('/'), readFileSync(file, 'utf8')))
 }
 
-/** The first chain of imports that leads back to where it began; undefined where there is none. */
+/** The first cycle of imports; undefined if there is none. */
 export function findCycle(sources: readonly SourceFile[]): string[] | undefined {
   const byPath = new Map(sources.map(source => [source.path, source]))
   const cleared = new Set<string>()

@@ -35,7 +35,7 @@ it.skipIf(process.platform === 'win32')(
       CONVOHOUSE_HOME: home,
     }
     const app = await openApp({ config: readConfig({ env }) })
-    // A commit makes the log, a checkpoint removes it, and the next commit makes it again.
+    // A commit creates the WAL, a checkpoint removes it, and the next commit creates it again.
     for (const statement of ['CREATE TABLE a(n INTEGER)', 'CHECKPOINT warehouse', 'CREATE TABLE b(n INTEGER)'])
       await app.warehouse.writer.run(statement)
     const [file, log] = ['warehouse.duckdb', 'warehouse.duckdb.wal']

@@ -1,4 +1,4 @@
-// Prometheus's own checker: on the PATH, else out of Debian's package `prometheus`, which is downloaded once and kept.
+// Prometheus's own checker: from the PATH, or from Debian's package `prometheus`, which is downloaded once and cached.
 import { execFile } from 'node:child_process'
 import { mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,16 +10,16 @@ import { executableName, firstIn, intoCache } from '../src/run/temporal/server/t
 
 const run = promisify(execFile)
 
-/** Our own lists and cache for apt: it then needs no root, and no list that an image was stripped of. */
+/** A separate package list and cache for apt: apt then works without root, and in an image whose lists were removed. */
 const ownApt = (folder: string): string[] =>
   [`Dir::State=${join(folder, 'state')}`, `Dir::Cache=${join(folder, 'cache')}`, 'Debug::NoLocking=1'].flatMap(
     option => ['-o', option],
   )
 
-/** Root's apt downloads as a user of its own, who may not write here. */
+/** As root, apt downloads as another user, who may not write here. */
 const WITHOUT_SANDBOX = ['-o', 'APT::Sandbox::User=root']
 
-/** Puts promtool into `folder`. @throws where there is no apt, or no way to Debian's packages */
+/** Puts promtool into `folder`. @throws if there is no apt, or Debian's packages cannot be downloaded */
 async function downloadPromtool(folder: string): Promise<void> {
   const apt = (...words: string[]) =>
     run('apt-get', [...WITHOUT_SANDBOX, '-o', 'Acquire::http::Timeout=10', ...words], {
@@ -44,7 +44,7 @@ async function provide(): Promise<string> {
   return found ?? intoCache({ place: join(cache, 'promtool'), name: executableName('promtool') }, downloadPromtool)
 }
 
-/** What it says, and its exit code: 3 where something is only against its advice. */
+/** Its output and exit code: 3 if a rule only violates a recommendation. */
 export interface Checked {
   code: number
   output: string
@@ -69,7 +69,7 @@ export class Promtool {
   }
 }
 
-/** Tests with promtool; where it cannot be had they are skipped, which is said, and in CI they fail. */
+/** Tests with promtool; if it is not available they are skipped with the reason, and fail in CI. */
 export async function describeWithPromtool(name: string, tests: (promtool: Promtool) => void): Promise<void> {
   const found = await provide().catch((error: Error) => error)
   if (typeof found === 'string') return void describe(name, (() => tests(new Promtool(found))) as SuiteFactory)

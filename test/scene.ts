@@ -1,5 +1,5 @@
-// The scene of a test: a sandbox, a data folder, a configuration of the two, and what the sandbox has served. The simulated host, the
-// embedded host, workers on Temporal and spawned commands all take such a scene.
+// The scene of a test: a sandbox, a data folder, their configuration, and the requests that the sandbox served. Shared by the
+// simulated host, the embedded host, workers on Temporal and spawned commands.
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import type { ServedRequest } from '../src/sandbox/request-log.ts'
 import { type Sandbox, startSandbox } from '../src/sandbox/server.ts'
 import { isProbe } from './workflows/probe.ts'
 
-/** Tests look for it in every output and file: it must be in none. */
+/** Tests search every output and file for it: it must not occur in any. */
 export const TOKEN = 'canary-token-4711'
 export const WORKSPACE = 'ws_demo'
 export const START_MS = Date.UTC(2026, 5, 1, 12)
@@ -20,7 +20,7 @@ export const TOKEN_ENV = { CONVOHOUSE_API_TOKEN: TOKEN }
 /** Options of a sandbox whose clock stands still until a test or a sleep advances it. */
 export const STILL: Partial<SandboxOptions> = { startMs: START_MS, speed: 0 }
 
-/** Settings of a workspace that refreshes nothing: a refresh blurs the requests that a test counts. */
+/** Settings of a workspace that refreshes nothing: a refresh would change the number of requests that a test counts. */
 export const NO_REFRESH = { rereadShare: 0, sampleShare: 0 }
 
 export interface SceneOptions {
@@ -32,10 +32,10 @@ export interface SceneOptions {
   workspaceId?: string | undefined
   /** Opens a proxy before the sandbox and resolves with its address. */
   through?: ((sandbox: Sandbox) => Promise<string>) | undefined
-  /** Settings as in the configuration file: at its top, and of the workspace. */
+  /** Settings as in the configuration file: at its top level, and of the workspace. */
   top?: object
   workspace?: object
-  /** Settings of the workspace in `config` alone, as they are after parsing. */
+  /** Parsed settings that apply only to the workspace in `config`. */
   settings?: Partial<WorkspaceConfig> | undefined
 }
 
@@ -49,13 +49,13 @@ export interface SceneRequests {
 
 export interface Scene extends SceneRequests {
   sandbox: Sandbox
-  /** A folder of its own, with the configuration file and, unless one was given, the data folder. */
+  /** A temporary folder with the configuration file and, unless one was given, the data folder. */
   folder: string
   /** The data folder; it need not exist yet. */
   home: string
   /** The configuration file. */
   file: string
-  /** What this process reads from it. */
+  /** The configuration as this process reads it. */
   config: Config
   /** Closes the sandbox and removes the folder. */
   close(): Promise<void>
@@ -86,14 +86,14 @@ interface Place extends Pick<SceneOptions, 'workspaceId' | 'top' | 'workspace'> 
 export async function writeConfig(folder: string, { url, home, workspaceId, top, workspace }: Place): Promise<string> {
   const file = join(folder, 'convohouse.yaml')
   const only = { id: workspaceId ?? WORKSPACE, apiUrl: url, token: { env: 'CONVOHOUSE_API_TOKEN' }, ...workspace }
-  // In a small world a second thread of DuckDB costs a fifth of the CPU time, and tests run side by side.
+  // With little data a second DuckDB thread costs a fifth of the CPU time, and tests run concurrently.
   await writeFile(file, JSON.stringify({ home, threads: 1, ...top, workspaces: [only] }))
   // Another user may have to read it, and a warehouse opened in this process narrows the umask.
   await chmod(file, 0o644)
   return file
 }
 
-/** The configuration as this process reads it. `settings`: of the workspace, as they are after parsing. */
+/** The configuration as this process reads it. `settings`: parsed settings of the workspace. */
 export function configOf(file: string, settings: Partial<WorkspaceConfig> = {}): Config {
   const config = readConfig({ path: file, env: TOKEN_ENV })
   return { ...config, workspaces: config.workspaces.map(workspace => ({ ...workspace, ...settings })) }

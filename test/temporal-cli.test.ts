@@ -1,4 +1,5 @@
-// The tests' own build of the Temporal CLI. A real build takes minutes and is left to the global set-up; here a script plays Go.
+// The tests' own build of the Temporal CLI. A real build takes minutes and runs only in the global set-up; here a script replaces
+// Go.
 import { execFile } from 'node:child_process'
 import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,10 +16,10 @@ async function folder(): Promise<string> {
   return path
 }
 
-/** Nobody serves releases there. */
+/** No server listens there. */
 const release = { ...TEMPORAL_RELEASE, releases: 'http://127.0.0.1:9' }
 
-/** Places where Go is what the script says, with the folder of the executable as `$GOBIN`. */
+/** Paths with a fake Go that runs the script, with the folder of the executable as `$GOBIN`. */
 async function withGo(script: string): Promise<{ searchPath: string[]; cache: string }> {
   const searchPath = [await folder()]
   const go = join(searchPath[0]!, 'go')

@@ -1,4 +1,4 @@
-// The Temporal CLI for tests and benches. The product finds or downloads it; where neither works, it is built here from its Go module.
+// The Temporal CLI for tests and benches. The product finds or downloads it; if neither works, it is built here from its Go module.
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { readToolPlaces, type ToolPlaces } from '../src/config.ts'
@@ -12,7 +12,7 @@ import {
 } from '../src/run/temporal/server/temporal-cli.ts'
 import { executableName, firstIn, intoCache } from '../src/run/temporal/server/tools.ts'
 
-/** Go's own installer puts it there, which is not on the PATH of a shell that is no login shell. */
+/** Go's own installer uses this path, which is on the PATH only in login shells. */
 const GO_HOME = '/usr/local/go/bin'
 
 /** A build takes three minutes on two cores, after a download of a few hundred MB. */
@@ -24,20 +24,20 @@ const WITHOUT_DEBUGGING = ['-ldflags=-s -w', '-gcflags=all=-dwarf=false']
 interface ObtainOptions {
   places?: ToolPlaces
   release?: TemporalRelease
-  /** Gets a line before a download or a build. */
+  /** Receives a line before a download or a build. */
   log?: (line: string) => void
   signal?: AbortSignal
 }
 
 async function buildTemporal(folder: string, go: string, signal: AbortSignal | undefined): Promise<void> {
   const module = `github.com/temporalio/cli/cmd/temporal@v${TEMPORAL_RELEASE.version}`
-  // At a low priority: other tests run meanwhile.
+  // At a low priority, because other tests run meanwhile.
   const low = process.platform === 'win32' ? [] : ['nice', '-n', '10']
   const [command, ...args] = [...low, go, 'install', ...WITHOUT_DEBUGGING, module]
   await promisify(execFile)(command!, args, { env: { ...process.env, GOBIN: folder }, timeout: BUILD_MS, signal })
 }
 
-/** Finds the Temporal CLI, downloads it, or builds it. @throws TEMPORAL_MISSING; what Go prints where the build fails */
+/** Finds, downloads or builds the Temporal CLI. @throws TEMPORAL_MISSING, with Go's output if the build fails */
 export async function obtainTemporal(options: ObtainOptions = {}): Promise<string> {
   const { places = readToolPlaces(), release, log = () => {}, signal } = options
   try {

@@ -1,5 +1,5 @@
-// Before the tests: a Temporal dev server that they share. Where the Temporal CLI is not installed it is downloaded or built while the other
-// tests run, and the files that need it, which come last, wait for the verdict. Without it they are skipped, and in CI they fail.
+// Starts the Temporal dev server that tests share. If the Temporal CLI is missing, it is downloaded or built while other tests run,
+// and the files that need it, which run last, wait for the result. Without it they are skipped, and fail in CI.
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,17 +9,17 @@ import { type DevServer, startDevServer } from '../src/run/temporal/server/dev-s
 import { findTemporal } from '../src/run/temporal/server/temporal-cli.ts'
 import { obtainTemporal } from './temporal-cli.ts'
 
-/** The Temporal CLI and the shared server's address, or why there is none. */
+/** The Temporal CLI and the shared server's address, or the reason why there is none. */
 export type TemporalVerdict = { command: string; address: string } | { command: null; reason: string }
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The verdict, or the file that it will be written to; null where no file that runs needs Temporal. */
+    /** The result, or the file that it will be written to; null if no selected file needs Temporal. */
     temporal: TemporalVerdict | { verdict: string } | null
   }
 }
 
-/** Files of tests with Temporal import what begins one. */
+/** Test files with Temporal import the module that starts one. */
 export const needsTemporal = (file: string): boolean => readFileSync(file, 'utf8').includes('/with-temporal.ts')
 
 /** The namespace of a test file in the shared server. */
@@ -35,7 +35,7 @@ function unavailable(error: unknown): TemporalVerdict {
 }
 
 export default async function setup(project: TestProject): Promise<undefined | (() => Promise<void>)> {
-  // The file names on the command line; vitest has them, and leaves them out of its types.
+  // The file names on the command line; vitest provides them, but its types omit them.
   const { filenamePattern, projects } = project.vitest as unknown as Vitest & { filenamePattern?: string[] }
   const found = await Promise.all(projects.map(each => each.globTestFiles(filenamePattern)))
   const files = [...new Set(found.flatMap(({ testFiles }) => testFiles))].filter(needsTemporal)

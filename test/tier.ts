@@ -1,7 +1,7 @@
-// `npm test` makes a part of the rounds that chance, a clock or size calls for; `npm run test:deep` makes them all.
+// `npm test` runs a part of the rounds of tests that depend on chance, time or size; `npm run test:deep` runs them all.
 
 export const isDeep = process.env.TEST_TIER === 'deep'
 
-/** How many rounds: as the environment variable of that name says, or else the tier. */
+/** Number of rounds: from the environment variable of that name, or else by the tier. */
 export const rounds = (variable: string, { usual, deep }: { usual: number; deep: number }): number =>
   Number(process.env[variable] ?? (isDeep ? deep : usual))

@@ -1,4 +1,4 @@
-// Other tools read our files: `npm run test:bi`.
+// Other tools read the exported files: `npm run test:bi`.
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// A Python environment with pandas, Polars and pyarrow, installed once and kept.
+// A Python environment with pandas, Polars and pyarrow, installed once and cached.
 import { execFile } from 'node:child_process'
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'

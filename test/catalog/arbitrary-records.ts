@@ -1,11 +1,11 @@
-// Records as no vendor should send them: declared and undeclared keys, values of right and wrong types, at every depth.
+// Malformed records: declared and undeclared keys, values of right and wrong types, at every depth.
 import fc from 'fast-check'
 import { conversation } from '../../src/catalog/conversation/conversation.ts'
 import type { Field, Fields } from '../../src/catalog/shape.ts'
 
 type Json = Record<string, unknown>
 
-/** Any value, and more often than chance one that the declared field takes. */
+/** Any value, but often one that the declared field accepts. */
 const valueFor = (field: Field): fc.Arbitrary<unknown> => {
   const odd = fc.jsonValue({ maxDepth: 2 })
   switch (field.kind) {
@@ -36,7 +36,7 @@ const AWKWARD_KEYS = [
   '\ud800',
 ]
 
-/** Some of the declared keys, and some that are not. */
+/** Some of the declared keys, and some undeclared ones. */
 function recordOf(fields: Fields): fc.Arbitrary<Json> {
   const declared = fc
     .constantFrom(...Object.keys(fields))
@@ -47,5 +47,5 @@ function recordOf(fields: Fields): fc.Arbitrary<Json> {
     .map(entries => JSON.parse(`{${entries.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`)}}`))
 }
 
-/** A conversation of which anything may be wrong but its id. */
+/** A conversation in which anything but the id may be wrong. */
 export const anyConversation = recordOf(conversation.fields).map((record): Json => ({ ...record, ID: 'c' }))

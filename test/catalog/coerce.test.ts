@@ -21,7 +21,7 @@ function leaves(value: unknown, path = '$'): [string, unknown][] {
   return entries.length === 0 ? [] : entries.flatMap(([key, inner]) => leaves(inner, `${path}/${JSON.stringify(key)}`))
 }
 
-/** A mended object and its spare values laid together again, and so in its list elements. */
+/** Merges a coerced object with its `extra` values, recursively, also in list elements. */
 function whole(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(whole)
   if (typeof value !== 'object' || value === null) return value
@@ -37,7 +37,7 @@ function together(kept: unknown, spare: unknown): unknown {
   return Object.fromEntries(result)
 }
 
-/** A cast that loses nothing may change how a value is written, not what it says. */
+/** A lossless cast may change the notation of a value, but not its meaning. */
 const said = (value: unknown): string => String(value).trim().toLowerCase()
 
 describe('whatever record is given', () => {

@@ -7,8 +7,8 @@ import { agent } from '../../src/catalog/resources/agents.ts'
 import { fieldPaths } from './field-paths.ts'
 
 /**
- * Transcribed from sections 2.10 and 2.12 of the API document, not from the catalog. `unstated`: the document gives no
- * type, or only a value that it shows.
+ * Transcribed from sections 2.10 and 2.12 of the API document, not from the catalog. `unstated`: the document states no type, or
+ * only shows an example value.
  */
 const documented = JSON.parse(readFileSync(join(import.meta.dirname, 'api-v3-fields.json'), 'utf8')) as {
   conversation: Record<string, string>
@@ -17,7 +17,7 @@ const documented = JSON.parse(readFileSync(join(import.meta.dirname, 'api-v3-fie
 }
 
 describe('the conversation record', () => {
-  // What no export tells, but events do.
+  // Fields that no export contains, but events do.
   const { channel, ...declared } = fieldPaths(conversation.fields)
 
   it('declares every field of section 2.10, and besides them what events tell', () => {

@@ -1,9 +1,9 @@
-// Each type of event is told by its name in any of four fields, and by its own fields where no name is given.
+// Each type of event is identified by its name in any of four fields, and by its own fields if it has no name.
 import { describe, expect, it } from 'vitest'
 import { EVENT_TYPES, type Mark, UNKNOWN_EVENT } from '../../src/catalog/events/event-types.ts'
 import { eventTypeOf } from '../../src/catalog/events/identify-type.ts'
 
-/** Section 6.3 of the API's document. */
+/** Section 6.3 of the API document. */
 const NAMES = `agent_created agent_updated agent_deleted message_received conversation_updated organisation_created
   organisation_updated organisation_deleted client_created client_updated client_deleted lead_captured form_submitted
   chat_delegated bug_reported webhook_test`.split(/\s+/)
@@ -11,7 +11,7 @@ const NAMES = `agent_created agent_updated agent_deleted message_received conver
 const filled = (keys: readonly string[]) => Object.fromEntries(keys.map(key => [key, 'x']))
 const showing = ({ has = [], operation }: Mark) => ({ ...filled(has), ...(operation && { operation }) })
 
-/** An event as section 6.3 has it, every field filled. */
+/** An event as section 6.3 describes it, with every field set. */
 const whole = (name: string) => {
   const type = EVENT_TYPES.find(one => one.name === name)!
   const operation = type.marks.flatMap(mark => mark.operation ?? []).at(0) ?? 'updated'

@@ -1,4 +1,4 @@
-// Every field that a record type declares, by its path, with its type in the words of the API document.
+// Every field that a record type declares, by its path, with its type in the API document's terms.
 import type { Field, Fields, Scalar } from '../../src/catalog/shape.ts'
 
 const WORDS: Record<Scalar['type'], string> = {

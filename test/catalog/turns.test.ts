@@ -1,4 +1,4 @@
-// Transcripts of whatever shape: what was said, by whom and when.
+// Transcripts of any shape: the text, sender and time of each message.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { messagesOf } from '../../src/catalog/events/turns.ts'
@@ -6,7 +6,7 @@ import { readExactly } from '../../src/json/exact-json.ts'
 
 const AT = Date.UTC(2026, 10, 20, 9)
 
-/** What a person would make of a turn. */
+/** The contents of a turn, independent of its format. */
 interface Said {
   role: string
   texts: string[]
@@ -23,7 +23,7 @@ const said = fc.record({
 
 type Shape = (one: Said) => unknown
 
-/** Those that tell one text in a turn are given a turn for each. */
+/** Formats with one text per turn: each text gets a turn of its own. */
 const oneText: Record<string, (said: Omit<Said, 'texts'> & { text: string }) => unknown> = {
   sandbox: ({ role, text, atMs, session }) => ({
     turnId: 't',

@@ -132,7 +132,7 @@ it('form answers, variables, turns and metrics are kept whatever their names, by
   for (const body of bodies) expect((await fetch(`${url}/webhooks`, { method: 'POST', body })).status).toBe(200)
   running.process.kill('SIGTERM')
   await running.ended
-  // Counted when all is over, not while it begins.
+  // Counted when the loads are done, not while they start.
   expect(await sync()).toContain(`webhooks: ${bodies.length} events received, 0 waiting, ${bodies.length} applied`)
 
   const events = () =>

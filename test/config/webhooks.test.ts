@@ -1,4 +1,4 @@
-// Settings of webhooks, and their secrets: where they are kept, never they themselves.
+// Settings of webhooks, and the places of their secrets, which settings never contain.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

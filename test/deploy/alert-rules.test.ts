@@ -1,5 +1,5 @@
-// The example alerts, run by Prometheus's own engine over series as processes tell them: each fires when it should, also where what it
-// asks for is absent, and none fires where all is well.
+// The example alerts, run by Prometheus's own engine over series as processes export them: each fires when it should, also when its
+// metric is absent, and none fires without a problem.
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -20,14 +20,14 @@ interface Rule {
 const { groups } = parse(readFileSync(FILE, 'utf8')) as { groups: { name: string; rules: Rule[] }[] }
 const rules = groups.find(({ name }) => name === 'convohouse-workspaces')!.rules
 
-/** Eight hours, a sample every five minutes; by metric and labels. */
+/** Eight hours with a sample every five minutes; by metric and labels. */
 type Series = Record<string, string>
 const STEPS = 96
 const AT = '8h'
 const steady = (value: number): string => `${value}x${STEPS}`
-/** A second for each that passes. */
+/** Increases by one per second. */
 const GROWING = `0+300x${STEPS}`
-/** As before for half of the time, then gone. */
+/** The same for half of the time, then absent. */
 const vanished = (value: number): string => `${value}x${STEPS / 2} stale`
 
 const WS = 'workspace="ws_1"'
@@ -57,7 +57,7 @@ const without = (...metrics: string[]): Series =>
 const of = (metric: string): string => `convohouse_${metric}{${WS}}`
 const ws = { workspace: 'ws_1' }
 
-/** What makes each alert fire, and with which labels, besides absence. */
+/** Series that make each alert fire, and the alert's labels; absence is tested separately. */
 const TRIGGERS: Record<string, { series: Series; labels: Labels }[]> = {
   ConvohouseProcessAbsent: [
     {
@@ -86,7 +86,7 @@ const TRIGGERS: Record<string, { series: Series; labels: Labels }[]> = {
   ConvohouseDiskLow: [{ series: { ...HEALTHY, convohouse_disk_free_bytes: steady(1e9) }, labels: {} }],
 }
 
-/** The series whose absence each alert notices, and its labels then. */
+/** The series whose absence triggers each alert, and the alert's labels then. */
 const ABSENT: Record<string, { metric: string; labels: Labels }> = {
   ConvohouseProcessAbsent: { metric: 'convohouse_process_info', labels: {} },
   ConvohouseHeadOld: { metric: 'convohouse_head_age_seconds', labels: ws },
@@ -99,7 +99,7 @@ const ABSENT: Record<string, { metric: string; labels: Labels }> = {
   ConvohouseDiskLow: { metric: 'convohouse_disk_free_bytes', labels: {} },
 }
 
-/** All that ask about a workspace, as they fire for one of which nothing is told. */
+/** All alerts per workspace, as they fire for a workspace without any series. */
 const perWorkspace = (labels: Labels): Record<string, Labels[]> =>
   Object.fromEntries(
     Object.entries(ABSENT).flatMap(([alert, absent]) => (absent.labels === ws ? [[alert, [labels]]] : [])),
@@ -108,7 +108,7 @@ const perWorkspace = (labels: Labels): Record<string, Labels[]> =>
 interface Case {
   name: string
   series: Series
-  /** Which fire, and with which labels; no other does. */
+  /** The alerts that fire, with their labels; no other alert does. */
   firing: Record<string, Labels[]>
 }
 
@@ -132,7 +132,7 @@ const testOf = ({ name, series, firing }: Case) => ({
 await describeWithPromtool('the example alerts', promtool => {
   async function run(cases: readonly Case[]) {
     const file = join(await temporaryFolder(), 'rules.test.yml')
-    // Every file of JSON is one of YAML.
+    // JSON is valid YAML.
     await writeFile(file, JSON.stringify({ rule_files: [FILE], evaluation_interval: '5m', tests: cases.map(testOf) }))
     return promtool.check(['test', 'rules', file])
   }
@@ -154,7 +154,7 @@ await describeWithPromtool('the example alerts', promtool => {
     const cases = Object.entries(TRIGGERS).flatMap(([alert, triggers]) =>
       triggers.map(({ series, labels }) => ({ name: alert, series, firing: { [alert]: [labels] } })),
     )
-    // This one had told of nothing else, and has no webhooks: whatever asks about every workspace misses it.
+    // This workspace had no other series and has no webhooks: every alert per workspace reports it as absent.
     const {
       ConvohouseWebhooksRefused: _,
       ConvohouseIngestStalled: __,

@@ -1,4 +1,4 @@
-// The example alerts about Temporal: each metric in them is one that workers really serve, under the labels that the rules ask for.
+// The example alerts about Temporal: workers really export each metric that they use, with the labels that the rules match.
 import { readFileSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -29,14 +29,14 @@ interface Asked {
   labels: [name: string, equal: boolean, value: string][]
 }
 
-/** The metrics that an expression asks for, with their labels. */
+/** The metrics in an expression, with their labels. */
 const askedBy = (expr: string): Asked[] =>
   [...expr.matchAll(/(temporal_\w+)(?:\{([^}]*)\})?/g)].map(([, metric, labels = '']) => ({
     metric: metric!,
     labels: [...labels.matchAll(/(\w+)(=~|=)"([^"]*)"/g)].map(([, name, sign, value]) => [name!, sign === '=', value!]),
   }))
 
-/** True where a worker serves such a metric. */
+/** True if a worker exports such a metric. */
 function isServed({ metric, labels }: Asked, served: string): boolean {
   const fits = (line: string) =>
     labels.every(([name, equal, value]) => {
@@ -74,7 +74,7 @@ describeWithTemporal('the example alerts', ({ command }) => {
       return (await askForSync(client, { queues: there.config.temporal.queues, request })).handle
     }
 
-    // A sync that is done, and one that fails: its landing is no folder.
+    // A sync that completes, and one that fails because its landing is not a folder.
     const first = await worker()
     await (await ask()).result()
     const landing = join(there.config.home, 'landing')
@@ -83,7 +83,7 @@ describeWithTemporal('the example alerts', ({ command }) => {
     await expect((await ask()).result()).rejects.toThrow()
     await rm(landing)
     await mkdir(landing)
-    // One that a careless release cannot go on with.
+    // A workflow that an incompatible release cannot continue.
     const pending = await whileSlowed(there.sandbox, async () => {
       const handle = await ask()
       await handle.executeUpdate('pause')
@@ -93,15 +93,15 @@ describeWithTemporal('the example alerts', ({ command }) => {
     first.running.process.kill('SIGTERM')
     await first.running.ended
     const second = await worker((await installRelease('careless')).main)
-    // It may have come to rest before the first worker ended: then nothing but this gives the second one a task.
+    // The workflow may be idle before the first worker ends: then only this gives the second one a task.
     pending.executeUpdate('resume').catch(() => {})
-    // Wakes it, where nothing else does.
+    // Wakes it if nothing else does.
     pending.executeUpdate('resume').catch(() => {})
     await until(async () => (await second.metrics()).includes('temporal_workflow_task_execution_failed'), {
       everyMs: 100,
     })
     await pending.terminate()
-    // And a server that is gone.
+    // Also without a server.
     await server.stop()
     await until(async () => (await second.metrics()).includes('temporal_long_request_failure'), { everyMs: 100 })
     told.push(await second.metrics())

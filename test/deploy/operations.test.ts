@@ -1,4 +1,4 @@
-// What docs/operations.md names is there: alerts, files, commands; and Temporal is found as it says, by a profile in a file.
+// Everything that docs/operations.md names exists: alerts, files, commands; and Temporal's profile file works as it describes.
 import { existsSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -47,10 +47,10 @@ describeWithTemporal('a profile in a file', ({ place }) => {
       inProcess(['schedule', action, '--json'], { cwd: folder, env: { ...env, ...more } })
     expect(await schedule('ensure')).toMatchObject({ code: 0, stdout: expect.stringContaining('created') })
     expect((await schedule('list')).stdout).toContain('"next"')
-    // A variable wins over the file.
+    // A variable takes precedence over the file.
     const other = await schedule('list', { TEMPORAL_NAMESPACE: 'default' })
     expect(JSON.parse(other.stdout)).toMatchObject({ schedule: null })
-    // A namespace that is not there is told as what it is.
+    // The error names a missing namespace as such.
     const nowhere = { TEMPORAL_NAMESPACE: 'nowhere' }
     const told = [await schedule('list', nowhere), await cli(['worker'], { cwd: folder, env: { ...env, ...nowhere } })]
     for (const { code, stderr } of told)

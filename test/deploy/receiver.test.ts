@@ -1,4 +1,4 @@
-// The receiver of the compose file, run as it says: its own command, its own health check, and the secret that it mounts.
+// The receiver of the compose file, run as configured there: its command, its health check, and the mounted secret.
 import { execFile } from 'node:child_process'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { readCompose } from './compose-file.ts'
 const service = readCompose().services.receiver!
 const SECRET = 'whsec-canary-0d15'
 
-/** Port 8787 of its container is one of this machine's. */
+/** Maps port 8787 of its container to a port of this machine. */
 const placed = (words: readonly string[], port: string): string[] => words.map(word => word.replace(/\b8787\b/, port))
 
 const isHealthy = (port: string): Promise<boolean> =>

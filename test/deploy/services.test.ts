@@ -1,4 +1,5 @@
-// The services of the compose file, run as it says: each one's own command and health check, in the files of the image, beside a real server.
+// The services of the compose file, run as configured there: each with its command and health check, in the files of the image,
+// with a real server.
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -25,7 +26,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** A container's place on this machine: the image's folder, and a port of its own for what each has at 9464. */
+/** Replaces a container: the image's folder, and a separate port for 9464. */
 interface Place {
   app: string
   port: number
@@ -54,7 +55,7 @@ describeWithTemporal('the services of the compose file', ({ env: temporal }) => 
     ...temporal,
   })
 
-  /** A scene, and what the services find mounted: configuration and secret. */
+  /** A scene, and the files that services mount: configuration and secret. */
   async function mounted() {
     const there = await scene(elsewhere)
     const root = there.config.home
@@ -77,7 +78,7 @@ describeWithTemporal('the services of the compose file', ({ env: temporal }) => 
     return { running, place }
   }
 
-  /** One health check, as the image has it. */
+  /** Runs the image's health check once. */
   const isHealthy = (place: Place): Promise<boolean> =>
     new Promise(resolve => {
       const [, ...words] = placed(healthCheckOf(image), place)

@@ -32,7 +32,7 @@ import { isDeep } from '../tier.ts'
 const stored = (name: string): string => fileURLToPath(new URL(`c863418/${name}`, import.meta.url))
 const WORKSPACE = 'ws_stored'
 const TOKEN = 'stored-token-2291'
-/** Machine time of the last write, when two syncs had been killed within the hour. */
+/** Local time of the last write, when two syncs had been killed within the hour. */
 const WRITTEN_MS = Date.parse('2026-11-09T21:41:00Z')
 
 function unpack(archive: string): string {
@@ -62,7 +62,7 @@ const sortedKeys = (value: unknown): unknown => {
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** Every table that users query, as sorted lines of JSON. Left out: when a row was loaded, and its record number. */
+/** Every table that users query, as sorted lines of JSON, without load times and record numbers. */
 async function userTables(app: App): Promise<Record<string, string[]>> {
   const { rows } = app.warehouse.writer
   const names = await rows<{ name: string }>(
@@ -169,7 +169,7 @@ const REQUESTS = { null: 30, API_BAD_REQUEST: 1, API_UNAVAILABLE: 2 }
 const OPEN_LEASES = 6
 const PERIOD = { key: '2026-11-03.0', usedSessions: 100, includedSessions: 3_000, pending: { sessions: 72 } }
 
-/** Syncs twice, the second time in full: what is exported then is new, or continues a full export that was unfinished. */
+/** Syncs twice, the second time with `--full`: it exports new conversations, or continues an unfinished full export. */
 async function syncFurther(home: string): Promise<void> {
   const { sandbox, clock } = await nextDay()
   const config = configAt(home, sandbox.url)
@@ -189,7 +189,7 @@ async function syncFurther(home: string): Promise<void> {
   const paidFor = new Set(requestsOf(before))
   expect(after.length).toBeGreaterThan(2)
   expect(requestsOf(after).filter(request => paidFor.has(request))).toEqual([])
-  // New conversations come from head windows; the full export that was unfinished goes on where it was.
+  // New conversations come from head windows; the unfinished full export continues.
   const kindOf = ({ head }: { head: PageHead }) => head.facts!.window.kind
   const continued = after.filter(page => kindOf(page) !== 'head')
   expect(new Set(continued.map(kindOf))).toEqual(new Set(['full']))
@@ -231,7 +231,7 @@ describe('data of an earlier version', () => {
         writeFileSync(stored('tables.json.gz'), gzipSync(`${JSON.stringify(tables, null, 1)}\n`, { level: 9 }))
       const expected = storedTables()
       expect(Object.keys(tables)).toEqual(expect.arrayContaining(Object.keys(expected)))
-      // Tables that were added since hold nothing: that version landed no pages for them.
+      // Tables that were added later are empty: that version landed no pages for them.
       for (const [name, lines] of Object.entries(tables)) expect(lines, name).toEqual(expected[name] ?? [])
       const kinds = await app.warehouse.writer.rows<{ kind: string; windows: number }>(
         'SELECT kind, count(*)::INTEGER AS windows FROM _windows GROUP BY kind ORDER BY kind',

@@ -1,4 +1,4 @@
-// Ids as a vendor may make them, and as one who means harm would.
+// Unusual ids of a vendor, and malicious ones.
 import fc from 'fast-check'
 
 export const oddIds = fc.oneof(

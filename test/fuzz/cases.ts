@@ -1,17 +1,17 @@
-// SQL that strains DuckDB: each of its functions with deep and huge arguments, and syntax that is nested deeply. A case is a function of
+// SQL that strains DuckDB: each function with deeply nested and huge arguments, and deeply nested syntax. A case is determined by
 // the seed and its number.
 import { Draw } from '../../src/sandbox/world/random.ts'
 
 export interface FunctionFacts {
   name: string
   kind: 'scalar' | 'aggregate' | 'macro' | 'table' | 'table_macro'
-  /** As `duckdb_functions()` tells them. */
+  /** Rows of `duckdb_functions()`. */
   parameters: string[]
 }
 
 export type Case = string
 
-/** Pieces that open something, and what closes it. */
+/** Opening tokens and their closing tokens. */
 const BRACKETS: [string, string][] = [
   ['[', ']'],
   ['{"a":', '}'],
@@ -112,7 +112,7 @@ const jsonArgument = (draw: Draw): string => `(${textArgument(draw)})`
 const lambdaArgument = (draw: Draw): string =>
   draw.pick(['lambda x: x', 'lambda x, y: x', 'lambda x: [x]', 'lambda x: NULL', "lambda x: repeat('[', 100000)"])
 
-/** An argument of that type, mostly; functions take others as well, by casts. */
+/** Usually an argument of that type; functions accept others by casts. */
 function argumentOf(type: string, draw: Draw): string {
   if (draw.unit() < 0.05) return anyArgument(draw)
   if (/LAMBDA/.test(type)) return lambdaArgument(draw)
@@ -148,7 +148,7 @@ const around =
   n =>
     open.repeat(n) + core + close.repeat(n)
 
-/** Ways in which syntax can be nested, or go on and on. */
+/** Ways to nest or repeat syntax. */
 export const NESTINGS: Record<string, Nesting> = {
   parentheses: around('SELECT (', '1', ')'),
   expression: n => `SELECT ${'('.repeat(n)}1${')'.repeat(n)}`,
@@ -223,7 +223,7 @@ export const NESTINGS: Record<string, Nesting> = {
   explains: n => `${'EXPLAIN '.repeat(n)}SELECT 1`,
 }
 
-/** A value as deep as SQL can make it at run time. */
+/** A deeply nested value, built at run time. */
 const DEEP_VALUES: Record<string, Nesting> = {
   listAgg: n =>
     `WITH RECURSIVE r AS (SELECT 1 AS i, '[]'::JSON AS v UNION ALL SELECT i + 1, json_array(v) FROM r WHERE i < ${Math.min(n, 1_000)}) SELECT max(v::VARCHAR) FROM r`,
@@ -271,7 +271,7 @@ const bySize = (nesting: Nesting, depth: number): string => {
   return sql.length <= 1_000_000 ? sql : nesting(Math.floor((depth * 900_000) / sql.length))
 }
 
-/** One of many; every nesting and function has its turn. */
+/** Cycles through every nesting and function. */
 export function caseAt(seed: number, number: number, functions: readonly FunctionFacts[]): Case {
   const draw = new Draw(seed, number, 0)
   const kinds = [NESTINGS, DEEP_VALUES] as const

@@ -1,4 +1,4 @@
-// Runs cases one after the other as the query socket does, and tells each before it begins: `child.js SEED FROM TO UNTIL_MS`.
+// Runs cases one after another as the query socket does, and prints each before it begins: `child.js SEED FROM TO UNTIL_MS`.
 import { mkdtempSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -44,7 +44,7 @@ for (let number = from; number < to && Date.now() < untilMs; number++) {
   say({ number, sql: sql.length > 400 ? `${sql.slice(0, 150)} … ${sql.slice(-50)}` : sql, length: sql.length })
   const outcome = await run(sql)
   say({ number, outcome: outcome.slice(0, 200) })
-  // After such an error an instance answers nothing more, which in a process that is supervised costs a restart.
+  // After such an error the DuckDB instance answers nothing more; a supervised process would be restarted.
   if (/FATAL|INTERNAL|invalidated/.test(outcome)) process.exit(99)
 }
 say({ done: true })

@@ -1,4 +1,5 @@
-// Runs cases in child processes, and tells those that end theirs: `node dist/test/fuzz/run.js` with FUZZ_SEED and FUZZ_SECONDS.
+// Runs cases in child processes and reports those that end their process: `node dist/test/fuzz/run.js` with FUZZ_SEED and
+// FUZZ_SECONDS.
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -7,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 export interface Crash {
   number: number
   sql: string
-  /** Signal or exit code; `stuck` and `memory`: we have killed it. */
+  /** Signal or exit code; `stuck` and `memory`: killed by this program. */
   how: string
 }
 
@@ -17,7 +18,7 @@ export interface FuzzReport {
   crashes: Crash[]
 }
 
-/** The compiled child, seen from `test/` or from `dist/test/`. */
+/** The path of the compiled child, from `test/` or from `dist/test/`. */
 const CHILD = fileURLToPath(
   new URL(import.meta.url.endsWith('.js') ? './child.js' : '../../dist/test/fuzz/child.js', import.meta.url),
 )
@@ -26,7 +27,7 @@ const STUCK_MS = 30_000
 const LOOK_EVERY_MS = 250
 const MOST_BYTES = 2_500_000_000
 
-/** Linux alone tells it; elsewhere memory is not looked at. */
+/** Only Linux reports it; on other systems memory is not limited. */
 function bytesOf(pid: number): number {
   try {
     return Number(/VmRSS:\s*(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024
@@ -42,7 +43,7 @@ interface Said {
   done?: boolean
 }
 
-/** Runs cases until `to`, the time or a crash; the number of the next case, or null where it is over. */
+/** Runs cases until `to`, the deadline or a crash; returns the number of the next case, or null at the end. */
 function runChild(
   options: { seed: number; from: number; to: number; untilMs: number },
   report: FuzzReport,
@@ -79,7 +80,7 @@ function runChild(
   })
 }
 
-/** Runs cases from number `from` on, until `to` or the time. */
+/** Runs cases from number `from` on, until `to` or the deadline. */
 export async function fuzz(options: {
   seed: number
   from?: number

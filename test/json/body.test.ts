@@ -4,7 +4,7 @@ import { parseBody, parseShape } from '../../src/json/body.ts'
 import { json, PAGE } from '../vendor/scripted-server.ts'
 import { clientFor } from '../vendor/vendor-fixture.ts'
 
-/** What a text reads as when each of its bytes is taken for a character. */
+/** The text with each of its bytes read as one character. */
 const byteWise = (text: string): string => Buffer.from(text).toString('latin1')
 
 function mapTexts(value: unknown, map: (text: string) => string): unknown {
@@ -21,7 +21,7 @@ describe('a body that is read for its shape', () => {
   it('differs from the body itself in nothing but texts beyond ASCII, and says whether it does', () => {
     fc.assert(
       fc.property(documents, drawn => {
-        // As JSON has it, which knows no -0.
+        // As JSON.stringify writes it, without -0.
         const value = JSON.parse(JSON.stringify(drawn))
         const body = Buffer.from(JSON.stringify(value))
         const read = parseShape(body)!

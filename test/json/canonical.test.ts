@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonicalJson, canonicalText } from '../../src/json/canonical.ts'
 
-/** The same value with its keys in another order, all the way down. */
+/** The same value with its keys in another order, recursively. */
 function shuffled(value: unknown, turn: number): unknown {
   if (Array.isArray(value)) return value.map(inner => shuffled(inner, turn))
   if (typeof value !== 'object' || value === null) return value
@@ -55,7 +55,7 @@ describe('the canonical text', () => {
   })
 })
 
-/** An escape of what need not be escaped, as other writers of JSON have it. */
+/** Escapes a character that needs no escape, as some JSON writers do. */
 const escapedOtherwise = (json: string): string => json.replaceAll('/', '\\/')
 
 const values = fc.oneof(

@@ -100,7 +100,7 @@ describe('the lease log in files', () => {
     await leaseLog.append(request(NOW - 60 * DAY))
     expect(await leaseLog.recent(NOW, HOUR)).toEqual([old])
     await leaseLog.append(request(NOW - 2 * HOUR))
-    // Whoever reads it all the same cannot: it is a folder.
+    // It cannot be read: it is a folder.
     const [first] = (await readdir(folderOf(home))).sort()
     await rm(join(folderOf(home), first!))
     await mkdir(join(folderOf(home), first!))

@@ -1,4 +1,4 @@
-// What every implementation of the landing's port must do. An implementation's own test file calls `landingContract`.
+// Tests for every implementation of the landing's port. An implementation's own test file calls `landingContract`.
 import { createHash } from 'node:crypto'
 import { DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
@@ -10,7 +10,7 @@ import { headOf, SENT_AT_MS } from './page-heads.ts'
 
 export interface LandingUnderTest {
   store: LandingStore
-  /** Replaces what is stored of a page by bytes that are no page. */
+  /** Replaces the stored bytes of a page by bytes that are not a page. */
   overwrite(address: string): Promise<void>
 }
 
@@ -22,7 +22,7 @@ export const failureOf = (promise: Promise<unknown>): Promise<ConvohouseError> =
 
 export const bytes = (text: string): Buffer => Buffer.from(text)
 
-/** The `data` of each page, as DuckDB reads it from the files that the port supplies, by address. */
+/** The `data` of each page by address, as DuckDB reads it from the files that the port supplies. */
 async function readByDuckDb(files: readonly PageFile[]): Promise<Map<string, string>> {
   const connection = await (await DuckDBInstance.create()).connect()
   const read = new Map<string, string>()
@@ -41,7 +41,7 @@ async function readByDuckDb(files: readonly PageFile[]): Promise<Map<string, str
 const NOVEMBER = '20261120T090000000Z-head-1-2'
 const OCTOBER = '20261031T235959999Z-head-1-2'
 
-/** `open` makes a landing that is empty and separate from all others. */
+/** `open` creates a landing that is empty and separate from all others. */
 export function landingContract(open: () => Promise<LandingUnderTest>): void {
   const landing = async (): Promise<Landing> => (await open()).store.workspace('ws')
 
@@ -183,7 +183,7 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
       await store.land(headOf({ sequence: 1, agentId: 'other' }), bytes('{}'))
       const stampNow = async () => (await store.folders()).find(({ folder }) => folder === before!.folder)!.stamp
       expect(await stampNow()).toBe(before!.stamp)
-      // Two changes within one tick of a file system's clock may have the same stamp.
+      // Two changes within one tick of a file system's clock may have the same timestamp.
       await new Promise(resolve => setTimeout(resolve, 20))
       await store.land(headOf({ sequence: 2 }), bytes('{}'))
       expect(await stampNow()).not.toBe(before!.stamp)

@@ -1,11 +1,11 @@
-// What every implementation of the lease log's port must do. An implementation's own test file calls `leaseLogContract`.
+// Tests for every implementation of the lease log's port. An implementation's own test file calls `leaseLogContract`.
 import { describe, expect, it } from 'vitest'
 import type { LeaseGranted, RequestMade } from '../../src/core/governor/lease-entries.ts'
 import type { ReportedUsage } from '../../src/core/quota/reported-usage.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/core/time.ts'
 import type { LeaseLog } from '../../src/landing/lease-log.ts'
 
-/** On the hour, so that minutes below name the file too. */
+/** A full hour, so that the minutes below determine the file, too. */
 export const NOW = Date.UTC(2026, 10, 20, 12)
 
 export const lease = (atMs: number, name = 'lease-1'): LeaseGranted => ({
@@ -49,7 +49,7 @@ export const request = (sentAtMs: number, parts: Partial<RequestMade> = {}): Req
 
 export const end = (atMs: number) => ({ kind: 'end' as const, lease: 'lease-1', atMs })
 
-/** `open` makes a log that is empty and separate from all others; the function it returns opens a writer of it. */
+/** `open` creates a log that is empty and separate from all others; the function it returns opens a writer of it. */
 export function leaseLogContract(open: () => Promise<(run?: string) => LeaseLog>): void {
   describe('the lease log', () => {
     it('gives back what was appended, in order of time', async () => {

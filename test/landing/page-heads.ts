@@ -1,4 +1,4 @@
-// Heads of pages as the landing keeps them; a test names what it is about.
+// Heads of pages as the landing stores them; a test sets only the fields that it tests.
 import { emptyNotes } from '../../src/catalog/inspection/inspect.ts'
 import type { PageHead } from '../../src/landing/page.ts'
 import type { PagePlace } from '../../src/landing/page-address.ts'

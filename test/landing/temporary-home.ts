@@ -1,4 +1,4 @@
-// A data folder of its own for each test, gone when the test is over.
+// A data folder for each test, removed when the test ends.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { latest } from '../../src/metrics/latest.ts'
 
-/** A source that answers when it is told to, on a clock of its own. */
+/** A source whose answers the test controls, with its own clock. */
 function source() {
   let nowMs = 0
   const asked: { answer: (value: number) => void; fail: () => void }[] = []
@@ -42,7 +42,7 @@ describe('a source that may be slow', () => {
     expect(await ask()).toBe(null)
     asked[1]!.answer(2)
     await sleep(0)
-    // It was asked for 51 ms ago: told, and asked for again.
+    // The value is 51 ms old: it is returned, and a new one is requested.
     expect(await ask()).toBe(2)
     expect(asked.length).toBe(3)
   })

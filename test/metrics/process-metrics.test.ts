@@ -1,4 +1,4 @@
-// The metrics of processes that run for long, as Prometheus would collect them: over HTTP, from the built command.
+// The metrics of long-running processes, as Prometheus collects them: over HTTP, from the built command.
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { families, sampleOf, samples } from './scrape.ts'
 const SECRET = 'whsec-canary-3391'
 const ANY_PORT = ['--metrics', '127.0.0.1:0']
 
-/** Where a process says that its metrics are. */
+/** The metrics address that a process prints. */
 async function metricsUrl({ process: child, said }: Running): Promise<string> {
   let text = ''
   child.stderr!.on('data', piece => {
@@ -30,7 +30,7 @@ async function metricsUrl({ process: child, said }: Running): Promise<string> {
 
 const scrape = async (url: string): Promise<string> => (await fetch(url)).text()
 
-/** Scrapes until it tells what is waited for. */
+/** Scrapes until the condition holds. */
 async function scraped(url: string, holds: (text: string) => boolean): Promise<string> {
   const holding = async () => {
     const text = await scrape(url)
@@ -93,7 +93,7 @@ await describeWithPromtool('the metrics of a process', promtool => {
       expect(await promtool.check(['check', 'metrics'], text)).toEqual({ code: 0, output: '' })
       expect(sampleOf(text, 'convohouse_workspace_info', { ...demo, webhooks: 'true' })).toBe(1)
       expect(sampleOf(text, 'convohouse_workspace_info', { workspace: 'ws_new', webhooks: 'false' })).toBe(1)
-      // Up to two minutes before now is left for the next sync.
+      // Up to the last two minutes are left for the next sync.
       const age = sampleOf(text, 'convohouse_head_age_seconds', demo)!
       expect(age).toBeGreaterThan(100)
       expect(age).toBeLessThan(600)
@@ -116,7 +116,7 @@ await describeWithPromtool('the metrics of a process', promtool => {
         expect(sampleOf(text, 'convohouse_stored_bytes', { ...demo, store }), store).not.toBe(undefined)
       expect(sampleOf(text, 'convohouse_stored_bytes', { store: 'warehouse' })).toBeGreaterThan(100_000)
       expect(sampleOf(text, 'convohouse_disk_free_bytes')).toBeGreaterThan(1_000_000)
-      // Nothing was ever read of the other one: no age is better than a wrong one.
+      // Nothing was ever read for the other workspace: no age is better than a wrong one.
       expect(sampleOf(text, 'convohouse_head_age_seconds', { workspace: 'ws_new' })).toBe(undefined)
       expect([...families(text).keys()].filter(name => !documented.includes(name))).toEqual([])
       const labels = new Set(samples(text).flatMap(sample => Object.keys(sample.labels)))
@@ -131,7 +131,7 @@ await describeWithPromtool('the metrics of a process', promtool => {
     const told = await scrape(watchUrl)
     expect(sampleOf(told, 'convohouse_process_info', { role: 'watch' })).toBe(1)
 
-    // Without the process that holds the warehouse, what it told is not told for ever, and what files tell still is.
+    // Without the process that holds the warehouse, its metrics disappear, and metrics from files remain.
     watch.process.kill('SIGINT')
     await watch.ended
     expect(sampleOf(await scrape(receiveUrl), 'convohouse_requests_limit', demo)).toBe(1_500)

@@ -1,4 +1,4 @@
-// Reads a page of metrics as those do who collect them.
+// Parses a page of metrics as collectors do.
 import parse from 'parse-prometheus-text-format'
 
 export interface Sample {
@@ -24,13 +24,13 @@ interface Family {
 export const families = (text: string): Map<string, Family> =>
   new Map((parse(text) as Family[]).map(family => [family.name, family]))
 
-/** Every sample; of a histogram its count. */
+/** Every sample; for a histogram its count. */
 export const samples = (text: string): Sample[] =>
   [...families(text).values()].flatMap(({ name, metrics }) =>
     metrics.map(({ value, count, labels = {} }) => ({ name, labels, value: Number(value ?? count) })),
   )
 
-/** The value of the one sample that has these labels, among others; undefined where there is none. */
+/** The value of the one sample with at least these labels; undefined if there is none. */
 export function sampleOf(text: string, name: string, labels: Record<string, string> = {}): number | undefined {
   const found = samples(text).filter(
     sample => sample.name === name && Object.entries(labels).every(([label, value]) => sample.labels[label] === value),

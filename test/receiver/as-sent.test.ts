@@ -1,5 +1,5 @@
-// Which bodies are appended as they were sent, that nothing of a secret is in one of them, and that they are the same events as if
-// they had been written anew.
+// Which bodies are appended as they were sent; that they contain no part of a secret; and that they are the same events as if they
+// had been serialized again.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { makeAuthenticator } from '../../src/receiver/authenticate.ts'
@@ -20,7 +20,7 @@ function eventOf(judged: ParsedEvent | null): IdentifiedEvent {
   return identified({ ...judged.event, receivedAtMs: 0 })
 }
 
-/** What is appended; null where that is not what was sent. */
+/** The appended body; null if it is not the body that was sent. */
 function appended(body: string | Buffer): string | null {
   const judged = quickly(body)
   return judged && 'event' in judged ? Buffer.from(judged.event.payload).toString() : null
@@ -201,7 +201,7 @@ describe('names', () => {
   })
 })
 
-/** JSON of any spelling: blanks, escapes, keys that stand twice, and what is looked for. */
+/** JSON in any notation: whitespace, escapes, duplicate keys, and the keys that the receiver looks for. */
 const { text } = fc.letrec<{ text: string; value: string; member: string }>(tie => {
   const blank = fc.constantFrom('', '', '', ' ', '\t')
   const string = fc.oneof(
@@ -255,7 +255,7 @@ it('an event is the same one, appended as it was sent or written anew', () => {
     }),
     { numRuns: rounds('FAULT_RUNS', { usual: 2000, deep: 50000 }) },
   )
-  // What it says of them it says of some.
+  // Proves that some of the random bodies are appended as sent.
   expect(sent).toBeGreaterThan(100)
 })
 

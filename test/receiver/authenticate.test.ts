@@ -1,4 +1,4 @@
-// Which secret opens a door, and which that looks like it does not.
+// Which secrets authenticate a request, and which similar ones do not.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { makeAuthenticator } from '../../src/receiver/authenticate.ts'

@@ -1,4 +1,4 @@
-// Room for bodies, as rules: whatever senders do, it is bounded, and a small body that is new finds some.
+// The memory limit for request bodies: it holds whatever senders do, and a small new body is accepted.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { BodyMemory, type HeldBody, SMALL_BYTES } from '../../src/receiver/http/body-memory.ts'

@@ -1,4 +1,4 @@
-// A receiver on a real port and disk, and those who call it.
+// A receiver on a real port and disk, and its clients.
 import { connect, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { MetricsPage } from '../../src/metrics/page.ts'
@@ -18,7 +18,7 @@ export interface Called {
   intake: Intake
   post(body: string | object, path?: string): Promise<Response>
   metric(name: string): Promise<number>
-  /** Closes it; the payloads that are in sealed segments then. */
+  /** Closes it and returns the payloads in sealed segments. */
   sealed(): Promise<Record<string, unknown>[]>
 }
 
@@ -50,7 +50,7 @@ export async function called(options: Partial<ReceiverOptions> = {}): Promise<Ca
       }),
     metric: async name => {
       const text = await (await fetch(`${receiver.url}/metrics`)).text()
-      // With the labels that are named, whatever others there are.
+      // With at least the given labels.
       const samples = text
         .split('\n')
         .filter(line => line.startsWith(name.replace('}', '')) && !line.includes('_bucket'))
@@ -64,7 +64,7 @@ export async function called(options: Partial<ReceiverOptions> = {}): Promise<Ca
   }
 }
 
-/** A connection of its own, on which bytes are sent as they are; what came back until it was closed. */
+/** A separate connection that sends the bytes unchanged; resolves with everything received until it closes. */
 export function dial({ port }: Receiver): { socket: Socket; answer: Promise<string>; closed: Promise<void> } {
   const socket = connect(port, '127.0.0.1')
   let text = ''

@@ -1,4 +1,4 @@
-// What the receiver counts, read as Prometheus reads it.
+// The receiver's metrics, parsed as Prometheus does.
 import { expect, it } from 'vitest'
 import { families, sampleOf } from '../metrics/scrape.ts'
 import { describeWithPromtool } from '../promtool.ts'

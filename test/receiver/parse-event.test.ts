@@ -1,4 +1,4 @@
-// What is taken of a body, and what is never kept of it.
+// What is stored of a body, and what is never stored.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { makeAuthenticator } from '../../src/receiver/authenticate.ts'
@@ -18,7 +18,7 @@ const ofText = (text: string | Buffer, addressed: string | null = null) =>
 const of = (payload: object, addressed: string | null = null) =>
   ofText(JSON.stringify({ workspaceSecret: SECRET, ...payload }), addressed)
 
-/** Of what is kept: workspace, type and payload. */
+/** The stored parts: workspace, type and payload. */
 function kept(judged: ReturnType<typeof parseEvent>) {
   if ('refused' in judged) throw new Error(judged.refused)
   const { workspaceId, type, payload, id } = judged.event
@@ -240,7 +240,7 @@ describe('an event', () => {
     for (const levels of [600, 30_000, 100_000, 3_000_000])
       expect(ofText(within(nested(levels)))).toEqual({ refused: 'too-deep' })
     expect(ofText('['.repeat(100_000))).toEqual({ refused: 'too-deep' })
-    // Brackets in a text are none.
+    // Brackets inside a string do not count.
     expect(kept(ofText(within(JSON.stringify(`\\"${'['.repeat(100_000)}`)))).payload.turns).toHaveLength(100_002)
   })
 

@@ -1,4 +1,4 @@
-// What bodies hold while they are read, and that it is let go of whichever way a request ends.
+// The memory that bodies hold while they are read, and its release however a request ends.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
@@ -8,7 +8,7 @@ import { type ReadBody, readBody } from '../../src/receiver/http/request-body.ts
 
 const LIMITS = { maxBytes: 1_000, maxBytesAtOnce: 3_000 }
 
-/** A server that reads bodies; each is told of, and released by the test. */
+/** A server that reads bodies; the test gets each body and releases it. */
 async function reading(memory: BodyMemory) {
   const told: ReadBody[] = []
   let closed = 0

@@ -1,4 +1,4 @@
-// The receiver over HTTP: what it answers, what it keeps, and how it bears those who mean it harm.
+// The receiver over HTTP: its answers, what it stores, and how it withstands attackers.
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -121,7 +121,7 @@ describe('a disk that refuses', () => {
     const { home, receiver, post, sealed } = await called()
     const ready = async () => (await fetch(`${receiver.url}/ready`)).status
     await mkdir(home, { recursive: true })
-    // A file where the folder belongs.
+    // A file at the path of the folder.
     await writeFile(join(home, 'spool'), '')
     const refused = await post(test('a'))
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])

@@ -1,14 +1,14 @@
-// Senders who have no secret and take their time, on real sockets: whatever they hold, each real event is acknowledged.
+// Slow senders without a secret, on real sockets: whatever memory they hold, each real event is acknowledged.
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Receiver } from '../../src/receiver/http/server.ts'
 import { type Called, called, dial, headOf, SECRET } from './calls.ts'
 
 const MAX_BODY_BYTES = 8_000_000
-/** What 64 MiB hold sixteen times, but for a byte of each. */
+/** A sixteenth of 64 MiB, minus one byte. */
 const MOST_OF_IT = 4 * 1024 * 1024 - 1
 
-/** Sends these bytes on a connection of its own; what it was answered at last. */
+/** Sends these bytes on its own connection; resolves with the final answer. */
 function slowSender(receiver: Receiver, text: string | Buffer): { socket: Socket; answer: Promise<string> } {
   const { socket, answer } = dial(receiver)
   socket.write(text)
@@ -18,7 +18,7 @@ function slowSender(receiver: Receiver, text: string | Buffer): { socket: Socket
 const largeAndSlow = (receiver: Receiver) =>
   slowSender(receiver, Buffer.concat([Buffer.from(headOf(MAX_BODY_BYTES)), Buffer.alloc(MOST_OF_IT, 'x')]))
 
-/** Each of these sends a byte of its body again and again. */
+/** Each of these repeatedly sends one byte of its body. */
 function trickle(senders: readonly { socket: Socket }[]): void {
   const timer = setInterval(() => {
     for (const { socket } of senders) if (socket.writable) socket.write('x')
@@ -26,7 +26,7 @@ function trickle(senders: readonly { socket: Socket }[]): void {
   onTestFinished(() => clearInterval(timer))
 }
 
-/** Real events, many at once, each on a connection of its own; their answers. */
+/** Concurrent real events, each on its own connection; returns their answers. */
 async function realEvents({ receiver }: Called, many = 40): Promise<string[]> {
   const post = (n: number) => {
     const body = JSON.stringify({
@@ -52,7 +52,7 @@ describe('real events', () => {
     const there = await called({ maxBodyBytes: MAX_BODY_BYTES, maxConnections: 1_000 })
     const slow = Array.from({ length: 20 }, () => largeAndSlow(there.receiver))
     trickle(slow)
-    // All room is held: some of them have been dropped for others.
+    // All memory is held: some of the senders have been dropped to free it.
     expect(await Promise.any(slow.map(({ answer }) => answer))).toMatch(/^HTTP\/1.1 408 /)
     expect(await realEvents(there)).toEqual(acknowledged())
     expect((await there.post(large({}, { workspaceSecret: SECRET }))).status).toBe(200)
@@ -112,7 +112,7 @@ describe('a connection beyond the limit', () => {
     const another = dial(receiver)
     another.socket.write(`${headOf(body.length)}${body}`)
     expect(await another.answer).toMatch(/^HTTP\/1.1 200 /)
-    // The fourth.
+    // Only the slow fourth connection was dropped.
     expect(await metric('convohouse_webhooks_refused_total{reason="too-slow"}')).toBe(1)
     await idle.closed
     expect([delivering.socket.destroyed, another.socket.destroyed]).toEqual([false, false])

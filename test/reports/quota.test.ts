@@ -46,7 +46,7 @@ it('sessions that answers under way at once billed are counted once', async () =
       retryAfterMs: null,
     } as RequestMade)
   for (const name of ['a', 'b', 'c']) await lease(name)
-  // The last of them to be served is answered before the second one is.
+  // The request that was served last is answered before the second one.
   await answer('a', 20, 43, 43)
   await answer('c', 60, 34, 145)
   await answer('b', 66, 68, 111)

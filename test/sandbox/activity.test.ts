@@ -44,7 +44,7 @@ describe.each(['created', 'activity'] as const)('conversations that arrive while
     const agentId = firstAgent(sandbox)
     const window = { sort, toTs: START_MS, limit: 40 }
     const pages = await exportAll(sandbox, agentId, window, () => sandbox.clock.advance(600_000))
-    // What was active again has left the closed window for the head; nothing else may be missing.
+    // A conversation that became active again has moved from the closed window to the head; no other may be missing.
     const head = await exportAll(sandbox, agentId, { fromTs: START_MS + 1, sort: 'asc', limit: 100 })
     const ids = idsOf(pages)
     expect(new Set(ids).size).toBe(ids.length)

@@ -1,4 +1,4 @@
-// Starts sandboxes for tests and talks to them over HTTP, as any caller would.
+// Starts sandboxes for tests and calls them over HTTP, as any client would.
 import { onTestFinished } from 'vitest'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
@@ -42,7 +42,7 @@ export interface ErrorBody {
   issues: { message: string }[]
 }
 
-/** A sandbox whose clock stands still, closed when the test is over. */
+/** A sandbox whose clock stands still, closed when the test ends. */
 export async function open(options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
   const sandbox = await startSandbox({
     port: 0,
@@ -99,7 +99,7 @@ export function idsOf(pages: readonly ExportBody[]): string[] {
   return pages.flatMap(page => page.data.map(record => record.ID))
 }
 
-/** What the generator says an export has to hold. */
+/** What an export must hold according to the generator. */
 export function exportable(sandbox: Sandbox, agentId: string, nowMs = sandbox.clock.now()) {
   return [...sandbox.world.conversations(agentId, nowMs)].filter(conversation => conversation.billableSessions > 0)
 }

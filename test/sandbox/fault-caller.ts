@@ -1,4 +1,4 @@
-// Calls a sandbox that serves faults, and reads what it says of them.
+// Calls a sandbox that serves faults, and reads its report of them.
 import type { FaultSettings } from '../../src/sandbox/faults/fault-settings.ts'
 import type { ReportedFaults } from '../../src/sandbox/faults/faults.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
@@ -7,7 +7,7 @@ import type { Sandbox } from '../../src/sandbox/server.ts'
 import type { Params } from './caller.ts'
 import { call, exportPath, firstAgent, open } from './caller.ts'
 
-/** A sandbox of one agent that serves those faults. */
+/** A sandbox with one agent that serves those faults. */
 export function openWith(faults: FaultSettings, options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
   return open({ agents: 1, faults, ...options })
 }
@@ -16,7 +16,7 @@ export function ask(sandbox: Sandbox, params: Params = {}): Promise<Response> {
   return call(sandbox, exportPath(firstAgent(sandbox), params))
 }
 
-/** Status of each of so many requests, one after the other; 0 where no answer came. */
+/** Status of each of a sequence of requests; 0 if there was no answer. */
 export async function statuses(sandbox: Sandbox, requests: number): Promise<number[]> {
   const told: number[] = []
   for (let request = 0; request < requests; request++) told.push(await statusOf(ask(sandbox, { limit: 1 })))

@@ -4,7 +4,7 @@ import { ConversationOrder, type Place } from '../../src/sandbox/world/order.ts'
 
 const BASE_MS = 1_000_000
 
-/** Few distinct times, so that equal ones are common; 0 stands for a record without `ts`. */
+/** Few distinct times, so that equal ones are common; 0 means a record without `ts`. */
 const time = fc.oneof(
   { weight: 1, arbitrary: fc.constant(0) },
   { weight: 6, arbitrary: fc.integer({ min: BASE_MS, max: BASE_MS + 12 }) },

@@ -25,7 +25,7 @@ async function see(sandbox: Sandbox, path: string): Promise<Seen> {
 
 const json = ({ text }: Seen) => JSON.parse(text) as Record<string, unknown>
 
-/** Everything that any reading shows in, asked in the same order of each sandbox; asks no more than is taken. */
+/** All answers that any reading affects, requested in the same order from each sandbox, within the limits. */
 async function* everything(readings: Partial<Readings>): AsyncGenerator<Seen> {
   const sandbox = await opened(readings, { hourlyRequests: 24 })
   const { world, clock, conditions } = sandbox
@@ -40,7 +40,7 @@ async function* everything(readings: Partial<Readings>): AsyncGenerator<Seen> {
   yield await ask(exportPath(agentId, { convoIds: `${[...world.conversations(agentId, clock.now())][0]!.id},none` }))
   const all = { sort: 'asc', limit: world.count(agentId, clock.now()) }
   for (let times = 0; times < 2; times++) yield await ask(exportPath(agentId, all))
-  // A conversation with a time within its second.
+  // A conversation whose `ts` is not a whole second.
   const [at] = [...world.walk(agentId, { sort: 'asc', fromMs: 1, toMs: 9e15, after: undefined }, clock.now())]
     .map(({ ts }) => ts)
     .filter(ts => ts % 1_000 > 0)
@@ -85,7 +85,7 @@ describe('a reading', () => {
       for await (const seen of everything(readings)) if (JSON.stringify(seen) !== plain[place++]) return true
       return place !== plain.length
     }
-    // So that a difference is the reading's.
+    // With equal sandboxes, any difference is due to the reading.
     expect(await isSeen({})).toBe(false)
     const unseen: string[] = []
     for (const [name, value] of others) if (!(await isSeen({ [name]: value }))) unseen.push(`${name}=${value}`)
@@ -112,7 +112,7 @@ describe('a reading', () => {
   })
 })
 
-/** All pages' ids, whatever the paging fields look like. */
+/** The ids of all pages, whatever the paging fields look like. */
 async function idsOf(sandbox: Sandbox, agentId: string, limit: number): Promise<string[]> {
   const ids: string[] = []
   let cursor: string | undefined
@@ -152,7 +152,7 @@ describe('paging to the end', () => {
   )
 })
 
-/** Paths of all that is in a record, but for what is typed "any". */
+/** Paths of every value in a record, except those of type "any". */
 function paths(value: unknown, path = ''): string[] {
   if (Array.isArray(value)) return value.flatMap(element => paths(element, `${path}[]`))
   if (typeof value !== 'object' || value === null) return [path]

@@ -63,7 +63,7 @@ export const SECTION_2_10: readonly string[] = [
   ),
 ]
 
-/** Of the listed fields, those of type number, boolean and array of string; the other scalars are strings. */
+/** The listed fields of type number, boolean and array of string; the other scalars are strings. */
 export const NUMBERS = new Set(
   `value messagesNum interactionsNum sessionsNum totalUserInteractions ts convoTimeSeconds firstMessageTS lastMessageTS
   lastModified ratingFrom5 averageLatency lastViewed delegatedAt archivedAt resolvedAt reopenedAt hotScore leadScore

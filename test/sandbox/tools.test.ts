@@ -3,7 +3,7 @@ import type { Sandbox } from '../../src/sandbox/server.ts'
 import { CANARY } from '../../src/sandbox/world/agents/secret-bearing.ts'
 import { call, DAY, open, refusal } from './caller.ts'
 
-/** The fields of sections 2.1 and 2.2, in the order in which an agent's record has them too. */
+/** The fields of sections 2.1 and 2.2, in the order of an agent's record. */
 const FIELDS =
   'id name description isDefault method serverUrl serverUrlSecret createdAt updatedAt disabled isExtTool extId isGlobal variablesIds agentId userId backchannellingPhrases toolsSettings fields channels'.split(
     ' ',

@@ -1,4 +1,4 @@
-// Events as a spool is given them.
+// Events as the receiver hands them to the spool.
 import fc from 'fast-check'
 import { canonicalJson } from '../../src/json/canonical.ts'
 import type { SpoolEvent } from '../../src/spool/event-line.ts'
@@ -15,7 +15,7 @@ export function spoolEvent(payload: Record<string, unknown>, workspaceId = 'ws')
   return { id, receivedAtMs: 1_763_745_000_123, workspaceId, type, payload: bytes }
 }
 
-/** With their ids, and with what is to be found out. */
+/** Random events, some of them appended as sent. */
 export const spoolEvents = fc
   .tuple(payloads, fc.string({ minLength: 1 }), fc.boolean())
   .map(([payload, id, isAsSent]): SpoolEvent => ({ ...spoolEvent(payload, id), ...(isAsSent && AS_SENT) }))

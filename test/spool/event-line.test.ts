@@ -1,4 +1,4 @@
-// Lines of a segment: what was written is read back, and what a kill cut off is told from what was damaged.
+// Lines of a segment: written lines are read back, and a line truncated by a kill is distinguished from a damaged one.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonicalJson } from '../../src/json/canonical.ts'
@@ -9,7 +9,7 @@ import { payloads, spoolEvent, spoolEvents } from './arbitrary-events.ts'
 
 const lineOf = (event: SpoolEvent, batch: number): Buffer => linesOf([event], batch)
 
-/** A segment as it is after these syncs, and where each of its lines begins. */
+/** A segment after these fsyncs, and the offset of each of its lines. */
 function segmentOf(batches: readonly (readonly SpoolEvent[])[]): { bytes: Buffer; begins: number[]; lastSync: number } {
   const lines: Buffer[] = []
   const begins: number[] = []

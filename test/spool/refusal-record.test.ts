@@ -1,4 +1,4 @@
-// The record of refused webhooks: counts and times, which outlive the receivers that share it.
+// The record of refused webhooks: counts and times, which survive restarts of the receivers that share it.
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'

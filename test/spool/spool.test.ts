@@ -1,4 +1,4 @@
-// A spool on a real disk: group commit, sealing, and what others find of it.
+// A spool on a real disk: group commit, sealing, and what other processes read.
 import { appendFile, mkdir, readdir, readFile, rename, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -38,7 +38,7 @@ async function sealedIds(home: string): Promise<string[]> {
 
 const idsOf = (given: readonly IdentifiedEvent[]) => given.map(({ id }) => id)
 
-/** The name of the one segment in which something is; the next one is open ahead. */
+/** The name of the only segment with contents; the next one is opened in advance. */
 async function written({ open }: SpoolFolders): Promise<string> {
   const found = await Promise.all(
     (await readdir(open)).map(async name => ({ name, size: (await stat(join(open, name))).size })),
@@ -165,7 +165,7 @@ describe('what a receiver leaves behind that is killed', () => {
     await opened.close()
     const [sealed] = await sealedSegments(home, 'ws')
     const name = sealed!.split('/').at(-1)!
-    // As after the move, and as after the link.
+    // As after the rename, and as after the link.
     await writeFile(join(folders.open, name), await readFile(sealed!))
     await longAgo(join(folders.open, name))
     await sealAbandoned(home, 'ws', Date.now())
@@ -219,7 +219,7 @@ it('a disk that refuses is told, and used again when it takes', async () => {
   const { folders, opened, home } = await spool()
   const [first, second] = events(2)
   await opened.append(first!)
-  // A folder that is gone refuses as one does that is full: for real, test/faults has one.
+  // A missing folder fails appends like a full disk does; test/faults tests a real full disk.
   const away = `${folders.open}-away`
   await rename(folders.open, away)
   await expect(opened.append(second!)).rejects.toMatchObject({ code: 'HOME_UNUSABLE' })
@@ -243,7 +243,7 @@ it('counts what waits, as it comes and goes, wherever it lies', async () => {
   expect(await waiting()).toMatchObject({ events: 4, bytes })
   await opened.close()
   expect(await waiting()).toMatchObject({ events: 4, bytes })
-  // Cut back by its writer, as after a write that failed.
+  // Truncated by its writer, as after a failed write.
   const [sealed] = await sealedSegments(home, 'ws')
   await truncate(sealed!, (await readFile(sealed!)).indexOf('\n') + 1)
   expect((await waiting()).events).toBe(1)
@@ -252,7 +252,7 @@ it('counts what waits, as it comes and goes, wherever it lies', async () => {
   const name = basename(sealed!)
   await rm(join(folders.open, name))
   expect(await waiting()).toEqual({ events: 0, bytes: 0, sinceMs: null, unreadable: 0 })
-  // A folder in its place cannot be read.
+  // A folder at its path cannot be read.
   await mkdir(join(folders.sealed, name))
   expect(await waiting()).toEqual({ events: 0, bytes: 0, sinceMs: 1_763_745_000_123, unreadable: 1 })
 })

@@ -122,7 +122,7 @@ describe('connections', () => {
   it('are used again', async () => {
     const { client, server } = await clientFor([json(PAGE)])
     for (let i = 0; i < 20; i++) await client.exportConversations({ agentId: 'a1', query: {} })
-    // Two, where a request leaves before undici has put the connection of the last one back.
+    // Two, if a request is sent before undici has returned the last connection to its pool.
     expect(server.ports.size).toBeLessThanOrEqual(2)
   })
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { ListedPage } from '../../src/vendor/envelopes.ts'
 import { readListing } from '../../src/vendor/listing.ts'
 
-/** A vendor that says nothing false, and tells of the end in one of the ways that the document allows. */
+/** A correct vendor that marks the last page in one of the ways that the document allows. */
 interface Vendor {
   agents: number
   starred: number

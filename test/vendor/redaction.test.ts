@@ -331,7 +331,7 @@ interface Planted {
   count: number
 }
 
-/** A value without secrets, and the same value with some planted in it. */
+/** A value without secrets, and the same value with some inserted. */
 const planted: fc.Arbitrary<Planted> = fc.letrec<{ any: Planted }>(tie => {
   const name = fc.constantFrom('id', 'text', 'remarks', 'nodes', 'tokenUsage', 'list', '7', 'publicKey')
   const secretName = fc.constantFrom(

@@ -27,7 +27,7 @@ describe('a transient fault', () => {
   ]
 
   it.each(faults)('is tried again: %s', async (_name, fault, told) => {
-    // Short only where it is to run out: a busy machine may take its time for the others.
+    // Short only in the test of the timeout: a busy machine may be slow in the others.
     const timeoutMs = told.error === 'API_TIMEOUT' ? 500 : 30_000
     const { client, server } = await clientFor([fault, json(PAGE)], { timeoutMs })
     const { attempts, outcomes } = observer()

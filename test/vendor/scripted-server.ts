@@ -1,4 +1,4 @@
-// A real HTTP server that answers by a script: each request takes the next answer, the last one stays.
+// A real HTTP server with scripted answers: each request gets the next answer, the last one repeats.
 
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -12,7 +12,7 @@ export interface ScriptedServer {
   requests: IncomingMessage[]
   /** Ports that requests came from: one port, one connection. */
   ports: Set<number>
-  /** Most requests that were open at once. */
+  /** Maximum number of open requests at once. */
   mostAtOnce: () => number
   stop(): Promise<void>
 }
@@ -59,7 +59,7 @@ export const silence: ScriptedAnswer = () => {}
 
 export const hangUp: ScriptedAnswer = response => response.socket!.destroy()
 
-/** Announces the whole body, sends its beginning, then ends as told. */
+/** Announces the full length, sends the beginning of the body, then ends as specified. */
 export const beginning =
   (body: string, then: 'hang up' | 'stall', status = 200): ScriptedAnswer =>
   response => {
@@ -69,7 +69,7 @@ export const beginning =
     })
   }
 
-/** A byte every few ms, without end. */
+/** Sends a byte every few ms, endlessly. */
 export const trickle: ScriptedAnswer = response => {
   response.writeHead(200, { 'content-type': 'application/json' })
   const timer = setInterval(() => response.write(' '), 10)

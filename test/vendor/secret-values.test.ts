@@ -102,14 +102,14 @@ describe('a value that is unmistakably a secret', () => {
   ])('takes no longer than its text is long to look for: %s', part => {
     const begun = performance.now()
     withoutSecretValues(part.repeat(200_000 / part.length))
-    // A hundred times what it takes; what is quadratic takes minutes.
+    // A hundred times the usual duration; quadratic code takes minutes.
     expect(performance.now() - begun).toBeLessThan(20_000)
   })
 
   it('takes moments to look through a megabyte that is full of what a token begins with', () => {
     const begun = performance.now()
     expect(withoutSecretValues(`${'-eyJ'.repeat(250_000)} ${JWT}`)).toMatch(/eyJ \*\*\*$/)
-    // A hundred times what it takes; tried from each beginning it took ten seconds.
+    // A hundred times the usual duration; matching from each start position took ten seconds.
     expect(performance.now() - begun).toBeLessThan(3_000)
   })
 })

@@ -14,7 +14,7 @@ import { failedWithoutToken, pageWithoutToken, textWithoutToken } from '../../sr
 import { rounds } from '../tier.ts'
 import { clientFor, failureOf, TOKEN } from './vendor-fixture.ts'
 
-/** Ways in which a program that dumps what it was sent may write it. */
+/** Encodings in which a program may print what it received. */
 const WRITINGS: Record<string, (text: string) => string> = {
   plain: text => text,
   'URL-encoded': encodeURIComponent,
@@ -69,7 +69,7 @@ const around = fc.string({ unit: 'binary', maxLength: 40 })
 const writing = fc.constantFrom(...Object.keys(WRITINGS)).map(name => WRITINGS[name]!)
 const wrapping = fc.constantFrom(...Object.keys(WRAPPINGS)).map(name => WRAPPINGS[name]!)
 
-/** What anybody can make of bytes, packed twice at most. */
+/** Every text that can be decoded from the bytes, decompressed at most twice. */
 function readings(bytes: Buffer, depth = 0): string[] {
   const inner = [gunzipSync, inflateSync, inflateRawSync].flatMap(unpack => {
     try {

@@ -1,4 +1,4 @@
-// Servers that no API can be reached at, each in its own way, on real ports.
+// Servers whose API cannot be reached, each for a different reason, on real ports.
 import { readFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
@@ -30,7 +30,7 @@ async function closedPort(): Promise<number> {
   return port
 }
 
-/** Takes connections and says nothing. */
+/** Accepts connections and never answers. */
 async function silentPort(): Promise<number> {
   const server = createServer(socket => {
     socket.on('error', () => {})
@@ -39,7 +39,7 @@ async function silentPort(): Promise<number> {
   return listening(server)
 }
 
-/** An API address for each way, by the way's name. */
+/** An API address for each reason, by the reason's name. */
 export async function unreachedAddresses() {
   const tls = async (certificate: Parameters<typeof tlsServer>[0]) =>
     `https://127.0.0.1:${await tlsServer(certificate)}`

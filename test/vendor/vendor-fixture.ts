@@ -1,4 +1,4 @@
-// A client beside its scripted server; both are gone when the test is over.
+// A client and its scripted server; both are closed when the test ends.
 
 import { onTestFinished } from 'vitest'
 import { createVendorClient, type VendorClient, type VendorClientOptions } from '../../src/vendor/client.ts'
@@ -11,7 +11,7 @@ export const TOKEN = 'sk_live_C4n4ry+T0ken/9=='
 export interface Fixture {
   client: VendorClient
   server: ScriptedServer
-  /** Waits that the client asked for, in ms; none of them is waited. */
+  /** Waits that the client requested, in ms; the fixture skips them. */
   waits: number[]
 }
 
@@ -31,7 +31,7 @@ export async function clientFor(
   return { client, server, waits }
 }
 
-/** An observer that allows so many attempts and keeps what it is told. */
+/** An observer that allows this many attempts and records its calls. */
 export function observer(allowed = Number.POSITIVE_INFINITY) {
   const outcomes: AttemptOutcome[] = []
   const attempts: AttemptObserver = {

@@ -1,4 +1,4 @@
-// Rows of `conversation_changes`, against expected rows that were worked out by hand.
+// Rows of `conversation_changes`, compared with expected rows that were derived by hand.
 import { beforeAll, describe, expect, it } from 'vitest'
 import { applyTo, eventOf } from './events/events-in.ts'
 import { AGENT, landConversations, SENT_AT_MS } from './landed-pages.ts'
@@ -7,7 +7,7 @@ import { temporaryWarehouse, type Workspace } from './temporary-warehouse.ts'
 const app = temporaryWarehouse()
 const [T1, T2, T3, T4] = [1, 2, 3, 4].map(minutes => SENT_AT_MS + minutes * 60_000) as [number, number, number, number]
 
-/** What becomes known of a conversation at a moment: by an export, or by an event's part of the record. */
+/** A version of a conversation at a time: from an export, or from the record fields of an event. */
 type Step = [atMs: number, by: 'export' | 'event', values: Record<string, unknown>]
 
 const HISTORIES: Record<string, Step[]> = {
@@ -39,7 +39,7 @@ const HISTORIES: Record<string, Step[]> = {
   ],
 }
 
-/** Loads and applies what becomes known at one moment, of all conversations. */
+/** Loads and applies all conversations' versions of one time. */
 async function arrive(workspace: Workspace, atMs: number): Promise<void> {
   const steps = Object.entries(HISTORIES).flatMap(([ID, history]) =>
     history.flatMap(([at, by, values]) => (at === atMs ? [{ ID, by, values }] : [])),

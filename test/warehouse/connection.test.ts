@@ -1,4 +1,4 @@
-// What goes on at once on the connection that writes: a sync asks and loads while events come in.
+// Concurrent work on the connection that writes: a sync queries and loads while events arrive.
 import { describe, expect, it } from 'vitest'
 import { rounds } from '../tier.ts'
 import { temporaryWarehouse } from './temporary-warehouse.ts'

@@ -1,4 +1,4 @@
-// Versions whose times lie in the future: none of them wins for good.
+// Versions with times in the future: none of them wins permanently.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
@@ -10,7 +10,7 @@ import { temporaryWarehouse, type Workspace } from './temporary-warehouse.ts'
 
 const app = temporaryWarehouse()
 
-/** Ahead of the answer that carried it: the absurd one of the vendor, years, days and hours. */
+/** How far ahead of the answer's time: the vendor's absurd value, years, days and hours. */
 const AHEAD = [5e13, SENT_AT_MS + 3_650 * DAY, SENT_AT_MS + 30 * DAY, SENT_AT_MS + 6 * HOUR]
 
 const load = async (workspace: Workspace, records: object[], sentAtMs: number) =>
@@ -69,7 +69,7 @@ describe('a lastModified that lies ahead', () => {
             const pages = []
             for (const { hour, modified } of order === 'batch' ? versions : order) {
               const sentAtMs = SENT_AT_MS + hour * HOUR
-              // A conversation that was changed just before it was exported, unless it claims to be from the future.
+              // A conversation that was changed just before its export, unless its time is in the future.
               const records = modified.map((ahead, id) => ({
                 ID: `c${id}`,
                 state: `at ${hour}`,

@@ -1,4 +1,4 @@
-// Lands pages of given records, inspected as the way in inspects them.
+// Lands pages of given records, with inspected heads as in production.
 import { conversation } from '../../src/catalog/conversation/conversation.ts'
 import {
   compileInspection,
@@ -16,7 +16,7 @@ import type { LoadablePage } from '../../src/warehouse/load/load-input.ts'
 
 export const AGENT = 'agent-1'
 
-/** When pages were requested unless a test says otherwise. */
+/** Request time of pages, unless a test sets another. */
 export const SENT_AT_MS = Date.UTC(2026, 10, 20, 9)
 
 /** A usage report without any count. */
@@ -34,7 +34,7 @@ export const NO_USAGE = {
 const inspectConversations = compileInspection(conversation)
 const inspectAgents = compileInspection(agent)
 
-/** Every landed window has a name of its own, because a name is taken once. */
+/** Every landed window has a unique name, because a name can be used only once. */
 let windows = 0
 
 export function freshWindow(parts: Partial<Omit<Window, 'name'>> = {}): Window {
@@ -44,9 +44,9 @@ export function freshWindow(parts: Partial<Omit<Window, 'name'>> = {}): Window {
 }
 
 export interface ConversationPage {
-  /** Records of the page; where `body` is given, of that body. */
+  /** Records of the page, or of `body` if it is given. */
   records?: readonly unknown[]
-  /** Body as sent, where it is not simply `{ data: records }`. */
+  /** The body as sent, if it is not simply `{ data: records }`. */
   body?: string | Uint8Array
   window?: Window
   sentAtMs?: number
@@ -150,7 +150,7 @@ export async function landAgents(
 }
 
 interface OfOrganization {
-  /** The organization that was asked for. */
+  /** The requested organization. */
   id: string
   sentAtMs?: number
 }
@@ -166,7 +166,7 @@ const ofOrganization = (
   return landed(landing, headOf({ lastPage: true, ...told }, sentAtMs), body)
 }
 
-/** Lands an answer to a request for an organization: `data`, or that there is none. */
+/** Lands an answer to a request for an organization: `data`, or a 404. */
 export const landOrganization = (
   landing: Landing,
   { data, ...asked }: OfOrganization & { data: unknown | null },

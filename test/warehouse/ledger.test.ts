@@ -17,7 +17,7 @@ interface Page {
   kind?: WindowKind
   fromSec?: number | null
   toSec?: number
-  /** `ts` of its records, in seconds; null: a record without. */
+  /** `ts` of its records, in seconds; null: a record without `ts`. */
   at?: readonly (number | null)[]
   skipped?: number
   hasMore?: boolean
@@ -26,7 +26,7 @@ interface Page {
 
 let records = 0
 
-/** Loads a window of one page; opened at `openedAt` seconds, and asked for a second later. */
+/** Loads a window of one page, opened at `openedAt` seconds and requested one second later. */
 async function read(workspace: Workspace, page: Page): Promise<void> {
   const {
     kind = 'head',
@@ -83,7 +83,7 @@ describe('the ledger', () => {
       day('2026-11-09', 1),
       day('2026-11-10', 1),
       day('2026-11-11', 1),
-      // The page reaches to the first second of that day: the skipped ones may lie there.
+      // The page reaches to the first second of that day: the skipped conversations may be there.
       day('2026-11-12', 0, 2),
       day(null, 1),
     ])
@@ -98,7 +98,7 @@ describe('the ledger', () => {
       { day: '2026-11-09', held: 1, skipped: 1 },
       { day: '2026-11-10', held: 1, skipped: 0 },
     ])
-    // A zone whose offset is no whole hour.
+    // A zone whose offset is not a whole number of hours.
     const nepal = app.workspace({ timeZone: 'Asia/Kathmandu' })
     await read(nepal, { at: [MIDNIGHT - 5 * HOUR - 45 * 60 - 1, MIDNIGHT - 5 * HOUR - 45 * 60] })
     expect(await ledger(nepal, 'day::VARCHAR AS day, held::INTEGER AS held')).toEqual([
@@ -113,7 +113,7 @@ describe('the ledger', () => {
     await read(workspace, { ...stretch, skipped: 5 })
     await read(workspace, { ...stretch, fromSec: MIDNIGHT + HOUR + 1, toSec: MIDNIGHT + 2 * HOUR, skipped: 7 })
     expect(await skippedIn(workspace)).toBe(12)
-    // Under way: it counts neither by itself nor against what was read before.
+    // Unfinished: it neither counts itself nor replaces what was read before.
     await read(workspace, { ...stretch, kind: 'reread', openedAt: MIDNIGHT + DAY, skipped: 3, hasMore: true })
     expect(await skippedIn(workspace)).toBe(12)
     await read(workspace, { ...stretch, kind: 'reread', openedAt: MIDNIGHT + 2 * DAY, skipped: 2 })
@@ -127,7 +127,7 @@ describe('the ledger', () => {
       skipped: 1,
     })
     expect(await skippedIn(workspace)).toBe(10)
-    // A reading that was opened before supersedes nothing.
+    // A window that was opened earlier supersedes nothing.
     await read(workspace, { ...stretch, fromSec: null, kind: 'full', openedAt: MIDNIGHT + HOUR, skipped: 0 })
     expect(await skippedIn(workspace)).toBe(10)
     await read(workspace, {

@@ -17,7 +17,7 @@ async function limitIn(home: string): Promise<number> {
 it('DuckDB may take what is configured, and more where a warehouse has outgrown it', async () => {
   const home = await mkdtemp(join(tmpdir(), 'convohouse-'))
   try {
-    // It tells its limit with one digit of MiB.
+    // DuckDB prints its limit with one decimal digit of MiB.
     expect(Math.abs((await limitIn(home)) - sizeOf(LIMIT))).toBeLessThan(2 ** 20)
     const { writer, close } = await openWarehouse({ home, memoryLimit: LIMIT, threads: 2 })
     await writer.run('CREATE TABLE many AS SELECT true AS row FROM range(40000000)')

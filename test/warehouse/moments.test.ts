@@ -1,4 +1,4 @@
-// Texts that tell a moment: each is read by itself, whatever stands beside it.
+// Texts that hold a time: each is parsed by itself, whatever the texts beside it.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isMoment } from '../../src/core/time.ts'
@@ -25,7 +25,7 @@ const offset = fc.record({
   written: fc.constantFrom('±hh:mm', '±hhmm', '±hh'),
 })
 
-/** A text, and the microsecond since the epoch that it tells; null: none. */
+/** A text, and its time in microseconds since the epoch; null: none. */
 interface Told {
   text: string
   micros: bigint | null
@@ -130,7 +130,7 @@ const NO_MOMENTS = [
 const noMoment = fc.constantFrom(...NO_MOMENTS).map((text): Told => ({ text, micros: null }))
 const told = fc.oneof({ weight: 3, arbitrary: isoMoment }, epoch, { weight: 2, arbitrary: noMoment })
 
-/** Every place of a conversation where a text is read as a moment. */
+/** Every field of a conversation whose text is parsed as a time. */
 const recordOf = (id: string, text: string) => ({
   ID: id,
   expectedCloseDate: text,

@@ -1,4 +1,4 @@
-// Rows of every record table of a workspace, as a reader of the tables sees them: bookkeeping and NULLs left out.
+// Rows of every record table of a workspace, as a reader of the tables sees them: without bookkeeping and NULLs.
 import { tablesOf } from '../../src/catalog/ddl.ts'
 import { layoutOf } from '../../src/catalog/layout.ts'
 import { RECORD_TYPES } from '../../src/catalog/records.ts'
@@ -12,7 +12,7 @@ function shown(row: Row, json: ReadonlySet<string>): Row {
   return Object.fromEntries(kept.map(([name, value]) => [name, json.has(name) ? JSON.parse(value as string) : value]))
 }
 
-/** Tables that hold rows, each with its rows in an order that depends on their values alone. */
+/** Tables that hold rows, each with its rows in an order that depends only on their values. */
 export async function recordRows(workspace: Workspace): Promise<Record<string, Row[]>> {
   const found: Record<string, Row[]> = {}
   for (const table of TABLES) {

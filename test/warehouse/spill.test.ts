@@ -21,7 +21,7 @@ afterEach(() => rm(home, { recursive: true }))
 
 const spilt = async () => (await readdir(join(home, 'tmp'))).filter(name => name.endsWith('.spill'))
 
-/** Runs the large query in a reader, and tells which folders it spilled to meanwhile. */
+/** Runs the large query in a reader, and returns the folders that it spilled to meanwhile. */
 async function readLarge(): Promise<string[]> {
   const reader = await openReader({ file: warehouseFile(home), ...SMALL })
   try {

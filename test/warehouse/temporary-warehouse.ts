@@ -1,5 +1,5 @@
-// A real warehouse and a real landing in a folder of their own, gone when the test file is done. Tests that must not see
-// each other's rows take a workspace each: opening a warehouse costs more than loading into it.
+// A real warehouse and landing in a temporary folder, removed after the test file. Tests that must not see each other's rows use
+// separate workspaces: opening a warehouse costs more than loading into it.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ export const SMALL = { memoryLimit: '1GB', threads: 1 }
 
 export const MIRROR_LAG_MS = 2 * MINUTE
 
-/** The moment that every load calls now. */
+/** The current time of every load. */
 export const LOADED_AT_MS = Date.UTC(2026, 10, 20, 12)
 
 export interface Workspace {
@@ -32,7 +32,7 @@ export interface Workspace {
 export interface TemporaryWarehouse {
   home: string
   warehouse: Warehouse
-  /** A workspace that no other test has. */
+  /** A workspace that no other test uses. */
   workspace(options?: { timeZone?: string }): Workspace
 }
 
@@ -59,7 +59,7 @@ function workspaceIn(home: string, warehouse: Warehouse, id: string, timeZone: s
   }
 }
 
-/** To be called at the top of a test file. */
+/** To be called at the top level of a test file. */
 export function temporaryWarehouse(): TemporaryWarehouse {
   let home: string
   let warehouse: Warehouse

@@ -164,7 +164,7 @@ describe('a sync after webhook events were refused', () => {
     await refuse(1)
     const { stdout } = await inProcess(['sync'], { env })
     expect(stdout).toContain('warning: 1 webhook event was refused since the previous sync')
-    // Of a folder that is restored without its spool: the count begins anew, and nothing is negative.
+    // The folder was restored without its spool: the count restarts, and nothing is negative.
     await rm(join(home, 'spool', '.refused.json'))
     expect(await report()).not.toHaveProperty('webhooksRefused')
   })

@@ -5,7 +5,7 @@ import { DAY } from '../caller.ts'
 const HOUR = 3_600_000
 const MINUTE = 60_000
 
-/** A conversation begins each minute, goes on for half an hour, and has something to tell ten days later. */
+/** A conversation begins each minute, lasts half an hour, and has an event ten days later. */
 function minutely() {
   const looked: number[] = []
   const createdMs = (index: number) => index * MINUTE

@@ -66,7 +66,7 @@ describe('an event of a conversation', () => {
       const users = turns.filter(({ role }) => role === 'user').length
       expect(lightConvoData.interactionsNum ?? users).toBe(users)
       const last = turns.filter(turn => turn.sessionId === turns.at(-1)!.sessionId)
-      // Where no person has written, the record counts the end of the session as its last message.
+      // If no person has written, the record uses the end of the session as its last message.
       if (last.length > 1) expect(times.at(-1)).toBe(lightConvoData.lastMessageTS)
     }
     expect(new Set(updates.flatMap(({ turns }) => turns.map(({ role }) => role)))).toEqual(
@@ -80,7 +80,7 @@ describe('an event of a conversation', () => {
     })[]
     expect(messages.length).toBeGreaterThan(200)
     for (const { convoId, createdAt, messageContent } of messages) {
-      // It stands in a transcript once the conversation has been persisted.
+      // It is in a transcript after the conversation has been persisted.
       const turns = updates.filter(update => update.convoId === convoId).flatMap(update => update.turns)
       const said = turns.filter(({ role, timestamp }) => role === 'user' && timestamp === createdAt)
       expect(new Set(said.map(({ text }) => text))).toEqual(new Set([messageContent]))
@@ -140,7 +140,7 @@ describe('an export, and the events after it', () => {
         }
         for (const { id, document } of all(toMs)) {
           expect(light(held.get(id)!), id).toEqual(light(document))
-          // Nothing changes without an event, in the fields that events do not carry either.
+          // Every change has an event, even of fields that events do not carry.
           if (!touched.has(id)) expect(held.get(id)).toEqual(document)
         }
       }),

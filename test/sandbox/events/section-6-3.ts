@@ -4,10 +4,10 @@ import type { EventName } from '../../../src/catalog/events/event-types.ts'
 type FieldType = 'string' | 'object' | 'array'
 
 interface Fields {
-  /** `?` at the end: optional. Strings, unless `others` says otherwise. */
+  /** `?` at the end: optional. Strings, unless `others` states another type. */
   names: string
   others?: Record<string, FieldType>
-  /** Values that are listed. */
+  /** Enumerated values. */
   values?: Record<string, readonly string[]>
 }
 
@@ -56,7 +56,7 @@ export const SECTION_6_3: Record<EventName, Fields> = {
 
 const typeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value)
 
-/** What of a payload, without its secret, is not as the document says; as it would be sent. */
+/** Fields of a payload, without its secret, that deviate from the document, after serialization. */
 export function wrongOf(payload: Record<string, unknown>): string[] {
   const { event, createdAt, ...sent } = JSON.parse(JSON.stringify(payload)) as Record<string, unknown>
   const { names, others = {}, values = {} } = SECTION_6_3[event as EventName]

@@ -29,7 +29,7 @@ const teams = async (sandbox: Sandbox, id: string, query = '') =>
 const remove = (sandbox: Sandbox, id: string) =>
   call(sandbox, `/v3/orgs/${id}`, { method: 'DELETE', headers: { authorization: 'Bearer test-token' } })
 
-/** One that comes after the start and stays for a while, with the time by which all of its clients are there. */
+/** An organization that is created after the start and exists for a while, with the time by which all of its clients exist. */
 function passing(seed: number) {
   const changes = organizationChanges(seed, START_MS, START_MS + 40 * DAY)
   const { organization: found } = changes.find(
@@ -44,7 +44,7 @@ describe('an organization', () => {
     const { success, data } = await organization(await open(), 'org_alpha')
     expect(success).toBe(true)
     expect(data).toMatchObject({ ID: 'org_alpha', orgId: 'org_alpha', workspaceId: 'ws_demo', name: 'Alpha Service' })
-    // What only some have is absent where it is undefined.
+    // Optional fields are absent when they are undefined.
     expect(FIELDS.filter(name => !(name in data)).filter(name => !/signupSource|stripeCustomerId/.test(name))).toEqual(
       [],
     )

@@ -16,7 +16,7 @@ const event = (number: number): WorldEvent => ({
   payload: {},
 })
 
-/** Names of the faults that befall each of so many events. */
+/** Names of the faults that apply to each of a number of events. */
 function struck(settings: EventFaultSettings, events = 2_000): EventFaultName[][] {
   const faults = new EventFaults(settings)
   return Array.from({ length: events }, (_, number) =>
@@ -24,7 +24,7 @@ function struck(settings: EventFaultSettings, events = 2_000): EventFaultName[][
   )
 }
 
-/** Numbers of the events, from 1, that the fault befalls. */
+/** Numbers of the events, from 1, to which the fault applies. */
 const hits = (settings: EventFaultSettings, name: EventFaultName, events?: number) =>
   struck(settings, events).flatMap((names, place) => (names.includes(name) ? [place + 1] : []))
 

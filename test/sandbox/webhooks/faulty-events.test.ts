@@ -8,7 +8,7 @@ import { openReceiver } from './receiver.ts'
 const HOUR = 3_600_000
 const SECRET = 'shared-between-the-two'
 
-/** A sandbox that sends its events one after the other, and meets those faults. */
+/** A sandbox that sends its events one after another, with those faults. */
 async function faulty(faults: EventFaultSettings) {
   const receiver = await openReceiver()
   const sandbox = await open({
@@ -56,7 +56,7 @@ describe('an event that is', () => {
     expect(arrived.toSorted()).toEqual(created.toSorted())
     expect(arrived.filter(key => key !== moved)).toEqual(created.filter(key => key !== moved))
     const place = arrived.indexOf(moved)
-    // A minute's wait is the longest, and less than four may come in it.
+    // A minute is the longest wait, and fewer than four events may arrive within it.
     expect(place).toBeGreaterThan(4)
     expect(place).toBeLessThanOrEqual(8)
   })

@@ -1,4 +1,4 @@
-// A receiver of events that keeps what it is sent, and answers as it is told.
+// A receiver of events that stores them and answers with a configurable status.
 import type { IncomingMessage } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -16,14 +16,14 @@ export interface Received {
 export interface Receiver {
   url: string
   received: Received[]
-  /** Status of every answer from now on; undefined: none comes. */
+  /** Status of every later answer; undefined: no answer. */
   status: number | undefined
-  /** The most requests that were under way at once. */
+  /** The maximum number of concurrent requests. */
   most: number
   requests: { method: string | undefined; contentType: string | undefined; bytes: number }[]
 }
 
-/** Closed when the test is over. */
+/** Closed when the test ends. */
 export async function openReceiver(): Promise<Receiver> {
   const receiver: Receiver = { url: '', received: [], status: 200, most: 0, requests: [] }
   let underWay = 0

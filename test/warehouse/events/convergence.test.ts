@@ -1,4 +1,4 @@
-// Exports and events in any order, any number of times: the same tables as in order and once.
+// Exports and events in any order and with repetitions yield the same tables as in order and once.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { MINUTE } from '../../../src/core/time.ts'
@@ -12,16 +12,16 @@ const app = temporaryWarehouse()
 
 const KEYS = ['state', 'tags', 'unheard', 'userPlatform'] as const
 
-/** Something that is told of a conversation: what it was at `version`, by an export or an event. */
+/** A message about a conversation: its state at `version`, from an export or an event. */
 interface Told {
   by: 'export' | 'update' | 'message'
   version: number
-  /** What an update carries. */
+  /** The fields that an update carries. */
   keys: readonly string[]
   turns: boolean
   channel: boolean
   tellsModified: boolean
-  /** How late it is told. */
+  /** How late it arrives. */
   lateMs: number
 }
 
@@ -35,7 +35,7 @@ const told = fc.record({
   lateMs: fc.constantFrom(0, 1, MINUTE, 3 * MINUTE),
 }) as fc.Arbitrary<Told>
 
-/** When the conversation became what it is at that version. */
+/** The time at which the conversation reached that version. */
 const changedMs = (version: number): number => SENT_AT_MS + version * MINUTE
 
 const valuesAt = (version: number): Record<string, unknown> => ({
@@ -76,7 +76,7 @@ interface Telling extends Told {
   place: number
 }
 
-/** Loads and applies six at a time: the exports of a batch as pages of one load, and then its events. */
+/** Loads and applies six at a time: the exports of a batch as pages of one load, then its events. */
 async function tell(workspace: Workspace, tellings: readonly Telling[]): Promise<void> {
   for (let first = 0; first < tellings.length; first += 6) {
     const batch = tellings.slice(first, first + 6)

@@ -1,4 +1,4 @@
-// Webhook events as the spool gives them, and how they get into a warehouse of a test.
+// Webhook events as the spool returns them, applied to a test's warehouse.
 import { canonicalJson } from '../../../src/json/canonical.ts'
 import { eventId } from '../../../src/spool/identity.ts'
 import { type Applied, applyEvents, type FiledEvent } from '../../../src/warehouse/events/apply.ts'
@@ -7,7 +7,7 @@ import type { Workspace } from '../temporary-warehouse.ts'
 
 export const RECEIVED_MS = SENT_AT_MS + 5_000
 
-/** As it is kept: canonical, with its id. */
+/** As it is stored: canonical, with its id. */
 export function eventOf(
   type: string,
   payload: Record<string, unknown>,

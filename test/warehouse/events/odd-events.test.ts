@@ -1,4 +1,5 @@
-// Events of any shape: each is kept, none stops the others, and what could not be loaded of one is told and can be tried again.
+// Events of any shape: each is stored, none stops the others, and an event that could not be applied is reported and can be
+// retried.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { EVENT_TYPES, UNKNOWN_EVENT } from '../../../src/catalog/events/event-types.ts'
@@ -114,7 +115,7 @@ describe('an event that was quarantined', () => {
       messageContent: 'hi',
     })
     await applyTo(workspace, event)
-    // As if all but the event itself had been refused.
+    // As if everything but the event itself had been rejected.
     const here = `workspace_id = '${workspace.id}'`
     for (const table of ['messages_received', 'conversations']) await writer.run(`DELETE FROM ${table} WHERE ${here}`)
     const file = `${event.file}#${event.id}`

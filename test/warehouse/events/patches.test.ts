@@ -86,7 +86,7 @@ type CaseName = keyof typeof CASES
 
 describe('a patch', () => {
   let workspace: Workspace
-  /** What a table holds of the conversation, and held before its full record came. */
+  /** The table values of the conversation, now and before its full record arrived. */
   const rows = (id: CaseName, table: string, what: string) =>
     workspace.rows(
       `(SELECT workspace_id, ${what} FROM ${table} WHERE workspace_id = '${workspace.id}' AND conversation_id = '${id}')`,
@@ -209,7 +209,7 @@ const valuesOf = ({ version, full, keys }: Told): Record<string, unknown> => {
   return Object.fromEntries((full ? KEYS : keys).map(key => [key, all[key]]))
 }
 
-/** What the rule says, told plainly: the newest full record, and over it for each key the newest patch that is newer. */
+/** The rule, stated directly: the newest full record, and over it for each key the newest patch that is newer. */
 function folded(told: Told[]): Record<string, unknown> {
   const fullest = Math.max(-1, ...told.filter(each => each.full).map(each => each.version))
   const ascending = told.filter(each => each.version >= fullest).sort((a, b) => a.version - b.version)
@@ -221,10 +221,10 @@ const histories = fc.uniqueArray(
   { selector: told => told.version, minLength: 1, maxLength: 4 },
 )
 
-/** Sorts as text in the order of its number. */
+/** A text whose sort order equals the number's. */
 const nameOf = (id: number): string => `c${String(id).padStart(2, '0')}`
 
-/** Conversations told in step: each one's first, then each one's second, so that one load serves them all. */
+/** Conversations in parallel: first messages together, then second ones, so that one load serves them all. */
 async function tellAll(workspace: Workspace, conversations: Told[][]): Promise<void> {
   for (let step = 0; conversations.some(history => step < history.length); step++) {
     const told = conversations.flatMap((history, id) => {
@@ -271,7 +271,7 @@ describe('full records and patches', () => {
         await tellAll(workspace, conversations)
         expect(await shownRows(workspace)).toEqual(conversations.map(wantedOf))
       }),
-      // A run tells of some twenty-five histories; shrinking would take minutes for what the difference shows at once.
+      // A run has about twenty-five histories; shrinking would take minutes, and the difference is readable without it.
       { numRuns: rounds('FAULT_RUNS', { usual: 1, deep: 40 }), endOnFailure: true },
     )
   })

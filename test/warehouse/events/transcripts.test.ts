@@ -1,4 +1,4 @@
-// Transcripts in the tables: a row for each message, and the parts of a record that events carry under another name.
+// Transcripts in the tables: a row for each message, and the record fields that events carry under another name.
 import { describe, expect, it } from 'vitest'
 import { AGENT, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'

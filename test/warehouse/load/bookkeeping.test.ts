@@ -244,7 +244,7 @@ describe('an issue', () => {
     for (const table of ['_issues', '_drift', '_quarantine', '_loads', '_requests', '_windows', '_quota']) {
       expect(JSON.stringify(await workspace.rows(table)), table).not.toContain(canary)
     }
-    // So that the test can fail: the value is in the warehouse, where it belongs.
+    // Proves that the check can fail: the value is in the warehouse, in its own column.
     expect(JSON.stringify(await workspace.rows('conversations'))).toContain(canary)
   })
 })

@@ -11,7 +11,7 @@ const app = temporaryWarehouse()
 
 const TABLES = ['conversations', 'conversation_tags', '_loads', '_windows']
 
-/** A context whose pages at `bundled` lie in one bundle, together with a page that is in no batch. */
+/** A context whose pages at `bundled` are in one file, together with a page that is in no batch. */
 async function bundling(context: LoadContext, bundled: readonly string[]): Promise<LoadContext> {
   const file = join(app.home, `bundle-${context.workspaceId}.ndjson`)
   const lines = [`{"_page":"another","data":[{"ID":"of-another-batch"}]}`]

@@ -37,14 +37,14 @@ describe('a record', () => {
     const pages = (workspace: Workspace, ...more: null[]) =>
       Promise.all(
         NAMES.map(agentId => {
-          // One record of `times` has wrong types, and would send its page through the tolerant path.
+          // One record of `times` has wrong types, which would select the tolerant path for its page.
           const golden = goldenRecords(agentId).filter(record => !('ID' in record && record.ID === 'nonsense'))
           const window = freshWindow({ agentId })
           return landConversations(workspace.landing, { records: [...golden, ...more], window })
         }),
       )
     expect(await fast.load(...(await pages(fast)))).toMatchObject({ files: 5, coerced: 0 })
-    // An element that is no record sends its page through the tolerant path, and leaves no row.
+    // An element that is not a record selects the tolerant path for its page, and leaves no row.
     const result = await tolerant.load(...(await pages(tolerant, null)))
     expect(result).toMatchObject({ coerced: 5, quarantined: 5 })
     const rows = await recordRows(fast)
@@ -221,7 +221,7 @@ describe('a page with nesting around its records that would end the process', ()
   })
 })
 
-/** What a gzip member holds, whatever its checksum says; undefined where it cannot be unpacked. */
+/** The contents of a gzip member, ignoring its checksum; undefined if it cannot be decompressed. */
 function unpacked(member: Uint8Array): string | undefined {
   try {
     return inflateRawSync(member.subarray(10, -8)).toString('latin1')
@@ -284,7 +284,7 @@ describe('a landed file that cannot be read', () => {
     const intact = await bytesOf(landed)
     const begin = intact.length - landed.head.packed!.bytes
     const sent = unpacked(intact.subarray(begin))
-    // Each of these unpacks, to the same record with another summary: DuckDB would load it.
+    // Each of these decompresses to the same record with another summary: DuckDB would load it.
     const unnoticed = Array.from({ length: landed.head.packed!.bytes * 8 }, (_, at) => begin * 8 + at).filter(bit => {
       const body = unpacked(flipped(intact, bit).subarray(begin))
       return body !== sent && /^{"success":true,"data":\[{"ID":"c1","summary":"[\w ]{48}"}]}$/.test(body ?? '')

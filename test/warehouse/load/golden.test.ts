@@ -1,5 +1,5 @@
-// Golden pairs: `NAME.records.json` holds the records of one page, `NAME.rows.json` the rows that come of them. A new
-// case is a new file of records; its rows are written by the first run, and are to be read before they are committed.
+// Golden pairs: `NAME.records.json` holds the records of one page, `NAME.rows.json` the expected rows. A new case is a new file of
+// records; the first run writes its rows, which must be reviewed before they are committed.
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -21,7 +21,7 @@ describe('a page of golden records', () => {
   beforeAll(async () => {
     const workspace = app.workspace()
     const pages = cases.map(agentId => {
-      // The text itself, so that a case may hold what no JavaScript value does: digits of large numbers, a key twice.
+      // The text itself, because a case may hold what no JavaScript value can: digits of large numbers, a duplicate key.
       const body = `{"data":${readFileSync(join(folder, `${agentId}.records.json`), 'utf8')}}`
       return landConversations(workspace.landing, { body, window: freshWindow({ agentId }) })
     })

@@ -7,11 +7,11 @@ import { MIRROR_LAG_MS, temporaryWarehouse, type Workspace } from '../temporary-
 
 const app = temporaryWarehouse()
 
-/** One conversation as one page told it. */
+/** One conversation in the version of one page. */
 interface Version {
   id: string
   page: number
-  /** `lastModified`, seconds; null: the record carries none. */
+  /** `lastModified`, seconds; null: the record has none. */
   modified: number | null
 }
 
@@ -21,17 +21,17 @@ const sentAt = (page: number): number => SENT_AT_MS + page * MINUTE
 
 const labelOf = (version: Version): string => `page ${version.page}`
 
-/** A record that shows in its row, its children and its extra which version it is. */
+/** A record whose row, children and extra fields identify its version. */
 const recordOf = (version: Version) => ({
   ID: version.id,
   state: labelOf(version),
-  // Some versions have fewer children than others, so that a child that stays behind is seen.
+  // Some versions have fewer children than others, so that a leftover child row is detected.
   tags: Array.from({ length: version.page % 3 }, (_, index) => `${labelOf(version)} ${index}`),
   unheard: { of: version.page },
   ...(version.modified !== null && { lastModified: version.modified }),
 })
 
-/** What the rule says, told plainly: the last changed wins; of equals, and of those that tell no change, the last fetched. */
+/** The rule, stated directly: the last changed version wins; of versions with equal or no change time, the last fetched one. */
 const newest = (versions: Version[]): Version =>
   versions.reduce((best, version) => {
     const later = (version.modified ?? 0) - (best.modified ?? 0)
@@ -45,7 +45,7 @@ const versionsBy = (modified: fc.Arbitrary<number | null>): fc.Arbitrary<Version
     maxLength: 60,
   })
 
-/** An order of the four pages in which each comes at least once, and some again. */
+/** An order of the four pages in which each occurs at least once, and some repeatedly. */
 const orders = fc
   .tuple(fc.shuffledSubarray([0, 1, 2, 3], { minLength: 4 }), fc.array(fc.nat(3), { maxLength: 2 }))
   .map(([once, again]) => [...once, ...again])
@@ -56,7 +56,7 @@ async function loadInOrder(workspace: Workspace, versions: Version[], order: num
     const records = versions.filter(version => version.page === page).map(recordOf)
     pages.set(page, await landConversations(workspace.landing, { records, sentAtMs: sentAt(page) }))
   }
-  // The first two in one batch: of one batch the newest wins by another path than of two.
+  // The first two in one batch: versions in one batch are compared by a different path than those in two.
   await workspace.load(pages.get(order[0]!)!, pages.get(order[1]!)!)
   for (const page of order.slice(2)) await workspace.load(pages.get(page)!)
 }
@@ -86,7 +86,7 @@ async function converges(modified: fc.Arbitrary<number | null>): Promise<void> {
       await loadInOrder(workspace, versions, order)
       expect(await convergedRows(workspace)).toEqual(expectedRows(versions))
     }),
-    // A run holds some twenty conversations, each in an order of its own kind.
+    // A run has about twenty conversations, each with a different kind of order.
     { numRuns: rounds('FAULT_RUNS', { usual: 1, deep: 40 }), endOnFailure: true },
   )
 }

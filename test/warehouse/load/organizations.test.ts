@@ -28,7 +28,7 @@ describe('a golden answer about an organization', () => {
 
 const at = (minute: number) => SENT_AT_MS + minute * MINUTE
 
-/** Ids of a table's rows; those that are missing with a minus. */
+/** Ids of a table's rows; those that are marked as missing have a minus. */
 const ids = async (workspace: Workspace, table: 'organizations' | 'teams') => {
   const id = table === 'teams' ? 'team_id' : 'organization_id'
   const rows = await workspace.rows(table, `${id} AS id, _missing_since IS NOT NULL AS missing`)

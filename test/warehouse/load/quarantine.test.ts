@@ -9,7 +9,7 @@ import { temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
 const app = temporaryWarehouse()
 
 const CANARY = 'canary-of-a-person'
-/** Of random pages. */
+/** Number of random pages. */
 const RUNS = rounds('FAULT_RUNS', { usual: 3, deep: 200 })
 
 const page = (workspace: Workspace, elements: readonly string[]) =>
@@ -21,7 +21,7 @@ const ids = async (workspace: Workspace) =>
 const quarantined = (workspace: Workspace) => workspace.rows('_quarantine', 'element, reason')
 
 describe('records that DuckDB refuses even when they are coerced', () => {
-  // The column of summaries takes numbers only: as after a change that somebody made by hand.
+  // The column of summaries accepts only numbers, as after a manual change of the schema.
   const alter = (type: string) =>
     app.warehouse.writer.run(`ALTER TABLE conversations ALTER COLUMN summary TYPE ${type}`)
   beforeAll(() => alter('INTEGER'))
@@ -76,7 +76,7 @@ describe('records that DuckDB refuses even when they are coerced', () => {
 
   it('tell no value of theirs, in no table and no message', async () => {
     const workspace = app.workspace()
-    // One that looks as if it named the column itself.
+    // The value looks like the column name itself.
     const sly = `${CANARY} when casting from source column ${CANARY.replaceAll('-', '_')}`
     await workspace.load(
       await page(workspace, [JSON.stringify({ ID: 'c', summary: sly, [`${CANARY}@mail.example`]: 1, other: CANARY })]),
@@ -190,7 +190,7 @@ describe('a record', () => {
   })
 })
 
-/** Texts of elements that no vendor should send; `id` is JSON. */
+/** Texts of malformed elements; `id` is JSON. */
 const hostile = (id: string): fc.Arbitrary<string> =>
   fc.oneof(
     { weight: 6, arbitrary: anyConversation.map(record => withId(record, id)) },
@@ -216,7 +216,7 @@ const withId = (record: object, id: string): string =>
     .map(([key, value]) => `,${JSON.stringify(key)}:${JSON.stringify(value)}`)
     .join('')}}`
 
-/** Ids of one page that are all different, however they are read. */
+/** Ids of one page that remain distinct under every conversion. */
 const anyId = (index: number): fc.Arbitrary<string> =>
   fc.constantFrom(
     `"c${index}"`,
@@ -241,7 +241,7 @@ describe('whatever a page holds', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyPage, { minLength: 1, maxLength: 4 }), async pages => {
         const workspace = app.workspace()
-        // Each page of an agent of its own, so that equal ids of two pages are two conversations.
+        // Each page belongs to its own agent, so that equal ids on two pages are two conversations.
         const landed = await Promise.all(
           pages.map((elements, index) =>
             landConversations(workspace.landing, {

@@ -102,7 +102,7 @@ describe('the number of a record', () => {
           await workspace.load(await landConversations(workspace.landing, { records: given, sentAtMs }))
         }
         expect(await misnumbered()).toEqual([])
-        // What each conversation says of itself is what hangs on its number.
+        // Each child row under a record number carries the values of that conversation.
         expect(
           await workspace.rows(
             `conversations c LEFT JOIN (SELECT _record AS n, count(*) AS held FROM conversation_sessions GROUP BY ALL) ON n = c._record`,

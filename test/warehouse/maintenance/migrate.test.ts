@@ -39,7 +39,7 @@ async function open(): Promise<Warehouse> {
   return warehouse
 }
 
-/** Opens, works, and closes again. */
+/** Opens a warehouse, runs `work` and closes it. */
 async function visit<T>(work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
   const warehouse = await openWarehouse({ home, ...SMALL })
   return work(warehouse).finally(() => warehouse.close())
@@ -69,7 +69,7 @@ const columnsOf = (warehouse: Warehouse, table: string) =>
     { table },
   )
 
-/** The columns that migration 14 renamed, under their names from before. */
+/** The columns that migration 14 renamed, under their previous names. */
 async function restoreNames(writer: Writer): Promise<void> {
   await writer.run('ALTER TABLE _quota RENAME COLUMN reported_at TO told_at')
   await writer.run('ALTER TABLE _loads RENAME COLUMN coerced TO mended')
@@ -195,7 +195,7 @@ describe('a warehouse', () => {
     const error = await refusal(open())
     expect(error).toMatchObject({ code: 'WAREHOUSE_NEWER', exitCode: 6 })
     expect(error.message).toContain('9999')
-    // The refusal frees the file, and has not put the column back.
+    // The refusal releases the file, and has not restored the column.
     const instance = await DuckDBInstance.create(warehouseFile(home))
     const connection = await instance.connect()
     const reader = await connection.runAndReadAll(

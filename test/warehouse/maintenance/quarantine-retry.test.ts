@@ -21,7 +21,7 @@ async function everything(workspace: Workspace): Promise<object> {
   return { records: await recordRows(workspace), books: Object.fromEntries(books) }
 }
 
-/** As an older version left it that could not load this element: it stands in `_quarantine`, and in no other table. */
+/** As an older version left it that could not load this element: it is in `_quarantine` and in no other table. */
 async function quarantine(
   workspace: Workspace,
   file: string,
@@ -59,7 +59,7 @@ describe('a quarantined record that is tried again', () => {
     const before = await everything(workspace)
     await quarantine(workspace, page.address, { element: 2, id: 'c2', reason })
     const { writer } = app.warehouse
-    // Its own issue, and its share of the drift, had not been told; that it was not read had.
+    // Its own issue and its share of the drift had not been reported; its quarantine had.
     await writer.run(`UPDATE _issues SET path = '(record)', issue = '${issue}' WHERE workspace_id = '${workspace.id}'`)
     await writer.run(`UPDATE _drift SET occurrences = occurrences - 1 WHERE workspace_id = '${workspace.id}'`)
     expect(await retryQuarantined(workspace.context, page, [2])).toEqual([{ element: 2, reason: null }])
@@ -91,7 +91,7 @@ describe('a quarantined record that is tried again', () => {
     const here = `workspace_id = '${workspace.id}'`
     await writer.run(`UPDATE _issues SET path = '(record)', issue = 'no JSON' WHERE ${here}`)
     await writer.run(`DELETE FROM _drift WHERE ${here}`)
-    // As after a change that somebody made by hand. Not altered, because a deleted value would be cast too.
+    // As after a manual change of the schema. Recreated instead of altered, because ALTER would cast a deleted value, too.
     const column = async (type: string) => {
       await writer.run('ALTER TABLE conversations DROP COLUMN user_name')
       await writer.run(`ALTER TABLE conversations ADD COLUMN user_name ${type}`)

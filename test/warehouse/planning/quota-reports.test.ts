@@ -9,7 +9,7 @@ import { temporaryWarehouse } from '../temporary-warehouse.ts'
 
 const app = temporaryWarehouse()
 
-/** Days on which a page told of a period, as in `_quota`. */
+/** Days on which a page reported a billing period, as in `_quota`. */
 async function lengthInDays(told: [day: number, key: string][]): Promise<number | null> {
   const { id } = app.workspace()
   const { writer } = app.warehouse

@@ -26,12 +26,12 @@ const asked: Told = convoId =>
   eventOf('message_received', { agentId: AGENT, convoId, createdAt: CHANGED + MINUTE, messageContent: 'and now?' })
 
 interface Case {
-  /** When the last message was, as it was exported. */
+  /** Time of the last message, as it was exported. */
   writtenMs?: number
   told: readonly Told[]
 }
 
-/** Of conversations by their ids, those that are bought again where any change counts, and where it must be more than events told. */
+/** Ids of the conversations that are refreshed: if any change counts, and if only changes beyond those in events count. */
 async function boughtAgain(cases: Record<string, Case>): Promise<{ change: string[]; message: string[] }> {
   const workspace = app.workspace()
   const records = Object.entries(cases).map(([ID, { writtenMs = WRITTEN }]) => ({
@@ -40,7 +40,7 @@ async function boughtAgain(cases: Record<string, Case>): Promise<{ change: strin
     lastMessageTS: writtenMs,
   }))
   await workspace.load(await landConversations(workspace.landing, { records, sentAtMs: SENT_AT_MS }))
-  // One drain a place: what comes first is applied first.
+  // One drain for each position: the first event is applied first.
   for (const place of [0, 1])
     await applyTo(workspace, ...Object.entries(cases).flatMap(([id, { told }]) => told[place]?.(id) ?? []))
   const ids = async (skipKnown: boolean) => {

@@ -1,4 +1,4 @@
-// Every type of DuckDB in every format. What pandas and Polars make of the files: test/bi.
+// Every DuckDB type in every format. test/bi tests how pandas and Polars read the files.
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** What a format makes of it; `wired`: after it has come over the holder's socket. */
+/** The value in a format; `wired`: after a transfer over the holder's socket. */
 async function bytesOf(sql: string, format: RowFormat, wired = false): Promise<Buffer> {
   const layout = format.startsWith('arrow') ? 'columns' : 'rows'
   const result = await runQuery({ connection, sql, timeoutMs: 60_000, layout })
@@ -54,7 +54,7 @@ async function arrowTypes(sql: string): Promise<string[]> {
 const text = 'Utf8'
 const wide = '1'.repeat(50)
 
-/** SQL, as in a table and in CSV, as in JSON, in Arrow, in Parquet as DuckDB names it. */
+/** SQL; the value in a table and in CSV; in JSON; in Arrow; in Parquet, with DuckDB's type name. */
 const VALUES: [string, string, string, string, string][] = [
   ['true', 'true', 'true', 'Bool', 'BOOLEAN'],
   ['(-128)::TINYINT', '-128', '-128', 'Int8', 'TINYINT'],

@@ -44,10 +44,10 @@ async function bytesIn(result: QueryResult, format: RowFormat): Promise<Buffer> 
 }
 const textOf = async (sql: string, format: RowFormat) => (await bytesOf(sql, format)).toString()
 
-/** Gives out rows for a while before it fails. */
+/** Returns rows for a while before it fails. */
 const FAILING_LATE = `SELECT CASE WHEN range < 270000 THEN 1 ELSE ('x' || range)::INTEGER END FROM range(300000)`
 
-/** Every type that the warehouse has, its awkward values, and a row of NULLs. */
+/** Every type that the warehouse uses, with its edge cases, and a row of NULLs. */
 const SAMPLE = `SELECT * FROM (VALUES
   (1, 9007199254740993::BIGINT, 99999999999999999999999999999999999999::HUGEINT, 1.5::DOUBLE, 12.50::DECIMAL(9,2),
    1234567890123456.789::DECIMAL(19,3), true, 'comma, "quote"' || chr(10) || 'línea 🦆', '{"a": [1, 2.50], "b": null}'::JSON,

@@ -111,7 +111,7 @@ describe('the guard', () => {
       message: expect.stringMatching(/^PIVOT does not name the values/),
       hint: expect.stringMatching(/ON channel IN \(.+\) .+ count\(\*\) FILTER \(/),
     })
-    // As it says.
+    // The queries that the hint suggests work.
     const named = "PIVOT conversations ON id IN ('a', 'b') USING count(*) GROUP BY turns"
     expect(await read(named)).toEqual([[1, '1', '0']])
     expect(await read("SELECT count(*) FILTER (id = 'a') AS a FROM conversations")).toEqual([['1']])
@@ -194,7 +194,7 @@ describe('the guard', () => {
     `FROM (DESCRIBE '${file}')`,
     `EXPLAIN SELECT * FROM '${file}'`,
     `EXPLAIN ANALYZE FROM read_text('${file}')`,
-    // A CTE of that name, out of scope where it is used.
+    // A CTE with that name, out of scope at its use.
     `SELECT (WITH "${file}" AS (SELECT 1) SELECT 1), * FROM "${file}"`,
     `FROM conversations AT (VERSION => (SELECT word FROM '${file}'))`,
     `FROM conversations TABLESAMPLE reservoir(1) JOIN read_text('${file}') ON true`,

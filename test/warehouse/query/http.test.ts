@@ -19,7 +19,7 @@ async function post(
 ): Promise<{ response: IncomingMessage; body: Buffer }> {
   const headers = accept === undefined ? {} : { Accept: accept }
   const request = httpRequest({ socketPath: there.server.path, path, method, headers, agent: false })
-  // The there.server may close the connection before it has read all of a request that it refuses.
+  // The server may close the connection before it has read all of a request that it refuses.
   request.on('error', () => {})
   request.end(method === 'GET' ? undefined : typeof body === 'string' ? body : JSON.stringify(body))
   const [response] = (await once(request, 'response')) as [IncomingMessage]

@@ -239,7 +239,7 @@ describe('a reader', () => {
     await expect(copyToParquet({ connection, sql, file: target, timeoutMs: 9_000 })).resolves.toMatchObject({ rows: 1 })
     const other = copyToParquet({ connection, sql, file: join(folder, 'other.parquet'), timeoutMs: 9_000 })
     await expect(other).rejects.toMatchObject({ code: 'SQL_REFUSED' })
-    // The second wall, behind the guard.
+    // The second protection, behind the guard.
     for (const past of [`FROM '${join(folder, 'secret.csv')}'`, 'SET threads = 4', 'DELETE FROM t']) {
       await expect(connection.run(past)).rejects.toThrow(/disabled by configuration|locked|read-only/)
     }

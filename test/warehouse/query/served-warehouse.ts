@@ -1,4 +1,4 @@
-// A table of numbers in a real file, held by this process: opened once for a test file, served on the socket anew for each test.
+// A table of numbers in a real file, held by this process: opened once per test file, served on a new socket for each test.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ export interface ServedWarehouse {
   writer: DuckDBConnection
   server: QueryServer
   ask(sql: string, more?: Partial<HolderQuery> & { maxRows?: number }): Promise<QueryResult>
-  /** Waits until as many queries have released their slots that a new one is answered. */
+  /** Waits until enough queries have released their slots for a new one to be answered. */
   untilAnswered(): Promise<void>
 }
 
@@ -31,10 +31,10 @@ export async function rowsOf(result: QueryResult): Promise<Cell[][]> {
   return rows
 }
 
-/** To be called at the top of a test file. */
+/** To be called at the top level of a test file. */
 export function servedWarehouse(): ServedWarehouse {
   const there = {
-    // Longer than a test may take: what is not stopped otherwise fails the test.
+    // Longer than a test may take: a query that nothing else stops fails the test.
     ask: (sql, more = {}) => queryHolder({ home: there.home, sql, timeoutMs: 120_000, ...more }),
     async untilAnswered() {
       await until(() => there.ask('SELECT 1').then(rowsOf, () => undefined), { everyMs: 20 })

@@ -126,7 +126,7 @@ describe('the process that holds the warehouse', () => {
     const result = await there.ask('SELECT a.text FROM numbers a, numbers b LIMIT 4000000')
     const before = process.memoryUsage().rss
     await sleep(500)
-    // The whole answer is 400 MB.
+    // The complete answer is 400 MB.
     expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000)
     await result.close()
   })
@@ -207,7 +207,7 @@ describe('the socket', () => {
 })
 
 describe('a client', () => {
-  /** A holder that answers everything with these bytes, and then closes the connection or leaves the answer unfinished. */
+  /** A holder that answers every request with these bytes, then closes the connection or leaves the answer unfinished. */
   async function answering(how: (response: ServerResponse) => void) {
     await there.server.close()
     const other = createServer((_, response) => how(response))

@@ -18,7 +18,7 @@ afterAll(() => {
   instance.closeSync()
 })
 
-/** The names of the columns that are told to be UTC. */
+/** The names of the columns that are reported as UTC. */
 async function utc(sql: string): Promise<string[]> {
   const stored = await utcColumns(connection, sql)
   const names = (await connection.prepare(sql)).columnCount
@@ -82,7 +82,7 @@ describe('a time that a query made', () => {
     'SUMMARIZE c',
   ])('is never taken for UTC: %s', async sql => {
     expect(await utc(sql)).toEqual([])
-    // Nothing that cannot be followed may end the transaction that the query is to run in.
+    // An unsupported construct must not end the transaction that the query will run in.
     await connection.run('BEGIN TRANSACTION READ ONLY')
     await utcColumns(connection, sql).finally(() => connection.run('SELECT 1'))
     await connection.run('ROLLBACK')
