@@ -162,7 +162,11 @@ const TABLE = {
     help: 'query parameters of the list of teams: as for agents',
     open: '4.14: request paging parameters',
   },
-  'team-page': { values: ['asked', '1'], help: 'a page of teams contains as many as requested, or at most 1', open: '4.14: paginated' },
+  'team-page': {
+    values: ['asked', '1'],
+    help: 'a page of teams contains as many as requested, or at most 1',
+    open: '4.14: paginated',
+  },
   'team-totals': {
     values: ['both', 'hasMore', 'total', 'neither', 'text'],
     help: 'length fields of the list of teams: as for agents',
