@@ -11,13 +11,9 @@ import {
   reconciliationSql,
   type Scope,
 } from '../reports/reconciled-counts.ts'
-import {
-  expectAgents,
-  expectMigrated,
-  reconcileWorkspace,
-  type WorkspaceReconciliation,
-} from '../reports/reconciliation.ts'
+import { expectAgents, reconcileWorkspace, type WorkspaceReconciliation } from '../reports/reconciliation.ts'
 import { workspacesIn } from '../reports/status.ts'
+import { expectMigrated } from '../warehouse/maintenance/migrate.ts'
 import { warehouseRows, withWarehouseRows } from '../warehouse/query/rows.ts'
 import { queryWarehouse } from '../warehouse/query/warehouse-client.ts'
 import { chooseIds, configIfAny, type Storage, storageOf } from './flags/configuration.ts'
@@ -38,7 +34,7 @@ export interface LedgerFlags {
   json?: boolean
 }
 
-/** @throws AGENT_UNKNOWN, CONFIG_INVALID, FLAG_INVALID, WORKSPACE_UNKNOWN, WAREHOUSE_MISSING, WAREHOUSE_LOCKED, SQL_INVALID */
+/** @throws AGENT_UNKNOWN, CONFIG_INVALID, FLAG_INVALID, WORKSPACE_UNKNOWN, WAREHOUSE_MISSING, WAREHOUSE_OLDER, WAREHOUSE_LOCKED, SQL_INVALID */
 export async function runLedger(flags: LedgerFlags): Promise<void> {
   if (flags.json && flags.format)
     throw invalidFlag(

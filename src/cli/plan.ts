@@ -152,7 +152,7 @@ const planJson = ({ workspaceId, prepared, nowMs }: PlanFacts): object => ({
   budget: budgetOf(prepared.governor, nowMs),
   layout: layoutOf(prepared, nowMs),
   ...(prepared.warnings && { warnings: prepared.warnings }),
-  bought: false,
+  exported: false,
 })
 
 function show(facts: PlanFacts, asFlagged: boolean): void {

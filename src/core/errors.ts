@@ -81,6 +81,7 @@ export const ERRORS = {
   WAREHOUSE_LOCKED: define('storage', 'Another process holds the warehouse'),
   WAREHOUSE_ENDED: define('transient', 'The process that holds the warehouse ended while it ran the query'),
   WAREHOUSE_NEWER: define('storage', 'The warehouse was written by a newer convohouse'),
+  WAREHOUSE_OLDER: define('storage', 'The warehouse was written by an earlier convohouse'),
   WAREHOUSE_MISSING: define('storage', 'There is no warehouse yet'),
   WAREHOUSE_UNSOUND: define('storage', 'The warehouse violates one of its invariants'),
   HOME_UNUSABLE: define('storage', 'The data folder cannot be written'),

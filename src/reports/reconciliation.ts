@@ -3,7 +3,6 @@ import { quoteText } from '../catalog/layout.ts'
 import type { WorkspaceConfig } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { parseMoment } from '../core/time.ts'
-import { newestMigration } from '../warehouse/maintenance/migrate.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
 import { readCoverage, type Uncovered } from './coverage.ts'
 import { type Difference, differencesOf } from './differences.ts'
@@ -64,21 +63,6 @@ function wantedSince({ sinceMs, settings, nowMs }: ReconciliationOptions): numbe
   const configured = settings?.since == null ? null : (parseMoment(settings.since, nowMs) ?? null)
   if (sinceMs === null || configured === null) return sinceMs ?? configured
   return Math.max(sinceMs, configured)
-}
-
-/**
- * Reports read columns and views of this version, and only a process that writes the warehouse migrates it.
- * @throws SQL_INVALID for a warehouse that an earlier convohouse wrote and no command has migrated since
- */
-export async function expectMigrated(rows: Rows): Promise<void> {
-  const [row] = await rows<{ newest: number | null }>('SELECT max(number)::INTEGER AS newest FROM _migrations')
-  const found = row?.newest ?? 0
-  const newest = await newestMigration()
-  if (found >= newest) return
-  throw new ConvohouseError('SQL_INVALID', {
-    what: `The warehouse was written by an earlier convohouse and is not migrated yet (migration ${found} of ${newest}).`,
-    hint: 'Run a command that writes to the warehouse, such as `convohouse sync`: it migrates the warehouse first.',
-  })
 }
 
 /** @throws AGENT_UNKNOWN for an agent that the warehouse does not know: a mistyped id would look like an agent that was never read */

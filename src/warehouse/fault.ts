@@ -53,7 +53,7 @@ export function openingError(file: string, cause: unknown): ConvohouseError {
     const holder = /PID (\d+)/.exec(message)?.[1]
     return new ConvohouseError('WAREHOUSE_LOCKED', {
       what: `Another process${holder ? ` (PID ${holder})` : ''} holds the warehouse ${file}.`,
-      hint: 'Wait until its sync has ended, or stop it. `convohouse query` and `status` work in the meantime.',
+      hint: 'Wait until its sync has ended, or stop it. `convohouse query` and `status` of the same version work in the meantime.',
       cause,
       facts: { pid: holder ? Number(holder) : null },
     })

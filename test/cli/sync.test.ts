@@ -46,7 +46,7 @@ describe('sync', () => {
 
     sandbox.clock.advance(86_400_000)
     const planned = JSON.parse((await inProcess(['plan', '--json'], { env })).stdout)
-    expect(planned).toMatchObject({ workspaceId: 'ws_demo', bought: false, layout: { periods: { low: 1, high: 1 } } })
+    expect(planned).toMatchObject({ workspaceId: 'ws_demo', exported: false, layout: { periods: { low: 1, high: 1 } } })
     const kinds = planned.plan.windows.map(
       ({ progress }: { progress: { window: { kind: string } } }) => progress.window.kind,
     )

@@ -5,6 +5,7 @@ import { bytes } from '../../core/words.ts'
 import { warehouseSize } from '../../files/stored-bytes.ts'
 import { type RefusedStatus, refusedStatus } from '../../reports/events.ts'
 import { type WorkspaceStatus, workspaceStatus, workspacesIn } from '../../reports/status.ts'
+import { expectMigrated } from '../../warehouse/maintenance/migrate.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { type Rows, withWarehouseRows } from '../../warehouse/query/rows.ts'
 import { chooseIds, configIfAny, type Storage, storageOf } from '../flags/configuration.ts'
@@ -19,9 +20,10 @@ export interface StatusFlags {
   json?: boolean
 }
 
-/** Access to the warehouse, and its workspaces; null if there is no warehouse yet. */
+/** Access to the warehouse, and its workspaces; null if there is no warehouse yet. @throws WAREHOUSE_OLDER */
 async function rowsIfAny(rows: Rows): Promise<{ rows: Rows | null; known: string[] }> {
   try {
+    await expectMigrated(rows)
     return { rows, known: await workspacesIn(rows) }
   } catch (error) {
     if (isCode(error, 'WAREHOUSE_MISSING')) return { rows: null, known: [] }

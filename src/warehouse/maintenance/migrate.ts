@@ -29,6 +29,21 @@ export const newerWarehouse = (found: number, newest: number): ConvohouseError =
     hint: 'Use the convohouse version that wrote it, or a newer one.',
   })
 
+/**
+ * Refuses a warehouse that this version has not migrated: reports read columns and views of this version, and only a process that writes
+ * the warehouse migrates it. @throws WAREHOUSE_OLDER
+ */
+export async function expectMigrated(rows: <R>(sql: string) => Promise<R[]>): Promise<void> {
+  const [row] = await rows<{ newest: number | null }>('SELECT max(number)::INTEGER AS newest FROM _migrations')
+  const found = row?.newest ?? 0
+  const newest = await newestMigration()
+  if (found >= newest) return
+  throw new ConvohouseError('WAREHOUSE_OLDER', {
+    what: `The warehouse was written by an earlier convohouse and is not migrated yet (migration ${found} of ${newest}).`,
+    hint: 'Run a command that writes to the warehouse, such as `convohouse plan`, which costs no session: it migrates the warehouse first.',
+  })
+}
+
 async function columnsByTable(writer: Writer): Promise<Map<string, Set<string>>> {
   const rows = await writer.rows<{ table_name: string; names: string[] }>(
     `SELECT table_name, list(column_name) AS names FROM duckdb_columns()
