@@ -92,6 +92,12 @@ describe('what the vendor tells of the hour', () => {
     expect(hour.reported?.remaining).toBe(5)
   })
 
+  it('is the lowest of what answers to requests of the same millisecond tell, in whatever order they come', () => {
+    const told = (...counts: number[]) =>
+      counts.reduce((hour, count) => tell(hour, count, NOW), newRateLimit(HOUR, 100)).reported?.remaining
+    expect([told(5, 8), told(8, 5), told(8, 5, 6)]).toEqual([5, 5, 5])
+  })
+
   it('expires after an hour', () => {
     const hour = tell(newRateLimit(HOUR, 100), 0, NOW)
     expect(requestsLeft(hour, NOW + HOUR - 1, 0)).toBe(0)

@@ -38,20 +38,22 @@ export function countRequest(state: RateLimitState, receivedAtMs: number, count 
   return { ...state, buckets: [...others, { endMs, count: (known?.count ?? 0) + count }] }
 }
 
-/** Applies a reported limit. Answers are ordered by the time their request was sent. */
+/** Applies a reported limit. Answers are ordered by the time their request was sent; of those sent at the same time, the lowest is believed. */
 export function applyReportedLimit(
   state: RateLimitState,
   reported: { requestsPerHour: number | null; remainingHour: number | null },
   { sentAtMs, receivedAtMs }: { sentAtMs: number; receivedAtMs: number },
 ): RateLimitState {
-  if (state.reported && state.reported.sentAtMs > sentAtMs) return state
+  const { reported: last } = state
+  if (last && last.sentAtMs > sentAtMs) return state
   const requestsPerHour =
     reported.requestsPerHour !== null && reported.requestsPerHour > 0 ? reported.requestsPerHour : state.requestsPerHour
   const remaining = reported.remainingHour
+  const isHigher = last?.sentAtMs === sentAtMs && remaining !== null && remaining > last.remaining
   return {
     ...state,
     requestsPerHour,
-    reported: remaining === null ? state.reported : { remaining: Math.max(0, remaining), sentAtMs, receivedAtMs },
+    reported: remaining === null || isHigher ? last : { remaining: Math.max(0, remaining), sentAtMs, receivedAtMs },
   }
 }
 
