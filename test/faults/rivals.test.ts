@@ -8,19 +8,24 @@ import { boughtTwice, expectClean, expectMended, expectTold, expectWhole, faultS
 const SLOW = { sandbox: { conversations: 50, latencyMs: 150 } }
 const LOCKED = { exit: 6, error: 'WAREHOUSE_LOCKED', says: ['PID ', 'Wait until its sync has ended, or stop it.'] }
 
+/** How many listen in this process, in which commands run that were kept out. */
+const listenersForSignals = () => ['SIGINT', 'SIGTERM', 'SIGHUP'].map(signal => process.listenerCount(signal))
+
 describe('a second process at the same warehouse', () => {
-  it('is kept out, while the first one goes on and answers queries', async () => {
+  it('is kept out and stops listening for signals, while the first one goes on and answers queries', async () => {
     const scene = await faultScene(SLOW)
     const running = scene.start(['sync', '--yes'])
     await running.said('reading')
+    const listeners = listenersForSignals()
     const [sync, replay, query] = await whileSlowed(scene.sandbox, () =>
       Promise.all([
-        scene.start(['sync', '--yes']).ended,
-        scene.start(['replay']).ended,
-        scene.start(['query', 'SELECT count(*) AS n FROM conversations', '--format', 'json']).ended,
+        scene.run(['sync', '--yes']),
+        scene.run(['replay']),
+        scene.run(['query', 'SELECT count(*) AS n FROM conversations', '--format', 'json']),
       ]),
     )
     expect(running.process.exitCode).toBeNull()
+    expect(listenersForSignals()).toEqual(listeners)
     expectTold(scene, sync, LOCKED)
     expectTold(scene, replay, LOCKED)
     expect(query.code, query.stderr).toBe(0)
