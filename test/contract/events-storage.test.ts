@@ -15,7 +15,7 @@ if (noDisk) console.warn(`skipped, storage that fails under events: ${noDisk}`)
 
 const SECRET = 'canary-webhook-secret'
 /** Each check starts a process. */
-const LOOK_MS = 800
+const LOOK_MS = 1_500
 
 interface EventsTold {
   received: number

@@ -15,7 +15,7 @@ import { startWorkerAt } from './hosts.ts'
 import { elsewhere, scene, TOKEN } from './scene.ts'
 
 const SECRET = 'canary-webhook-secret'
-const LOOK_MS = 200
+const LOOK_MS = 500
 
 async function app(more: Record<string, string> = {}) {
   const { sandbox, config } = await scene(elsewhere)

@@ -6,6 +6,7 @@ import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import { askForSync, type OwnerHandle } from '../../src/run/temporal/client/owner.ts'
 import { CONCURRENT_WINDOWS } from '../../workflows/window-loop.ts'
 import { cli } from '../cli/cli-process.ts'
+import { inProcess } from '../cli/in-process.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { until } from '../until.ts'
 import { ended, expectTruth, paidTwice } from './afterwards.ts'
@@ -88,6 +89,6 @@ describe('a worker without a server', () => {
     const { code, stderr } = await cli(['worker', '--config', path], { env })
     expect(code).toBe(5)
     expect(stderr).toContain('error TEMPORAL_UNREACHABLE')
-    expect((await cli(['worker', '--role', 'both', '--config', path], { env })).code).toBe(2)
+    expect((await inProcess(['worker', '--role', 'both', '--config', path], { env })).code).toBe(2)
   })
 })

@@ -9,7 +9,7 @@ import { type KillTimes, killTimes } from './kill-times.ts'
 import { type KilledHome, openKilledHome } from './killed-home.ts'
 import { type Ended, runCommand } from './sync-process.ts'
 
-const KILLS = rounds('REPLAY_KILLS', { usual: 2, deep: 20 })
+const KILLS = rounds('REPLAY_KILLS', { usual: 1, deep: 20 })
 const EQUAL = { lost: 0, doubled: 0 }
 
 function killedReplay({ config }: KilledHome, times: KillTimes, flags: readonly string[] = []): Promise<Ended> {

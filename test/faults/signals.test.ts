@@ -6,7 +6,7 @@ import { isDeep, rounds } from '../tier.ts'
 import { boughtTwice, expectClean, expectMended, expectWhole, type FaultScene, faultScene } from './scene.ts'
 
 const SEED = 20_260_601
-const MOMENTS = rounds('SIGNALS', { usual: 4, deep: 100 })
+const MOMENTS = rounds('SIGNALS', { usual: 2, deep: 100 })
 /** Longer than requests in flight may take (ten seconds), and far shorter than a wait for the next hour. */
 const SOON = { timeout: 120_000 + MOMENTS * 10_000 }
 

@@ -38,18 +38,13 @@ async function namespacesAt(address: string): Promise<string[]> {
 }
 
 describeWithTemporal('a dev server', ({ command }) => {
-  it('is there when it says so, with its namespaces, and gone when it was stopped', async () => {
+  it('is there when it says so, with its namespaces, and gone when it was stopped: then it is asked again until the client is closed', async () => {
     const server = await startDevServer({ command, namespaces: ['acme'] })
     expect(await namespacesAt(server.address)).toEqual(expect.arrayContaining(['default', 'acme']))
     expect(server.uiUrl).toBeNull()
-    await server.stop()
-    expect(isAlive(server.pid)).toBe(false)
-  })
-
-  it('that is gone is asked again, until the client is closed', async () => {
-    const server = await startDevServer({ command })
     const client = await connectClient(server)
     await server.stop()
+    expect(isAlive(server.pid)).toBe(false)
     const asked = client.connection.workflowService.describeNamespace({ namespace: 'default' })
     // The first attempt is refused at once; the second follows after at least a tenth of a second.
     await sleep(50)
@@ -57,21 +52,16 @@ describeWithTemporal('a dev server', ({ command }) => {
     await expect(asked).rejects.toMatchObject({ code: 1, details: expect.stringContaining('shut down') })
   })
 
-  it('whose port another server has says so, and does not take that one for its own', async () => {
-    const there = await startDevServer({ command })
+  it('serves its UI where that is wanted; one whose port it has says so, and does not take it for its own', async () => {
+    const there = await startDevServer({ command, uiPort: 0 })
     onTestFinished(() => there.stop())
+    expect((await fetch(there.uiUrl!)).status).toBe(200)
     const port = Number(there.address.split(':')[1])
     const begun = startDevServer({ command, port })
     await expect(begun).rejects.toMatchObject({
       code: 'TEMPORAL_UNREACHABLE',
       message: expect.stringContaining('in use'),
     })
-  })
-
-  it('serves its UI where that is wanted', async () => {
-    const server = await startDevServer({ command, uiPort: 0 })
-    onTestFinished(() => server.stop())
-    expect((await fetch(server.uiUrl!)).status).toBe(200)
   })
 
   it('ends with the process that started it, though that is killed', async () => {
