@@ -118,7 +118,7 @@ describe('events beside the embedded engine', () => {
     await expectSeen(there, url)
     watch.process.kill('SIGINT')
     const { stderr } = await watch.ended
-    expect(stderr).toMatch(/^(\S+Z )?ws_demo: \d events? in, \d waiting, \d applied$/m)
+    expect(stderr).toMatch(/^(\S+Z )?ws_demo: \d events? received, \d waiting, \d applied$/m)
     await expectStatus(there, 4)
   })
 })

@@ -205,7 +205,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
     expect((await run('schedule', 'pause')).code).toBe(0)
     const second = begin()
     await second.said('Up.')
-    expect(await ended(second)).toContain('paused: `convohouse schedule resume`')
+    expect(await ended(second)).toContain('is paused; `convohouse schedule resume` resumes it')
   })
 })
 

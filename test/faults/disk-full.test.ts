@@ -82,7 +82,7 @@ describe('a limit to the size of files', () => {
   it('is told before anything is bought', async () => {
     const scene = await faultScene()
     const limited = await scene.run(['sync', '--yes'], { through: ['sh', '-c', 'ulimit -f 2048; exec "$@"', 'sh'] })
-    expectTold(scene, limited, { exit: 6, error: 'HOME_UNUSABLE', says: ['so large (EFBIG)'] })
+    expectTold(scene, limited, { exit: 6, error: 'HOME_UNUSABLE', says: ['the maximum file size is exceeded (EFBIG)'] })
     expect(await scene.bought()).toEqual([])
   })
 })

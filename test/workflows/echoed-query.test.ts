@@ -77,7 +77,7 @@ describe('a vendor that reads another time than was asked for', () => {
       const report = await simulated.sync()
       expect(report.outcome).toBe('failed')
       expect(report.failures).toMatchObject([
-        { code: 'API_PROTOCOL', what: expect.stringContaining(`another \`${field}\``) },
+        { code: 'API_PROTOCOL', what: expect.stringContaining(`a different \`${field}\``) },
       ])
       expect(await stored(simulated)).toBeGreaterThan(50)
       expect(await simulated.rows('SELECT * FROM _covered')).toEqual([])
