@@ -4,11 +4,11 @@ import { execFile } from 'node:child_process'
 import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { TEMPORAL_RELEASE } from '../src/run/temporal/server/temporal-cli.ts'
 import { obtainTemporal } from './temporal-cli.ts'
+import { until } from './until.ts'
 
 async function folder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'convohouse-temporal-'))
@@ -48,7 +48,7 @@ it('a build that fails or is given up leaves nothing', async () => {
   }
   const given = obtainTemporal({ places: endless, release, log, signal: ending.signal })
   given.catch(() => {})
-  while (!building || (await readdir(endless.cache)).length !== 1) await sleep(10)
+  await until(async () => building && (await readdir(endless.cache)).length === 1, { everyMs: 10 })
   ending.abort()
   await expect(given).rejects.toMatchObject({ name: 'AbortError' })
   expect(await readdir(endless.cache)).toEqual([])

@@ -5,7 +5,7 @@ import { ConvohouseError } from '../core/errors.ts'
 import { protectSqlComment } from './commands/query.ts'
 import { createProgram } from './program.ts'
 import { errorJson, errorLines, exitCodeOf, isHelpOrVersion, usageError, wantsHelp } from './terminal/error-text.ts'
-import { log, timestamp } from './terminal/print.ts'
+import { log, stampLines, timestamp } from './terminal/print.ts'
 import { styleOf } from './terminal/style.ts'
 
 /** True if the reader of our output has closed it: the next command of a pipe, or a closed terminal. */
@@ -39,6 +39,8 @@ export async function runCommand(args: readonly string[]): Promise<void> {
   process.stdout.on('error', error => {
     if (!isClosedPipe(error)) unwritten ??= error
   })
+  // The command before it in this process may have been a service.
+  stampLines(false)
   const program = createProgram()
   try {
     const given = args.includes('query') ? args.map(protectSqlComment) : args

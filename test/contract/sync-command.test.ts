@@ -102,7 +102,7 @@ describeWithTemporal('sync --on temporal', ({ place, env }) => {
     expect(waited.stderr.match(/waiting behind/g)).toHaveLength(1)
     const queued = lines((await machine.ended).stdout).filter(({ kind }) => kind === 'queued')
     expect(queued).toMatchObject([{ behind: { paused: true } }])
-    while (!(await there.run('cancel')).stdout.includes('no sync is running'));
+    await until(async () => (await there.run('cancel')).stdout.includes('no sync is running'))
   })
 
   it('is not begun where it may take most of a period and nobody has said yes', async () => {

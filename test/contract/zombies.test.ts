@@ -59,13 +59,14 @@ describeWithTemporal('a worker that is only thought dead', ({ place }) => {
 
   /** Freezes the worker while it holds leases; resolves with their number. */
   async function frozen(there: Scene, zombie: Running): Promise<number> {
-    for (;;) {
-      zombie.process.kill('SIGSTOP')
-      const held = await openLeases(there)
-      if (held > 0) return held
-      zombie.process.kill('SIGCONT')
+    return until(async () => {
       await until(async () => (await openLeases(there)) > 0)
-    }
+      zombie.process.kill('SIGSTOP')
+      // The lease may have ended just before the worker stopped.
+      const held = await openLeases(there)
+      if (held === 0) zombie.process.kill('SIGCONT')
+      return held
+    })
   }
 
   it('and wakes when others have done its work asks for nothing more, and is of use again', PATIENCE, async () => {

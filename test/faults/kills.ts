@@ -1,6 +1,7 @@
 // Kills `convohouse sync` repeatedly at random times and counts lost rows, duplicate rows and requests that were billed twice.
 // Shared by a bench and a test.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../until.ts'
 import { type KillTimes, killTimes } from './kill-times.ts'
 import { type KilledHome, openKilledHome } from './killed-home.ts'
 import { type Purchase, type Purchases, watchPurchases } from './purchases.ts'
@@ -62,7 +63,7 @@ const REQUESTS = [4, 1, 8, 2]
 async function afterRequests({ killed }: Scene, more: number): Promise<KillAt> {
   const before = await killed.served()
   return async hasEnded => {
-    while (!hasEnded() && (await killed.served()) < before + more) await sleep(10)
+    await until(async () => hasEnded() || (await killed.served()) >= before + more, { everyMs: 10 })
   }
 }
 

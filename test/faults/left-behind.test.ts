@@ -32,12 +32,13 @@ it('a coerced copy that a kill leaves behind is removed by the next sync', { tim
   const scene = await faultScene({ sandbox: { hostile: { 'wrong-types': 1 }, conversations: 250 } })
   const left = async () => (await namesIn(temporaryFolder(scene.home))).filter(name => name.startsWith('coerced-'))
   // It is removed when its batch is loaded, possibly between the check and the kill.
-  while ((await left()).length === 0) {
+  await until(async () => {
     const sync = scene.start(['sync', '--yes'])
     await until(async () => (await left()).length > 0, { everyMs: 5 })
     sync.process.kill('SIGKILL')
     expect((await sync.ended).code).toBeNull()
-  }
+    return (await left()).length > 0
+  })
   expect((await scene.run(['sync', '--yes'])).code).toBe(0)
   expect(await left()).toEqual([])
 })

@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Draw } from '../../src/sandbox/world/random.ts'
 import { TOKEN_ENV } from '../scene.ts'
+import { until } from '../until.ts'
 import { type KilledHome, openKilledHome } from './killed-home.ts'
 import { type Purchases, watchPurchases } from './purchases.ts'
 import { startTeam, type Team, VICTIMS, type Victim } from './temporal-team.ts'
@@ -111,7 +112,7 @@ async function syncOnce(run: Run, most: number): Promise<void> {
   const { report, team } = run
   await team.ask()
   const victims = await killWhileItRuns(run, Math.min(KILLS_A_SYNC, most))
-  while (await team.isGoingOn()) await sleep(200)
+  await until(async () => !(await team.isGoingOn()), { everyMs: 200, withinMs: 300_000 })
   const ended = await team.report()
   if (ended?.outcome !== 'done') throw new Error(`a sync ended so: ${JSON.stringify(ended)}`)
   report.syncs += 1

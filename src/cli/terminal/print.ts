@@ -3,9 +3,9 @@ import type { Writable } from 'node:stream'
 
 let isStamped = false
 
-/** From now on each logged line begins with its time, as in the log of a service. */
-export function stampLines(): void {
-  isStamped = true
+/** From now on each logged line begins with its time, as in the log of a service, or no longer does. */
+export function stampLines(stamped = true): void {
+  isStamped = stamped
 }
 
 /** The machine's time, ISO-8601, UTC. */

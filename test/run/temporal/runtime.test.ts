@@ -2,12 +2,15 @@ import { Runtime } from '@temporalio/worker'
 import { expect, it } from 'vitest'
 import { installRuntime } from '../../../src/run/temporal/worker/runtime.ts'
 import { fetchMetrics, mergeMetrics } from '../../../src/run/temporal/worker/sdk-metrics.ts'
+import { until } from '../../until.ts'
 
 it("the SDK's own metrics can be read beside ours, and those of another process beside them", async () => {
   const address = await installRuntime({ log: () => {} })
   Runtime.instance().metricMeter.createCounter('test_counter').add(2)
-  let text = ''
-  while (!text.includes('test_counter')) text = await fetchMetrics(address)
+  const text = await until(async () => {
+    const page = await fetchMetrics(address)
+    return page.includes('test_counter') && page
+  })
   const other = '# TYPE test_counter counter\ntest_counter{a="b"} 5\n'
   const page = mergeMetrics({ export: text, warehouse: other })
   expect(page).toMatch(/test_counter\{([^}]*,)?process="export"\} 2$/m)
