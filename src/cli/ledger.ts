@@ -14,7 +14,7 @@ import {
 import { expectAgents, reconcileWorkspace, type WorkspaceReconciliation } from '../reports/reconciliation.ts'
 import { workspacesIn } from '../reports/status.ts'
 import { expectMigrated } from '../warehouse/maintenance/migrate.ts'
-import { warehouseRows, withWarehouseRows } from '../warehouse/query/rows.ts'
+import { type Rows, warehouseRows, withWarehouseRows } from '../warehouse/query/rows.ts'
 import { queryWarehouse } from '../warehouse/query/warehouse-client.ts'
 import { chooseIds, configIfAny, type Storage, storageOf } from './flags/configuration.ts'
 import { invalidFlag } from './flags/values.ts'
@@ -43,27 +43,29 @@ export async function runLedger(flags: LedgerFlags): Promise<void> {
     )
   const config = configIfAny(flags.config)
   const storage = storageOf(flags.config)
-  const { agent: agents = [], since: sinceMs = null, by } = flags
-  if (flags.format) {
-    const rows = warehouseRows(storage)
-    await expectMigrated(rows)
-    const workspaceIds = chooseIds(await workspacesIn(rows), flags.workspace)
-    await expectAgents(rows, { workspaceIds, agents, sinceMs })
-    return writeRows(storage, { workspaceIds, agents, sinceMs }, flags)
-  }
+  if (flags.format) return writeRows(storage, await scopeOf(warehouseRows(storage), flags), flags)
   const ledgers = await withWarehouseRows(storage, async rows => {
     const found: WorkspaceReconciliation[] = []
-    await expectMigrated(rows)
-    const workspaceIds = chooseIds(await workspacesIn(rows), flags.workspace)
-    await expectAgents(rows, { workspaceIds, agents, sinceMs })
+    const { workspaceIds, agents, sinceMs } = await scopeOf(rows, flags)
     for (const workspaceId of workspaceIds) {
       const settings = config?.workspaces.find(({ id }) => id === workspaceId)
-      found.push(await reconcileWorkspace({ rows, workspaceId, settings, agents, sinceMs, by, nowMs: Date.now() }))
+      found.push(
+        await reconcileWorkspace({ rows, workspaceId, settings, agents, sinceMs, by: flags.by, nowMs: Date.now() }),
+      )
     }
     return found
   })
   if (flags.json) printJson({ home: storage.home, workspaces: ledgers })
   else show(ledgers)
+}
+
+/** The rows that the flags select. @throws AGENT_UNKNOWN, WORKSPACE_UNKNOWN, WAREHOUSE_OLDER */
+async function scopeOf(rows: Rows, { workspace, agent = [], since }: LedgerFlags): Promise<Scope> {
+  await expectMigrated(rows)
+  const workspaceIds = chooseIds(await workspacesIn(rows), workspace)
+  const scope = { workspaceIds, agents: agent, sinceMs: since ?? null }
+  await expectAgents(rows, scope)
+  return scope
 }
 
 const TIMEOUT_MS = 60 * SECOND

@@ -6,6 +6,7 @@ import {
   headReserve,
   knownPerDay,
   layOut,
+  NO_OUTLOOK,
   type Outlook,
   perDayOf,
   projectedSessions,
@@ -81,16 +82,7 @@ describe('laying out', () => {
 })
 
 describe('the reserve for new conversations', () => {
-  const outlook = (given: Partial<Outlook> = {}): Outlook => ({
-    knownPerDay: 0,
-    unknownAgents: 0,
-    toSec: 0,
-    seenAgents: 0,
-    seenPerDay: 0,
-    seenConversations: 0,
-    periodLengthMs: null,
-    ...given,
-  })
+  const outlook = (given: Partial<Outlook> = {}): Outlook => ({ ...NO_OUTLOOK, ...given })
 
   it('is what they take on the mean until a period of 31 days is over, and two standard deviations', () => {
     const perDay = knownPerDay([density, density])

@@ -223,8 +223,9 @@ const readings =
 
 /** One line `  name   value, value: help` per name. */
 function readingsTable(table: Record<string, ReadingDefinition>): string {
-  const width = Math.max(...Object.keys(table).map(name => name.length))
-  return Object.entries(table)
-    .map(([name, { values, help }]) => `  ${name.padEnd(width)}  ${values.join(', ')}: ${help}`)
-    .join('\n')
+  const withValues = Object.entries(table).map(([name, { values, help }]) => [
+    name,
+    { help: `${values.join(', ')}: ${help}` },
+  ])
+  return namesTable(Object.fromEntries(withValues))
 }

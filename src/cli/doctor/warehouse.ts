@@ -5,7 +5,7 @@ import { isCode } from '../../core/errors.ts'
 import { bytes } from '../../core/words.ts'
 import { fileBytes, warehouseSize } from '../../files/stored-bytes.ts'
 import { REBUILT } from '../../run/rebuild.ts'
-import { newerWarehouse, newestMigration } from '../../warehouse/maintenance/migrate.ts'
+import { migrationOf, newerWarehouse, newestMigration } from '../../warehouse/maintenance/migrate.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { openReader } from '../../warehouse/query/reader.ts'
 import { type Rows, withWarehouseRows } from '../../warehouse/query/rows.ts'
@@ -50,13 +50,11 @@ function missing(storage: Storage, landedPages: number): Finding {
 }
 
 async function migrationFinding(rows: Rows): Promise<Finding> {
-  const [at = { newest: 0 }] = await rows<{ newest: number }>(
-    'SELECT coalesce(max(number), 0) AS newest FROM _migrations',
-  )
-  const known = await newestMigration()
-  if (at.newest > known) return fail(MIGRATION, newerWarehouse(at.newest, known))
-  if (at.newest < known) return ok(MIGRATION, `at ${at.newest}; the next sync migrates to ${known}`)
-  return ok(MIGRATION, `at ${at.newest}, the newest`)
+  const found = await migrationOf(rows)
+  const newest = await newestMigration()
+  if (found > newest) return fail(MIGRATION, newerWarehouse(found, newest))
+  if (found < newest) return ok(MIGRATION, `at ${found}; the next sync migrates to ${newest}`)
+  return ok(MIGRATION, `at ${found}, the newest`)
 }
 
 async function opened(

@@ -29,13 +29,20 @@ export const newerWarehouse = (found: number, newest: number): ConvohouseError =
     hint: 'Use the convohouse version that wrote it, or a newer one.',
   })
 
+type ReadRows = <R>(sql: string) => Promise<R[]>
+
+/** The migration that the warehouse is at; 0: none has been applied. */
+export async function migrationOf(rows: ReadRows): Promise<number> {
+  const [row] = await rows<{ newest: number | null }>('SELECT max(number) AS newest FROM _migrations')
+  return row?.newest ?? 0
+}
+
 /**
  * Refuses a warehouse that this version has not migrated: reports read columns and views of this version, and only a process that writes
  * the warehouse migrates it. @throws WAREHOUSE_OLDER
  */
-export async function expectMigrated(rows: <R>(sql: string) => Promise<R[]>): Promise<void> {
-  const [row] = await rows<{ newest: number | null }>('SELECT max(number)::INTEGER AS newest FROM _migrations')
-  const found = row?.newest ?? 0
+export async function expectMigrated(rows: ReadRows): Promise<void> {
+  const found = await migrationOf(rows)
   const newest = await newestMigration()
   if (found >= newest) return
   throw new ConvohouseError('WAREHOUSE_OLDER', {
@@ -56,8 +63,7 @@ async function applied(writer: Writer): Promise<number> {
   await writer.run(
     'CREATE TABLE IF NOT EXISTS _migrations (number INTEGER PRIMARY KEY, name VARCHAR NOT NULL, applied_at TIMESTAMP NOT NULL)',
   )
-  const [row] = await writer.rows<{ newest: number | null }>('SELECT max(number) AS newest FROM _migrations')
-  return row?.newest ?? 0
+  return migrationOf(writer.rows)
 }
 
 /** The migration that introduced record numbers; existing rows are numbered once their columns exist. */
