@@ -15,7 +15,7 @@ const FAST = ['test/*.test.ts', 'test/{catalog,config,core,files,json,landing,re
 const ALONE = [
   'test/{contract,deploy,histories}/**/*.test.ts',
   'test/run/temporal/{dev-server,runtime,temporal-cli}.test.ts',
-  'test/workflows/{bundle,month,soak}.test.ts',
+  'test/workflows/{bundle,soak/month,soak/soak}.test.ts',
   'test/warehouse/query/{http,socket}.test.ts',
   'test/sandbox/world.test.ts',
   'test/own-files.test.ts',
@@ -23,9 +23,10 @@ const ALONE = [
 
 /** Tests of spawned commands. They change no umask in their own process, so the one that they hand down stays as it was. */
 const COMMANDS = [
-  'test/contract/{backfill,hour,kills,sync-command,up,upgrade,workers,zombies}.test.ts',
+  'test/contract/{backfill,rate-limit,sync-command,up,upgrade}.test.ts',
+  'test/contract/workers/{kills,workers,zombies}.test.ts',
   'test/deploy/**/*.test.ts',
-  'test/faults/!(clock|ledger).test.ts',
+  'test/faults/**/!(clock|lease-log).test.ts',
 ]
 
 /** `npm run test:deep`: the files whose rounds or cases depend on the tier (`test/tier.ts`). */

@@ -7,7 +7,7 @@ import { type Config, readConfig, type WorkspaceConfig } from '../src/config.ts'
 import type { SandboxOptions } from '../src/sandbox/options.ts'
 import type { ServedRequest } from '../src/sandbox/request-log.ts'
 import { type Sandbox, startSandbox } from '../src/sandbox/server.ts'
-import { isProbe } from './workflows/probe.ts'
+import { isProbe } from './workflows/simulated/probe.ts'
 
 /** Tests search every output and file for it: it must not occur in any. */
 export const TOKEN = 'canary-token-4711'
@@ -43,7 +43,7 @@ export interface SceneRequests {
   /** Export requests that the sandbox has served. */
   served(): Promise<ServedRequest[]>
   /** Those that may be billed: all but probes. */
-  bought(): Promise<ServedRequest[]>
+  exported(): Promise<ServedRequest[]>
   usage(): Promise<{ overagePacksCharged: number; overageUsedThisPeriod: number; billableUsedThisPeriod: number }>
 }
 
@@ -66,7 +66,7 @@ export function requestsTo({ url }: Sandbox): SceneRequests {
   const served = async () => (await control<{ requests: ServedRequest[] }>('requests?kind=export')).requests
   return {
     served,
-    bought: async () => (await served()).filter(request => !isProbe(request)),
+    exported: async () => (await served()).filter(request => !isProbe(request)),
     usage: async () => (await control<{ usage: Awaited<ReturnType<SceneRequests['usage']>> }>('state')).usage,
   }
 }

@@ -1,8 +1,8 @@
 // `kill -9` at random points of `convohouse sync`, or with `--on temporal` of any worker and of the server: counts what is lost, duplicated
 // or billed twice. After every twenty kills and a complete sync, the tables are compared with the sandbox's generator.
 
-import { killSyncs } from '../faults/kills.ts'
-import { killOnTemporal } from '../faults/temporal-kills.ts'
+import { killSyncs } from '../faults/kills/kills.ts'
+import { killOnTemporal } from '../faults/kills/temporal-kills.ts'
 import { obtainTemporal } from '../temporal-cli.ts'
 import { type BenchOptions, rounded, seconds } from './measure.ts'
 
@@ -16,10 +16,10 @@ async function killsOnTemporal({ kills, seed }: BenchOptions): Promise<Record<st
       command: await obtainTemporal(),
       kills,
       seed,
-      tell: ({ kills, killed, syncs, repaid, lost, doubled, boughtTwice }) => {
+      tell: ({ kills, killed, syncs, rebilled, lost, doubled, exportedTwice }) => {
         const whom = Object.entries(killed).map(([victim, count]) => `${victim} ${count}`)
         console.log(
-          `${kills} kills (${whom.join(', ')}), ${syncs} syncs, ${repaid} requests repaid, ${boughtTwice} bought twice, ${lost} rows lost, ${doubled} doubled`,
+          `${kills} kills (${whom.join(', ')}), ${syncs} syncs, ${rebilled} requests repaid, ${exportedTwice} bought twice, ${lost} rows lost, ${doubled} doubled`,
         )
       },
     })

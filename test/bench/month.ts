@@ -6,8 +6,8 @@ import { readConfig } from '../../src/config.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { drainAll } from '../../workflows/ingest.ts'
-import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from '../workflows/open-simulated-app.ts'
-import { openTelling } from '../workflows/simulated-events.ts'
+import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
+import { openEventSource } from '../workflows/simulated/simulated-events.ts'
 import { type BenchOptions, rounded } from './measure.ts'
 import { agesOf, meanOf, quantileOf } from './month/ages.ts'
 import { type ChangedConversation, Changes } from './month/changes.ts'
@@ -69,7 +69,7 @@ async function live(simulated: SimulatedApp): Promise<Lived> {
   const { sandbox, config, app } = simulated
   const changes = new Changes()
   const history = historyOf(sandbox, changes)
-  const telling = openTelling(simulated, {
+  const telling = openEventSource(simulated, {
     dropped: DROPPED,
     each({ type, agentId, convoId, createdMs }, isReported) {
       if (type === 'conversation_updated') changes.add({ agentId: agentId!, id: convoId!, ms: createdMs, isReported })
@@ -100,7 +100,7 @@ async function live(simulated: SimulatedApp): Promise<Lived> {
     lived.polls.push(atMs)
     if ((atMs - START_MS) % DAY === 0) await endDay(lived)
   }
-  return { ...lived, ours: billOf((await simulated.served()).slice(before)), events: telling.told() }
+  return { ...lived, ours: billOf((await simulated.served()).slice(before)), events: telling.reported() }
 }
 
 async function endDay(lived: Omit<Lived, 'ours' | 'events'>): Promise<void> {

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { beforeAll, expect, it } from 'vitest'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { cli, TOKEN, temporaryFolder } from '../cli/cli-process.ts'
-import { formatRows } from '../cli/format-rows.ts'
+import { formatRows } from '../cli/query/format-rows.ts'
 import { python } from './python.ts'
 
 interface Report {

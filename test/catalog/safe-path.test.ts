@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { conversation } from '../../src/catalog/conversation/conversation.ts'
 import { safePath } from '../../src/catalog/inspection/safe-path.ts'
 
-const told = (...keys: string[]): string => safePath(conversation.fields, keys)
+const reported = (...keys: string[]): string => safePath(conversation.fields, keys)
 
 describe('a told path', () => {
   it.each([
@@ -11,7 +11,7 @@ describe('a told path', () => {
     [['crmActivities', '[]', 'notesHistory', '[]', 'text'], 'crmActivities[].notesHistory[].text'],
     [['crmActivities', '[]'], 'crmActivities[]'],
   ])('has declared keys as they are: %j', (keys, path) => {
-    expect(told(...keys)).toBe(path)
+    expect(reported(...keys)).toBe(path)
   })
 
   it.each([
@@ -20,7 +20,7 @@ describe('a told path', () => {
     [['csat', 'mood', 'ada@mail.example'], 'csat.mood'],
     [['constructor'], 'constructor'],
   ])('has the first key that is not declared, where it looks like a field, and nothing below it: %j', (keys, path) => {
-    expect(told(...keys)).toBe(path)
+    expect(reported(...keys)).toBe(path)
   })
 
   it.each([
@@ -37,6 +37,6 @@ describe('a told path', () => {
     [['csat', '[]', 'ada@mail.example'], 'csat[]'],
     [['crmActivities', 'ada@mail.example'], 'crmActivities.*'],
   ])('has a placeholder for a key that may be data: %j', (keys, path) => {
-    expect(told(...keys)).toBe(path)
+    expect(reported(...keys)).toBe(path)
   })
 })

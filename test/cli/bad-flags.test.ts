@@ -8,7 +8,7 @@ import { cli, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 
 /** What the command line reports about these arguments, without running a command. */
-async function complaint(line: string): Promise<string> {
+async function violation(line: string): Promise<string> {
   const args = line.split(' ')
   const program = createProgram()
   for (const command of program.commands) command.action(flags => checkTogether(flags, Date.now()))
@@ -16,11 +16,11 @@ async function complaint(line: string): Promise<string> {
     await program.parseAsync(args, { from: 'user' })
     return 'none'
   } catch (error) {
-    const told =
+    const reported =
       (error as Error).constructor.name === 'CommanderError'
         ? usageError(error as never, `convohouse ${args[0]}`)
         : error
-    const { code, message, hint } = told as { code: string; message: string; hint: string }
+    const { code, message, hint } = reported as { code: string; message: string; hint: string }
     return `${code}: ${message} → ${hint}`
   }
 }
@@ -51,7 +51,7 @@ describe('a bad flag', () => {
     ['sandbox --ts edited', 'FLAG_INVALID: --ts cannot be "edited". → Give one of created, activity.'],
     ['sandbox --speed fast', 'FLAG_INVALID: --speed cannot be "fast".'],
   ])('%s is told as what is wrong and how to mend it', async (line, message) => {
-    expect(await complaint(line)).toContain(message)
+    expect(await violation(line)).toContain(message)
   })
 
   it.each([
@@ -70,13 +70,13 @@ describe('a bad flag', () => {
     ['sync --until 20000d', '--until lies before 2001-09-09: the API would interpret its milliseconds as seconds'],
     ['sync --since 1970-01-01 --until 2001-09-09T01:46:40Z', '--until lies before 2001-09-09'],
   ])('%s is refused: the two cannot stand together', async (line, message) => {
-    expect(await complaint(line)).toContain(`FLAG_INVALID: ${message}`)
+    expect(await violation(line)).toContain(`FLAG_INVALID: ${message}`)
   })
 
   it.each(['sync --since 90d --until 30d', 'sync --watch 15m --max-sessions 10', 'plan --full --agent a --agent b'])(
     '%s is none',
     async line => {
-      expect(await complaint(line)).toBe('none')
+      expect(await violation(line)).toBe('none')
     },
   )
 })

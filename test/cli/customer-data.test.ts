@@ -105,8 +105,10 @@ it('form answers, variables, turns and metrics are kept whatever their names, by
   expect(JSON.stringify(before)).toContain('twice')
 
   const running = start(['receive', '--port', '0', '--json'], { env })
-  const told = await new Promise<string>(resolve => running.process.stdout!.once('data', text => resolve(String(text))))
-  const { url } = JSON.parse(told)
+  const reported = await new Promise<string>(resolve =>
+    running.process.stdout!.once('data', text => resolve(String(text))),
+  )
+  const { url } = JSON.parse(reported)
   const conversation = { agentId: AGENT, agentName: 'Ada', convoId: 'c1', createdAt: NOW_MS, workspaceSecret: SECRET }
   const { ID, ts: _, ...light } = RECORD
   const updated = {

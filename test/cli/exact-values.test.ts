@@ -39,16 +39,16 @@ it("the vendor's id and summary of a bill, and numbers of agents, are in SQL as 
     CONVOHOUSE_WORKSPACE: 'ws_demo',
     CONVOHOUSE_HOME: join(await temporaryFolder(), 'data'),
   }
-  const told = async () => [
+  const reported = async () => [
     await rowsOf('SELECT DISTINCT log_id, usage_summary FROM _requests WHERE log_id IS NOT NULL', env),
     await rowsOf("SELECT title, extra::VARCHAR AS extra, extra->>'$.instagramOptions.pageId' AS page FROM agents", env),
   ]
   expect((await inProcess(['sync'], { env })).code).toBe(0)
-  const live = await told()
+  const live = await reported()
   expect(live).toEqual([
     [{ log_id: LOG_ID, usage_summary: SUMMARY }],
     [{ title: 'Zoë', extra: `{"instagramOptions":{"pageId":${PAGE_ID},"share":0.5}}`, page: PAGE_ID }],
   ])
   expect((await inProcess(['replay'], { env })).code).toBe(0)
-  expect(await told()).toEqual(live)
+  expect(await reported()).toEqual(live)
 })

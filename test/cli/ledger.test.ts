@@ -104,8 +104,8 @@ describe('the ledger', () => {
        DELETE FROM _covered WHERE agent_id = '${other}'`,
     )
     const { differences, uncovered } = await ledger(env)
-    const told = Object.fromEntries(differences.map(({ kind, count, sessions }) => [kind, { count, sessions }]))
-    expect(told).toMatchObject({
+    const reported = Object.fromEntries(differences.map(({ kind, count, sessions }) => [kind, { count, sessions }]))
+    expect(reported).toMatchObject({
       incomplete: { count: 1, sessions: 2 },
       stale: { count: 2, sessions: 3 },
       missing: { count: 1, sessions: 0 },

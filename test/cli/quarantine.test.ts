@@ -25,7 +25,7 @@ afterAll(async () => {
   if (made) await rm(made.home, { recursive: true })
 })
 
-async function makeHouse(): Promise<{ home: string; file: string }> {
+async function makeHome(): Promise<{ home: string; file: string }> {
   const home = await mkdtemp(join(tmpdir(), 'convohouse-quarantine-'))
   const body = `{"success":true,"data":[{"ID":"good"},${NO_ID},${DEEP}]}`
   const { address: path } = await landConversations(openLanding(home).workspace('ws_demo'), { body })
@@ -34,7 +34,7 @@ async function makeHouse(): Promise<{ home: string; file: string }> {
 }
 
 async function app(): Promise<{ env: Record<string, string>; file: string }> {
-  made ??= await makeHouse()
+  made ??= await makeHome()
   const home = join(await temporaryFolder(), 'data')
   await cp(made.home, home, { recursive: true })
   return { env: envOf(home), file: made.file }

@@ -8,7 +8,7 @@ import { inProcess } from './in-process.ts'
 const SECRET = 'whsec-canary-3a77'
 
 /** Its first line on standard output, as JSON. */
-const told = async ({ process: child }: ReturnType<typeof start>): Promise<{ url: string; workspaces: unknown }> =>
+const reported = async ({ process: child }: ReturnType<typeof start>): Promise<{ url: string; workspaces: unknown }> =>
   new Promise(resolve => child.stdout!.once('data', text => resolve(JSON.parse(text))))
 
 const env = (home: string, more: Record<string, string> = {}) => ({
@@ -22,7 +22,7 @@ const env = (home: string, more: Record<string, string> = {}) => ({
 it('takes events in until SIGTERM, large ones and those in doubt beside others, and tells its secret nowhere', async () => {
   const home = join(await temporaryFolder(), 'data')
   const running = start(['receive', '--port', '0', '--json'], { env: env(home, { CONVOHOUSE_WEBHOOK_SECRET: SECRET }) })
-  const { url, workspaces } = await told(running)
+  const { url, workspaces } = await reported(running)
   expect(workspaces).toEqual([{ id: 'ws_demo', secrets: 1 }])
   const post = (more: object, workspaceSecret = SECRET) =>
     fetch(`${url}/webhooks`, {
@@ -58,7 +58,7 @@ it('reads its secrets anew at SIGHUP: no event is refused in between, and what c
   await writeFile(join(folder, 'next'), NEXT)
   await configure('now')
   const running = start(['receive', '--port', '0', '--json', '--config', path], { env: { T: TOKEN } })
-  const { url } = await told(running)
+  const { url } = await reported(running)
   let sent = 0
   const post = async (workspaceSecret: string, size = 0) => {
     sent += 1
@@ -66,7 +66,7 @@ it('reads its secrets anew at SIGHUP: no event is refused in between, and what c
     return (await fetch(`${url}/webhooks`, { method: 'POST', body: JSON.stringify(event) })).status
   }
   const hangUp = async () => {
-    const telling = told(running)
+    const telling = reported(running)
     running.process.kill('SIGHUP')
     return (await telling).workspaces
   }
@@ -99,7 +99,7 @@ it('tells in its log, in status and in the doctor what it refuses, over its rest
   const options = { env: env(home, { CONVOHOUSE_WEBHOOK_SECRET: SECRET }) }
   const refuse = async (times: number) => {
     const running = start(['receive', '--port', '0', '--json'], options)
-    const { url } = await told(running)
+    const { url } = await reported(running)
     const body = JSON.stringify({
       event: 'webhook_test',
       createdAt: 1,
@@ -143,7 +143,7 @@ it('needs a secret, and an address that is free', async () => {
   expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringContaining('→ Add `webhooks:')])
   const secret = { CONVOHOUSE_WEBHOOK_SECRET: SECRET }
   const first = start(['receive', '--port', '0', '--json'], { env: env(home, secret) })
-  const { port } = new URL((await told(first)).url)
+  const { port } = new URL((await reported(first)).url)
   const second = await inProcess(['receive', '--port', port], { env: env(home, secret) })
   expect([second.code, second.stderr]).toEqual([2, expect.stringContaining('error ADDRESS_IN_USE')])
   expect(second.stderr).toContain(`127.0.0.1:${port}`)
@@ -176,12 +176,12 @@ it('is part of `up` where a workspace has a secret, reads its secrets anew at SI
   await configure({ port: 0 }, 'S')
   const kept = { PATH: folder, XDG_CACHE_HOME: join(folder, 'cache'), T: TOKEN, S: SECRET, NEXT }
   const running = start(['up', '--every', '1h', '--config', config], { env: kept })
-  let told = ''
+  let reported = ''
   running.process.stderr!.on('data', text => {
-    told += text
+    reported += text
   })
   await running.said('next round at')
-  const [, url] = /Listening for webhooks of ws_demo at (\S+)\./.exec(told)!
+  const [, url] = /Listening for webhooks of ws_demo at (\S+)\./.exec(reported)!
   const post = async (workspaceSecret: string) => {
     const body = JSON.stringify({ event: 'webhook_test', createdAt: 1, workspaceSecret })
     return (await fetch(url!, { method: 'POST', body })).status
@@ -203,5 +203,5 @@ it('is part of `up` where a workspace has a secret, reads its secrets anew at SI
   // Sealed, or already applied.
   const files = await readdir(join(folder, 'convohouse-data', 'spool', 'ws_demo'), { recursive: true })
   expect(files.filter(name => name.endsWith('.ndjson'))).not.toEqual([])
-  expect(told + stderr + besideSays).not.toMatch(/whsec/)
+  expect(reported + stderr + besideSays).not.toMatch(/whsec/)
 })

@@ -75,13 +75,13 @@ describe('webhook secrets', () => {
     ['is not there', { env: 'GONE' }, 'SECRET_MISSING', /GONE, which must contain the webhook secret, is not set/],
     ['could be guessed', { env: 'SHORT' }, 'CONFIG_INVALID', /"a" has fewer than 8 characters/],
     ['is that of another workspace', { env: 'B' }, 'CONFIG_INVALID', /two workspaces have the same/],
-  ])('that %s is told, and not shown', async (_what, place, code, told) => {
+  ])('that %s is told, and not shown', async (_what, place, code, reported) => {
     const config = await fromFile(
       { workspaces: [workspace('a', place), workspace('b', { env: 'B' })] },
       { B: 'secret-canary', SHORT: 'canary' },
     )
     expect(() => readWorkspaceSecrets(config)).toThrow(
-      expect.objectContaining({ code, message: expect.stringMatching(told) }),
+      expect.objectContaining({ code, message: expect.stringMatching(reported) }),
     )
     expect(() => readWorkspaceSecrets(config)).not.toThrow(/canary/)
   })

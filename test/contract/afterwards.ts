@@ -1,9 +1,9 @@
 import { expect } from 'vitest'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import type { Running } from '../cli/cli-process.ts'
-import { expectedTables } from '../workflows/expected-rows.ts'
-import { truthOf } from '../workflows/truth.ts'
-import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
+import { expectedTables } from '../workflows/simulated/expected-rows.ts'
+import { truthOf } from '../workflows/simulated/truth.ts'
+import { asLines, warehouseTables } from '../workflows/simulated/warehouse-tables.ts'
 import type { Scene } from './scene.ts'
 
 /** Ends a worker gracefully. */
@@ -25,7 +25,7 @@ export async function expectTruth({ sandbox, config }: Scene): Promise<void> {
 }
 
 /** Requests that were made more than once. */
-export async function paidTwice({ bought }: Scene): Promise<number> {
-  const asked = (await bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
+export async function billedTwice({ exported }: Scene): Promise<number> {
+  const asked = (await exported()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
   return asked.length - new Set(asked).size
 }

@@ -6,11 +6,11 @@ import { ownerId } from '../../src/run/temporal/client/owner.ts'
 import { inProcess } from '../cli/in-process.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { until } from '../until.ts'
-import { timeMs } from '../workflows/expected-rows.ts'
-import { truthOf } from '../workflows/truth.ts'
+import { timeMs } from '../workflows/simulated/expected-rows.ts'
+import { truthOf } from '../workflows/simulated/truth.ts'
 import { startWorkerAt } from './hosts.ts'
 import { elsewhere, scene, TOKEN, WORKSPACE } from './scene.ts'
-import { writeConfig } from './worker-process.ts'
+import { writeConfig } from './workers/worker-process.ts'
 
 const NOW_MS = Date.UTC(2026, 5, 1)
 
@@ -47,8 +47,8 @@ describeWithTemporal('a backfill', ({ place, env: temporal }) => {
     }
     const report = async (...args: string[]) => JSON.parse((await done(...args, '--json')).trim().split('\n').at(-1)!)
     const held = async () => Number((await app!.warehouse.writer.rows('SELECT count(*) AS n FROM conversations'))[0]!.n)
-    const told = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
-    const truth = (sinceMs: number) => told.filter(({ record }) => (timeMs(record.ts) ?? 0) >= sinceMs).length
+    const reported = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
+    const truth = (sinceMs: number) => reported.filter(({ record }) => (timeMs(record.ts) ?? 0) >= sinceMs).length
     return { ...there, run, done, report, held, truth }
   }
 
@@ -77,7 +77,7 @@ describeWithTemporal('a backfill', ({ place, env: temporal }) => {
     await until(async () => (await ticks()) >= 48, { everyMs: 100 })
     await client.workflow.getHandle(ownerId(WORKSPACE)).result()
     expect(await there.held()).toBe(there.truth(sinceMs))
-    const asked = (await there.bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
+    const asked = (await there.exported()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
     expect(new Set(asked).size).toBe(asked.length)
   })
 })

@@ -14,13 +14,13 @@ import { type DevServer, startDevServer } from '../../src/run/temporal/server/de
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { PlanSummary, Progress } from '../../workflows/progress.ts'
 import type { AcceptedRequest } from '../../workflows/requests.ts'
-import { whileSlowed } from '../cli/slowed.ts'
+import { whileSlowed } from '../cli/delayed-vendor.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { isDeep, rounds } from '../tier.ts'
 import { until } from '../until.ts'
-import { expectedTables } from '../workflows/expected-rows.ts'
-import { truthOf } from '../workflows/truth.ts'
-import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
+import { expectedTables } from '../workflows/simulated/expected-rows.ts'
+import { truthOf } from '../workflows/simulated/truth.ts'
+import { asLines, warehouseTables } from '../workflows/simulated/warehouse-tables.ts'
 import { record } from './history.ts'
 import { reportOf, startWorker } from './hosts.ts'
 import { type Asked as AskedOf, elsewhere, type Scene, scene, WORKSPACE } from './scene.ts'
@@ -93,12 +93,14 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
   async function expectCounted({ served, rows }: Pick<Scene, 'served' | 'rows'>, outcome: string): Promise<void> {
     const requests = await served()
     const sessions = requests.reduce((sum, { billed }) => sum + billed, 0)
-    const told = await rows('SELECT outcome, requests::INTEGER AS requests, sessions::INTEGER AS sessions FROM _runs')
-    expect(told).toEqual([{ outcome, requests: requests.length, sessions }])
+    const reported = await rows(
+      'SELECT outcome, requests::INTEGER AS requests, sessions::INTEGER AS sessions FROM _runs',
+    )
+    expect(reported).toEqual([{ outcome, requests: requests.length, sessions }])
   }
 
-  async function expectTruth({ sandbox, bought, rows }: Pick<Scene, 'sandbox' | 'bought' | 'rows'>): Promise<void> {
-    const asked = (await bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
+  async function expectTruth({ sandbox, exported, rows }: Pick<Scene, 'sandbox' | 'exported' | 'rows'>): Promise<void> {
+    const asked = (await exported()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
     expect(new Set(asked).size).toBe(asked.length)
     const truth = truthOf(sandbox, { throughMs: sandbox.clock.now() })
     expect(asLines(await warehouseTables(rows))).toEqual(asLines(expectedTables(truth)))
@@ -132,11 +134,11 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
     const plan = await handle.query<PlanSummary | null>('plan')
     expect(plan!.windows.length).toBeGreaterThanOrEqual(AGENTS)
     const { events } = await handle.fetchHistory()
-    const told = events!.flatMap(event => event.activityTaskCompletedEventAttributes?.result?.payloads ?? [])
-    const unpacked = await dataConverter.payloadCodecs[0]!.decode(told)
-    const largest = (payloads: typeof told) => Math.max(...payloads.map(({ data }) => data?.length ?? 0))
+    const reported = events!.flatMap(event => event.activityTaskCompletedEventAttributes?.result?.payloads ?? [])
+    const unpacked = await dataConverter.payloadCodecs[0]!.decode(reported)
+    const largest = (payloads: typeof reported) => Math.max(...payloads.map(({ data }) => data?.length ?? 0))
     expect(largest(unpacked)).toBeGreaterThan(REFUSED_BYTES)
-    expect(largest(told)).toBeLessThan(REFUSED_BYTES / 4)
+    expect(largest(reported)).toBeLessThan(REFUSED_BYTES / 4)
   })
 
   it('is one, however many ask at once; does what is asked once; and gives those who wait behind a sync that cannot begin their turn', async () => {
@@ -222,7 +224,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
       )
       const first = await there.ask({ unattended: true })
       await waits(first.handle, 'hour')
-      const heads = async () => (await there.bought()).filter(({ query }) => query.sort === 'asc' && query.fromTs)
+      const heads = async () => (await there.exported()).filter(({ query }) => query.sort === 'asc' && query.fromTs)
       const before = (await heads()).length
       // With 400 requests per hour, an agent is polled at most every 12 s.
       await sleep(12_500)
@@ -257,7 +259,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
     expect(Date.now() - askedMs).toBeLessThan(20_000)
     await waits(first.handle, 'hour')
     const { run, pages } = await first.handle.query<Progress>('progress')
-    expect([run, pages]).toEqual([first.run, (await there.bought()).length - 1])
+    expect([run, pages]).toEqual([first.run, (await there.exported()).length - 1])
     await record(first.handle, 'preempted')
     await first.handle.cancel()
     await expect(first.handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } })
@@ -273,8 +275,8 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
       const id = String(some!.record.ID)
       const sinceMs = there.sandbox.clock.now() - 12 * 3_600_000
       const fromTs = String(Math.floor(sinceMs / 1_000) * 1_000)
-      const refreshed = async () => (await there.bought()).filter(({ query }) => query.convoIds === id)
-      const again = async () => (await there.bought()).filter(({ query }) => query.fromTs === fromTs && !query.cursor)
+      const refreshed = async () => (await there.exported()).filter(({ query }) => query.convoIds === id)
+      const again = async () => (await there.exported()).filter(({ query }) => query.fromTs === fromTs && !query.cursor)
       const asks: { asked: AskedOf; made: typeof again }[] = [
         {
           asked: { refresh: { ids: { [some!.agentId]: [id] }, ageMs: null }, agents: [some!.agentId] },
@@ -305,7 +307,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
       const there = await owned({ conversations: 1_000, latencyMs: 400 })
       const { handle } = await there.ask()
       // Leases of eight or more pages, each of which takes some time.
-      await until(async () => (await there.bought()).length >= 40, { everyMs: 20 })
+      await until(async () => (await there.exported()).length >= 40, { everyMs: 20 })
       const cancelledMs = Date.now()
       await handle.cancel()
       await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } })
@@ -317,15 +319,15 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
   it('ends as cancelled with what was under way landed, and another goes on; that was terminated is followed by one that waits for its leases, and knows from the ledger what was spent', async () => {
     const there = await owned({ conversations: 300, latencyMs: 50 })
     const cancelled = (await there.ask()).handle
-    await until(async () => (await there.bought()).length >= 4, { everyMs: 20 })
+    await until(async () => (await there.exported()).length >= 4, { everyMs: 20 })
     await cancelled.cancel()
     await expect(cancelled.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } })
     await record(cancelled, 'cancelled')
     await expectCounted(there, 'interrupted')
 
-    const bought = (await there.bought()).length
+    const exported = (await there.exported()).length
     const { handle } = await there.ask()
-    await until(async () => (await there.bought()).length >= bought + 4, { everyMs: 20 })
+    await until(async () => (await there.exported()).length >= exported + 4, { everyMs: 20 })
     // Slow answers, so that its leases are held when it ends, and its successor has requested nothing when it is checked.
     const { next, budget, made } = await whileSlowed(there.sandbox, async () => {
       await handle.terminate()

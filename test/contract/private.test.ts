@@ -12,10 +12,10 @@ import { changeSchedule, ensureSchedule } from '../../src/run/temporal/client/sc
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { CANARY } from '../../src/sandbox/world/agents/secret-bearing.ts'
-import { whileSlowed } from '../cli/slowed.ts'
+import { whileSlowed } from '../cli/delayed-vendor.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { until } from '../until.ts'
-import { truthOf } from '../workflows/truth.ts'
+import { truthOf } from '../workflows/simulated/truth.ts'
 import { payloadTexts } from './history.ts'
 import { startWorker } from './hosts.ts'
 import { elsewhere, type Scene, scene, TOKEN, WORKSPACE } from './scene.ts'
@@ -106,7 +106,7 @@ describeWithTemporal('what the server is told', ({ place }) => {
     const secrets = tellingTexts(there.sandbox)
     expect(secrets.length).toBeGreaterThan(500)
     const handle = await there.ask()
-    await until(async () => (await there.bought()).length >= 1, { everyMs: 20 })
+    await until(async () => (await there.exported()).length >= 1, { everyMs: 20 })
     const seen = await whileSlowed(there.sandbox, () => shown(handle))
     await ended(handle)
 

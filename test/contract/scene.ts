@@ -27,7 +27,7 @@ export const elsewhere: OpenHost = async () => ({
   rows: () => Promise.reject(new Error()),
 })
 
-export interface Scene extends Pick<AnyScene, 'sandbox' | 'config' | 'served' | 'bought'> {
+export interface Scene extends Pick<AnyScene, 'sandbox' | 'config' | 'served' | 'exported'> {
   sync(asked?: Asked): Promise<SyncReport>
   rows<R = Row>(sql: string): Promise<R[]>
 }
@@ -40,7 +40,7 @@ export async function scene(
   options: { sandbox?: Partial<SandboxOptions>; settings?: Partial<WorkspaceConfig> } = {},
 ): Promise<Scene> {
   scenes += 1
-  const { sandbox, config, served, bought, close } = await openScene({
+  const { sandbox, config, served, exported, close } = await openScene({
     sandbox: { conversations: 120, arrivalsPerDay: 0, ...options.sandbox },
     top: { temporal: { queues: `contract-${process.pid}-${scenes}` } },
     workspace: NO_REFRESH,
@@ -55,6 +55,6 @@ export async function scene(
     sync: (asked = {}) => host.sync({ ...PLAIN_SYNC, ...asked, workspaceId: WORKSPACE }),
     rows: sql => host.rows(sql),
     served,
-    bought,
+    exported,
   }
 }

@@ -15,7 +15,7 @@ import { connected, describeWithTemporal } from '../run/temporal/with-temporal.t
 import { until } from '../until.ts'
 import { reportOf, startWorker } from './hosts.ts'
 import { elsewhere, scene, TOKEN, WORKSPACE } from './scene.ts'
-import { writeConfig } from './worker-process.ts'
+import { writeConfig } from './workers/worker-process.ts'
 
 describeWithTemporal('a schedule', ({ place, env: temporal }) => {
   let client: Client

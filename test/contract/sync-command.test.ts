@@ -3,13 +3,13 @@ import { expect, it } from 'vitest'
 import { DAY } from '../../src/core/time.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { type Running, start } from '../cli/cli-process.ts'
+import { whileSlowed } from '../cli/delayed-vendor.ts'
 import { inProcess } from '../cli/in-process.ts'
-import { whileSlowed } from '../cli/slowed.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { until } from '../until.ts'
 import { startWorkerAt } from './hosts.ts'
 import { elsewhere, scene, TOKEN } from './scene.ts'
-import { writeConfig } from './worker-process.ts'
+import { writeConfig } from './workers/worker-process.ts'
 
 interface Line {
   kind: string
@@ -27,10 +27,10 @@ const lines = (stdout: string): Line[] =>
 /** Waits until standard output contains the text. */
 const said = ({ process }: Running, text: string): Promise<void> =>
   new Promise(resolve => {
-    let told = ''
+    let reported = ''
     process.stdout!.on('data', chunk => {
-      told += chunk
-      if (told.includes(text)) resolve()
+      reported += chunk
+      if (reported.includes(text)) resolve()
     })
   })
 
@@ -53,10 +53,10 @@ describeWithTemporal('sync --on temporal', ({ place, env }) => {
     const there = await app({ latencyMs: 30 })
     const { code, stdout, stderr } = await there.run('sync', '--on', 'temporal', '--json')
     expect(code, stderr).toBe(0)
-    const told = lines(stdout)
-    expect(told.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['planned', 'progress', 'report']))
-    expect(told.at(-1)).toMatchObject({ kind: 'report', outcome: 'done' })
-    expect(told.at(-1)!.pages).toBe((await there.bought()).length)
+    const reported = lines(stdout)
+    expect(reported.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['planned', 'progress', 'report']))
+    expect(reported.at(-1)).toMatchObject({ kind: 'report', outcome: 'done' })
+    expect(reported.at(-1)!.pages).toBe((await there.exported()).length)
     const beside = await there.run('sync')
     expect([beside.code, beside.stderr]).toEqual([6, expect.stringContaining('sync --on temporal')])
 
@@ -75,7 +75,7 @@ describeWithTemporal('sync --on temporal', ({ place, env }) => {
   it('goes on when nobody looks on any more; is joined, paused, resumed and cancelled', async () => {
     const there = await app({ latencyMs: 1_500, conversations: 600 })
     const first = there.begin('sync', '--on', 'temporal')
-    await until(async () => (await there.bought()).length >= 2, { everyMs: 20 })
+    await until(async () => (await there.exported()).length >= 2, { everyMs: 20 })
     expect((await there.run('pause')).stdout).toContain('paused')
     first.process.kill('SIGINT')
     const { code, stderr } = await first.ended
@@ -112,7 +112,7 @@ describeWithTemporal('sync --on temporal', ({ place, env }) => {
     const stdin = held.map(({ id }) => `${agent},${id}`).join('\n')
     const sync = (...words: string[]) => there.run('sync', '--on', 'temporal', '--agent', agent, ...words)
     expect((await there.give(stdin, 'sync', '--on', 'temporal', '--ids', '-')).code).toBe(0)
-    const bought = (await there.bought()).length
+    const exported = (await there.exported()).length
     const refused = await sync('--since', '80d')
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('CONFIRMATION_NEEDED')])
     const full = await sync('--full')
@@ -120,8 +120,8 @@ describeWithTemporal('sync --on temporal', ({ place, env }) => {
       2,
       expect.stringMatching(/which bills [\d,]+( to [\d,]+)? sessions again/),
     ])
-    expect((await there.bought()).length).toBe(bought)
+    expect((await there.exported()).length).toBe(exported)
     expect((await sync('--since', '80d', '--yes', '--max-requests', '1')).stderr).not.toContain('CONFIRMATION_NEEDED')
-    expect((await there.bought()).length).toBeGreaterThan(bought)
+    expect((await there.exported()).length).toBeGreaterThan(exported)
   })
 })

@@ -3,9 +3,9 @@ import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { isDeep } from '../tier.ts'
 import { until } from '../until.ts'
-import { expectedTables } from '../workflows/expected-rows.ts'
-import { truthOf } from '../workflows/truth.ts'
-import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
+import { expectedTables } from '../workflows/simulated/expected-rows.ts'
+import { truthOf } from '../workflows/simulated/truth.ts'
+import { asLines, warehouseTables } from '../workflows/simulated/warehouse-tables.ts'
 import { embeddedHost, temporalHost } from './hosts.ts'
 import { type OpenHost, type Scene, scene } from './scene.ts'
 
@@ -14,8 +14,8 @@ async function expectTruth({ sandbox, rows }: Scene): Promise<void> {
   expect(asLines(await warehouseTables(rows))).toEqual(asLines(expectedTables(truth)))
 }
 
-async function expectNothingTwice({ bought }: Scene): Promise<void> {
-  const asked = (await bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
+async function expectNothingTwice({ exported }: Scene): Promise<void> {
+  const asked = (await exported()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
   expect(new Set(asked).size).toBe(asked.length)
 }
 

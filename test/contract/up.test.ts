@@ -7,16 +7,16 @@ import { describe, expect, it } from 'vitest'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { CONCURRENT_WINDOWS } from '../../workflows/window-loop.ts'
 import { cli, type Running, start } from '../cli/cli-process.ts'
+import { whileSlowed } from '../cli/delayed-vendor.ts'
 import { inProcess } from '../cli/in-process.ts'
-import { whileSlowed } from '../cli/slowed.ts'
 import { withoutTemporal } from '../faults/without-temporal.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { isDeep } from '../tier.ts'
 import { until } from '../until.ts'
-import { truthOf } from '../workflows/truth.ts'
-import { expectTruth, paidTwice } from './afterwards.ts'
+import { truthOf } from '../workflows/simulated/truth.ts'
+import { billedTwice, expectTruth } from './afterwards.ts'
 import { elsewhere, type Scene, scene, TOKEN } from './scene.ts'
-import { writeConfig } from './worker-process.ts'
+import { writeConfig } from './workers/worker-process.ts'
 
 /** Process ids of the servers that keep that file open. */
 async function serversOf(file: string): Promise<number[]> {
@@ -42,9 +42,9 @@ async function app(env: Record<string, string>, sandbox: Partial<SandboxOptions>
   }
 }
 
-type House = Awaited<ReturnType<typeof app>>
+type App = Awaited<ReturnType<typeof app>>
 
-const conversations = async ({ run }: House): Promise<number> => {
+const conversations = async ({ run }: App): Promise<number> => {
   const { code, stdout } = await run(['query', 'SELECT count(*) AS n FROM conversations', '--format', 'json'])
   return code === 0 ? Number(JSON.parse(stdout)[0].n) : 0
 }
@@ -52,11 +52,11 @@ const conversations = async ({ run }: House): Promise<number> => {
 const truth = ({ sandbox }: Scene) => truthOf(sandbox, { throughMs: sandbox.clock.now() })
 
 /** Waits until `running` has exported and loaded everything. */
-const untilWhole = (there: House, running: Running): Promise<void> => Promise.race([isWhole(there), endsEarly(running)])
+const untilWhole = (there: App, running: Running): Promise<void> => Promise.race([isWhole(there), endsEarly(running)])
 
-async function isWhole(there: House): Promise<void> {
+async function isWhole(there: App): Promise<void> {
   const all = truth(there).length
-  await until(async () => (await there.bought()).reduce((sum, { returned }) => sum + returned, 0) >= all, {
+  await until(async () => (await there.exported()).reduce((sum, { returned }) => sum + returned, 0) >= all, {
     everyMs: 200,
   })
   await until(async () => (await conversations(there)) === all, { everyMs: 300 })
@@ -86,10 +86,10 @@ describeWithTemporal('up', ({ command, place, env }) => {
 
   it('runs server, worker and schedule, ends all of them at Ctrl-C and with its server, and goes on from the same file, after a kill too, paying twice at most for the requests under way at the kill', async () => {
     const there = await app(findable, { conversations: 400, latencyMs: 200 })
-    const isUnderWay = async () => (await there.bought()).length < truth(there).length / 10
+    const isUnderWay = async () => (await there.exported()).length < truth(there).length / 10
     const more = async (count: number) => {
-      const before = (await there.bought()).length
-      await until(async () => (await there.bought()).length >= before + count, { everyMs: 200 })
+      const before = (await there.exported()).length
+      await until(async () => (await there.exported()).length >= before + count, { everyMs: 200 })
     }
     const first = there.begin()
     let stdout = ''
@@ -111,7 +111,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
     await expect(fetch(ui)).rejects.toThrow()
     await expect(fetch(metrics)).rejects.toThrow()
 
-    const beforeKill = (await there.bought()).length
+    const beforeKill = (await there.exported()).length
     const second = there.begin()
     await more(4)
     expect(await isUnderWay()).toBe(true)
@@ -125,9 +125,9 @@ describeWithTemporal('up', ({ command, place, env }) => {
     expect(whole.stdout).toContain('(schedule unchanged)')
     expect(await there.servers()).toEqual([])
     await expectTruth(there)
-    const paid = (await there.bought()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
+    const paid = (await there.exported()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
     expect(paid.slice(0, beforeKill).filter(one => paid.lastIndexOf(one) !== paid.indexOf(one))).toEqual([])
-    expect(await paidTwice(there)).toBeLessThanOrEqual(CONCURRENT_WINDOWS)
+    expect(await billedTwice(there)).toBeLessThanOrEqual(CONCURRENT_WINDOWS)
   })
 
   /** An app of two workspaces: the vendor refuses the second one. The first one has webhooks. */
@@ -220,11 +220,11 @@ describe('up where no Temporal can be had', () => {
     const { code, stdout, stderr } = await running.ended
     expect(code, stderr).toBe(0)
     expect(stderr.match(/^.*without Temporal.*$/gm)).toHaveLength(1)
-    const told = `${stdout}${stderr}`.split('\n').filter(line => /ws_demo|Metrics|Syncing/.test(line))
-    expect(told.length).toBeGreaterThan(3)
-    expect(told.filter(line => !STAMPED.test(line))).toEqual([])
+    const reported = `${stdout}${stderr}`.split('\n').filter(line => /ws_demo|Metrics|Syncing/.test(line))
+    expect(reported.length).toBeGreaterThan(3)
+    expect(reported.filter(line => !STAMPED.test(line))).toEqual([])
     expect(stderr).not.toContain('Building')
     await expectTruth(there)
-    expect(await paidTwice(there)).toBe(0)
+    expect(await billedTwice(there)).toBe(0)
   })
 })

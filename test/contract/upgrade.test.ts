@@ -6,16 +6,16 @@ import { expect, it, onTestFinished } from 'vitest'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import { askForSync, type OwnerHandle } from '../../src/run/temporal/client/owner.ts'
 import type { Role } from '../../src/run/temporal/worker/role.ts'
-import { whileSlowed } from '../cli/slowed.ts'
+import { whileSlowed } from '../cli/delayed-vendor.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { isDeep } from '../tier.ts'
 import { until } from '../until.ts'
-import { ended, expectTruth, paidTwice } from './afterwards.ts'
+import { billedTwice, ended, expectTruth } from './afterwards.ts'
 import { payloadTexts } from './history.ts'
 import { reportOf } from './hosts.ts'
 import { installRelease, PATCH } from './releases.ts'
 import { elsewhere, scene, WORKSPACE } from './scene.ts'
-import { workerProcess, writeConfig } from './worker-process.ts'
+import { workerProcess, writeConfig } from './workers/worker-process.ts'
 
 const { WorkflowTaskFailedCause } = temporal.api.enums.v1
 
@@ -78,7 +78,7 @@ describeWithTemporal('an upgrade', ({ place }) => {
       const [there, next] = [await app(), await installRelease('patched')]
       const old = [await there.worker('warehouse'), await there.worker('export')]
       const handle = await there.ask()
-      await until(async () => (await there.bought()).length >= 8)
+      await until(async () => (await there.exported()).length >= 8)
       // Slow answers keep it running while workers are replaced.
       const warehouse = await whileSlowed(there.sandbox, async () => {
         await ended(old[0]!)
@@ -105,7 +105,7 @@ describeWithTemporal('an upgrade', ({ place }) => {
       expect(await patchedAfter(later, builds[0]!)).toBe(0)
       for (const one of [exporting, warehouse]) await ended(one)
       await expectTruth(there)
-      expect(await paidTwice(there)).toBe(0)
+      expect(await billedTwice(there)).toBe(0)
     },
   )
 
@@ -116,7 +116,7 @@ describeWithTemporal('an upgrade', ({ place }) => {
       const [there, careless] = [await app(), await installRelease('careless')]
       const [first, exporting] = [await there.worker('warehouse'), await there.worker('export')]
       const handle = await there.ask()
-      await until(async () => (await there.bought()).length >= 8)
+      await until(async () => (await there.exported()).length >= 8)
       const wrong = await whileSlowed(there.sandbox, async () => {
         await ended(first)
         return there.worker('warehouse', careless.main)
@@ -128,7 +128,7 @@ describeWithTemporal('an upgrade', ({ place }) => {
       expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [], windowsLeft: 0 })
       for (const one of [exporting, again]) await ended(one)
       await expectTruth(there)
-      expect(await paidTwice(there)).toBe(0)
+      expect(await billedTwice(there)).toBe(0)
     },
   )
 })

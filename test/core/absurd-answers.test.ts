@@ -96,20 +96,20 @@ const step = fc.record<Step>({
 
 /** As the client parses it or, with `raw`, as a worker of another version or the lease log may supply it. */
 function answerOf(
-  { status, returned, usage: told, rateLimit: limits, retryAfter }: Step,
+  { status, returned, usage: reported, rateLimit: limits, retryAfter }: Step,
   nowMs: number,
   raw: boolean,
 ): Answer {
   const data = Array.from({ length: returned }, () => ({}))
-  const envelope = readExportEnvelope({ data, hasMore: false, usage: told, rateLimit: limits })
+  const envelope = readExportEnvelope({ data, hasMore: false, usage: reported, rateLimit: limits })
   const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
   return {
     sentAtMs: nowMs - 100,
     receivedAtMs: nowMs,
     status,
     returned,
-    billed: (raw ? (told as { billableUsedThisRequest?: never } | null)?.billableUsedThisRequest : null) ?? null,
-    usage: raw ? ((isObject(told) ? told : null) as never) : envelope.usage,
+    billed: (raw ? (reported as { billableUsedThisRequest?: never } | null)?.billableUsedThisRequest : null) ?? null,
+    usage: raw ? ((isObject(reported) ? reported : null) as never) : envelope.usage,
     rateLimit: raw ? ((isObject(limits) ? limits : null) as never) : envelope.rateLimit,
     retryAfterMs: raw ? Number(retryAfter) * 1_000 : readRetryAfter(retryAfter, nowMs),
   }

@@ -9,10 +9,10 @@ import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import { connectClient } from '../../src/run/temporal/client/connection.ts'
 import { askForSync } from '../../src/run/temporal/client/owner.ts'
 import { startDevServer } from '../../src/run/temporal/server/dev-server.ts'
-import { whileSlowed } from '../cli/slowed.ts'
+import { whileSlowed } from '../cli/delayed-vendor.ts'
 import { installRelease } from '../contract/releases.ts'
 import { elsewhere, scene, WORKSPACE } from '../contract/scene.ts'
-import { workerProcess, writeConfig } from '../contract/worker-process.ts'
+import { workerProcess, writeConfig } from '../contract/workers/worker-process.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { until } from '../until.ts'
 import { ROOT } from './dockerfile.ts'
@@ -89,7 +89,7 @@ describeWithTemporal('the example alerts', ({ command }) => {
       await handle.executeUpdate('pause')
       return handle
     })
-    const told = [await first.metrics()]
+    const reported = [await first.metrics()]
     first.running.process.kill('SIGTERM')
     await first.running.ended
     const second = await worker((await installRelease('careless')).main)
@@ -104,14 +104,14 @@ describeWithTemporal('the example alerts', ({ command }) => {
     // Also without a server.
     await server.stop()
     await until(async () => (await second.metrics()).includes('temporal_long_request_failure'), { everyMs: 100 })
-    told.push(await second.metrics())
+    reported.push(await second.metrics())
 
     const asked = rules.flatMap(({ expr }) => askedBy(expr))
     expect(asked.length).toBeGreaterThanOrEqual(rules.length)
-    expect(asked.filter(one => !isServed(one, told.join('\n')))).toEqual([])
-    expect(isServed({ metric: 'temporal_workflow_failed', labels: [['workflow_type', true, 'other']] }, told[0]!)).toBe(
-      false,
-    )
+    expect(asked.filter(one => !isServed(one, reported.join('\n')))).toEqual([])
+    expect(
+      isServed({ metric: 'temporal_workflow_failed', labels: [['workflow_type', true, 'other']] }, reported[0]!),
+    ).toBe(false)
     second.running.process.kill('SIGKILL')
   })
 })

@@ -52,8 +52,11 @@ describeWithTemporal('a profile in a file', ({ place }) => {
     expect(JSON.parse(other.stdout)).toMatchObject({ schedule: null })
     // The error names a missing namespace as such.
     const nowhere = { TEMPORAL_NAMESPACE: 'nowhere' }
-    const told = [await schedule('list', nowhere), await cli(['worker'], { cwd: folder, env: { ...env, ...nowhere } })]
-    for (const { code, stderr } of told)
+    const reported = [
+      await schedule('list', nowhere),
+      await cli(['worker'], { cwd: folder, env: { ...env, ...nowhere } }),
+    ]
+    for (const { code, stderr } of reported)
       expect([code, stderr]).toEqual([
         5,
         expect.stringMatching(/TEMPORAL_UNREACHABLE.*namespace nowhere: .*not found\.[^.]/s),

@@ -101,7 +101,7 @@ describeWithTemporal('the services of the compose file', ({ env: temporal }) => 
 
     const sync = await run('warehouse', root, ['sync', '--on', 'temporal', '--yes'])
     expect(await sync.running.ended).toMatchObject({ code: 0 })
-    expect((await there.bought()).length).toBeGreaterThan(0)
+    expect((await there.exported()).length).toBeGreaterThan(0)
 
     exporting.running.process.kill('SIGSTOP')
     expect(await isHealthy(exporting.place)).toBe(false)

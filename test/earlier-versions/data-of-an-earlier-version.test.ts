@@ -82,7 +82,7 @@ async function userTables(app: App): Promise<Record<string, string[]>> {
 
 /** Columns that were renamed after the tables were stored, by `sql/meta` and `src/warehouse/maintenance/migrate.ts`. */
 const RENAMED: Record<string, Record<string, string>> = {
-  conversation_observations: { told: 'reported' },
+  conversation_observations: { reported: 'reported' },
   conversations: { _channel_told: '_reported_channel' },
   organizations: { told_workspace_id: 'reported_workspace_id' },
 }

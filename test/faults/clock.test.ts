@@ -7,11 +7,11 @@ import { DAY, MINUTE } from '../../src/core/time.ts'
 import { PLAIN_SYNC, syncOnce } from '../../src/run/embedded.ts'
 import type { CliOptions } from '../cli/cli-process.ts'
 import { isDeep } from '../tier.ts'
-import type { SimulatedApp } from '../workflows/open-simulated-app.ts'
-import { simulatedApp } from '../workflows/simulated-app.ts'
-import { simulatedTime } from '../workflows/simulated-time.ts'
-import { readThrough, truthOf } from '../workflows/truth.ts'
-import { boughtTwice, expectWhole, type FaultScene, faultScene, SETTLE_MS } from './scene.ts'
+import type { SimulatedApp } from '../workflows/simulated/open-simulated-app.ts'
+import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
+import { simulatedTime } from '../workflows/simulated/simulated-time.ts'
+import { readThrough, truthOf } from '../workflows/simulated/truth.ts'
+import { expectWhole, exportedTwice, type FaultScene, faultScene, SETTLE_MS } from './scene.ts'
 
 /**
  * Sets the clock of one process: its wall clock jumps after a while, but its monotonic clock does not, as when a person or a time
@@ -33,15 +33,15 @@ describe('a clock that is set by a day between runs', () => {
       sandbox: { conversations: 200, quotaSessions: 200, historyDays: 2_000 },
       workspace: { pageSize: 10 },
     })
-    const bought: number[] = []
+    const exported: number[] = []
     for (const byMs of [DAY, -DAY]) {
       const ended = await scene.run(['sync', '--yes', '--no-wait', '--max-requests', '4'], clockSet(byMs))
       expect([0, 8], ended.stderr).toContain(ended.code)
-      bought.push((await scene.bought()).length)
+      exported.push((await scene.exported()).length)
     }
     // No sync is blocked by leases that an earlier one recorded with a clock one day ahead.
-    expect(new Set([0, ...bought]).size).toBe(3)
-    expect(await boughtTwice(scene)).toEqual([])
+    expect(new Set([0, ...exported]).size).toBe(3)
+    expect(await exportedTwice(scene)).toEqual([])
     const ended = await scene.run(['sync', '--yes', '--no-wait'])
     expect(ended.code, ended.stderr).toBe(8)
     expect(await usageOf(scene)).toMatchObject({ overageUsedThisPeriod: 0 })
@@ -55,7 +55,7 @@ describe('a clock that is set by a day during a run', () => {
     const scene = await faultScene({ sandbox: { latencyMs: 60 } })
     const ended = await scene.run(['sync', '--yes'], clockSet(byMs, 900))
     expect(ended.code, ended.stderr).toBe(0)
-    expect(await boughtTwice(scene)).toEqual([])
+    expect(await exportedTwice(scene)).toEqual([])
     await expectWhole(scene)
   })
 
@@ -66,7 +66,7 @@ describe('a clock that is set by a day during a run', () => {
     const ended = await scene.run(['sync', '--yes'], clockSet(-DAY, 2_500))
     expect(ended.code, ended.stderr).toBe(0)
     expect(ended.stderr).toContain('waiting')
-    expect(await boughtTwice(scene)).toEqual([])
+    expect(await exportedTwice(scene)).toEqual([])
     await expectWhole(scene)
   })
 })
@@ -117,7 +117,7 @@ describe('polls by a clock that is a day ahead, behind, and right again', () => 
       expect(Number(windows.to_ms)).toBeLessThanOrEqual(throughMs)
       count = held.length
     }
-    const returned = (await simulated.bought()).reduce((sum, request) => sum + request.returned, 0)
+    const returned = (await simulated.exported()).reduce((sum, request) => sum + request.returned, 0)
     expect(returned).toBe(count)
   })
 })

@@ -6,7 +6,7 @@ import { openLanding } from '../../src/landing/folder-landing.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
 import { landedFile } from '../landing/landed-file.ts'
 import { isDeep } from '../tier.ts'
-import { expectTold, expectWhole, type FaultScene, syncedScenes } from './scene.ts'
+import { expectError, expectWhole, type FaultScene, syncedScenes } from './scene.ts'
 
 const PAGE_SIZE = 10
 
@@ -39,8 +39,8 @@ async function expectSynced({ run }: FaultScene): Promise<void> {
 }
 
 /** Number of conversations that were exported. */
-const exported = async ({ bought }: FaultScene): Promise<number> =>
-  (await bought()).reduce((sum, { returned }) => sum + returned, 0)
+const exported = async ({ exported }: FaultScene): Promise<number> =>
+  (await exported()).reduce((sum, { returned }) => sum + returned, 0)
 
 /** A page in the middle of its window: at least two pages precede it, and some follow. */
 const inTheMiddle = ({ pages }: Landed): string => pages.find(page => page.endsWith('p000003.json.gz'))!
@@ -75,8 +75,8 @@ describe('a landed page that is damaged', () => {
     const { facts } = await landingOf(scene).head(inTheMiddle(scene))
     for (const damage of Object.values(isDeep ? { ...DAMAGES, ...MORE_DAMAGES } : DAMAGES)) {
       await damage(file, scene)
-      const told = { exit: 6, error: 'LANDING_CORRUPT', says: [file, 'delete it and sync again'] }
-      expectTold(scene, await scene.run(['sync', '--yes']), told)
+      const reported = { exit: 6, error: 'LANDING_CORRUPT', says: [file, 'delete it and sync again'] }
+      expectError(scene, await scene.run(['sync', '--yes']), reported)
       await rm(file, { recursive: true })
       await writeFile(file, intact)
     }
@@ -130,9 +130,9 @@ describe('a page that was loaded and is deleted', () => {
       await writeFile(join(folder, name), 'half a page')
     await mkdir(join(folder, 'a-folder', 'and-another'), { recursive: true })
     await expectSynced(scene)
-    const told = { exit: 6, error: 'LANDING_INCOMPLETE', says: [] }
-    expectTold(scene, await scene.run(['replay']), told)
+    const reported = { exit: 6, error: 'LANDING_INCOMPLETE', says: [] }
+    expectError(scene, await scene.run(['replay']), reported)
     await expectWhole(scene)
-    expect(await scene.bought()).toEqual([])
+    expect(await scene.exported()).toEqual([])
   })
 })

@@ -9,9 +9,9 @@ import { openWarehouse } from '../../src/warehouse/open.ts'
 import { type CliOptions, type Ended, type Running, start } from '../cli/cli-process.ts'
 import { inProcess } from '../cli/in-process.ts'
 import { openScene, type Scene, STILL, TOKEN, TOKEN_ENV } from '../scene.ts'
-import { expectedTables } from '../workflows/expected-rows.ts'
-import { readThrough, truthOf } from '../workflows/truth.ts'
-import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
+import { expectedTables } from '../workflows/simulated/expected-rows.ts'
+import { readThrough, truthOf } from '../workflows/simulated/truth.ts'
+import { asLines, warehouseTables } from '../workflows/simulated/warehouse-tables.ts'
 
 export const SETTLE_MS = 120_000
 
@@ -80,13 +80,13 @@ export function syncedScenes(options: FaultSceneOptions = {}): () => Promise<Fau
 }
 
 /** A failed command prints its code, the cause and a hint, and no token, stack trace or personal data. */
-export function expectTold(
+export function expectError(
   { sandbox }: FaultScene,
   ended: Ended,
-  told: { exit: number; error: string; says: string[] },
+  reported: { exit: number; error: string; says: string[] },
 ) {
-  expect(ended.code, ended.stderr).toBe(told.exit)
-  for (const text of [`error ${told.error}: `, '  → ', ...told.says]) expect(ended.stderr).toContain(text)
+  expect(ended.code, ended.stderr).toBe(reported.exit)
+  for (const text of [`error ${reported.error}: `, '  → ', ...reported.says]) expect(ended.stderr).toContain(text)
   expectClean(sandbox, ended)
 }
 
@@ -115,9 +115,9 @@ const keyOf = ({ agentId, query }: Pick<ServedRequest, 'agentId' | 'query'>): st
   JSON.stringify([agentId, Object.entries(query).sort()])
 
 /** Requests that were made more than once. */
-export async function boughtTwice(scene: FaultScene): Promise<ServedRequest[]> {
+export async function exportedTwice(scene: FaultScene): Promise<ServedRequest[]> {
   const seen = new Set<string>()
-  return (await scene.bought()).filter(request => {
+  return (await scene.exported()).filter(request => {
     const again = seen.has(keyOf(request))
     seen.add(keyOf(request))
     return again
@@ -135,15 +135,15 @@ async function landedKeys({ home }: FaultScene): Promise<Set<string>> {
  * A successful sync that leaves nothing to read. It requests nothing that had landed; over all runs, no more than `underWay`
  * requests (at a kill) were made twice.
  */
-export async function expectMended(scene: FaultScene, { underWay = 0 } = {}): Promise<Ended> {
+export async function expectRecovered(scene: FaultScene, { underWay = 0 } = {}): Promise<Ended> {
   const landed = await landedKeys(scene)
-  const before = (await scene.bought()).length
+  const before = (await scene.exported()).length
   const ended = await scene.run(['sync', '--yes'])
   expect(ended.code, ended.stderr).toBe(0)
   expectClean(scene.sandbox, ended)
-  const asked = (await scene.bought()).slice(before)
+  const asked = (await scene.exported()).slice(before)
   expect(asked.filter(request => landed.has(keyOf(request)))).toEqual([])
-  expect((await boughtTwice(scene)).length).toBeLessThanOrEqual(underWay)
+  expect((await exportedTwice(scene)).length).toBeLessThanOrEqual(underWay)
   await expectWhole(scene)
   return ended
 }

@@ -1,6 +1,6 @@
 // Starts the built command in a separate process that runs until it is ended or killed.
 import { spawn } from 'node:child_process'
-import { CLI, type Ended } from './sync-process.ts'
+import { CLI, type Ended } from './kills/sync-process.ts'
 
 export interface Process {
   ended: Promise<Ended>
@@ -14,10 +14,10 @@ export function startCommand(args: readonly string[], env: Record<string, string
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const told = { stdout: '', stderr: '' }
+  const reported = { stdout: '', stderr: '' }
   for (const stream of ['stdout', 'stderr'] as const) {
     child[stream].setEncoding('utf8').on('data', text => {
-      told[stream] += text
+      reported[stream] += text
     })
   }
   // The parent process may be killed first, for example by a timeout.
@@ -26,16 +26,16 @@ export function startCommand(args: readonly string[], env: Record<string, string
   const ended = new Promise<Ended>(resolve =>
     child.once('close', code => {
       process.off('exit', orphan)
-      resolve({ code, ...told })
+      resolve({ code, ...reported })
     }),
   )
   const said = (text: string) =>
     new Promise<void>((resolve, reject) => {
       const look = () => {
-        if (told.stderr.includes(text)) resolve()
+        if (reported.stderr.includes(text)) resolve()
       }
       child.stderr.on('data', look)
-      ended.then(() => reject(new Error(`ended without saying ${text}: ${told.stderr}`)))
+      ended.then(() => reject(new Error(`ended without saying ${text}: ${reported.stderr}`)))
       look()
     })
   return { ended, said, kill: signal => void child.kill(signal) }

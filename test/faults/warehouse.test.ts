@@ -6,7 +6,7 @@ import { openWarehouse } from '../../src/warehouse/open.ts'
 import { temporaryFolder } from '../cli/cli-process.ts'
 import { isDeep } from '../tier.ts'
 import { until } from '../until.ts'
-import { expectMended, expectTold, expectWhole, type FaultScene, faultScene, syncedScenes } from './scene.ts'
+import { expectError, expectRecovered, expectWhole, type FaultScene, faultScene, syncedScenes } from './scene.ts'
 
 const SMALL = { memoryLimit: '1GB', threads: 1 }
 
@@ -33,8 +33,8 @@ const digest = async (file: string): Promise<string> =>
     .update(await readFile(file))
     .digest('hex')
 
-async function expectNothingBought(scene: FaultScene): Promise<void> {
-  expect(await scene.bought()).toEqual([])
+async function expectNothingExported(scene: FaultScene): Promise<void> {
+  expect(await scene.exported()).toEqual([])
 }
 
 describe('a warehouse', () => {
@@ -44,12 +44,12 @@ describe('a warehouse', () => {
     await copyFile(fileOf(scene), left)
     await writeFile(`${left}.wal`, 'half a log')
     await rm(fileOf(scene))
-    await expectMended(scene)
+    await expectRecovered(scene)
     const replayed = await scene.run(['replay'])
     expect(replayed.code, replayed.stderr).toBe(0)
     expect((await readdir(scene.home)).filter(name => name.includes('rebuilt'))).toEqual([])
     await expectWhole(scene)
-    await expectNothingBought(scene)
+    await expectNothingExported(scene)
   })
 
   it('that a newer version wrote is refused before anything is touched', async () => {
@@ -59,14 +59,14 @@ describe('a warehouse', () => {
     await warehouse.close()
     const before = await digest(fileOf(scene))
     for (const command of [['sync', '--yes'], ['replay']])
-      expectTold(scene, await scene.run(command), {
+      expectError(scene, await scene.run(command), {
         exit: 6,
         error: 'WAREHOUSE_NEWER',
         says: ['9999', 'or a newer one'],
       })
     expect(await digest(fileOf(scene))).toBe(before)
     expect((await readdir(scene.home)).filter(name => name.startsWith('warehouse'))).toEqual(['warehouse.duckdb'])
-    await expectNothingBought(scene)
+    await expectNothingExported(scene)
   })
 
   it('that is damaged is told so, and comes back from the landing when it is moved away', async () => {
@@ -87,11 +87,11 @@ describe('a warehouse', () => {
     }
     await writeFile(fileOf(scene), damages.half!)
     for (const command of [['sync', '--yes'], ['replay'], ['query', 'SELECT 1']])
-      expectTold(scene, await scene.run(command), damaged)
-    await expectNothingBought(scene)
+      expectError(scene, await scene.run(command), damaged)
+    await expectNothingExported(scene)
     await rename(fileOf(scene), `${fileOf(scene)}.damaged`)
-    await expectMended(scene)
-    await expectNothingBought(scene)
+    await expectRecovered(scene)
+    await expectNothingExported(scene)
   })
 
   it('that is empty, or cut off within its headers, holds nothing and is made anew from the landing', async () => {
@@ -102,8 +102,8 @@ describe('a warehouse', () => {
     expect(await empty.writer.rows('FROM conversations')).toEqual([])
     await empty.close()
     await writeFile(fileOf(scene), whole.subarray(0, 5_000))
-    await expectMended(scene)
-    await expectNothingBought(scene)
+    await expectRecovered(scene)
+    await expectNothingExported(scene)
   })
 })
 

@@ -15,15 +15,15 @@ const door = makeAuthenticator([{ id: 'ws', secrets: [SECRET, NEXT] }])
 const quickly = (body: string | Buffer): ParsedEvent | null => parseAsSent(Buffer.from(body), null, door)
 const slowly = (body: string | Buffer): ParsedEvent => parseEvent(Buffer.from(body), null, door)
 
-function eventOf(judged: ParsedEvent | null): IdentifiedEvent {
-  if (judged === null || 'refused' in judged) throw new Error(judged?.refused ?? 'in doubt')
-  return identified({ ...judged.event, receivedAtMs: 0 })
+function eventOf(checked: ParsedEvent | null): IdentifiedEvent {
+  if (checked === null || 'refused' in checked) throw new Error(checked?.refused ?? 'in doubt')
+  return identified({ ...checked.event, receivedAtMs: 0 })
 }
 
 /** The appended body; null if it is not the body that was sent. */
 function appended(body: string | Buffer): string | null {
-  const judged = quickly(body)
-  return judged && 'event' in judged ? Buffer.from(judged.event.payload).toString() : null
+  const checked = quickly(body)
+  return checked && 'event' in checked ? Buffer.from(checked.event.payload).toString() : null
 }
 
 const MEMBER = `"workspaceSecret":"${SECRET}"`
@@ -115,8 +115,8 @@ describe('a body is in doubt', () => {
     ['is large', `{${MEMBER},"a":"${'x'.repeat(300_000)}"}`],
   ])('that %s', (_what, body) => {
     expect(quickly(body)).toBeNull()
-    const judged = slowly(body)
-    if ('event' in judged) expect(Buffer.from(judged.event.payload).toString()).not.toMatch(/canary|workspaceSecret"/)
+    const checked = slowly(body)
+    if ('event' in checked) expect(Buffer.from(checked.event.payload).toString()).not.toMatch(/canary|workspaceSecret"/)
   })
 
   const values = String.raw`01 - 1. .5 +1 --1 1..2 tru truee True NaN " "a "\" "\x" [1,] [,1] [1 [} {] {"b"} {"b":} {"b"1} {b:1} {"b":1,} ""a`
@@ -246,11 +246,11 @@ it('an event is the same one, appended as it was sent or written anew', () => {
   let sent = 0
   fc.assert(
     fc.property(text, body => {
-      const judged = quickly(body)
-      if (judged === null) return
-      if ('refused' in judged) return expect(slowly(body)).toEqual(judged)
+      const checked = quickly(body)
+      if (checked === null) return
+      if ('refused' in checked) return expect(slowly(body)).toEqual(checked)
       sent += 1
-      expect(eventOf(judged)).toEqual(eventOf(slowly(body)))
+      expect(eventOf(checked)).toEqual(eventOf(slowly(body)))
       for (const secret of [SECRET, NEXT]) expect(appended(body)).not.toContain(secret)
     }),
     { numRuns: rounds('FAULT_RUNS', { usual: 2000, deep: 50000 }) },
@@ -277,10 +277,10 @@ it('bytes that have been damaged are none that are taken as they are', () => {
     fc.property(fc.nat(whole.length - 1), fc.nat(255), (at, byte) => {
       const body = Buffer.from(whole)
       body[at] = byte
-      const judged = quickly(body)
+      const checked = quickly(body)
       const parsed = slowly(body)
-      if (judged && 'event' in judged) expect(eventOf(judged)).toEqual(eventOf(parsed))
-      else if (judged) expect(parsed).toEqual(judged)
+      if (checked && 'event' in checked) expect(eventOf(checked)).toEqual(eventOf(parsed))
+      else if (checked) expect(parsed).toEqual(checked)
     }),
     { numRuns: rounds('FAULT_RUNS', { usual: 2000, deep: 50000 }) },
   )

@@ -19,9 +19,9 @@ const of = (payload: object, addressed: string | null = null) =>
   ofText(JSON.stringify({ workspaceSecret: SECRET, ...payload }), addressed)
 
 /** The stored parts: workspace, type and payload. */
-function kept(judged: ReturnType<typeof parseEvent>) {
-  if ('refused' in judged) throw new Error(judged.refused)
-  const { workspaceId, type, payload, id } = judged.event
+function kept(checked: ReturnType<typeof parseEvent>) {
+  if ('refused' in checked) throw new Error(checked.refused)
+  const { workspaceId, type, payload, id } = checked.event
   return {
     workspaceId,
     type,
@@ -107,7 +107,7 @@ describe('a secret', () => {
   })
 
   it('of another kind is dropped by its name, and counted by path; counts of tokens and booleans stay', () => {
-    const judged = of({
+    const checked = of({
       agent: { apiKey: 'k', accessTokens: ['t'], maxTokens: 7, tokenUsage: { inputTokens: 1 }, keyboard: 'qwertz' },
       internal: { hasChangedPassword: true },
       fields: [
@@ -118,7 +118,7 @@ describe('a secret', () => {
       vapiConfig: { anyKey: 'z', publicKey: 'p' },
       serverUrl: 'https://u:p@example.com/?token=t&a=1',
     })
-    expect(kept(judged).payload).toEqual({
+    expect(kept(checked).payload).toEqual({
       agent: { maxTokens: 7, tokenUsage: { inputTokens: 1 }, keyboard: 'qwertz' },
       internal: { hasChangedPassword: true },
       fields: [{ key: 'Authorization' }, { name: 'colour', value: 'red' }],
@@ -126,7 +126,7 @@ describe('a secret', () => {
       vapiConfig: { publicKey: 'p' },
       serverUrl: 'https://example.com/?a=1',
     })
-    expect(judged).toMatchObject({
+    expect(checked).toMatchObject({
       event: {
         removed: {
           'agent.apiKey': 1,

@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest'
 import { isBilledAgain } from '../../src/core/planning/planner.ts'
 import { type EmbeddedOptions, PLAIN_SYNC, planOnly, syncOnce, watch } from '../../src/run/embedded.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
-import type { SimulatedApp } from '../workflows/open-simulated-app.ts'
-import { simulatedApp } from '../workflows/simulated-app.ts'
+import type { SimulatedApp } from '../workflows/simulated/open-simulated-app.ts'
+import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 
 const MINUTE = 60_000
 
@@ -83,7 +83,7 @@ describe('a sync', () => {
     )
     expect(report).toMatchObject({ outcome: 'interrupted', failures: [] })
     // No billed page is lost: every answered page has landed.
-    expect(report!.pages).toBe((await simulated.bought()).length)
+    expect(report!.pages).toBe((await simulated.exported()).length)
     const [row] = await simulated.rows('SELECT count(*)::INTEGER AS n FROM conversations')
     expect(row!.n).toBeLessThanOrEqual(report!.conversations)
   })
@@ -180,8 +180,8 @@ describe('a watch whose vendor does not answer any more', () => {
     await watch({
       ...embedded(simulated, { signal: controller.signal }),
       everyMs: 10_000,
-      each(told) {
-        report = told
+      each(reported) {
+        report = reported
         controller.abort(new Error('enough'))
       },
     })

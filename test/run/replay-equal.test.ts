@@ -12,9 +12,9 @@ import { replay } from '../../src/run/replay.ts'
 import { HOSTILE_NAMES } from '../../src/sandbox/hostile/hostile-table.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { isDeep } from '../tier.ts'
-import { everyColumn } from '../workflows/every-column.ts'
-import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from '../workflows/open-simulated-app.ts'
-import { openTelling } from '../workflows/simulated-events.ts'
+import { everyColumn } from '../workflows/simulated/every-column.ts'
+import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
+import { openEventSource } from '../workflows/simulated/simulated-events.ts'
 
 const tablesAt = async (config: Config): Promise<Record<string, string[]>> => {
   const app = await openApp({ config })
@@ -29,15 +29,15 @@ const tablesAt = async (config: Config): Promise<Record<string, string[]>> => {
 async function live(simulated: SimulatedApp, steps: readonly Step[]): Promise<void> {
   const { sandbox, config, app, clock } = simulated
   const spool = spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: clock.now })
-  const telling = openTelling(simulated, { dropped: 0.1 })
+  const eventSource = openEventSource(simulated, { dropped: 0.1 })
   const agents = sandbox.world.agentIds()
-  let toldMs = START_MS
+  let reportedMs = START_MS
   for (const { hours, gone, drainFirst, ids } of steps) {
     simulated.advance(hours * HOUR)
     sandbox.conditions.set({ gone: gone ? [agents[1]!] : [] })
     const untilMs = sandbox.clock.now()
-    await telling.tell(toldMs, untilMs)
-    toldMs = untilMs
+    await eventSource.tell(reportedMs, untilMs)
+    reportedMs = untilMs
     if (drainFirst) await drainAll(spool, WORKSPACE)
     await simulated.sync()
     const known = await simulated.rows<{ id: string }>(

@@ -8,8 +8,8 @@ import { spoolFolders } from '../../src/spool/folders.ts'
 import { eventId } from '../../src/spool/identity.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import { drainAll } from '../../workflows/ingest.ts'
-import { type SimulatedApp, WORKSPACE } from '../workflows/open-simulated-app.ts'
-import { simulatedApp } from '../workflows/simulated-app.ts'
+import { type SimulatedApp, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
+import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 
 /** Receives messages and seals them. */
 async function receive({ config, sandbox, clock }: SimulatedApp, texts: readonly string[]): Promise<void> {
@@ -30,8 +30,8 @@ const apply = ({ app, config, clock }: SimulatedApp) =>
 
 /** The first word of each message. */
 const messages = async (simulated: SimulatedApp): Promise<string[]> => {
-  const told = await simulated.rows<{ text: string }>('SELECT message_content AS text FROM messages_received')
-  return told.map(({ text }) => text.split(' ')[0]!).sort()
+  const reported = await simulated.rows<{ text: string }>('SELECT message_content AS text FROM messages_received')
+  return reported.map(({ text }) => text.split(' ')[0]!).sort()
 }
 
 const WAITING: [string, string[]][] = [

@@ -12,8 +12,8 @@ import { replaceableTables } from '../../src/warehouse/maintenance/replace-table
 import { landedFile } from '../landing/landed-file.ts'
 import { eventOf } from '../warehouse/events/events-in.ts'
 import { landConversations } from '../warehouse/landed-pages.ts'
-import { WORKSPACE } from '../workflows/open-simulated-app.ts'
-import { simulatedApp } from '../workflows/simulated-app.ts'
+import { WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
+import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 import { madeOnce, once, rowsOfTables, withWriter } from './synced-home.ts'
 
 /** Every row of every table that can be rebuilt, without load times and record numbers. */

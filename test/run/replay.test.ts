@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { openApp } from '../../src/app.ts'
 import { replay } from '../../src/run/replay.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
-import type { SimulatedApp } from '../workflows/open-simulated-app.ts'
-import { simulatedApp } from '../workflows/simulated-app.ts'
-import { asLines, warehouseTables } from '../workflows/warehouse-tables.ts'
+import type { SimulatedApp } from '../workflows/simulated/open-simulated-app.ts'
+import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
+import { asLines, warehouseTables } from '../workflows/simulated/warehouse-tables.ts'
 
 async function tablesOf({ config }: SimulatedApp): Promise<Record<string, string[]>> {
   const app = await openApp({ config })

@@ -24,19 +24,19 @@ function rowsBelow(heading: string): string[][] {
 describe('docs/sandbox.md', () => {
   it('lists every flag, with what its help says', () => {
     const command = createProgram().commands.find(command => command.name() === 'sandbox')!
-    const told = command.options.map(({ flags, description }) => [`\`${flags}\``, description])
-    expect(told.length).toBeGreaterThan(30)
-    expect(rowsBelow('Flags')).toEqual(told)
+    const reported = command.options.map(({ flags, description }) => [`\`${flags}\``, description])
+    expect(reported.length).toBeGreaterThan(30)
+    expect(rowsBelow('Flags')).toEqual(reported)
   })
 
   it('lists every fault, and no other', () => {
-    const told = Object.entries(FAULTS).map(([name, { stage, search, help }]) => [
+    const reported = Object.entries(FAULTS).map(([name, { stage, search, help }]) => [
       `\`${name}\``,
       stage,
       search ? 'yes' : '',
       help,
     ])
-    expect(rowsBelow('Faults').toSorted()).toEqual(told.toSorted())
+    expect(rowsBelow('Faults').toSorted()).toEqual(reported.toSorted())
   })
 
   it('lists every fault of events, in their order', () => {

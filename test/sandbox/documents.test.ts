@@ -3,7 +3,7 @@ import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { EXPORT_FIELDS } from '../../src/sandbox/world/conversation/record-shape.ts'
 import { createWorld } from '../../src/sandbox/world/world.ts'
 import { DAY, START_MS } from './caller.ts'
-import { BOOLEANS, NUMBERS, SECTION_2_10, STRUCTURED, TEXT_LISTS } from './section-2-10.ts'
+import { BOOLEANS, NUMBERS, SECTION_2_10, STRUCTURED, TEXT_LISTS } from './export/section-2-10.ts'
 
 const options: Partial<SandboxOptions> = { startMs: START_MS, conversations: 2_000, agents: 2, seed: 7 }
 const world = createWorld(options)

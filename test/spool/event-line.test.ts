@@ -66,7 +66,7 @@ describe('an id', () => {
 
   it('is another one for another type, time or payload', () => {
     const payload = Buffer.from('{"a":1}')
-    const told = [
+    const reported = [
       { type: 'a', createdAt: 1, payload },
       { type: 'b', createdAt: 1, payload },
       { type: 'a', createdAt: 2, payload },
@@ -74,7 +74,7 @@ describe('an id', () => {
       { type: 'a', createdAt: undefined, payload },
       { type: 'a', createdAt: 1, payload: Buffer.from('{"a":2}') },
     ]
-    expect(new Set(told.map(eventId)).size).toBe(told.length)
+    expect(new Set(reported.map(eventId)).size).toBe(reported.length)
   })
 })
 

@@ -95,8 +95,8 @@ describe('draining', () => {
     for (const steps of [1, 2].map(() => spoolSteps(drainingOf(workspace))))
       for (let times = 0; times < 2; times++) await steps.drain({ workspaceId: id })
     expect(await messages(workspace)).toEqual(['one'])
-    const told = await workspace.rows('_issues')
-    expect(told).toMatchObject([
+    const reported = await workspace.rows('_issues')
+    expect(reported).toMatchObject([
       {
         record: 'webhook_event',
         path: name,
@@ -105,12 +105,12 @@ describe('draining', () => {
         example_file: `${id}/sealed/${name}.damaged`,
       },
     ])
-    expect(Object.values(told[0]!).join()).not.toMatch(/secret|words/)
+    expect(Object.values(reported[0]!).join()).not.toMatch(/secret|words/)
     expect(await readFile(join(sealed, `${name}.damaged`))).toHaveLength(bytes.length)
     expect((await spoolWaiting(app.home, id)).events).toBe(0)
     await app.warehouse.writer.run(`DELETE FROM _issues WHERE workspace_id = '${id}'`)
     expect(await applySpool(drainingOf(workspace))).toEqual({ applied: 0, damaged: [] })
-    expect(await workspace.rows('_issues')).toEqual(told)
+    expect(await workspace.rows('_issues')).toEqual(reported)
   })
 
   it('is not held up by a segment that cannot be read: it is told, tried again, and applied once it can be', async () => {

@@ -5,8 +5,8 @@ import { newRunId } from '../../src/app.ts'
 import type { Grant } from '../../src/core/governor/governor.ts'
 import { newProgress, type WindowProgress } from '../../src/core/planning/windows.ts'
 import { openLeaseLog } from '../../src/landing/folder-lease-log.ts'
-import { type SimulatedApp, WORKSPACE } from '../workflows/open-simulated-app.ts'
-import { simulatedApp } from '../workflows/simulated-app.ts'
+import { type SimulatedApp, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
+import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 
 const MINUTE = 60_000
 
@@ -51,9 +51,9 @@ describe('a lease that ended', () => {
   it('is taken stock of as it was told', async () => {
     const { simulated, steps, call, request } = await holding()
     const input = { request, progress: windowOf(simulated), grant: grantOf(simulated.sandbox.clock.now()) }
-    const told = await steps.fetchPages(input, call)
-    expect(told.pages).toBe(5)
-    expect(await steps.recoverLease(input, call)).toEqual(told)
+    const reported = await steps.fetchPages(input, call)
+    expect(reported.pages).toBe(5)
+    expect(await steps.recoverLease(input, call)).toEqual(reported)
     expect(await steps.heldUntilMs()).toBeNull()
     // The answer was lost: the lease log alone supplies its usage.
     expect(await steps.heldUntilMs(input.grant)).toBeNull()

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { READINGS } from '../../src/sandbox/readings.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
-import { TOKEN, WORKSPACE } from '../workflows/open-simulated-app.ts'
+import { TOKEN, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
 import { listAgentsOf } from './listing-vendor.ts'
 
 type Readings = NonNullable<SandboxOptions['readings']>

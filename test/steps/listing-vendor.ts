@@ -6,7 +6,7 @@ import { AGENTS } from '../../src/catalog/resources/agents.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { fetchResource, type ResourceListing } from '../../src/steps/listing/resource-pages.ts'
 import { createVendorClient } from '../../src/vendor/client.ts'
-import { TOKEN, WORKSPACE } from '../workflows/open-simulated-app.ts'
+import { TOKEN, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
 
 export interface ListedAgent {
   ID: string

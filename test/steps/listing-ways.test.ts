@@ -6,8 +6,8 @@ import { workspaceLines } from '../../src/cli/status/status-text.ts'
 import { startProgress } from '../../src/cli/sync/progress.ts'
 import { reportLines } from '../../src/cli/sync/report.ts'
 import { workspaceStatus } from '../../src/reports/status.ts'
-import type { SimulatedApp } from '../workflows/open-simulated-app.ts'
-import { simulatedApp } from '../workflows/simulated-app.ts'
+import type { SimulatedApp } from '../workflows/simulated/open-simulated-app.ts'
+import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 import {
   type Listed,
   type ListedAgent,

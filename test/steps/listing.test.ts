@@ -4,9 +4,9 @@ import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { exitCodeOfReport } from '../../src/cli/sync/report.ts'
 import { CANARY } from '../../src/sandbox/world/agents/secret-bearing.ts'
-import { meddlingProxy } from '../workflows/meddling-proxy.ts'
-import type { SimulatedApp } from '../workflows/open-simulated-app.ts'
-import { simulatedApp } from '../workflows/simulated-app.ts'
+import { meddlingProxy } from '../workflows/simulated/meddling-proxy.ts'
+import type { SimulatedApp } from '../workflows/simulated/open-simulated-app.ts'
+import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 
 async function listings({ config }: SimulatedApp): Promise<string[]> {
   const folder = join(config.home, 'landing', 'ws_demo', 'agents')

@@ -7,8 +7,8 @@ import { PLAIN_SYNC, planOnly } from '../../src/run/embedded.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
 import { fetchResource } from '../../src/steps/listing/resource-pages.ts'
 import { createVendorClient } from '../../src/vendor/client.ts'
-import { type SimulatedApp, TOKEN } from '../workflows/open-simulated-app.ts'
-import { simulatedApp } from '../workflows/simulated-app.ts'
+import { type SimulatedApp, TOKEN } from '../workflows/simulated/open-simulated-app.ts'
+import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 
 /** Requests for organizations and their teams, `id` and `id/teams`. */
 async function asked({ sandbox }: SimulatedApp): Promise<string[]> {
@@ -35,10 +35,10 @@ type Answer = { status: number; body?: unknown }
 /** A vendor that answers organizations with `answer`; the sandbox serves everything else. */
 async function organizationsAnswer(upstream: string, answer: (path: string) => Answer | undefined): Promise<string> {
   const server = createServer(async (request, response) => {
-    const told = request.url!.startsWith('/v3/orgs/') ? answer(request.url!) : undefined
+    const reported = request.url!.startsWith('/v3/orgs/') ? answer(request.url!) : undefined
     // The `Date` header would be that of another clock.
     response.sendDate = false
-    if (told) return void response.writeHead(told.status).end(JSON.stringify(told.body ?? {}))
+    if (reported) return void response.writeHead(reported.status).end(JSON.stringify(reported.body ?? {}))
     const authorization = request.headers.authorization ?? ''
     const passed = await fetch(`${upstream}${request.url}`, { headers: { authorization } })
     response.writeHead(passed.status, { date: passed.headers.get('date') ?? '' }).end(await passed.text())

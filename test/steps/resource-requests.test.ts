@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { DAY, HOUR } from '../../src/core/time.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
-import { TOKEN } from '../workflows/open-simulated-app.ts'
-import { simulatedApp } from '../workflows/simulated-app.ts'
+import { TOKEN } from '../workflows/simulated/open-simulated-app.ts'
+import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 
 /** A server that forwards every request to the sandbox and records those for agents, organizations and teams. */
 async function recorder(upstream: string, requests: string[]): Promise<string> {

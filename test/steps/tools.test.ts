@@ -7,8 +7,8 @@ import { openLanding } from '../../src/landing/folder-landing.ts'
 import { PLAIN_SYNC, planOnly } from '../../src/run/embedded.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
 import { CANARY } from '../../src/sandbox/world/agents/secret-bearing.ts'
-import { type SimulatedApp, TOKEN, WORKSPACE } from '../workflows/open-simulated-app.ts'
-import { simulatedApp } from '../workflows/simulated-app.ts'
+import { type SimulatedApp, TOKEN, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
+import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 
 /** Agents whose tools were requested, in order. */
 async function requested({ sandbox }: SimulatedApp): Promise<string[]> {

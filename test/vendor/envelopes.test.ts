@@ -37,14 +37,20 @@ const READ = {
 }
 
 describe('an export envelope', () => {
-  const told = { success: true, message: 'ok', data: READ.data, usage: { ...USAGE, logId: 'x' }, rateLimit: RATE_LIMIT }
+  const reported = {
+    success: true,
+    message: 'ok',
+    data: READ.data,
+    usage: { ...USAGE, logId: 'x' },
+    rateLimit: RATE_LIMIT,
+  }
 
   it('is read with its paging flat', () => {
-    expect(readExportEnvelope({ ...told, ...PAGING, query: {}, surprise: 1 })).toEqual({ ...READ, query: {} })
+    expect(readExportEnvelope({ ...reported, ...PAGING, query: {}, surprise: 1 })).toEqual({ ...READ, query: {} })
   })
 
   it('is read with its paging nested', () => {
-    expect(readExportEnvelope({ ...told, paging: { ...PAGING, query: {} } })).toEqual({ ...READ, query: {} })
+    expect(readExportEnvelope({ ...reported, paging: { ...PAGING, query: {} } })).toEqual({ ...READ, query: {} })
   })
 
   it.each([

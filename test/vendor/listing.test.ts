@@ -44,8 +44,8 @@ const read = (pages: (number: number) => ListedPage, isPaged = true) => {
     read: page => page,
     isPaged: () => isPaged,
   })
-  return listing.then(({ pages: told, cutOff }) => ({
-    ids: new Set(told.flatMap(({ answer }) => [...answer.ids, ...answer.besides])),
+  return listing.then(({ pages: reported, cutOff }) => ({
+    ids: new Set(reported.flatMap(({ answer }) => [...answer.ids, ...answer.besides])),
     cutOff,
     asked,
   }))

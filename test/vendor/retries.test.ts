@@ -26,16 +26,16 @@ describe('a transient fault', () => {
     ['an empty body', script.bytes('', 'application/json'), { status: 200, error: 'API_NOT_JSON' }],
   ]
 
-  it.each(faults)('is tried again: %s', async (_name, fault, told) => {
+  it.each(faults)('is tried again: %s', async (_name, fault, reported) => {
     // Short only in the test of the timeout: a busy machine may be slow in the others.
-    const timeoutMs = told.error === 'API_TIMEOUT' ? 500 : 30_000
+    const timeoutMs = reported.error === 'API_TIMEOUT' ? 500 : 30_000
     const { client, server } = await clientFor([fault, json(PAGE)], { timeoutMs })
     const { attempts, outcomes } = observer()
     const answer = await client.exportConversations({ ...page, attempts })
     expect(answer.records()).toEqual(PAGE.data)
     expect(server.requests).toHaveLength(2)
     expect(outcomes).toMatchObject([
-      { attempt: 1, ...told },
+      { attempt: 1, ...reported },
       { attempt: 2, status: 200, error: null },
     ])
   })

@@ -95,11 +95,11 @@ describe('what came instead of an answer', () => {
   it.each(Object.entries(WRAPPINGS))(
     'is searched where it is packed as %s, and unpacked where it has the token',
     (_, { pack, encoding }) => {
-      const told = { token: TOKEN, encoding }
-      const kept = failedWithoutToken(pack(Buffer.from(`a host, and Bearer ${TOKEN}`)), told)
+      const reported = { token: TOKEN, encoding }
+      const kept = failedWithoutToken(pack(Buffer.from(`a host, and Bearer ${TOKEN}`)), reported)
       expect(kept.toString()).toBe('a host, and Bearer ***')
       const innocent = pack(Buffer.from('a host, and no more'))
-      expect(failedWithoutToken(innocent, told)).toEqual(innocent)
+      expect(failedWithoutToken(innocent, reported)).toEqual(innocent)
     },
   )
 

@@ -162,8 +162,8 @@ const ofOrganization = (
 ): Promise<LoadablePage> => {
   const body = bytesOf(page.body)
   const place = { stream, agentId: null, window: freshWindow().name, generation: 1, sequence: 1 }
-  const told = { ...page, place, requestedId: id, bodyBytes: body.length, notes: emptyNotes() }
-  return landed(landing, headOf({ lastPage: true, ...told }, sentAtMs), body)
+  const reported = { ...page, place, requestedId: id, bodyBytes: body.length, notes: emptyNotes() }
+  return landed(landing, headOf({ lastPage: true, ...reported }, sentAtMs), body)
 }
 
 /** Lands an answer to a request for an organization: `data`, or a 404. */

@@ -128,7 +128,7 @@ const NO_MOMENTS = [
   '٢٠٢٦-٠١-١٥',
 ]
 const noMoment = fc.constantFrom(...NO_MOMENTS).map((text): Told => ({ text, micros: null }))
-const told = fc.oneof({ weight: 3, arbitrary: isoMoment }, epoch, { weight: 2, arbitrary: noMoment })
+const reported = fc.oneof({ weight: 3, arbitrary: isoMoment }, epoch, { weight: 2, arbitrary: noMoment })
 
 /** Every field of a conversation whose text is parsed as a time. */
 const recordOf = (id: string, text: string) => ({
@@ -188,7 +188,7 @@ async function load(texts: readonly Told[], pageSize: number): Promise<Map<strin
 describe('a date that somebody typed', () => {
   it('is read by itself: no row influences another, in whatever order and batch they come', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(told, { minLength: 60, maxLength: 60 }), fc.integer(), async (texts, seed) => {
+      fc.asyncProperty(fc.array(reported, { minLength: 60, maxLength: 60 }), fc.integer(), async (texts, seed) => {
         const shuffled = [...texts].sort(
           (a, b) => ((a.text.length * 31 + seed) % 97) - ((b.text.length * 31 + seed) % 97),
         )
@@ -302,9 +302,9 @@ describe('what inspection takes for a date', () => {
     const text = fc.oneof(
       fc.string({ unit: characters, maxLength: 28 }),
       fc
-        .tuple(told, fc.nat(40), characters)
+        .tuple(reported, fc.nat(40), characters)
         .map(([{ text: base }, at, one]) => base.slice(0, at) + one + base.slice(at + 1)),
-      told.map(({ text: base }) => base),
+      reported.map(({ text: base }) => base),
     )
     await fc.assert(
       fc.asyncProperty(fc.array(text, { minLength: 100, maxLength: 100 }), async texts => {

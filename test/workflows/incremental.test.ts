@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { expectedTables } from './expected-rows.ts'
-import { type SimulatedApp, START_MS } from './open-simulated-app.ts'
-import { simulatedApp } from './simulated-app.ts'
-import { readThrough, type TrueRecord, truthOf } from './truth.ts'
-import { asLines, warehouseTables } from './warehouse-tables.ts'
+import { expectedTables } from './simulated/expected-rows.ts'
+import { type SimulatedApp, START_MS } from './simulated/open-simulated-app.ts'
+import { simulatedApp } from './simulated/simulated-app.ts'
+import { readThrough, type TrueRecord, truthOf } from './simulated/truth.ts'
+import { asLines, warehouseTables } from './simulated/warehouse-tables.ts'
 
 const SETTLE_MS = 120_000
 const DAY = 86_400_000

@@ -4,9 +4,9 @@ import { DAY } from '../../src/core/time.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import type { Steps } from '../../workflows/steps.ts'
 import { syncWorkspace } from '../../workflows/sync.ts'
-import { simulatedApp } from './simulated-app.ts'
-import { simulatedHost } from './simulated-host.ts'
-import { simulatedTime } from './simulated-time.ts'
+import { simulatedApp } from './simulated/simulated-app.ts'
+import { simulatedHost } from './simulated/simulated-host.ts'
+import { simulatedTime } from './simulated/simulated-time.ts'
 
 function gate() {
   let open = () => {}

@@ -7,8 +7,8 @@ import type { Sandbox } from '../../src/sandbox/server.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { inProcess } from '../cli/in-process.ts'
-import { type SimulatedApp, TOKEN } from './open-simulated-app.ts'
-import { simulatedApp } from './simulated-app.ts'
+import { type SimulatedApp, TOKEN } from './simulated/open-simulated-app.ts'
+import { simulatedApp } from './simulated/simulated-app.ts'
 
 const UNUSABLE = ['..', '.', 'a\0b', 'a\ud800b']
 const ODD = [

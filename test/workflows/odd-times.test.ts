@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import { isDeep } from '../tier.ts'
-import { expectedTables } from './expected-rows.ts'
-import { type SimulatedApp, START_MS } from './open-simulated-app.ts'
-import { simulatedApp } from './simulated-app.ts'
-import { readThrough, type TrueRecord, truthOf } from './truth.ts'
-import { asLines, warehouseTables } from './warehouse-tables.ts'
+import { expectedTables } from './simulated/expected-rows.ts'
+import { type SimulatedApp, START_MS } from './simulated/open-simulated-app.ts'
+import { simulatedApp } from './simulated/simulated-app.ts'
+import { readThrough, type TrueRecord, truthOf } from './simulated/truth.ts'
+import { asLines, warehouseTables } from './simulated/warehouse-tables.ts'
 
 const SETTLE_MS = 2 * MINUTE
 
@@ -46,7 +46,7 @@ const heldIds = async (simulated: SimulatedApp): Promise<string[]> =>
 const idsOf = (records: readonly TrueRecord[]): string[] => records.map(({ record }) => String(record.ID)).sort()
 
 const returned = async (simulated: SimulatedApp): Promise<number> =>
-  (await simulated.bought()).reduce((sum, request) => sum + request.returned, 0)
+  (await simulated.exported()).reduce((sum, request) => sum + request.returned, 0)
 
 /** The sizes of the groups that share one agent and one `ts`, largest first. */
 function burstsIn(records: readonly TrueRecord[]): number[] {
@@ -74,11 +74,11 @@ describe('more conversations of one ts than a page holds', () => {
       expect(await heldIds(simulated)).toEqual(idsOf(all))
       expect(burstsIn(all)[0]).toBeGreaterThan(bursts.burstSize * 0.85)
       expect(await returned(simulated)).toBe(all.length)
-      expect((await simulated.bought()).length).toBeLessThanOrEqual((all.length * 1.15) / maxPage + 4)
+      expect((await simulated.exported()).length).toBeLessThanOrEqual((all.length * 1.15) / maxPage + 4)
     },
   )
 
-  // Usual runs: in test/workflows/vendor-faults-limits.test.ts.
+  // Usual runs: in test/workflows/vendor-faults/vendor-faults-limits.test.ts.
   it.runIf(isDeep)(
     'all come where every cursor is refused once, and page sizes change: only their second is bought again',
     async () => {
@@ -211,7 +211,7 @@ describe('an agent that is gone', () => {
     const [agentId] = simulated.sandbox.world.agentIds() as [string]
     const known = new Map<string, TrueRecord>()
     await syncAndLearn(simulated, known)
-    const before = (await simulated.bought()).filter(request => request.agentId === agentId).length
+    const before = (await simulated.exported()).filter(request => request.agentId === agentId).length
     const rowsOf = () =>
       simulated.rows(`SELECT count(*)::INTEGER AS n FROM conversations WHERE agent_id = '${agentId}'`)
     const rows = await rowsOf()
@@ -220,7 +220,7 @@ describe('an agent that is gone', () => {
       simulated.advance(DAY)
       expect(await simulated.sync()).toMatchObject({ outcome: 'done', agentsGone: [] })
     }
-    expect((await simulated.bought()).filter(request => request.agentId === agentId)).toHaveLength(before)
+    expect((await simulated.exported()).filter(request => request.agentId === agentId)).toHaveLength(before)
     expect(await rowsOf()).toEqual(rows)
     // The interval starts at the first listing without the agent.
     expect(await since(simulated, agentId)).toBeCloseTo(START_MS + DAY, -4)

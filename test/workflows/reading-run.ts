@@ -13,11 +13,11 @@ import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { READING_NAMES, READINGS, type Readings } from '../../src/sandbox/readings.ts'
 import { VendorError } from '../../src/vendor/faults.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
-import { expectedListings } from './expected-listings.ts'
-import { finish } from './fault-mix.ts'
-import { houseComplaints, lineComplaints, truthComplaints } from './fault-witness.ts'
-import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from './open-simulated-app.ts'
-import { asLines, listingTables, warehouseTables } from './warehouse-tables.ts'
+import { expectedListings } from './simulated/expected-listings.ts'
+import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from './simulated/open-simulated-app.ts'
+import { asLines, listingTables, warehouseTables } from './simulated/warehouse-tables.ts'
+import { appViolations, lineViolations, truthViolations } from './vendor-faults/fault-invariants.ts'
+import { finish } from './vendor-faults/fault-mix.ts'
 
 export interface ReadingRun {
   readings: Readings
@@ -110,7 +110,7 @@ async function exportedRecords({ config }: SimulatedApp): Promise<Exported[]> {
 }
 
 /** Records that were exported again unchanged, and not because a window restarted. */
-async function twiceComplaints(simulated: SimulatedApp): Promise<string[]> {
+async function twiceViolations(simulated: SimulatedApp): Promise<string[]> {
   const before = new Set<string>()
   const twice: string[] = []
   for (const { key, text, isRestart } of await exportedRecords(simulated)) {
@@ -126,7 +126,7 @@ const LISTED = ['agents', 'organizations', 'organization_agents', 'organization_
  * Every column of all agents, and of the organizations that handoffs name with their teams; only the first team if the vendor
  * returns only that.
  */
-async function listingComplaints({ sandbox, rows }: SimulatedApp, run: ReadingRun): Promise<string[]> {
+async function listingViolations({ sandbox, rows }: SimulatedApp, run: ReadingRun): Promise<string[]> {
   const named = await rows<{ id: string }>(
     `SELECT DISTINCT organization_id AS id FROM conversation_handoffs WHERE organization_id IS NOT NULL
      UNION SELECT organization_id FROM organizations`,
@@ -145,7 +145,7 @@ async function listingComplaints({ sandbox, rows }: SimulatedApp, run: ReadingRu
       table,
       (expected.get(table) ?? []).filter(row => held.has(row.team_id)),
     )
-  return lineComplaints(asLines(found), asLines(expected))
+  return lineViolations(asLines(found), asLines(expected))
 }
 
 /** The vendor reports a missing id as a proxy would, so the 404 is not recognised as the vendor's own. */
@@ -153,7 +153,7 @@ const isPlain404 = (readings: Readings): boolean =>
   readings['unknown-ids'] === '404' && readings['not-found'] !== 'envelope'
 
 /** Exports ids once more, together with one that does not exist. */
-async function selectedComplaints(simulated: SimulatedApp): Promise<string[]> {
+async function selectedViolations(simulated: SimulatedApp): Promise<string[]> {
   const held = await simulated.rows<{ agent: string; id: string }>(
     `SELECT agent_id AS agent, conversation_id AS id FROM conversations
      WHERE agent_id = (SELECT min(agent_id) FROM conversations) ORDER BY id LIMIT 3`,
@@ -170,7 +170,7 @@ async function selectedComplaints(simulated: SimulatedApp): Promise<string[]> {
       ]
 }
 
-async function replayComplaints(simulated: SimulatedApp): Promise<string[]> {
+async function replayViolations(simulated: SimulatedApp): Promise<string[]> {
   const before = asLines(await warehouseTables(simulated.rows))
   await simulated.close()
   await replay({ config: simulated.config })
@@ -185,7 +185,7 @@ async function replayComplaints(simulated: SimulatedApp): Promise<string[]> {
 /** Longer than any pause that the faults request, and shorter than an absurd one. */
 const LONGEST_SYNC_MS = 6 * HOUR
 
-async function unpaidComplaints(simulated: SimulatedApp): Promise<string[]> {
+async function unpaidViolations(simulated: SimulatedApp): Promise<string[]> {
   simulated.sandbox.conditions.set({ paid: false })
   const requests = (await simulated.served()).length
   const report = await tried(simulated)
@@ -198,38 +198,38 @@ async function unpaidComplaints(simulated: SimulatedApp): Promise<string[]> {
 
 async function lived(run: ReadingRun, simulated: SimulatedApp): Promise<string[]> {
   const { sandbox } = simulated
-  const complaints: string[] = []
+  const violations: string[] = []
   const timed = async (what: string, sync: () => Promise<unknown>) => {
     const fromMs = sandbox.clock.now()
     await sync()
     const tookMs = sandbox.clock.now() - fromMs
-    if (tookMs > LONGEST_SYNC_MS) complaints.push(`${what} took ${Math.round(tookMs / HOUR)} hours`)
+    if (tookMs > LONGEST_SYNC_MS) violations.push(`${what} took ${Math.round(tookMs / HOUR)} hours`)
   }
   sandbox.faults.set({ script: run.script })
   await timed('the first sync', () => tried(simulated))
-  complaints.push(...(await finish(simulated)).complaints)
+  violations.push(...(await finish(simulated)).violations)
   sandbox.clock.advance(26 * HOUR)
-  if (run.unpaid) complaints.push(...(await unpaidComplaints(simulated)))
+  if (run.unpaid) violations.push(...(await unpaidViolations(simulated)))
   if (run.goneAt !== null) {
     const [first] = sandbox.world.agentIds()
     sandbox.faults.set({ script: [{ at: run.goneAt, set: { gone: [first!] } }] })
     await timed('the sync that an agent leaves', () => tried(simulated))
   }
-  const { plannedAtMs, complaints: unfinished } = await finish(simulated)
+  const { plannedAtMs, violations: unfinished } = await finish(simulated)
   const tellsUsage = run.readings.usage === 'present'
   const tellsSkipped = run.readings.scanned === 'looked-at'
-  const boughtAgain = run.sandbox.ts === 'activity'
+  const exportedAgain = run.sandbox.ts === 'activity'
   // With a short hour, head windows wait their turn, so newer conversations may be missing.
   const pollMs = pollSeconds(sandbox.world.agentIds().length, simulated.config.workspaces[0]!.requestsPerHour) * SECOND
   return [
-    ...complaints,
+    ...violations,
     ...unfinished,
-    ...(await houseComplaints(simulated, { torn: 0, boughtAgain, tellsUsage, ofOneTs: run.sandbox.burstSize ?? 0 })),
-    ...(await truthComplaints(simulated, { plannedAtMs: plannedAtMs - pollMs, readSinceMs: START_MS, tellsSkipped })),
-    ...(await twiceComplaints(simulated)),
-    ...(isPlain404(run.readings) ? [] : await selectedComplaints(simulated)),
-    ...(await listingComplaints(simulated, run)),
-    ...(await replayComplaints(simulated)),
+    ...(await appViolations(simulated, { torn: 0, exportedAgain, tellsUsage, ofOneTs: run.sandbox.burstSize ?? 0 })),
+    ...(await truthViolations(simulated, { plannedAtMs: plannedAtMs - pollMs, readSinceMs: START_MS, tellsSkipped })),
+    ...(await twiceViolations(simulated)),
+    ...(isPlain404(run.readings) ? [] : await selectedViolations(simulated)),
+    ...(await listingViolations(simulated, run)),
+    ...(await replayViolations(simulated)),
   ]
 }
 

@@ -3,12 +3,12 @@ import { spoolOf } from '../../src/app/spool.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { isDeep } from '../tier.ts'
-import { expectedTables } from './expected-rows.ts'
-import { type SimulatedApp, START_MS, WORKSPACE } from './open-simulated-app.ts'
-import { simulatedApp } from './simulated-app.ts'
-import { openTelling } from './simulated-events.ts'
-import { readThrough, truthOf } from './truth.ts'
-import { asLines, warehouseTables } from './warehouse-tables.ts'
+import { expectedTables } from './simulated/expected-rows.ts'
+import { type SimulatedApp, START_MS, WORKSPACE } from './simulated/open-simulated-app.ts'
+import { simulatedApp } from './simulated/simulated-app.ts'
+import { openEventSource } from './simulated/simulated-events.ts'
+import { readThrough, truthOf } from './simulated/truth.ts'
+import { asLines, warehouseTables } from './simulated/warehouse-tables.ts'
 
 const windows = (simulated: SimulatedApp, kind: string) =>
   simulated.rows<{ n: number; billed: number; returned: number }>(
@@ -75,7 +75,7 @@ describe('a conversation in which a person writes only later', () => {
     expect(await simulated.sync()).toMatchObject({ requests: 0 })
   })
 
-  // The budget as a rule: test/core/rereads.test.ts.
+  // The budget as a rule: test/core/planning/rereads.test.ts.
   it.runIf(isDeep)('is looked for within the budget of the period', async () => {
     const simulated = await simulatedApp({
       sandbox: { ...sandbox, quotaSessions: 4_000 },
@@ -100,12 +100,12 @@ describe('a conversation in which a person writes only later', () => {
     const { sandbox: vendor, config, app, clock } = simulated
     const workspace = config.workspaces[0]!
     const spool = spoolOf({ app, home: config.home, workspace, now: clock.now })
-    const telling = openTelling(simulated, { dropped: 0 })
+    const eventSource = openEventSource(simulated, { dropped: 0 })
     await simulated.sync()
     for (let hour = 0; hour < 48; hour += 24) {
       const fromMs = vendor.clock.now()
       simulated.advance(24 * HOUR)
-      await telling.tell(fromMs, vendor.clock.now())
+      await eventSource.tell(fromMs, vendor.clock.now())
       await drainAll(spool, WORKSPACE)
       expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
     }
@@ -117,9 +117,9 @@ describe('a conversation in which a person writes only later', () => {
     const complete = await simulated.rows<{ id: string }>(
       'SELECT conversation_id AS id FROM conversations WHERE _complete',
     )
-    const bought = new Set(complete.map(({ id }) => id))
+    const exported = new Set(complete.map(({ id }) => id))
     const quiet = exportable(simulated, vendor.clock.now() - 30 * HOUR)
-    expect(quiet.filter(id => !bought.has(id))).toEqual([])
+    expect(quiet.filter(id => !exported.has(id))).toEqual([])
   })
 
   it.runIf(isDeep)(
@@ -239,12 +239,12 @@ describe('a change that events tell in full', () => {
     })
     const { sandbox, config, app, clock } = simulated
     const spool = spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: clock.now })
-    const telling = openTelling(simulated, { dropped: 0 })
+    const eventSource = openEventSource(simulated, { dropped: 0 })
     await simulated.sync()
     for (const days of [4, 3]) {
       const fromMs = sandbox.clock.now()
       simulated.advance(days * DAY)
-      await telling.tell(fromMs, sandbox.clock.now())
+      await eventSource.tell(fromMs, sandbox.clock.now())
       await drainAll(spool, WORKSPACE)
       expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
     }

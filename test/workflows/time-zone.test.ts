@@ -5,9 +5,9 @@ import type { Config } from '../../src/config.ts'
 import { HOUR } from '../../src/core/time.ts'
 import { replay } from '../../src/run/replay.ts'
 import { drainAll } from '../../workflows/ingest.ts'
-import { type SimulatedApp, START_MS, WORKSPACE } from './open-simulated-app.ts'
-import { simulatedApp } from './simulated-app.ts'
-import { openTelling } from './simulated-events.ts'
+import { type SimulatedApp, START_MS, WORKSPACE } from './simulated/open-simulated-app.ts'
+import { simulatedApp } from './simulated/simulated-app.ts'
+import { openEventSource } from './simulated/simulated-events.ts'
 
 const ZONE = 'Pacific/Kiritimati'
 
@@ -32,8 +32,8 @@ async function living(): Promise<SimulatedApp> {
   const simulated = await simulatedApp({ sandbox: { conversations: 30, arrivalsPerDay: 150, traffic: true } })
   await simulated.sync()
   simulated.advance(2 * HOUR)
-  const telling = openTelling(simulated, { dropped: 0 })
-  await telling.tell(START_MS, simulated.sandbox.clock.now())
+  const eventSource = openEventSource(simulated, { dropped: 0 })
+  await eventSource.tell(START_MS, simulated.sandbox.clock.now())
   const { app, config } = simulated
   const spool = spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: simulated.clock.now })
   await drainAll(spool, WORKSPACE)

@@ -5,12 +5,12 @@ import { HOUR } from '../../src/core/time.ts'
 import { READINGS, type Readings } from '../../src/sandbox/readings.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { isDeep } from '../tier.ts'
-import { expectedTables } from './expected-rows.ts'
-import { type SimulatedApp, START_MS, WORKSPACE } from './open-simulated-app.ts'
-import { simulatedApp } from './simulated-app.ts'
-import { openTelling } from './simulated-events.ts'
-import { readThrough, truthOf } from './truth.ts'
-import { asLines, warehouseTables } from './warehouse-tables.ts'
+import { expectedTables } from './simulated/expected-rows.ts'
+import { type SimulatedApp, START_MS, WORKSPACE } from './simulated/open-simulated-app.ts'
+import { simulatedApp } from './simulated/simulated-app.ts'
+import { openEventSource } from './simulated/simulated-events.ts'
+import { readThrough, truthOf } from './simulated/truth.ts'
+import { asLines, warehouseTables } from './simulated/warehouse-tables.ts'
 
 interface SentTurn {
   role: string
@@ -31,7 +31,7 @@ async function eventsOf(readings: Partial<Readings>): Promise<{ simulated: Simul
   await simulated.sync()
   simulated.advance(2 * HOUR)
   const sent: Sent = { transcripts: new Map(), types: [] }
-  const telling = openTelling(simulated, {
+  const eventSource = openEventSource(simulated, {
     dropped: 0,
     each({ convoId, type, payload }) {
       const { turns } = payload as { turns?: SentTurn[] }
@@ -39,7 +39,7 @@ async function eventsOf(readings: Partial<Readings>): Promise<{ simulated: Simul
       sent.types.push(type)
     },
   })
-  await telling.tell(START_MS, simulated.sandbox.clock.now())
+  await eventSource.tell(START_MS, simulated.sandbox.clock.now())
   const { app, config } = simulated
   await drainAll(
     spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: simulated.clock.now }),

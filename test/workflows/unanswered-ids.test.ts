@@ -6,8 +6,8 @@ import { ledgerLines } from '../../src/cli/ledger.ts'
 import { reconcileWorkspace } from '../../src/reports/reconciliation.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { isDeep } from '../tier.ts'
-import type { SimulatedApp, SimulatedAppOptions } from './open-simulated-app.ts'
-import { simulatedApp } from './simulated-app.ts'
+import type { SimulatedApp, SimulatedAppOptions } from './simulated/open-simulated-app.ts'
+import { simulatedApp } from './simulated/simulated-app.ts'
 
 interface Scene {
   simulated: SimulatedApp
@@ -34,7 +34,7 @@ async function scene(
 }
 
 /** Rows that only events have reported. */
-async function toldOf({ simulated, agentId }: Scene, ids: readonly string[]): Promise<void> {
+async function sendEvents({ simulated, agentId }: Scene, ids: readonly string[]): Promise<void> {
   for (const id of ids)
     await simulated.rows(`INSERT INTO conversations BY NAME SELECT workspace_id, '${agentId}' AS agent_id, '${id}' AS conversation_id, ts,
       _version, _as_of, _fetched_at, _loaded_at, 'webhook' AS _source, false AS _complete, _fetched_at AS _dirty_since, 900000 + hash('${id}') % 10000 AS _record
@@ -58,7 +58,7 @@ const numbered = (row: Record<string, unknown>) =>
   )
 
 async function ledger({ simulated }: Scene) {
-  const told = await reconcileWorkspace({
+  const reported = await reconcileWorkspace({
     rows: async <R>(sql: string) => (await simulated.rows(sql)).map(numbered) as R[],
     workspaceId: 'ws_demo',
     settings: simulated.config.workspaces[0],
@@ -67,27 +67,29 @@ async function ledger({ simulated }: Scene) {
     by: 'agent',
     nowMs: simulated.clock.now(),
   })
-  const kinds = told.differences.map(({ kind, count }) => [kind, count])
-  return { ...Object.fromEntries(kinds), text: ledgerLines(told).join('\n') } as Record<string, number | string>
+  const kinds = reported.differences.map(({ kind, count }) => [kind, count])
+  return { ...Object.fromEntries(kinds), text: ledgerLines(reported).join('\n') } as Record<string, number | string>
 }
 
 describe('conversations in which no person has written, known by events alone', () => {
   it('are not exportable, not gone, in the ledger once, and told from those that are gone; once a person has written, they are exported', async () => {
     const known = await scene()
     const ids = known.unwritten.slice(0, 4)
-    await toldOf(known, ids)
+    await sendEvents(known, ids)
     expect(await ledger(known)).toMatchObject({ incomplete: 4 })
     const { sessions } = await ask(known, ids)
     expect(sessions).toBe(0)
     expect(await marked(known, '_missing_since')).toEqual([])
     expect(await marked(known, '_not_exportable_since')).toEqual([...ids].sort())
-    const told = await ledger(known)
-    expect(told).toMatchObject({ notExportable: 4 })
-    expect([told.incomplete, told.missing, told.stale]).toEqual([undefined, undefined, undefined])
-    expect(told.text).toContain('4 rows were requested by id, scanned and not returned: no person has written in them.')
+    const reported = await ledger(known)
+    expect(reported).toMatchObject({ notExportable: 4 })
+    expect([reported.incomplete, reported.missing, reported.stale]).toEqual([undefined, undefined, undefined])
+    expect(reported.text).toContain(
+      '4 rows were requested by id, scanned and not returned: no person has written in them.',
+    )
 
     const [a, b, c] = known.unwritten.slice(4, 7) as [string, string, string]
-    await toldOf(known, [a, b, c, 'gone-1', 'gone-2'])
+    await sendEvents(known, [a, b, c, 'gone-1', 'gone-2'])
     const before = (await known.simulated.served()).length
     known.simulated.advance(60_000)
     const report = await ask(known, [a, 'gone-1', known.stored[5]!, b, 'gone-2', c])
@@ -115,7 +117,7 @@ describe('conversations in which no person has written, known by events alone', 
     'and rows that are stored keep their state where `scannedConvoCount` is %s: none is taken for gone that may be there',
     async scanned => {
       const known = await scene({ scanned })
-      await toldOf(known, known.unwritten.slice(0, 1))
+      await sendEvents(known, known.unwritten.slice(0, 1))
       await ask(known, [known.stored[3]!, known.stored[9]!])
       expect(await marked(known, '_missing_since')).toEqual([])
       expect(await marked(known, '_not_exportable_since')).toEqual([])
@@ -146,7 +148,7 @@ describe('a vendor that refuses a request for ids of which it has not all', () =
       const agent = { isGone: false, exports: 0 }
       const known = await scene({ 'unknown-ids': status }, ({ url }) => leavingAgent(url, agent))
       const ids = known.stored.slice(0, 40)
-      await toldOf(known, ['gone-1', 'gone-2'])
+      await sendEvents(known, ['gone-1', 'gone-2'])
       ids.splice(7, 0, 'gone-1')
       ids.splice(23, 0, 'gone-2')
       const before = (await known.simulated.served()).length

@@ -31,7 +31,7 @@ export interface OracleBill {
 }
 
 /** Polls at which it is exported: for each change that an event cannot replace, the first poll at which it has been quiet since. */
-function* purchases(
+function* billedRequests(
   { polls, settleMs, quietMs, ...world }: OracleWorld,
   conversation: ChangedConversation,
   isHeld: boolean,
@@ -64,7 +64,7 @@ export function oracleBill(world: OracleWorld): OracleBill {
   const again = new Set<string>()
   for (const conversation of world.conversations) {
     let isHeld = (world.beganMs(conversation) ?? startMs) <= startMs - world.settleMs
-    for (const { ms, isReported, comesWithPoll } of purchases(world, conversation, isHeld)) {
+    for (const { ms, isReported, comesWithPoll } of billedRequests(world, conversation, isHeld)) {
       const sessions = world.sessionsAt(conversation, ms)
       if (sessions === 0) continue
       bill.sessions += sessions

@@ -1,5 +1,5 @@
 // Counts rows that differ from the vendor's records.
-import type { SimulatedApp } from '../../workflows/open-simulated-app.ts'
+import type { SimulatedApp } from '../../workflows/simulated/open-simulated-app.ts'
 import type { Changes } from './changes.ts'
 
 export interface Staleness {

@@ -2,10 +2,10 @@ import { appendFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { jsonLines, scene, start } from '../cli-process.ts'
+import { whileSlowed } from '../delayed-vendor.ts'
 import { inProcess, rowsOf } from '../in-process.ts'
-import { whileSlowed } from '../slowed.ts'
 
-interface RunTold {
+interface RunReported {
   run: string
   state: string
   origin: string
@@ -20,7 +20,7 @@ interface RunTold {
   quarantined: number | null
 }
 
-type Runs = Record<'lastRun' | 'lastSuccess' | 'lastFailure', RunTold | null>
+type Runs = Record<'lastRun' | 'lastSuccess' | 'lastFailure', RunReported | null>
 
 async function runsIn(env: Record<string, string>): Promise<Runs> {
   const { stdout } = await inProcess(['status', '--json'], { env })

@@ -10,24 +10,24 @@ import { wrongOf } from './section-6-3.ts'
 const options = { startMs: START_MS, conversations: 200, historyDays: 20, arrivalsPerDay: 20, seed: 5, traffic: true }
 const world = createWorld(options)
 
-const told = (events: Iterable<WorldEvent>) =>
+const reported = (events: Iterable<WorldEvent>) =>
   [...events].map(({ type, createdMs, convoId }) => `${createdMs} ${type} ${convoId}`)
 
 describe('the events of a stretch of time', () => {
   it('are the same in every world of the seed, however they are asked for', () => {
-    const whole = told(world.events(START_MS, START_MS + 6 * DAY))
+    const whole = reported(world.events(START_MS, START_MS + 6 * DAY))
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 6 * DAY - 1 }), { maxLength: 4 }), fc.boolean(), (cuts, back) => {
         const bounds = [0, ...cuts.toSorted((a, b) => a - b), 6 * DAY].map(ms => START_MS + ms)
         const pieces = bounds.slice(1).map((untilMs, place) => [bounds[place]!, untilMs] as const)
         const another = createWorld(options)
         const asked = back ? pieces.toReversed() : pieces
-        const parts = asked.map(([afterMs, untilMs]) => told(another.events(afterMs, untilMs)))
+        const parts = asked.map(([afterMs, untilMs]) => reported(another.events(afterMs, untilMs)))
         expect((back ? parts.toReversed() : parts).flat()).toEqual(whole)
       }),
       { numRuns: rounds('FAULT_RUNS', { usual: 4, deep: 100 }) },
     )
-    expect(told(createWorld({ ...options, seed: 6 }).events(START_MS, START_MS + 6 * DAY))).not.toEqual(whole)
+    expect(reported(createWorld({ ...options, seed: 6 }).events(START_MS, START_MS + 6 * DAY))).not.toEqual(whole)
   })
 
   it('are in order, within it, and none is told twice', () => {

@@ -149,14 +149,14 @@ describe('a request for organizations', () => {
     const sandbox = await open()
     await organization(sandbox, 'org_alpha')
     await teams(sandbox, 'org_alpha', 'page=1&limit=9&secret=x')
-    const door = async (name: string) => (await (await call(sandbox, `/_sandbox/${name}`)).json()) as never
-    expect(await door('requests')).toMatchObject({
+    const control = async (name: string) => (await (await call(sandbox, `/_sandbox/${name}`)).json()) as never
+    expect(await control('requests')).toMatchObject({
       requests: [
         { kind: 'organization', organizationId: 'org_alpha', query: {}, status: 200, billed: 0 },
         { kind: 'teams', organizationId: 'org_alpha', query: { page: '1', limit: '9' }, status: 200 },
       ],
     })
-    expect(await door('state')).toMatchObject({ hour: { remainingHour: 1_500 } })
+    expect(await control('state')).toMatchObject({ hour: { remainingHour: 1_500 } })
   })
 
   it('meets faults by script, and by rate where searches do', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { EventFaultSettings } from '../../../src/sandbox/webhooks/webhook-settings.ts'
 import { open, START_MS } from '../caller.ts'
-import { door } from '../fault-caller.ts'
+import { control } from '../faults/fault-caller.ts'
 import type { Received } from './receiver.ts'
 import { openReceiver } from './receiver.ts'
 
@@ -82,8 +82,8 @@ describe('an event that is', () => {
     await pass(12 * HOUR)
     const wrong = receiver.received.filter(({ workspaceSecret }) => workspaceSecret !== SECRET)
     expect(wrong.length).toBeGreaterThan(5)
-    const told = log.list().filter(({ faults }) => faults.includes('wrong-secret'))
-    expect(told.map(({ payload }) => keyOf(payload))).toEqual(wrong.map(keyOf))
+    const reported = log.list().filter(({ faults }) => faults.includes('wrong-secret'))
+    expect(reported.map(({ payload }) => keyOf(payload))).toEqual(wrong.map(keyOf))
   })
 
   it('oversized is as long as it was told to be, and valid JSON', async () => {
@@ -101,9 +101,9 @@ describe('faults of events', () => {
     const { sandbox, receiver, pass } = await faulty({ rates: { dropped: 1 } })
     await pass(6 * HOUR)
     expect(receiver.received).toEqual([])
-    const told = await door<{ events: number; served: object }>(sandbox, 'webhooks')
-    expect(told.json.served).toEqual({ dropped: told.json.events })
-    await door(sandbox, 'webhooks', { faults: {} })
+    const reported = await control<{ events: number; served: object }>(sandbox, 'webhooks')
+    expect(reported.json.served).toEqual({ dropped: reported.json.events })
+    await control(sandbox, 'webhooks', { faults: {} })
     await pass(6 * HOUR)
     expect(receiver.received.length).toBe(sandbox.webhooks.report().events)
     expect(receiver.received.length).toBeGreaterThan(10)

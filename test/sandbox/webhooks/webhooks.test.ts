@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import type { EmittedEvent } from '../../../src/sandbox/webhooks/event-log.ts'
 import type { WebhookSettings } from '../../../src/sandbox/webhooks/webhook-settings.ts'
 import { DAY, firstAgent, open, START_MS } from '../caller.ts'
-import { door } from '../fault-caller.ts'
+import { control } from '../faults/fault-caller.ts'
 import { openReceiver } from './receiver.ts'
 
 const HOUR = 3_600_000
@@ -158,7 +158,7 @@ describe('the control door', () => {
   it('sets the address, sends a test, and tells what was sent', async () => {
     const receiver = await openReceiver()
     const sandbox = await open({ traffic: true, arrivalsPerDay: 30 })
-    const set = await door<object>(sandbox, 'webhooks', { url: receiver.url, secret: SECRET, test: true })
+    const set = await control<object>(sandbox, 'webhooks', { url: receiver.url, secret: SECRET, test: true })
     expect(set).toMatchObject({ status: 200, json: { settings: { url: receiver.url, types: null } } })
     await sandbox.webhooks.settled()
     expect(receiver.received).toEqual([
@@ -166,7 +166,7 @@ describe('the control door', () => {
     ])
     sandbox.clock.advance(DAY)
     await sandbox.webhooks.settled()
-    const { json } = await door<{ total: number; events: Record<string, unknown>[] }>(sandbox, 'events?since=1')
+    const { json } = await control<{ total: number; events: Record<string, unknown>[] }>(sandbox, 'events?since=1')
     expect(json.total).toBe(receiver.received.length)
     expect(json.events).toHaveLength(json.total - 1)
     expect(json.events[0]).toEqual({
@@ -179,10 +179,10 @@ describe('the control door', () => {
       outcome: 'delivered',
       attempts: [{ atMs: START_MS + DAY, bytes: expect.any(Number), status: 200 }],
     })
-    const whole = await door<{ events: EmittedEvent[] }>(sandbox, 'events?type=message_received&payload=true')
+    const whole = await control<{ events: EmittedEvent[] }>(sandbox, 'events?type=message_received&payload=true')
     expect(whole.json.events.every(({ payload }) => payload.event === 'message_received')).toBe(true)
     const { convoId } = whole.json.events[0]!
-    const ofOne = await door<{ events: EmittedEvent[] }>(sandbox, `events?convoId=${convoId}&outcome=delivered`)
+    const ofOne = await control<{ events: EmittedEvent[] }>(sandbox, `events?convoId=${convoId}&outcome=delivered`)
     expect(new Set(ofOne.json.events.map(event => event.convoId))).toEqual(new Set([convoId]))
   })
 
@@ -191,7 +191,7 @@ describe('the control door', () => {
     sandbox.clock.advance(HOUR)
     await sandbox.webhooks.settled()
     for (const name of ['state', 'webhooks', 'events?payload=true']) {
-      expect(JSON.stringify((await door(sandbox, name)).json)).not.toContain(SECRET)
+      expect(JSON.stringify((await control(sandbox, name)).json)).not.toContain(SECRET)
     }
   })
 
@@ -208,7 +208,7 @@ describe('the control door', () => {
     { retries: 3 },
   ])('refuses %j', async setting => {
     const sandbox = await open({ conversations: 5 })
-    expect((await door(sandbox, 'webhooks', setting)).status).toBe(400)
+    expect((await control(sandbox, 'webhooks', setting)).status).toBe(400)
     await expect(open({ webhooks: setting as WebhookSettings })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
   })
 })

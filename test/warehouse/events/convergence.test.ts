@@ -25,7 +25,7 @@ interface Told {
   lateMs: number
 }
 
-const told = fc.record({
+const reported = fc.record({
   by: fc.constantFrom('export', 'update', 'update', 'message'),
   version: fc.integer({ min: 1, max: 6 }),
   keys: fc.subarray([...KEYS]),
@@ -107,7 +107,7 @@ async function tablesOf(workspace: Workspace) {
 }
 
 const histories = fc.array(
-  fc.uniqueArray(told, { selector: one => `${one.by} ${one.version}`, minLength: 1, maxLength: 5 }),
+  fc.uniqueArray(reported, { selector: one => `${one.by} ${one.version}`, minLength: 1, maxLength: 5 }),
   isDeep ? { minLength: 12, maxLength: 12 } : { minLength: 6, maxLength: 6 },
 )
 

@@ -210,15 +210,15 @@ const valuesOf = ({ version, full, keys }: Told): Record<string, unknown> => {
 }
 
 /** The rule, stated directly: the newest full record, and over it for each key the newest patch that is newer. */
-function folded(told: Told[]): Record<string, unknown> {
-  const fullest = Math.max(-1, ...told.filter(each => each.full).map(each => each.version))
-  const ascending = told.filter(each => each.version >= fullest).sort((a, b) => a.version - b.version)
+function folded(reported: Told[]): Record<string, unknown> {
+  const fullest = Math.max(-1, ...reported.filter(each => each.full).map(each => each.version))
+  const ascending = reported.filter(each => each.version >= fullest).sort((a, b) => a.version - b.version)
   return Object.assign({}, ...ascending.map(valuesOf))
 }
 
 const histories = fc.uniqueArray(
   fc.record({ version: fc.nat(9), full: fc.boolean(), keys: fc.subarray(KEYS, { minLength: 1 }) }),
-  { selector: told => told.version, minLength: 1, maxLength: 4 },
+  { selector: reported => reported.version, minLength: 1, maxLength: 4 },
 )
 
 /** A text whose sort order equals the number's. */
@@ -227,15 +227,15 @@ const nameOf = (id: number): string => `c${String(id).padStart(2, '0')}`
 /** Conversations in parallel: first messages together, then second ones, so that one load serves them all. */
 async function tellAll(workspace: Workspace, conversations: Told[][]): Promise<void> {
   for (let step = 0; conversations.some(history => step < history.length); step++) {
-    const told = conversations.flatMap((history, id) => {
+    const reported = conversations.flatMap((history, id) => {
       const each = history[step]
       return each ? [{ ...each, id: nameOf(id) }] : []
     })
-    const records = told
+    const records = reported
       .filter(each => each.full)
       .map(each => ({ ID: each.id, lastModified: modifiedAt(each.version), ...valuesOf(each) }))
     await workspace.load(await landConversations(workspace.landing, { records, sentAtMs: SENT_AT_MS + step }))
-    const patches = told.filter(each => !each.full).map(each => patch(each.version, valuesOf(each), each.id))
+    const patches = reported.filter(each => !each.full).map(each => patch(each.version, valuesOf(each), each.id))
     await apply(workspace, ...patches)
   }
 }
@@ -259,7 +259,7 @@ const wantedOf = (history: Told[], id: number) => {
     channel: wanted.userPlatform ?? null,
     extra: 'unheard' in wanted ? { unheard: wanted.unheard } : {},
     tags: wanted.tags ?? [],
-    _complete: history.some(told => told.full),
+    _complete: history.some(reported => reported.full),
   }
 }
 

@@ -173,9 +173,9 @@ describe('drift', () => {
         { path: '*', seen: 'number', occurrences: '2', from: 1, to: 1 },
         { path: 'csat.mood', seen: 'number', occurrences: '2', from: 1, to: 1 },
         { path: 'title', seen: 'string', occurrences: '6', from: 1, to: 5 },
-      ].map(({ from, to, ...told }) => ({
+      ].map(({ from, to, ...reported }) => ({
         record: 'conversation',
-        ...told,
+        ...reported,
         first_seen: shown(SENT_AT_MS + from * MINUTE),
         last_seen: shown(SENT_AT_MS + to * MINUTE),
       })),

@@ -3,17 +3,17 @@ import { describe, expect, it } from 'vitest'
 import { lengthOf, periodsOf } from '../../../src/core/quota/period-keys.ts'
 import { DAY } from '../../../src/core/time.ts'
 import { keysReported } from '../../../src/warehouse/planning/quota-reports.ts'
-import { answersOf, keyedRuns } from '../../core/keyed-vendor.ts'
+import { answersOf, keyedRuns } from '../../core/quota/keyed-vendor.ts'
 import { rounds } from '../../tier.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
 
 const app = temporaryWarehouse()
 
 /** Days on which a page reported a billing period, as in `_quota`. */
-async function lengthInDays(told: [day: number, key: string][]): Promise<number | null> {
+async function lengthInDays(reported: [day: number, key: string][]): Promise<number | null> {
   const { id } = app.workspace()
   const { writer } = app.warehouse
-  for (const [day, key] of told)
+  for (const [day, key] of reported)
     await writer.run(
       `INSERT INTO _quota (workspace_id, reported_at, period_key) VALUES ('${id}', TIMESTAMP '2026-01-01' + INTERVAL ${day} DAY, '${key}')`,
     )
@@ -37,8 +37,8 @@ describe('the length of a period', () => {
   })
 
   it('is the median, so that a month in which nobody synced does not count', async () => {
-    const told = [...twice(0, 'a'), ...twice(20, 'b'), ...twice(50, 'c'), ...twice(110, 'e'), ...twice(141, 'f')]
-    expect(await lengthInDays(told)).toBe(31)
+    const reported = [...twice(0, 'a'), ...twice(20, 'b'), ...twice(50, 'c'), ...twice(110, 'e'), ...twice(141, 'f')]
+    expect(await lengthInDays(reported)).toBe(31)
   })
 
   it('is not cut by a period that a single answer told of', async () => {
@@ -53,13 +53,13 @@ describe('keys that name days', () => {
       fc.asyncProperty(keyedRuns, async run => {
         const { id } = app.workspace()
         const { answers, sinceMs } = answersOf(run)
-        const told = answers.map(({ sentAtMs, key, used }) => `('${id}', epoch_ms(${sentAtMs}), '${key}', ${used})`)
+        const reported = answers.map(({ sentAtMs, key, used }) => `('${id}', epoch_ms(${sentAtMs}), '${key}', ${used})`)
         const made = answers.map(
           ({ sentAtMs, receivedAtMs, billed }, index) =>
             `('${id}', '${index}', 'run', 'conversations', 'head', epoch_ms(${sentAtMs}), ${receivedAtMs - sentAtMs}, 200, 0, ${billed})`,
         )
         await writer.run(
-          `INSERT INTO _quota (workspace_id, reported_at, period_key, used_sessions) VALUES ${told.join()}`,
+          `INSERT INTO _quota (workspace_id, reported_at, period_key, used_sessions) VALUES ${reported.join()}`,
         )
         await writer.run(
           `INSERT INTO _requests (workspace_id, file, run, stream, "window", sent_at, duration_ms, status, body_bytes, billed_sessions) VALUES ${made.join()}`,

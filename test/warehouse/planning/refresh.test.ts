@@ -28,11 +28,11 @@ const asked: Told = convoId =>
 interface Case {
   /** Time of the last message, as it was exported. */
   writtenMs?: number
-  told: readonly Told[]
+  reported: readonly Told[]
 }
 
 /** Ids of the conversations that are refreshed: if any change counts, and if only changes beyond those in events count. */
-async function boughtAgain(cases: Record<string, Case>): Promise<{ change: string[]; message: string[] }> {
+async function exportedAgain(cases: Record<string, Case>): Promise<{ change: string[]; message: string[] }> {
   const workspace = app.workspace()
   const records = Object.entries(cases).map(([ID, { writtenMs = WRITTEN }]) => ({
     ID,
@@ -42,7 +42,7 @@ async function boughtAgain(cases: Record<string, Case>): Promise<{ change: strin
   await workspace.load(await landConversations(workspace.landing, { records, sentAtMs: SENT_AT_MS }))
   // One drain for each position: the first event is applied first.
   for (const place of [0, 1])
-    await applyTo(workspace, ...Object.entries(cases).flatMap(([id, { told }]) => told[place]?.(id) ?? []))
+    await applyTo(workspace, ...Object.entries(cases).flatMap(([id, { reported }]) => reported[place]?.(id) ?? []))
   const ids = async (skipKnown: boolean) => {
     const found = await dirtyIds(app.warehouse.writer, workspace.id, { beforeMs: LATER, skipKnown, limit: 100 })
     return found.map(({ id }) => id).sort()
@@ -53,37 +53,37 @@ async function boughtAgain(cases: Record<string, Case>): Promise<{ change: strin
 describe('a conversation that is held and has changed', () => {
   it('is bought for any change, or only where something was written that the copy cannot know of', async () => {
     const soon = SENT_AT_MS - 30 * MINUTE
-    const bought = await boughtAgain({
-      resolved: { told: [resolved()] },
-      written: { told: [resolved(SENT_AT_MS + HOUR)] },
-      'message alone': { told: [asked] },
-      'message behind it': { told: [resolved(), asked] },
-      'exported too soon': { writtenMs: soon, told: [resolved(soon)] },
+    const exported = await exportedAgain({
+      resolved: { reported: [resolved()] },
+      written: { reported: [resolved(SENT_AT_MS + HOUR)] },
+      'message alone': { reported: [asked] },
+      'message behind it': { reported: [resolved(), asked] },
+      'exported too soon': { writtenMs: soon, reported: [resolved(soon)] },
     })
     const message = ['exported too soon', 'message alone', 'message behind it', 'written']
-    expect(bought).toEqual({ change: [...message, 'resolved'].sort(), message })
+    expect(exported).toEqual({ change: [...message, 'resolved'].sort(), message })
   })
 
   it('is bought where the event does not tell when the last message was', async () => {
-    const bought = await boughtAgain({
-      nothing: { told: [updated(CHANGED, { isResolved: true, lastModified: CHANGED })] },
-      null: { told: [resolved(null)] },
-      nonsense: { told: [resolved('yesterday')] },
+    const exported = await exportedAgain({
+      nothing: { reported: [updated(CHANGED, { isResolved: true, lastModified: CHANGED })] },
+      null: { reported: [resolved(null)] },
+      nonsense: { reported: [resolved('yesterday')] },
     })
-    expect(bought.message).toEqual(['nonsense', 'nothing', 'null'])
+    expect(exported.message).toEqual(['nonsense', 'nothing', 'null'])
   })
 
   it('is judged by the newest event, in whichever order they come', async () => {
     const note = { lastModified: CHANGED + HOUR, crmActivities: [] }
     const telling = updated(CHANGED + HOUR, { ...note, lastMessageTS: WRITTEN })
     const silent = updated(CHANGED + HOUR, note)
-    const bought = await boughtAgain({
-      'telling last': { told: [resolved(), telling] },
-      'telling first': { told: [telling, resolved()] },
-      'silent last': { told: [resolved(), silent] },
-      'silent first': { told: [silent, resolved()] },
+    const exported = await exportedAgain({
+      'telling last': { reported: [resolved(), telling] },
+      'telling first': { reported: [telling, resolved()] },
+      'silent last': { reported: [resolved(), silent] },
+      'silent first': { reported: [silent, resolved()] },
     })
-    expect(bought.message).toEqual(['silent first', 'silent last'])
+    expect(exported.message).toEqual(['silent first', 'silent last'])
   })
 })
 

@@ -12,7 +12,7 @@ import { dateText, timestampText } from '../../../src/warehouse/query/formats/ti
 import { copyToParquet } from '../../../src/warehouse/query/parquet.ts'
 import { runQuery } from '../../../src/warehouse/query/query.ts'
 import type { Batch } from '../../../src/warehouse/query/results.ts'
-import { formatRows } from '../../cli/format-rows.ts'
+import { formatRows } from '../../cli/query/format-rows.ts'
 
 let folder: string
 let connection: DuckDBConnection
@@ -350,9 +350,9 @@ describe('Arrow and Parquet', () => {
 
   it("tell an error where it is in the caller's SQL, not in what was made of it", async () => {
     const sql = "SELECT 1::HUGEINT AS h,\n  ('x' || range)::INTEGER AS n FROM range(3)"
-    const told = { message: expect.stringMatching(/'x0'(.|\n)*LINE 2: {3}\('x'/) }
-    await expect(bytesOf(sql, 'arrow')).rejects.toMatchObject(told)
-    await expect(parquetTypes(sql)).rejects.toMatchObject(told)
-    await expect(bytesOf(sql.replace('1::HUGEINT', "'10:00'::TIME"), 'csv')).rejects.toMatchObject(told)
+    const reported = { message: expect.stringMatching(/'x0'(.|\n)*LINE 2: {3}\('x'/) }
+    await expect(bytesOf(sql, 'arrow')).rejects.toMatchObject(reported)
+    await expect(parquetTypes(sql)).rejects.toMatchObject(reported)
+    await expect(bytesOf(sql.replace('1::HUGEINT', "'10:00'::TIME"), 'csv')).rejects.toMatchObject(reported)
   })
 })

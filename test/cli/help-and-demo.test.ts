@@ -1,0 +1,71 @@
+import { execFile } from 'node:child_process'
+import { mkdir, readdir, symlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import packageJson from '../../package.json' with { type: 'json' }
+import { exportable, scene, start, temporaryFolder } from './cli-process.ts'
+import { countConversations, inProcess } from './in-process.ts'
+
+const run = promisify(execFile)
+const root = join(import.meta.dirname, '..', '..')
+
+describe('the sandbox command', () => {
+  it('serves until it is stopped, and tells machines where', async () => {
+    const running = start(['sandbox', '--port', '0', '--conversations', '50', '--json'])
+    const line = await new Promise<string>(resolve => running.process.stdout!.once('data', resolve))
+    const { url, port, workspaceId } = JSON.parse(line)
+    expect({ url, workspaceId }).toEqual({ url: `http://127.0.0.1:${port}`, workspaceId: 'ws_demo' })
+    expect((await fetch(`${url}/_sandbox/state`)).status).toBe(200)
+    running.process.kill('SIGINT')
+    expect((await running.ended).code).toBe(0)
+  })
+})
+
+describe('the demo', () => {
+  it('shows the main job without an account, and buys only what is new the second time', async () => {
+    const home = join(await temporaryFolder(), 'demo')
+    const { code, stdout } = await inProcess(['demo', '--home', home])
+    expect(code).toBe(0)
+    for (const text of [
+      'Total: unknown.',
+      'up to date',
+      'Volume:',
+      'Resolution:',
+      'Satisfaction:',
+      'Cost:',
+      '2 days later',
+    ])
+      expect(stdout).toContain(text)
+    const [, exported = '0'] = /Exported: (\d+) new conversations/.exec(stdout) ?? []
+    expect(Number(exported)).toBeGreaterThan(50)
+    expect(Number(exported)).toBeLessThan(300)
+    expect(stdout).toContain(`CONVOHOUSE_HOME=${home}`)
+    expect(await countConversations({ CONVOHOUSE_HOME: home })).toBeGreaterThan(1_800)
+    expect((await inProcess(['demo', '--home', home])).stderr).toContain('is not empty')
+  })
+})
+
+describe('the package', () => {
+  it('works when it is installed elsewhere', async () => {
+    const folder = await temporaryFolder()
+    // Without scripts: the package holds the existing build, which other tests are using.
+    await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: root })
+    const [tarball] = await readdir(folder)
+    const installed = join(folder, 'node_modules', packageJson.name)
+    await mkdir(installed, { recursive: true })
+    await run('tar', ['-xzf', join(folder, tarball!), '--strip-components=1', '-C', installed])
+    // Only its direct dependencies, linked as strict package managers lay them out: unpacking a third of a gigabyte takes long.
+    const names = Object.keys(packageJson.dependencies)
+    for (const name of names) {
+      await mkdir(dirname(join(folder, 'node_modules', name)), { recursive: true })
+      await symlink(join(root, 'node_modules', name), join(folder, 'node_modules', name))
+    }
+    const command = join(installed, packageJson.bin.convohouse)
+    const { stdout } = await run(command, ['--version'], { cwd: folder })
+    expect(stdout.trim()).toBe(packageJson.version)
+    const { env, sandbox } = await scene({ conversations: 60 })
+    await run(command, ['sync'], { cwd: folder, env: { ...process.env, ...env } })
+    expect(await countConversations(env)).toBe(exportable(sandbox))
+  })
+})

@@ -1,0 +1,120 @@
+import { execFile, spawn } from 'node:child_process'
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { DuckDBInstance } from '@duckdb/node-api'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { warehouseFile } from '../../../src/warehouse/open.ts'
+import { isDeep } from '../../tier.ts'
+import { MAIN, temporaryFolder } from '../cli-process.ts'
+import { inProcess } from '../in-process.ts'
+
+let env: Record<string, string>
+
+let home: string
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'convohouse-output-'))
+  const instance = await DuckDBInstance.create(warehouseFile(home))
+  instance.closeSync()
+  env = { CONVOHOUSE_HOME: home }
+})
+afterAll(() => rm(home, { recursive: true }))
+
+/** A format that is written as text, and the one that DuckDB writes itself. */
+const FORMATS = isDeep ? ['csv', 'json', 'arrow', 'parquet'] : ['csv', 'parquet']
+const answerTo = (file: string, format: string) =>
+  inProcess(['query', 'SELECT 1 AS a', '-o', file, '--format', format], { env })
+
+describe.each(FORMATS)('query -o in %s', format => {
+  it('says what is wrong with a place that cannot be written, before anything is asked', async () => {
+    const folder = await temporaryFolder()
+    await mkdir(join(folder, 'kept'))
+    for (const [place, why] of [
+      ['missing/x', 'ENOENT'],
+      ['kept', 'it is a folder'],
+      [`${'n'.repeat(300)}`, 'ENAMETOOLONG'],
+    ]) {
+      const { code, stderr } = await inProcess(
+        ['query', 'SELECT broken', '-o', join(folder, place!), '--format', format],
+        {
+          env,
+        },
+      )
+      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(`error FLAG_INVALID: .*${why}`) })
+    }
+    expect(await readdir(folder)).toEqual(['kept'])
+  })
+
+  it('writes a file that only its owner reads, in place of one that was there, and behind a link', async () => {
+    const folder = await temporaryFolder()
+    const [file, link] = [join(folder, 'answer'), join(folder, 'link')]
+    await writeFile(file, 'old')
+    await chmod(file, 0o644)
+    await symlink(file, link)
+    expect((await answerTo(link, format)).code).toBe(0)
+    expect((await lstat(link)).isSymbolicLink()).toBe(true)
+    expect(await readFile(file, 'utf8')).not.toBe('old')
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect((await readdir(folder)).sort()).toEqual(['answer', 'link'])
+  })
+
+  it('puts no file in place of a pipe or a device', async () => {
+    const pipe = join(await temporaryFolder(), 'pipe')
+    await promisify(execFile)('mkfifo', [pipe])
+    const { code, stderr } = await answerTo(pipe, format)
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('it is not a file') })
+    expect((await lstat(pipe)).isFIFO()).toBe(true)
+  })
+
+  it('keeps what was there where the query fails', async () => {
+    const file = join(await temporaryFolder(), 'answer')
+    await writeFile(file, 'old')
+    const late = "SELECT CASE WHEN range < 90000 THEN 1 ELSE ('x' || range)::INTEGER END AS n FROM range(100000)"
+    expect((await inProcess(['query', late, '-o', file, '--format', format], { env })).stderr).toContain('SQL_INVALID')
+    expect(await readFile(file, 'utf8')).toBe('old')
+  })
+
+  it('says that there is no room for it, and leaves nothing behind', async () => {
+    const folder = await temporaryFolder()
+    // No file may exceed 64 blocks of 1,024 bytes, which the command reports like a full disk.
+    const line = `trap '' XFSZ; ulimit -f 64; exec "${process.execPath}" "${MAIN}" query "SELECT uuid() AS u FROM range(100000)" -o "${join(folder, 'x')}" --format ${format}`
+    const failed = await promisify(execFile)('bash', ['--norc', '-c', line], {
+      env: { PATH: process.env.PATH, ...env },
+    }).catch(error => error as { code: number; stderr: string })
+    expect(failed).toMatchObject({
+      stderr: expect.stringMatching(
+        /error (FLAG_INVALID|HOME_UNUSABLE): .*x cannot be written: (EFBIG|File too large)/,
+      ),
+    })
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  it('ends calmly where its reader takes only the first bytes', async () => {
+    const line = `"${process.execPath}" "${MAIN}" query "FROM range(1000000)" --format ${format} | head -c 9; echo " \${PIPESTATUS[0]}"`
+    const { stdout, stderr } = await promisify(execFile)('bash', ['--norc', '-c', line], {
+      env: { PATH: process.env.PATH, ...env },
+    })
+    expect({ end: stdout.slice(-3), stderr }).toEqual({ end: ' 0\n', stderr: '' })
+  })
+})
+
+describe('query, of very many rows', () => {
+  it.each(isDeep ? ['csv', 'ndjson', 'arrow'] : ['arrow'])(
+    'needs no more memory for more of them, as %s',
+    async format => {
+      const peak = async (rows: number) => {
+        const sql = `SELECT range AS n, repeat('x', 100) AS t FROM range(${rows})`
+        // The process's own report of its maximum resident set, KiB.
+        const report = 'process.on("exit", () => process.stderr.write(String(process.resourceUsage().maxRSS)))'
+        const args = ['--import', `data:text/javascript,${report}`, MAIN, 'query', sql, '--format', format]
+        const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'pipe'] })
+        let reported = ''
+        for await (const piece of child.stderr) reported += piece
+        return Number(reported)
+      }
+      expect(await peak(1_000_000)).toBeLessThan((await peak(100_000)) + 80_000)
+    },
+  )
+})

@@ -1,0 +1,195 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { tableFromIPC } from 'apache-arrow'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startSandbox } from '../../../src/sandbox/server.ts'
+import { cli, MAIN, TOKEN, temporaryFolder } from '../cli-process.ts'
+import { inProcess } from '../in-process.ts'
+
+let env: Record<string, string>
+let folder: string
+
+beforeAll(async () => {
+  const sandbox = await startSandbox({ port: 0, token: TOKEN, conversations: 60, arrivalsPerDay: 0 })
+  folder = await mkdtemp(join(tmpdir(), 'convohouse-query-'))
+  env = {
+    CONVOHOUSE_API_URL: sandbox.url,
+    CONVOHOUSE_API_TOKEN: TOKEN,
+    CONVOHOUSE_WORKSPACE: 'ws_demo',
+    CONVOHOUSE_HOME: join(folder, 'data'),
+  }
+  expect((await inProcess(['sync'], { env })).code).toBe(0)
+  await sandbox.close()
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+const SQL = "SELECT range AS n, 'a' || range AS x FROM range(2)"
+
+describe('query', () => {
+  it.each([
+    ['csv', 'n,x\r\n0,a0\r\n1,a1\r\n'],
+    ['ndjson', '{"n":0,"x":"a0"}\n{"n":1,"x":"a1"}\n'],
+  ])('answers in %s', async (format, expected) => {
+    expect(await cli(['query', SQL, '--format', format], { env })).toEqual({ code: 0, stdout: expected, stderr: '' })
+  })
+
+  it('answers in json', async () => {
+    const { stdout } = await inProcess(['query', SQL, '--format', 'json'], { env })
+    expect(JSON.parse(stdout)).toEqual([
+      { n: 0, x: 'a0' },
+      { n: 1, x: 'a1' },
+    ])
+  })
+
+  it('answers in csv where it is piped, and in a table where it is asked to', async () => {
+    expect((await inProcess(['query', 'SELECT 1 AS one'], { env })).stdout).toBe('one\r\n1\r\n')
+    expect((await inProcess(['query', SQL, '--format', 'table'], { env })).stdout).toContain('(2 rows)')
+  })
+
+  it('takes SQL that begins with a comment, flags before or behind it', async () => {
+    const answers = (...args: string[]) => inProcess(['query', ...args], { env })
+    const [eight, nine] = ['-- why\nSELECT 8 AS n', '--why\nSELECT 9 AS n']
+    expect(await answers(eight!, '--format', 'csv')).toEqual({ code: 0, stdout: 'n\r\n8\r\n', stderr: '' })
+    expect(await answers('--format', 'csv', nine!)).toEqual({ code: 0, stdout: 'n\r\n9\r\n', stderr: '' })
+    expect((await answers('--', eight!)).stdout).toBe('n\r\n8\r\n')
+    expect((await answers('--formt', 'csv', eight!)).stderr).toContain("unknown option '--formt'")
+  })
+
+  it('takes the SQL from a file and from standard input, and not from two places', async () => {
+    const file = join(await temporaryFolder(), 'q.sql')
+    await writeFile(file, 'SELECT 7 AS seven')
+    expect((await inProcess(['query', '--file', file], { env })).stdout).toBe('seven\r\n7\r\n')
+    expect((await inProcess(['query'], { env, stdin: 'SELECT 8 AS eight;\n' })).stdout).toBe('eight\r\n8\r\n')
+    const twice = await inProcess(['query', 'SELECT 1', '--file', file], { env })
+    expect(twice.stderr).toContain('SQL is given twice')
+    expect((await inProcess(['query', '--file', `${file}.not`], { env })).stderr).toContain('cannot be read')
+  })
+
+  it('writes a file in the format of its ending, whole or not at all', async () => {
+    const out = await temporaryFolder()
+    for (const name of ['a.csv', 'a.json', 'a.parquet', 'a.arrow'])
+      expect((await inProcess(['query', 'FROM conversations', '-o', join(out, name)], { env })).code).toBe(0)
+    expect((await readFile(join(out, 'a.parquet'))).subarray(0, 4).toString()).toBe('PAR1')
+    expect(tableFromIPC(await readFile(join(out, 'a.arrow'))).numRows).toBeGreaterThan(40)
+    expect(JSON.parse(await readFile(join(out, 'a.json'), 'utf8')).length).toBeGreaterThan(40)
+    await inProcess(['query', 'SELECT broken', '-o', join(out, 'b.csv')], { env })
+    const unclear = await inProcess(['query', 'SELECT 1', '-o', join(out, 'b.xyz')], { env })
+    expect(unclear.stderr).toContain('is not that of a known format')
+    expect((await readdir(out)).sort()).toEqual(['a.arrow', 'a.csv', 'a.json', 'a.parquet'])
+  })
+
+  it('writes Arrow that can be read at any place into files, and a stream elsewhere', async () => {
+    const out = await temporaryFolder()
+    const head = async (name: string, ...more: string[]) => {
+      expect((await inProcess(['query', SQL, '-o', join(out, name), ...more], { env })).code).toBe(0)
+      const bytes = await readFile(join(out, name))
+      expect(tableFromIPC(bytes).numRows).toBe(2)
+      return bytes.subarray(0, 6).toString()
+    }
+    expect(await head('a.arrow')).toBe('ARROW1')
+    expect(await head('a.feather')).toBe('ARROW1')
+    expect(await head('a.out', '--format', 'arrow')).toBe('ARROW1')
+    expect(await head('a.arrows')).not.toBe('ARROW1')
+    const line = `"${process.execPath}" "${MAIN}" query "${SQL}" --format arrow > "${join(out, 'stream')}"`
+    await promisify(execFile)('bash', ['--norc', '-c', line], { env: { PATH: process.env.PATH, HOME: folder, ...env } })
+    expect((await readFile(join(out, 'stream'))).subarray(0, 4)).toEqual(Buffer.from([255, 255, 255, 255]))
+  })
+
+  it.each(['csv', 'json', 'ndjson', 'table'])('writes an infinity as %s', async format => {
+    const { code, stdout } = await inProcess(['query', 'SELECT 1e400 AS v', '--format', format], { env })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('Infinity') })
+  })
+
+  it('tells the times of the warehouse with their zone, and those that the SQL makes of them without', async () => {
+    const sql =
+      "SELECT ts, ts AT TIME ZONE 'UTC' AT TIME ZONE 'America/Los_Angeles' AS there FROM conversations LIMIT 1"
+    const [{ ts, there }] = JSON.parse((await inProcess(['query', sql, '--format', 'json'], { env })).stdout)
+    expect(ts).toMatch(/^[-\d]{10}T[:\d]{8}\.\d{3}Z$/)
+    expect(there).toMatch(/^[-\d]{10}T[:\d]{8}\.\d{3}$/)
+    expect([7, 8]).toContain((Date.parse(ts) - Date.parse(`${there}Z`)) / 3_600_000)
+  })
+
+  it('shows where the SQL is wrong, and where to look names up', async () => {
+    const table = await inProcess(['query', 'SELECT * FROM conversatons'], { env })
+    expect(table.code).toBe(2)
+    expect(table.stderr).toContain('Did you mean "conversations"?')
+    expect(table.stderr).toContain('LINE 1: SELECT * FROM conversatons\n                      ^')
+    expect(table.stderr).toContain('SHOW TABLES')
+    const column = await inProcess(['query', 'SELECT chanel FROM conversations'], { env })
+    expect(column.stderr).toContain('Candidate bindings')
+    expect(column.stderr).toContain('DESCRIBE conversations')
+  })
+
+  it('only reads', async () => {
+    const { code, stderr } = await inProcess(['query', 'DELETE FROM conversations'], { env })
+    expect(code).toBe(2)
+    expect(stderr).toContain('error SQL_REFUSED')
+  })
+
+  it('stops at its timeout, and at its number of rows', async () => {
+    const slow = 'SELECT count(*) FROM range(100000000) a, range(100000) b WHERE a.range + b.range < 0'
+    const { code, stderr } = await inProcess(['query', slow, '--timeout', '300ms'], { env })
+    expect(code).toBe(2)
+    expect(stderr).toContain('error QUERY_TIMEOUT')
+    const cut = await inProcess(['query', 'FROM range(10)', '--max-rows', '2'], { env })
+    expect(cut.stdout.trim().split('\r\n')).toHaveLength(3)
+    expect(cut.stderr).toContain('There are more rows')
+  })
+
+  it('ends calmly when its reader has seen enough', async () => {
+    const line = `"${process.execPath}" "${MAIN}" query "FROM range(3000000)" | head -n 2; echo "\${PIPESTATUS[0]}"`
+    const { stdout, stderr } = await promisify(execFile)('bash', ['--norc', '-c', line], {
+      env: { PATH: process.env.PATH, HOME: folder, ...env },
+    })
+    expect({ stdout, stderr }).toEqual({ stdout: 'range\r\n0\r\n0\n', stderr: '' })
+  })
+
+  it('says that there is no warehouse yet', async () => {
+    const { code, stderr } = await inProcess(['query', 'SELECT 1'], {
+      env: { CONVOHOUSE_HOME: join(dirname(folder), 'none') },
+    })
+    expect(code).toBe(6)
+    expect(stderr).toContain('error WAREHOUSE_MISSING')
+  })
+})
+
+describe('status', () => {
+  it('tells what is there and what is left', async () => {
+    const { code, stdout } = await inProcess(['status', '--json'], { env })
+    expect(code).toBe(0)
+    const [workspace] = JSON.parse(stdout).workspaces
+    expect(workspace).toMatchObject({
+      workspaceId: 'ws_demo',
+      openWindows: 0,
+      lastRun: { outcome: 'done' },
+      quota: { includedSessions: 50_000 },
+      landing: { notLoaded: 0 },
+      findings: { quarantined: 0 },
+    })
+    expect(workspace.agents).toHaveLength(3)
+    for (const agent of workspace.agents) expect(agent).toMatchObject({ gaps: [], covered: [{ from: null }] })
+    const people = await inProcess(['status'], { env })
+    expect(people.stdout).toContain('Workspace ws_demo')
+    expect(people.stdout).toContain('the beginning – ')
+  })
+
+  it('says so, and is content, where nothing is there yet', async () => {
+    const cwd = await temporaryFolder()
+    const { code, stdout } = await inProcess(['status'], { cwd })
+    expect(code).toBe(0)
+    expect(stdout).toContain('There is no warehouse')
+  })
+})
+
+describe('dictionary', () => {
+  it('describes the tables, on standard output or in a file', async () => {
+    const file = join(await temporaryFolder(), 'dictionary.md')
+    const { stdout } = await inProcess(['dictionary'])
+    expect(stdout).toContain('## conversations')
+    expect((await inProcess(['dictionary', '--output', file])).code).toBe(0)
+    expect(await readFile(file, 'utf8')).toBe(stdout)
+  })
+})

@@ -1,0 +1,157 @@
+// `sync --full` exports everything again, only on request.
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { DAY } from '../../../src/core/time.ts'
+import { isDeep } from '../../tier.ts'
+import { exportable, jsonLines, type Scene, scene } from '../cli-process.ts'
+import { countConversations, inProcess, rowsOf } from '../in-process.ts'
+import { syncedOnce } from '../synced-once.ts'
+
+/** Export requests that the sandbox has served, and the sessions that they billed. */
+async function spent({ sandbox }: Scene): Promise<{ requests: number; sessions: number; asked: string[] }> {
+  const answer = await fetch(`${sandbox.url}/_sandbox/requests?kind=export`)
+  const { requests } = (await answer.json()) as { requests: { agentId: string; query: object; billed: number }[] }
+  return {
+    requests: requests.length,
+    sessions: requests.reduce((sum, { billed }) => sum + billed, 0),
+    asked: requests.filter(({ billed }) => billed > 0).map(({ agentId, query }) => JSON.stringify([agentId, query])),
+  }
+}
+
+const run = (there: Scene, ...args: string[]) => inProcess(args, { env: there.env })
+
+/** Sessions of the first sync, from a copy into which nothing was exported since. */
+async function sessionsOf({ env }: Scene): Promise<number> {
+  const [all] = await rowsOf('SELECT sum(billed)::INTEGER AS n FROM _windows', env)
+  return Number(all!.n)
+}
+
+/** Full windows that were exported twice from the same position. */
+const twice = (asked: string[]): string[] => asked.filter((one, index) => asked.indexOf(one) !== index)
+
+describe('a full export', { timeout: 120_000 }, () => {
+  const synced = syncedOnce({ conversations: 180, agents: 6 }, { pageSize: 15 })
+
+  it('is not begun without a yes, and ends with 2 where nobody is there to ask', async () => {
+    const there = await synced()
+    const before = await spent(there)
+    const { code, stderr } = await run(there, 'sync', '--full')
+    expect([code, stderr]).toEqual([2, expect.stringContaining('error CONFIRMATION_NEEDED')])
+    expect(stderr).toContain(`bills ${before.sessions} to `)
+    expect(stderr).toContain(
+      '`convohouse plan` with the same flags, then confirm with --yes, or limit the sync with --max-sessions.',
+    )
+    expect((await spent(there)).requests).toBe(before.requests)
+    expect((await run(there, 'sync', '--full', '--yes')).code).toBe(0)
+    expect((await spent(there)).sessions).toBe(2 * before.sessions)
+  })
+
+  it('of one agent is priced by what is stored', async () => {
+    const there = await synced()
+    const [agent] = await rowsOf(
+      `SELECT agent_id, count(*)::INTEGER AS n,
+         (SELECT sum(billed)::INTEGER FROM _windows w WHERE w.agent_id = c.agent_id) AS sessions
+       FROM conversations c GROUP BY agent_id ORDER BY n LIMIT 1`,
+      there.env,
+    )
+    const { stdout } = await run(there, 'plan', '--agent', String(agent!.agent_id), '--full', '--json')
+    const [{ plan }] = jsonLines(stdout) as [{ plan: { total: Record<string, { low: number; high: number }> } }]
+    expect(plan.total.conversations).toEqual({ low: agent!.n, high: agent!.n })
+    expect(plan.total.sessions!.low).toBeLessThanOrEqual(Number(agent!.sessions))
+    expect(plan.total.sessions!.high).toBeGreaterThanOrEqual(Number(agent!.sessions))
+    expect(plan.total.sessions!.high).toBeLessThan(1.4 * Number(agent!.sessions))
+  })
+
+  it('that was stopped is reported, kept where nobody agrees to a new one, continued by no other sync, completed by --full alone, and billed once', async () => {
+    const there = await synced()
+    const [before, once] = [await spent(there), await sessionsOf(there)]
+    const stopped = await run(there, 'sync', '--full', '--yes', '--max-requests', '4')
+    expect(stopped.stdout).toContain('stopped at the given limit')
+    const begun = await spent(there)
+    const refused = await run(there, 'sync', '--drop-full', '--full')
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('error CONFIRMATION_NEEDED')])
+    for (const args of [['sync', '--since', '10d'], ['sync']]) {
+      const { code, stdout } = await run(there, ...args)
+      expect(code).toBe(0)
+      expect(stdout).toMatch(/warning: a full export of .* is not finished \(\d of 6 agents are left\)/)
+      expect(stdout).toContain('`convohouse sync --full` continues it, `convohouse sync --drop-full` drops it')
+    }
+    expect((await spent(there)).sessions).toBe(begun.sessions)
+    expect((await run(there, 'sync', '--full', '--yes')).code).toBe(0)
+    const after = await spent(there)
+    // Only smaller pages of new generations, and the second at which one begins, are billed in addition.
+    expect(after.sessions - before.sessions).toBeGreaterThanOrEqual(once)
+    expect(after.sessions - before.sessions).toBeLessThan(1.05 * once)
+    expect((await run(there, 'sync')).stdout).not.toContain('full export')
+  })
+
+  it('of a range of time is gone on with as the warning says, and not begun anew from the beginning', async () => {
+    const there = await synced()
+    const bounds = ['--since', '20d', '--until', new Date(Date.now() - 3 * DAY).toISOString()]
+    const stopped = await run(there, 'sync', '--full', ...bounds, '--yes', '--max-requests', '2')
+    expect(stopped.stdout).toContain('The same command continues where it stopped.')
+    const [, command] = /`convohouse (sync --full[^`]*)` continues it/.exec((await run(there, 'sync')).stdout) ?? []
+    const planned = await run(there, 'plan', ...command!.split(' ').slice(1), '--json')
+    const [{ plan }] = jsonLines(planned.stdout) as [{ plan: { windows: unknown[] } }]
+    expect(plan.windows.length).toBeLessThan(there.sandbox.world.agentIds().length)
+    expect((await run(there, ...command!.split(' '), '--yes')).code).toBe(0)
+    expect((await run(there, 'sync')).stdout).not.toContain('full export')
+  })
+
+  it('that was stopped in a new workspace leaves to the next sync what it has not landed, and nothing twice', async () => {
+    const there = await scene({ conversations: 180 }, { pageSize: 20 })
+    await run(there, 'sync', '--full', '--yes', '--max-requests', '6')
+    expect((await run(there, 'sync', '--yes')).code).toBe(0)
+    expect(await countConversations(there.env)).toBe(exportable(there.sandbox))
+    const { sessions, asked } = await spent(there)
+    expect(twice(asked)).toEqual([])
+    const [once] = await rowsOf('SELECT sum(returned)::INTEGER AS n FROM _requests', there.env)
+    // Conversations of the second at which the full export stopped are exported again.
+    expect(Number(once!.n) - exportable(there.sandbox)).toBeLessThanOrEqual(3)
+    expect(sessions).toBeGreaterThan(0)
+  })
+
+  it('that was stopped or dropped leaves no gap that no sync would read; dropped, it is reported no more, also after a replay without the warehouse before it (in the deep tier also with it), and the next one begins anew', async () => {
+    const there = await scene({ conversations: 150, arrivalsPerDay: 12 }, { pageSize: 25 })
+    await run(there, 'sync')
+    const first = await spent(there)
+    there.sandbox.clock.advance(86_400_000)
+    const planned = await run(there, 'plan', '--full')
+    expect(planned.stdout).toContain('Nothing was exported. `convohouse sync` with the same flags executes this plan.')
+    const stopped = await run(there, 'sync', '--full', '--yes', '--max-requests', '4')
+    expect(stopped.stdout).toContain('left. The same command continues where it stopped.')
+    const shown = async () => {
+      const { stdout } = await run(there, 'status', '--json')
+      const { workspaces } = JSON.parse(stdout) as {
+        workspaces: { openWindows: number; agents: { gaps: object[] }[] }[]
+      }
+      const [{ openWindows, agents }] = workspaces as [(typeof workspaces)[0]]
+      return { openWindows, gaps: agents.flatMap(({ gaps }) => gaps) }
+    }
+    const nothing = { openWindows: 0, gaps: [] }
+    expect((await run(there, 'sync')).stdout).toContain('up to date')
+    const left = await shown()
+    expect(left).toEqual({ openWindows: expect.any(Number), gaps: [] })
+    expect(left.openWindows).toBeGreaterThan(0)
+    const dropped = await run(there, 'sync', '--drop-full')
+    expect(dropped.stdout).toContain('up to date')
+    expect(dropped.stdout).not.toContain('full export')
+    expect(await shown()).toEqual(nothing)
+    expect((await run(there, 'ledger')).stdout).not.toContain('not covered')
+
+    if (isDeep) {
+      expect((await run(there, 'replay')).code).toBe(0)
+      expect(await shown()).toEqual(nothing)
+    }
+    await rm(join(there.home, 'warehouse.duckdb'))
+    expect((await run(there, 'replay')).code).toBe(0)
+    expect(await shown()).toEqual(nothing)
+    await run(there, 'sync', '--full', '--yes', '--max-requests', '3')
+    expect((await shown()).openWindows).toBeGreaterThan(0)
+    const begun = await spent(there)
+    expect((await run(there, 'sync', '--drop-full', '--full', '--yes')).code).toBe(0)
+    expect((await spent(there)).sessions - begun.sessions).toBeGreaterThanOrEqual(first.sessions)
+    expect((await run(there, 'sync')).stdout).not.toContain('full export')
+  })
+})

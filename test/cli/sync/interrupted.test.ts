@@ -1,0 +1,78 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { exportable, scene, start } from '../cli-process.ts'
+import { whileSlowed } from '../delayed-vendor.ts'
+import { countConversations, inProcess } from '../in-process.ts'
+
+/** A server that never answers; `asked` resolves with its first request. */
+async function silentVendor(): Promise<{ url: string; asked: Promise<unknown> }> {
+  const server = createServer()
+  const asked = once(server, 'request')
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+}
+
+describe('a sync that is under way', () => {
+  it('answers query, status, ledger and doctor, keeps a second one out, is stopped by Ctrl-C with 130, and the next one completes it', async () => {
+    const { env, sandbox } = await scene({ conversations: 400, latencyMs: 150 }, { pageSize: 20 })
+    const running = start(['sync'], { env })
+    await running.said('reading 3 windows')
+    const asked = async (...args: string[]) => inProcess(args, { env })
+    const [query, status, ledger, doctor, plan] = await whileSlowed(sandbox, () =>
+      Promise.all([
+        asked('query', 'SELECT count(*) AS n FROM conversations', '--format', 'json'),
+        asked('status', '--json'),
+        asked('ledger', '--json'),
+        asked('doctor', '--offline', '--json'),
+        asked('plan'),
+      ]),
+    )
+    const { pid } = running.process
+    expect(running.process.exitCode).toBeNull()
+    expect([query, status, ledger, doctor, plan].map(({ code }) => code)).toEqual([0, 0, 0, 0, 6])
+    expect(JSON.parse(query.stdout)).toEqual([{ n: expect.any(Number) }])
+    expect(JSON.parse(status.stdout).workspaces[0].lastRun).toMatchObject({ endedAt: null })
+    expect(JSON.parse(ledger.stdout).workspaces).toHaveLength(1)
+    const checks = JSON.parse(doctor.stdout).checks as { check: string; state: string; found: string }[]
+    expect(checks.filter(({ state }) => state === 'fail')).toEqual([])
+    const found = (name: string) => checks.find(({ check }) => check === name)!.found
+    expect(found('warehouse')).toContain(`is held by process ${pid}, which answers`)
+    expect(found('locks')).toContain(`process ${pid}`)
+    expect(plan.stderr).toContain('error WAREHOUSE_LOCKED')
+
+    running.process.kill('SIGINT')
+    const { code, stdout, stderr } = await running.ended
+    expect(code).toBe(130)
+    expect(stderr).toContain('requests in flight still land')
+    expect(stdout).toContain('The same command continues where it stopped; nothing is lost.')
+    expect((await inProcess(['sync'], { env })).code).toBe(0)
+    expect(await countConversations(env)).toBe(exportable(sandbox))
+    // Requests that were sent before the signal was handled; nothing is requested twice.
+    const record = (await (await fetch(`${sandbox.url}/_sandbox/requests?kind=export&summary=true`)).json()) as {
+      summary: { count: number }[]
+    }
+    expect(record.summary.length).toBeGreaterThan(10)
+    expect(record.summary.filter(({ count }) => count > 1)).toEqual([])
+  })
+
+  it('gives up what is under way at the second Ctrl-C', async () => {
+    const { url, asked } = await silentVendor()
+    const { CONVOHOUSE_CONFIG: _, ...env } = (await scene({ conversations: 1 })).env
+    const running = start(['sync'], { env: { ...env, CONVOHOUSE_API_URL: url } })
+    await asked
+    running.process.kill('SIGINT')
+    await running.said('Press Ctrl-C again to abort them')
+    const begunMs = performance.now()
+    running.process.kill('SIGINT')
+    const { code, stderr } = await running.ended
+    expect(code).toBe(130)
+    expect(stderr).toContain('error INTERRUPTED')
+    expect(performance.now() - begunMs).toBeLessThan(30_000)
+  })
+})

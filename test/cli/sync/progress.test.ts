@@ -1,0 +1,204 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  overProgress,
+  type Progress,
+  plannedProgress,
+  rateOf,
+  startProgress,
+  timeToGo,
+  unreportedFailures,
+  withNews,
+  withPage,
+} from '../../../src/cli/sync/progress.ts'
+import { liveLines } from '../../../src/cli/sync/progress-text.ts'
+import { exitCodeOfReport, reportLines } from '../../../src/cli/sync/report.ts'
+
+import type { ErrorCode } from '../../../src/core/errors.ts'
+import { newGovernor } from '../../../src/core/governor/governor.ts'
+import { ago, bytes, counted, range } from '../../../src/core/words.ts'
+import type { SyncAhead } from '../../../src/run/temporal/client/follow.ts'
+import type { PlanSummary } from '../../../workflows/progress.ts'
+import { newProgress, runStarted } from '../../../workflows/progress.ts'
+import { emptyReport } from '../../../workflows/report.ts'
+import type { SyncReport } from '../../../workflows/steps.ts'
+
+const NOW = Date.UTC(2026, 10, 20, 12)
+const page = (records: number) => ({ agentId: 'a', records, billed: records + 1 })
+
+const live = (progress: Progress, nowMs = NOW): string[] => liveLines({ name: 'ws', progress, nowMs })
+
+const report = (more: Partial<SyncReport>): SyncReport => ({
+  ...emptyReport('r'),
+  requests: 3,
+  sessions: 12,
+  pages: 2,
+  conversations: 10,
+  windowsDone: 1,
+  ...more,
+})
+
+describe('progress', () => {
+  it('counts pages, conversations and sessions, whatever their sizes', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(100)), sizes => {
+        const sum = sizes.reduce((total, size) => total + size, 0)
+        const progress = sizes.reduce((so, size, at) => withPage(so, page(size), NOW + at * 100), startProgress(NOW))
+        expect(progress).toMatchObject({ pages: sizes.length, conversations: sum, sessions: sum + sizes.length })
+      }),
+    )
+  })
+
+  it('has the rate of the last seconds, not of all time', () => {
+    let progress = withPage(startProgress(NOW), page(100_000), NOW + 1_000)
+    for (let second = 30; second <= 50; second++) progress = withPage(progress, page(10), NOW + second * 1_000)
+    expect(rateOf(progress, NOW + 50_000)).toBeCloseTo(10, 0)
+  })
+
+  it('says how long it takes only where the size is known', () => {
+    const progress = withPage(startProgress(NOW), page(100), NOW + 10_000)
+    expect(timeToGo(progress, NOW + 10_000)).toBeNull()
+    expect(timeToGo({ ...progress, expected: { low: 150, high: 250 } }, NOW + 10_000)).toBe(10_000)
+  })
+
+  it('shows what it waits for until that has come', () => {
+    const waiting = withNews(startProgress(NOW), { kind: 'waiting', untilMs: NOW + 60_000, reason: 'hour' }, NOW)
+    expect(live(waiting).at(-1)).toMatch(/^waiting until \d\d:\d\d UTC \(rate limit reached\)$/)
+    const paused = (code?: ErrorCode) =>
+      live(withNews(waiting, { kind: 'waiting', untilMs: NOW, reason: 'paused', ...(code && { code }) }, NOW), NOW - 1)
+    expect(paused('API_NOT_JSON').at(-1)).toContain("(the vendor's answer cannot be read)")
+    expect(paused('API_RATE_LIMITED').at(-1)).toContain('(the vendor asks for a pause)')
+    expect(paused().at(-1)).toContain('(the vendor gives no usable answer, or asks for a pause)')
+    expect(live(waiting, NOW + 61_000).join()).not.toContain('waiting')
+    expect(live(withPage(waiting, page(1), NOW + 1), NOW + 1).join()).not.toContain('waiting')
+  })
+
+  it('is a plan that is being made, and what that waits for, until there is one', () => {
+    const listing = withNews(startProgress(NOW), { kind: 'planning', heldUntilMs: null }, NOW)
+    expect(live(listing)).toEqual(['ws  planning: listing the agents, checking what has landed'])
+    const held = withNews(startProgress(NOW), { kind: 'planning', heldUntilMs: NOW + 60_000 }, NOW)
+    expect(live(held)[0]).toMatch(/^ws {2}planning: waiting for leases of an earlier run, until \d\d:\d\d UTC at most$/)
+    const governor = newGovernor()
+    const plan = { windows: [], unknown: 0, total: { conversations: { low: 0, high: 0 } } } as unknown as PlanSummary
+    expect(live(plannedProgress({ plan, governor }, startProgress(NOW), NOW)).join()).not.toContain('planning')
+  })
+
+  it('is that of the sync that it waits behind, until it has its turn', () => {
+    const running = {
+      ...runStarted(newProgress(), '1f0c9a2e', null),
+      phase: 'syncing',
+      pages: 12,
+      windowsLeft: 3,
+    } as SyncAhead
+    const ahead = { ...startProgress(NOW), ahead: running }
+    expect(live(ahead)).toEqual([
+      'ws  waiting behind sync 1f0c9a2e, which is running: 12 pages, 0 conversations, 3 windows left',
+    ])
+    const listing = withNews(ahead, { kind: 'planning', heldUntilMs: null }, NOW)
+    expect(live(listing).join()).not.toContain('behind')
+  })
+
+  it('has what webhooks bring beside it, from plan to plan, and by itself where no sync goes on', () => {
+    const events = { kind: 'events', received: 12, waiting: 3, applied: 9 } as const
+    const reported = withNews(startProgress(NOW), events, NOW)
+    const planning = withNews(reported, { kind: 'planning', heldUntilMs: null }, NOW)
+    expect(live(planning).slice(1)).toEqual(['12 events received, 3 waiting, 9 applied'])
+    const over = overProgress(planning, NOW)
+    expect(liveLines({ name: 'ws', progress: over, nowMs: NOW, syncs: false })).toEqual([
+      'ws  12 events received, 3 waiting, 9 applied',
+    ])
+  })
+
+  it('tells of requests and quota as the governor has them', () => {
+    const reported = withNews(startProgress(NOW), { kind: 'governor', governor: newGovernor(), windowsLeft: 2 }, NOW)
+    expect(live(reported)).toEqual([
+      'ws  0 pages · 0 conversations · 2 windows left',
+      '1,500 requests left this hour · quota not reported yet',
+    ])
+  })
+})
+
+describe('a report', () => {
+  const lines = (more: Partial<SyncReport>) =>
+    reportLines('ws', { report: report(more), progress: startProgress(NOW), nowMs: NOW + 65_000 })
+
+  it('says what was brought and what it cost', () => {
+    expect(lines({})).toEqual([
+      'ws: up to date, after 1 min 5 s',
+      '  10 conversations in 2 pages, 3 requests, 12 sessions billed',
+    ])
+  })
+
+  it('is told with what failed and has not been told yet', () => {
+    const failure = { code: 'API_FORBIDDEN', kind: 'access', what: 'No.', hint: null } as const
+    const failed = report({ outcome: 'failed', failures: [{ ...failure, agentId: 'a' }] })
+    expect(unreportedFailures(startProgress(NOW), failed)).toEqual(failed.failures)
+    const reported = withNews(startProgress(NOW), { kind: 'failure', failure, agentId: 'a' }, NOW)
+    expect(unreportedFailures(reported, failed)).toEqual([])
+    expect(unreportedFailures(overProgress(reported, NOW), failed)).toEqual(failed.failures)
+    expect(reportLines('ws', { report: failed, progress: overProgress(reported, NOW), nowMs: NOW })[0]).toBe(
+      'ws: failed',
+    )
+  })
+
+  it('tells of breaches, of lost answers, of agents that are gone, and of how to go on', () => {
+    const lost = { lostAnswers: 2, lostSessions: 250 }
+    expect(lines({ outcome: 'hour-spent', breaches: 1, ...lost, agentsGone: ['x'], windowsLeft: 2 }).slice(2)).toEqual([
+      '  1 page billed more sessions than expected; the reserve covered them',
+      '  2 answers did not arrive completely and may have billed up to 250 sessions more',
+      '  the vendor no longer knows this agent: x',
+      '  2 windows left. The same command continues where it stopped, once the hour has passed.',
+    ])
+  })
+
+  it('tells of sessions out of those that are allowed, and by which setting those that are left are kept for new conversations', () => {
+    const spentAt = (usedSessions: number, allowedPacks: number, reserve?: SyncReport['reserve']) => {
+      const governor = newGovernor({ allowedPacks })
+      const quota = { ...governor.quota, known: true, includedSessions: 1_000, usedSessions }
+      const news = { kind: 'governor', governor: { ...governor, quota }, windowsLeft: 2 } as const
+      const progress = withNews(startProgress(NOW), news, NOW)
+      const reported = report({ outcome: 'period-spent', windowsLeft: 2, ...(reserve && { reserve }) })
+      return reportLines('ws', { report: reported, progress, nowMs: NOW }).filter(
+        line => !line.includes('conversations in'),
+      )
+    }
+    expect(spentAt(1_060, 1, { sessions: 940, share: 0.25, expected: false })).toEqual([
+      'ws: stopped, the 940 sessions left in the period are reserved for new conversations (headReserve: 0.25), after 0 s',
+      '  940 of 2,000 sessions left this period, 1,500 requests left this hour',
+      '  2 windows left. The reserve shrinks as the period passes, and history continues; a smaller headReserve lets history use more now, and `convohouse sync --allow-overage-packs N` allows overage.',
+    ])
+    expect(spentAt(996, 0)).toEqual([
+      'ws: stopped, the quota is used up, after 0 s',
+      '  4 of 1,000 sessions left this period, 1,500 requests left this hour',
+      '  2 windows left. The same command continues where it stopped in the next billing period; --allow-overage-packs allows sessions beyond the quota.',
+    ])
+  })
+
+  it('has the exit code of its outcome, or of its first failure', () => {
+    const failure = { code: 'API_FORBIDDEN', kind: 'access', what: '', hint: null, agentId: null } as const
+    const codes = (['done', 'limit-reached', 'hour-spent', 'period-spent', 'interrupted'] as const).map(outcome =>
+      exitCodeOfReport(report({ outcome })),
+    )
+    expect(codes).toEqual([0, 0, 7, 8, 130])
+    expect(exitCodeOfReport(report({ outcome: 'failed', failures: [failure] }))).toBe(3)
+  })
+})
+
+describe('a number', () => {
+  it('is written for people', () => {
+    expect([
+      counted(1, 'page'),
+      counted(1_200, 'page'),
+      range({ low: 1, high: 1_900 }),
+      range({ low: 2, high: 2 }),
+    ]).toEqual(['1 page', '1,200 pages', '1 to 1,900', '2'])
+    expect([bytes(0), bytes(999), bytes(1_500), bytes(25_440_256), bytes(2e12)]).toEqual([
+      '0 bytes',
+      '999 bytes',
+      '1.5 KB',
+      '25.4 MB',
+      '2.0 TB',
+    ])
+    expect([ago(NOW, NOW + 500), ago(NOW, NOW + 180_000)]).toEqual(['just now', '3 min ago'])
+  })
+})

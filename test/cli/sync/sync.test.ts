@@ -1,0 +1,205 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { exportable, jsonLines, scene, start, TOKEN, temporaryFolder } from '../cli-process.ts'
+import { countConversations, inProcess, rowsOf } from '../in-process.ts'
+import { syncedOnce } from '../synced-once.ts'
+
+/** The plan's message if the vendor has reported a billing period without its length. */
+const PERIOD_ASSUMED = 'The vendor does not report the length of a billing period; 31 days are assumed.'
+
+describe('sync', () => {
+  const synced = syncedOnce()
+
+  it('needs four variables and no file, and brings what the workspace has; watching, it says when the next round is, and ends with 130', async () => {
+    const { env: all, sandbox } = await scene()
+    const { CONVOHOUSE_CONFIG: _, ...env } = all
+    const watching = start(['sync', '--watch', '10m'], { env })
+    await watching.said('next round at')
+    watching.process.kill('SIGTERM')
+    const { code, stdout, stderr } = await watching.ended
+    expect(code).toBe(130)
+    expect(stderr).toContain(
+      'ws_demo: planning: listing the agents, checking what has landed\nws_demo: reading 3 windows of',
+    )
+    expect(stdout.match(/ws_demo: up to date/g)).toHaveLength(1)
+    expect(stdout).toMatch(/sessions left this period/)
+    expect(await countConversations(env)).toBe(exportable(sandbox))
+  })
+
+  it('reports the plan first and its result last in JSON, each line with its time; a plan is then one object, priced, and says which length of a billing period it assumes', async () => {
+    const { env, sandbox } = await scene({ arrivalsPerDay: 50 })
+    const { code, stdout, stderr } = await inProcess(['sync', '--json'], { env })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const lines = jsonLines(stdout)
+    expect(lines[0]).toMatchObject({ kind: 'planning', workspaceId: 'ws_demo', heldUntil: null })
+    expect(lines[1]).toMatchObject({ kind: 'planned', workspaceId: 'ws_demo', windows: 3, unknown: 3 })
+    expect(lines.at(-1)).toMatchObject({
+      kind: 'report',
+      outcome: 'done',
+      conversations: await countConversations(env),
+      exitCode: 0,
+    })
+    const times = lines.map(({ at }) => at as string)
+    expect(times.filter(at => !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(at))).toEqual([])
+    expect(times).toEqual([...times].sort())
+
+    sandbox.clock.advance(86_400_000)
+    const planned = JSON.parse((await inProcess(['plan', '--json'], { env })).stdout)
+    expect(planned).toMatchObject({ workspaceId: 'ws_demo', exported: false, layout: { periods: { low: 1, high: 1 } } })
+    const kinds = planned.plan.windows.map(
+      ({ progress }: { progress: { window: { kind: string } } }) => progress.window.kind,
+    )
+    expect(kinds).toEqual(['head', 'head', 'head', 'sample', 'sample', 'sample'])
+    expect(planned.plan.unknown).toBe(0)
+    expect(planned.budget.quota).toMatchObject({ known: true, includedSessions: 50_000 })
+    expect((await inProcess(['plan'], { env })).stdout).toContain(PERIOD_ASSUMED)
+  })
+
+  it('takes the workspaces of a file side by side, and keeps them apart', async () => {
+    const [one, two] = [
+      await scene({ workspaceId: 'ws_one', conversations: 60, agents: 1 }),
+      await scene({ workspaceId: 'ws_two', seed: 2, conversations: 30, agents: 1 }),
+    ]
+    const folder = await temporaryFolder()
+    const entry = (id: string, url: string) => `  - { id: ${id}, apiUrl: "${url}", token: { env: T } }\n`
+    const file = join(folder, 'convohouse.yaml')
+    await writeFile(
+      file,
+      `home: data\nthreads: 1\nworkspaces:\n${entry('ws_one', one.sandbox.url)}${entry('ws_two', two.sandbox.url)}`,
+    )
+    const env = { T: TOKEN }
+    const synced = await inProcess(['sync'], { env, cwd: folder })
+    expect(synced.code).toBe(0)
+    for (const id of ['ws_one', 'ws_two']) expect(synced.stdout).toContain(`${id}: up to date`)
+    const sql = 'SELECT workspace_id AS id, count(*)::INT AS n FROM conversations GROUP BY ALL ORDER BY id'
+    const expected = [
+      { id: 'ws_one', n: exportable(one.sandbox) },
+      { id: 'ws_two', n: exportable(two.sandbox) },
+    ]
+    expect(await rowsOf(sql, { CONVOHOUSE_CONFIG: file })).toEqual(expected)
+    // A replay of one workspace discards nothing of the other.
+    expect((await inProcess(['replay', '--workspace', 'ws_two'], { env, cwd: folder })).code).toBe(0)
+    expect(await rowsOf(sql, { CONVOHOUSE_CONFIG: file })).toEqual(expected)
+    const unclear = await inProcess(['sync', '--agent', 'a'], { env, cwd: folder })
+    expect(unclear.stderr).toContain('--agent needs --workspace: 2 workspaces are configured.')
+    const unknown = await inProcess(['sync', '--workspace', 'ws_three'], { env, cwd: folder })
+    expect(unknown.code).toBe(2)
+    expect(unknown.stderr).toContain('error WORKSPACE_UNKNOWN')
+  })
+
+  it('refuses an agent that the workspace does not have', async () => {
+    const { env, sandbox } = await synced()
+    const { code, stderr } = await inProcess(['sync', '--agent', 'nobody'], { env })
+    expect(code).toBe(2)
+    expect(stderr).toContain('error AGENT_UNKNOWN: The workspace has no agent "nobody".')
+    expect(stderr).toContain(sandbox.world.agentIds()[0])
+  })
+
+  it('buys the conversations of a list again, wherever it says whose they are', async () => {
+    const { env } = await synced()
+    const [one, two] = await rowsOf(
+      'SELECT agent_id AS a, conversation_id AS id FROM conversations ORDER BY id LIMIT 2',
+      env,
+    )
+    const stdin = `# two of them\n\n${one!.id}\r\n${two!.a},${two!.id}\n`
+    const { code, stdout } = await inProcess(['sync', '--ids', '-', '--json'], { env, stdin })
+    expect(code).toBe(0)
+    expect(jsonLines(stdout).at(-1)).toMatchObject({ kind: 'report', outcome: 'done', conversations: 2 })
+  })
+
+  it('takes the list as a spreadsheet saved it, and names the lines of what is not there', async () => {
+    const { env, home } = await synced()
+    const [one] = await rowsOf('SELECT agent_id AS a, conversation_id AS id FROM conversations LIMIT 1', env)
+    const file = `${home}.csv`
+    await writeFile(file, `\uFEFFConversation ID;Agent ID\r\n"${one!.id}";${one!.a}\r\n\r\nnobody;${one!.a}\r\n`)
+    const { code, stdout } = await inProcess(['sync', '--ids', file], { env })
+    expect([code, stdout]).toEqual([0, expect.stringContaining('1 conversation in')])
+    expect(stdout).toContain('warning: 1 of 2 requested conversations did not arrive: "nobody" (line 4).')
+
+    await writeFile(file, `agent_id,conversation_id\n${one!.a},${one!.id}\nagent_typo,${one!.id}\n`)
+    for (const command of ['sync', 'plan']) {
+      const unknown = await inProcess([command, '--ids', file], { env })
+      expect(unknown.code).toBe(2)
+      expect(unknown.stderr).toContain('AGENT_UNKNOWN: The workspace has no agent "agent_typo". Line 3 names it.')
+    }
+    await writeFile(file, `${one!.a},${one!.id}\n${one!.a},\n`)
+    const empty = await inProcess(['sync', '--ids', file], { env })
+    expect([empty.code, empty.stderr]).toEqual([2, expect.stringContaining('.csv, line 2 names no conversation.')])
+  })
+
+  it('names up to five ids that nobody knows', async () => {
+    const { env, home } = await synced()
+    const file = `${home}.ids`
+    await writeFile(file, 'x1\nx2\nx3\nx4\nx5\nx6\nx7\n')
+    const { code, stderr } = await inProcess(['sync', '--ids', file], { env })
+    expect(code).toBe(2)
+    expect(stderr).toContain(
+      '7 of 7 ids are not in the warehouse: "x1" (line 1), "x2" (line 2), "x3" (line 3), "x4" (line 4), "x5" (line 5) and 2 more.',
+    )
+    await writeFile(file, 'x1\n')
+    const one = await inProcess(['sync', '--ids', file], { env })
+    expect(one.stderr).toContain('1 of 1 id is not in the warehouse')
+    await writeFile(file, Buffer.from('PK\x03\x04\x14\0\x08'))
+    const workbook = await inProcess(['sync', '--ids', file], { env })
+    expect([workbook.code, workbook.stderr]).toEqual([2, expect.stringMatching(/is not a text file\.\n.*as CSV/)])
+    const missing = await inProcess(['sync', '--ids', `${file}.not`], { env })
+    expect(missing.stderr).toContain('the file does not exist')
+  })
+
+  it('stops at the limit of requests, then with 7 where the hour is spent and it is not to wait, and says so', async () => {
+    const { env } = await scene({ conversations: 400, hourlyRequests: 4 })
+    const limited = await inProcess(['sync', '--max-requests', '3'], { env })
+    expect(limited.code).toBe(0)
+    expect(limited.stdout).toContain('stopped at the given limit')
+    expect(limited.stdout).toContain('3 requests')
+    expect(limited.stdout).toContain('continues where it stopped')
+    const { code, stdout } = await inProcess(['sync', '--no-wait'], { env })
+    expect(code).toBe(7)
+    expect(stdout).toContain('stopped at the hourly rate limit')
+  })
+
+  it('ends with 8 where the period is spent, and buys no overage', async () => {
+    const { env, sandbox } = await scene({ conversations: 400, historyDays: 2_000, quotaSessions: 100 })
+    const { code, stdout } = await inProcess(['sync'], { env })
+    expect(code).toBe(8)
+    expect(stdout).toContain('--allow-overage-packs')
+    const state = (await (await fetch(`${sandbox.url}/_sandbox/state`)).json()) as {
+      usage: { overagePacksCharged: number }
+    }
+    expect(state.usage.overagePacksCharged).toBe(0)
+  })
+
+  it('asks for a yes before a first backfill that is known to take most of a period', async () => {
+    const { env, sandbox } = await scene({ conversations: 400, historyDays: 2_000, quotaSessions: 300 })
+    const agent = sandbox.world.agentIds()[0]!
+    const ids = [...sandbox.world.conversations(agent, sandbox.clock.now())].slice(-60).map(({ id }) => id)
+    const exported = await inProcess(['sync', '--ids', '-', '--agent', agent], { env, stdin: ids.join('\n') })
+    expect(exported.code).toBe(0)
+    const refused = await inProcess(['sync', '--agent', agent, '--since', '2000d'], { env })
+    expect(refused.code).toBe(2)
+    expect(refused.stderr).toContain('error CONFIRMATION_NEEDED')
+    const limited = await inProcess(['sync', '--agent', agent, '--since', '2000d', '--max-sessions', '20'], { env })
+    expect(limited.code).toBe(0)
+  })
+})
+
+describe('plan', () => {
+  it('shows windows and budget, exports nothing, and is no run: status has none afterwards', async () => {
+    const { env, sandbox } = await scene()
+    const { code, stdout } = await inProcess(['plan'], { env })
+    expect(code).toBe(0)
+    expect(stdout).toContain(sandbox.world.agentIds()[0])
+    expect(stdout).toContain('the beginning')
+    expect(stdout).toContain('Total: unknown.')
+    expect(stdout).toContain('Left: 1,500 of 1,500 requests this hour')
+    expect(stdout).toContain('Nothing was exported.')
+    expect(stdout).not.toContain(PERIOD_ASSUMED)
+    const requests = (await (await fetch(`${sandbox.url}/_sandbox/requests?kind=export`)).json()) as {
+      requests: unknown[]
+    }
+    expect(requests.requests).toEqual([])
+    const status = JSON.parse((await inProcess(['status', '--json'], { env })).stdout)
+    expect(status.workspaces[0].lastRun).toBeNull()
+  })
+})

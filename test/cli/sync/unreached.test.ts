@@ -1,0 +1,81 @@
+// Error messages for an unreachable vendor: which host, which setting, and what to do.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { AUTHORITY, unreachedAddresses } from '../../vendor/unreached-servers.ts'
+import { cli, TOKEN, temporaryFolder } from '../cli-process.ts'
+import { inProcess } from '../in-process.ts'
+
+async function configured(
+  workspaces: Record<string, string>,
+): Promise<{ config: string; env: Record<string, string> }> {
+  const folder = await temporaryFolder()
+  const config = join(folder, 'convohouse.yaml')
+  const listed = Object.entries(workspaces).map(([id, apiUrl]) => ({ id, apiUrl, token: { env: 'T' }, timeout: '1s' }))
+  await writeFile(config, JSON.stringify({ home: join(folder, 'data'), threads: 1, workspaces: listed }))
+  return { config, env: { T: TOKEN } }
+}
+
+describe('an API that cannot be reached', () => {
+  it('is told by host, cause and setting, whatever the cause, without the token', async () => {
+    const addresses = await unreachedAddresses()
+    const { config, env } = await configured(addresses)
+    const { stdout } = await cli(['doctor', '--json', '--config', config], {
+      env: { ...env, NODE_EXTRA_CA_CERTS: AUTHORITY },
+    })
+    expect(stdout).not.toContain(TOKEN)
+    const { checks } = JSON.parse(stdout) as {
+      checks: { check: string; workspaceId: string; found: string; hint: string }[]
+    }
+    const reported = (way: keyof typeof addresses) => {
+      const { found: what, hint } = checks.find(({ check, workspaceId }) => check === 'api' && workspaceId === way)!
+      expect([way, what]).toEqual([way, expect.stringContaining(new URL(addresses[way]).host)])
+      expect([way, hint]).toEqual([way, expect.stringContaining(`\`apiUrl\` (${addresses[way]})`)])
+      return `${what} → ${hint}`
+    }
+    expect(reported('closed')).toMatch(/refused the connection .*ECONNREFUSED.* → Check host and port of/)
+    expect(reported('unknown')).toMatch(/no-such-host\.invalid cannot be resolved.* → Check/)
+    expect(reported('self-signed')).toMatch(/certificate that is self-signed.* → .*NODE_EXTRA_CA_CERTS/)
+    expect(reported('expired')).toMatch(/certificate that has expired.* → Check this machine's clock/)
+    expect(reported('other-host')).toMatch(/certificate that is for another host.* → Check the host name/)
+    expect(reported('no-tls')).toMatch(/does not answer in TLS.* → .*must begin with http:\/\//)
+    const of = (way: string) => checks.find(({ check, workspaceId }) => check === 'api' && workspaceId === way)!
+    expect(of('no-http').found).toMatch(/cut the connection off|not in HTTP/)
+    expect(of('cutting').found).toMatch(/cut the connection off before an answer came/)
+    expect(of('silent').found).toMatch(/was not answered within 1s \(`timeout`\)/)
+  })
+
+  it('is told with its workspace where there are several, in text and in JSON', async () => {
+    const { 'self-signed': one, closed: two } = await unreachedAddresses()
+    const { config, env } = await configured({ ws_one: one, ws_two: two })
+    const { code, stderr } = await inProcess(['sync', '--config', config], { env })
+    expect(code).toBe(5)
+    expect(stderr).toMatch(/^ws_one: error API_UNAVAILABLE: .+ self-signed/m)
+    expect(stderr).toMatch(/^ws_two: error API_UNAVAILABLE: .+ refused the connection/m)
+    const json = await inProcess(['sync', '--json', '--config', config], { env })
+    const errors = json.stderr
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line))
+    expect(errors.map(({ workspaceId, error }) => [workspaceId, error.code]).sort()).toEqual([
+      ['ws_one', 'API_UNAVAILABLE'],
+      ['ws_two', 'API_UNAVAILABLE'],
+    ])
+  })
+
+  it('is told once by a sync, on either stream', async () => {
+    const { 'self-signed': url } = await unreachedAddresses()
+    const { config, env } = await configured({ ws: url })
+    const { code, stdout, stderr } = await inProcess(['sync', '--config', config], { env })
+    expect(code).toBe(5)
+    expect(stdout).toBe('')
+    expect(stderr.split('\n')).toEqual([
+      'ws: planning: listing the agents, checking what has landed',
+      expect.stringMatching(
+        /^error API_UNAVAILABLE: 127\.0\.0\.1:\d+ presented a TLS certificate that is self-signed; nothing was sent/,
+      ),
+      expect.stringContaining(`  → Check that \`apiUrl\` (${url}) names the vendor`),
+      '',
+    ])
+  })
+})

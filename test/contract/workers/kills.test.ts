@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest'
+import { CONCURRENT_WINDOWS } from '../../../workflows/window-loop.ts'
+import { killOnTemporal } from '../../faults/kills/temporal-kills.ts'
+import { describeWithTemporal } from '../../run/temporal/with-temporal.ts'
+import { isDeep, rounds } from '../../tier.ts'
+
+const KILLS = rounds('TEMPORAL_KILLS', { usual: 3, deep: 40 })
+/** Its first victims are an export worker, the warehouse worker and the server. */
+const SEED = 4
+
+describeWithTemporal('a sync by Temporal', ({ command }) => {
+  // The usual tier kills a worker of each role in the middle of a lease (workers.test.ts), and `up` with its server (up.test.ts).
+  it.runIf(isDeep)(
+    'whose workers and server are killed at random points loses nothing, doubles nothing, and repeats only what was under way',
+    {
+      timeout: 120_000 + KILLS * 40_000,
+    },
+    async () => {
+      const { maxRebilledPerKill, ...report } = await killOnTemporal({ command, kills: KILLS, seed: SEED })
+      expect(report).toMatchObject({ kills: KILLS, lost: 0, doubled: 0, exportedTwice: 0 })
+      // One for each request that may be in flight.
+      expect(maxRebilledPerKill).toBeLessThanOrEqual(CONCURRENT_WINDOWS)
+    },
+  )
+})

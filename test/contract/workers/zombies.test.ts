@@ -1,0 +1,123 @@
+// Frozen workers: frozen during their leases, considered lost by the server, then resumed.
+import type { Client } from '@temporalio/client'
+import { temporal } from '@temporalio/proto'
+import { expect, it, onTestFinished } from 'vitest'
+import { SECOND } from '../../../src/core/time.ts'
+import { openLeaseLog } from '../../../src/landing/folder-lease-log.ts'
+import { PLAIN_SYNC } from '../../../src/run/embedded.ts'
+import { askForSync, type OwnerHandle } from '../../../src/run/temporal/client/owner.ts'
+import type { Running } from '../../cli/cli-process.ts'
+import { connected, describeWithTemporal } from '../../run/temporal/with-temporal.ts'
+import { isDeep } from '../../tier.ts'
+import { until } from '../../until.ts'
+import { billedTwice, ended, expectTruth } from '../afterwards.ts'
+import { record } from '../history.ts'
+import { reportOf, startWorkerAt } from '../hosts.ts'
+import { elsewhere, type Scene, scene, WORKSPACE } from '../scene.ts'
+import { workerProcess, writeConfig } from './worker-process.ts'
+
+/** A lost worker is detected after ten seconds, as is each task that goes to one of its open polls; then its leases must expire. */
+const PATIENCE = { timeout: 300_000 }
+const LANES = 4
+
+const { EventType } = temporal.api.enums.v1
+
+/** Leases that have begun and not ended, according to the lease log. */
+async function openLeases({ config, sandbox }: Scene): Promise<number> {
+  const ledger = openLeaseLog({ home: config.home, workspaceId: WORKSPACE, run: 'looks-on' })
+  const entries = await ledger.recent(sandbox.clock.now(), 3_600 * SECOND)
+  await ledger.close()
+  const over = new Set(entries.flatMap(entry => (entry.kind === 'end' ? [entry.lease] : [])))
+  return entries.filter(entry => entry.kind === 'lease' && !over.has(entry.lease)).length
+}
+
+/** Activities that timed out on the server. */
+async function givenUp(handle: OwnerHandle): Promise<number> {
+  const { events } = await handle.fetchHistory()
+  return (events ?? []).filter(({ eventType }) => eventType === EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT).length
+}
+
+describeWithTemporal('a worker that is only thought dead', ({ place }) => {
+  let client: Client
+  connected(place, opened => {
+    client = opened
+  })
+
+  async function app(lease: string, timeout: string) {
+    const there = await scene(elsewhere, { sandbox: { latencyMs: 60, conversations: 400 }, settings: { maxPage: 10 } })
+    const path = await writeConfig(there.config, lease, { timeout })
+    const victim = () => workerProcess({ place, path, role: 'export' })
+    const worker = (role: 'warehouse' | 'export') => startWorkerAt(path, place, role)
+    const ask = async (): Promise<OwnerHandle> => {
+      const request = { ...PLAIN_SYNC, workspaceId: WORKSPACE }
+      const { handle } = await askForSync(client, { queues: there.config.temporal.queues, request })
+      onTestFinished(() => handle.terminate().catch(() => {}) as Promise<void>)
+      return handle
+    }
+    return { ...there, victim, worker, ask }
+  }
+
+  /** Freezes the worker while it holds leases; resolves with their number. */
+  async function frozen(there: Scene, zombie: Running): Promise<number> {
+    return until(async () => {
+      await until(async () => (await openLeases(there)) > 0)
+      zombie.process.kill('SIGSTOP')
+      // The lease may have ended just before the worker stopped.
+      const held = await openLeases(there)
+      if (held === 0) zombie.process.kill('SIGCONT')
+      return held
+    })
+  }
+
+  it('and wakes when others have done its work asks for nothing more, and is of use again', PATIENCE, async () => {
+    const there = await app('3s', '2s')
+    const [warehouse, zombie] = [await there.worker('warehouse'), await there.victim()]
+    const handle = await there.ask()
+    await until(async () => (await there.exported()).length >= 8)
+    const held = await frozen(there, zombie)
+    const second = await there.worker('export')
+    expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
+    expect(await givenUp(handle)).toBeGreaterThanOrEqual(held)
+    // It was detected after its leases' deadlines: they have expired.
+    await record(handle, 'held-lease')
+    // Requests in flight when it froze were billed, but their answers were never stored.
+    expect(await billedTwice(there)).toBeLessThanOrEqual(Math.min(held, LANES))
+    const exported = (await there.exported()).length
+
+    await second.stop()
+    zombie.process.kill('SIGCONT')
+    // It completes its pending actions before it has taken all tasks of another sync.
+    const served = (await there.served()).length
+    const again = await reportOf(await there.ask())
+    expect(again).toMatchObject({ outcome: 'done', sessions: 0 })
+    expect((await there.served()).length - served).toBe(again.requests)
+    expect((await there.exported()).length - exported).toBeLessThanOrEqual(again.requests)
+    expect(await openLeases(there)).toBe(0)
+    await ended(zombie)
+    await warehouse.stop()
+    await expectTruth(there)
+  })
+
+  it.runIf(isDeep)(
+    'and wakes before its leases are over keeps what it brings: nothing is paid for twice',
+    PATIENCE,
+    async () => {
+      const there = await app('25s', '25s')
+      const [warehouse, zombie] = [await there.worker('warehouse'), await there.victim()]
+      const handle = await there.ask()
+      await until(async () => (await there.exported()).length >= 8)
+      const held = await frozen(there, zombie)
+      const second = await there.worker('export')
+      await until(async () => (await givenUp(handle)) >= held, { everyMs: 500 })
+      zombie.process.kill('SIGCONT')
+      expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
+      // It was detected before its leases' deadlines: the owner waits until they expire.
+      await record(handle, 'lost-lease')
+      expect(await openLeases(there)).toBe(0)
+      await ended(zombie)
+      for (const { stop } of [second, warehouse]) await stop()
+      await expectTruth(there)
+      expect(await billedTwice(there)).toBe(0)
+    },
+  )
+})

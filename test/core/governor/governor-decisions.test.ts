@@ -1,0 +1,209 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  type Answer,
+  type Decision,
+  GOVERNOR_DEFAULTS,
+  type GovernorOptions,
+  type GovernorState,
+  govern,
+  newGovernor,
+  requestLease,
+} from '../../../src/core/governor/governor.ts'
+import { sessionsFor, surpriseReserve } from '../../../src/core/governor/session-budget.ts'
+import { MINUTE } from '../../../src/core/time.ts'
+
+const NOW = 1_750_000_000_000
+
+/** An answer that reports a usage; fields that are not given have ordinary values. */
+const answer = (given: Partial<Answer> & { used?: number; included?: number } = {}): Answer => ({
+  sentAtMs: NOW,
+  receivedAtMs: NOW + 5,
+  status: 200,
+  returned: 0,
+  billed: 0,
+  usage: {
+    periodKey: 'p1',
+    billableUsedThisRequest: given.billed ?? 0,
+    billableUsedThisPeriod: given.used ?? 0,
+    includedQuota: given.included ?? 50_000,
+    billableRemainingThisPeriod: null,
+    overageUsedThisPeriod: null,
+    overagePacksCharged: null,
+    exportRequestCount: null,
+  },
+  rateLimit: null,
+  retryAfterMs: null,
+  ...given,
+})
+
+/** A governor that got this usage twice, so that it counts as confirmed. */
+function reported(given: Partial<GovernorOptions> = {}, used = 0, included = 50_000): GovernorState {
+  const tells = { kind: 'answered' as const, lease: null, answer: answer({ used, included, sentAtMs: NOW - 1 }) }
+  return govern(govern(newGovernor(given), tells), tells)
+}
+
+const granted = (decision: Decision) => {
+  if (decision.kind !== 'grant') throw new Error(JSON.stringify(decision))
+  return decision.grant
+}
+
+describe('a governor that was told nothing yet', () => {
+  it('grants one probe, which may bill nothing', () => {
+    const [state, decision] = requestLease(newGovernor(), { lease: 'a', kind: 'tail', wants: 10 }, NOW)
+    expect(granted(decision)).toMatchObject({ kind: 'probe', requests: 1, sessions: 0, pageSessions: 0 })
+    expect(requestLease(state, { lease: 'b', kind: 'tail', wants: 10 }, NOW)[1]).toMatchObject({
+      kind: 'wait',
+      reason: 'leased',
+    })
+  })
+
+  it.each([
+    ['no usage at all', null],
+    ['a usage without counts', { ...answer().usage!, billableUsedThisPeriod: null, includedQuota: null }],
+  ])('counts for itself where the vendor tells %s', (_, usage) => {
+    const state = govern(newGovernor(), { kind: 'answered', lease: null, answer: answer({ usage, billed: 7 }) })
+    expect(state.quota).toMatchObject({ known: true, pending: { sessions: 7 }, includedSessions: 50_000 })
+    expect(granted(requestLease(state, { lease: 'a', kind: 'head', wants: 1 }, NOW + 10)[1]).kind).toBe('head')
+  })
+})
+
+describe('the page size', () => {
+  it('shrinks as the sessions run out, and never holds more than is left', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 2_000 }), fc.integer({ min: 0, max: 2_000 }), (a, b) => {
+        const grants = [Math.min(a, b), Math.max(a, b)].map(used => {
+          const state = reported({}, used, 2_000)
+          const decision = requestLease(state, { lease: 'a', kind: 'head', wants: 5 }, NOW)[1]
+          if (decision.kind === 'grant')
+            expect(decision.grant.sessions).toBeLessThanOrEqual(sessionsFor(state, 'head', NOW))
+          return decision.kind === 'grant' ? decision.grant.limit : 0
+        })
+        expect(grants[1]).toBeLessThanOrEqual(grants[0]!)
+      }),
+    )
+  })
+
+  const running = (limit: number, used: number) =>
+    granted(requestLease(reported({}, used, 2_000), { lease: 'a', kind: 'head', wants: 5, limit }, NOW)[1]).limit
+
+  it('stays that of the running generation while larger pages would not fit some times', () => {
+    expect(running(20, 1_900)).toBe(20)
+    expect(running(50, 1_450)).toBe(50)
+    expect(running(100, 1_800)).toBe(100)
+  })
+
+  it('grows again when sessions return, and not before there is room for some pages', () => {
+    expect(running(1, 0)).toBe(100)
+    expect(running(20, 1_400)).toBe(50)
+    expect(running(20, 1_750)).toBe(20)
+    expect(running(1, 1_980)).toBe(2)
+  })
+
+  it('is not made small for others: a lease takes no more than half of what is left', () => {
+    const [state, first] = requestLease(reported({}, 1_000, 2_000), { lease: 'a', kind: 'head', wants: 20 }, NOW)
+    expect(granted(first)).toMatchObject({ limit: 100, requests: 3 })
+    expect(granted(requestLease(state, { lease: 'b', kind: 'head', wants: 20 }, NOW)[1])).toMatchObject({ limit: 100 })
+  })
+
+  it('leaves the generation where it fits no more', () => {
+    const grant = granted(
+      requestLease(reported({}, 1_900, 2_000), { lease: 'a', kind: 'head', wants: 5, limit: 100 }, NOW)[1],
+    )
+    expect(grant.limit).toBe(50)
+  })
+
+  it('is one at the very end, then nothing is leased', () => {
+    const at = (used: number) => requestLease(reported({}, used, 2_000), { lease: 'a', kind: 'head', wants: 5 }, NOW)[1]
+    expect(granted(at(1_994)).limit).toBe(1)
+    expect(at(1_995)).toEqual({ kind: 'refuse', reason: 'period' })
+  })
+})
+
+describe('a paused governor', () => {
+  const refused = answer({ status: 429, usage: null, retryAfterMs: 20 * MINUTE })
+
+  it('honours Retry-After', () => {
+    const state = govern(reported(), { kind: 'answered', lease: null, answer: refused })
+    const decision = requestLease(state, { lease: 'a', kind: 'head', wants: 1 }, NOW + MINUTE)[1]
+    expect(decision).toEqual({ kind: 'wait', untilMs: refused.receivedAtMs + 20 * MINUTE, reason: 'paused' })
+  })
+
+  it('opens with the first answer that was asked for later', () => {
+    const paused = govern(reported(), { kind: 'answered', lease: null, answer: answer({ status: 503, usage: null }) })
+    const early = govern(paused, { kind: 'answered', lease: null, answer: answer({ sentAtMs: NOW + 4 }) })
+    expect(early.mode).toBe('paused')
+    const later = govern(paused, { kind: 'answered', lease: null, answer: answer({ sentAtMs: NOW + MINUTE }) })
+    expect(later.mode).toBe('open')
+  })
+
+  it('probes again when the worker who probed is never heard of', () => {
+    const paused = govern(reported(), { kind: 'answered', lease: null, answer: answer({ status: 503, usage: null }) })
+    const [probing] = requestLease(paused, { lease: 'a', kind: 'head', wants: 5 }, NOW + 2 * MINUTE)
+    expect(probing.mode).toBe('probing')
+    const muchLater = NOW + 3 * GOVERNOR_DEFAULTS.hourMs
+    expect(granted(requestLease(probing, { lease: 'b', kind: 'head', wants: 5 }, muchLater)[1]).requests).toBe(1)
+  })
+})
+
+describe('a lost answer', () => {
+  function afterLosing(state: GovernorState, how: Partial<Answer> = {}): GovernorState {
+    const [leased, decision] = requestLease(state, { lease: 'a', kind: 'head', wants: 1 }, NOW)
+    const lost = answer({ status: null, usage: null, receivedAtMs: NOW + MINUTE, ...how })
+    const ended = govern(govern(leased, { kind: 'answered', lease: granted(decision).lease, answer: lost }), {
+      kind: 'ended',
+      lease: 'a',
+    })
+    return ended
+  }
+
+  it('is held for billed until a later count tells', () => {
+    const state = afterLosing(reported({}, 0, 1_000))
+    expect(state.quota.pending?.sessions).toBe(150 + surpriseReserve(1_000))
+    const cleared = govern(state, {
+      kind: 'answered',
+      lease: null,
+      answer: answer({ sentAtMs: NOW + MINUTE, used: 150 }),
+    })
+    expect(cleared.quota).toMatchObject({ pending: null, usedSessions: 150 })
+  })
+
+  it('pauses, unless it was we who gave it up', () => {
+    expect(afterLosing(reported()).mode).toBe('paused')
+    const state = afterLosing(reported({}, 0, 1_000), { givenUp: true })
+    expect(state).toMatchObject({ mode: 'open', lost: { answers: 1, sessions: 150 } })
+    expect(state.quota.pending?.sessions).toBe(150 + surpriseReserve(1_000))
+  })
+
+  it('is asked after with a probe where nothing else is left', () => {
+    const state = afterLosing(reported({}, 993, 1_000))
+    const decision = requestLease(state, { lease: 'b', kind: 'head', wants: 1 }, NOW + 10 * MINUTE)[1]
+    expect(granted(decision).kind).toBe('probe')
+  })
+})
+
+describe('a raised budget', () => {
+  it('lets a spent period go on, and is never lowered', () => {
+    const spent = reported({}, 50_000)
+    expect(requestLease(spent, { lease: 'a', kind: 'head', wants: 1 }, NOW)[1]).toEqual({
+      kind: 'refuse',
+      reason: 'period',
+    })
+    const raised = govern(govern(spent, { kind: 'allow', packs: 2 }), { kind: 'allow', packs: 1 })
+    expect(raised.options.allowedPacks).toBe(2)
+    expect(granted(requestLease(raised, { lease: 'a', kind: 'head', wants: 1 }, NOW)[1]).limit).toBe(100)
+  })
+
+  it('lets a run go on beyond the limits it was given, and gives none to a run that has none', () => {
+    const limited = reported({ maxRequests: 0, maxSessions: 1 }, 0)
+    const refusal = (state: typeof limited) => requestLease(state, { lease: 'a', kind: 'head', wants: 1 }, NOW)[1]
+    expect(refusal(limited)).toEqual({ kind: 'refuse', reason: 'max-requests' })
+    const requests = govern(limited, { kind: 'allow', requests: 10 })
+    expect(refusal(requests)).toEqual({ kind: 'refuse', reason: 'max-sessions' })
+    expect(granted(refusal(govern(requests, { kind: 'allow', sessions: 500 }))).kind).toBe('head')
+    expect(govern(reported({}, 0), { kind: 'allow', requests: 1, sessions: 1 }).options).toMatchObject({
+      maxRequests: null,
+      maxSessions: null,
+    })
+  })
+})

@@ -1,0 +1,194 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  type GovernorState,
+  govern,
+  newGovernor,
+  requestLease,
+  requestsFor,
+} from '../../../src/core/governor/governor.ts'
+import { recoverGovernor } from '../../../src/core/governor/governor-recovery.ts'
+import type { LeaseEntry } from '../../../src/core/governor/lease-entries.ts'
+import { sessionsFor } from '../../../src/core/governor/session-budget.ts'
+
+const START = 1_750_000_000_000
+const OPTIONS = { requestsPerHour: 50 }
+const INCLUDED = 3_000
+
+interface Undisturbed {
+  /** The log entries of a runner, with its governor's state right after each entry. */
+  ledger: { entry: LeaseEntry; after: GovernorState }[]
+  endMs: number
+}
+
+interface PlannedLease {
+  kind: 'head' | 'tail' | 'selected'
+  wants: number
+  outcomes: { status: number | null; billed: number; latencyMs: number }[]
+  pauseMs: number
+}
+
+const outcome = fc.record({
+  status: fc.constantFrom(200, 200, 200, 200, null, 429, 500),
+  billed: fc.nat(150),
+  latencyMs: fc.integer({ min: 1, max: 20_000 }),
+})
+const lease: fc.Arbitrary<PlannedLease> = fc.record({
+  kind: fc.constantFrom('head', 'tail', 'selected' as const),
+  wants: fc.integer({ min: 1, max: 5 }),
+  outcomes: fc.array(outcome, { minLength: 1, maxLength: 5 }),
+  pauseMs: fc.constantFrom(0, 1_000, 61_000, 900_000),
+})
+const lags = fc.constantFrom(0, 0, 1, 2, 5)
+const leases = fc.array(lease, { minLength: 1, maxLength: 25 })
+
+/**
+ * One runner's leases in sequence, each reported to governor and lease log alike; `lag`: number of requests that usage reports
+ * lack.
+ */
+function undisturbed(plan: readonly PlannedLease[], lag = 0): Undisturbed {
+  const ledger: Undisturbed['ledger'] = []
+  let state = newGovernor(OPTIONS)
+  let nowMs = START
+  let used = 0
+  const counts = [0]
+  for (const [index, { kind, wants, outcomes, pauseMs }] of plan.entries()) {
+    nowMs += pauseMs
+    const [next, decision] = requestLease(state, { lease: `l${index}`, kind, wants }, nowMs)
+    state = next
+    if (decision.kind !== 'grant') continue
+    const { grant } = decision
+    const note = (entry: LeaseEntry) => ledger.push({ entry, after: state })
+    note({
+      kind: 'lease',
+      lease: grant.lease,
+      window: grant.kind === 'probe' ? 'probe' : 'w',
+      agentId: 'a',
+      requests: grant.requests,
+      sessions: grant.sessions,
+      pageSessions: grant.pageSessions,
+      atMs: nowMs,
+      deadlineMs: grant.deadlineMs,
+    })
+    for (const { status, billed: wanted, latencyMs } of outcomes.slice(0, grant.requests)) {
+      const sentAtMs = nowMs
+      nowMs += latencyMs
+      const billed = status === 200 ? Math.min(wanted, grant.pageSessions) : 0
+      used += billed
+      counts.push(used)
+      const usage = {
+        periodKey: 'p',
+        billableUsedThisRequest: billed,
+        billableUsedThisPeriod: counts.at(-1 - lag) ?? 0,
+        includedQuota: INCLUDED,
+        billableRemainingThisPeriod: null,
+        overageUsedThisPeriod: null,
+        overagePacksCharged: null,
+        exportRequestCount: null,
+      }
+      const entry = {
+        kind: 'request' as const,
+        lease: grant.lease,
+        agentId: 'a',
+        sentAtMs,
+        receivedAtMs: nowMs,
+        status,
+        error: null,
+        returned: 0,
+        billed,
+        usage: status === 200 ? usage : null,
+        rateLimit: null,
+        retryAfterMs: null,
+      }
+      state = govern(state, { kind: 'answered', lease: grant.lease, answer: entry })
+      note(entry)
+    }
+    state = govern(state, { kind: 'ended', lease: grant.lease })
+    note({ kind: 'end', lease: grant.lease, atMs: nowMs })
+  }
+  return { ledger, endMs: nowMs }
+}
+
+describe('a governor that is recalled from a ledger', () => {
+  it('allows no more than the one that was never disturbed, wherever the ledger is cut', () => {
+    fc.assert(
+      fc.property(leases, fc.nat(), fc.boolean(), lags, (plan, cut, holdersDead, lag) => {
+        const { ledger, endMs } = undisturbed(plan, lag)
+        if (ledger.length === 0) return
+        const at = cut % ledger.length
+        const kept = ledger.slice(0, at + 1).map(({ entry }) => entry)
+        const state = recoverGovernor(OPTIONS, kept, { nowMs: endMs, holdersDead })
+        // The undisturbed run has recorded its spending, which is not a limit here.
+        const whole = ledger[at]!.after
+        const open = whole.leases.filter(held => kept.some(entry => entry.kind === 'lease' && entry.lease === held.id))
+        const before = holdersDead ? { ...whole, leases: [] } : { ...whole, leases: open }
+        for (const kind of ['head', 'tail', 'selected'] as const) {
+          expect(requestsFor(state, kind, endMs)).toBeLessThanOrEqual(requestsFor(before, kind, endMs))
+          if (state.quota.known)
+            expect(sessionsFor(state, kind, endMs)).toBeLessThanOrEqual(sessionsFor(before, kind, endMs))
+        }
+        expect(state.pausedUntilMs).toBe(before.pausedUntilMs)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('equals the undisturbed one where nothing is cut, but for what that run spent', () => {
+    fc.assert(
+      fc.property(leases, lags, (plan, lag) => {
+        const { ledger, endMs } = undisturbed(plan, lag)
+        const state = recoverGovernor(
+          OPTIONS,
+          ledger.map(({ entry }) => entry),
+          { nowMs: endMs, holdersDead: true },
+        )
+        const whole = ledger.at(-1)?.after ?? newGovernor(OPTIONS)
+        const { rateLimit, quota, mode, pausedUntilMs, sessionsPerConversation } = whole
+        const ended = mode === 'probing' ? 'paused' : mode
+        expect(state).toMatchObject({
+          rateLimit,
+          quota,
+          mode: ended,
+          pausedUntilMs,
+          sessionsPerConversation,
+          leases: [],
+        })
+        expect(state).toMatchObject({ spent: { requests: 0, sessions: 0 }, breaches: 0 })
+      }),
+    )
+  })
+
+  it('is told by entries that have been through JSON', () => {
+    fc.assert(
+      fc.property(leases, plan => {
+        const { ledger, endMs } = undisturbed(plan)
+        const entries = ledger.map(({ entry }) => entry)
+        const read = JSON.parse(JSON.stringify(entries)) as LeaseEntry[]
+        const recalled = { nowMs: endMs, holdersDead: true }
+        expect(recoverGovernor(OPTIONS, read, recalled)).toEqual(recoverGovernor(OPTIONS, entries, recalled))
+      }),
+    )
+  })
+
+  it('counts one request, and holds back one page, for each lease whose holder was killed', () => {
+    const { ledger } = undisturbed([
+      { kind: 'head', wants: 1, outcomes: [{ status: 200, billed: 0, latencyMs: 5 }], pauseMs: 0 },
+      { kind: 'head', wants: 3, outcomes: [{ status: 200, billed: 9, latencyMs: 5 }], pauseMs: 0 },
+    ])
+    const killed = ledger.filter(({ entry }) => entry.kind !== 'end' || entry.lease !== 'l1').map(({ entry }) => entry)
+    const state = recoverGovernor(OPTIONS, killed, { nowMs: START + 100, holdersDead: true })
+    expect(requestsFor(state, 'selected', START + 100)).toBe(50 - 3)
+    expect(state.quota.pending).toMatchObject({ sinceMs: START + 100, sessions: 150 + 4 })
+  })
+
+  it('takes a lease for wholly spent until its hour has passed, where its holder may live', () => {
+    const { ledger } = undisturbed([
+      { kind: 'head', wants: 1, outcomes: [{ status: 200, billed: 0, latencyMs: 5 }], pauseMs: 0 },
+      { kind: 'head', wants: 3, outcomes: [{ status: 200, billed: 9, latencyMs: 5 }], pauseMs: 0 },
+    ])
+    const open = ledger.filter(({ entry }) => entry.kind !== 'end' || entry.lease !== 'l1').map(({ entry }) => entry)
+    const state = recoverGovernor(OPTIONS, open, { nowMs: START + 100, holdersDead: false })
+    expect(requestsFor(state, 'selected', START + 100)).toBe(50 - 2 - 2)
+    expect(state.leases).toMatchObject([{ id: 'l1', requests: 3, made: 1, billed: 9 }])
+  })
+})

@@ -1,0 +1,133 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type GovernorState, requestLease } from '../../../src/core/governor/governor.ts'
+import { surpriseReserve } from '../../../src/core/governor/session-budget.ts'
+import { MINUTE } from '../../../src/core/time.ts'
+import { greedyOptions, greedySteps, kinds, options, ran, steps, TOLD_ONCE } from './governor-steps.ts'
+
+const RUNS = { numRuns: 400 }
+
+describe('a governor, whatever happens', () => {
+  it('never lets more requests be made within an hour than the vendor allows', () => {
+    fc.assert(
+      fc.property(options, steps, (given, done) => {
+        expect(ran(given, done).worst.requestsInHour).toBeLessThanOrEqual(given.requestsPerHour)
+      }),
+      RUNS,
+    )
+  })
+
+  it('never spends beyond what is allowed while no page bills more than the surprise reserve beyond its hold', () => {
+    fc.assert(
+      fc.property(options, steps, (given, done) => {
+        expect(ran(given, done).worst.overage).toBeLessThanOrEqual(0)
+      }),
+      RUNS,
+    )
+    fc.assert(
+      fc.property(greedyOptions, greedySteps, (given, done) => {
+        expect(ran(given, [...TOLD_ONCE, ...done]).worst.overage).toBeLessThanOrEqual(0)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('leases history no session of the reserve for new conversations', () => {
+    fc.assert(
+      fc.property(options, steps, (given, done) => {
+        ran(given, done, (model, one) => {
+          const decision = model.decisions.at(-1)
+          if (one.do !== 'ask' || decision?.kind !== 'grant' || !['tail', 'full'].includes(decision.grant.kind)) return
+          const held = model.state.leases.reduce((sum, lease) => sum + Math.max(0, lease.sessions - lease.billed), 0)
+          const { quota, options: chosen } = model.state
+          const allowed = quota.includedSessions + chosen.allowedPacks * 1_000
+          const reserve = Math.min(
+            quota.includedSessions / 2,
+            Math.max(chosen.projectedSessions, quota.includedSessions * chosen.headReserveShare),
+          )
+          expect(allowed - quota.usedSessions - held).toBeGreaterThanOrEqual(reserve)
+        })
+      }),
+      RUNS,
+    )
+  })
+
+  it('never exceeds the requests of a run, nor its sessions while no page bills more than four beyond its hold', () => {
+    const limited = fc.record({ given: options, maxRequests: fc.nat(12), maxSessions: fc.nat(200) })
+    const safe = steps.map(done => done.filter(one => one.do !== 'lose'))
+    fc.assert(
+      fc.property(limited, safe, ({ given, maxRequests, maxSessions }, done) => {
+        const governor = { ...given.governor, maxRequests, maxSessions }
+        const model = ran({ ...given, governor }, done, it => it.endOverdue())
+        expect(model.made.requests).toBeLessThanOrEqual(maxRequests)
+        const seen = done.every(one => one.do !== 'request' || one.fate.kind !== 'lost-after')
+        if (seen) expect(model.made.sessions).toBeLessThanOrEqual(maxSessions)
+      }),
+      RUNS,
+    )
+  })
+
+  it('lets one request a minute at most be made after a failure, until an answer', () => {
+    fc.assert(
+      fc.property(options, steps, (given, done) => {
+        let before = 'open'
+        let cautious = new Set<string>()
+        ran(given, done, (model, one) => {
+          const decision = model.decisions.at(-1)
+          if (model.state.mode === 'open') cautious = new Set()
+          else if (one.do === 'ask' && before !== 'open' && decision?.kind === 'grant')
+            cautious.add(decision.grant.lease)
+          before = model.state.mode
+          const times = model.requests.filter(made => cautious.has(made.lease)).map(made => made.atMs)
+          for (const [index, atMs] of times.slice(1).entries())
+            expect(atMs - times[index]!).toBeGreaterThanOrEqual(MINUTE)
+        })
+      }),
+      RUNS,
+    )
+  })
+
+  it('always grants again some time, unless the period or the run is spent', () => {
+    fc.assert(
+      fc.property(options, steps, (given, done) => {
+        const model = ran(given, done)
+        while (model.workers.length > 0) model.end(0)
+        for (let asked = 0; asked < 500; asked++) {
+          const decision = model.ask('head', 1)
+          if (decision.kind === 'grant' && decision.grant.kind !== 'probe') return
+          if (decision.kind === 'grant') {
+            model.request(0, { kind: 'answered', share: 0, latencyMs: 5 })
+            model.end(0)
+          } else if (decision.kind === 'wait') {
+            expect(decision.untilMs).toBeGreaterThan(model.nowMs)
+            model.nowMs = decision.untilMs
+          } else {
+            expect(decision.reason).toBe('period')
+            const { quota } = model.state
+            const allowed = given.includedSessions + model.state.options.allowedPacks * 1_000
+            const needed = Math.ceil(Math.max(1, model.state.sessionsPerConversation))
+            expect(allowed - quota.usedSessions - surpriseReserve(given.includedSessions)).toBeLessThan(needed)
+            return
+          }
+        }
+        throw new Error(
+          `nothing was granted in 500 turns: ${JSON.stringify(model.decisions.slice(-8))} ${JSON.stringify(model.state)}`,
+        )
+      }),
+      RUNS,
+    )
+  })
+
+  it('decides the same after its state has been through JSON', () => {
+    fc.assert(
+      fc.property(options, steps, kinds, (given, done, kind) => {
+        const model = ran(given, done)
+        const copy = JSON.parse(JSON.stringify(model.state)) as GovernorState
+        expect(copy).toEqual(model.state)
+        const asked = { lease: 'x', kind, wants: 3 }
+        expect(requestLease(copy, asked, model.nowMs)).toEqual(requestLease(model.state, asked, model.nowMs))
+      }),
+      RUNS,
+    )
+  })
+})

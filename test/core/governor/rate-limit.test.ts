@@ -1,0 +1,137 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  applyReportedLimit,
+  countRequest,
+  newRateLimit,
+  nextFreeRequestMs,
+  type RateLimitState,
+  requestsLeft,
+  requestsThisHour,
+} from '../../../src/core/governor/rate-limit.ts'
+
+const HOUR = 3_600_000
+const NOW = 1_750_000_000_000
+const at = (ms: number) => ({ sentAtMs: ms, receivedAtMs: ms + 10 })
+const tell = (hour: RateLimitState, remainingHour: number | null, ms: number, requestsPerHour = 100) =>
+  applyReportedLimit(hour, { requestsPerHour, remainingHour }, at(ms))
+
+describe('our own count of the hour', () => {
+  it('never lets the vendor count more than is allowed, however slow answers are and whenever it counts', () => {
+    const trip = fc.record({
+      latencyMs: fc.integer({ min: 1, max: 30_000 }),
+      counted: fc.double({ min: 0, max: 1, noNaN: true }),
+    })
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 12 }), fc.array(trip, { minLength: 40, maxLength: 60 }), (limit, trips) => {
+        let hour = newRateLimit(HOUR, limit)
+        let nowMs = NOW
+        const vendor: number[] = []
+        for (const { latencyMs, counted } of trips) {
+          while (requestsLeft(hour, nowMs, 0) < 1) nowMs = nextFreeRequestMs(hour, nowMs)
+          vendor.push(nowMs + latencyMs * counted)
+          nowMs += latencyMs
+          hour = countRequest(hour, nowMs)
+        }
+        for (const last of vendor)
+          expect(vendor.filter(time => time > last - HOUR && time <= last).length).toBeLessThanOrEqual(limit)
+      }),
+    )
+  })
+
+  it('lets every request go again within an hour and a slice', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(2 * HOUR), { maxLength: 50 }), times => {
+        const hour = times.reduce((state, time) => countRequest(state, NOW + time), newRateLimit(HOUR, 10))
+        expect(requestsThisHour(hour, NOW + 3 * HOUR + HOUR / 360)).toBe(0)
+      }),
+    )
+  })
+
+  it('is the same in whatever order answers come', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(HOUR), { maxLength: 30 }), fc.nat(HOUR), (times, later) => {
+        const count = (order: number[]) =>
+          requestsThisHour(
+            order.reduce((state, time) => countRequest(state, NOW + time), newRateLimit(HOUR, 10)),
+            NOW + HOUR + later,
+          )
+        expect(count([...times].reverse())).toBe(count(times))
+      }),
+    )
+  })
+
+  it('counts leased requests as made', () => {
+    expect(requestsLeft(countRequest(newRateLimit(HOUR, 10), NOW, 3), NOW, 4)).toBe(3)
+  })
+})
+
+describe('what the vendor tells of the hour', () => {
+  it('is believed where it is lower than our own count', () => {
+    expect(requestsLeft(tell(newRateLimit(HOUR, 100), 7, NOW), NOW + 1_000, 0)).toBe(7)
+  })
+
+  it('is not believed where it is higher', () => {
+    const hour = countRequest(newRateLimit(HOUR, 100), NOW, 60)
+    expect(requestsLeft(tell(hour, 90, NOW), NOW + 1_000, 0)).toBe(40)
+  })
+
+  it('is carried forward by what we send after it', () => {
+    const hour = countRequest(tell(newRateLimit(HOUR, 100), 7, NOW), NOW + 60_000, 3)
+    expect(requestsLeft(hour, NOW + 61_000, 0)).toBe(4)
+  })
+
+  it('grows again by what of ours leaves the hour', () => {
+    const hour = tell(countRequest(newRateLimit(HOUR, 100), NOW - HOUR / 2, 20), 30, NOW)
+    expect(requestsLeft(hour, NOW + HOUR / 4, 0)).toBe(30)
+    expect(requestsLeft(hour, NOW + HOUR / 2 + 20_000, 0)).toBe(50)
+  })
+
+  it('is ordered by when it was asked for, not by when it came', () => {
+    const hour = tell(tell(newRateLimit(HOUR, 100), 5, NOW + 10), 50, NOW)
+    expect(hour.reported?.remaining).toBe(5)
+  })
+
+  it('is the lowest of what answers to requests of the same millisecond tell, in whatever order they come', () => {
+    const reported = (...counts: number[]) =>
+      counts.reduce((hour, count) => tell(hour, count, NOW), newRateLimit(HOUR, 100)).reported?.remaining
+    expect([reported(5, 8), reported(8, 5), reported(8, 5, 6)]).toEqual([5, 5, 5])
+  })
+
+  it('expires after an hour', () => {
+    const hour = tell(newRateLimit(HOUR, 100), 0, NOW)
+    expect(requestsLeft(hour, NOW + HOUR - 1, 0)).toBe(0)
+    expect(requestsLeft(hour, NOW + HOUR, 0)).toBe(100)
+  })
+
+  it('changes how many an hour allows, and nothing where it tells nonsense', () => {
+    expect(tell(newRateLimit(HOUR, 100), null, NOW, 300).requestsPerHour).toBe(300)
+    expect(tell(newRateLimit(HOUR, 100), null, NOW, 0).requestsPerHour).toBe(100)
+  })
+})
+
+describe('the time when there is room again', () => {
+  it('always lies ahead, and within an hour and a slice', () => {
+    const reported = fc.option(fc.record({ remaining: fc.nat(5), agoMs: fc.nat(2 * HOUR) }), { nil: null })
+    fc.assert(
+      fc.property(fc.array(fc.nat(2 * HOUR), { maxLength: 20 }), reported, (times, last) => {
+        const counted = times.reduce((state, ago) => countRequest(state, NOW - ago), newRateLimit(HOUR, 5))
+        const hour = last ? tell(counted, last.remaining, NOW - last.agoMs, 5) : counted
+        const again = nextFreeRequestMs(hour, NOW)
+        expect(again).toBeGreaterThan(NOW)
+        expect(again).toBeLessThanOrEqual(NOW + HOUR + HOUR / 360)
+      }),
+    )
+  })
+
+  it('is when the oldest of ours leaves, where ours fill the hour', () => {
+    const hour = countRequest(countRequest(newRateLimit(HOUR, 2), NOW - 30_000), NOW)
+    const again = nextFreeRequestMs(hour, NOW)
+    expect(requestsLeft(hour, again - 1, 0)).toBe(0)
+    expect(requestsLeft(hour, again, 0)).toBe(1)
+  })
+
+  it('is a minute later where others fill it', () => {
+    expect(nextFreeRequestMs(tell(newRateLimit(HOUR, 100), 0, NOW), NOW + 5)).toBe(NOW + 5 + 60_000)
+  })
+})

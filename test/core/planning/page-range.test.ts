@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest'
+import { pageRangeOf, reachingTo } from '../../../src/core/planning/page-range.ts'
+import {
+  advance,
+  newProgress,
+  openWindow,
+  type PageFacts,
+  type WindowKind,
+} from '../../../src/core/planning/windows.ts'
+
+const openedAtMs = Date.UTC(2026, 5, 1)
+const windowOf = (kind: WindowKind, fromSec: number | null = 1_000, toSec = 2_000) =>
+  openWindow({ agentId: 'a', kind, fromSec, toSec, openedAtMs, ...(kind === 'refresh' && { ids: ['x', 'y'] }) })
+
+const page = (window: PageFacts['window'], sequence: number, given: Partial<PageFacts> = {}): PageFacts => ({
+  window,
+  generation: 1,
+  sequence,
+  limit: 100,
+  cursorIn: sequence > 1 ? 'c' : null,
+  cursorOut: 'c',
+  hasMore: true,
+  returned: 100,
+  scanned: 100,
+  billed: 100,
+  lastTsMs: null,
+  missing: [],
+  ...given,
+})
+
+/** Ranges of the pages, one after another. */
+function stretches(window: PageFacts['window'], pages: Partial<PageFacts>[]) {
+  let progress = newProgress(window)
+  return pages.map((given, index) => {
+    const facts = page(window, index + 1, given)
+    const stretch = pageRangeOf(progress, facts)
+    progress = advance(progress, facts)
+    return stretch
+  })
+}
+
+describe('the stretch of a page', () => {
+  it('is the whole window where the window has one page', () => {
+    expect(stretches(windowOf('head'), [{ hasMore: false, lastTsMs: 1_500_000 }])).toEqual([{ from: 1_000, to: 2_000 }])
+  })
+
+  it('lies between the last conversations of two pages, whichever way the window is read', () => {
+    const up = [{ lastTsMs: 1_300_500 }, { lastTsMs: 1_700_000 }, { hasMore: false, lastTsMs: 1_900_000 }]
+    expect(stretches(windowOf('head'), up)).toEqual([
+      { from: 1_000, to: 1_300 },
+      { from: 1_300, to: 1_700 },
+      { from: 1_700, to: 2_000 },
+    ])
+    const down = [{ lastTsMs: 1_700_000 }, { lastTsMs: 1_300_000 }, { hasMore: false, lastTsMs: 1_100_000 }]
+    expect(stretches(windowOf('tail', null), down)).toEqual([
+      { from: 1_700, to: 2_000 },
+      { from: 1_300, to: 1_700 },
+      { from: null, to: 1_300 },
+    ])
+  })
+
+  it('may be all that is left where a page tells no time, and goes on behind it', () => {
+    const pages = [{ lastTsMs: 1_700_000 }, { returned: 0 }, { lastTsMs: 1_300_000 }]
+    expect(stretches(windowOf('reread'), pages)).toEqual([
+      { from: 1_700, to: 2_000 },
+      { from: 1_000, to: 1_700 },
+      { from: 1_300, to: 1_700 },
+    ])
+  })
+
+  it('is never turned around or outside of what was asked for, whatever the records say', () => {
+    const pages = [{ lastTsMs: 1_200_000 }, { lastTsMs: 1_900_000 }, { lastTsMs: 9_000_000 }, { lastTsMs: 10 }]
+    for (const stretch of stretches(windowOf('tail'), pages)) {
+      expect(stretch!.from).toBeGreaterThanOrEqual(1_000)
+      expect(stretch!.to).toBeLessThanOrEqual(2_000)
+      expect(stretch!.to).toBeGreaterThanOrEqual(stretch!.from!)
+    }
+  })
+
+  it('is none for ids', () => {
+    expect(stretches(windowOf('refresh'), [{}])).toEqual([null])
+  })
+})
+
+describe('a page that another one follows', () => {
+  const down = windowOf('tail')
+  const up = windowOf('head')
+  const progressAfter = (window: PageFacts['window'], lastTsMs: number) =>
+    advance(newProgress(window), page(window, 1, { lastTsMs }))
+
+  it('reaches to the first conversation of the next one: what was skipped behind its last lies there', () => {
+    const falling = page(down, 2, { firstTsMs: 1_650_000, lastTsMs: 1_400_000 })
+    expect(reachingTo({ from: 1_700, to: 2_000 }, progressAfter(down, 1_700_000), falling)).toEqual({
+      from: 1_650,
+      to: 2_000,
+    })
+    const rising = page(up, 2, { firstTsMs: 1_350_000, lastTsMs: 1_600_000 })
+    expect(reachingTo({ from: 1_000, to: 1_300 }, progressAfter(up, 1_300_000), rising)).toEqual({
+      from: 1_000,
+      to: 1_350,
+    })
+  })
+
+  it('reaches as far as a next one that tells no time, and never gets shorter', () => {
+    const silent = page(down, 2, { returned: 0 })
+    expect(reachingTo({ from: 1_700, to: 2_000 }, progressAfter(down, 1_700_000), silent)).toEqual({
+      from: 1_000,
+      to: 2_000,
+    })
+    const above = page(down, 2, { firstTsMs: 1_800_000, lastTsMs: 1_400_000 })
+    expect(reachingTo({ from: 1_700, to: 2_000 }, progressAfter(down, 1_700_000), above)).toEqual({
+      from: 1_700,
+      to: 2_000,
+    })
+  })
+})

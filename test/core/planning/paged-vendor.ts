@@ -1,0 +1,47 @@
+// A vendor reduced to its paging: conversations on a `ts` axis, a closed range, an order, a limit and a cursor.
+import type { PageFacts, Window, WindowQuery } from '../../../src/core/planning/windows.ts'
+
+export interface Told {
+  id: number
+  tsMs: number
+}
+
+export interface PagedVendor {
+  all: readonly Told[]
+  /** Whether it compares `ts` with the bounds as milliseconds or as whole seconds; the document does not specify it. */
+  unit: 'ms' | 's'
+}
+
+const inUnit = (ms: number, unit: PagedVendor['unit']): number => (unit === 'ms' ? ms : Math.floor(ms / 1_000))
+
+/** The vendor's answer to a paginated request, in its order. */
+export function pageOf(vendor: PagedVendor, query: WindowQuery): { page: Told[]; cursorOut: string | null } {
+  const { unit } = vendor
+  const from = query.fromTs === undefined ? Number.NEGATIVE_INFINITY : inUnit(query.fromTs, unit)
+  const to = inUnit(query.toTs!, unit)
+  const sign = query.sort === 'asc' ? 1 : -1
+  const inside = vendor.all
+    .filter(({ tsMs }) => inUnit(tsMs, unit) >= from && inUnit(tsMs, unit) <= to)
+    .sort((a, b) => sign * (a.tsMs - b.tsMs || a.id - b.id))
+  const start = Number(query.cursor ?? 0)
+  const end = start + query.limit!
+  return { page: inside.slice(start, end), cursorOut: end < inside.length ? String(end) : null }
+}
+
+/** The facts of a landed page. */
+export function factsOf(
+  at: { window: Window; generation: number; sequence: number; limit: number; cursorIn: string | null },
+  answer: ReturnType<typeof pageOf>,
+): PageFacts {
+  const { page, cursorOut } = answer
+  return {
+    ...at,
+    cursorOut,
+    hasMore: cursorOut !== null,
+    returned: page.length,
+    scanned: null,
+    billed: page.length,
+    lastTsMs: page.at(-1)?.tsMs ?? null,
+    missing: [],
+  }
+}

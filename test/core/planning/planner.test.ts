@@ -1,0 +1,313 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type Coverage, cover } from '../../../src/core/planning/coverage.ts'
+import {
+  type AgentFacts,
+  NO_REFRESH,
+  type Plan,
+  type PlanOptions,
+  planWindows,
+  pollSeconds,
+  takesMostOfQuota,
+} from '../../../src/core/planning/planner.ts'
+import { newProgress, type WindowProgress } from '../../../src/core/planning/windows.ts'
+import { DAY, HOUR, MINUTE } from '../../../src/core/time.ts'
+import { rounds } from '../../tier.ts'
+
+const NOW = 1_750_000_000_000
+const NOW_SEC = NOW / 1_000
+const SETTLE = 2 * MINUTE
+const LAST = NOW_SEC - SETTLE / 1_000 - 1
+
+const agent = (given: Partial<AgentFacts> = {}): AgentFacts => ({
+  agentId: 'a',
+  title: null,
+  gone: false,
+  coverage: [],
+  open: [],
+  density: null,
+  ...given,
+})
+
+const planned = (given: Partial<PlanOptions> = {}): Plan =>
+  planWindows({
+    agents: [agent()],
+    nowMs: NOW,
+    settleMs: SETTLE,
+    sinceMs: null,
+    untilMs: null,
+    mode: { kind: 'incremental' },
+    refreshes: NO_REFRESH,
+    maxPage: 100,
+    idsPerRequest: 100,
+    requestsPerHour: 1_500,
+    period: { ageMs: null, lengthMs: null },
+    ...given,
+  })
+
+const boundsOf = (plan: Plan) =>
+  plan.windows.map(({ progress: { window } }) => [window.agentId, window.kind, window.fromSec, window.toSec])
+
+const FULL = { kind: 'full' as const, agents: [] }
+
+const openWindow = (kind: 'tail' | 'head' | 'full', fromSec: number | null, toSec: number): WindowProgress =>
+  newProgress({ name: `w-${kind}-${fromSec}-${toSec}`, agentId: 'a', kind, fromSec, toSec, openedAtMs: NOW - DAY })
+
+describe('a plan', () => {
+  it('begins with all of the history, up to the last whole second that has settled', () => {
+    const plan = planned()
+    expect(boundsOf(plan)).toEqual([['a', 'tail', null, LAST]])
+    expect(plan).toMatchObject({ firstBackfills: 1, unknown: 1 })
+  })
+
+  it.each([0, -5 * DAY, 1_000, 1e11, 1e12 - 1])(
+    'from %d ms on is one from the beginning, and so is its coverage',
+    sinceMs => {
+      expect(boundsOf(planned({ sinceMs }))).toEqual([['a', 'tail', null, LAST]])
+      expect(boundsOf(planned({ sinceMs, agents: [agent({ coverage: [{ from: 0, to: LAST }] })] }))).toEqual([])
+    },
+  )
+
+  it('from 2001 on begins there', () => {
+    expect(boundsOf(planned({ sinceMs: 1e12 }))).toEqual([['a', 'tail', 1e9, LAST]])
+  })
+
+  it('goes on as head from the end of coverage', () => {
+    expect(boundsOf(planned({ agents: [agent({ coverage: [{ from: 0, to: LAST - 900 }] })] }))).toEqual([
+      ['a', 'head', LAST - 899, LAST],
+    ])
+  })
+
+  it('leaves a window alone that rests, and reads nothing of what it claims; what is new is read', () => {
+    const claimed = openWindow('head', 1_000, LAST - 900)
+    const agents = [agent({ coverage: [{ from: 0, to: 999 }], open: [claimed] })]
+    expect(boundsOf(planned({ agents })).map(([, kind]) => kind)).toEqual(['head', 'head'])
+    const resting = agents.map(facts => ({ ...facts, backingOff: [claimed.window.name] }))
+    expect(boundsOf(planned({ agents: resting }))).toEqual([['a', 'head', LAST - 899, LAST]])
+  })
+
+  it('fills gaps as tail, newest first, behind the heads', () => {
+    const coverage = [
+      { from: 1_000, to: 2_000 },
+      { from: 3_000, to: LAST - 900 },
+    ]
+    expect(boundsOf(planned({ agents: [agent({ coverage })] }))).toEqual([
+      ['a', 'head', LAST - 899, LAST],
+      ['a', 'tail', 2_001, 2_999],
+      ['a', 'tail', null, 999],
+    ])
+  })
+
+  it('reads only since and until what was asked', () => {
+    const plan = planned({ sinceMs: NOW - DAY, untilMs: NOW - HOUR })
+    expect(boundsOf(plan)).toEqual([['a', 'tail', NOW_SEC - 86_400, NOW_SEC - 3_601]])
+  })
+
+  it('never reads what has not settled, whatever until says', () => {
+    expect(boundsOf(planned({ untilMs: NOW + DAY }))).toEqual([['a', 'tail', null, LAST]])
+    expect(boundsOf(planned({ sinceMs: NOW }))).toEqual([])
+  })
+
+  it('goes back behind coverage where since is earlier than before', () => {
+    const coverage = [{ from: NOW_SEC - 86_400, to: LAST }]
+    expect(boundsOf(planned({ agents: [agent({ coverage })], sinceMs: NOW - 2 * DAY }))).toEqual([
+      ['a', 'tail', NOW_SEC - 2 * 86_400, NOW_SEC - 86_401],
+    ])
+  })
+
+  it('resumes what was begun, and plans nothing that it claims', () => {
+    const open = openWindow('tail', null, LAST - 5_000)
+    const plan = planned({ agents: [agent({ open: [open] })] })
+    expect(boundsOf(plan)).toEqual([
+      ['a', 'head', LAST - 4_999, LAST],
+      ['a', 'tail', null, LAST - 5_000],
+    ])
+    expect(plan.windows.map(window => window.resumes)).toEqual([false, true])
+    expect(plan.firstBackfills).toBe(0)
+  })
+
+  it('reads everything again when asked for a full one, in one window, begun once', () => {
+    const coverage = [{ from: 0, to: LAST }]
+    expect(boundsOf(planned({ agents: [agent({ coverage })], mode: FULL }))).toEqual([['a', 'full', null, LAST]])
+    const open = openWindow('full', null, LAST - 10)
+    expect(boundsOf(planned({ agents: [agent({ coverage, full: [open] })], mode: FULL }))).toEqual([
+      ['a', 'full', null, LAST - 10],
+    ])
+  })
+
+  it('asks nothing of an agent that is gone', () => {
+    expect(planned({ agents: [agent({ gone: true })] }).windows).toEqual([])
+  })
+
+  it('serves heads before history, and of heads the stalest first', () => {
+    const agents = [
+      agent({ agentId: 'fresh', coverage: [{ from: 0, to: LAST - 60 }] }),
+      agent({ agentId: 'new' }),
+      agent({ agentId: 'stale', coverage: [{ from: 0, to: LAST - 9_000 }] }),
+    ]
+    expect(planned({ agents }).windows.map(({ progress }) => progress.window.agentId)).toEqual([
+      'stale',
+      'fresh',
+      'new',
+    ])
+  })
+
+  it('prices what can be priced, and says how much cannot', () => {
+    const density = { perDay: { low: 10, high: 20 }, newPerDay: 14, sessionsPerConversation: 2 }
+    const agents = [
+      agent({ agentId: 'known', coverage: [{ from: 0, to: LAST - 86_400 }], density }),
+      agent({ agentId: 'new' }),
+    ]
+    const plan = planned({ agents })
+    expect(plan.total).toEqual({
+      conversations: { low: 10, high: 20 },
+      sessions: { low: 20, high: 40 },
+      requests: { low: 1, high: 1 },
+    })
+    expect(plan.unknown).toBe(1)
+    // The rate is computed from 98 conversations of a week, plus two standard deviations.
+    expect(plan.projectedSessions).toBe(Math.ceil(14 * 2 * (1 + 2 / Math.sqrt(98)) * 31))
+    expect(plan.outlook).toMatchObject({ unknownAgents: 1, seenAgents: 0 })
+  })
+
+  it('prices only what is left of a window that was begun', () => {
+    const density = { perDay: { low: 10, high: 10 }, newPerDay: 10, sessionsPerConversation: 1 }
+    const tail = { ...openWindow('tail', LAST - 10 * 86_400 + 1, LAST), lastTsMs: (LAST - 9 * 86_400) * 1_000 }
+    expect(planned({ agents: [agent({ open: [tail], density })] }).total.conversations).toEqual({ low: 10, high: 10 })
+  })
+
+  it('warns of a first backfill that may take most of a period', () => {
+    const density = { perDay: { low: 0, high: 1_000 }, newPerDay: 400, sessionsPerConversation: 1 }
+    const plan = planned({ agents: [agent({ density })], sinceMs: NOW - 30 * DAY })
+    expect(takesMostOfQuota(plan, 50_000)).toBe(true)
+    expect(takesMostOfQuota(plan, 100_000)).toBe(false)
+  })
+})
+
+describe('polls', () => {
+  it('are spaced so that thousands of agents fit the hour, and nobody starves', () => {
+    const agents = Array.from({ length: 5_000 }, (_, index) =>
+      agent({ agentId: `a${index}`, coverage: [{ from: 0, to: LAST - 10 - index * 4 }] }),
+    )
+    const spacing = pollSeconds(5_000, 1_500)
+    expect(5_000 / (spacing / 3_600)).toBeLessThanOrEqual(1_500 * 0.8 + 1)
+    const due = planned({ agents }).windows.map(({ progress }) => progress.window)
+    expect(due.length).toBe(5_000 - Math.ceil((spacing - 10) / 4))
+    expect(due[0]?.agentId).toBe('a4999')
+    expect(due.every(window => window.toSec - window.fromSec! + 1 >= spacing)).toBe(true)
+  })
+
+  it('are not spaced where somebody asks for a moment', () => {
+    const agents = [agent({ coverage: [{ from: 0, to: LAST - 1 }] })]
+    expect(planned({ agents, requestsPerHour: 1 }).windows).toEqual([])
+    expect(planned({ agents, requestsPerHour: 1, untilMs: NOW }).windows).toHaveLength(1)
+  })
+})
+
+describe('a selection', () => {
+  const select = (ids: string[], given: Partial<AgentFacts> = {}) =>
+    planned({ agents: [agent(given)], mode: { kind: 'selected', ids: { a: ids } } }).windows
+
+  it('asks for each id once, a thousand in a window', () => {
+    const ids = Array.from({ length: 2_300 }, (_, index) => `id${index}`)
+    const windows = select([...ids, ...ids]).map(({ progress }) => progress.window)
+    expect(windows.map(window => window.ids?.length)).toEqual([1_000, 1_000, 300])
+    expect(windows.flatMap(window => window.ids)).toEqual(ids)
+    expect(new Set(windows.map(window => window.name)).size).toBe(3)
+  })
+
+  it('goes on with what was killed over the same ids, and asks anew for the others', () => {
+    const killed = {
+      ...newProgress({
+        name: 's',
+        agentId: 'a',
+        kind: 'selected',
+        fromSec: null,
+        toSec: 0,
+        openedAtMs: NOW - HOUR,
+        ids: ['x', 'y'],
+      }),
+      asked: 1,
+    }
+    const windows = select(['z', 'y', 'x'], { open: [killed] })
+    expect(windows.map(({ progress, resumes }) => [progress.window.ids, progress.asked, resumes])).toEqual([
+      [['x', 'y'], 1, true],
+      [['z'], 0, false],
+    ])
+    expect(select(['x'], { open: [killed] }).map(({ resumes }) => resumes)).toEqual([false])
+    const old = { ...killed, window: { ...killed.window, openedAtMs: NOW - 2 * DAY } }
+    expect(select(['x', 'y'], { open: [old] }).map(({ resumes }) => resumes)).toEqual([false])
+  })
+})
+
+describe('plans, carried out again and again', () => {
+  const round = fc.record({
+    stepSec: fc.integer({ min: 0, max: 5_000 }),
+    settleMs: fc.integer({ min: 0, max: 400_000 }),
+    sinceAgoSec: fc.option(fc.integer({ min: 1, max: 20_000 }), { nil: null }),
+    untilAgoSec: fc.option(fc.integer({ min: 0, max: 4_000 }), { nil: null }),
+    full: fc.boolean(),
+    /** Selects the planned windows that finish in this round; the others stay open. */
+    finished: fc.nat(),
+  })
+
+  it('cover each second once, never overlap, and never plan what an open window claims', () => {
+    fc.assert(
+      fc.property(fc.array(round, { minLength: 1, maxLength: 15 }), rounds => {
+        let coverage: Coverage = []
+        let open: WindowProgress[] = []
+        let nowMs = NOW
+        const read = new Set<number>()
+        const twice: number[] = []
+        for (const [index, { stepSec, settleMs, sinceAgoSec, untilAgoSec, finished }] of rounds.entries()) {
+          nowMs += stepSec * 1_000 + index
+          const plan = planned({
+            agents: [agent({ coverage, open })],
+            nowMs,
+            settleMs,
+            sinceMs: nowMs - (sinceAgoSec ?? 40_000) * 1_000,
+            untilMs: untilAgoSec === null ? null : nowMs - untilAgoSec * 1_000,
+            requestsPerHour: 1_000_000,
+          })
+          const windows = plan.windows.map(({ progress }) => progress)
+          for (const { window } of windows) expect(window.toSec * 1_000 + 999).toBeLessThan(nowMs)
+          for (const progress of plan.windows.filter(({ resumes }) => !resumes).map(({ progress }) => progress)) {
+            const { fromSec, toSec } = progress.window
+            for (let second = fromSec ?? 0; second <= toSec; second++) {
+              if (read.has(second)) twice.push(second)
+              read.add(second)
+            }
+          }
+          open = windows.filter((_, place) => ((finished >> place) & 1) === 0)
+          for (const { window } of windows.filter(progress => !open.includes(progress)))
+            coverage = cover(coverage, { from: window.fromSec ?? 0, to: window.toSec })
+        }
+        // One check for all: an `expect` for each of about a million seconds took sixteen seconds of processor time.
+        expect(twice).toEqual([])
+        for (const { from, to } of coverage) for (const second of [from, to]) expect(read.has(second)).toBe(true)
+      }),
+      { numRuns: rounds('FAULT_RUNS', { usual: 25, deep: 600 }) },
+    )
+  })
+
+  it('leave nothing out: when all is finished, all that has settled is covered', () => {
+    fc.assert(
+      fc.property(fc.array(round, { minLength: 1, maxLength: 15 }), rounds => {
+        let coverage: Coverage = []
+        let nowMs = NOW
+        for (const { stepSec } of rounds) {
+          nowMs += stepSec * 1_000 + 10_000
+          const plan = planned({ agents: [agent({ coverage })], nowMs, requestsPerHour: 1_000_000 })
+          for (const { progress } of plan.windows)
+            coverage = cover(coverage, { from: progress.window.fromSec ?? 0, to: progress.window.toSec })
+          expect(coverage).toEqual([{ from: 0, to: Math.floor((nowMs - SETTLE) / 1_000) - 1 }])
+        }
+      }),
+    )
+  })
+
+  it('are the same for the same facts', () => {
+    const options = { agents: [agent({ coverage: [{ from: 5, to: 10 }], open: [openWindow('tail', 20, 30)] })] }
+    expect(planned(options)).toEqual(planned(options))
+  })
+})

@@ -1,0 +1,132 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { planRereads, type ReadRange, type RereadOptions } from '../../../src/core/planning/rereads.ts'
+import { DAY, HOUR } from '../../../src/core/time.ts'
+
+const NOW = Date.UTC(2026, 5, 20)
+const NOW_SEC = NOW / 1_000
+
+const stretch = (given: Partial<ReadRange> = {}): ReadRange => ({
+  agentId: 'a',
+  fromSec: NOW_SEC - 2 * 86_400,
+  toSec: NOW_SEC - 2 * 86_400 + 899,
+  readAtMs: NOW - 2 * DAY + 17 * 60_000,
+  scanned: 10,
+  returned: 8,
+  knownFromEvents: 0,
+  sessions: 9,
+  ...given,
+})
+
+const planned = (stretches: ReadRange[], given: Partial<RereadOptions> = {}) =>
+  planRereads({
+    ranges: stretches,
+    nowMs: NOW,
+    horizonMs: 7 * DAY,
+    quietMs: DAY,
+    budgetSessions: 1_000,
+    maxPage: 100,
+    late: false,
+    ...given,
+  })
+
+const boundsOf = (rereads: ReturnType<typeof planned>) =>
+  rereads.map(({ progress: { window } }) => [window.agentId, window.fromSec, window.toSec, window.skipped])
+
+describe('a stretch that hides something', () => {
+  it('is read again as a window of its own, at the price of what it held', () => {
+    const [reread] = planned([stretch()])
+    expect(reread!.progress.window).toMatchObject({ kind: 'reread', agentId: 'a', skipped: 2 })
+    expect(reread!.estimate).toEqual({
+      conversations: { low: 8, high: 10 },
+      sessions: { low: 9, high: 11 },
+      requests: { low: 1, high: 1 },
+    })
+  })
+
+  it('hides less where events have told of what it skipped', () => {
+    expect(planned([stretch({ knownFromEvents: 2 })], { late: true })).toHaveLength(1)
+    const dear = { scanned: 100, returned: 80, sessions: 90 }
+    expect(planned([stretch({ ...dear, knownFromEvents: 0 })])).toHaveLength(1)
+    expect(planned([stretch({ ...dear, knownFromEvents: 15 })])).toEqual([])
+  })
+
+  it('is left alone until it has been quiet, and each time for twice as long', () => {
+    expect(planned([stretch({ readAtMs: NOW - 23 * HOUR })])).toEqual([])
+    const toSec = NOW_SEC - 5 * 86_400
+    // Read at an age of two days: due at an age of four.
+    const once = { fromSec: toSec - 899, toSec, readAtMs: (toSec + 1) * 1_000 + 2 * DAY }
+    expect(planned([stretch(once)], { nowMs: once.readAtMs + 2 * DAY - HOUR })).toEqual([])
+    expect(planned([stretch(once)], { nowMs: once.readAtMs + 2 * DAY })).toHaveLength(1)
+  })
+
+  it('is left alone for good when it lies behind the horizon', () => {
+    expect(planned([stretch()], { nowMs: NOW + 6 * DAY })).toEqual([])
+  })
+
+  it('melts with its neighbours into one window, and only with those of its agent', () => {
+    const from = NOW_SEC - 3 * 86_400
+    const parts = [0, 900, 1_800, 4_000].map(at => stretch({ fromSec: from + at, toSec: from + at + 899 }))
+    expect(boundsOf(planned([...parts, stretch({ agentId: 'b', fromSec: from + 900, toSec: from + 1_799 })]))).toEqual([
+      ['a', from, from + 2_699, 6],
+      ['a', from + 4_000, from + 4_899, 2],
+      ['b', from + 900, from + 1_799, 2],
+    ])
+  })
+
+  it('goes by what it hides for its price where not all can be paid: free ones first', () => {
+    const at = (hour: number, given: Partial<ReadRange>) =>
+      stretch({ fromSec: NOW_SEC - 172_800 + hour * 3_600, toSec: NOW_SEC - 172_800 + hour * 3_600 + 899, ...given })
+    const dear = at(0, { scanned: 100, returned: 88, sessions: 100 })
+    const cheap = at(2, { scanned: 10, returned: 5, sessions: 5 })
+    const free = at(4, { scanned: 3, returned: 0, sessions: 0 })
+    expect(boundsOf(planned([dear, cheap, free], { budgetSessions: 50 })).map(bounds => bounds[3])).toEqual([5, 3])
+    expect(boundsOf(planned([dear, cheap, free], { budgetSessions: 0 })).map(bounds => bounds[3])).toEqual([3])
+  })
+
+  it('is left alone where it hides too little for its price, unless rows are known to come late', () => {
+    const poor = stretch({ scanned: 100, returned: 95, sessions: 95 })
+    expect(planned([poor])).toEqual([])
+    expect(planned([poor], { late: true })).toHaveLength(1)
+    // Part of a sample, or due because of late rows: no other reason grants it.
+    expect(planned([stretch({ scanned: 8, returned: 8 })])).toHaveLength(1)
+  })
+
+  it('never costs more than the budget, by what it billed before, and every window holds a due stretch whole', () => {
+    const arbitrary = fc.record({
+      agentId: fc.constantFrom('a', 'b'),
+      start: fc.integer({ min: 0, max: 9 * 86_400 }),
+      length: fc.integer({ min: 0, max: 7_200 }),
+      age: fc.integer({ min: 0, max: 9 * 86_400 }),
+      returned: fc.integer({ min: 0, max: 90 }),
+      skipped: fc.integer({ min: 0, max: 10 }),
+    })
+    fc.assert(
+      fc.property(fc.array(arbitrary, { maxLength: 30 }), fc.integer({ min: 0, max: 500 }), (given, budgetSessions) => {
+        const stretches = given.map(({ agentId, start, length, age, returned, skipped }) =>
+          stretch({
+            agentId,
+            fromSec: NOW_SEC - 10 * 86_400 + start,
+            toSec: Math.min(NOW_SEC - 1, NOW_SEC - 10 * 86_400 + start + length),
+            readAtMs: NOW - age * 1_000,
+            scanned: returned + skipped,
+            returned,
+            sessions: returned,
+          }),
+        )
+        const rereads = planned(stretches, { budgetSessions })
+        expect(rereads.reduce((sum, { estimate }) => sum + estimate.sessions.low, 0)).toBeLessThanOrEqual(
+          budgetSessions,
+        )
+        for (const agentId of ['a', 'b']) {
+          const own = rereads.map(({ progress }) => progress.window).filter(window => window.agentId === agentId)
+          for (const [index, window] of own.entries()) {
+            expect(window.fromSec!).toBeLessThanOrEqual(window.toSec)
+            if (index > 0) expect(window.fromSec!).toBeGreaterThan(own[index - 1]!.toSec + 1)
+            expect(stretches.some(each => each.fromSec! >= window.fromSec! && each.toSec <= window.toSec)).toBe(true)
+          }
+        }
+      }),
+    )
+  })
+})

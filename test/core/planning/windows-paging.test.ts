@@ -1,0 +1,351 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { coverAll, gaps } from '../../../src/core/planning/coverage.ts'
+import {
+  advance,
+  coveredBy,
+  newProgress,
+  nextRequest,
+  openWindow,
+  type PageFacts,
+  restarted,
+  restartPoint,
+  type Window,
+  type WindowProgress,
+  type WindowQuery,
+} from '../../../src/core/planning/windows.ts'
+
+interface Stored {
+  id: number
+  /** ms; 0: the record has no time. */
+  ts: number
+  /** As the record has it: some in whole seconds. */
+  reported: number
+}
+
+/** The export of section 4.12 over a list: sorted, bounded, with cursors that are valid only for their query. */
+function exportPage(stored: readonly Stored[], query: WindowQuery): { data: Stored[]; cursor: string | null } {
+  const direction = query.sort === 'asc' ? 1 : -1
+  const rows = stored
+    .filter(({ ts }) => ts >= (query.fromTs ?? 0) && ts <= query.toTs!)
+    .sort((a, b) => direction * (a.ts - b.ts || a.id - b.id))
+  const scope = `${query.sort} ${query.fromTs} ${query.toTs}`
+  if (query.cursor !== undefined && !query.cursor.startsWith(`${scope} `)) throw new Error('a cursor of another query')
+  const start = query.cursor === undefined ? 0 : Number(query.cursor.slice(scope.length + 1))
+  const end = start + query.limit!
+  return { data: rows.slice(start, end), cursor: end < rows.length ? `${scope} ${end}` : null }
+}
+
+type Disturbance = 'none' | 'cursor-refused' | 'cursor-missing' | 'killed' | 'shuffled'
+
+/** Pages a window to its end; a killed runner continues from its landed pages. */
+function pageThrough(
+  stored: readonly Stored[],
+  window: Window,
+  plan: { limit: number; disturbance: Disturbance }[],
+  from: WindowProgress = newProgress(window),
+  until = 500,
+) {
+  const landed: PageFacts[] = []
+  const ids: number[] = []
+  const pages: { facts: PageFacts; ids: number[] }[] = []
+  let progress = from
+  for (let page = 0; !progress.done && page < until; page++) {
+    if (page > 498) throw new Error('does not end')
+    const { limit, disturbance } = plan[page] ?? { limit: plan.at(-1)?.limit ?? 7, disturbance: 'none' }
+    if (disturbance === 'cursor-refused' && progress.cursor !== null) progress = restarted(progress)
+    const next = nextRequest(progress, limit)
+    const { data: sorted, cursor } = exportPage(stored, next.query)
+    const data = disturbance === 'shuffled' ? sorted.toSorted((a, b) => (a.id % 5) - (b.id % 5)) : sorted
+    const times = data.flatMap(({ reported }) => (reported > 0 ? reported : []))
+    const facts: PageFacts = {
+      window,
+      generation: next.progress.generation,
+      sequence: next.progress.sequence,
+      limit,
+      cursorIn: next.query.cursor ?? null,
+      cursorOut: disturbance === 'cursor-missing' ? null : cursor,
+      hasMore: cursor !== null,
+      returned: data.length,
+      scanned: null,
+      billed: null,
+      firstTsMs: times[0] ?? null,
+      lastTsMs: restartPoint(window, times),
+      missing: [],
+      beginMs: next.progress.restartMs,
+    }
+    landed.push(facts)
+    pages.push({ facts, ids: data.map(({ id }) => id) })
+    ids.push(...data.map(({ id }) => id))
+    progress = disturbance === 'killed' ? landed.reduce(advance, newProgress(window)) : advance(next.progress, facts)
+  }
+  return { ids, landed, pages, progress }
+}
+
+const BASE = 1_750_000_000
+const records = fc
+  .array(
+    fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 0, max: 60_000 }) }, { weight: 1, arbitrary: fc.constant(-1) }),
+    {
+      maxLength: 60,
+    },
+  )
+  .map(offsets =>
+    offsets.map((offset, id): Stored => {
+      const ts = offset < 0 ? 0 : BASE * 1_000 + offset
+      return { id, ts, reported: id % 3 === 0 ? Math.floor(ts / 1_000) * 1_000 : ts }
+    }),
+  )
+
+const window = fc
+  .record({
+    kind: fc.constantFrom('head', 'tail', 'full' as const),
+    from: fc.option(fc.nat(30), { nil: null }),
+    length: fc.nat(60),
+  })
+  .map(({ kind, from, length }) =>
+    openWindow({
+      agentId: 'a',
+      kind,
+      fromSec: from === null ? null : BASE + from,
+      toSec: BASE + (from ?? 0) + length,
+      openedAtMs: BASE * 1_000,
+    }),
+  )
+
+const inside = ({ fromSec, toSec }: Window, { ts }: Stored) => ts >= (fromSec ?? 0) * 1_000 && ts <= toSec * 1_000 + 999
+
+describe('paging through a window', () => {
+  it('brings each conversation of the window exactly once, where nothing disturbs it', () => {
+    fc.assert(
+      fc.property(records, window, fc.integer({ min: 1, max: 20 }), (stored, one, limit) => {
+        const { ids, progress } = pageThrough(stored, one, [{ limit, disturbance: 'none' }])
+        const wanted = stored.filter(record => inside(one, record)).map(({ id }) => id)
+        expect(ids.toSorted((a, b) => a - b)).toEqual(wanted)
+        expect(progress).toMatchObject({ generation: 1, returned: wanted.length, scanned: wanted.length })
+      }),
+    )
+  })
+
+  it('leaves none out, and none of another window in, when page sizes change, pages are shuffled and cursors are refused or missing', () => {
+    const disturbed = fc.record({
+      limit: fc.constantFrom(3, 8, 20),
+      disturbance: fc.constantFrom<Disturbance>('none', 'cursor-refused', 'cursor-missing', 'killed', 'shuffled'),
+    })
+    fc.assert(
+      fc.property(records, window, fc.array(disturbed, { maxLength: 12 }), (stored, one, plan) => {
+        const { ids } = pageThrough(stored, one, plan)
+        expect([...new Set(ids)].sort((a, b) => a - b)).toEqual(
+          stored.filter(record => inside(one, record)).map(({ id }) => id),
+        )
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('stands where its landed pages say, whoever folds them', () => {
+    fc.assert(
+      fc.property(records, window, fc.array(fc.constantFrom(3, 8), { maxLength: 8 }), (stored, one, limits) => {
+        const plan = limits.map(limit => ({ limit, disturbance: 'none' as const }))
+        const { landed, progress } = pageThrough(stored, one, plan)
+        const read = JSON.parse(JSON.stringify(landed)) as PageFacts[]
+        expect(read.reduce(advance, newProgress(one))).toEqual(progress)
+      }),
+    )
+  })
+
+  it('takes no place in its window twice', () => {
+    fc.assert(
+      fc.property(records, window, fc.array(fc.constantFrom(3, 8), { maxLength: 8 }), (stored, one, limits) => {
+        const plan = limits.map(limit => ({ limit, disturbance: 'none' as const }))
+        const places = pageThrough(stored, one, plan).landed.map(page => `${page.generation}.${page.sequence}`)
+        expect(new Set(places).size).toBe(places.length)
+      }),
+    )
+  })
+})
+
+describe('pages that are not there any more', () => {
+  const disturbed = fc.record({
+    limit: fc.constantFrom(3, 8, 20),
+    disturbance: fc.constantFrom<Disturbance>('none', 'cursor-refused', 'cursor-missing', 'shuffled'),
+  })
+  const scene = fc.record({
+    stored: records,
+    one: window,
+    plan: fc.array(disturbed, { maxLength: 12 }),
+    until: fc.constantFrom(3, 6, 500),
+    kept: fc.array(fc.boolean(), { minLength: 1, maxLength: 20 }),
+    limit: fc.constantFrom(3, 8, 20),
+  })
+
+  /** Continues from the landed pages: gaps in windows of their own, then the rest of the window. */
+  function mended({ stored, one, plan, until, kept, limit }: Parameters<Parameters<typeof scene.map>[0]>[0]) {
+    const { pages } = pageThrough(stored, one, plan, newProgress(one), until)
+    const there = pages.filter((_, index) => kept[index % kept.length])
+    const known = there.reduce((progress, { facts }) => advance(progress, facts), newProgress(one))
+    const rest = [{ limit, disturbance: 'none' as const }]
+    const whole = { from: one.fromSec ?? 0, to: one.toSec }
+    // A window without any landed page is not a gap: it is read from its beginning.
+    const holes = there.length === 0 ? [] : gaps(coverAll(coveredBy(known)), whole)
+    const again = holes.flatMap(({ from, to }) => {
+      const hole = openWindow({
+        agentId: 'a',
+        kind: 'tail',
+        fromSec: from <= 0 ? null : from,
+        toSec: to,
+        openedAtMs: 1,
+      })
+      return pageThrough(stored, hole, rest).ids
+    })
+    const onwards = pageThrough(stored, one, rest, known).ids
+    return { there, again, onwards, lost: pages.filter(page => !there.includes(page)), holes }
+  }
+
+  it('leave nothing out: what they may have held is read again', () => {
+    fc.assert(
+      fc.property(scene, given => {
+        const { there, again, onwards } = mended(given)
+        const ids = [...there.flatMap(page => page.ids), ...again, ...onwards]
+        expect([...new Set(ids)].sort((a, b) => a - b)).toEqual(
+          given.stored.filter(record => inside(given.one, record)).map(({ id }) => id),
+        )
+      }),
+      { numRuns: 1_000, seed: 20261120 },
+    )
+  })
+
+  it('are all that is read again, but for what shares a second with their neighbours', () => {
+    const orderly = scene.map(given => ({
+      ...given,
+      until: 500 as const,
+      // No two in one second, and each has a time.
+      stored: given.stored.map(({ id }): Stored => ({ id, ts: (BASE + id) * 1_000, reported: (BASE + id) * 1_000 })),
+      plan: given.plan.filter(({ disturbance }) => disturbance !== 'shuffled'),
+    }))
+    fc.assert(
+      fc.property(orderly, given => {
+        const { there, again, onwards, lost, holes } = mended(given)
+        if (there.length === 0) return
+        const held = new Set(there.flatMap(page => page.ids))
+        const twice = again.filter(id => held.has(id))
+        expect(twice.length).toBeLessThanOrEqual(2 * holes.length)
+        const gone = lost.flatMap(page => page.ids).length
+        expect(onwards.length + again.length).toBeLessThanOrEqual(gone + 2 * holes.length + 1)
+      }),
+      { numRuns: 1_000, seed: 20261120 },
+    )
+  })
+
+  it('count as read nowhere, where the vendor sorts the other way round than it was asked to', () => {
+    const given = fc.record({
+      kind: fc.constantFrom('head', 'tail' as const),
+      seconds: fc.uniqueArray(fc.nat(99), { minLength: 4, maxLength: 60 }),
+      limit: fc.integer({ min: 2, max: 9 }),
+      kept: fc.array(fc.boolean(), { minLength: 1, maxLength: 12 }),
+    })
+    fc.assert(
+      fc.property(given, ({ kind, seconds, limit, kept }) => {
+        const one = openWindow({ agentId: 'a', kind, fromSec: BASE, toSec: BASE + 99, openedAtMs: BASE * 1_000 })
+        // The order of a page within one second cannot be determined.
+        const some = seconds.slice(0, seconds.length - (seconds.length % limit))
+        const order = some.toSorted((a, b) => (kind === 'head' ? b - a : a - b))
+        const pages = Array.from({ length: Math.ceil(order.length / limit) + 1 }, (_, at) => {
+          const times = order.slice(at * limit, (at + 1) * limit).map(second => (BASE + second) * 1_000)
+          const [cursorIn, cursorOut] = [at === 0 ? null : `${at}`, times.length > 0 ? `${at + 1}` : null]
+          const reported = { firstTsMs: times[0] ?? null, lastTsMs: restartPoint(one, times), beginMs: null }
+          const facts = { ...NO_FACTS, ...reported, window: one, sequence: at + 1, limit, cursorIn, cursorOut }
+          return { facts: { ...facts, hasMore: cursorOut !== null }, times }
+        })
+        const isThere = (at: number) => at === pages.length - 1 || kept[at % kept.length]!
+        const known = pages
+          .filter((_, at) => isThere(at))
+          .reduce((all, { facts }) => advance(all, facts), newProgress(one))
+        const covered = coverAll(coveredBy(known))
+        const lost = pages.flatMap(({ times }, at) => (isThere(at) ? [] : times))
+        expect(known.done).toBe(true)
+        for (const ms of lost) expect(gaps(covered, { from: ms / 1_000, to: ms / 1_000 })).toHaveLength(1)
+      }),
+      { numRuns: 300, seed: 20261120 },
+    )
+  })
+
+  it('of a selection are asked for again, and nothing else is', () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.uuid(), { minLength: 1, maxLength: 50 }),
+        fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }),
+        fc.array(fc.boolean(), { minLength: 1 }),
+        (ids, limits, kept) => {
+          const one = openWindow({ agentId: 'a', kind: 'selected', fromSec: null, toSec: 0, openedAtMs: BASE, ids })
+          const ask = (from: WindowProgress, sequence: number) => {
+            const pages: { facts: PageFacts; ids: string[] }[] = []
+            let progress = from
+            for (let page = sequence; !progress.done; page++) {
+              const asked = nextRequest(progress, limits[page % limits.length]!).query.convoIds!
+              const facts = { ...NO_FACTS, window: progress.window, sequence: page, limit: asked.length }
+              pages.push({ facts: { ...facts, askedBefore: progress.asked }, ids: asked })
+              progress = advance(progress, pages.at(-1)!.facts)
+            }
+            return pages
+          }
+          const pages = ask(newProgress(one), 1)
+          const there = pages.filter((_, index) => kept[index % kept.length])
+          const known = there.reduce((progress, { facts }) => advance(progress, facts), newProgress(one))
+          const again = ask(known, known.sequence).flatMap(page => page.ids)
+          expect([...there.flatMap(page => page.ids), ...again].sort()).toEqual([...ids].sort())
+        },
+      ),
+      { numRuns: 300, seed: 20261120 },
+    )
+  })
+})
+
+const NO_FACTS = {
+  generation: 1,
+  cursorIn: null,
+  cursorOut: null,
+  hasMore: false,
+  returned: 0,
+  scanned: null,
+  billed: null,
+  lastTsMs: null,
+  missing: [],
+}
+
+describe('a selection', () => {
+  const selection = (ids: string[]): WindowProgress =>
+    newProgress(openWindow({ agentId: 'a', kind: 'selected', fromSec: null, toSec: 0, openedAtMs: BASE, ids }))
+
+  it('asks for every id once, in whatever portions', () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.uuid(), { minLength: 1, maxLength: 50 }),
+        fc.array(fc.integer({ min: 1, max: 9 })),
+        (ids, limits) => {
+          let progress = selection(ids)
+          const asked: string[] = []
+          for (let page = 0; !progress.done; page++) {
+            const { query } = nextRequest(progress, limits[page] ?? 10)
+            asked.push(...query.convoIds!)
+            progress = advance(progress, {
+              window: progress.window,
+              generation: 1,
+              sequence: page + 1,
+              limit: query.convoIds!.length,
+              cursorIn: null,
+              cursorOut: null,
+              hasMore: false,
+              returned: 0,
+              scanned: null,
+              billed: null,
+              lastTsMs: null,
+              missing: [],
+            })
+          }
+          expect(asked).toEqual(ids)
+        },
+      ),
+    )
+  })
+})

@@ -1,0 +1,294 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  advance,
+  idsFitting,
+  newProgress,
+  nextRequest,
+  openWindow,
+  type PageFacts,
+  restarted,
+  restartPoint,
+  type Window,
+  type WindowProgress,
+  type WindowQuery,
+} from '../../../src/core/planning/windows.ts'
+import { factsOf, type PagedVendor, pageOf } from './paged-vendor.ts'
+
+const OPENED_AT_MS = Date.UTC(2026, 10, 20, 9)
+
+/** The windows here are within two hundred seconds of this one: bounds are given as seconds and ms after it. */
+const BASE_SEC = 1_700_000_000
+const at = (ms: number): number => BASE_SEC * 1_000 + ms
+
+const windowOf = (parts: Partial<Omit<Window, 'name'>> = {}): Window =>
+  openWindow({
+    agentId: 'a',
+    kind: 'head',
+    fromSec: BASE_SEC + 100,
+    toSec: BASE_SEC + 200,
+    openedAtMs: OPENED_AT_MS,
+    ...parts,
+  })
+
+const factsAt = (progress: WindowProgress, parts: Partial<PageFacts> = {}): PageFacts => ({
+  window: progress.window,
+  generation: progress.generation,
+  sequence: progress.sequence,
+  limit: 10,
+  cursorIn: progress.cursor,
+  cursorOut: 'next',
+  hasMore: true,
+  returned: 10,
+  scanned: 12,
+  billed: 11,
+  lastTsMs: at(150_000),
+  missing: [],
+  ...parts,
+})
+
+describe('a window', () => {
+  it('is named by when it was opened, its kind and its bounds', () => {
+    expect(windowOf().name).toBe('20261120T090000000Z-head-1700000100-1700000200')
+    expect(windowOf({ kind: 'tail', fromSec: null }).name).toBe('20261120T090000000Z-tail-start-1700000200')
+    expect(windowOf({ kind: 'selected', ids: ['x', 'y'] }).name).toBe('20261120T090000000Z-selected-2')
+  })
+
+  it.each([
+    ['head', 'asc'],
+    ['tail', 'desc'],
+    ['full', 'desc'],
+  ] as const)('of kind %s is asked for in order %s, in bounds that are whole seconds', (kind, sort) => {
+    expect(nextRequest(newProgress(windowOf({ kind })), 50).query).toEqual({
+      sort,
+      limit: 50,
+      fromTs: at(100_000),
+      toTs: at(200_999),
+    })
+  })
+
+  it('without a lower bound sends none', () => {
+    expect(nextRequest(newProgress(windowOf({ kind: 'tail', fromSec: null })), 50).query).not.toHaveProperty('fromTs')
+  })
+
+  it('is paged by the cursor of its newest page, and sums what its pages told', () => {
+    const first = newProgress(windowOf())
+    const second = advance(first, factsAt(first))
+    expect(nextRequest(second, 10).query).toEqual({
+      sort: 'asc',
+      limit: 10,
+      fromTs: at(100_000),
+      toTs: at(200_999),
+      cursor: 'next',
+    })
+    const last = advance(second, factsAt(second, { hasMore: false, cursorOut: null, scanned: null, billed: null }))
+    expect(last).toMatchObject({ done: true, pages: 2, sequence: 3, returned: 20, scanned: 22, billed: 11 })
+  })
+
+  it('that is empty is done after one page', () => {
+    const start = newProgress(windowOf())
+    const empty = factsAt(start, { hasMore: false, cursorOut: null, returned: 0, lastTsMs: null })
+    expect(advance(start, empty)).toMatchObject({ done: true, lastTsMs: null })
+  })
+
+  it('goes on over a page that returned nothing and told of more', () => {
+    const start = newProgress(windowOf())
+    const second = advance(start, factsAt(start))
+    const skipped = advance(second, factsAt(second, { returned: 0, lastTsMs: null, cursorOut: 'third' }))
+    expect(skipped).toMatchObject({ done: false, cursor: 'third', lastTsMs: at(150_000) })
+  })
+
+  it.each([
+    ['head', [110_000, 120_500, 130_000], 130_000],
+    ['tail', [130_000, 120_500, 110_000], 110_000],
+    ['head', [120_000, 110_000, 130_000], 110_000],
+    ['tail', [120_000, 130_000, 110_000], 130_000],
+    // One bound in whole seconds, the other in milliseconds of the same second.
+    ['tail', [120_000, 120_500], 120_500],
+    ['head', [110_000, 5_000, 130_000, 9e15], 130_000],
+    ['head', [], null],
+  ] as const)('of kind %s begins again behind a page of the times %j at %j', (kind, times, point) => {
+    const reported = times.map(ms => (ms < 9e15 ? at(ms) : ms))
+    expect(restartPoint(windowOf({ kind }), reported)).toBe(point === null ? null : at(point))
+  })
+
+  it('resumes under the next generation from the last second that landed, inclusive', () => {
+    for (const [kind, bounds] of [
+      ['head', { fromTs: at(150_000), toTs: at(200_999) }],
+      ['tail', { fromTs: at(100_000), toTs: at(150_999) }],
+    ] as const) {
+      const start = newProgress(windowOf({ kind }))
+      const refused = restarted(advance(start, factsAt(start)))
+      expect(nextRequest(refused, 10)).toMatchObject({ progress: { generation: 2, sequence: 1 }, query: bounds })
+      expect(nextRequest(refused, 10).query).not.toHaveProperty('cursor')
+    }
+  })
+
+  it.each([
+    ['head', 999_000, { fromTs: at(200_999), toTs: at(200_999) }],
+    ['head', 1_000, { fromTs: at(100_000), toTs: at(200_999) }],
+    ['tail', 999_000, { fromTs: at(100_000), toTs: at(200_999) }],
+    ['tail', 1_000, { fromTs: at(100_000), toTs: at(100_000) }],
+  ] as const)('of kind %s stays inside its bounds where the last `ts` is %d', (kind, lastTsMs, bounds) => {
+    const start = newProgress(windowOf({ kind }))
+    const refused = restarted(advance(start, factsAt(start, { lastTsMs: at(lastTsMs) })))
+    expect(nextRequest(refused, 10).query).toMatchObject(bounds)
+  })
+
+  it('takes another limit under the next generation, because a cursor is bound to its query', () => {
+    const start = newProgress(windowOf())
+    const { progress, query } = nextRequest(advance(start, factsAt(start)), 5)
+    expect(progress).toMatchObject({ generation: 2, sequence: 1 })
+    expect(query).toEqual({ sort: 'asc', limit: 5, fromTs: at(150_000), toTs: at(200_999) })
+  })
+
+  it('of ids asks for each id once, in order, and is done when all were asked for', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 60 }),
+        fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 60 }),
+        (count, limits) => {
+          const ids = Array.from({ length: count }, (_, index) => `id${index}`)
+          let progress = newProgress(windowOf({ kind: 'selected', ids }))
+          const asked: string[] = []
+          for (const limit of limits) {
+            if (progress.done) break
+            const { query } = nextRequest(progress, limit)
+            asked.push(...query.convoIds!)
+            progress = advance(
+              progress,
+              factsAt(progress, { limit: query.convoIds!.length, hasMore: false, cursorOut: null }),
+            )
+          }
+          expect(progress.done).toBe(true)
+          expect(asked).toEqual(ids)
+        },
+      ),
+    )
+  })
+
+  it('of ids fits as many into a request as its address may be long, and at least one', () => {
+    const idsOf = (ids: string[]) => idsFitting(newProgress(windowOf({ kind: 'selected', ids })), 100)
+    expect(idsOf(Array.from({ length: 50 }, () => 'x'.repeat(9)))).toBe(10)
+    expect(idsOf(['x'.repeat(500), 'y'])).toBe(1)
+    expect(idsOf(['ü'.repeat(20), 'y'])).toBe(1)
+    expect(idsOf([])).toBe(0)
+  })
+})
+
+const FROM_SEC = BASE_SEC + 100
+const TO_SEC = BASE_SEC + 130
+
+const vendors = fc.record({
+  unit: fc.constantFrom('ms' as const, 's' as const),
+  // At the window's edges, too; many at one `ts`.
+  all: fc
+    .array(
+      fc.integer({ min: (FROM_SEC - 3) * 1_000, max: (TO_SEC + 3) * 1_000 }).map(ms => ms - (ms % 250)),
+      { maxLength: 40 },
+    )
+    .map(all => all.map((tsMs, id) => ({ id, tsMs }))),
+})
+
+/** What happens before each request: nothing, a refused cursor, or a changed limit. */
+const weather = fc.array(fc.constantFrom('fair', 'fair', 'refused', 'smaller', 'larger'), { maxLength: 12 })
+
+interface Sync {
+  kind: 'head' | 'tail'
+  fromSec: number | null
+  vendor: PagedVendor
+  weather: string[]
+}
+
+function paged({ kind, fromSec, vendor, weather: events }: Sync): {
+  got: Set<number>
+  queries: WindowQuery[]
+  done: boolean
+} {
+  let progress = newProgress(windowOf({ kind, fromSec, toSec: TO_SEC }))
+  let limit = 5
+  const got = new Set<number>()
+  const queries: WindowQuery[] = []
+  for (let request = 0; request < 80 && !progress.done; request++) {
+    const event = events[request] ?? 'fair'
+    if (event === 'refused' && request > 0) progress = restarted(progress)
+    if (event === 'smaller') limit = 3
+    // The final limit exceeds the number of records at any one `ts`, as the vendor's limit of 100 must: otherwise paging is
+    // impossible.
+    if (event === 'larger' || request >= events.length) limit = 41
+    const next = nextRequest(progress, limit)
+    const answer = pageOf(vendor, next.query)
+    for (const { id } of answer.page) got.add(id)
+    queries.push(next.query)
+    const { window, generation, sequence, cursor } = next.progress
+    progress = advance(next.progress, factsOf({ window, generation, sequence, limit, cursorIn: cursor }, answer))
+  }
+  return { got, queries, done: progress.done }
+}
+
+const syncs = fc.record({
+  kind: fc.constantFrom('head' as const, 'tail' as const),
+  fromSec: fc.constantFrom(FROM_SEC, null),
+  vendor: vendors,
+  weather,
+})
+
+describe('whatever happens while a window is paged', () => {
+  it('every conversation inside it is returned, and it comes to its end', () => {
+    fc.assert(
+      fc.property(syncs, sync => {
+        const { got, done } = paged(sync)
+        const lowest = sync.fromSec === null ? Number.NEGATIVE_INFINITY : sync.fromSec * 1_000
+        const inside = sync.vendor.all.filter(({ tsMs }) => tsMs >= lowest && tsMs <= TO_SEC * 1_000 + 999)
+        expect(done).toBe(true)
+        expect([...got].sort((a, b) => a - b)).toEqual(inside.map(({ id }) => id))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('no request asks for anything outside of it', () => {
+    fc.assert(
+      fc.property(syncs, sync => {
+        for (const { fromTs, toTs } of paged(sync).queries) {
+          if (sync.fromSec === null && sync.kind === 'tail') expect(fromTs).toBeUndefined()
+          if (sync.fromSec !== null) expect(fromTs).toBeGreaterThanOrEqual(sync.fromSec * 1_000)
+          expect(toTs).toBeLessThanOrEqual(TO_SEC * 1_000 + 999)
+          if (fromTs !== undefined) expect(toTs).toBeGreaterThanOrEqual(fromTs)
+        }
+      }),
+    )
+  })
+
+  it('no request carries a time that could be one of another unit: it asks for more instead, and for all of its window', () => {
+    const kinds = fc.constantFrom('head' as const, 'tail' as const, 'full' as const, 'reread' as const)
+    const seconds = fc.oneof(fc.integer({ min: 0, max: 3_000 }), fc.integer({ min: 0, max: 4e9 }))
+    fc.assert(
+      fc.property(kinds, fc.option(seconds), seconds, fc.option(seconds), (kind, fromSec, length, lastSec) => {
+        const toSec = (fromSec ?? 0) + length
+        const start = newProgress(windowOf({ kind, fromSec, toSec }))
+        const { query } = nextRequest(
+          lastSec === null ? start : restarted(advance(start, factsAt(start, { lastTsMs: lastSec * 1_000 }))),
+          10,
+        )
+        for (const time of [query.fromTs, query.toTs]) if (time !== undefined) expect(time).toBeGreaterThanOrEqual(1e12)
+        if (lastSec !== null) return
+        expect(query.fromTs ?? 0).toBeLessThanOrEqual((fromSec ?? 0) * 1_000)
+        expect(query.toTs).toBeGreaterThanOrEqual(toSec * 1_000 + 999)
+      }),
+    )
+  })
+
+  it('a cursor is only ever sent with the query that it came from', () => {
+    fc.assert(
+      fc.property(syncs, sync => {
+        const { queries } = paged(sync)
+        for (const [index, { cursor, ...query }] of queries.entries()) {
+          if (cursor === undefined) continue
+          const { cursor: _before, ...previous } = queries[index - 1]!
+          expect(query).toEqual(previous)
+        }
+      }),
+    )
+  })
+})

@@ -1,0 +1,81 @@
+// A vendor that gives each day its own period key and counts sessions by one day or by several, and the usage report of each of its
+// answers.
+import fc from 'fast-check'
+import { DAY, MINUTE } from '../../../src/core/time.ts'
+
+export interface KeyedAnswer {
+  sentAtMs: number
+  receivedAtMs: number
+  billed: number
+  key: string
+  used: number
+}
+
+export interface KeyedRun {
+  /** Days of a period. */
+  periodDays: number
+  /** Number of the newest requests that reports lack. */
+  lag: number
+  days: { groups: Group[]; size: number }[]
+}
+
+/** Number of concurrent requests, and sessions that others were billed for just before. */
+interface Group {
+  pages: number[]
+  others: number
+  /** The order in which they are answered. */
+  reversed: boolean
+}
+
+const group: fc.Arbitrary<Group> = fc.record({
+  pages: fc.array(fc.integer({ min: 20, max: 30 }), { minLength: 1, maxLength: 3 }),
+  others: fc.integer({ min: 0, max: 3 }),
+  reversed: fc.boolean(),
+})
+
+/** On some days pages are larger: a few of our own answers bill more than the whole day before. */
+const day = fc.record({
+  groups: fc.array(group, { minLength: 45, maxLength: 50 }),
+  size: fc.constantFrom(1, 6),
+})
+
+/** Each day uses enough that no report can be confused with one of the day before, whatever is in flight. */
+export const keyedRuns: fc.Arbitrary<KeyedRun> = fc.record({
+  periodDays: fc.constantFrom(1, 2, 5, 9),
+  lag: fc.constantFrom(0, 0, 1, 2, 5),
+  days: fc.array(day, { minLength: 3, maxLength: 12 }),
+})
+
+const START_MS = Date.UTC(2026, 0, 1)
+
+/** Polls that find nothing, one after another. */
+const quiet = (lag: number): Group[] =>
+  Array.from({ length: lag + 1 }, () => ({ pages: [0], others: 0, reversed: false }))
+
+/** Its answers in order of arrival, and the time of the first request in each of its periods. */
+export function answersOf({ periodDays, lag, days }: KeyedRun): { answers: KeyedAnswer[]; sinceMs: number[] } {
+  const answers: KeyedAnswer[] = []
+  const sinceMs: number[] = []
+  let counts: number[] = []
+  for (const [day, { groups, size }] of days.entries()) {
+    let nowMs = START_MS + day * DAY
+    if (day % periodDays === 0) {
+      counts = [0]
+      sinceMs.push(nowMs)
+    }
+    for (const { pages, others, reversed } of [...quiet(lag), ...groups, ...quiet(lag)]) {
+      counts[counts.length - 1]! += others
+      const came = pages.map((page, index) => {
+        // Late reports lack no more than a day uses.
+        const billed = lag === 0 ? page * size : page
+        counts.push(counts.at(-1)! + billed)
+        const used = counts.at(-1 - lag) ?? 0
+        const receivedAtMs = nowMs + 500 + (reversed ? pages.length - index : index)
+        return { sentAtMs: nowMs + index, receivedAtMs, billed, key: `day-${day}`, used }
+      })
+      answers.push(...came.sort((a, b) => a.receivedAtMs - b.receivedAtMs))
+      nowMs += MINUTE
+    }
+  }
+  return { answers, sinceMs }
+}

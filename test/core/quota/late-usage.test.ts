@@ -1,0 +1,106 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { surpriseReserve } from '../../../src/core/governor/session-budget.ts'
+import { HOUR } from '../../../src/core/time.ts'
+import { rounds } from '../../tier.ts'
+import type { GovernorModel, ModelOptions } from '../governor/governor-model.ts'
+import { greedySteps, ran, type Step, TOLD_ONCE } from '../governor/governor-steps.ts'
+
+const lag = fc.oneof(
+  fc.record({ requests: fc.integer({ min: 1, max: 30 }), ms: fc.constant(0) }),
+  fc.record({ requests: fc.constant(0), ms: fc.constantFrom(1_000, 60_000, 600_000, 3_000_000) }),
+)
+
+const late: fc.Arbitrary<ModelOptions> = fc
+  .record({ includedSessions: fc.constantFrom(60, 300, 2_000), lag, packs: fc.constantFrom(0, 1) })
+  .map(({ includedSessions, lag: drawn, packs }) => ({
+    governor: { requestsPerHour: 10_000, allowedPacks: packs },
+    includedSessions,
+    requestsPerHour: 10_000,
+    lag: drawn,
+  }))
+
+/** Lost answers are excluded: only the vendor knows what they billed. */
+const answeredOnly = (steps: readonly Step[]): Step[] =>
+  steps
+    .filter(one => one.do !== 'lose')
+    .map(one => (one.do === 'request' ? { ...one, fate: { ...one.fate, kind: 'answered' as const } } : one))
+const answered = greedySteps.map(answeredOnly)
+
+const elsewhere: fc.Arbitrary<Step[]> = fc
+  .constantFrom(1, 10, 60)
+  .map(sessions => [{ do: 'elsewhere' as const, sessions }])
+
+/** Exports until nothing more is granted. */
+function exhaust(model: GovernorModel): void {
+  while (model.workers.length > 0) model.end(0)
+  for (let asked = 0; asked < 3_000; asked++) {
+    const decision = model.ask('head', 10)
+    if (decision.kind === 'refuse') return
+    if (decision.kind === 'wait') model.nowMs = Math.max(model.nowMs + 1, decision.untilMs)
+    else {
+      while (
+        model.request(0, { kind: 'answered', share: decision.grant.kind === 'probe' ? 0 : 0.5, latencyMs: 700 })
+      ) {}
+      model.end(0)
+    }
+  }
+  throw new Error('never refused')
+}
+
+describe('usage that is reported late', () => {
+  it('costs no session beyond what is allowed, however late it is', () => {
+    fc.assert(
+      fc.property(late, answered, (given, done) => {
+        const model = ran(given, [...TOLD_ONCE, ...done], it => it.endOverdue())
+        exhaust(model)
+        expect(model.worst.overage).toBeLessThanOrEqual(0)
+      }),
+      { numRuns: rounds('FAULT_RUNS', { usual: 100, deep: 2000 }) },
+    )
+  })
+
+  it('costs none beyond what others spend, and nothing more once it is reported what they have spent', () => {
+    const shared = fc.array(
+      fc.oneof(
+        { weight: 4, arbitrary: greedySteps.map(steps => steps.slice(0, 6)) },
+        { weight: 1, arbitrary: elsewhere },
+      ),
+      { minLength: 5, maxLength: 15 },
+    )
+    fc.assert(
+      fc.property(late, shared, (given, parts) => {
+        const model = ran(given, [...TOLD_ONCE, ...answeredOnly(parts.flat())], it => it.endOverdue())
+        expect(model.worst.ownOverage).toBeLessThanOrEqual(0)
+        while (model.workers.length > 0) model.end(0)
+        model.nowMs += 2 * HOUR
+        for (let probes = 0; probes <= given.lag!.requests; probes++) {
+          model.ask('probe', 1)
+          model.request(0, { kind: 'answered', share: 0, latencyMs: 700 })
+          model.end(0)
+        }
+        const allowed = given.includedSessions + model.state.options.allowedPacks * 1_000
+        const before = Math.max(allowed, model.period.used)
+        exhaust(model)
+        expect(model.period.used).toBeLessThanOrEqual(before)
+      }),
+      { numRuns: rounds('FAULT_RUNS', { usual: 100, deep: 2000 }) },
+    )
+  })
+
+  it('leaves no session unused once it is on time again: nothing is counted twice for good', () => {
+    fc.assert(
+      fc.property(late, answered, (given, done) => {
+        const model = ran(given, [...TOLD_ONCE, ...done], it => it.endOverdue())
+        while (model.workers.length > 0) model.end(0)
+        model.options.lag = { requests: 0, ms: 0 }
+        exhaust(model)
+        const allowed = given.includedSessions + model.state.options.allowedPacks * 1_000
+        const needed = Math.ceil(Math.max(1, model.state.sessionsPerConversation))
+        expect(allowed - model.period.used - surpriseReserve(given.includedSessions)).toBeLessThan(needed)
+        expect(model.worst.overage).toBeLessThanOrEqual(0)
+      }),
+      { numRuns: rounds('FAULT_RUNS', { usual: 100, deep: 2000 }) },
+    )
+  })
+})

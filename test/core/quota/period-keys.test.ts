@@ -1,0 +1,70 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { applyUsage } from '../../../src/core/quota/billing-period.ts'
+import { type KeyReports, lengthOf, periodsOf } from '../../../src/core/quota/period-keys.ts'
+import { newQuota } from '../../../src/core/quota/quota.ts'
+import { DAY } from '../../../src/core/time.ts'
+import { rounds } from '../../tier.ts'
+import { answersOf, keyedRuns } from './keyed-vendor.ts'
+
+const UNTOLD = {
+  billableUsedThisRequest: null,
+  includedQuota: null,
+  billableRemainingThisPeriod: null,
+  overageUsedThisPeriod: null,
+  overagePacksCharged: null,
+  exportRequestCount: null,
+}
+
+const reports = (day: number, reported: Partial<KeyReports>): KeyReports => ({
+  key: `key-${day}`,
+  sinceMs: day * DAY,
+  untilMs: day * DAY,
+  mostUsed: 0,
+  carried: 0,
+  behind: 0,
+  ...reported,
+})
+
+describe('keys of periods', () => {
+  it('begin one when the count begins anew, whatever our own answers bill under them, however late reports are', () => {
+    fc.assert(
+      fc.property(keyedRuns, run => {
+        const { answers, sinceMs } = answersOf(run)
+        let period = newQuota()
+        const seen = new Map<string, number | null>()
+        for (const { key, used, ...exported } of answers) {
+          period = applyUsage(period, { ...UNTOLD, periodKey: key, billableUsedThisPeriod: used }, exported)
+          seen.set(key, period.sinceMs ?? null)
+        }
+        // The first answer with a new key is not trusted; once confirmed, its time is the beginning of the period.
+        const begun = [...seen.values()].map(since => Math.floor((since! - sinceMs[0]!) / DAY))
+        expect(begun).toEqual([...seen].map((_, day) => day - (day % run.periodDays)))
+      }),
+      { numRuns: rounds('FAULT_RUNS', { usual: 25, deep: 600 }) },
+    )
+  })
+
+  it('that count on name one period, at most for 31 days', () => {
+    const keys = Array.from({ length: 40 }, (_, day) =>
+      reports(day, { mostUsed: 10 + day, carried: day === 0 ? 0 : 9 + day }),
+    )
+    expect(periodsOf(keys).map(period => [period.sinceMs / DAY, period.keys.length])).toEqual([
+      [0, 31],
+      [31, 9],
+    ])
+  })
+
+  it('that last for more than a week are periods, though others have used as much in the next', () => {
+    const months = [0, 31, 59].map(day => reports(day, { untilMs: (day + 20) * DAY, mostUsed: 10, carried: 500 }))
+    expect(periodsOf(months)).toHaveLength(3)
+    expect(lengthOf(periodsOf(months))).toBe(28 * DAY)
+  })
+
+  it('under which nothing was used are what the others are', () => {
+    const idle = [1, 2].map(day => reports(day, {}))
+    expect(periodsOf([reports(0, { mostUsed: 5 }), ...idle])).toHaveLength(3)
+    const parts = [3, 4].map(day => reports(day, { mostUsed: 5, carried: day === 3 ? 0 : 5 }))
+    expect(periodsOf([...idle, ...parts])).toHaveLength(1)
+  })
+})

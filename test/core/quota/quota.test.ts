@@ -1,0 +1,350 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { applyUsage } from '../../../src/core/quota/billing-period.ts'
+import {
+  countBilled,
+  holdPending,
+  newQuota,
+  type QuotaState,
+  resolvesAtMs,
+  sessionsLeft,
+} from '../../../src/core/quota/quota.ts'
+import { recoverQuota } from '../../../src/core/quota/quota-recovery.ts'
+import type { ReportedUsage } from '../../../src/core/quota/reported-usage.ts'
+
+const usage = (reported: Partial<ReportedUsage>): ReportedUsage => ({
+  periodKey: 'p1',
+  billableUsedThisRequest: null,
+  billableUsedThisPeriod: null,
+  includedQuota: 1_000,
+  billableRemainingThisPeriod: null,
+  overageUsedThisPeriod: null,
+  overagePacksCharged: null,
+  exportRequestCount: null,
+  ...reported,
+})
+
+const tell = (period: QuotaState, reported: Partial<ReportedUsage>, sentAtMs = 1, billed = 0) =>
+  applyUsage(period, usage(reported), { sentAtMs, receivedAtMs: sentAtMs + 1, billed })
+
+/** Reports it twice in a row, as every answer after a change of period does. */
+const turn = (period: QuotaState, reported: Partial<ReportedUsage>, sentAtMs = 1) =>
+  tell(tell(period, reported, sentAtMs), reported, sentAtMs + 1)
+
+const reported = {
+  unproved: false,
+  certainSessions: 0,
+  includedSessions: 500,
+  overageSessions: 0,
+  overagePacks: 0,
+  sinceMs: 1,
+  reportedAtMs: 5,
+}
+const proved = [
+  { ...reported, key: 'p1', usedSessions: 480 },
+  { ...reported, key: 'p2', usedSessions: 120, certainSessions: 90 },
+]
+
+describe('a billing period', () => {
+  it('knows nothing before something is told', () => {
+    expect(newQuota()).toMatchObject({ known: false, key: null, includedSessions: 50_000 })
+  })
+
+  it('believes the highest usage, in whatever order answers come', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(2_000), { minLength: 1 }), counts => {
+        const period = counts.reduce((state, used) => tell(state, { billableUsedThisPeriod: used }), newQuota())
+        expect(period.usedSessions).toBe(Math.max(...counts))
+        expect(sessionsLeft(period, 0)).toBe(1_000 - Math.max(...counts))
+      }),
+    )
+  })
+
+  it('begins anew with another key that is told again, and what an old key tells is no news', () => {
+    const first = tell(newQuota(), { billableUsedThisPeriod: 900 })
+    const second = turn(first, { periodKey: 'p2', billableUsedThisPeriod: 3 }, 2)
+    expect(second).toMatchObject({ key: 'p2', usedSessions: 3, pastKeys: ['p1'] })
+    expect(tell(second, { billableUsedThisPeriod: 950 }, 4)).toEqual({ ...second, reportedAtMs: 4 })
+  })
+
+  it('does not begin anew with a key that is told once, and counts what that answer billed', () => {
+    const first = tell(newQuota(), { billableUsedThisPeriod: 900 })
+    const doubted = tell(first, { periodKey: 'p0', billableUsedThisPeriod: 3 }, 2, 7)
+    expect(doubted).toMatchObject({ key: 'p1', usedSessions: 900, reportedAtMs: 1 })
+    expect(sessionsLeft(doubted, 0)).toBe(93)
+    expect(tell(doubted, { billableUsedThisPeriod: 907 }, 3)).toMatchObject({ key: 'p1', pending: null })
+  })
+
+  it('has no more left than either of two periods that are told by turns', () => {
+    const first = tell(newQuota(), { billableUsedThisPeriod: 300 })
+    const turns = [850, 300, 870, 300].reduce((period, used, index) => {
+      const periodKey = used === 300 ? 'p1' : 'p2'
+      return tell(period, { periodKey, billableUsedThisPeriod: used }, index + 2)
+    }, first)
+    expect(turns.key).toBe('p1')
+    expect(sessionsLeft(turns, 0)).toBe(130)
+  })
+
+  it('counts what an answer billed that tells of a period that was left', () => {
+    const second = turn(tell(newQuota(), {}), { periodKey: 'p2', billableUsedThisPeriod: 10 }, 2)
+    expect(sessionsLeft(tell(second, { billableUsedThisPeriod: 500 }, 3, 20), 0)).toBe(970)
+  })
+
+  it('forgets another one that was told once, when two answers in a row that were asked for later tell the known one', () => {
+    const first = tell(newQuota(), { billableUsedThisPeriod: 300 })
+    const doubted = tell(first, { periodKey: 'p0', billableUsedThisPeriod: 990 }, 2)
+    expect(sessionsLeft(doubted, 0)).toBe(10)
+    const asked = [3, 4].reduce((state, sentAtMs) => tell(state, { billableUsedThisPeriod: 300 }, sentAtMs), doubted)
+    expect(asked.candidate).toBeNull()
+    expect(sessionsLeft(asked, 0)).toBe(700)
+    const overtaken = [1, 2].reduce(
+      (state, sentAtMs) => tell(state, { billableUsedThisPeriod: 300 }, sentAtMs),
+      doubted,
+    )
+    expect(sessionsLeft(overtaken, 0)).toBe(10)
+  })
+
+  it('is not turned by answers that were under way together', () => {
+    const first = tell(newQuota(), { billableUsedThisPeriod: 300 })
+    const together = [2, 2, 2].reduce((state, sentAtMs) => tell(state, { periodKey: 'p0' }, sentAtMs), first)
+    expect(together.key).toBe('p1')
+    expect(tell(together, { periodKey: 'p0' }, 3).key).toBe('p0')
+  })
+
+  it('is turned to one of which no less is used by three answers in a row: two of a period that is over may overtake others', () => {
+    const first = turn(newQuota(), { billableUsedThisPeriod: 300 })
+    const reported = { periodKey: 'p0', billableUsedThisPeriod: 990 }
+    const twice = turn(first, reported, 3)
+    expect(twice.key).toBe('p1')
+    expect(tell(twice, reported, 5).key).toBe('p0')
+    const asked = [5, 6].reduce((state, sentAtMs) => tell(state, { billableUsedThisPeriod: 310 }, sentAtMs), twice)
+    expect(sessionsLeft(asked, 0)).toBe(690)
+  })
+
+  it('asks no less often for answers that a restart tells anew', () => {
+    const spent = { periodKey: 'p0', billableUsedThisPeriod: 1_000 }
+    const recalled = recoverQuota({ proved, newest: [{ key: 'p0', usedSessions: 1_000, reportedAtMs: 100 }] })
+    const anew = [10, 20, 30, 40].reduce((state, sentAtMs) => tell(state, spent, sentAtMs), recalled)
+    expect(resolvesAtMs(anew)).toBe(0)
+  })
+
+  it('counts what was billed in the new one from the first answer that told of it', () => {
+    const first = tell(newQuota(), { billableUsedThisPeriod: 900 })
+    const late = tell(
+      tell(first, { periodKey: 'p2', billableUsedThisPeriod: 0 }, 2, 40),
+      { periodKey: 'p2', billableUsedThisPeriod: 0 },
+      3,
+      30,
+    )
+    expect(tell(late, { periodKey: 'p2', billableUsedThisPeriod: 0 }, 4, 20)).toMatchObject({
+      key: 'p2',
+      usedSessions: 90,
+    })
+  })
+
+  it('asks again at once where the first answer of all says that it is spent', () => {
+    const stale = tell(newQuota(), { periodKey: 'p0', billableUsedThisPeriod: 1_000 })
+    expect(resolvesAtMs(stale)).toBe(0)
+    expect(sessionsLeft(turn(stale, { billableUsedThisPeriod: 10 }, 2), 0)).toBe(990)
+    expect(resolvesAtMs(tell(stale, { periodKey: 'p0' }, 2))).toBeNull()
+  })
+
+  it('asks again at once whether another has begun, and not for ever where the answers differ', () => {
+    const spent = tell(newQuota(), { billableUsedThisPeriod: 300 })
+    const doubted = tell(spent, { periodKey: 'p2', billableUsedThisPeriod: 1_000 }, 2)
+    expect(resolvesAtMs(doubted)).toBe(0)
+    const again = [3, 5, 7].reduce((state, sentAtMs) => {
+      const known = tell(state, { billableUsedThisPeriod: 300 }, sentAtMs)
+      return tell(known, { periodKey: 'p2', billableUsedThisPeriod: 1_000 }, sentAtMs + 1)
+    }, doubted)
+    expect(resolvesAtMs(again)).toBeNull()
+  })
+
+  const answer = (key: string, reportedAtMs: number) => ({ key, usedSessions: 130, reportedAtMs })
+
+  it('is recalled as the last that was proved, with the highest that was ever told of it', () => {
+    const period = recoverQuota({ proved, newest: [answer('p3', 6), answer('p2', 5)] })
+    expect(period).toMatchObject({ key: 'p2', usedSessions: 120, includedSessions: 500, pastKeys: ['p1'], known: true })
+    expect(sessionsLeft(period, 0)).toBe(370)
+    expect(tell(period, { billableUsedThisPeriod: 3 }, 6).usedSessions).toBe(120)
+    expect(tell(period, { periodKey: 'p3', billableUsedThisPeriod: 3 }, 6)).toMatchObject({
+      key: 'p3',
+      pastKeys: ['p1', 'p2'],
+    })
+    expect(recoverQuota({ proved: [], newest: [] })).toEqual(newQuota())
+  })
+
+  it('is recalled without another that the newest two answers do not tell of', () => {
+    const once = recoverQuota({ proved, newest: [answer('p2', 7), answer('p0', 6)] })
+    expect(once.candidate).toMatchObject({ key: 'p0', isNewest: false, contradictions: 1 })
+    expect(tell(once, { periodKey: 'p2' }, 8).candidate).toBeNull()
+    expect(recoverQuota({ proved, newest: [answer('p2', 8), answer('p2', 7)] }).candidate).toBeNull()
+  })
+
+  it('is recalled with what our own answers billed, where reports are late', () => {
+    const late = [{ ...proved[1]!, certainSessions: 260 }]
+    expect(recoverQuota({ proved: late, newest: [answer('p2', 5)] }).usedSessions).toBe(260)
+  })
+
+  it('never returns to a key that was left', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 20 }), keys => {
+        const seen: (string | null)[] = []
+        keys.reduce((state, periodKey, index) => {
+          const next = tell(state, { periodKey, billableUsedThisPeriod: index }, index)
+          if (next.key !== seen.at(-1)) expect(seen).not.toContain(next.key)
+          seen.push(next.key)
+          return next
+        }, newQuota())
+      }),
+    )
+  })
+
+  it('reads the usage off what remains, where only that is told', () => {
+    expect(tell(newQuota(), { billableRemainingThisPeriod: 400 }).usedSessions).toBe(600)
+  })
+
+  it('keeps what is included where it is not told', () => {
+    const period = tell(newQuota(), { billableUsedThisPeriod: 1 })
+    expect(tell(period, { includedQuota: null, billableUsedThisPeriod: 2 }).includedSessions).toBe(1_000)
+    expect(turn(period, { periodKey: 'p2', includedQuota: null }).includedSessions).toBe(1_000)
+  })
+
+  it('has more sessions where packs are allowed', () => {
+    const period = tell(newQuota(), { billableUsedThisPeriod: 1_000 })
+    expect(sessionsLeft(period, 0)).toBe(0)
+    expect(sessionsLeft(period, 2)).toBe(2_000)
+  })
+})
+
+describe('sessions that nobody has told of', () => {
+  const reported = tell(newQuota(), { billableUsedThisPeriod: 100 })
+
+  it('are held back until a count that was asked for later', () => {
+    const held = holdPending(reported, 50, 1_000)
+    expect(sessionsLeft(held, 0)).toBe(850)
+    expect(sessionsLeft(tell(held, { billableUsedThisPeriod: 120 }, 999), 0)).toBe(830)
+    expect(sessionsLeft(tell(held, { billableUsedThisPeriod: 120 }, 1_000), 0)).toBe(880)
+  })
+
+  it('add up, and wait for a count later than the last of them', () => {
+    const held = holdPending(holdPending(reported, 50, 1_000), 30, 2_000)
+    expect(held.pending).toEqual({ sessions: 80, sinceMs: 2_000 })
+  })
+
+  it('count as spent where the vendor does not tell even then', () => {
+    const held = holdPending(reported, 50, 1_000)
+    const period = countBilled(held, { sentAtMs: 1_500, receivedAtMs: 1_600, billed: 0 })
+    expect(period).toMatchObject({ usedSessions: 150, pending: null })
+  })
+
+  it('do not cross into the next period', () => {
+    const held = holdPending(reported, 50, 1_000)
+    expect(turn(held, { periodKey: 'p2', billableUsedThisPeriod: 0 }, 2_000).pending).toBeNull()
+  })
+})
+
+describe('a vendor who names another period in each answer', () => {
+  it('is asked again at once a few times, and not without end', () => {
+    let period = newQuota()
+    const clear: boolean[] = []
+    for (let answer = 1; answer <= 10; answer++) {
+      const reported = usage({ periodKey: `period-${answer}`, billableUsedThisPeriod: 1_000 + answer })
+      period = applyUsage(period, reported, { sentAtMs: answer * 1_000, receivedAtMs: answer * 1_000 + 10, billed: 0 })
+      clear.push(resolvesAtMs(period) !== null)
+    }
+    expect(clear.slice(4)).not.toContain(true)
+  })
+})
+
+const unreported = usage({ periodKey: null, includedQuota: 100_000 })
+
+describe('where no key is reported, another period', () => {
+  const pages = fc.array(fc.integer({ min: 0, max: 30 }), { minLength: 2, maxLength: 30 })
+
+  it('begins when two answers in a row report less than half, and no session of ours is missed, however late reports are', () => {
+    fc.assert(
+      fc.property(fc.array(pages, { minLength: 1, maxLength: 5 }), fc.nat(5), (periods, lag) => {
+        let period = newQuota()
+        let nowMs = 0
+        for (const billedBy of periods) {
+          const before = period.account!.report?.usedSessions ?? 0
+          const counts = [0]
+          for (const [index, billed] of billedBy.entries()) {
+            counts.push(counts.at(-1)! + billed)
+            const reported = { ...unreported, billableUsedThisPeriod: counts.at(-1 - lag) ?? 0 }
+            nowMs += 1_000
+            period = applyUsage(period, reported, { sentAtMs: nowMs, receivedAtMs: nowMs + 100, billed })
+            const used = counts.at(-1)!
+            const held = 100_000 - sessionsLeft(period, 0)
+            expect(held).toBeGreaterThanOrEqual(used)
+            if (index > 0 && 2 * used < before) expect(period.usedSessions).toBe(used)
+          }
+        }
+      }),
+    )
+  })
+
+  it('does not begin by one answer, nor by two that were under way together', () => {
+    const spent = applyUsage(
+      newQuota(),
+      { ...unreported, billableUsedThisPeriod: 900 },
+      { sentAtMs: 1, receivedAtMs: 2, billed: 0 },
+    )
+    const low = { ...unreported, billableUsedThisPeriod: 3 }
+    const doubted = [3, 3, 3].reduce(
+      (state, sentAtMs) => applyUsage(state, low, { sentAtMs, receivedAtMs: sentAtMs + 1, billed: 0 }),
+      spent,
+    )
+    expect(doubted).toMatchObject({ usedSessions: 900 })
+    expect(resolvesAtMs(doubted)).toBe(0)
+    const exported = { sentAtMs: 5, receivedAtMs: 6, billed: 0 }
+    expect(applyUsage(doubted, { ...unreported, billableUsedThisPeriod: 903 }, exported)).toMatchObject({
+      usedSessions: 903,
+      drop: null,
+    })
+    expect(applyUsage(doubted, low, exported)).toMatchObject({ usedSessions: 3, pending: null })
+  })
+
+  it('has what an answer billed whose count seemed to fall, where the next one says that it did not', () => {
+    const reported = (usedSessions: number) => ({ ...unreported, billableUsedThisPeriod: usedSessions })
+    const first = applyUsage(newQuota(), reported(40), { sentAtMs: 1, receivedAtMs: 2, billed: 40 })
+    const late = applyUsage(first, reported(0), { sentAtMs: 3, receivedAtMs: 4, billed: 63 })
+    const next = applyUsage(late, reported(40), { sentAtMs: 5, receivedAtMs: 6, billed: 10 })
+    expect(next.account).toMatchObject({ own: 113 })
+    expect(next.usedSessions).toBe(113)
+  })
+})
+
+describe('a vendor whose every third answer names the period before', () => {
+  const reported = (periodKey: string, billableUsedThisPeriod: number) => ({
+    ...unreported,
+    periodKey,
+    billableUsedThisPeriod,
+  })
+  const asked = (period: QuotaState, keys: readonly string[]) =>
+    keys.reduce(
+      (state, key, index) =>
+        applyUsage(state, reported(key, key === 'old' ? 21 : 26), {
+          sentAtMs: 10 + 2 * index,
+          receivedAtMs: 11 + 2 * index,
+          billed: 0,
+        }),
+      period,
+    )
+  const known = asked(newQuota(), ['old', 'old'])
+
+  it('is believed in the new one, though no three answers in a row name it, and more is used of it', () => {
+    expect(asked(known, ['new', 'new', 'old', 'new']).key).toBe('old')
+    expect(asked(known, ['new', 'new', 'old', 'new', 'new']).key).toBe('new')
+  })
+
+  it('is asked no more where his answers never agree', () => {
+    const torn = asked(
+      known,
+      Array.from({ length: 30 }, (_, index) => (index % 2 === 0 ? 'new' : 'old')),
+    )
+    expect(torn.key).toBe('old')
+    expect(resolvesAtMs(torn)).toBe(null)
+  })
+})

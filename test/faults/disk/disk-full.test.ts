@@ -1,0 +1,92 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { isDeep } from '../../tier.ts'
+import { expectError, expectWhole, exportedTwice, type FaultScene, faultScene } from '../scene.ts'
+import { type SmallDisk, smallDisks, whyNoDisk } from './small-disk.ts'
+
+const noDisk = whyNoDisk()
+if (noDisk) console.warn(`skipped, a full disk: ${noDisk}`)
+
+interface FullScene extends FaultScene {
+  disk: SmallDisk
+  /** Separate disks: the data folder, in it the landing, and in that the lease log. */
+  landing: string
+  ledger: string
+}
+
+async function onDisks(): Promise<FullScene> {
+  const scene = await faultScene({ sandbox: { conversations: 200 }, workspace: { pageSize: 10 } })
+  const landing = join(scene.home, 'landing')
+  const ledger = join(landing, 'ws_demo', 'ledger')
+  return { ...scene, landing, ledger, disk: await smallDisks([scene.home, landing, ledger]) }
+}
+
+const sync = ({ run, disk }: FullScene) => run(['sync', '--yes'], { through: disk.through })
+
+const FULL = { exit: 6, error: 'HOME_UNUSABLE', says: ['the disk is full (ENOSPC)', 'Give the data folder space'] }
+
+/** Syncs while the disk of a folder is full except for this many bytes: the error names a path in `at`. */
+async function expectFull(scene: FullScene, folder: string, options: { but: number; at: string }): Promise<void> {
+  await scene.disk.fill(folder, options.but)
+  expectError(scene, await sync(scene), { ...FULL, says: [...FULL.says, options.at] })
+  await scene.disk.free(folder)
+}
+
+/** After space is freed, the sync completes, and over all runs no request was made twice. */
+async function expectRecovered(scene: FullScene): Promise<void> {
+  const ended = await sync(scene)
+  expect(ended.code, ended.stderr).toBe(0)
+  expect(await exportedTwice(scene)).toEqual([])
+  await expectWhole({ sandbox: scene.sandbox, home: await scene.disk.copyOut(scene.home) })
+}
+
+const count = async (scene: FullScene): Promise<number> => (await scene.exported()).length
+
+describe.skipIf(noDisk)('a disk that is full', () => {
+  it('is told before anything is bought, and in the midst of it loses no page that was asked for', async () => {
+    const scene = await onDisks()
+    const { home, landing, ledger } = scene
+    if (isDeep) await expectFull(scene, home, { but: 8_192, at: 'warehouse.duckdb' })
+    await expectFull(scene, landing, { but: 1_000_000, at: landing })
+    expect(await count(scene)).toBe(0)
+    await expectFull(scene, ledger, { but: 8_192, at: ledger })
+    const first = await count(scene)
+    // The disk reserve, and some pages.
+    await expectFull(scene, landing, { but: 4 * 1024 * 1024 + 50_000, at: landing })
+    const second = await count(scene)
+    await expectRecovered(scene)
+    expect([0 < first, first < second, second < (await count(scene))]).toEqual([true, true, true])
+  })
+
+  it('while the warehouse is written, closed or rebuilt leaves one that opens, to which landed pages are still loaded', async () => {
+    const scene = await onDisks()
+    await expectFull(scene, scene.home, { but: 900_000, at: 'warehouse.duckdb' })
+    const asked = await scene.run(['query', 'SELECT count(*) FROM conversations'], { through: scene.disk.through })
+    expect(asked.code, asked.stderr).toBe(0)
+    const exported = await count(scene)
+    await scene.disk.fill(scene.home, 4_000_000)
+    const ended = await sync(scene)
+    expect(ended.code, ended.stderr).toBe(0)
+    // Transactions that could not be checkpointed stay in the WAL.
+    const log = join(await scene.disk.copyOut(scene.home), 'warehouse.duckdb.wal')
+    expect((await stat(log)).size).toBeGreaterThan(100_000)
+    expectError(scene, await scene.run(['replay'], { through: scene.disk.through }), FULL)
+    await scene.disk.free(scene.home)
+    await expectRecovered(scene)
+    expect(await count(scene)).toBe(exported)
+  })
+})
+
+describe('a limit to the size of files', () => {
+  it('is told before anything is bought', async () => {
+    const scene = await faultScene()
+    const limited = await scene.run(['sync', '--yes'], { through: ['sh', '-c', 'ulimit -f 2048; exec "$@"', 'sh'] })
+    expectError(scene, limited, {
+      exit: 6,
+      error: 'HOME_UNUSABLE',
+      says: ['the maximum file size is exceeded (EFBIG)'],
+    })
+    expect(await scene.exported()).toEqual([])
+  })
+})

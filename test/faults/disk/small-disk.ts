@@ -1,0 +1,78 @@
+// Disks of a few megabytes: temporary file systems in a mount namespace, which needs no privileges and disappears with the process
+// that holds it.
+import { spawn, spawnSync } from 'node:child_process'
+import { cp, rm, statfs, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { temporaryFolder } from '../../cli/cli-process.ts'
+
+const UNSHARE = ['--user', '--map-root-user', '--mount']
+
+/** Why no such disk can be created here; null if one can. */
+export function whyNoDisk(): string | null {
+  const tried = spawnSync('unshare', [...UNSHARE, 'mount', '-t', 'tmpfs', 'none', '/mnt'], { encoding: 'utf8' })
+  return tried.status === 0 ? null : `no mount namespace here: ${tried.error?.message ?? tried.stderr.trim()}`
+}
+
+export interface SmallDisk {
+  /** Starts a command inside the namespace of the disks. */
+  through: readonly string[]
+  /** Fills the disk of that folder, except for this many bytes. */
+  fill(folder: string, but: number): Promise<void>
+  /** Removes the file that filled it. */
+  free(folder: string): Promise<void>
+  /** Makes the disk of that folder read-only, or writable again. */
+  protect(folder: string, readOnly: boolean): void
+  /** Copies the folder's files from outside the namespace to its disk. */
+  copyIn(folder: string): Promise<void>
+  /** Copies the folder to a place outside the namespace. */
+  copyOut(folder: string): Promise<string>
+}
+
+/** Runs until its standard input ends. */
+const holderScript = (folders: readonly string[]): string =>
+  [
+    ...folders.map(folder => `mkdir -p "${folder}" && mount -t tmpfs -o size=64m none "${folder}"`),
+    'echo ready',
+    'exec cat',
+  ].join(' && ')
+
+/** Creates the folders and mounts a disk of 64 MB at each; parents first. */
+export async function smallDisks(folders: readonly string[]): Promise<SmallDisk> {
+  const stdio = ['pipe', 'pipe', 'inherit'] as const
+  const holder = spawn('unshare', [...UNSHARE, 'sh', '-c', holderScript(folders)], { stdio: [...stdio] })
+  onTestFinished(() => {
+    holder.kill('SIGKILL')
+  })
+  await new Promise<void>((resolve, reject) => {
+    holder.stdout.once('data', () => resolve())
+    holder.once('exit', code => reject(new Error(`the disks could not be mounted (${code})`)))
+  })
+  const through = ['nsenter', '--target', `${holder.pid}`, '--user', '--mount', '--preserve-credentials']
+  const outside = (path: string) => `/proc/${holder.pid}/root${path}`
+  const ballast = (folder: string) => outside(join(folder, 'ballast'))
+  return {
+    through,
+    async fill(folder, but) {
+      const { bavail, bsize } = await statfs(outside(folder))
+      const filled = writeFile(ballast(folder), Buffer.alloc(Math.max(0, bavail * bsize - but)))
+      // The process under test writes meanwhile, so the disk may be full before the last byte is written.
+      await filled.catch((cause: NodeJS.ErrnoException) => {
+        if (cause.code !== 'ENOSPC') throw cause
+      })
+    },
+    free: folder => rm(ballast(folder), { force: true }),
+    protect(folder, readOnly) {
+      const remount = ['mount', '-o', `remount,${readOnly ? 'ro' : 'rw'}`, folder]
+      const { status, stderr } = spawnSync(through[0]!, [...through.slice(1), ...remount])
+      if (status !== 0) throw new Error(String(stderr))
+    },
+    copyIn: folder => cp(folder, outside(folder), { recursive: true }),
+    async copyOut(folder) {
+      const copy = join(await temporaryFolder(), 'copy')
+      const filter = (path: string) => !path.endsWith('.sock')
+      await cp(outside(folder), copy, { recursive: true, filter })
+      return copy
+    },
+  }
+}

@@ -1,0 +1,81 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { chmod, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { type CliOptions, scene as commandScene, temporaryFolder } from '../../cli/cli-process.ts'
+import { inProcess } from '../../cli/in-process.ts'
+import { expectError, expectRecovered, expectWhole, type FaultScene, faultScene } from '../scene.ts'
+
+const NOBODY = 65_534
+const isRoot = process.getuid?.() === 0
+
+/** `sync` reports why that folder cannot be used, and makes no request to the vendor. */
+async function expectRefused(scene: FaultScene, says: string, options?: CliOptions): Promise<void> {
+  const asked = async () => (await fetch(`${scene.sandbox.url}/_sandbox/requests`)).text()
+  const before = await asked()
+  const ended = await scene.run(['sync', '--yes'], options)
+  expectError(scene, ended, { exit: 6, error: 'HOME_UNUSABLE', says: [says] })
+  expect(await asked()).toBe(before)
+}
+
+describe('a data folder that cannot be made', () => {
+  it.skipIf(!existsSync('/proc/self'))('is told at once where its file system takes no folders', async () => {
+    const scene = await faultScene()
+    for (const [home, first] of [
+      ['/proc/data', '/proc/data'],
+      ['/proc/self/a/data', '/proc/self/a'],
+    ] as const)
+      await expectRefused(
+        await scene.at(home),
+        `Cannot create the folder ${first}: its file system does not allow one there`,
+      )
+    const { env } = await commandScene()
+    const received = await inProcess(['receive', '--port', '0'], {
+      env: { ...env, CONVOHOUSE_HOME: '/proc/data', CONVOHOUSE_WEBHOOK_SECRET: 'a-secret-of-its-webhooks' },
+    })
+    expect([received.code, received.stdout]).toEqual([6, ''])
+  })
+
+  it('names the file that is in its way, or the link to a disk that is not there', async () => {
+    const scene = await faultScene()
+    const file = join(scene.folder, 'file')
+    const link = join(scene.folder, 'link')
+    await writeFile(file, 'a file')
+    await symlink(join(scene.folder, 'unmounted'), link)
+    for (const [home, first] of [
+      [file, file],
+      [join(file, 'above', 'data'), file],
+      [join(link, 'data'), link],
+    ] as const)
+      await expectRefused(await scene.at(home), `Cannot create the folder ${first}: a file is in its place`)
+  })
+
+  it('is told where nothing may be written beside it', async () => {
+    const above = await temporaryFolder()
+    const scene = await (await faultScene({ sandbox: { conversations: 20 } })).at(join(above, 'data'))
+    await chmod(scene.folder, 0o755)
+    await chmod(above, 0o555)
+    await expectRefused(scene, `Cannot use ${scene.home}: no permission (EACCES)`, isRoot ? { uid: NOBODY } : undefined)
+    await chmod(above, 0o700)
+    await expectRecovered(scene)
+  })
+})
+
+const withoutLinks = ['python3', join(import.meta.dirname, 'without-hard-links.py')]
+const refusesLinks = spawnSync(withoutLinks[0]!, [withoutLinks[1]!, 'true'], { encoding: 'utf8' })
+if (refusesLinks.status !== 0)
+  console.warn(
+    `skipped, a file system without hard links: ${refusesLinks.error?.message ?? refusesLinks.stderr.trim()}`,
+  )
+
+describe.skipIf(refusesLinks.status !== 0)('a file system without hard links', () => {
+  it('is told before anything is asked for that could not land, also where the folder was copied to it', async () => {
+    const scene = await faultScene({ sandbox: { conversations: 20 } })
+    const says = `The file system of ${join(scene.home, 'landing')} does not support hard links (EPERM)`
+    await expectRefused(scene, says, { through: withoutLinks })
+    await expectRecovered(scene)
+    await expectRefused(scene, says, { through: withoutLinks })
+    await expectWhole(scene)
+  })
+})

@@ -1,0 +1,66 @@
+// What killed syncs were billed for, from both sides: the requests that the sandbox served, and the pages that landed. The next
+// sync repeats a request whose page did not land.
+import { openLanding } from '../../../src/landing/folder-landing.ts'
+import type { ServedRequest } from '../../../src/sandbox/request-log.ts'
+import { isProbe } from '../../workflows/simulated/probe.ts'
+import type { KilledHome } from './killed-home.ts'
+
+export interface BilledRequest {
+  /** Requests for the list of agents and for pages. Excludes probes, whose answers bill nothing. */
+  listings: number
+  requests: number
+  /** Requests for pages that did not land. */
+  unlanded: number
+  /** Requests for pages that had landed before. */
+  repeated: number
+}
+
+export interface BilledRequests {
+  /** What was exported since the last call. */
+  next(): Promise<BilledRequest>
+  /** Number of conversations in all landed pages. */
+  conversations(): number
+}
+
+const keyOf = ({ agentId, query }: Pick<ServedRequest, 'agentId' | 'query'>): string =>
+  JSON.stringify([agentId, Object.entries(query).sort()])
+
+export function watchBilledRequests({ sandbox, home }: KilledHome): BilledRequests {
+  const landing = openLanding(home).workspace('ws_demo')
+  const landed = new Map<string, { key: string; returned: number }>()
+  let last = 0
+
+  async function servedSince(): Promise<ServedRequest[]> {
+    // Requests of a killed process may still be in progress: the answer to a later request proves that they are done.
+    await (await fetch(`${sandbox.url}/fence`)).text()
+    const answer = await fetch(`${sandbox.url}/_sandbox/requests?since=${last}`)
+    const { requests } = (await answer.json()) as { requests: ServedRequest[] }
+    last = requests.at(-1)?.n ?? last
+    return requests
+  }
+
+  async function newlyLanded(): Promise<number> {
+    const before = landed.size
+    for (const { address: path } of await landing.list('conversations')) {
+      if (landed.has(path)) continue
+      const { place, request, facts } = await landing.head(path)
+      landed.set(path, { key: keyOf({ agentId: place.agentId, query: request.query }), returned: facts!.returned })
+    }
+    return landed.size - before
+  }
+
+  return {
+    async next() {
+      const keys = new Set([...landed.values()].map(({ key }) => key))
+      const served = await servedSince()
+      const pages = served.filter(request => request.kind === 'export' && !isProbe(request))
+      return {
+        listings: served.filter(({ kind }) => kind === 'search').length,
+        requests: pages.length,
+        unlanded: pages.length - (await newlyLanded()),
+        repeated: pages.filter(request => keys.has(keyOf(request))).length,
+      }
+    },
+    conversations: () => [...landed.values()].reduce((sum, { returned }) => sum + returned, 0),
+  }
+}

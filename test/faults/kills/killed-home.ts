@@ -1,0 +1,137 @@
+// A data folder whose syncs are killed, with the sandbox that they read, and the expected contents of its warehouse.
+//
+// The sandbox's clock stands still until a sync has come to its end; then a day goes by, so that the next one finds new
+// conversations, and old ones that have changed. What each day's sync must bring is worked out from the generator alone.
+import { DAY, MINUTE, SECOND } from '../../../src/core/time.ts'
+import type { Sandbox } from '../../../src/sandbox/server.ts'
+import { openWarehouse } from '../../../src/warehouse/open.ts'
+import { NO_REFRESH, openScene, STILL } from '../../scene.ts'
+import { expectedTables, timeMs } from '../../workflows/simulated/expected-rows.ts'
+import { readThrough, type TrueRecord, truthOf } from '../../workflows/simulated/truth.ts'
+import { asLines, warehouseTables } from '../../workflows/simulated/warehouse-tables.ts'
+
+const LATENCY_MS = 30
+/** `settle` and `mirrorLag` of a configuration that sets neither. */
+const SETTLE_MS = 2 * MINUTE
+/** Maximum error of the estimated server time, which the server reports in whole seconds. */
+const CLOCK_MS = 5 * SECOND
+/** A first sync reads about fifteen pages, and each day's sync ten, in five windows: enough for several kills. */
+const CONVERSATIONS = 120
+const ARRIVALS_A_DAY = 40
+const AGENTS = 5
+const PAGE_SIZE = 10
+/** Rows are compared as they were when they were first read: nothing is refreshed. */
+const SETTINGS = { pageSize: PAGE_SIZE, requestsPerHour: 1_000_000, ...NO_REFRESH }
+
+export interface KilledHome {
+  sandbox: Sandbox
+  home: string
+  config: string
+  /** Number of API requests served so far. */
+  served(): Promise<number>
+  /** Advances the clock by a day. */
+  nextDay(): void
+  /** Expected number of exports so far: each conversation once when it was new, and once for each change. */
+  expectedExports(): number
+  /** Compares the warehouse, which no process may hold, with the expected rows. */
+  compare(): Promise<Difference>
+  close(): Promise<void>
+}
+
+export interface Difference {
+  /** Missing rows of any table; a row with a different value counts here and in `doubled`. */
+  lost: number
+  /** Extra and duplicate rows. */
+  doubled: number
+}
+
+function countRows(lines: readonly string[] = []): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const line of lines) counts.set(line, (counts.get(line) ?? 0) + 1)
+  return counts
+}
+
+const excess = (of: Map<string, number>, over: Map<string, number>): number =>
+  [...of].reduce((sum, [line, count]) => sum + Math.max(0, count - (over.get(line) ?? 0)), 0)
+
+type Lines = Record<string, string[]>
+
+/** Counts the differing rows of two sets of tables. */
+export function differenceOf(expected: Lines, found: Lines): Difference {
+  const difference = { lost: 0, doubled: 0 }
+  for (const table of new Set([...Object.keys(expected), ...Object.keys(found)])) {
+    const [must, is] = [countRows(expected[table]), countRows(found[table])]
+    difference.lost += excess(must, is)
+    difference.doubled += excess(is, must)
+  }
+  return difference
+}
+
+async function tablesIn(home: string): Promise<Lines> {
+  const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
+  try {
+    return asLines(await warehouseTables(warehouse.writer.rows))
+  } finally {
+    await warehouse.close()
+  }
+}
+
+/** No conversation is so close to the boundary that one second of clock error decides whether it is read today. */
+function isQuiet({ world, clock }: Sandbox): boolean {
+  const [nowMs, edgeMs] = [clock.now(), readThrough(clock.now(), SETTLE_MS)]
+  const walk = { sort: 'asc', fromMs: edgeMs - CLOCK_MS, toMs: edgeMs + CLOCK_MS, after: undefined } as const
+  return world.agentIds().every(agentId => [...world.walk(agentId, walk, nowMs)].length === 0)
+}
+
+/** `more`: further settings of the configuration and of its workspace, and the vendor's response time. */
+export async function openKilledHome(
+  seed: number,
+  more: { top?: object; workspace?: object; latencyMs?: number } = {},
+): Promise<KilledHome> {
+  const { sandbox, home, file, close } = await openScene({
+    sandbox: {
+      ...STILL,
+      seed,
+      conversations: CONVERSATIONS,
+      historyDays: 12,
+      arrivalsPerDay: ARRIVALS_A_DAY,
+      agents: AGENTS,
+      // Deleted conversations of the agent are restored, so that rows are replaced, too.
+      ts: 'activity',
+      limits: false,
+      latencyMs: more.latencyMs ?? LATENCY_MS,
+    },
+    top: more.top ?? {},
+    workspace: { ...SETTINGS, ...more.workspace },
+  })
+  const known = new Map<string, TrueRecord>()
+  let throughMs = -1
+  let exported = 0
+  const settle = () => {
+    while (!isQuiet(sandbox)) sandbox.clock.advance(10 * SECOND)
+    const fromMs = throughMs
+    throughMs = readThrough(sandbox.clock.now(), SETTLE_MS)
+    for (const one of truthOf(sandbox, { throughMs })) {
+      if ((timeMs(one.record.ts) ?? 0) <= fromMs) continue
+      known.set(`${one.agentId} ${one.record.ID}`, one)
+      exported += 1
+    }
+  }
+  settle()
+  return {
+    sandbox,
+    home,
+    config: file,
+    async served() {
+      const answer = await fetch(`${sandbox.url}/_sandbox/requests?since=${Number.MAX_SAFE_INTEGER}`)
+      return ((await answer.json()) as { total: number }).total
+    },
+    nextDay() {
+      sandbox.clock.advance(DAY)
+      settle()
+    },
+    expectedExports: () => exported,
+    compare: async () => differenceOf(asLines(expectedTables(known.values())), await tablesIn(home)),
+    close,
+  }
+}

@@ -1,0 +1,131 @@
+// Kills `convohouse sync` repeatedly at random times and counts lost rows, duplicate rows and requests that were billed twice.
+// Shared by a bench and a test.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../../until.ts'
+import { type BilledRequest, type BilledRequests, watchBilledRequests } from './billed-requests.ts'
+import { type KillTimes, killTimes } from './kill-times.ts'
+import { type KilledHome, openKilledHome } from './killed-home.ts'
+import { type Ended, runCommand } from './sync-process.ts'
+
+/** What a sync was doing when it was killed. While pages are fetched, others land and are loaded. */
+export const PHASES = ['opening', 'planning', 'fetching', 'loading', 'closing'] as const
+export type Phase = (typeof PHASES)[number]
+
+export interface KillsOptions {
+  kills: number
+  seed: number
+  /** Called after the kills of each home. */
+  tell?: (report: KillsReport) => void
+}
+
+export interface KillsReport {
+  kills: number
+  /** Syncs that completed without a kill. */
+  ended: number
+  lost: number
+  doubled: number
+  /** Conversations that landed more often than they were new or changed, and requests for pages that had already landed. */
+  exportedTwice: number
+  /** Maximum number of requests that one kill caused to be repeated. */
+  maxRebilledPerKill: number
+  rebilled: number
+  phases: Record<Phase, number>
+}
+
+/** After this many kills another home starts, with a migration and a first sync. */
+const KILLS_A_HOME = 20
+interface Run {
+  report: KillsReport
+  times: KillTimes
+}
+
+interface Scene {
+  killed: KilledHome
+  billedRequests: BilledRequests
+}
+
+function phaseOf({ killed, billedRequests }: Scene, exported: BilledRequest, { stdout }: Ended): Phase {
+  if (stdout.includes('"kind":"report"')) return 'closing'
+  if (billedRequests.conversations() >= killed.expectedExports()) return exported.listings > 0 ? 'loading' : 'opening'
+  if (exported.requests > 0) return 'fetching'
+  return exported.listings > 0 ? 'planning' : 'opening'
+}
+
+type KillAt = (hasEnded: () => boolean) => Promise<unknown>
+
+const syncOf = ({ killed: { config } }: Scene, killAt?: KillAt): Promise<Ended> =>
+  runCommand({ args: ['sync', '--yes', '--json', '--config', config], ...(killAt && { killAt }) })
+
+/** Kills by the number of requests before them: after the first one a sync plans, later it fetches and loads. */
+const REQUESTS = [4, 1, 8, 2]
+
+/** Kills after this many more served requests, so that some kills hit a sync midway on a slow machine, too. */
+async function afterRequests({ killed }: Scene, more: number): Promise<KillAt> {
+  const before = await killed.served()
+  return async hasEnded => {
+    await until(async () => hasEnded() || (await killed.served()) >= before + more, { everyMs: 10 })
+  }
+}
+
+function expectEnded({ code, stderr, stdout }: Ended): void {
+  if (code !== 0) throw new Error(`a sync ended with ${code}: ${stderr}${stdout}`)
+}
+
+/** Starts a sync and kills it at a random point. A sync that completes first is not a kill; the next sync finds a new day. */
+async function killOnce(run: Run, scene: Scene): Promise<void> {
+  const { report, times } = run
+  const isTimed = report.kills % 2 === 0
+  const more = REQUESTS[((report.kills - 1) / 2) % REQUESTS.length]!
+  const ended = await syncOf(scene, isTimed ? () => sleep(times.nextMs()) : await afterRequests(scene, more))
+  if (isTimed) times.tell(ended)
+  const exported = await scene.billedRequests.next()
+  report.exportedTwice += exported.repeated
+  if (ended.code !== null) {
+    expectEnded(ended)
+    report.ended += 1
+    report.exportedTwice += exported.unlanded
+    scene.killed.nextDay()
+    return
+  }
+  report.kills += 1
+  report.rebilled += exported.unlanded
+  report.maxRebilledPerKill = Math.max(report.maxRebilledPerKill, exported.unlanded)
+  report.phases[phaseOf(scene, exported, ended)] += 1
+}
+
+async function endAndCompare(run: Run, scene: Scene): Promise<void> {
+  const { report } = run
+  expectEnded(await syncOf(scene))
+  const { repeated, unlanded } = await scene.billedRequests.next()
+  const { lost, doubled } = await scene.killed.compare()
+  report.lost += lost
+  report.doubled += doubled
+  report.exportedTwice +=
+    repeated + unlanded + Math.abs(scene.billedRequests.conversations() - scene.killed.expectedExports())
+}
+
+async function killInOneHome(run: Run, seed: number, until: number): Promise<void> {
+  const killed = await openKilledHome(seed)
+  try {
+    const scene = { killed, billedRequests: watchBilledRequests(killed) }
+    while (run.report.kills < until) await killOnce(run, scene)
+    await endAndCompare(run, scene)
+  } finally {
+    await killed.close()
+  }
+}
+
+/** @throws if a sync that was not killed fails */
+export async function killSyncs(options: KillsOptions): Promise<KillsReport> {
+  const phases = Object.fromEntries(PHASES.map(phase => [phase, 0])) as Record<Phase, number>
+  const nothing = { kills: 0, ended: 0, lost: 0, doubled: 0, exportedTwice: 0, maxRebilledPerKill: 0, rebilled: 0 }
+  const run: Run = {
+    report: { ...nothing, phases },
+    times: killTimes(options.seed),
+  }
+  for (let home = 0; run.report.kills < options.kills; home++) {
+    await killInOneHome(run, options.seed + home, Math.min(run.report.kills + KILLS_A_HOME, options.kills))
+    options.tell?.(run.report)
+  }
+  return run.report
+}

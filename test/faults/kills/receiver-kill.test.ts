@@ -1,0 +1,63 @@
+// Kills the receiver repeatedly under load: every acknowledged event is in the spool exactly once.
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { Draw } from '../../../src/sandbox/world/random.ts'
+import { temporaryFolder } from '../../cli/cli-process.ts'
+import { rounds } from '../../tier.ts'
+import { until } from '../../until.ts'
+import { spooled } from '../spooled.ts'
+import { SECRET, webhookCommand } from '../webhook-command.ts'
+import { makeSender } from '../webhook-sender.ts'
+
+const KILLS = rounds('RECEIVER_KILLS', { usual: 6, deep: 500 })
+/** They share a spool: while one starts, others are running. */
+const RECEIVERS = 3
+
+interface Started {
+  child: ChildProcess
+  port: number
+}
+
+async function startReceiver(home: string): Promise<Started> {
+  const child = webhookCommand(home, 'receive', '--port', '0', '--json')
+  const ended = once(child, 'exit').then(() => Promise.reject(new Error('a receiver ended before it listened')))
+  const [line] = (await Promise.race([once(child.stdout!, 'data'), ended])) as [Buffer]
+  return { child, port: (JSON.parse(String(line)) as { port: number }).port }
+}
+
+it('a receiver that is killed under load loses nothing that it acknowledged, and keeps nothing twice', {
+  timeout: 120_000 + KILLS * 5_000,
+}, async () => {
+  const home = join(await temporaryFolder(), 'data')
+  const sender = makeSender({ secret: SECRET, connections: 6, bytes: 8_000, pauseMs: 5 })
+  const draw = new Draw(7, 0, 0)
+  let left = KILLS
+  let hit = 0
+
+  async function killAgainAndAgain(): Promise<void> {
+    while (left-- > 0) {
+      const { child, port } = await startReceiver(home)
+      const load = sender.run(port)
+      const before = sender.acknowledged.size
+      // From the first event on, over the time of several fsyncs and one or two sealings.
+      await until(() => sender.acknowledged.size !== before, { everyMs: 2 })
+      await new Promise(resolve => setTimeout(resolve, draw.unit() ** 3 * 1_300))
+      child.kill('SIGKILL')
+      await once(child, 'close')
+      await load.stop()
+      hit += 1
+    }
+  }
+
+  await Promise.all(Array.from({ length: RECEIVERS }, killAgainAndAgain))
+  const { numbers, ids, abandoned } = await spooled(home, 'ws')
+  const found = new Set(numbers)
+  expect([hit, [...sender.acknowledged].filter(number => !found.has(number))]).toEqual([KILLS, []])
+  // Each event was sent once; an unacknowledged one may be stored, too.
+  expect([numbers.length, new Set(ids).size]).toEqual([found.size, found.size])
+  expect([...found].filter(number => !sender.sent.has(number))).toEqual([])
+  expect(sender.acknowledged.size).toBeGreaterThan(KILLS)
+  expect(abandoned).toBeGreaterThanOrEqual(KILLS)
+})

@@ -1,0 +1,79 @@
+import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { isDeep } from '../tier.ts'
+import type { SimulatedApp } from '../workflows/simulated/open-simulated-app.ts'
+import { isProbe } from '../workflows/simulated/probe.ts'
+import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
+
+const SMALL_PAGES = { maxPage: 10 }
+
+const folderOf = ({ config }: SimulatedApp): string => join(config.home, 'landing', 'ws_demo', 'ledger')
+
+async function eachFile(simulated: SimulatedApp, damage: (file: string) => Promise<unknown>): Promise<void> {
+  for (const name of await readdir(folderOf(simulated))) await damage(join(folderOf(simulated), name))
+}
+
+const halfOf = async (file: string) => {
+  const text = await readFile(file)
+  return writeFile(file, text.subarray(0, text.length / 2))
+}
+
+const GARBAGE = [
+  'null',
+  '42',
+  '"text"',
+  '[]',
+  '{}',
+  '{"kind":"request"}',
+  '{"kind":"lease","atMs":"x"}',
+  '\u0000\u0001{{{',
+  '',
+]
+
+/** Empty files are equivalent to a deleted log. */
+const DAMAGES: Record<string, (simulated: SimulatedApp) => Promise<unknown>> = {
+  'deleted as a whole': simulated => rm(folderOf(simulated), { recursive: true }),
+  ...(isDeep && { 'of empty files': simulated => eachFile(simulated, file => writeFile(file, '')) }),
+  'cut off in the middle of a line, with lines of garbage behind it,': simulated =>
+    eachFile(simulated, async file => {
+      await halfOf(file)
+      await appendFile(file, `\n${GARBAGE.join('\n')}\n`)
+    }),
+}
+
+describe('a ledger', () => {
+  it.each(Object.keys(DAMAGES))('%s lets nothing be spent beyond hour and period', async damage => {
+    const sandbox = { conversations: 200, historyDays: 2_000, quotaSessions: 220, hourlyRequests: 25 }
+    const simulated = await simulatedApp({ sandbox, settings: SMALL_PAGES })
+    const exported: number[] = []
+    for (const maxRequests of [8, 4, null]) {
+      const { outcome } = await simulated.sync({ wait: maxRequests === null, maxRequests })
+      expect(outcome).toBe(maxRequests === null ? 'period-spent' : 'limit-reached')
+      exported.push((await simulated.exported()).length)
+      await DAMAGES[damage]!(simulated)
+    }
+    expect([0 < exported[0]!, exported[0]! < exported[1]!, exported[1]! < exported[2]!]).toEqual([true, true, true])
+    const served = await simulated.served()
+    expect(served.filter(request => request.status !== 200)).toEqual([])
+    expect(await simulated.usage()).toMatchObject({ overageUsedThisPeriod: 0, overagePacksCharged: 0 })
+    const cursors = (await simulated.exported()).flatMap(({ query }) => query.cursor ?? [])
+    expect(new Set(cursors).size).toBe(cursors.length)
+    // The warehouse stores the billing period, too: only the first run had to request it.
+    expect(served.filter(isProbe).length).toBeGreaterThanOrEqual(1)
+  })
+
+  it('that cannot be read is told, before anything is bought', async () => {
+    const simulated = await simulatedApp({ sandbox: { conversations: 60 }, settings: SMALL_PAGES })
+    await simulated.sync({ maxRequests: 3 })
+    const exported = (await simulated.exported()).length
+    const folder = join(folderOf(simulated), '20260101T000000000Z-folder.ndjson')
+    await mkdir(folder)
+    await rm(folderOf(simulated), { recursive: true })
+    await mkdir(folder, { recursive: true })
+    await expect(simulated.sync()).rejects.toMatchObject({ code: 'HOME_UNUSABLE', exitCode: 6 })
+    expect((await simulated.exported()).length).toBe(exported)
+    await rm(folder, { recursive: true })
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done' })
+  })
+})

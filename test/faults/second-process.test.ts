@@ -1,0 +1,58 @@
+import { mkdir, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../cli/cli-process.ts'
+import { whileSlowed } from '../cli/delayed-vendor.ts'
+import { expectClean, expectError, expectRecovered, expectWhole, exportedTwice, faultScene } from './scene.ts'
+
+const SLOW = { sandbox: { conversations: 50, latencyMs: 150 } }
+const LOCKED = { exit: 6, error: 'WAREHOUSE_LOCKED', says: ['PID ', 'Wait until its sync has ended, or stop it.'] }
+
+/** How many listen in this process, in which commands run that were kept out. */
+const listenersForSignals = () => ['SIGINT', 'SIGTERM', 'SIGHUP'].map(signal => process.listenerCount(signal))
+
+describe('a second process at the same warehouse', () => {
+  it('is kept out and stops listening for signals, while the first one goes on and answers queries', async () => {
+    const scene = await faultScene(SLOW)
+    const running = scene.start(['sync', '--yes'])
+    await running.said('reading')
+    const listeners = listenersForSignals()
+    const [sync, replay, query] = await whileSlowed(scene.sandbox, () =>
+      Promise.all([
+        scene.run(['sync', '--yes']),
+        scene.run(['replay']),
+        scene.run(['query', 'SELECT count(*) AS n FROM conversations', '--format', 'json']),
+      ]),
+    )
+    expect(running.process.exitCode).toBeNull()
+    expect(listenersForSignals()).toEqual(listeners)
+    expectError(scene, sync, LOCKED)
+    expectError(scene, replay, LOCKED)
+    expect(query.code, query.stderr).toBe(0)
+    expect((await running.ended).code).toBe(0)
+    expect(await exportedTwice(scene)).toEqual([])
+    await expectWhole(scene)
+  })
+})
+
+describe('a second runner at the same landing, with a warehouse elsewhere', () => {
+  it('loses nothing of either: each page lands once, and both warehouses come to hold everything', async () => {
+    const scene = await faultScene(SLOW)
+    const otherHome = join(await temporaryFolder(), 'data')
+    await mkdir(join(scene.home, 'landing'), { recursive: true })
+    await mkdir(otherHome, { recursive: true })
+    await symlink(join(scene.home, 'landing'), join(otherHome, 'landing'))
+    const other = await scene.at(otherHome)
+    const ended = await Promise.all([scene, other].map(one => one.start(['sync', '--yes']).ended))
+    for (const each of ended) {
+      expect([0, 6], each.stderr).toContain(each.code)
+      if (each.code === 6) expect(each.stderr).toContain('error LANDING_TAKEN')
+      expectClean(scene.sandbox, each)
+    }
+    // Only requests for a page that both landed at the same time were billed twice; neither sync requests a page that had landed.
+    const exported = (await scene.exported()).length
+    await expectRecovered(scene, { underWay: exported })
+    await expectRecovered(other, { underWay: exported })
+    expect((await scene.exported()).length).toBeLessThanOrEqual(exported + 4)
+  })
+})

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest'
+import {
+  call,
+  type ExportBody,
+  exportable,
+  exportPage,
+  exportPath,
+  firstAgent,
+  idsOf,
+  open,
+  refusal,
+  START_MS,
+} from '../caller.ts'
+
+describe('selected conversations', () => {
+  it('are exactly those that are asked for, in the order asked, and bill their sessions', async () => {
+    const sandbox = await open()
+    const wanted = exportable(sandbox, firstAgent(sandbox)).slice(10, 40).reverse()
+    const convoIds = wanted.map(({ id }) => id).join(',')
+    const page = await exportPage(sandbox, firstAgent(sandbox), { convoIds })
+    expect(page).toMatchObject({ mode: 'selected', hasMore: false, nextCursor: null, scannedConvoCount: 30 })
+    expect(page.data).toEqual(wanted.map(({ document }) => document))
+    expect(page.usage.billableUsedThisRequest).toBe(
+      wanted.reduce((sum, { billableSessions }) => sum + billableSessions, 0),
+    )
+  })
+
+  it('may be named in a repeated parameter, with spaces, and twice', async () => {
+    const sandbox = await open()
+    const [one, two, three] = exportable(sandbox, firstAgent(sandbox)).map(({ id }) => id) as [string, string, string]
+    const query = `convoIds=${one},%20${two}&convoIds=${three}&convoIds=${one}`
+    const response = await call(sandbox, `/v3/agents/${firstAgent(sandbox)}/convos/export?${query}`)
+    expect(idsOf([(await response.json()) as ExportBody])).toEqual([one, two, three])
+  })
+
+  it('are absent where nobody knows them, where they are another agent’s, and where no person has written', async () => {
+    const sandbox = await open({ conversations: 600 })
+    const [agentId, otherAgent] = sandbox.world.agentIds() as [string, string]
+    const silent = [...sandbox.world.conversations(agentId, START_MS)].find(
+      ({ billableSessions }) => billableSessions === 0,
+    )!
+    const foreign = exportable(sandbox, otherAgent)[0]!
+    const known = exportable(sandbox, agentId)[0]!
+    const convoIds = ['unknown', silent.id, foreign.id, known.id].join(',')
+    const page = await exportPage(sandbox, agentId, { convoIds })
+    expect(idsOf([page])).toEqual([known.id])
+    expect(page.scannedConvoCount).toBe(2)
+  })
+
+  it('are at most 500, and at least one', async () => {
+    const sandbox = await open({ conversations: 2_000, agents: 1 })
+    const ids = exportable(sandbox, firstAgent(sandbox)).map(({ id }) => id)
+    const path = (count: number) => exportPath(firstAgent(sandbox), { convoIds: ids.slice(0, count).join(',') })
+    expect((await call(sandbox, path(500))).status).toBe(200)
+    expect(await refusal(sandbox, path(501))).toMatchObject({ status: 400, body: { code: 'BAD_REQUEST' } })
+    expect(await refusal(sandbox, path(0))).toMatchObject({ status: 400 })
+  })
+})

@@ -1,0 +1,48 @@
+// Calls a sandbox that serves faults, and reads its report of them.
+import type { FaultSettings } from '../../../src/sandbox/faults/fault-settings.ts'
+import type { ReportedFaults } from '../../../src/sandbox/faults/faults.ts'
+import type { SandboxOptions } from '../../../src/sandbox/options.ts'
+import type { ServedRequest } from '../../../src/sandbox/request-log.ts'
+import type { Sandbox } from '../../../src/sandbox/server.ts'
+import type { Params } from '../caller.ts'
+import { call, exportPath, firstAgent, open } from '../caller.ts'
+
+/** A sandbox with one agent that serves those faults. */
+export function openWith(faults: FaultSettings, options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
+  return open({ agents: 1, faults, ...options })
+}
+
+export function ask(sandbox: Sandbox, params: Params = {}): Promise<Response> {
+  return call(sandbox, exportPath(firstAgent(sandbox), params))
+}
+
+/** Status of each of a sequence of requests; 0 if there was no answer. */
+export async function statuses(sandbox: Sandbox, requests: number): Promise<number[]> {
+  const reported: number[] = []
+  for (let request = 0; request < requests; request++) reported.push(await statusOf(ask(sandbox, { limit: 1 })))
+  return reported
+}
+
+export async function statusOf(answer: Promise<Response>): Promise<number> {
+  try {
+    const response = await answer
+    await response.text()
+    return response.status
+  } catch {
+    return 0
+  }
+}
+
+export async function control<T>(sandbox: Sandbox, name: string, body?: unknown): Promise<{ status: number; json: T }> {
+  const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+  const response = await fetch(`${sandbox.url}/_sandbox/${name}`, init)
+  return { status: response.status, json: (await response.json()) as T }
+}
+
+export async function served(sandbox: Sandbox): Promise<ServedRequest[]> {
+  return (await control<{ requests: ServedRequest[] }>(sandbox, 'requests')).json.requests
+}
+
+export async function reportedFaults(sandbox: Sandbox): Promise<ReportedFaults> {
+  return (await control<ReportedFaults>(sandbox, 'faults')).json
+}

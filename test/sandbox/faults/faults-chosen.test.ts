@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest'
+import { startSandbox } from '../../../src/sandbox/server.ts'
+import { call, exportPath, firstAgent, open } from '../caller.ts'
+import { ask, control, openWith, reportedFaults, served, statuses } from './fault-caller.ts'
+
+const hit = (reported: number[]) => reported.flatMap((status, place) => (status === 200 ? [] : [place + 1]))
+
+describe('a rate', () => {
+  it('hits about so many requests, the same ones for the same seed, others for another', async () => {
+    const sandbox = await openWith({ seed: 7, rates: { '503': 0.3 } })
+    const once = hit(await statuses(sandbox, 100))
+    expect([once.length > 20, once.length < 40]).toEqual([true, true])
+    sandbox.faults.set({ seed: 7, rates: { '503': 0.3 } })
+    expect(hit(await statuses(sandbox, 100))).toEqual(once)
+    sandbox.faults.set({ seed: 8, rates: { '503': 0.3 } })
+    expect(hit(await statuses(sandbox, 100))).not.toEqual(once)
+  })
+
+  it('does not move what another rate hits', async () => {
+    const sandbox = await openWith({ rates: { '500': 0.2 } })
+    const alone = hit(await statuses(sandbox, 100))
+    sandbox.faults.set({ rates: { '500': 0.2, shuffled: 0.5, 'cut-json': 0.5 } })
+    expect(hit(await statuses(sandbox, 100))).toEqual(alone)
+  })
+
+  it('of 0 hits nothing, and so does a sandbox without faults', async () => {
+    const sandbox = await openWith({ rates: { '503': 0 } })
+    expect(hit(await statuses(sandbox, 20))).toEqual([])
+    const plain = await open()
+    expect(await reportedFaults(plain)).toEqual({
+      settings: {},
+      requests: { export: 0, search: 0, organization: 0, tools: 0 },
+      served: {},
+    })
+  })
+
+  it('may meet others in one request: one of each stage', async () => {
+    const rates = { slow: { rate: 1, param: 1 }, html: 1, shuffled: 1, 'usage-told-low': 1, 'cut-body': 1 }
+    const sandbox = await openWith({ rates })
+    await (await ask(sandbox)).text().catch(() => {})
+    expect((await served(sandbox))[0]!.faults).toEqual(['shuffled', 'usage-told-low', 'cut-body', 'slow'])
+  })
+})
+
+describe('a script', () => {
+  it('hits the numbers that it names, counted since it was set', async () => {
+    const script = [
+      { fault: '503' as const, at: 3 },
+      { fault: '500' as const, from: 5, to: 6 },
+      { fault: '429' as const, every: 8 },
+    ]
+    const sandbox = await openWith({ script })
+    const expected = [200, 200, 503, 200, 500, 500, 200, 429]
+    expect(await statuses(sandbox, 8)).toEqual(expected)
+    sandbox.faults.set({ script })
+    expect(await statuses(sandbox, 8)).toEqual(expected)
+  })
+
+  it('serves a rule no more often than it says, and only to its agent', async () => {
+    const sandbox = await open({ agents: 2 })
+    const [one, other] = sandbox.world.agentIds() as [string, string]
+    sandbox.faults.set({ script: [{ fault: '503', agentId: other, times: 2 }] })
+    const reported: number[] = []
+    for (const agentId of [one, other, one, other, other]) {
+      reported.push((await call(sandbox, exportPath(agentId))).status)
+    }
+    expect(reported).toEqual([200, 503, 200, 503, 200])
+  })
+
+  it('goes before the rates', async () => {
+    const sandbox = await openWith({ rates: { '503': 1 }, script: [{ fault: '429', at: 2 }] })
+    expect(await statuses(sandbox, 3)).toEqual([503, 429, 503])
+  })
+
+  it('counts no request that is turned away for want of a token', async () => {
+    const sandbox = await openWith({ script: [{ fault: '503', at: 1 }] })
+    const init = { headers: { authorization: 'Bearer wrong' } }
+    expect((await call(sandbox, exportPath(firstAgent(sandbox)), init)).status).toBe(401)
+    expect(await statuses(sandbox, 1)).toEqual([503])
+  })
+})
+
+describe('the control door', () => {
+  it('sets faults while the sandbox runs, tells how often each was served, and turns them off', async () => {
+    const sandbox = await open({ agents: 1 })
+    expect(await statuses(sandbox, 1)).toEqual([200])
+    const settings = { seed: 3, rates: { html: { rate: 1 } }, script: [{ fault: '503', every: 2 }] }
+    expect((await control(sandbox, 'faults', settings)).status).toBe(200)
+    await statuses(sandbox, 5)
+    expect(await reportedFaults(sandbox)).toEqual({
+      settings,
+      requests: { export: 5, search: 0, organization: 0, tools: 0 },
+      served: { html: 3, '503': 2 },
+    })
+    await control(sandbox, 'faults', {})
+    expect(await statuses(sandbox, 2)).toEqual([200, 200])
+    expect((await reportedFaults(sandbox)).served).toEqual({})
+  })
+
+  it('takes the number of a status for its name', async () => {
+    const sandbox = await open({ agents: 1 })
+    await control(sandbox, 'faults', { script: [{ fault: 503, at: 1 }] })
+    expect(await statuses(sandbox, 1)).toEqual([503])
+  })
+
+  it.each([
+    [{ rates: { '504': 0.5 } }, 'there is no fault \\"504\\"; known are'],
+    [{ rates: { html: 1.5 } }, 'rates: html'],
+    [{ rates: { html: { rate: 0.1, param: 3 } } }, 'html takes no parameter'],
+    [{ rates: { slow: { rate: 0.1, param: -3 } } }, 'the parameter of slow is a whole number from 0 to 600000'],
+    [{ script: [{ fault: 'htlm' }] }, 'known are'],
+    [{ script: [{ fault: 'html', at: 0 }] }, 'script: 0: at'],
+    [{ script: [{ fault: 'html', on: 3 }] }, 'on'],
+    [{ script: [{ fault: 'shuffled', kind: 'search' }] }, 'not served to agent searches'],
+    [{ script: [{ fault: 'shuffled', kind: 'organization' }] }, 'not served to requests for organizations'],
+    [{ rate: {} }, 'rate'],
+    ['none', 'object'],
+  ])('refuses %j, and leaves what was set', async (settings, issue) => {
+    const sandbox = await openWith({ rates: { '503': 1 } })
+    const answer = await control(sandbox, 'faults', settings)
+    expect(answer.status).toBe(400)
+    expect(JSON.stringify(answer.json)).toContain(issue)
+    expect((await reportedFaults(sandbox)).settings).toEqual({ rates: { '503': 1 } })
+  })
+})
+
+describe('a sandbox that is started with an unknown fault', () => {
+  it('does not start, and tells the names that there are', async () => {
+    const faults = { rates: { bogus: 1 } } as object
+    await expect(startSandbox({ port: 0, faults })).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining('dropped-after'),
+    })
+  })
+})

@@ -1,0 +1,37 @@
+// How a bill is identified at the vendor, and which values are assumed where an answer omits them.
+import { describe, expect, it } from 'vitest'
+import { simulatedApp } from '../simulated/simulated-app.ts'
+
+const BILLS = 'SELECT file, kind, log_id, usage_summary, export_request_count FROM _requests ORDER BY file'
+
+describe('a billed answer', () => {
+  it("is found by the vendor's own id of its bill, its summary and its count of requests", async () => {
+    const simulated = await simulatedApp({ sandbox: { conversations: 60 } })
+    await simulated.sync()
+    const [first] = await simulated.rows<{ agent: string; id: string }>(
+      'SELECT agent_id AS agent, conversation_id AS id FROM conversations ORDER BY ALL',
+    )
+    await simulated.sync({ mode: 'selected', ids: { [first!.agent]: [first!.id] } })
+    const bills = await simulated.rows(BILLS)
+    const exports = bills.filter(({ kind }) => kind !== null)
+    expect(exports.length).toBeGreaterThan(2)
+    for (const bill of exports) {
+      expect(bill.log_id).toMatch(/^export_/)
+      expect(bill.usage_summary).toMatch(/billable sessions used/)
+      expect(Number(bill.export_request_count)).toBeGreaterThan(0)
+    }
+    expect(new Set(exports.map(({ log_id }) => log_id)).size).toBe(exports.length)
+  })
+})
+
+describe('an answer that does not tell what it billed', () => {
+  it.each(['absent', 'nested'] as const)('is priced by the sessions that its records show: usage %s', async usage => {
+    const simulated = await simulatedApp({ sandbox: { conversations: 100, readings: { usage } } })
+    const report = await simulated.sync()
+    const { billableUsedThisPeriod: billed } = await simulated.usage()
+    expect(billed).toBeGreaterThan(report.conversations)
+    // Conversations in which no person wrote are listed, too.
+    expect(report.sessions).toBeGreaterThanOrEqual(billed)
+    expect(report.sessions).toBeLessThan(billed * 1.2)
+  })
+})

@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest'
+import { DAY, HOUR, MINUTE } from '../../../src/core/time.ts'
+import { isDeep } from '../../tier.ts'
+import type { SimulatedApp } from '../simulated/open-simulated-app.ts'
+import { simulatedApp } from '../simulated/simulated-app.ts'
+import { readThrough, truthOf } from '../simulated/truth.ts'
+
+const QUOTA = 200
+/** Few new conversations are expected, so history may use nearly all sessions. */
+const WORLD = { conversations: 400, historyDays: 1_800, quotaSessions: QUOTA }
+
+const found = async (simulated: SimulatedApp): Promise<number> =>
+  (await simulated.rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM conversations'))[0]!.n
+
+describe('a vendor who reports usage late', () => {
+  it.runIf(isDeep).each(['1', '2', '5'] as const)('charges no pack, whose count is %s requests behind', async lag => {
+    const simulated = await simulatedApp({ sandbox: { ...WORLD, readings: { 'usage-lag': lag } } })
+    expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent' })
+    const { usage } = simulated
+    const first = await usage()
+    expect(first.overagePacksCharged).toBe(0)
+    expect(first.billableUsedThisPeriod).toBeGreaterThan(QUOTA * 0.8)
+    // The lease log has been compacted by then, so the landing is the source.
+    for (let run = 0; run < 2; run++) {
+      simulated.advance(2 * HOUR)
+      await simulated.restart()
+      await simulated.sync()
+    }
+    expect(await usage()).toMatchObject({ overageUsedThisPeriod: 0 })
+  })
+
+  it('charges no pack, and leaves nothing unused in the periods that follow', async () => {
+    const simulated = await simulatedApp({ sandbox: { ...WORLD, conversations: 230, readings: { 'usage-lag': '5' } } })
+    expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent' })
+    expect((await simulated.usage()).billableUsedThisPeriod).toBeGreaterThan(QUOTA * 0.8)
+    // The lease log has been compacted by then, so the landing is the source.
+    simulated.advance(2 * HOUR)
+    await simulated.restart()
+    for (let period = 0; period < 6; period++) {
+      if ((await simulated.sync()).outcome === 'done') break
+      expect((await simulated.usage()).overageUsedThisPeriod).toBe(0)
+      simulated.advance(30 * DAY)
+    }
+    const throughMs = readThrough(simulated.sandbox.clock.now(), 2 * MINUTE)
+    expect(await found(simulated)).toBe(truthOf(simulated.sandbox, { throughMs }).length)
+  })
+})
+
+describe('one answer that tells of a period that never was', () => {
+  const world = { conversations: 100, historyDays: 1_800, quotaSessions: 5_000 }
+  const stale = (at: number) => ({ script: [{ at, fault: 'unseen-period-told' as const }] })
+
+  it.runIf(isDeep).each([1, 2, 4])('stops no export, come it as answer %i', async at => {
+    const simulated = await simulatedApp({ sandbox: world, settings: { maxPage: 20 } })
+    simulated.sandbox.faults.set(stale(at))
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
+    expect(simulated.sandbox.faults.report().served['unseen-period-told']).toBe(1)
+  })
+
+  it('stops none after a restart, nor after a replay', async () => {
+    const simulated = await simulatedApp({ sandbox: world, settings: { maxPage: 10 } })
+    simulated.sandbox.faults.set(stale(5))
+    await simulated.sync({ maxRequests: 5 })
+    simulated.advance(3 * HOUR)
+    await simulated.restart()
+    expect(await simulated.sync({ maxRequests: 3 })).toMatchObject({ outcome: 'limit-reached', requests: 3 })
+    simulated.advance(3 * HOUR)
+    await simulated.replay()
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
+  })
+})
+
+describe('a vendor whose every third answer names the period before, all of it used', () => {
+  const CASES = [
+    { agents: 2, maxPage: 10 },
+    { agents: 1, maxPage: 5 },
+    { agents: 3, maxPage: 20 },
+    { agents: 6, maxPage: 20 },
+  ]
+  // Usual runs meet such answers in vendor-faults.test.ts.
+  it.runIf(isDeep).each(CASES)(
+    'is exported whole: $agents agents in pages of $maxPage',
+    async ({ agents, maxPage }) => {
+      const simulated = await simulatedApp({
+        sandbox: {
+          conversations: 150,
+          historyDays: 1_800,
+          agents,
+          quotaSessions: 5_000,
+          speed: 1,
+          readings: { 'period-key': 'stale' },
+        },
+        settings: { maxPage },
+      })
+      expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
+      for (let run = 0; run < 2; run++) {
+        simulated.advance(20 * MINUTE)
+        await simulated.restart()
+        expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
+      }
+    },
+  )
+})
+
+describe('a vendor who names no period', () => {
+  const LAGS = ['0'] as const
+  it.each(isDeep ? ([...LAGS, '5'] as const) : LAGS)(
+    'is asked a few times whether more is left, and exported from again as soon as a period has turned, its count %s requests behind',
+    async lag => {
+      const readings = { 'period-key': 'absent', 'usage-lag': lag } as const
+      // Time passes between answers: within one millisecond their requests could not be ordered.
+      const simulated = await simulatedApp({ sandbox: { ...WORLD, speed: 1, readings } })
+      const report = await simulated.sync()
+      expect(report.outcome).toBe('period-spent')
+      // Less often than the hourly limit allows.
+      expect(report.requests).toBeLessThan(60)
+      const { usage } = simulated
+      expect(await usage()).toMatchObject({ overageUsedThisPeriod: 0 })
+      expect((await usage()).billableUsedThisPeriod).toBeGreaterThan(QUOTA * 0.8)
+      simulated.sandbox.conditions.set({ turnPeriod: true })
+      simulated.advance(10 * MINUTE)
+      await simulated.sync()
+      const { billableUsedThisPeriod, overageUsedThisPeriod } = await usage()
+      expect(billableUsedThisPeriod).toBeGreaterThan(QUOTA * 0.5)
+      expect(overageUsedThisPeriod).toBe(0)
+    },
+  )
+})
+
+describe('a vendor whose periods are named by the day, though sessions are counted by the month', () => {
+  it('leaves new conversations their sessions: history does not take what is kept for the rest of the month', async () => {
+    const simulated = await simulatedApp({
+      sandbox: {
+        conversations: 500,
+        agents: 2,
+        historyDays: 150,
+        arrivalsPerDay: 10,
+        quotaSessions: 600,
+        readings: { 'period-key': 'daily' },
+      },
+    })
+    const history: number[] = []
+    for (let day = 0; day < 3; day++) {
+      await simulated.sync({ unattended: true })
+      const [tail] = await simulated.rows<{ n: number }>(
+        "SELECT sum(billed)::INTEGER AS n FROM _windows WHERE kind = 'tail'",
+      )
+      history.push(tail!.n)
+      simulated.advance(DAY)
+    }
+    // The reserve that earlier days did not use comes to a few sessions; a reserve for one day would leave history all of it.
+    expect(history.at(-1)! - history[1]!).toBeLessThan(30)
+  })
+})
+
+describe('a vendor who reports no usage', () => {
+  it('has what was exported days ago counted all the same', async () => {
+    const simulated = await simulatedApp({
+      sandbox: { conversations: 40, agents: 1, arrivalsPerDay: 10, readings: { usage: 'absent' } },
+    })
+    const { sessions } = await simulated.sync()
+    simulated.advance(3 * DAY)
+    await simulated.restart()
+    await simulated.sync()
+    const reported = simulated.news.flatMap(news => (news.kind === 'governor' ? [news.governor.quota] : [])).at(-1)!
+    expect(reported.usedSessions + (reported.pending?.sessions ?? 0)).toBeGreaterThan(sessions)
+  })
+})

@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest'
+import { MINUTE } from '../../../src/core/time.ts'
+import { type MeddlingProxy, meddlingProxy } from '../simulated/meddling-proxy.ts'
+import { type SimulatedApp, START_MS } from '../simulated/open-simulated-app.ts'
+import { simulatedApp } from '../simulated/simulated-app.ts'
+import { readThrough, truthOf } from '../simulated/truth.ts'
+
+const rowsIn = async (simulated: SimulatedApp): Promise<number> =>
+  (await simulated.rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM conversations'))[0]!.n
+
+const cursorsOf = async (simulated: SimulatedApp): Promise<string[]> =>
+  (await simulated.exported()).flatMap(request => request.query.cursor ?? [])
+
+describe('a run that was given a limit', () => {
+  it('makes no more requests and bills no more sessions than that, and the next one goes on behind it', async () => {
+    const simulated = await simulatedApp({ sandbox: { conversations: 540 } })
+    expect(await simulated.sync({ maxRequests: 0 })).toMatchObject({ outcome: 'limit-reached', requests: 0 })
+    expect(await simulated.served()).toEqual([])
+
+    const first = await simulated.sync({ maxRequests: 3 })
+    expect(first).toMatchObject({ outcome: 'limit-reached', requests: 3 })
+    expect(first.windowsLeft).toBeGreaterThan(0)
+    expect(await simulated.served()).toHaveLength(3)
+    expect(await rowsIn(simulated)).toBe(first.conversations)
+
+    const second = await simulated.sync({ maxSessions: 150 })
+    expect(second).toMatchObject({ outcome: 'limit-reached', failures: [] })
+    expect(second.sessions).toBeLessThanOrEqual(150)
+    expect(second.sessions).toBeGreaterThan(110)
+    expect((await simulated.usage()).billableUsedThisPeriod).toBe(first.sessions + second.sessions)
+
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
+    const cursors = await cursorsOf(simulated)
+    expect(new Set(cursors).size).toBe(cursors.length)
+    const truth = truthOf(simulated.sandbox, { throughMs: readThrough(START_MS, 2 * MINUTE) })
+    expect(await rowsIn(simulated)).toBe(truth.length)
+  })
+})
+
+describe('windows', () => {
+  it('are read several at once, and each of them page by page, and those of all agents before any is far ahead', async () => {
+    let proxy: MeddlingProxy | undefined
+    const simulated = await simulatedApp({
+      sandbox: { conversations: 600, agents: 6, latencyMs: 25 },
+      settings: { maxPage: 10 },
+      through: async sandbox => {
+        proxy = await meddlingProxy(sandbox.url)
+        return proxy.url
+      },
+    })
+    await simulated.sync({ maxRequests: 40 })
+    expect(proxy!.most.ofOneWindow).toBe(1)
+    expect(proxy!.most.atOnce).toBeGreaterThan(1)
+    expect(proxy!.most.atOnce).toBeLessThanOrEqual(4)
+    const byAgent = new Map<string, number>()
+    for (const { agentId } of await simulated.exported()) byAgent.set(agentId!, (byAgent.get(agentId!) ?? 0) + 1)
+    expect(byAgent.size).toBe(6)
+    expect(Math.max(...byAgent.values())).toBeLessThanOrEqual(10)
+  })
+})

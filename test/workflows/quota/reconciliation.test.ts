@@ -1,0 +1,102 @@
+// Compares the reconciliation report with the generator, by agent and by day.
+import { describe, expect, it } from 'vitest'
+import { DAY, MINUTE, SECOND } from '../../../src/core/time.ts'
+import type { Sandbox } from '../../../src/sandbox/server.ts'
+import { timeMs } from '../simulated/expected-rows.ts'
+import type { SimulatedApp } from '../simulated/open-simulated-app.ts'
+import { simulatedApp } from '../simulated/simulated-app.ts'
+
+const SETTLE_MS = 2 * MINUTE
+/** Nothing is read a second time unless a test requests it. */
+const ONCE = { rereadShare: 0, sampleShare: 0 }
+
+interface Account {
+  scanned: number
+  returned: number
+  skipped: number
+  held: number
+}
+
+const accountOf = (visible: number, exportable: number): Account => ({
+  scanned: visible,
+  returned: exportable,
+  skipped: visible - exportable,
+  held: exportable,
+})
+
+const SUMS = ['scanned', 'returned', 'skipped', 'held'].map(name => `sum(${name})::INTEGER AS ${name}`).join(', ')
+
+async function byAgent({ rows }: SimulatedApp): Promise<Record<string, Account>> {
+  const found = await rows<Account & { agent_id: string }>(`SELECT agent_id, ${SUMS} FROM _ledger GROUP BY agent_id`)
+  return Object.fromEntries(found.map(({ agent_id, ...account }) => [agent_id, account]))
+}
+
+const trueByAgent = ({ world, clock }: Sandbox): Record<string, Account> =>
+  Object.fromEntries(
+    world.agentIds().map(id => {
+      const { visible, exportable } = world.tally(id, clock.now())
+      return [id, accountOf(visible, exportable)]
+    }),
+  )
+
+/** The conversations of an agent whose `ts` is in a range, in their current state. */
+function trueBetween({ world, clock }: Sandbox, agentId: string, fromMs: number, toMs: number): Account {
+  const within = [...world.conversations(agentId, clock.now())].filter(({ document }) => {
+    const ms = timeMs(document.ts)
+    return ms !== null && ms >= fromMs && ms < toMs
+  })
+  return accountOf(within.length, within.filter(({ billableSessions }) => billableSessions > 0).length)
+}
+
+describe('the ledger of a synced workspace', () => {
+  it('agrees with the truth by agent, and after a second reading of everything agrees with the truth by then', async () => {
+    const simulated = await simulatedApp({
+      sandbox: { conversations: 150, arrivalsPerDay: 20, agents: 3 },
+      settings: { ...ONCE, maxPage: 20 },
+    })
+    const { sandbox } = simulated
+    // Nothing arrives during the sync's settling time, so the sync reads everything.
+    sandbox.clock.advance(-SETTLE_MS)
+    const before = trueByAgent(sandbox)
+    sandbox.clock.advance(SETTLE_MS)
+    expect(trueByAgent(sandbox)).toEqual(before)
+    await simulated.sync()
+    expect(await byAgent(simulated)).toEqual(before)
+
+    simulated.advance(5 * DAY)
+    await simulated.sync()
+    const reported = await byAgent(simulated)
+    const truth = trueByAgent(sandbox)
+    for (const [id, { skipped }] of Object.entries(truth)) expect(reported[id]!.skipped).toBeGreaterThanOrEqual(skipped)
+    simulated.advance(MINUTE)
+    await simulated.sync({ mode: 'full' })
+    expect(trueByAgent(sandbox)).toEqual(truth)
+    expect(await byAgent(simulated)).toEqual(truth)
+    expect(Object.values(truth).every(({ skipped }) => skipped > 0)).toBe(true)
+  })
+
+  it('agrees with the truth day by day of the workspace, where each day was read by itself', async () => {
+    const newYork = 4 * 60 * MINUTE
+    /** Midnight in New York, which has daylight saving time. */
+    const midnight = Date.UTC(2026, 5, 1) + newYork
+    const simulated = await simulatedApp({
+      sandbox: { conversations: 0, arrivalsPerDay: 80, agents: 2, startMs: midnight + SETTLE_MS - SECOND },
+      settings: { ...ONCE, timeZone: 'America/New_York' },
+    })
+    const { sandbox } = simulated
+    await simulated.sync()
+    const truth: Record<string, Account> = {}
+    for (let day = 0; day < 2; day++) {
+      simulated.advance(DAY)
+      await simulated.sync()
+      const from = midnight + day * DAY
+      const name = new Date(from - newYork).toISOString().slice(0, 10)
+      for (const id of sandbox.world.agentIds()) truth[`${name} ${id}`] = trueBetween(sandbox, id, from, from + DAY)
+    }
+    const reported = await simulated.rows<Account & { day: string }>(
+      `SELECT day::VARCHAR || ' ' || agent_id AS day, ${SUMS} FROM _ledger WHERE day IS NOT NULL GROUP BY ALL`,
+    )
+    expect(Object.fromEntries(reported.map(({ day, ...account }) => [day, account]))).toEqual(truth)
+    expect(Object.values(truth).reduce((sum, { skipped }) => sum + skipped, 0)).toBeGreaterThan(2)
+  })
+})

@@ -1,0 +1,155 @@
+// An app on simulated time: a scene with an open warehouse, and one clock for app and sandbox.
+import { join } from 'node:path'
+import { type App, openApp, openRun } from '../../../src/app.ts'
+import type { Config, WorkspaceConfig } from '../../../src/config.ts'
+import { PLAIN_SYNC } from '../../../src/run/embedded.ts'
+import type { ReplayReport } from '../../../src/run/rebuild.ts'
+import { replay } from '../../../src/run/replay.ts'
+import type { SandboxOptions } from '../../../src/sandbox/options.ts'
+import type { Sandbox } from '../../../src/sandbox/server.ts'
+import type { Row } from '../../../src/warehouse/connection.ts'
+import type { ProgressUpdate } from '../../../workflows/host.ts'
+import type { Steps, SyncReport, SyncRequest } from '../../../workflows/steps.ts'
+import { syncWorkspace } from '../../../workflows/sync.ts'
+import {
+  configOf,
+  NO_REFRESH,
+  openScene,
+  type SceneRequests,
+  STILL,
+  temporaryFolder,
+  writeConfig,
+} from '../../scene.ts'
+import { simulatedHost, timed } from './simulated-host.ts'
+import { type SimulatedTime, simulatedTime } from './simulated-time.ts'
+
+export { START_MS, TOKEN, WORKSPACE } from '../../scene.ts'
+
+/** Window loops continue reading while a load runs, so a load delays more than its own pages. */
+const LOAD_MS = 1
+
+type Asked = Partial<Omit<SyncRequest, 'run' | 'workspaceId'>>
+
+export interface SimulatedApp extends SceneRequests {
+  sandbox: Sandbox
+  config: Config
+  app: App
+  clock: SimulatedTime
+  /** The report of the last sync. */
+  news: ProgressUpdate[]
+  sync(asked?: Asked, signal?: AbortSignal): Promise<SyncReport>
+  /** Syncs this many times, `everyMs` apart, with the same runner. */
+  polls(options: { count: number; everyMs: number; each(report: SyncReport): void }): Promise<void>
+  rows<R = Row>(sql: string): Promise<R[]>
+  advance(ms: number): void
+  /** Closes and reopens the warehouse, as two consecutive processes do. */
+  restart(): Promise<void>
+  /** Rebuilds the warehouse from the landing and reopens it. */
+  replay(): Promise<ReplayReport>
+  /** Closes the warehouse. */
+  close(): Promise<void>
+}
+
+export interface SimulatedAppOptions {
+  sandbox?: Partial<SandboxOptions>
+  settings?: Partial<WorkspaceConfig>
+  /** A proxy between the app and the sandbox. */
+  through?: (sandbox: Sandbox) => Promise<string>
+  /** Uses an existing sandbox. */
+  at?: Sandbox
+  /** An existing app, used for a workspace of its own; the test that opened it closes it. */
+  beside?: { app: App; home: string; workspaceId: string }
+  /** Simulated duration of each load: meanwhile more pages land, so fewer loads run. Default: 1 ms. */
+  loadMs?: number
+}
+
+/** An app without a workspace of its own; the apps that share it are opened with `beside`. */
+export async function emptyApp(): Promise<{ home: string; app: App; close(): Promise<void> }> {
+  const { folder, remove } = await temporaryFolder()
+  const home = join(folder, 'data')
+  const app = await openApp({ config: configOf(await writeConfig(folder, { home, url: 'http://127.0.0.1' })) })
+  const close = async () => {
+    await app.close()
+    await remove()
+  }
+  return { home, app, close }
+}
+
+/** The caller calls `end` afterwards, which closes everything and removes the folder. */
+export async function openSimulatedApp(
+  options: SimulatedAppOptions = {},
+): Promise<{ simulated: SimulatedApp; end(): Promise<void> }> {
+  const { beside } = options
+  const scene = await openScene({
+    sandbox: { ...STILL, conversations: 200, ...options.sandbox },
+    workspace: NO_REFRESH,
+    settings: options.settings,
+    at: options.at,
+    through: options.through,
+    home: beside?.home,
+    workspaceId: beside?.workspaceId,
+  })
+  const { sandbox, config, served, exported, usage } = scene
+  let app = beside?.app ?? (await openApp({ config }))
+  let open = beside === undefined
+  const close = async () => {
+    if (open) await app.close()
+    open = false
+  }
+  const end = async () => {
+    await close()
+    await scene.close()
+  }
+  const clock = simulatedTime(sandbox.clock)
+
+  const simulated: SimulatedApp = {
+    sandbox,
+    config,
+    app,
+    clock,
+    news: [],
+    async sync(asked = {}, signal = new AbortController().signal) {
+      simulated.news = []
+      const workspace = config.workspaces[0]!
+      const { run, steps, close: closeRun } = await openRun({ config, workspace, app, signal, clock: clock.within })
+      const host = simulatedHost(clock, { signal, tell: news => simulated.news.push(news) })
+      const request = { ...PLAIN_SYNC, ...asked, run, workspaceId: workspace.id }
+      const load: Steps['load'] = async input => {
+        await clock.within.sleepUntil(clock.now() + (options.loadMs ?? LOAD_MS), signal).catch(() => {})
+        return steps.load(input)
+      }
+      return syncWorkspace(timed({ ...steps, load }, clock), host, request).finally(closeRun)
+    },
+    async polls({ count, everyMs, each }) {
+      const signal = new AbortController().signal
+      const workspace = config.workspaces[0]!
+      const { run, steps, close: closeRun } = await openRun({ config, workspace, app, signal, clock: clock.within })
+      const host = simulatedHost(clock, { signal, tell: () => {} })
+      for (let poll = 0; poll < count; poll++) {
+        sandbox.clock.advance(everyMs)
+        each(await syncWorkspace(steps, host, { ...PLAIN_SYNC, run, workspaceId: workspace.id }))
+      }
+      await closeRun()
+    },
+    rows: sql => app.warehouse.writer.rows(sql),
+    served,
+    exported,
+    usage,
+    advance: ms => sandbox.clock.advance(ms),
+    async restart() {
+      await app.close()
+      app = await openApp({ config })
+      open = true
+      simulated.app = app
+    },
+    async replay() {
+      await app.close()
+      const report = await replay({ config })
+      app = await openApp({ config })
+      simulated.app = app
+      return report
+    },
+    close,
+  }
+  return { simulated, end }
+}

@@ -1,0 +1,54 @@
+// Writes the vendor's events into the spool in process: parsed and appended as in the receiver, at the time of the sandbox's clock.
+
+import { makeAuthenticator } from '../../../src/receiver/authenticate.ts'
+import { parseAsSent } from '../../../src/receiver/intake.ts'
+import { parseEvent } from '../../../src/receiver/parse/parse-event.ts'
+import type { WorldEvent } from '../../../src/sandbox/events/event-types.ts'
+import { EventFaults } from '../../../src/sandbox/webhooks/event-faults.ts'
+import { bodyOf } from '../../../src/sandbox/webhooks/webhooks.ts'
+import { openSpool } from '../../../src/spool/spool.ts'
+import { type SimulatedApp, WORKSPACE } from './open-simulated-app.ts'
+
+const SECRET = 'whsec_of_a_simulated_house'
+
+export interface EventSender {
+  /** Sends the events between two times, then seals the spool. */
+  tell(afterMs: number, untilMs: number): Promise<void>
+  /** Number of events so far, and of those that were never sent. */
+  reported(): { events: number; dropped: number }
+}
+
+export function openEventSource(
+  { sandbox, config }: SimulatedApp,
+  options: {
+    /** Share of the events that are never sent. */
+    dropped: number
+    /** Called with each event, sent or not. */
+    each?: (event: WorldEvent, isSent: boolean) => void
+  },
+): EventSender {
+  const faults = new EventFaults({ rates: { dropped: options.dropped } })
+  const door = makeAuthenticator([{ id: WORKSPACE, secrets: [SECRET] }])
+  return {
+    async tell(afterMs, untilMs) {
+      const spool = openSpool({ home: config.home, now: () => sandbox.clock.now() })
+      const kept: Promise<void>[] = []
+      for (const event of sandbox.world.events(afterMs, untilMs)) {
+        const fate = faults.planFor(event)
+        const isSent = fate.content === undefined
+        options.each?.(event, isSent)
+        if (!isSent) continue
+        const body = Buffer.from(bodyOf(event, fate, { secret: SECRET, readings: sandbox.readings }))
+        const checked = parseAsSent(body, null, door) ?? parseEvent(body, null, door)
+        if ('refused' in checked) throw new Error(`an event was refused: ${checked.refused}`)
+        kept.push(spool.append({ ...checked.event, receivedAtMs: event.createdMs }))
+      }
+      await Promise.all(kept)
+      await spool.close()
+    },
+    reported() {
+      const { events, served } = faults.report()
+      return { events, dropped: served.dropped ?? 0 }
+    },
+  }
+}

@@ -1,0 +1,36 @@
+// A host of the orchestration on simulated time.
+
+import type { Host, ProgressUpdate } from '../../../workflows/host.ts'
+import type { Steps } from '../../../workflows/steps.ts'
+import type { SimulatedTime } from './simulated-time.ts'
+
+export function simulatedHost(
+  time: SimulatedTime,
+  options: { signal: AbortSignal; tell(news: ProgressUpdate): void },
+): Host {
+  const { signal, tell } = options
+  let ids = 0
+  return {
+    now: time.now,
+    newId: () => `lease-${++ids}`,
+    cancelled: () => signal.aborted,
+    notify: tell,
+    async sleepUntil(untilMs, wake) {
+      const woken = new AbortController()
+      const slept = time.sleepUntil(untilMs, AbortSignal.any([signal, woken.signal])).catch(error => {
+        if (signal.aborted) throw error
+      })
+      await Promise.race([slept, wake])
+      woken.abort()
+    },
+  }
+}
+
+/** The same steps, but the clock does not advance while one of them runs. */
+export const timed = (steps: Steps, { during }: SimulatedTime): Steps => ({
+  prepare: request => during(() => steps.prepare(request)),
+  fetchPages: input => during(() => steps.fetchPages(input)),
+  probe: input => during(() => steps.probe(input)),
+  load: input => during(() => steps.load(input)),
+  finish: input => during(() => steps.finish(input)),
+})

@@ -1,0 +1,24 @@
+// What the warehouse must hold according to the generator: conversations with a person's message, up to the end of the coverage.
+import type { Sandbox } from '../../../src/sandbox/server.ts'
+import { timeMs } from './expected-rows.ts'
+
+export interface TrueRecord {
+  agentId: string
+  record: Record<string, unknown>
+  billableSessions: number
+}
+
+/** The data at `atMs`: records without a `ts`, or with one that is not later than `throughMs`. */
+export function truthOf(sandbox: Sandbox, options: { atMs?: number; throughMs: number }): TrueRecord[] {
+  const atMs = options.atMs ?? sandbox.clock.now()
+  return sandbox.world.agentIds().flatMap(agentId =>
+    [...sandbox.world.conversations(agentId, atMs)]
+      .filter(({ billableSessions }) => billableSessions > 0)
+      .map(({ document, billableSessions }) => ({ agentId, record: document, billableSessions }))
+      .filter(({ record }) => (timeMs(record.ts) ?? 0) <= options.throughMs),
+  )
+}
+
+/** End of the last whole second that a sync planned at `nowMs` reads. */
+export const readThrough = (nowMs: number, settleMs: number): number =>
+  Math.floor((nowMs - settleMs) / 1_000) * 1_000 - 1

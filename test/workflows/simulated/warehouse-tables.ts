@@ -1,0 +1,95 @@
+// A warehouse's tables as plain rows for comparison: times are ms, JSON is parsed, bookkeeping columns are omitted.
+import type { Row } from '../../../src/warehouse/connection.ts'
+import type { ExpectedTables } from './expected-rows.ts'
+
+type Rows = (sql: string) => Promise<Row[]>
+
+const READ: Record<string, (column: string) => string> = {
+  TIMESTAMP: column => `epoch_us(${column}) / 1000.0`,
+  DATE: column => `${column}::VARCHAR`,
+  INTEGER: column => `${column}::DOUBLE`,
+  BIGINT: column => `${column}::DOUBLE`,
+}
+
+/** Tables of the conversation record: the conversations and their child tables. */
+async function recordTables(rows: Rows): Promise<Tables> {
+  // One query for the columns, because it costs more than reading a small table.
+  const columns =
+    await rows(`WITH columns AS MATERIALIZED (SELECT table_name, column_name, data_type, column_index FROM duckdb_columns()
+      WHERE database_name = current_database() AND table_name IN (SELECT table_name FROM duckdb_tables() WHERE NOT internal))
+    SELECT table_name, column_name, data_type FROM columns
+    WHERE table_name IN (SELECT table_name FROM columns WHERE column_name = 'conversation_id')
+    AND table_name NOT IN ('conversation_observations', 'conversation_patches') AND table_name NOT LIKE '\\_%' ESCAPE '\\'
+    AND column_name NOT LIKE '\\_%' ESCAPE '\\' AND column_name <> 'workspace_id' ORDER BY table_name, column_index`)
+  const tables: Tables = new Map()
+  for (const row of columns) {
+    const { table_name: table, column_name: name, data_type: type } = row as Record<string, string>
+    tables.set(table!, [...(tables.get(table!) ?? []), { name: name!, type: type! }])
+  }
+  return tables
+}
+
+/** All rows of these tables, or those of one workspace. */
+export async function warehouseTables(rows: Rows, workspaceId?: string): Promise<ExpectedTables> {
+  return rowsOf(rows, await recordTables(rows), workspaceId)
+}
+
+/** Tables of listed resources: all columns but `extra`. */
+export async function listingTables(rows: Rows, names: readonly string[]): Promise<ExpectedTables> {
+  const tables: Tables = new Map()
+  for (const name of names) {
+    const columns = await rows(`SELECT column_name AS name, data_type AS type FROM duckdb_columns()
+      WHERE database_name = current_database() AND table_name = '${name}' AND column_name NOT IN ('workspace_id', 'extra')
+      AND column_name NOT LIKE '\\_%' ESCAPE '\\'`)
+    tables.set(name, columns as { name: string; type: string }[])
+  }
+  return rowsOf(rows, tables)
+}
+
+type Tables = Map<string, { name: string; type: string }[]>
+
+async function rowsOf(rows: Rows, found: Tables, workspaceId?: string): Promise<ExpectedTables> {
+  const where = workspaceId === undefined ? '' : ` WHERE workspace_id = '${workspaceId}'`
+  const tables: ExpectedTables = new Map()
+  for (const [table, columns] of found) {
+    const items = columns.map(({ name, type }) => `${READ[type]?.(`"${name}"`) ?? `"${name}"`} AS "${name}"`)
+    const json = columns.filter(column => column.type === 'JSON').map(column => column.name)
+    const all = await rows(`SELECT ${items.join(', ')} FROM ${table}${where}`)
+    if (all.length === 0) continue
+    for (const row of all)
+      for (const name of json) if (row[name] !== null) row[name] = JSON.parse(String(row[name])) as unknown
+    tables.set(table, all)
+  }
+  return tables
+}
+
+const canonical = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(canonical)
+  if (value === null || typeof value !== 'object') return value
+  const entries = Object.entries(value).map(([key, inner]) => [key, canonical(inner)] as const)
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** A row as text, with its columns sorted by name. */
+const asLine = (row: Row): string => {
+  const members = orderOf(Object.keys(row)).map(
+    name => `${JSON.stringify(name)}:${JSON.stringify(canonical(row[name]))}`,
+  )
+  return `{${members.join(',')}}`
+}
+
+const orders = new Map<string, string[]>()
+
+/** The sorted names, cached, because all rows of a table have the same names. */
+function orderOf(names: string[]): string[] {
+  const shape = names.join()
+  const order = orders.get(shape) ?? names.sort()
+  orders.set(shape, order)
+  return order
+}
+
+/** Rows as sorted lines of text: equal exactly if the sets of rows are equal, and each difference is one line. */
+export const asLines = (tables: ExpectedTables): Record<string, string[]> =>
+  Object.fromEntries(
+    [...tables].map(([table, rows]) => [table, rows.map(asLine).sort()] as const).sort(([a], [b]) => (a < b ? -1 : 1)),
+  )

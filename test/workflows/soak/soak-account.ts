@@ -1,0 +1,180 @@
+// The account of a soak: for each agent, every conversation that the vendor could export now is stored, or the bookkeeping tables
+// give the reason why not.
+
+import { MINUTE } from '../../../src/core/time.ts'
+import type { World } from '../../../src/sandbox/world/world.ts'
+import type { SimulatedApp } from '../simulated/open-simulated-app.ts'
+import type { Soaked } from './soak-run.ts'
+import type { Look, Mirror, Sight } from './soak-scans.ts'
+
+const SETTLE_MS = 2 * MINUTE
+
+export type Reason = 'agent-gone' | 'not-covered' | 'quarantined' | 'skipped' | 'late'
+
+export interface AgentAccount {
+  exportable: number
+  held: number
+  missing: Record<Reason, number>
+  /** Conversations for which the bookkeeping gives no reason. */
+  unexplained: string[]
+  /** Stored, but not exportable. */
+  invented: string[]
+}
+
+interface Reading {
+  window: string
+  fromSec: number
+  toSec: number
+  /** Server time as estimated by convohouse, ms. */
+  sentAtMs: number
+  /** It or the page before it skipped conversations: those may be behind the last record returned. */
+  hides: boolean
+}
+
+interface Books {
+  goneAgents: Set<string>
+  /** Seconds covered, by agent. */
+  covered: Map<string, { from: number; to: number }[]>
+  readings: Map<string, Reading[]>
+  /** Files and elements that could not be loaded. */
+  quarantine: Set<string>
+  held: Map<string, Set<string>>
+}
+
+export const elementKey = (file: string, element: number): string => `${file} ${element}`
+
+export const grouped = <R, K, V>(rows: R[], keyOf: (row: R) => K, made: (row: R) => V): Map<K, V[]> => {
+  const groups = new Map<K, V[]>()
+  for (const row of rows) groups.set(keyOf(row), [...(groups.get(keyOf(row)) ?? []), made(row)])
+  return groups
+}
+
+/** What the tables record about pages and their records. */
+export async function readBooks({ rows }: SimulatedApp): Promise<Books> {
+  const agents = await rows<{ id: string }>('SELECT agent_id AS id FROM agents WHERE _missing_since IS NOT NULL')
+  const covered = await rows<{ agent: string; from: number; to: number }>(
+    'SELECT agent_id AS agent, from_sec::DOUBLE AS "from", to_sec::DOUBLE AS "to" FROM _covered',
+  )
+  const readings = await rows<Reading & { agent: string }>(`
+    SELECT agent_id AS agent, "window", coalesce(epoch(from_at), 0)::DOUBLE AS "fromSec", epoch(to_at)::DOUBLE AS "toSec",
+      epoch_ms(sent_at)::DOUBLE AS "sentAtMs", 
+      scanned > returned OR lag(scanned > returned, 1, false) OVER (PARTITION BY agent_id, "window" ORDER BY file) AS hides
+    FROM _requests WHERE to_at IS NOT NULL ORDER BY sent_at, file`)
+  const quarantine = await rows<{ file: string; element: number }>('SELECT file, element FROM _quarantine')
+  const held = await rows<{ agent: string; id: string }>(
+    'SELECT agent_id AS agent, conversation_id AS id FROM conversations',
+  )
+  const ids = grouped(
+    held,
+    row => row.agent,
+    row => row.id,
+  )
+  return {
+    goneAgents: new Set(agents.map(({ id }) => id)),
+    covered: grouped(
+      covered,
+      row => row.agent,
+      ({ from, to }) => ({ from, to }),
+    ),
+    readings: grouped(
+      readings,
+      row => row.agent,
+      row => row,
+    ),
+    quarantine: new Set(quarantine.map(({ file, element }) => elementKey(file, element))),
+    held: new Map([...ids].map(([agent, own]) => [agent, new Set(own)])),
+  }
+}
+
+/** One conversation that is not stored. */
+interface Missing {
+  agentId: string
+  id: string
+  /** Its place in the vendor's order, ms. */
+  placeMs: number
+  /** Data time from which the mirror had it. */
+  shownMs: number
+  /** The mirror did not have it when it should have settled. */
+  late: boolean
+  looks: Look[]
+}
+
+/** The reason from the bookkeeping; null if there is none. */
+function reasonOf(books: Books, sights: readonly Sight[], missing: Missing): Reason | null {
+  const { agentId, id, placeMs, shownMs, looks } = missing
+  const second = Math.floor(placeMs / 1_000)
+  const within = ({ from, to }: { from: number; to: number }) => from <= second && second <= to
+  if (!books.covered.get(agentId)?.some(within)) return books.goneAgents.has(agentId) ? 'agent-gone' : 'not-covered'
+  const exported = looks.filter(look => look.returned)
+  if (exported.length > 0) return exported.every(look => isQuarantined(books, id, look)) ? 'quarantined' : null
+  const passes = (books.readings.get(agentId) ?? []).filter(({ fromSec, toSec }) =>
+    within({ from: fromSec, to: toSec }),
+  )
+  const newest = passes.at(-1)
+  if (newest === undefined) return null
+  // Many conversations of one second span several pages of a window; any of these may have skipped it.
+  if (looks.length > 0) return passes.some(({ window, hides }) => window === newest.window && hides) ? 'skipped' : null
+  if (!missing.late) return null
+  const passed = sights.filter(({ range }) => range && range.fromMs <= placeMs && placeMs <= range.toMs)
+  return passed.every(({ dataMs }) => dataMs < shownMs) ? 'late' : null
+}
+
+/** Its record from that page could not be loaded. */
+const isQuarantined = ({ quarantine }: Books, id: string, { page }: Look): boolean =>
+  page.ids.some((other, element) => other === id && quarantine.has(elementKey(page.path, element + 1)))
+
+/** Accounts for every conversation that could be exported now. */
+export function accountOf(
+  { simulated, mirror }: Pick<Soaked, 'simulated' | 'mirror'>,
+  books: Books,
+  sights: readonly Sight[],
+): Record<string, AgentAccount> {
+  const { world, clock, conditions } = simulated.sandbox
+  const dataMs = conditions.dataMs(clock.now())
+  return Object.fromEntries(
+    world.agentIds().map(agentId => {
+      const own = sights.filter(({ page }) => page.request.agentId === agentId)
+      return [agentId, accountOfAgent({ world, mirror, books, sights: own, agentId, dataMs })]
+    }),
+  )
+}
+
+interface Accounting {
+  world: World
+  mirror: Mirror
+  books: Books
+  /** Conversations of that agent. */
+  sights: readonly Sight[]
+  agentId: string
+  dataMs: number
+}
+
+function accountOfAgent({ world, mirror, books, sights, agentId, dataMs }: Accounting): AgentAccount {
+  const everything = { sort: 'asc', fromMs: 0, toMs: Number.POSITIVE_INFINITY, after: undefined } as const
+  const places = new Map([...world.walk(agentId, everything, dataMs)].map(({ ts, index }) => [index, ts]))
+  const looks = grouped(
+    sights.flatMap(sight => sight.looks),
+    look => look.index,
+    look => look,
+  )
+  const held = books.held.get(agentId) ?? new Set<string>()
+  const missing: AgentAccount['missing'] = { 'agent-gone': 0, 'not-covered': 0, quarantined: 0, skipped: 0, late: 0 }
+  const account: AgentAccount = { exportable: 0, held: held.size, missing, unexplained: [], invented: [] }
+  const known = new Set<string>()
+  for (const { id, billableSessions, document, lateMs } of world.conversations(agentId, dataMs)) {
+    if (billableSessions === 0) continue
+    known.add(id)
+    if (held.has(id)) continue
+    const index = world.find(agentId, id, dataMs)!
+    const placeMs = places.get(index)!
+    const shownMs = (placeMs || Number(document.firstMessageTS)) + lateMs
+    const own = looks.get(index) ?? []
+    const late = mirror.dataMs(shownMs - lateMs + SETTLE_MS) < shownMs
+    const reason = reasonOf(books, sights, { agentId, id, placeMs, shownMs, late, looks: own })
+    if (reason) missing[reason] += 1
+    else account.unexplained.push(`${id} at ${placeMs}, shown at ${shownMs}, ${own.length} looks`)
+  }
+  account.exportable = known.size
+  account.invented = [...held].filter(id => !known.has(id))
+  return account
+}

@@ -1,0 +1,82 @@
+// What remains after a soak: the sandbox's log on one side; landing, lease log and tables on the other; and which request produced
+// which page.
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { LeaseEntry, RequestMade } from '../../../src/core/governor/lease-entries.ts'
+import { openLanding } from '../../../src/landing/folder-landing.ts'
+import type { PageHead } from '../../../src/landing/page.ts'
+import type { ServedRequest } from '../../../src/sandbox/request-log.ts'
+import { type SimulatedApp, WORKSPACE } from '../simulated/open-simulated-app.ts'
+
+export interface LandedPage {
+  path: string
+  head: PageHead
+  /** Ids of its records, in order; null for a record without one. */
+  ids: (string | null)[]
+  /** The request that produced it. */
+  request: ServedRequest
+}
+
+export interface Evidence {
+  requests: ServedRequest[]
+  /** In loading order. */
+  pages: LandedPage[]
+  /** Landed pages without a request in the log. */
+  strays: string[]
+  /** Requests that were answered or billed but produced no page, including probes. */
+  pageless: ServedRequest[]
+  ledger: RequestMade[]
+}
+
+/** Converts the sandbox's time to ours. */
+export type OurClock = (sandboxMs: number) => number
+
+async function ledgerEntries(home: string): Promise<LeaseEntry[]> {
+  const folder = join(home, 'landing', WORKSPACE, 'ledger')
+  const files = await Promise.all((await readdir(folder)).map(name => readFile(join(folder, name), 'utf8')))
+  return files.flatMap(text =>
+    text
+      .split('\n')
+      .filter(line => line !== '')
+      .map(line => JSON.parse(line) as LeaseEntry),
+  )
+}
+
+const idOf = (record: unknown): string | null => {
+  const id = (record as { ID?: unknown } | null)?.ID
+  return typeof id === 'string' ? id : null
+}
+
+const keyOf = (agentId: string | null, query: Record<string, string>, sentAtMs: number): string =>
+  JSON.stringify([agentId, sentAtMs, Object.entries(query).sort()])
+
+/** Matches requests and pages; each page has one request, and each request at most one page. */
+export async function gather(simulated: SimulatedApp, ourTime: OurClock): Promise<Evidence> {
+  const requests = await simulated.served()
+  const answered = new Map<string, ServedRequest[]>()
+  for (const request of requests.filter(
+    ({ status, returned, billed }) => status === 200 && (returned > 0 || billed === 0),
+  )) {
+    const key = keyOf(request.agentId, request.query, ourTime(request.at))
+    answered.set(key, [...(answered.get(key) ?? []), request])
+  }
+  const landing = openLanding(simulated.config.home).workspace(WORKSPACE)
+  const evidence: Evidence = { requests, pages: [], strays: [], pageless: [], ledger: [] }
+  const used = new Set<ServedRequest>()
+  for (const { address: path } of await landing.list('conversations')) {
+    const head = await landing.head(path)
+    const candidates = answered.get(keyOf(head.place.agentId, head.request.query, head.sentAtMs)) ?? []
+    const request = candidates.find(one => !used.has(one) && one.returned === head.facts!.returned)
+    if (!request) {
+      evidence.strays.push(path)
+      continue
+    }
+    used.add(request)
+    const { data } = JSON.parse((await landing.body(path)).toString()) as { data: unknown[] }
+    evidence.pages.push({ path, head, ids: data.map(idOf), request })
+  }
+  evidence.pageless = requests.filter(request => !used.has(request))
+  const entries = await ledgerEntries(simulated.config.home)
+  evidence.ledger = entries.filter(entry => entry.kind === 'request')
+  return evidence
+}

@@ -1,0 +1,121 @@
+// Checks of a soak's evidence: each function returns the violations of one rule.
+import type { RequestMade } from '../../../src/core/governor/lease-entries.ts'
+import { HOUR } from '../../../src/core/time.ts'
+import type { ServedRequest } from '../../../src/sandbox/request-log.ts'
+import { grouped } from './soak-account.ts'
+import type { Evidence, LandedPage, OurClock } from './soak-evidence.ts'
+import type { Sight } from './soak-scans.ts'
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
+
+/** Pages whose counts of scanned or returned conversations differ from the sandbox's world. */
+export const miscounted = (sights: readonly Sight[]): string[] =>
+  sights
+    .filter(({ page, looks }) => {
+      const { scanned, returned } = page.head.facts!
+      return scanned !== looks.length || returned !== looks.filter(look => look.returned).length
+    })
+    .map(({ page }) => page.path)
+
+/** What the pages of each agent add up to, by the sandbox. */
+export function tallyOf(
+  sights: readonly Sight[],
+): { agentId: string; returned: number; skipped: number; billed: number }[] {
+  const byAgent = grouped(
+    [...sights],
+    ({ page }) => page.request.agentId!,
+    sight => sight,
+  )
+  return [...byAgent]
+    .map(([agentId, own]) => {
+      const looks = own.flatMap(sight => sight.looks)
+      const returned = looks.filter(look => look.returned).length
+      return {
+        agentId,
+        returned,
+        skipped: looks.length - returned,
+        billed: sum(own.map(({ page }) => page.request.billed)),
+      }
+    })
+    .sort((a, b) => (a.agentId < b.agentId ? -1 : 1))
+}
+
+export type BilledRequest = { agentId: string; id: string; page: LandedPage }
+
+export const billedRequestsOf = ({ pages }: Evidence): BilledRequest[] =>
+  pages.flatMap(page => page.ids.flatMap(id => (id === null ? [] : [{ agentId: page.request.agentId!, id, page }])))
+
+const ON_PURPOSE: ReadonlySet<string> = new Set(['full', 'reread', 'refresh', 'sample', 'selected'])
+
+export interface Repeats {
+  /** Read again because of hidden or changed conversations. */
+  onPurpose: number
+  /** From the second at which a generation of a window restarted. */
+  restarted: number
+  /** For neither reason. */
+  twice: string[]
+}
+
+/** Why conversations were exported more than once. */
+export function repeatsOf(evidence: Evidence): Repeats {
+  const repeats: Repeats = { onPurpose: 0, restarted: 0, twice: [] }
+  const byConversation = grouped(
+    billedRequestsOf(evidence),
+    ({ agentId, id }) => JSON.stringify([agentId, id]),
+    ({ page }) => page,
+  )
+  for (const [key, pages] of byConversation) {
+    const inOrder = pages.toSorted((a, b) => a.request.n - b.request.n)
+    for (const [nth, { head, path }] of inOrder.entries()) {
+      const { window, generation } = head.facts!
+      const before = inOrder.slice(0, nth).map(page => page.head.facts!)
+      if (nth === 0) continue
+      if (before.some(facts => facts.window.name === window.name && facts.generation < generation))
+        repeats.restarted += 1
+      else if (ON_PURPOSE.has(window.kind)) repeats.onPurpose += 1
+      else repeats.twice.push(`${key} again by ${path}`)
+    }
+  }
+  return repeats
+}
+
+/** Requests that exceed the hourly limit together with those before them. */
+export const beyondHour = (requests: readonly ServedRequest[], hourly: number): ServedRequest[] =>
+  requests.filter((request, index) => (requests[index - hourly]?.at ?? Number.NEGATIVE_INFINITY) > request.at - HOUR)
+
+export interface Sessions {
+  /** As counted by the sandbox. */
+  billed: number
+  /** As counted by the lease log. */
+  reported: number
+  /** As counted by the sandbox, for answers that produced no page. */
+  lost: number
+}
+
+export const sessionsOf = ({ requests, ledger, pageless }: Evidence): Sessions => ({
+  billed: sum(requests.map(request => request.billed)),
+  reported: sum(ledger.map(entry => (entry.error === null ? (entry.billed ?? 0) : 0))),
+  lost: sum(pageless.map(request => request.billed)),
+})
+
+/** Requests that were billed and produced no page, although the lease log does not record their answer as lost. */
+export function silentLosses({ pageless, ledger }: Evidence, ourTime: OurClock): ServedRequest[] {
+  const lost = new Set(ledger.filter(entry => entry.error !== null).map(lineOf))
+  return pageless.filter(
+    ({ billed, agentId, at }) => billed > 0 && !lost.has(lineOf({ agentId: agentId!, sentAtMs: ourTime(at) })),
+  )
+}
+
+const lineOf = ({ agentId, sentAtMs }: Pick<RequestMade, 'agentId' | 'sentAtMs'>): string => `${agentId} ${sentAtMs}`
+
+/** Requests without a line in the lease log; each line matches one request. */
+export function unreported({ requests, ledger }: Evidence, ourTime: OurClock): ServedRequest[] {
+  const lines = new Map<string, number>()
+  for (const entry of ledger) lines.set(lineOf(entry), (lines.get(lineOf(entry)) ?? 0) + 1)
+  return requests.filter(({ agentId, at }) => {
+    const line = lineOf({ agentId: agentId!, sentAtMs: ourTime(at) })
+    const left = lines.get(line) ?? 0
+    lines.set(line, left - 1)
+    return left < 1
+  })
+}

@@ -1,0 +1,106 @@
+// The plan of a soak: changes and faults by the sandbox's clock, derived only from a seed.
+import { DAY, HOUR, MINUTE } from '../../../src/core/time.ts'
+import type { FaultSettings } from '../../../src/sandbox/faults/fault-settings.ts'
+import type { ConditionSettings } from '../../../src/sandbox/limits/condition-settings.ts'
+import { Draw } from '../../../src/sandbox/world/random.ts'
+
+export interface Happening {
+  /** Time since the start of the soak. */
+  afterMs: number
+  conditions?: ConditionSettings
+  faults?: FaultSettings
+  /** How far our clock is ahead of the vendor's from now on. */
+  aheadMs?: number
+}
+
+const WEATHER = 7_001
+
+/** Rates of a fair day; a rough day has `ROUGH` times as many. Kept low for faults that take real time. */
+const FAIR: NonNullable<FaultSettings['rates']> = {
+  'others-requests': { rate: 0.01, param: 10 },
+  'hour-forgotten': 0.004,
+  '429': 0.002,
+  '429-retry-after': { rate: 0.002, param: 10 * MINUTE },
+  '503': 0.003,
+  'dropped-before': 0.003,
+  '500': 0.003,
+  'expired-cursor': 0.04,
+  'empty-page': 0.01,
+  'repeated-cursor': 0.02,
+  'missing-cursor': 0.005,
+  shuffled: 0.02,
+  'hour-told-high': 0.01,
+  'usage-told-low': 0.01,
+  'old-period-told': 0.01,
+  'cut-body': 0.003,
+  'cut-json': 0.003,
+  html: 0.003,
+  'dropped-after': 0.003,
+  slow: { rate: 0.004, param: 10 },
+  overtaking: { rate: 0.004, param: 20 },
+  // Behind: if the vendor's clock stays ahead of its own data, rows that arrive meanwhile are late, and no client can detect it.
+  'clock-off': { rate: 0.01, param: -20 * MINUTE },
+}
+const ROUGH = 4
+const ROUGH_SHARE = 0.3
+
+function ratesOf(times: number): NonNullable<FaultSettings['rates']> {
+  const entries = Object.entries(FAIR).map(([name, rate]) =>
+    typeof rate === 'number'
+      ? ([name, rate * times] as const)
+      : ([name, { rate: rate.rate * times, param: rate.param }] as const),
+  )
+  return Object.fromEntries(entries)
+}
+
+/** Faults of each day; searches meet them too. */
+const dailyFaults = (seed: number, days: number): Happening[] =>
+  Array.from({ length: days }, (_, day) => {
+    const rough = new Draw(seed, day, WEATHER).chance(ROUGH_SHARE)
+    return { afterMs: day * DAY, faults: { seed: seed + day, rates: ratesOf(rough ? ROUGH : 1), search: true } }
+  })
+
+/**
+ * Temporary changes, reverted after the next poll, except for the agent that is deleted for good. Each recurs every thirty days.
+ */
+const CHANGES: readonly Happening[] = [
+  { afterMs: 4 * DAY + 20 * MINUTE, conditions: { gone: [2] } },
+  { afterMs: 7 * DAY, conditions: { gone: [] } },
+  { afterMs: 8 * DAY + 5 * HOUR, conditions: { turnPeriod: true } },
+  { afterMs: 10 * DAY, conditions: { paid: false } },
+  { afterMs: 11 * DAY, conditions: { paid: true } },
+  { afterMs: 12 * DAY, conditions: { mirrorLagMs: 90 * MINUTE } },
+  { afterMs: 13 * DAY, conditions: { mirrorLagMs: 0 } },
+  { afterMs: 14 * DAY, aheadMs: DAY },
+  { afterMs: 14 * DAY + 14 * HOUR, aheadMs: 0 },
+  { afterMs: 16 * DAY, conditions: { gone: [1] } },
+  { afterMs: 16 * DAY + 14 * HOUR, conditions: { gone: [] } },
+  { afterMs: 17 * DAY, conditions: { clockOffsetMs: -20 * MINUTE } },
+  { afterMs: 19 * DAY, conditions: { clockOffsetMs: 0 } },
+  { afterMs: 19 * DAY + 7 * HOUR, conditions: { turnPeriod: true } },
+  { afterMs: 21 * DAY, aheadMs: -DAY },
+  { afterMs: 21 * DAY + 14 * HOUR, aheadMs: 0 },
+  { afterMs: 23 * DAY, conditions: { forgetHour: true, othersRequests: 20 } },
+  // During a run, after it was listed.
+  { afterMs: 25 * DAY + 9 * HOUR, faults: { script: [{ at: 2, set: { gone: [1] } }] } },
+  { afterMs: 25 * DAY + 23 * HOUR, conditions: { gone: [] } },
+]
+
+/** Number of the agent that is deleted for good. */
+export const LEAVES_FOR_GOOD = 3
+
+/** All changes within this many days, in order; the third agent is deleted for good a day and a half before the end. */
+export function planOf(seed: number, days: number): Happening[] {
+  const leavesMs = (days - 1.5) * DAY
+  const stayingAway = (change: Happening): Happening =>
+    change.conditions?.gone && change.afterMs >= leavesMs
+      ? { ...change, conditions: { ...change.conditions, gone: [...change.conditions.gone, LEAVES_FOR_GOOD] } }
+      : change
+  const months = Array.from({ length: Math.ceil(days / 30) }, (_, month) => month * 30 * DAY)
+  const changes = months.flatMap(startMs => CHANGES.map(change => ({ ...change, afterMs: startMs + change.afterMs })))
+  const leaves = { afterMs: leavesMs, conditions: { gone: [LEAVES_FOR_GOOD] } }
+  return [...dailyFaults(seed, days), ...changes, leaves]
+    .filter(({ afterMs }) => afterMs < days * DAY)
+    .map(stayingAway)
+    .sort((a, b) => a.afterMs - b.afterMs)
+}

@@ -1,0 +1,128 @@
+// Runs a soak: rounds of syncs under the planned faults, with restarts and aborted runs, then a quiet end.
+import { isCode } from '../../../src/core/errors.ts'
+import { DAY, HOUR, MINUTE } from '../../../src/core/time.ts'
+import type { SandboxOptions } from '../../../src/sandbox/options.ts'
+import { Draw } from '../../../src/sandbox/world/random.ts'
+import type { SyncReport } from '../../../workflows/steps.ts'
+import { isDeep } from '../../tier.ts'
+import { type SimulatedApp, START_MS } from '../simulated/open-simulated-app.ts'
+import { simulatedApp } from '../simulated/simulated-app.ts'
+import { planOf } from './soak-plan.ts'
+import { type Mirror, mirrorOf } from './soak-scans.ts'
+
+export interface Soaked {
+  simulated: SimulatedApp
+  /** Converts the sandbox's time to ours. */
+  ourTime(sandboxMs: number): number
+  mirror: Mirror
+  /** Number of runs by outcome and failure. */
+  ends: Record<string, number>
+  /** Overage packs that were charged in any period. */
+  packs: number
+}
+
+interface Soak {
+  simulated: SimulatedApp
+  seed: number
+  days: number
+  draw: Draw
+  ahead: { atMs: number; aheadMs: number }[]
+  lags: { atMs: number; lagMs: number }[]
+  ends: Record<string, number>
+  packs: number
+}
+
+const PURPOSE = 7_002
+/** From one poll to the next, minutes: seven hours on average in the deep tier, else seventeen. */
+const POLL = { least: 40, most: isDeep ? 800 : 2_000 }
+const RESTART_SHARE = 1 / 20
+const GIVE_UP_SHARE = 0.08
+/** Real milliseconds after which a run is aborted, at most: during its listing, fetching or loading. */
+const GIVE_UP_MS = 120
+
+const count = ({ ends }: Soak, what: string): void => {
+  ends[what] = (ends[what] ?? 0) + 1
+}
+
+async function run(soak: Soak, asked: Parameters<SimulatedApp['sync']>[0], giveUpShare: number): Promise<void> {
+  const { simulated, draw } = soak
+  const giveUp = new AbortController()
+  const timer = draw.chance(giveUpShare) ? setTimeout(() => giveUp.abort(), draw.int(1, GIVE_UP_MS)) : undefined
+  try {
+    const report: SyncReport = await simulated.sync(asked, giveUp.signal)
+    count(soak, report.outcome)
+    for (const failure of report.failures) count(soak, failure.code)
+  } catch (error) {
+    // A listing that fails ends a run before it starts a window.
+    if (!isCode(error, 'INTERRUPTED', 'API_UNAVAILABLE', 'API_NOT_JSON', 'API_TIMEOUT')) throw error
+    count(soak, error.code)
+  } finally {
+    clearTimeout(timer)
+  }
+  soak.packs = Math.max(soak.packs, (await simulated.usage()).overagePacksCharged)
+}
+
+/** Applies what is due by now. */
+function happen({ simulated, ahead, lags }: Soak, due: ReturnType<typeof planOf>): void {
+  const { clock, conditions, faults } = simulated.sandbox
+  while (due[0] && START_MS + due[0].afterMs <= clock.now()) {
+    const { conditions: changed, faults: served, aheadMs } = due.shift()!
+    if (changed) conditions.set(changed)
+    if (changed?.mirrorLagMs !== undefined) lags.push({ atMs: clock.now(), lagMs: changed.mirrorLagMs })
+    if (served) faults.set(served)
+    if (aheadMs === undefined) continue
+    simulated.clock.goAhead(aheadMs)
+    ahead.push({ atMs: clock.now(), aheadMs })
+  }
+}
+
+async function rounds(soak: Soak): Promise<void> {
+  const { simulated, draw, seed, days } = soak
+  const { clock } = simulated.sandbox
+  const due = planOf(seed, days)
+  let refreshedMs = START_MS
+  for (let atMs = START_MS; atMs < START_MS + days * DAY; atMs += draw.int(POLL.least, POLL.most) * MINUTE) {
+    if (clock.now() < atMs) clock.set(atMs)
+    happen(soak, due)
+    if (draw.chance(RESTART_SHARE)) await simulated.restart()
+    const weekly = clock.now() >= refreshedMs + 7 * DAY
+    if (weekly) refreshedMs = clock.now()
+    await run(soak, weekly ? { refresh: { ids: {}, ageMs: 2 * DAY } } : {}, GIVE_UP_SHARE)
+  }
+}
+
+/** A day without faults, with a quota large enough for everything that remains. */
+async function quietDay(soak: Soak): Promise<void> {
+  const { simulated } = soak
+  simulated.sandbox.faults.set({})
+  for (let round = 0; round < 6; round++) {
+    simulated.sandbox.conditions.set({ turnPeriod: true })
+    simulated.advance(4 * HOUR)
+    await run(soak, {}, 0)
+  }
+}
+
+/**
+ * Soaks an app for this many days. The same seed yields the same faults but not the same order of requests, because four run
+ * concurrently.
+ */
+export async function soakFor(options: {
+  seed: number
+  days: number
+  sandbox: Partial<SandboxOptions>
+  settings: NonNullable<Parameters<typeof simulatedApp>[0]>['settings']
+}): Promise<Soaked> {
+  const { seed, days, sandbox, settings } = options
+  const simulated = await simulatedApp({ sandbox: { ...sandbox, seed }, settings: settings! })
+  const draw = new Draw(seed, 0, PURPOSE)
+  const soak: Soak = { simulated, seed, days, draw, ahead: [], lags: [], ends: {}, packs: 0 }
+  await rounds(soak)
+  await quietDay(soak)
+  return {
+    simulated,
+    ourTime: atMs => atMs + (soak.ahead.findLast(span => span.atMs <= atMs)?.aheadMs ?? 0),
+    mirror: mirrorOf(soak.lags),
+    ends: soak.ends,
+    packs: soak.packs,
+  }
+}

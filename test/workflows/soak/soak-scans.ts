@@ -1,0 +1,87 @@
+// The conversations that the vendor scanned for each page, including skipped ones. Derived from the sandbox's world and the
+// request, so that each conversation has a history of scans.
+import { resolveReadings } from '../../../src/sandbox/readings.ts'
+import { decodeCursor } from '../../../src/sandbox/routes/export-page.ts'
+import { type ExportQuery, parseExportQuery } from '../../../src/sandbox/routes/export-query.ts'
+import type { Sandbox } from '../../../src/sandbox/server.ts'
+import type { LandedPage } from './soak-evidence.ts'
+
+export interface Look {
+  page: LandedPage
+  index: number
+  /** False: skipped, because no person had written in it. */
+  returned: boolean
+}
+
+/** What one page scanned. */
+export interface Sight {
+  page: LandedPage
+  looks: Look[]
+  /** Bounds of the scanned places, ms, both inclusive; null: ids, or nothing. */
+  range: { fromMs: number; toMs: number } | null
+  /** Time of the data that it was served from. */
+  dataMs: number
+}
+
+export interface Mirror {
+  /** Time of the data that the sandbox served at that time. */
+  dataMs(atMs: number): number
+}
+
+/** The mirror's time, computed from the configured lags; it never goes back. */
+export function mirrorOf(lags: readonly { atMs: number; lagMs: number }[]): Mirror {
+  const spans: { fromMs: number; lagMs: number; reachedMs: number }[] = []
+  const dataMs = (atMs: number): number => {
+    const span = spans.findLast(({ fromMs }) => fromMs <= atMs)
+    return span === undefined ? atMs : Math.max(atMs - span.lagMs, Math.min(span.reachedMs, atMs))
+  }
+  for (const { atMs, lagMs } of lags) spans.push({ fromMs: atMs, lagMs, reachedMs: dataMs(atMs) })
+  return { dataMs }
+}
+
+interface Scope {
+  sandbox: Sandbox
+  seed: number
+  mirror: Mirror
+}
+
+interface Passed {
+  indices: number[]
+  range: Sight['range']
+}
+
+function passedOver({ sandbox, seed }: Scope, agentId: string, query: ExportQuery, dataMs: number): Passed {
+  if (query.convoIds) {
+    const found = query.convoIds.map(id => sandbox.world.find(agentId, id, dataMs))
+    return { indices: found.filter(index => index !== undefined), range: null }
+  }
+  const { sort, fromMs, toMs, limit, cursor } = query
+  const after = cursor === undefined ? undefined : decodeCursor(cursor, { seed, agentId, sort, fromMs, toMs })?.after
+  const places = [...sandbox.world.walk(agentId, { sort, fromMs, toMs, after }, dataMs)].slice(0, limit + 1)
+  const more = places.length > limit
+  const looked = places.slice(0, limit)
+  const [begins, ends] = [after?.ts, more ? looked.at(-1)!.ts : undefined]
+  return {
+    indices: looked.map(({ index }) => index),
+    range:
+      sort === 'asc'
+        ? { fromMs: begins ?? fromMs, toMs: ends ?? toMs }
+        : { fromMs: ends ?? fromMs, toMs: begins ?? toMs },
+  }
+}
+
+/** What a page scanned, in the vendor's order. */
+export function sightOf(scope: Scope, page: LandedPage): Sight {
+  const { request } = page
+  const dataMs = scope.mirror.dataMs(request.at)
+  if (request.faults.includes('empty-page')) return { page, looks: [], range: null, dataMs }
+  const parsed = parseExportQuery(new URLSearchParams(request.query), {
+    paid: true,
+    readings: resolveReadings({}, false),
+  })
+  if ('issues' in parsed) throw new Error(parsed.issues.join('; '))
+  const { indices, range } = passedOver(scope, request.agentId!, parsed.query, dataMs)
+  const { world } = scope.sandbox
+  const looks = indices.map(index => ({ page, index, returned: world.billable(index, dataMs) > 0 }))
+  return { page, looks, range, dataMs }
+}

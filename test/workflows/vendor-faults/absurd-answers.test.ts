@@ -1,0 +1,179 @@
+// A real sync against answers with absurd values: numbers, times and refusals that no vendor should send.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { HOUR } from '../../../src/core/time.ts'
+import type { Sandbox } from '../../../src/sandbox/server.ts'
+import { Draw, PURPOSE } from '../../../src/sandbox/world/random.ts'
+import { isDeep } from '../../tier.ts'
+import type { SimulatedApp } from '../simulated/open-simulated-app.ts'
+import { simulatedApp } from '../simulated/simulated-app.ts'
+
+type Body = Record<string, unknown>
+interface Passed {
+  status: number
+  headers: Record<string, string>
+  body: Body | string
+}
+
+/** A proxy: the sandbox answers every export, and `meddle` changes the answer. */
+async function meddled(sandbox: Sandbox, meddle: (passed: Passed, number: number) => Passed): Promise<string> {
+  let exports = 0
+  const server = createServer(async (request, response) => {
+    const url = new URL(request.url!, sandbox.url)
+    const isExport = url.pathname.endsWith('/convos/export')
+    const number = isExport ? ++exports : 0
+    const answer = await fetch(url, { headers: { authorization: request.headers.authorization ?? '' } })
+    const headers = { date: answer.headers.get('date') ?? '' }
+    const passed = { status: answer.status, headers, body: (await answer.json()) as Body }
+    const reported: Passed = isExport ? meddle(passed, number) : passed
+    const text = typeof reported.body === 'string' ? reported.body : JSON.stringify(reported.body)
+    // JSON.stringify cannot write numbers beyond a double, but JSON can hold them.
+    response.writeHead(reported.status, reported.headers).end(text.replaceAll('"<1e400>"', '1e400'))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const stored = async ({ rows }: SimulatedApp): Promise<number> =>
+  (await rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM conversations'))[0]!.n
+
+const waits = ({ news }: SimulatedApp) => news.flatMap(one => (one.kind === 'waiting' ? [one.untilMs] : []))
+
+describe('a vendor that asks for an absurd pause', () => {
+  const FEW = ['99999999999999']
+  const MORE = [
+    'Thu, 01 Jan 1970 00:00:00 GMT',
+    'NaN',
+    '1700000000',
+    '9'.repeat(400),
+    '1e400',
+    'Fri, 31 Dec 9999 23:59:59 GMT',
+    'Sat, 13 Sep 275760 00:00:00 GMT',
+    '-5',
+  ]
+  it.each(isDeep ? [...FEW, ...MORE] : FEW)(
+    '(Retry-After: %s) is waited for an hour at most, and then all is read',
+    async retryAfter => {
+      const simulated = await simulatedApp({
+        sandbox: { conversations: 60, agents: 1 },
+        through: sandbox =>
+          meddled(sandbox, (passed, number) =>
+            number === 2
+              ? {
+                  status: 429,
+                  headers: { ...passed.headers, 'retry-after': retryAfter },
+                  body: { message: 'slow down' },
+                }
+              : passed,
+          ),
+      })
+      const beganMs = simulated.clock.now()
+      expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+      expect(waits(simulated).length).toBeGreaterThan(0)
+      for (const untilMs of waits(simulated)) expect(untilMs).toBeLessThanOrEqual(beganMs + HOUR + 60_000)
+      expect(simulated.clock.now() - beganMs).toBeLessThan(HOUR + 10 * 60_000)
+      expect(await stored(simulated)).toBeGreaterThan(40)
+    },
+  )
+})
+
+/** Usage values that must count as missing. */
+const NOTHING = ['NaN', '<1e400>', '1e400', -1e300, 1e300, -1, 'many', {}, [], true, null]
+
+describe('a vendor whose usage and limits are no numbers', () => {
+  it.each(isDeep ? [1, 2, 3, 4] : [3])(
+    'is read to its end, and no session beyond the quota is bought (%i)',
+    async seed => {
+      const draw = new Draw(seed, 0, PURPOSE.exportFault)
+      const absurd = () => NOTHING[Math.floor(draw.unit() * NOTHING.length)]
+      const simulated = await simulatedApp({
+        sandbox: { conversations: 180, historyDays: 1_800, quotaSessions: 120 },
+        through: sandbox =>
+          meddled(sandbox, passed => {
+            const body = passed.body as { usage: Body; rateLimit: Body }
+            const used = body.usage.billableUsedThisPeriod as number
+            const usage = Object.fromEntries(
+              Object.entries(body.usage).map(([name, value]) => [name, draw.unit() < 0.5 ? absurd() : value]),
+            )
+            const rateLimit = Object.fromEntries(Object.keys(body.rateLimit).map(name => [name, absurd()]))
+            // Half a session counts as one; a numeric string counts as a number.
+            const reported = draw.unit() < 0.5 ? used - 0.5 : String(used)
+            const includedQuota = draw.unit() < 0.5 ? 120.4 : '120'
+            return {
+              ...passed,
+              body: {
+                ...body,
+                usage: { ...usage, billableUsedThisPeriod: reported, includedQuota },
+                rateLimit,
+                scannedConvoCount: absurd(),
+              },
+            }
+          }),
+      })
+      const report = await simulated.sync()
+      expect(report).toMatchObject({ outcome: 'period-spent', failures: [] })
+      expect(await simulated.usage()).toMatchObject({ overageUsedThisPeriod: 0, overagePacksCharged: 0 })
+      expect(await stored(simulated)).toBeGreaterThan(50)
+      expect(await simulated.rows('SELECT file FROM _requests WHERE billed_sessions < 0 OR scanned < 0')).toEqual([])
+    },
+  )
+})
+
+describe('an answer of 404 to an export', () => {
+  const PROXY = { status: 404, headers: { 'content-type': 'text/html' }, body: '<html>default backend - 404</html>' }
+  const VENDOR = { message: 'Agent not found', code: 'NOT_FOUND', issues: [{ message: 'Agent not found' }] }
+  const marked = ({ rows }: SimulatedApp) => rows('SELECT agent_id FROM agents WHERE _missing_since IS NOT NULL')
+
+  it('of a proxy is an error, and takes no agent for gone; all is read once it is mended', async () => {
+    let isDown = true
+    const simulated = await simulatedApp({
+      sandbox: { conversations: 60 },
+      through: sandbox => meddled(sandbox, passed => (isDown ? PROXY : passed)),
+    })
+    const report = await simulated.sync()
+    expect(report).toMatchObject({ outcome: 'failed', agentsGone: [] })
+    expect(report.failures[0]).toMatchObject({ code: 'API_PROTOCOL', what: expect.stringContaining('404') })
+    expect(await marked(simulated)).toEqual([])
+    isDown = false
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+    expect(await stored(simulated)).toBeGreaterThan(40)
+  })
+
+  it('in the words of the vendor takes the agent for gone', async () => {
+    const simulated = await simulatedApp({
+      sandbox: { conversations: 60, agents: 1 },
+      through: sandbox => meddled(sandbox, passed => ({ ...passed, status: 404, body: VENDOR })),
+    })
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+    expect(await marked(simulated)).toHaveLength(1)
+  })
+
+  // Usual runs: as a rule in test/vendor/refusals.test.ts.
+  it.runIf(isDeep).each([408, 425])('rather, one of %i, is waited out: nothing fails', async status => {
+    const simulated = await simulatedApp({
+      sandbox: { conversations: 60, agents: 1 },
+      through: sandbox =>
+        meddled(sandbox, (passed, number) => (number > 1 && number < 7 ? { ...passed, status, body: {} } : passed)),
+    })
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+    expect(await stored(simulated)).toBeGreaterThan(40)
+  })
+})
+
+describe('a vendor whose answer cannot be read', () => {
+  it('is what a sync waits for, and asks for no pause', async () => {
+    const simulated = await simulatedApp({
+      sandbox: { conversations: 10 },
+      through: sandbox =>
+        meddled(sandbox, (passed, number) => (number < 5 ? { ...passed, body: '<html>Sign in</html>' } : passed)),
+    })
+    expect((await simulated.sync()).outcome).toBe('done')
+    const paused = simulated.news.flatMap(one => (one.kind === 'waiting' && one.reason === 'paused' ? [one.code] : []))
+    expect(new Set(paused)).toEqual(new Set(['API_NOT_JSON']))
+  })
+})

@@ -1,0 +1,100 @@
+// The vendor echoes the query that it applied. If the echo differs from the request, the answer proves nothing about the requested
+// range.
+import { describe, expect, it } from 'vitest'
+import { DAY } from '../../../src/core/time.ts'
+import { misread } from '../../../src/vendor/echo.ts'
+import { isDeep } from '../../tier.ts'
+import { type Meddling, meddlingProxy, type Passing } from '../simulated/meddling-proxy.ts'
+import type { SimulatedApp } from '../simulated/open-simulated-app.ts'
+import { simulatedApp } from '../simulated/simulated-app.ts'
+
+type Echo = Record<string, unknown>
+
+const [FROM, TO] = [1_780_000_000_000, 1_780_086_400_999]
+const ASKED = { sort: 'asc' as const, fromTs: FROM, toTs: TO, limit: 100 }
+
+describe('an echoed query', () => {
+  it.each<[string, Echo | null]>([
+    ['is not told', null],
+    ['tells nothing', {}],
+    ['tells null', { sort: null, fromTs: null, toTs: null }],
+    ['is as sent', { sort: 'asc', fromTs: FROM, toTs: TO }],
+    ['is in seconds', { sort: 'asc', fromTs: FROM / 1_000, toTs: Math.floor(TO / 1_000) }],
+    ['is in parts of seconds', { fromTs: FROM / 1_000, toTs: TO / 1_000 }],
+    ['is rounded up', { toTs: Math.ceil(TO / 1_000) }],
+    ['is whole seconds in ms', { fromTs: FROM, toTs: TO - 999 }],
+    ['is in microseconds', { fromTs: FROM * 1_000, toTs: TO * 1_000 }],
+    ['is text', { sort: 'ASC', fromTs: String(FROM), toTs: String(TO) }],
+    ['is ISO-8601', { sort: 'ascending', fromTs: new Date(FROM).toISOString(), toTs: new Date(TO).toISOString() }],
+    ['cannot be read', { sort: 'ts', fromTs: 'then', toTs: {} }],
+  ])('that %s is taken for what was asked', (_, reported) => {
+    expect(misread(ASKED, reported)).toBeNull()
+  })
+
+  it.each<[string, Echo]>([
+    ['sort', { sort: 'desc' }],
+    ['fromTs', { fromTs: 0 }],
+    ['fromTs', { fromTs: FROM - 1_000 }],
+    ['fromTs', { fromTs: String(FROM + 1_000) }],
+    ['toTs', { toTs: TO - 1_000 }],
+    ['toTs', { toTs: Math.ceil(TO / 1_000) + 1 }],
+    ['toTs', { toTs: 0 }],
+  ])('with another %s is another question: %j', (field, reported) => {
+    expect(misread(ASKED, reported)).toBe(field)
+  })
+
+  it('with a lower bound where none was asked for is another question; with 0 it is not', () => {
+    const { fromTs: _, ...open } = ASKED
+    expect(misread(open, { fromTs: FROM })).toBe('fromTs')
+    expect([0, null, '0', -1].map(fromTs => misread(open, { fromTs }))).toEqual([null, null, null, null])
+  })
+})
+
+async function echoingApp(meddle: (echo: Echo, passing: Passing) => Meddling | undefined) {
+  return simulatedApp({
+    sandbox: { conversations: 120, agents: 1 },
+    through: async ({ url }) =>
+      (await meddlingProxy(url, passing => meddle(Object.fromEntries(passing.query), passing))).url,
+  })
+}
+
+const stored = async ({ rows }: SimulatedApp): Promise<number> =>
+  (await rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM conversations'))[0]!.n
+
+describe('a vendor that reads another time than was asked for', () => {
+  const CASES: [string, (echo: Echo) => Echo][] = [['toTs', echo => ({ ...echo, toTs: Number(echo.toTs) - DAY })]]
+  const MORE_CASES: typeof CASES = [
+    ['fromTs', echo => ({ ...echo, fromTs: Number(echo.toTs) - DAY })],
+    ['sort', echo => ({ ...echo, sort: echo.sort === 'asc' ? 'desc' : 'asc' })],
+  ]
+  it.each(isDeep ? [...CASES, ...MORE_CASES] : CASES)(
+    '(another %s) is told so, what came is kept, and nothing counts as read that was not',
+    async (field, change) => {
+      let isOff = true
+      const simulated = await echoingApp(echo =>
+        isOff ? { change: body => ({ ...body, hasMore: false, nextCursor: null, query: change(echo) }) } : undefined,
+      )
+      const report = await simulated.sync()
+      expect(report.outcome).toBe('failed')
+      expect(report.failures).toMatchObject([
+        { code: 'API_PROTOCOL', what: expect.stringContaining(`a different \`${field}\``) },
+      ])
+      expect(await stored(simulated)).toBeGreaterThan(50)
+      expect(await simulated.rows('SELECT * FROM _covered')).toEqual([])
+      isOff = false
+      expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+      expect(await simulated.rows('SELECT agent_id FROM _covered')).toHaveLength(1)
+    },
+  )
+
+  it('is not asked again and again by a watch: its window rests', async () => {
+    const simulated = await echoingApp(echo => ({
+      change: body => ({ ...body, query: { ...echo, sort: 'asc' } }),
+    }))
+    for (let round = 0; round < 7; round++) {
+      await simulated.sync({ unattended: true })
+      simulated.advance(60_000)
+    }
+    expect((await simulated.rows("SELECT file FROM _requests WHERE kind = 'tail'")).length).toBeLessThan(6)
+  })
+})

@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest'
+import { HOUR } from '../../../src/core/time.ts'
+import { CONCURRENT_WINDOWS } from '../../../workflows/window-loop.ts'
+import { isDeep } from '../../tier.ts'
+import { meddlingProxy } from '../simulated/meddling-proxy.ts'
+import { type SimulatedApp, START_MS } from '../simulated/open-simulated-app.ts'
+import { simulatedApp } from '../simulated/simulated-app.ts'
+import { appViolations, truthViolations } from './fault-invariants.ts'
+import { finish } from './fault-mix.ts'
+
+const PAGES = { maxPage: 10 }
+
+/** After a sync without faults to its end, nothing is missing, duplicated or billed without being reported. */
+async function expectWholeInTheEnd(simulated: SimulatedApp, ofOneTs = 0): Promise<void> {
+  const { violations, plannedAtMs } = await finish(simulated)
+  expect(violations).toEqual([])
+  expect(await appViolations(simulated, { torn: 0, ofOneTs })).toEqual([])
+  expect(await truthViolations(simulated, { plannedAtMs, readSinceMs: START_MS })).toEqual([])
+}
+
+describe('more conversations of one ts than a page holds', () => {
+  const bursts = { conversations: 150, agents: 2, burstEvery: 60, burstSize: 35 }
+
+  it('end their window where every cursor is refused, which is told, and pay for it three times at most', async () => {
+    const simulated = await simulatedApp({ sandbox: bursts, settings: PAGES })
+    simulated.sandbox.faults.set({ script: [{ every: 1, fault: 'expired-cursor' }] })
+    const report = await simulated.sync()
+    expect(report.outcome).toBe('failed')
+    expect(report.failures[0]).toMatchObject({ code: 'API_BAD_REQUEST' })
+    expect(report.failures[0]!.what).toContain('without further progress')
+    const places = (await simulated.exported()).filter(({ status }) => status === 200)
+    const times = new Map<string, number>()
+    for (const { agentId, query } of places) {
+      const key = JSON.stringify([agentId, query.fromTs, query.toTs])
+      times.set(key, (times.get(key) ?? 0) + 1)
+    }
+    expect(Math.max(...times.values())).toBeLessThanOrEqual(4)
+    await expectWholeInTheEnd(simulated, bursts.burstSize)
+  })
+})
+
+describe('a window that comes no further', () => {
+  const ofOneSecond = { burstEvery: 40, burstSize: 35 }
+
+  it('is bought a few times a day at most by a watch, and at once by whoever asks', async () => {
+    const simulated = await simulatedApp({
+      sandbox: { conversations: 60, agents: 1, ...ofOneSecond },
+      settings: PAGES,
+    })
+    simulated.sandbox.faults.set({ script: [{ every: 1, fault: 'expired-cursor' }] })
+    const pages = async () =>
+      (await simulated.exported()).filter(({ status, query }) => status === 200 && query.sort === 'desc').length
+    const exportedInADay = async () => {
+      const before = await pages()
+      for (let poll = 0; poll < 6; poll++) {
+        await simulated.sync({ unattended: true })
+        simulated.advance(4 * HOUR)
+      }
+      return (await pages()) - before
+    }
+    for (const most of isDeep ? [20, 8] : [20]) expect(await exportedInADay()).toBeLessThan(most)
+    const before = await pages()
+    await simulated.sync()
+    expect(await pages()).toBeGreaterThan(before)
+    await expectWholeInTheEnd(simulated, ofOneSecond.burstSize)
+  })
+})
+
+describe('empty pages without end', () => {
+  it('end the reading of their window after fifty in each sync, and the next one goes on behind them', async () => {
+    const simulated = await simulatedApp({ sandbox: { conversations: 40, agents: 1 }, settings: PAGES })
+    simulated.sandbox.faults.set({ script: [{ from: 3, fault: 'empty-page' }] })
+    const report = await simulated.sync()
+    expect(report).toMatchObject({ outcome: 'failed', windowsLeft: 1 })
+    expect(report.failures[0]).toMatchObject({ code: 'API_PROTOCOL' })
+    expect(report.requests).toBeLessThan(60)
+    const before = (await simulated.served()).length
+    await simulated.sync()
+    expect((await simulated.served()).length - before).toBeLessThanOrEqual(50)
+    await expectWholeInTheEnd(simulated)
+  })
+})
+
+describe('sessions that are billed otherwise than was thought', () => {
+  it('count against the limit of a run where their answers were lost', async () => {
+    const simulated = await simulatedApp({ sandbox: { conversations: 300 }, settings: { maxPage: 20 } })
+    simulated.sandbox.faults.set({ script: [{ every: 2, fault: 'html' }] })
+    const report = await simulated.sync({ maxSessions: 150 })
+    expect(report.outcome).toBe('limit-reached')
+    expect(report.lostAnswers).toBeGreaterThan(0)
+    const { billableUsedThisPeriod } = await simulated.usage()
+    expect(billableUsedThisPeriod).toBeLessThanOrEqual(150)
+    expect(billableUsedThisPeriod).toBeLessThanOrEqual(report.sessions + report.lostSessions)
+    expect(billableUsedThisPeriod).toBeGreaterThan(report.sessions)
+  })
+
+  it('are told as a breach where a page bills more than its lease holds, and only what was under way is bought besides', async () => {
+    const surprise = 90
+    const simulated = await simulatedApp({
+      sandbox: { conversations: 200, quotaSessions: 200, historyDays: 2_000 },
+      settings: { maxPage: 20 },
+      through: async sandbox => {
+        let reported = 0
+        const proxy = await meddlingProxy(sandbox.url, ({ number }) => ({
+          change: body => {
+            const usage = body.usage as Record<string, number>
+            const own = number === 3 ? surprise : 0
+            reported = Math.max(reported, own)
+            return {
+              ...body,
+              usage: {
+                ...usage,
+                billableUsedThisRequest: usage.billableUsedThisRequest! + own,
+                billableUsedThisPeriod: usage.billableUsedThisPeriod! + reported,
+              },
+            }
+          },
+        }))
+        return proxy.url
+      },
+    })
+    const report = await simulated.sync()
+    expect(report.outcome).toBe('period-spent')
+    // Small pages alone may bill more than estimated.
+    expect(report.breaches).toBeGreaterThanOrEqual(1)
+    // Each other window loop may have one page in flight, of 20 conversations that bill 25 sessions.
+    const underWay = (CONCURRENT_WINDOWS - 1) * 25
+    expect((await simulated.usage()).billableUsedThisPeriod + surprise).toBeLessThanOrEqual(200 + underWay)
+  })
+
+  it('are remembered by a later run, though the last answer told too little', async () => {
+    const simulated = await simulatedApp({
+      sandbox: { conversations: 200, quotaSessions: 100, historyDays: 2_000 },
+      settings: PAGES,
+    })
+    simulated.sandbox.faults.set({ script: [{ from: 6, fault: 'usage-told-low' }] })
+    await simulated.sync({ maxRequests: 6 })
+    simulated.advance(2 * HOUR)
+    simulated.sandbox.faults.set({})
+    await simulated.sync()
+    expect(await simulated.usage()).toMatchObject({ overageUsedThisPeriod: 0 })
+    const reported = simulated.news.flatMap(news =>
+      news.kind === 'governor' ? [news.governor.quota.usedSessions] : [],
+    )
+    expect(reported[0]).toBeGreaterThan(40)
+  })
+})
