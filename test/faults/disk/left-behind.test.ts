@@ -10,7 +10,7 @@ import { landedFile } from '../../landing/landed-file.ts'
 import { until } from '../../until.ts'
 import { faultScene, syncedScenes } from '../scene.ts'
 
-const BUILT = join(import.meta.dirname, '..', '..', 'dist', 'src')
+const BUILT = join(import.meta.dirname, '..', '..', '..', 'dist', 'src')
 
 const synced = syncedScenes({ sandbox: { conversations: 20 } })
 

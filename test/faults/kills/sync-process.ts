@@ -6,7 +6,7 @@ import { TOKEN_ENV } from '../../scene.ts'
 /** The path of the built command, from `test/` or, in compiled tests, from `dist/test/`. */
 export const CLI = fileURLToPath(
   new URL(
-    import.meta.url.endsWith('.js') ? '../../src/cli/convohouse.cjs' : '../../dist/src/cli/convohouse.cjs',
+    import.meta.url.endsWith('.js') ? '../../../src/cli/convohouse.cjs' : '../../../dist/src/cli/convohouse.cjs',
     import.meta.url,
   ),
 )
