@@ -1,12 +1,26 @@
 // `convohouse dictionary`: every table and column, as the catalog declares them.
 import { writeFile } from 'node:fs/promises'
-import { dictionary } from '../catalog/dictionary.ts'
-import { RECORD_TYPES } from '../catalog/records.ts'
-import { invalidFlag } from './flags/values.ts'
+import { Command } from 'commander'
+import { filled, invalidFlag } from './flags/values.ts'
 import { log } from './terminal/print.ts'
 
+export const dictionaryCommand = (): Command =>
+  new Command('dictionary')
+    .description('print the data dictionary: every table and column')
+    .option('-o, --output <file>', 'write it to a file', filled('--output'))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse dictionary | less
+  $ convohouse dictionary --output docs/data-dictionary.md`,
+    )
+    .action(runDictionary)
+
 /** @throws FLAG_INVALID where the file cannot be written */
-export async function runDictionary({ output }: { output?: string }): Promise<void> {
+async function runDictionary({ output }: { output?: string }): Promise<void> {
+  const { dictionary } = await import('../catalog/dictionary.ts')
+  const { RECORD_TYPES } = await import('../catalog/records.ts')
   const page = dictionary(RECORD_TYPES)
   if (output === undefined) {
     process.stdout.write(page)

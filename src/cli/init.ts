@@ -1,9 +1,22 @@
 // `convohouse init`: writes a commented configuration.
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { CONFIG_FILE } from '../config.ts'
+import { Command } from 'commander'
 import { ConvohouseError } from '../core/errors.ts'
 import { print } from './terminal/print.ts'
+
+export const initCommand = (): Command =>
+  new Command('init')
+    .description('write a commented convohouse.yaml into this folder')
+    .option('-f, --force', 'overwrite an existing file')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse init              every setting, with its meaning and default
+  $ convohouse init --force      the same, replacing an existing file`,
+    )
+    .action(runInit)
 
 const NEXT = [
   'Next:',
@@ -28,7 +41,8 @@ function failure(file: string, cause: NodeJS.ErrnoException): ConvohouseError {
 }
 
 /** @throws CONFIG_EXISTS, HOME_UNUSABLE */
-export async function runInit({ force }: { force?: boolean }): Promise<void> {
+async function runInit({ force }: { force?: boolean }): Promise<void> {
+  const { CONFIG_FILE } = await import('../config.ts')
   const file = resolve(CONFIG_FILE)
   await writeFile(file, CONFIG_TEMPLATE, { flag: force ? 'w' : 'wx' }).catch(cause => {
     throw failure(file, cause)

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createProgram } from '../../src/cli/program.ts'
-import { type SandboxFlags, sandboxOptions } from '../../src/cli/sandbox.ts'
+import { type SandboxFlags, sandboxOptions } from '../../src/cli/sandbox/sandbox.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { cli, start, TOKEN, temporaryFolder } from './cli-process.ts'
 

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client'
 import { describe, expect, it } from 'vitest'
-import { checkRange } from '../../src/cli/schedule.ts'
+import { checkRange } from '../../src/cli/schedule/schedule.ts'
 import { DAY } from '../../src/core/time.ts'
 import { ownerId } from '../../src/run/temporal/client/owner.ts'
 import { inProcess } from '../cli/in-process.ts'

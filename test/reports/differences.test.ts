@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ledgerLines } from '../../src/cli/ledger.ts'
+import { ledgerLines } from '../../src/cli/ledger/ledger.ts'
 import { DAY } from '../../src/core/time.ts'
 import { differencesOf, type Settings } from '../../src/reports/differences.ts'
 import { COUNT_NAMES, type Counts } from '../../src/reports/reconciled-counts.ts'

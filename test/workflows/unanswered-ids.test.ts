@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { ledgerLines } from '../../src/cli/ledger.ts'
+import { ledgerLines } from '../../src/cli/ledger/ledger.ts'
 import { reconcileWorkspace } from '../../src/reports/reconciliation.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { isDeep } from '../tier.ts'

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline/promises'
 import type { Prepared } from '../../../workflows/steps.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { confirmationNeeded, isBilledAgain, needsConsent } from '../../core/planning/planner.ts'
-import { planSummary } from '../plan.ts'
+import { planSummary } from '../plan/plan.ts'
 import { log } from '../terminal/print.ts'
 import { isTerminal } from '../terminal/style.ts'
 

@@ -18,7 +18,7 @@ import {
   openReceiver,
   rereadSecretsOnSighup,
   waitsForText,
-} from '../receive.ts'
+} from '../receive/receive.ts'
 import { listenAnywhere, metricsOf } from '../serve-metrics.ts'
 import { log, stampLines } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/signals.ts'

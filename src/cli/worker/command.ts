@@ -1,9 +1,8 @@
 import { Command, Option } from 'commander'
 import { ROLES, type Role } from '../../run/temporal/worker/role.ts'
-
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import { invalidFlag, metricsAddress } from '../flags/values.ts'
-import type { WorkerFlags } from '../worker.ts'
+import type { WorkerFlags } from './worker.ts'
 
 function role(text: string): Role {
   const known = ROLES.find(one => one === text)
@@ -32,6 +31,6 @@ Temporal's own variables and profile files configure the server: TEMPORAL_ADDRES
 TEMPORAL_TLS_…, TEMPORAL_PROFILE. SIGTERM and Ctrl-C stop the worker once requests in flight have landed.`,
     )
     .action(async (flags: WorkerFlags) => {
-      const { runWorkerCommand } = await import('../worker.ts')
+      const { runWorkerCommand } = await import('./worker.ts')
       await runWorkerCommand(flags)
     })

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
 import { repeated } from '../flags/values.ts'
-import type { ReplayFlags } from '../replay.ts'
+import type { ReplayFlags } from './replay.ts'
 
 export const replayCommand = (): Command =>
   addWorkspaceFlag(
@@ -20,6 +20,6 @@ Examples:
 The old warehouse answers queries until the new one is complete and replaces it.`,
     )
     .action(async (flags: ReplayFlags) => {
-      const { runReplay } = await import('../replay.ts')
+      const { runReplay } = await import('./replay.ts')
       await runReplay(flags)
     })

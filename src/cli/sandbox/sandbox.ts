@@ -1,18 +1,16 @@
 // `convohouse sandbox`: serves the vendor's API with generated data until it is stopped.
-
 import { readFile } from 'node:fs/promises'
-import type { EventName } from '../catalog/events/event-types.ts'
-import type { ScriptRule } from '../sandbox/faults/fault-settings.ts'
-import type { TsUnit } from '../sandbox/options.ts'
-import { SANDBOX_DEFAULTS, type SandboxOptions } from '../sandbox/options.ts'
-
-import type { Rate } from '../sandbox/rates.ts'
-import type { Readings } from '../sandbox/readings.ts'
-import { startSandbox } from '../sandbox/server.ts'
-import type { EventRule } from '../sandbox/webhooks/webhook-settings.ts'
-import { invalidFlag } from './flags/values.ts'
-import { print, printJson } from './terminal/print.ts'
-import { stopOnSignals, untilStopping } from './terminal/signals.ts'
+import type { EventName } from '../../catalog/events/event-types.ts'
+import type { ScriptRule } from '../../sandbox/faults/fault-settings.ts'
+import type { TsUnit } from '../../sandbox/options.ts'
+import { SANDBOX_DEFAULTS, type SandboxOptions } from '../../sandbox/options.ts'
+import type { Rate } from '../../sandbox/rates.ts'
+import type { Readings } from '../../sandbox/readings.ts'
+import { startSandbox } from '../../sandbox/server.ts'
+import type { EventRule } from '../../sandbox/webhooks/webhook-settings.ts'
+import { invalidFlag } from '../flags/values.ts'
+import { print, printJson } from '../terminal/print.ts'
+import { stopOnSignals, untilStopping } from '../terminal/signals.ts'
 
 /** As commander parses them: absent flags are undefined; `limits` is false for `--no-limits`. */
 export interface SandboxFlags {

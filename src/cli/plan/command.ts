@@ -13,6 +13,6 @@ Examples:
   $ convohouse plan --json | jq .budget      what is left this hour and this period`,
     )
     .action(async (flags: SyncFlags) => {
-      const { runPlan } = await import('../plan.ts')
+      const { runPlan } = await import('./plan.ts')
       await runPlan(flags)
     })

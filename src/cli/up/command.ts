@@ -2,7 +2,7 @@ import { Command, Option } from 'commander'
 import { MINUTE, SECOND } from '../../core/time.ts'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import { duration, metricsAddress, whole } from '../flags/values.ts'
-import type { UpFlags } from '../up/on-temporal.ts'
+import type { UpFlags } from './on-temporal.ts'
 
 export const upCommand = (): Command =>
   addConfigFlag(
@@ -41,6 +41,6 @@ it also receives the vendor's webhooks, as \`convohouse receive\` does.
 After Ctrl-C, requests in flight still land and every process that it started ends; the next \`convohouse up\` continues there.`,
     )
     .action(async (flags: UpFlags) => {
-      const { runUp } = await import('../up/up.ts')
+      const { runUp } = await import('./up.ts')
       process.exitCode = await runUp(flags)
     })

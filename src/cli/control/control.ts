@@ -1,13 +1,13 @@
 // `convohouse pause`, `resume`, `allow` and `cancel`: send a request to the owner workflow of each chosen workspace.
 import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client'
-import type { Allowance } from '../core/governor/allowance.ts'
-import { type Absence, awaitWorker, hasPollers } from '../run/temporal/client/await-worker.ts'
-import { connectClient } from '../run/temporal/client/connection.ts'
-import { ownerId } from '../run/temporal/client/owner.ts'
-import { chooseWorkspaces, configAt } from './flags/configuration.ts'
-import { invalidFlag } from './flags/values.ts'
-import { noWorkerText } from './no-worker-text.ts'
-import { log, print } from './terminal/print.ts'
+import type { Allowance } from '../../core/governor/allowance.ts'
+import { type Absence, awaitWorker, hasPollers } from '../../run/temporal/client/await-worker.ts'
+import { connectClient } from '../../run/temporal/client/connection.ts'
+import { ownerId } from '../../run/temporal/client/owner.ts'
+import { chooseWorkspaces, configAt } from '../flags/configuration.ts'
+import { invalidFlag } from '../flags/values.ts'
+import { noWorkerText } from '../no-worker-text.ts'
+import { log, print } from '../terminal/print.ts'
 
 export type ControlCommand = 'pause' | 'resume' | 'cancel' | 'allow'
 

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
-import type { QuarantineFlags } from '../quarantine.ts'
+import type { QuarantineFlags } from './quarantine.ts'
 
 const RECORD_HELP = 'an id from `list`, or FILE#ELEMENT'
 
@@ -10,7 +10,7 @@ const addFlags = (command: Command): Command =>
 const listCommand = (): Command =>
   addFlags(new Command('list').description('list the records, with reason and date; works while a sync runs')).action(
     async (flags: QuarantineFlags) => {
-      const { runList } = await import('../quarantine.ts')
+      const { runList } = await import('./quarantine.ts')
       await runList(flags)
     },
   )
@@ -19,7 +19,7 @@ const showCommand = (): Command =>
   addFlags(new Command('show').description('print a record as it landed; works while a sync runs'))
     .argument('<record>', RECORD_HELP)
     .action(async (record: string, flags: QuarantineFlags) => {
-      const { runShow } = await import('../quarantine.ts')
+      const { runShow } = await import('./quarantine.ts')
       await runShow(record, flags)
     })
 
@@ -29,7 +29,7 @@ const retryCommand = (): Command =>
   )
     .argument('[records...]', `${RECORD_HELP}; default: all`)
     .action(async (records: string[], flags: QuarantineFlags) => {
-      const { runRetry } = await import('../quarantine.ts')
+      const { runRetry } = await import('./quarantine.ts')
       await runRetry(records, flags)
     })
 

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { CHANGES, type Change } from '../../run/temporal/client/schedule-change.ts'
 import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
 import { moment, whole } from '../flags/values.ts'
-import type { BackfillFlags, ScheduleFlags } from '../schedule.ts'
+import type { BackfillFlags, ScheduleFlags } from './schedule.ts'
 
 const addFlags = (command: Command): Command =>
   addWorkspaceFlag(addConfigFlag(command)).option('--json', 'one JSON object per workspace, for machines')
@@ -17,7 +17,7 @@ const ABOUT: Record<Change, string> = {
 const ensureCommand = (): Command =>
   addFlags(new Command('ensure').description('create, update or delete schedules to match the configuration')).action(
     async (flags: ScheduleFlags) => {
-      const { runEnsure } = await import('../schedule.ts')
+      const { runEnsure } = await import('./schedule.ts')
       await runEnsure(flags)
     },
   )
@@ -25,14 +25,14 @@ const ensureCommand = (): Command =>
 const listCommand = (): Command =>
   addFlags(new Command('list').description('list schedules, their next run, and the outcome of the last run')).action(
     async (flags: ScheduleFlags) => {
-      const { runList } = await import('../schedule.ts')
+      const { runList } = await import('./schedule.ts')
       await runList(flags)
     },
   )
 
 const changeCommand = (change: Change): Command =>
   addFlags(new Command(change).description(ABOUT[change])).action(async (flags: ScheduleFlags) => {
-    const { runChange } = await import('../schedule.ts')
+    const { runChange } = await import('./schedule.ts')
     await runChange(change, flags)
   })
 
@@ -43,7 +43,7 @@ const backfillCommand = (): Command =>
     .option('--max-sessions <n>', 'bill at most this many sessions', whole('--max-sessions', 1))
     .option('-y, --yes', 'start without a question, even if it may use most of the quota')
     .action(async (flags: BackfillFlags) => {
-      const { runBackfill } = await import('../schedule.ts')
+      const { runBackfill } = await import('./schedule.ts')
       process.exitCode = await runBackfill(flags)
     })
 

@@ -1,8 +1,8 @@
 // `pause`, `resume`, `allow`, `cancel`: control a sync that runs on Temporal.
 import { Command } from 'commander'
-import type { ControlCommand, ControlFlags } from '../control.ts'
 import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
 import { whole } from '../flags/values.ts'
+import type { ControlCommand, ControlFlags } from './control.ts'
 
 const ABOUT: Record<ControlCommand, { description: string; example: string }> = {
   pause: {
@@ -25,7 +25,7 @@ const controlCommand = (name: ControlCommand): Command => {
   return addWorkspaceFlag(addConfigFlag(new Command(name).description(description)))
     .addHelpText('after', `\nExamples:\n  $ convohouse ${name} --workspace ws_1${example}`)
     .action(async (flags: ControlFlags) => {
-      const { runControl } = await import('../control.ts')
+      const { runControl } = await import('./control.ts')
       await runControl(name, flags)
     })
 }

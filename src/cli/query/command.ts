@@ -3,7 +3,7 @@ import { DAY, SECOND } from '../../core/time.ts'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import { duration, filled, oneOf, whole } from '../flags/values.ts'
 import type { Format } from '../output/write.ts'
-import type { QueryFlags } from '../query.ts'
+import type { QueryFlags } from './query.ts'
 
 const FORMATS = ['table', 'csv', 'json', 'ndjson', 'parquet', 'arrow'] as const satisfies readonly Format[]
 
@@ -50,6 +50,6 @@ Examples:
 Stored times are UTC and end in Z. Times that the SQL computes from them have no time zone.`,
     )
     .action(async (sql: string | undefined, flags: QueryFlags) => {
-      const { runQueryCommand } = await import('../query.ts')
+      const { runQueryCommand } = await import('./query.ts')
       await runQueryCommand(sql, flags)
     })

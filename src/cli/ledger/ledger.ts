@@ -1,7 +1,7 @@
 // `convohouse ledger`: the reconciliation report as text, JSON or rows. Queries only the warehouse.
-import { SECOND } from '../core/time.ts'
-import { count, counted } from '../core/words.ts'
-import type { Difference } from '../reports/differences.ts'
+import { SECOND } from '../../core/time.ts'
+import { count, counted } from '../../core/words.ts'
+import type { Difference } from '../../reports/differences.ts'
 import {
   type By,
   COUNT_NAMES,
@@ -10,18 +10,18 @@ import {
   type ReconciliationRow,
   reconciliationSql,
   type Scope,
-} from '../reports/reconciled-counts.ts'
-import { expectAgents, reconcileWorkspace, type WorkspaceReconciliation } from '../reports/reconciliation.ts'
-import { workspacesIn } from '../reports/status.ts'
-import { expectMigrated } from '../warehouse/maintenance/migrate.ts'
-import { type Rows, warehouseRows, withWarehouseRows } from '../warehouse/query/rows.ts'
-import { queryWarehouse } from '../warehouse/query/warehouse-client.ts'
-import { chooseIds, configIfAny, type Storage, storageOf } from './flags/configuration.ts'
-import { invalidFlag } from './flags/values.ts'
-import { chooseFormat, type RowFormat, writeResult } from './output/write.ts'
-import { type GridOptions, grid, gridOnStdout, visible } from './terminal/columns.ts'
-import { print, printJson } from './terminal/print.ts'
-import { plain } from './terminal/style.ts'
+} from '../../reports/reconciled-counts.ts'
+import { expectAgents, reconcileWorkspace, type WorkspaceReconciliation } from '../../reports/reconciliation.ts'
+import { workspacesIn } from '../../reports/status.ts'
+import { expectMigrated } from '../../warehouse/maintenance/migrate.ts'
+import { type Rows, warehouseRows, withWarehouseRows } from '../../warehouse/query/rows.ts'
+import { queryWarehouse } from '../../warehouse/query/warehouse-client.ts'
+import { chooseIds, configIfAny, type Storage, storageOf } from '../flags/configuration.ts'
+import { invalidFlag } from '../flags/values.ts'
+import { chooseFormat, type RowFormat, writeResult } from '../output/write.ts'
+import { type GridOptions, grid, gridOnStdout, visible } from '../terminal/columns.ts'
+import { print, printJson } from '../terminal/print.ts'
+import { plain } from '../terminal/style.ts'
 
 export interface LedgerFlags {
   config?: string

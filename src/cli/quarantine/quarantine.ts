@@ -1,17 +1,17 @@
 // `convohouse quarantine`: lists the records that could not be loaded, prints one, or tries to load them again. A record is the user's
 // own data, so it is printed on standard output only.
-import { openStores } from '../app/stores.ts'
-import type { App } from '../app.ts'
-import type { Config, WorkspaceConfig } from '../config.ts'
-import { counted } from '../core/words.ts'
-import { type QuarantinedRecord, quarantinedRecords, recordBytes, recordsNamed } from '../reports/quarantine.ts'
-import { type RetryReport, retryRecords } from '../run/quarantine-retry.ts'
-import { expectWarehouse } from '../warehouse/open.ts'
-import { type Rows, warehouseRows } from '../warehouse/query/rows.ts'
-import { chooseWorkspaces, configAt, storageOf } from './flags/configuration.ts'
-import { openAppWhenReleased } from './open-app.ts'
-import { grid, gridOnStdout } from './terminal/columns.ts'
-import { log, print, printJson } from './terminal/print.ts'
+import { openStores } from '../../app/stores.ts'
+import type { App } from '../../app.ts'
+import type { Config, WorkspaceConfig } from '../../config.ts'
+import { counted } from '../../core/words.ts'
+import { type QuarantinedRecord, quarantinedRecords, recordBytes, recordsNamed } from '../../reports/quarantine.ts'
+import { type RetryReport, retryRecords } from '../../run/quarantine-retry.ts'
+import { expectWarehouse } from '../../warehouse/open.ts'
+import { type Rows, warehouseRows } from '../../warehouse/query/rows.ts'
+import { chooseWorkspaces, configAt, storageOf } from '../flags/configuration.ts'
+import { openAppWhenReleased } from '../open-app.ts'
+import { grid, gridOnStdout } from '../terminal/columns.ts'
+import { log, print, printJson } from '../terminal/print.ts'
 
 export interface QuarantineFlags {
   config?: string

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
-import type { StatusFlags } from '../status/status.ts'
+import type { StatusFlags } from './status.ts'
 
 export const statusCommand = (): Command =>
   addWorkspaceFlag(
@@ -17,6 +17,6 @@ Examples:
   $ convohouse status --json | jq '.workspaces[].quota'`,
     )
     .action(async (flags: StatusFlags) => {
-      const { runStatus } = await import('../status/status.ts')
+      const { runStatus } = await import('./status.ts')
       await runStatus(flags)
     })

@@ -5,21 +5,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
-import { ConvohouseError, isCode } from '../core/errors.ts'
-import { bytes, counted } from '../core/words.ts'
+import { ConvohouseError, isCode } from '../../core/errors.ts'
+import { bytes, counted } from '../../core/words.ts'
 import {
   type ClientQuery,
   queryWarehouse,
   queryWarehouseToParquet,
   type WarehouseAccess,
-} from '../warehouse/query/warehouse-client.ts'
-import { storageOf } from './flags/configuration.ts'
-import { invalidFlag } from './flags/values.ts'
-import { formatOfFile, resolveOutput, writeToFile } from './output/file.ts'
-import { chooseFormat, type Format, writeResult } from './output/write.ts'
-import { log } from './terminal/print.ts'
-import { stopOnSignals } from './terminal/signals.ts'
-import { isTerminal } from './terminal/style.ts'
+} from '../../warehouse/query/warehouse-client.ts'
+import { storageOf } from '../flags/configuration.ts'
+import { invalidFlag } from '../flags/values.ts'
+import { formatOfFile, resolveOutput, writeToFile } from '../output/file.ts'
+import { chooseFormat, type Format, writeResult } from '../output/write.ts'
+import { log } from '../terminal/print.ts'
+import { stopOnSignals } from '../terminal/signals.ts'
+import { isTerminal } from '../terminal/style.ts'
 
 export interface QueryFlags {
   config?: string

@@ -23,6 +23,6 @@ Exit codes: 0 done or limit reached, 2 input, 3 access, 4 vendor, 5 transient, 6
 130 stopped on request. A sync that was stopped or killed continues where it stopped.`,
     )
     .action(async (flags: SyncFlags) => {
-      const { runSync } = await import('../sync/sync.ts')
+      const { runSync } = await import('./sync.ts')
       process.exitCode = await runSync(flags)
     })

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import type { DoctorFlags } from '../doctor/configuration.ts'
 import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
+import type { DoctorFlags } from './configuration.ts'
 
 export const doctorCommand = (): Command =>
   addWorkspaceFlag(
@@ -24,6 +24,6 @@ It makes one request per workspace, for the list of agents, which costs nothing.
 passed, else the code of the first failed check.`,
     )
     .action(async (flags: DoctorFlags) => {
-      const { runDoctor } = await import('../doctor/doctor.ts')
+      const { runDoctor } = await import('./doctor.ts')
       process.exitCode = await runDoctor(flags)
     })

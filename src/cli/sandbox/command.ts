@@ -7,7 +7,7 @@ import { type Param, paramIssue, type Rate, type RateTable } from '../../sandbox
 import { READINGS, type ReadingDefinition, type Readings, readingIssue } from '../../sandbox/readings.ts'
 import { EVENT_FAULTS } from '../../sandbox/webhooks/webhook-settings.ts'
 import { duration, filled, invalidFlag, moment, number, oneOf, signedDuration, whole } from '../flags/values.ts'
-import type { SandboxFlags } from '../sandbox.ts'
+import type { SandboxFlags } from './sandbox.ts'
 
 export const sandboxCommand = (): Command =>
   new Command('sandbox')
@@ -171,7 +171,7 @@ Examples:
   $ convohouse sandbox --webhooks http://127.0.0.1:8787/webhooks --event-fault dropped=0.05 --event-fault delayed=0.1:10m`,
     )
     .action(async (flags: SandboxFlags) => {
-      const { runSandbox } = await import('../sandbox.ts')
+      const { runSandbox } = await import('./sandbox.ts')
       await runSandbox(flags)
     })
 

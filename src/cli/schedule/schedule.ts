@@ -1,15 +1,15 @@
 // `convohouse schedule`: one line or JSON object per chosen workspace.
 import type { Client } from '@temporalio/client'
-import { warehouseQueue } from '../../workflows/activities.ts'
-import { systemClock } from '../clock.ts'
-import type { Config, WorkspaceConfig } from '../config.ts'
-import { outcomeText } from '../core/run-record.ts'
-import { durationText, formatDuration } from '../core/time.ts'
-import { count, utc } from '../core/words.ts'
-import { hasPollers } from '../run/temporal/client/await-worker.ts'
-import { connectClient } from '../run/temporal/client/connection.ts'
-import { type LastRun, lastRun } from '../run/temporal/client/last-run.ts'
-import type { Change } from '../run/temporal/client/schedule-change.ts'
+import { warehouseQueue } from '../../../workflows/activities.ts'
+import { systemClock } from '../../clock.ts'
+import type { Config, WorkspaceConfig } from '../../config.ts'
+import { outcomeText } from '../../core/run-record.ts'
+import { durationText, formatDuration } from '../../core/time.ts'
+import { count, utc } from '../../core/words.ts'
+import { hasPollers } from '../../run/temporal/client/await-worker.ts'
+import { connectClient } from '../../run/temporal/client/connection.ts'
+import { type LastRun, lastRun } from '../../run/temporal/client/last-run.ts'
+import type { Change } from '../../run/temporal/client/schedule-change.ts'
 import {
   changeSchedule,
   deleteUnconfigured,
@@ -18,14 +18,14 @@ import {
   expectSchedule,
   type ScheduleState,
   scheduleState,
-} from '../run/temporal/client/schedules.ts'
-import { chooseWorkspaces, configAt } from './flags/configuration.ts'
-import { checkTogether, type SyncFlags } from './flags/sync-flags.ts'
-import { invalidFlag } from './flags/values.ts'
-import { noWorkerText } from './no-worker-text.ts'
-import { syncOnTemporal } from './sync/on-temporal.ts'
-import { type GridOptions, grid, gridOnStdout } from './terminal/columns.ts'
-import { log, print, printJson } from './terminal/print.ts'
+} from '../../run/temporal/client/schedules.ts'
+import { chooseWorkspaces, configAt } from '../flags/configuration.ts'
+import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
+import { invalidFlag } from '../flags/values.ts'
+import { noWorkerText } from '../no-worker-text.ts'
+import { syncOnTemporal } from '../sync/on-temporal.ts'
+import { type GridOptions, grid, gridOnStdout } from '../terminal/columns.ts'
+import { log, print, printJson } from '../terminal/print.ts'
 
 export interface ScheduleFlags {
   config?: string

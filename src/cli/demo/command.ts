@@ -17,6 +17,6 @@ Examples:
   $ convohouse demo --home ./demo-data`,
     )
     .action(async (flags: { home?: string }) => {
-      const { runDemo } = await import('../demo/demo.ts')
+      const { runDemo } = await import('./demo.ts')
       await runDemo(flags)
     })

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import { filled, whole } from '../flags/values.ts'
-import type { ReceiveFlags } from '../receive.ts'
+import type { ReceiveFlags } from './receive.ts'
 
 export const receiveCommand = (): Command =>
   addConfigFlag(new Command('receive').description("receive the vendor's webhooks until it is stopped"))
@@ -22,6 +22,6 @@ configuration file, CONVOHOUSE_WEBHOOK_SECRET is used. SIGHUP rereads the secret
 in flight are on disk. docs/webhooks.md describes the vendor's settings, a TLS proxy, and how to test.`,
     )
     .action(async (flags: ReceiveFlags) => {
-      const { runReceive } = await import('../receive.ts')
+      const { runReceive } = await import('./receive.ts')
       await runReceive(flags)
     })

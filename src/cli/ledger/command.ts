@@ -2,8 +2,8 @@ import { Command } from 'commander'
 import { BYS } from '../../reports/reconciled-counts.ts'
 import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
 import { moment, oneOf, repeated } from '../flags/values.ts'
-import type { LedgerFlags } from '../ledger.ts'
 import type { RowFormat } from '../output/write.ts'
+import type { LedgerFlags } from './ledger.ts'
 
 const FORMATS = ['table', 'csv', 'json', 'ndjson'] as const satisfies readonly RowFormat[]
 
@@ -33,6 +33,6 @@ Days are those of a conversation's ts in the workspace's time zone. "scanned" co
 returned, and those it skipped because no person had written in them. In SQL, the view \`_ledger\` has the same figures.`,
     )
     .action(async (flags: LedgerFlags) => {
-      const { runLedger } = await import('../ledger.ts')
+      const { runLedger } = await import('./ledger.ts')
       await runLedger(flags)
     })
