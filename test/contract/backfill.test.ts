@@ -20,9 +20,9 @@ describe('the range of a backfill', () => {
     [{ since: NOW_MS + DAY }, '--since lies in the future.'],
     [{ since: NOW_MS - DAY, until: NOW_MS - 2 * DAY }, '--since is not before --until.'],
     [{ since: NOW_MS - DAY, until: NOW_MS + DAY }, '--until lies in the future.'],
-  ])('%j is refused', (flags, what) => expect(() => checkRange(flags, NOW_MS)).toThrow(what))
+  ])('is refused: %j', (flags, what) => expect(() => checkRange(flags, NOW_MS)).toThrow(what))
 
-  it('may end now, or before', () => {
+  it('may end now or earlier', () => {
     checkRange({ since: NOW_MS - DAY }, NOW_MS)
     checkRange({ since: NOW_MS - 2 * DAY, until: NOW_MS - DAY }, NOW_MS)
   })
@@ -52,7 +52,7 @@ describeWithTemporal('a backfill', ({ place, env: temporal }) => {
     return { ...there, run, done, report, held, truth }
   }
 
-  it('reads what is missing of its range, and nothing twice', { timeout: 120_000 }, async () => {
+  it('exports what is missing in its range, and nothing twice', { timeout: 120_000 }, async () => {
     const there = await app()
     const missing = await there.run('schedule', 'backfill', '--since', '60d')
     expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('SCHEDULE_MISSING')])

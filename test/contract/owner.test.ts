@@ -34,7 +34,7 @@ const SUGGESTED_EVENTS = 45
 const REFUSED_BYTES = 128 * 1024
 const AGENTS = 360
 
-describeWithTemporal('the owner of a workspace', ({ command }) => {
+describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
   let server: DevServer
   let client: Client
   const dynamicConfig = {
@@ -127,7 +127,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
     await record(client.workflow.getHandle(handle.workflowId), 'carried-over')
   })
 
-  it('plans for more agents than a payload could hold', async () => {
+  it('plans for more agents than an uncompressed payload could hold', async () => {
     const there = await owned({ agents: AGENTS, conversations: 100 })
     const { handle } = await there.ask({ maxRequests: 2 })
     expect(await reportOf(handle)).toMatchObject({ outcome: 'limit-reached', requests: 2, failures: [] })
@@ -141,7 +141,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
     expect(largest(reported)).toBeLessThan(REFUSED_BYTES / 4)
   })
 
-  it('is one, however many ask at once; does what is asked once; and gives those who wait behind a sync that cannot begin their turn', async () => {
+  it('is started once for concurrent callers, joins identical requests, and continues its queue behind a sync that cannot start', async () => {
     const there = await owned({ conversations: 60 })
     const { all, wrong, last } = await whileSlowed(there.sandbox, async () => ({
       all: await Promise.all(Array.from({ length: 5 }, () => there.ask())),
@@ -170,7 +170,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
     ])
   })
 
-  it('asks for nothing while it is paused, says so, and goes on when it is resumed, with the refresh of named conversations', async () => {
+  it('requests nothing while it is paused, reports that, and continues when it is resumed, with a queued refresh', async () => {
     const there = await owned({ latencyMs: 30 })
     const { handle, run } = await there.ask()
     await handle.executeUpdate('pause')
@@ -200,7 +200,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
     await expectTruth(there)
   })
 
-  it('goes on beyond the period where more is allowed while it goes on, and never sleeps for it', async () => {
+  it('ends a sync when the quota is used instead of waiting, and exceeds the quota if packs are allowed during a sync', async () => {
     const there = await owned({ quotaSessions: 60, latencyMs: 40 }, { headReserveShare: 0 })
     const spent = await there.ask({ unattended: true })
     expect(await reportOf(spent.handle)).toMatchObject({ outcome: 'period-spent', failures: [] })
@@ -216,7 +216,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
   })
 
   it.runIf(isDeep)(
-    'fetches new conversations at each tick while history waits for the hour, and history goes on between them',
+    'fetches new conversations at each tick while history waits for the rate limit, and continues history in between',
     async () => {
       const there = await owned(
         { agents: 1, arrivalsPerDay: 86_400, conversations: 4_000, hourlyRequests: 400 },
@@ -240,7 +240,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
     },
   )
 
-  it('serves at once who asks while history waits for the hour, and then goes on with history', async () => {
+  it('serves a request at once while history waits for the rate limit, and then continues history', async () => {
     const there = await owned({ conversations: 200, hourlyRequests: 50 }, { maxPage: 2, requestsPerHour: 50 })
     const first = await there.ask({ unattended: true })
     await waits(first.handle, 'hour')
@@ -265,44 +265,41 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
     await expect(first.handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } })
   })
 
-  it.runIf(isDeep)(
-    'exports again once what is asked for again, however often new conversations come before the history behind it',
-    async () => {
-      const there = await owned({ conversations: 500, latencyMs: 60, arrivalsPerDay: 0 }, { maxPage: 4 })
-      const begun = await there.ask({ maxRequests: 12 })
-      await reportOf(begun.handle)
-      const [some] = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
-      const id = String(some!.record.ID)
-      const sinceMs = there.sandbox.clock.now() - 12 * 3_600_000
-      const fromTs = String(Math.floor(sinceMs / 1_000) * 1_000)
-      const refreshed = async () => (await there.exported()).filter(({ query }) => query.convoIds === id)
-      const again = async () => (await there.exported()).filter(({ query }) => query.fromTs === fromTs && !query.cursor)
-      const asks: { asked: AskedOf; made: typeof again }[] = [
-        {
-          asked: { refresh: { ids: { [some!.agentId]: [id] }, ageMs: null }, agents: [some!.agentId] },
-          made: refreshed,
-        },
-        { asked: { mode: 'full', sinceMs }, made: again },
-      ]
-      for (const { asked, made } of asks) {
-        const first = await there.ask(asked)
-        await until(async () => (await made()).length >= 1, { everyMs: 50 })
-        await sleep(1_500)
-        const before = (await made()).length
-        // As a tick of a schedule does.
-        const tick = await there.ask({ unattended: true, maxRequests: 1 })
-        const looking = { client, workspaceId: WORKSPACE, signal: new AbortController().signal, onProgress: () => {} }
-        await follow({ ...looking, asked: tick })
-        await sleep(2_500)
-        expect((await made()).length).toBe(before)
-        await first.handle.cancel()
-        await first.handle.result().catch(() => {})
-      }
-    },
-  )
+  it.runIf(isDeep)('runs a refresh or full export only once, even if a tick preempts it', async () => {
+    const there = await owned({ conversations: 500, latencyMs: 60, arrivalsPerDay: 0 }, { maxPage: 4 })
+    const begun = await there.ask({ maxRequests: 12 })
+    await reportOf(begun.handle)
+    const [some] = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
+    const id = String(some!.record.ID)
+    const sinceMs = there.sandbox.clock.now() - 12 * 3_600_000
+    const fromTs = String(Math.floor(sinceMs / 1_000) * 1_000)
+    const refreshed = async () => (await there.exported()).filter(({ query }) => query.convoIds === id)
+    const again = async () => (await there.exported()).filter(({ query }) => query.fromTs === fromTs && !query.cursor)
+    const asks: { asked: AskedOf; made: typeof again }[] = [
+      {
+        asked: { refresh: { ids: { [some!.agentId]: [id] }, ageMs: null }, agents: [some!.agentId] },
+        made: refreshed,
+      },
+      { asked: { mode: 'full', sinceMs }, made: again },
+    ]
+    for (const { asked, made } of asks) {
+      const first = await there.ask(asked)
+      await until(async () => (await made()).length >= 1, { everyMs: 50 })
+      await sleep(1_500)
+      const before = (await made()).length
+      // As a tick of a schedule does.
+      const tick = await there.ask({ unattended: true, maxRequests: 1 })
+      const looking = { client, workspaceId: WORKSPACE, signal: new AbortController().signal, onProgress: () => {} }
+      await follow({ ...looking, asked: tick })
+      await sleep(2_500)
+      expect((await made()).length).toBe(before)
+      await first.handle.cancel()
+      await first.handle.result().catch(() => {})
+    }
+  })
 
   it.runIf(isDeep)(
-    'ends soon where it is cancelled, behind the requests in flight, and counts all that they brought',
+    'ends soon after a cancellation, behind the requests in flight, and counts what they returned',
     async () => {
       const there = await owned({ conversations: 1_000, latencyMs: 400 })
       const { handle } = await there.ask()
@@ -316,7 +313,7 @@ describeWithTemporal('the owner of a workspace', ({ command }) => {
     },
   )
 
-  it('ends as cancelled with what was under way landed, and another goes on; that was terminated is followed by one that waits for its leases, and knows from the ledger what was spent', async () => {
+  it('lands requests in flight when it is cancelled, and its successor continues; after a termination the successor waits for its leases and recovers what was spent from the lease log', async () => {
     const there = await owned({ conversations: 300, latencyMs: 50 })
     const cancelled = (await there.ask()).handle
     await until(async () => (await there.exported()).length >= 4, { everyMs: 20 })

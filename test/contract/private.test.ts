@@ -49,7 +49,7 @@ const found = (texts: readonly string[], needles: readonly string[]): string[] =
   return needles.filter(needle => all.includes(needle) || all.includes(inJson(needle)))
 }
 
-describeWithTemporal('what the server is told', ({ place }) => {
+describeWithTemporal('data on the Temporal server', ({ place }) => {
   let client: Client
   connected(place, opened => {
     client = opened
@@ -101,7 +101,7 @@ describeWithTemporal('what the server is told', ({ place }) => {
   const ended = (handle: Pick<OwnerHandle, 'result'>): Promise<unknown> =>
     handle.result().catch((error: Error) => error)
 
-  it('of syncs, refreshes, schedules and their ticks holds nothing that is private', async () => {
+  it('of syncs, refreshes, schedules and ticks contains nothing private', async () => {
     const there = await app()
     const secrets = tellingTexts(there.sandbox)
     expect(secrets.length).toBeGreaterThan(500)
@@ -137,7 +137,7 @@ describeWithTemporal('what the server is told', ({ place }) => {
     ).toEqual([])
   })
 
-  it('of failures holds neither, in no message, cause or stack', async () => {
+  it('of failures contains nothing private in any message, cause or stack', async () => {
     // Other conversations than before: one of them was requested by its id.
     const others = { seed: 2 }
     const refused = await app(others, { readToken: () => WRONG_TOKEN })

@@ -34,7 +34,7 @@ describeWithTemporal('three workers', ({ place }) => {
     client = opened
   })
 
-  it('together never ask more often than an hour allows, and use it up', PATIENCE, async () => {
+  it('together never exceed the hourly limit, and use it up', PATIENCE, async () => {
     const there = await scene(elsewhere, {
       sandbox: { conversations: CONVERSATIONS, agents: 5, hourlyRequests: HOUR.requests, hourMs: HOUR.ms },
       settings: { maxPage: 1 },

@@ -23,7 +23,7 @@ describeWithTemporal('a schedule', ({ place, env: temporal }) => {
     client = opened
   })
 
-  it('is what the configuration says, however often it is ensured, and stays paused where it was', async () => {
+  it('matches the configuration however often it is ensured, and stays paused', async () => {
     const { config } = await scene(elsewhere)
     const schedule = async (action: string, path: string) => {
       const env = { WORKER_TOKEN: TOKEN, ...temporal }
@@ -61,7 +61,7 @@ describeWithTemporal('a schedule', ({ place, env: temporal }) => {
     expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('SCHEDULE_MISSING')])
   })
 
-  it('that was made for want of another is kept where the configuration names none, until it is deleted', async () => {
+  it('that was created by default is kept if the configuration names none, until it is deleted', async () => {
     const { config } = await scene(elsewhere, { settings: { schedule: null } })
     const [workspace] = config.workspaces
     const ensure = (more: object = {}) => ensureSchedule(client, { config, workspace: workspace!, ...more })
@@ -77,7 +77,7 @@ describeWithTemporal('a schedule', ({ place, env: temporal }) => {
     expect(await ensure()).toBe('none')
   })
 
-  it('of a workspace that is not configured any more is deleted, and none of another house', async () => {
+  it('of a workspace that is no longer configured is deleted, but none of another configuration', async () => {
     const { config } = await scene(elsewhere)
     const [workspace] = config.workspaces
     const schedule = { everyMs: HOUR, jitterMs: 0 }
@@ -97,7 +97,7 @@ describeWithTemporal('a schedule', ({ place, env: temporal }) => {
     for (const id of ['ws_elsewhere', WORKSPACE]) await changeSchedule(client, id, 'delete')
   })
 
-  it('syncs, and meets whoever asks by hand in the one owner', async () => {
+  it('syncs through the same owner workflow as manual syncs', async () => {
     const there = await scene(elsewhere, {
       sandbox: { latencyMs: 40 },
       settings: { maxPage: 10, since: '80d', schedule: { everyMs: HOUR, jitterMs: 0 } },

@@ -49,7 +49,7 @@ describeWithTemporal('sync --on temporal', ({ place, env }) => {
     }
   }
 
-  it('shows that it is being planned and how it goes, and ends with its report, as an embedded one would', async () => {
+  it('shows planning and progress and ends with its report, as an embedded sync does', async () => {
     const there = await app({ latencyMs: 30 })
     const { code, stdout, stderr } = await there.run('sync', '--on', 'temporal', '--json')
     expect(code, stderr).toBe(0)
@@ -72,7 +72,7 @@ describeWithTemporal('sync --on temporal', ({ place, env }) => {
     expect(planned.stderr).toMatch(/planning[\s\S]*reading 3 windows/)
   })
 
-  it('goes on when nobody looks on any more; is joined, paused, resumed and cancelled', async () => {
+  it('continues after its follower detaches, and can be joined, paused, resumed and cancelled', async () => {
     const there = await app({ latencyMs: 1_500, conversations: 600 })
     const first = there.begin('sync', '--on', 'temporal')
     await until(async () => (await there.exported()).length >= 2, { everyMs: 20 })
@@ -105,7 +105,7 @@ describeWithTemporal('sync --on temporal', ({ place, env }) => {
     await until(async () => (await there.run('cancel')).stdout.includes('no sync is running'))
   })
 
-  it('is not begun where it may take most of a period and nobody has said yes', async () => {
+  it('is refused without --yes if it may use most of the quota or export stored conversations again', async () => {
     const there = await app({ conversations: 200, quotaSessions: 300 })
     const agent = there.sandbox.world.agentIds()[0]!
     const held = [...there.sandbox.world.conversations(agent, there.sandbox.clock.now())].slice(-60)

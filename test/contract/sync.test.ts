@@ -29,7 +29,7 @@ function contract(open: OpenHost, served: Partial<SandboxOptions> = {}): void {
   const sceneOf = (opened: OpenHost, options: Parameters<typeof scene>[1] = {}) =>
     scene(opened, { ...options, sandbox: { ...served, ...options.sandbox } })
 
-  it('brings every conversation, field and child, once, and asks for nothing twice: a named one, up to the limit of a run, within the rate limit, and where nothing is new', async () => {
+  it('stores every conversation, field and child row and requests nothing twice: after a selection, after a limited run, within the rate limit, and if nothing is new', async () => {
     const host = await sceneOf(open, { sandbox: SANDBOX, settings: SETTINGS })
     const [some] = truthOf(host.sandbox, { throughMs: host.sandbox.clock.now() })
     const id = String(some!.record.ID)
@@ -61,7 +61,7 @@ function contract(open: OpenHost, served: Partial<SandboxOptions> = {}): void {
     await expectTruth(host)
   })
 
-  it('ends with the reason where the vendor refuses', async () => {
+  it('ends with the reason if the vendor refuses', async () => {
     const host = await sceneOf(open, { sandbox: { paid: false } })
     const report = await host.sync()
     expect(report).toMatchObject({ outcome: 'failed', failures: [{ code: 'API_FORBIDDEN', kind: 'access' }] })
@@ -70,7 +70,7 @@ function contract(open: OpenHost, served: Partial<SandboxOptions> = {}): void {
     ])
   })
 
-  it('writes down a run that fails before it has a plan: who asked, the code, and what to do', async () => {
+  it('records a run that fails before it has a plan, with its origin, error code and hint', async () => {
     const host = await sceneOf(open, { settings: { readToken: () => 'another-token' } })
     await expect(host.sync({ origin: 'schedule' })).rejects.toThrow()
     const rows = () => host.rows('SELECT origin, outcome, error_code, success, hint FROM _runs')
@@ -90,9 +90,9 @@ function contract(open: OpenHost, served: Partial<SandboxOptions> = {}): void {
 const LITERAL = { literal: true }
 
 // The vendor's usual reading of the document is the one of all other syncs in this process.
-describe.runIf(isDeep)('the embedded engine', () => contract(embeddedHost))
+describe.runIf(isDeep)('the embedded host', () => contract(embeddedHost))
 
-describe('the embedded engine, with a vendor who serves the document to the letter', () =>
+describe('the embedded host, with a vendor who serves the document to the letter', () =>
   contract(embeddedHost, LITERAL))
 
 describeWithTemporal('Temporal', ({ place }) => {

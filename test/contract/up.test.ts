@@ -84,7 +84,7 @@ const addressIn = (stdout: string, name: string): string =>
 describeWithTemporal('up', ({ command, place, env }) => {
   const findable = { PATH: [dirname(command), process.env.PATH].join(delimiter) }
 
-  it('runs server, worker and schedule, ends all of them at Ctrl-C and with its server, and goes on from the same file, after a kill too, paying twice at most for the requests under way at the kill', async () => {
+  it('runs server, worker and schedule, ends them at Ctrl-C and with its server, and continues from the same file, also after a kill, which repeats at most the requests in flight', async () => {
     const there = await app(findable, { conversations: 400, latencyMs: 200 })
     const isUnderWay = async () => (await there.exported()).length < truth(there).length / 10
     const more = async (count: number) => {
@@ -155,7 +155,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
     }
   }
 
-  it('takes the server that is configured and leaves it running, shows the syncs of all its workspaces and its events, and is alone at its data folder', async () => {
+  it('uses a configured server and leaves it running, shows the syncs and events of all workspaces, and refuses a second one on its data folder', async () => {
     const { sandbox, begin, run, beside } = await appOfTwo()
     const first = begin()
     let shown = ''
@@ -209,8 +209,8 @@ describeWithTemporal('up', ({ command, place, env }) => {
   })
 })
 
-describe('up where no Temporal can be had', () => {
-  it('says so in one line, and syncs again and again without it', async () => {
+describe('up without a Temporal CLI', () => {
+  it('says so in one line and syncs periodically without it', async () => {
     const there = await app(await withoutTemporal())
     const running = there.begin('--every', '10s')
     await running.said('next round at')

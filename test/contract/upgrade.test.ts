@@ -72,7 +72,7 @@ describeWithTemporal('an upgrade', ({ place }) => {
   }
 
   it(
-    'goes on with a sync that is under way: what was decided stays, and what is versioned is new from there on',
+    'continues a running sync: earlier decisions stay, and versioned changes apply from there on',
     PATIENCE,
     async () => {
       const [there, next] = [await app(), await installRelease('patched')]
@@ -110,7 +110,7 @@ describeWithTemporal('an upgrade', ({ place }) => {
   )
 
   it.runIf(isDeep)(
-    'to a release that changes workflows without versioning harms nothing: they wait until it is taken back',
+    'to a release with unversioned workflow changes loses nothing: workflows wait until it is rolled back',
     PATIENCE,
     async () => {
       const [there, careless] = [await app(), await installRelease('careless')]

@@ -35,7 +35,7 @@ const runs = (simulated: SimulatedApp) =>
   simulated.rows<{ run: string; outcome: string | null }>('SELECT run, outcome FROM _runs ORDER BY started_at, run')
 
 describe('a plan', () => {
-  it('costs nothing and is no run; declined, nothing is exported; a sync executes exactly it, reporting each page; a full export prices it', async () => {
+  it('costs nothing and leaves no run; if it is declined, nothing is exported; a sync executes exactly it and reports each page; a full one states what would be billed again', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 60 } })
     const { plan } = await planOnly(embedded(simulated))
     expect(plan.windows).toHaveLength(3)
@@ -72,7 +72,7 @@ describe('a plan', () => {
 })
 
 describe('a sync', () => {
-  it('ends when it is told to, with what is under way landed', async () => {
+  it('ends when it is stopped, after its pages in flight have landed', async () => {
     const simulated = await simulatedApp({
       sandbox: { conversations: 600, latencyMs: 30 },
       settings: { maxPage: 10 },
@@ -89,8 +89,8 @@ describe('a sync', () => {
   })
 })
 
-describe('a watch', () => {
-  it('syncs from start to start, until it is told to end', async () => {
+describe('watch mode', () => {
+  it('starts a sync in each interval until it is stopped', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 20, arrivalsPerDay: 500 } })
     const controller = new AbortController()
     const rounds: { report: SyncReport | null; atMs: number; nextMs: number }[] = []
@@ -112,7 +112,7 @@ describe('a watch', () => {
     expect(listening).toEqual([0, 0, 0])
   })
 
-  it('fetches new conversations in each round while history has no sessions left in the period, or waits for the hour', async () => {
+  it('fetches new conversations in each round while history has no sessions left or waits for the rate limit', async () => {
     const cases = [
       { sandbox: { conversations: 400, quotaSessions: 200 }, settings: { headReserve: 0.5 }, outcome: 'period-spent' },
       { sandbox: { conversations: 300, hourlyRequests: 100 }, settings: { maxPage: 2 }, outcome: 'preempted' },
@@ -139,15 +139,15 @@ describe('a watch', () => {
     }
   })
 
-  it('ends by itself for what waiting does not mend', async () => {
+  it('ends by itself after an error that waiting cannot resolve', async () => {
     const simulated = await simulatedApp({ sandbox: { paid: false } })
     const report = await watch({ ...embedded(simulated), everyMs: MINUTE, each: () => {} })
     expect(report?.failures).toMatchObject([{ code: 'API_FORBIDDEN' }])
   })
 })
 
-describe('a watch that reaches nobody', () => {
-  it('leaves one row a round, with who asked and why it failed', async () => {
+describe('watch mode with an unreachable vendor', () => {
+  it('records one run for each round, with its origin and its error', async () => {
     const simulated = await simulatedApp()
     await simulated.sandbox.close()
     const controller = new AbortController()
@@ -169,8 +169,8 @@ describe('a watch that reaches nobody', () => {
   })
 })
 
-describe('a watch whose vendor does not answer any more', () => {
-  it('has no success to tell, though its agents are known, but why: also where the next round takes over', async () => {
+describe('watch mode with a vendor that stops answering', () => {
+  it('records a failure with its reason although the agents are known, also if the next round preempts the run', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 60 } })
     await syncOnce(embedded(simulated))
     simulated.sandbox.clock.advance(60 * MINUTE)
@@ -195,8 +195,8 @@ describe('a watch whose vendor does not answer any more', () => {
   })
 })
 
-describe('a round that is still at new conversations when the next one is due', () => {
-  it('waits for its answers instead of asking itself again and again, which would let none come', async () => {
+describe('a round that still reads new conversations when the next one is due', () => {
+  it('waits for its answers without a busy loop', async () => {
     const simulated = await simulatedApp({
       sandbox: { conversations: 60, agents: 6, arrivalsPerDay: 2_000, hourlyRequests: 9 },
       settings: { requestsPerHour: 9 },

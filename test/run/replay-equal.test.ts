@@ -87,37 +87,40 @@ const hostile = (share: number) =>
   Object.fromEntries(HOSTILE_NAMES.filter(name => name !== 'huge-record').map(name => [name, share]))
 
 describe('a replay', () => {
-  it.each(isDeep ? [11, 12] : [12])('gives every table as it was, here and elsewhere: seed %i', async seed => {
-    await fc.assert(
-      fc.asyncProperty(steps, async given => {
-        const { simulated, end } = await openSimulatedApp({
-          sandbox: {
-            ...{ seed, agents: 3, conversations: 30, historyDays: 6, arrivalsPerDay: 12, traffic: true },
-            ...(seed % 2 === 0 ? { hostile: hostile(0.02), ts: 'activity' as const } : {}),
-          },
-          settings: { sampleShare: 0.02, rereadShare: 0.1, maxPage: 40 },
-        })
-        const elsewhere = await mkdtemp(join(tmpdir(), 'convohouse-elsewhere-'))
-        try {
-          await simulated.sync()
-          await live(simulated, given)
-          const before = await everyColumn(simulated.rows)
-          const requests = (await simulated.served()).length
-          await simulated.close()
-          for (const folder of ['landing', 'spool'])
-            await cp(join(simulated.config.home, folder), join(elsewhere, folder), { recursive: true })
-          await replay({ config: simulated.config })
-          expectSame(await tablesAt(simulated.config), before)
-          const there = { ...simulated.config, home: elsewhere }
-          await replay({ config: there })
-          expectSame(await tablesAt(there), before)
-          expect((await simulated.served()).length).toBe(requests)
-        } finally {
-          await end()
-          await rm(elsewhere, { recursive: true })
-        }
-      }),
-      { numRuns: 1, seed, endOnFailure: true },
-    )
-  })
+  it.each(isDeep ? [11, 12] : [12])(
+    'rebuilds every table as it was, in place and in another folder: seed %i',
+    async seed => {
+      await fc.assert(
+        fc.asyncProperty(steps, async given => {
+          const { simulated, end } = await openSimulatedApp({
+            sandbox: {
+              ...{ seed, agents: 3, conversations: 30, historyDays: 6, arrivalsPerDay: 12, traffic: true },
+              ...(seed % 2 === 0 ? { hostile: hostile(0.02), ts: 'activity' as const } : {}),
+            },
+            settings: { sampleShare: 0.02, rereadShare: 0.1, maxPage: 40 },
+          })
+          const elsewhere = await mkdtemp(join(tmpdir(), 'convohouse-elsewhere-'))
+          try {
+            await simulated.sync()
+            await live(simulated, given)
+            const before = await everyColumn(simulated.rows)
+            const requests = (await simulated.served()).length
+            await simulated.close()
+            for (const folder of ['landing', 'spool'])
+              await cp(join(simulated.config.home, folder), join(elsewhere, folder), { recursive: true })
+            await replay({ config: simulated.config })
+            expectSame(await tablesAt(simulated.config), before)
+            const there = { ...simulated.config, home: elsewhere }
+            await replay({ config: there })
+            expectSame(await tablesAt(there), before)
+            expect((await simulated.served()).length).toBe(requests)
+          } finally {
+            await end()
+            await rm(elsewhere, { recursive: true })
+          }
+        }),
+        { numRuns: 1, seed, endOnFailure: true },
+      )
+    },
+  )
 })

@@ -40,8 +40,8 @@ const WAITING: [string, string[]][] = [
   ['more', ['a', 'b', 'c', 'd', 'e', 'f', 'g']],
 ]
 
-describe('a replay, where files of the spool are gone', () => {
-  it('keeps their events, whether none, as many or more wait to be applied', async () => {
+describe('a replay without some files of the spool', () => {
+  it('keeps their events, whether none, as many or more events wait to be applied', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 5, agents: 1 } })
     const { drained } = spoolFolders(simulated.config.home, WORKSPACE)
     const all = ['one', 'two', 'three']
@@ -95,8 +95,8 @@ async function damageArchive({ config }: SimulatedApp): Promise<{ file: string; 
   return files
 }
 
-describe('a replay, where files of the archive are damaged', () => {
-  it('goes on, names each, and keeps what the tables have of it; without a warehouse it applies all lines that can be read', async () => {
+describe('a replay with damaged archive files', () => {
+  it('continues, names each file, and keeps its events that are in the tables; without a warehouse it applies all readable lines', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 5, agents: 1 } })
     await receive(simulated, MANY)
     await apply(simulated)

@@ -86,7 +86,7 @@ async function takeAway({ home }: Config): Promise<string> {
 }
 
 describe('a replay of single tables', () => {
-  it('gives back what they held, touches no other, and numbers records and child rows alike, whichever are replaced', async () => {
+  it('restores their rows, changes no other table, and numbers records and child rows consistently', async () => {
     const config = await synced()
     const before = await asSynced()
     expect(before._quarantine).toHaveLength(1)
@@ -114,7 +114,7 @@ describe('a replay of single tables', () => {
     await expectHolds(config, { ...before, agents })
   })
 
-  it('brings no record that is quarantined into one table and not into the others; of a table that landing does not tell is refused', async () => {
+  it('restores a quarantined record in none of its tables, and is refused for a table that is not built from landed pages', async () => {
     const config = await synced()
     const { address: path } = (await openLanding(config.home).workspace(WORKSPACE).list()).find(file =>
       file.address.includes('/agent-1/'),
@@ -138,8 +138,8 @@ describe('a replay of single tables', () => {
   })
 })
 
-describe('a whole replay', () => {
-  it('keeps what events told, since when records are quarantined, and another workspace, numbered apart', async () => {
+describe('a full replay', () => {
+  it('keeps data from events, the times of quarantine, and another workspace with its own record numbers', async () => {
     const config = await synced()
     const key = `'elsewhere' AS workspace_id, agent_id, conversation_id`
     await spoil(
@@ -159,8 +159,8 @@ describe('a whole replay', () => {
 
 const BOOKKEEPING = ['_requests', '_loads', '_windows', '_covered', '_quarantine', '_quota', '_issues', '_drift']
 
-describe('a replay of a landing from which a loaded file is gone', () => {
-  it('is refused, of single tables and of all', async () => {
+describe('a replay without one of the loaded files', () => {
+  it('is refused, for single tables and for all', async () => {
     const config = await synced()
     const before = await asSynced()
     const path = await takeAway(config)
@@ -172,7 +172,7 @@ describe('a replay of a landing from which a loaded file is gone', () => {
     expect(await snapshot(config)).toEqual(before)
   })
 
-  it('keeps what only that file told, where it is allowed to go on', async () => {
+  it('keeps the rows that only this file supplied if it may continue', async () => {
     const config = await synced()
     const before = await asSynced()
     // Columns and a table of an earlier version, which no replay takes over.

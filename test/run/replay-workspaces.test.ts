@@ -70,7 +70,7 @@ async function takeAway({ home }: Config, workspaceId: string): Promise<string[]
 }
 
 describe('a replay of several workspaces', () => {
-  it('of all tables gives back what each had, and keeps one that is not configured any more', async () => {
+  it('restores all tables of each, and keeps one that is no longer configured', async () => {
     const config = await twoAndAFormerOne()
     await replayTables({ config, tables: replaceableTables() })
     expect(await snapshot(config)).toEqual(await asSynced())
@@ -78,7 +78,7 @@ describe('a replay of several workspaces', () => {
 
   // In usual runs: of one workspace, in replay-tables.test.ts.
   it.runIf(isDeep).each([['one', [OTHER]] as const, ['each', [WORKSPACE, OTHER]] as const])(
-    'from whose landing pages of %s are gone is refused; where it is allowed, it keeps all rows, without columns and tables declared no more',
+    'is refused if landed pages of %s are gone; if it may continue, it keeps all rows, but no columns or tables that are no longer declared',
     async (_, from) => {
       const config = await twoAndAFormerOne()
       const before = await asSynced()

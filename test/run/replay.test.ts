@@ -18,7 +18,7 @@ async function tablesOf({ config }: SimulatedApp): Promise<Record<string, string
 }
 
 describe('a replay', () => {
-  it('makes a warehouse where there is none, and may be repeated; it leaves the old one where a page cannot be read or rows would be lost, unless allowed', async () => {
+  it('builds a missing warehouse and can be repeated; it leaves an existing one if a page cannot be read, or if rows would be lost without permission', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 40 } })
     const { config } = simulated
     await simulated.sync()

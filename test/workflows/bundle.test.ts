@@ -27,7 +27,7 @@ async function workflowOf(source: string): Promise<string> {
 
 describe('the bundle of the workflows', () => {
   it.each(isDeep ? ['node:fs', 'crypto', 'node:timers/promises'] : ['node:timers/promises'])(
-    'cannot be made where something below imports %s',
+    'cannot be built if a module that it imports uses %s',
     async name => {
       const path = await workflowOf(
         `import * as builtin from '${name}'\nexport const workflow = async () => Object.keys(builtin)\n`,
@@ -38,12 +38,12 @@ describe('the bundle of the workflows', () => {
     },
   )
 
-  it('is made of what reaches for none', async () => {
+  it('is built from modules that use no Node built-in', async () => {
     const path = await workflowOf("export const workflow = async () => 'pure'\n")
     expect((await bundled(path)).code).toContain('pure')
   })
 
-  it('is built beside the command with the one workflow of a workspace, so that a worker starts without making it', async () => {
+  it('is shipped with the command and contains syncWorkspace, so that a worker starts without bundling', async () => {
     const built = join(import.meta.dirname, '../../dist/workflows/bundle.cjs')
     expect(await readFile(built, 'utf8')).toContain('async function syncWorkspace(')
   })

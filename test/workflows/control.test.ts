@@ -30,8 +30,8 @@ async function controlled(simulated: SimulatedApp, asked: Partial<SyncRequest>, 
   }
 }
 
-describe('a sync that is handed over again and again', () => {
-  it('ends as one that never was, and asks for nothing twice', async () => {
+describe('a sync that is handed over repeatedly', () => {
+  it('ends like any other and requests nothing twice', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 120 }, settings: { maxPage: 5 } })
     const { sandbox } = simulated
     const nowMs = sandbox.clock.now()
@@ -60,7 +60,7 @@ describe('a sync that is handed over again and again', () => {
 })
 
 describe('a sync that is cancelled while it hands over', () => {
-  it('is told as interrupted, by nobody else; one that is paused asks for nothing until it is resumed, and for more where it is allowed more', async () => {
+  it('is reported once, as interrupted; a paused sync requests nothing until it is resumed, and exceeds its limit by an allowance', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 100 }, settings: { maxPage: 5 } })
     let cancelled = false
     const handsOver = () => {

@@ -10,7 +10,7 @@ const SETTLE_MS = 120_000
 
 describe('a sync of a workspace', () => {
   it.each(isDeep ? (['created', 'activity'] as const) : (['created'] as const))(
-    'brings every conversation that counts, every field and child, once, where ts is %s',
+    'stores every billable conversation once, with every field and child row: ts is %s',
     async ts => {
       const simulated = await simulatedApp({ sandbox: { conversations: 200, agents: 5, ts } })
       const report = await simulated.sync()
@@ -29,7 +29,7 @@ describe('a sync of a workspace', () => {
     },
   )
 
-  it('sees what a late mirror has only once it is there', async () => {
+  it('reads conversations of a late mirror once they are in it', async () => {
     const mirrorLagMs = 20 * 60_000
     const simulated = await simulatedApp({
       sandbox: { conversations: 50, arrivalsPerDay: 400, mirrorLagMs },

@@ -19,7 +19,7 @@ const trueIds = (simulated: SimulatedApp): string[] =>
     .sort()
 
 describe('a second sync', () => {
-  it('asks nothing where nothing can be new, everything when asked for a full one, and buys only what has arrived since, where ts is created', async () => {
+  it('requests nothing if nothing can be new, everything if it is a full one, and later only new conversations if ts is the creation time', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 120, arrivalsPerDay: 100 } })
     const first = await simulated.sync()
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', requests: 0, pages: 0 })
@@ -39,7 +39,7 @@ describe('a second sync', () => {
     expect(report.conversations).toBe(after.length - before.length)
   })
 
-  it('replaces the rows of what has changed, where ts is the last activity', async () => {
+  it('replaces the rows of changed conversations if ts is the last activity', async () => {
     const simulated = await simulatedApp({
       sandbox: { conversations: 120, historyDays: 8, arrivalsPerDay: 20, ts: 'activity' },
     })
@@ -67,8 +67,8 @@ describe('a second sync', () => {
   })
 })
 
-describe('a sync between two moments', () => {
-  it('reads what lies between them, of one agent alone where that is asked, and later the rest, nothing twice', async () => {
+describe('a sync of a time range', () => {
+  it('exports only that range, and later syncs export one agent and then the rest, nothing twice', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 150 } })
     await expect(simulated.sync({ agents: ['nobody'] })).rejects.toMatchObject({ code: 'AGENT_UNKNOWN' })
     const [sinceMs, untilMs] = [START_MS - 40 * DAY, START_MS - 20 * DAY]
@@ -87,8 +87,8 @@ describe('a sync between two moments', () => {
   })
 })
 
-describe('a selection', () => {
-  it('brings the conversations of those ids, and leaves coverage alone: the rest is bought all the same; a row that the vendor has purged is kept, and says since when', async () => {
+describe('a sync of selected ids', () => {
+  it('exports them without extending coverage, so that the next sync exports the rest; the row of a purged conversation is kept and marked as missing', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 120 }, settings: { maxPage: 10 } })
     const [agentId] = simulated.sandbox.world.agentIds()
     const truth = truthOf(simulated.sandbox, { throughMs: START_MS }).filter(one => one.agentId === agentId)

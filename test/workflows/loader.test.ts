@@ -16,7 +16,7 @@ function gate() {
   return { opened, open: () => open() }
 }
 
-it('the first rows are loaded while the rest is fetched, and the rest in few loads', async () => {
+it('a first sync loads its first rows while it fetches the rest, and the rest in few loads', async () => {
   const simulated = await simulatedApp({ sandbox: { conversations: 400 }, settings: { maxPage: 5 } })
   const { config, app, sandbox } = simulated
   const [workspace] = config.workspaces
@@ -52,7 +52,7 @@ it('the first rows are loaded while the rest is fetched, and the rest in few loa
   expect(rows[0]!.n).toBe(report.conversations)
 })
 
-it('a poll of a workspace that has rows waits until all has landed, and loads it once', async () => {
+it('a sync of a workspace that has rows loads once, after everything has landed', async () => {
   const simulated = await simulatedApp({
     sandbox: { conversations: 40, arrivalsPerDay: 60 },
     settings: { maxPage: 5 },

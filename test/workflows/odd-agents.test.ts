@@ -54,7 +54,7 @@ const listingAlso =
 const conversations = ({ rows }: SimulatedApp) =>
   rows('SELECT agent_id, count(*)::INTEGER AS n FROM conversations GROUP BY ALL ORDER BY 1')
 
-it('agents whose ids no request can carry cost themselves alone, and are named; other odd ids are asked for as they are, side by side with those that differ by case alone', async () => {
+it('agents whose ids cannot be part of a URL are reported and block no other agent; other odd ids, and ids that differ only by case, are exported', async () => {
   const simulated = await simulatedApp({
     sandbox: { agents: 2, conversations: 30 },
     through: listingAlso([...UNUSABLE, '', null, ...ODD]),
@@ -90,7 +90,7 @@ it('agents whose ids no request can carry cost themselves alone, and are named; 
   expect(doctor).toMatch(/^warn {2}agents .*"\.\."/m)
 })
 
-it('events of such agents, organizations and conversations stop nothing either', async () => {
+it('events with such ids of agents, organizations and conversations are applied and block nothing', async () => {
   const simulated = await simulatedApp({ sandbox: { agents: 1, conversations: 10 } })
   const { home } = simulated.config
   await simulated.sync()

@@ -63,7 +63,7 @@ describe('more conversations of one ts than a page holds', () => {
   const large = { burstSize: 150, maxPage: 100, burstEvery: 160, conversations: 240, arrivalsPerDay: 100 }
   const small = { burstSize: 60, maxPage: 8, burstEvery: 65, conversations: 130, arrivalsPerDay: 66 }
   it.each(isDeep ? [large, small] : [small])(
-    'all come, once, in history and among arrivals: $burstSize in pages of $maxPage',
+    'are all exported once, in history and among arrivals: $burstSize in pages of $maxPage',
     async ({ maxPage, ...bursts }) => {
       const simulated = await simulatedApp({ sandbox: { agents: 1, ...bursts }, settings: { maxPage } })
       const known = new Map<string, TrueRecord>()
@@ -80,7 +80,7 @@ describe('more conversations of one ts than a page holds', () => {
 
   // Usual runs: in test/workflows/vendor-faults/vendor-faults-limits.test.ts.
   it.runIf(isDeep)(
-    'all come where every cursor is refused once, and page sizes change: only their second is bought again',
+    'are all exported if cursors are refused and page sizes change, and only their second is exported again',
     async () => {
       const bursts = { burstEvery: 160, burstSize: 150 }
       const world = { agents: 1, conversations: 330, quotaSessions: 540, tsUnit: 'mixed', ...bursts } as const
@@ -104,7 +104,7 @@ describe('more conversations of one ts than a page holds', () => {
     },
   )
 
-  it('are bought once where windows end in the middle of their second', async () => {
+  it('are exported once if windows end within their second', async () => {
     const world = { agents: 1, conversations: 100, arrivalsPerDay: 110, burstEvery: 80, burstSize: 75 }
     const simulated = await simulatedApp({ sandbox: world, settings: { maxPage: 10 } })
     const upcoming = [
@@ -125,7 +125,7 @@ describe('more conversations of one ts than a page holds', () => {
 describe('a ts', () => {
   // Usual runs test refused cursors in mixed units above.
   it.runIf(isDeep).each(['s', 'mixed'] as const)(
-    'in %s is read as the time that it is, and resumed behind',
+    'in %s is converted to the right time, and windows resume behind it',
     async tsUnit => {
       const world = { agents: 2, conversations: 160, tsUnit, burstEvery: 80, burstSize: 45 }
       const simulated = await simulatedApp({ sandbox: world, settings: { maxPage: 20 } })
@@ -142,7 +142,7 @@ describe('a ts', () => {
     },
   )
 
-  it('that is missing, or is no time, hides no conversation and moves no coverage', async () => {
+  it('that is missing or not a time hides no conversation and extends no coverage', async () => {
     const hostile = { 'ts-missing': 0.2, 'ts-nonsense': 0.2 }
     const world = { agents: 2, conversations: 120, arrivalsPerDay: 60, tsUnit: 'mixed', hostile } as const
     const simulated = await simulatedApp({ sandbox: world, settings: { maxPage: 10 } })
@@ -167,7 +167,7 @@ describe('a ts', () => {
 })
 
 describe('a conversation that arrives behind the cursor while its window is paged', () => {
-  it('costs that reading nothing, and comes with the next one; who waits until all is there misses none', async () => {
+  it('is not billed in that window and is exported by the next full sync; a longer settle time misses none', async () => {
     const late = { lateShare: 0.5, lateMs: 40 * MINUTE }
     // Fourteen pages at seven an hour: time goes on between them.
     const sandbox = { agents: 1, conversations: 98, historyDays: 0.25, hourlyRequests: 7, ...late }
@@ -206,7 +206,7 @@ describe('an agent that is gone', () => {
     )[0]!.since
   const world = { agents: 2, conversations: 150, arrivalsPerDay: 60 }
 
-  it('from the listing is not asked for, keeps its rows, and goes on where its coverage ended when it is back', async () => {
+  it('from the listing is not requested, keeps its rows, and continues behind its coverage when it is back', async () => {
     const simulated = await simulatedApp({ sandbox: world, settings: { maxPage: 20 } })
     const [agentId] = simulated.sandbox.world.agentIds() as [string]
     const known = new Map<string, TrueRecord>()
@@ -239,7 +239,7 @@ describe('an agent that is gone', () => {
     expect(await returned(simulated)).toBe(held.size)
   })
 
-  it('in the middle of a run (404) ends its windows there and nobody else, and they go on when it is back', async () => {
+  it('in the middle of a run (404) stops only its own windows, which continue when it is back', async () => {
     const simulated = await simulatedApp({ sandbox: world, settings: { maxPage: 10 } })
     const [agentId] = simulated.sandbox.world.agentIds() as [string]
     simulated.sandbox.faults.set({ script: [{ at: 8, set: { gone: [agentId] } }] })
@@ -294,9 +294,9 @@ describe('a clock that is wrong', () => {
   )
 })
 
-describe('a tail that ends at a since', () => {
+describe('history that was read back to a since', () => {
   // Usual runs: in incremental.test.ts.
-  it.runIf(isDeep)('goes on to an earlier one, and to the beginning, each conversation once', async () => {
+  it.runIf(isDeep)('continues to an earlier one and to the beginning, each conversation once', async () => {
     const simulated = await simulatedApp({
       sandbox: { agents: 2, conversations: 80, tsUnit: 'mixed' },
       settings: { maxPage: 20 },

@@ -43,7 +43,7 @@ describe('a conversation in which a person writes only later', () => {
   // With this seed, a person writes later in one of the 200 skipped conversations.
   const sandbox = { seed: 3, agents: 2, conversations: 200, historyDays: 2 }
 
-  it('is found by reading its stretch again, within the horizon', async () => {
+  it('is found by a re-read of its range within the horizon', async () => {
     const simulated = await simulatedApp({ sandbox, settings: { maxPage: 5, rereadShare: 0.2 } })
     await simulated.sync()
     const before = await held(simulated)
@@ -76,7 +76,7 @@ describe('a conversation in which a person writes only later', () => {
   })
 
   // The budget as a rule: test/core/planning/rereads.test.ts.
-  it.runIf(isDeep)('is looked for within the budget of the period', async () => {
+  it.runIf(isDeep)('is searched for within the budget of the period', async () => {
     const simulated = await simulatedApp({
       sandbox: { ...sandbox, quotaSessions: 4_000 },
       settings: { maxPage: 5, rereadShare: 0.01 },
@@ -92,7 +92,7 @@ describe('a conversation in which a person writes only later', () => {
     expect(reread!.billed).toBeLessThanOrEqual(40 + 20)
   })
 
-  it('is not looked for where events have told of it: they tell of the person, too', async () => {
+  it('causes no re-read if events have reported it, because they also report what the person writes', async () => {
     const simulated = await simulatedApp({
       sandbox: { agents: 1, conversations: 0, arrivalsPerDay: 12, traffic: true },
       settings: { rereadShare: 0.2 },
@@ -122,25 +122,22 @@ describe('a conversation in which a person writes only later', () => {
     expect(quiet.filter(id => !exported.has(id))).toEqual([])
   })
 
-  it.runIf(isDeep)(
-    'comes into the next head by itself where ts is the last activity: nothing is read again',
-    async () => {
-      const simulated = await simulatedApp({
-        sandbox: { ...sandbox, ts: 'activity' },
-        settings: { maxPage: 5, rereadShare: 0.2 },
-      })
-      await simulated.sync()
-      simulated.advance(30 * HOUR)
-      await simulated.sync()
-      expect((await windows(simulated, 'reread'))[0]!.n).toBe(0)
-      const all = await held(simulated)
-      expect(exportable(simulated).filter(id => !all.has(id))).toEqual([])
-    },
-  )
+  it.runIf(isDeep)('is in the next head window if ts is the last activity, without a re-read', async () => {
+    const simulated = await simulatedApp({
+      sandbox: { ...sandbox, ts: 'activity' },
+      settings: { maxPage: 5, rereadShare: 0.2 },
+    })
+    await simulated.sync()
+    simulated.advance(30 * HOUR)
+    await simulated.sync()
+    expect((await windows(simulated, 'reread'))[0]!.n).toBe(0)
+    const all = await held(simulated)
+    expect(exportable(simulated).filter(id => !all.has(id))).toEqual([])
+  })
 })
 
 describe('conversations that enter the mirror late', () => {
-  it('are noticed by a sample of stretches, and then all recent ones are read again', async () => {
+  it('are detected by re-reading a sample of ranges, and then all recent ranges are re-read', async () => {
     const simulated = await simulatedApp({
       sandbox: { agents: 1, conversations: 60, historyDays: 20, arrivalsPerDay: 120, mirrorLagMs: 40 * MINUTE },
       settings: { mirrorLagMs: 2 * MINUTE, rereadHorizonMs: 20 * DAY, rereadShare: 0.5, sampleShare: 0.002 },
@@ -166,7 +163,7 @@ describe('conversations that enter the mirror late', () => {
 })
 
 describe('a refresh', () => {
-  it('buys again what was active within an age and whose copy is old, besides what is new', async () => {
+  it('exports again the conversations that were active within the given age and whose copy is old, besides new ones', async () => {
     const simulated = await simulatedApp({
       sandbox: { agents: 2, conversations: 150, historyDays: 20, arrivalsPerDay: 20 },
     })
@@ -193,7 +190,7 @@ describe('a refresh', () => {
     expect(await simulated.sync(asked)).toMatchObject({ conversations: 0 })
   })
 
-  it('buys again the conversations that are named; what is dirty once, when it has been quiet; and asks for what is gone no more', async () => {
+  it('exports named conversations again, a dirty one once after a quiet time, and one that is gone never', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 60 } })
     await simulated.sync()
     const rows = await simulated.rows<{ agent_id: string; id: string }>(
@@ -231,8 +228,8 @@ describe('a refresh', () => {
   })
 })
 
-describe('a change that events tell in full', () => {
-  it('is not bought again where only what was written since counts, and the record is the true one but for what no event carries', async () => {
+describe('a change that events report completely', () => {
+  it('is not exported again under refreshOn: message, and its record is complete except for fields that no event carries', async () => {
     const simulated = await simulatedApp({
       sandbox: { agents: 1, conversations: 50, historyDays: 3, arrivalsPerDay: 0, traffic: true },
       settings: { refreshOn: 'message' },
@@ -266,7 +263,7 @@ describe('a change that events tell in full', () => {
 })
 
 describe('a sample', () => {
-  it('is bought once a week within its share, and tells how many have changed', async () => {
+  it('is exported once a week within its share, and measures how many conversations have changed', async () => {
     const simulated = await simulatedApp({
       sandbox: { agents: 2, conversations: 200, historyDays: 10, quotaSessions: 10_000 },
       settings: { sampleShare: 0.02 },

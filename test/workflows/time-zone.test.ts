@@ -46,7 +46,7 @@ const zoned = (config: Config, timeZone: string): Config => ({
 })
 
 describe('a time zone that is changed in the configuration', () => {
-  it('moves every day at the next sync, of conversations that only events told of, too, though nothing is read, and at a replay', async () => {
+  it('updates every stored day at the next sync, even if nothing is read, and at a replay, also of conversations known only from events', async () => {
     const simulated = await living()
     const before = await simulated.rows<Stored>(DAYS)
     expectDaysIn('UTC', before)

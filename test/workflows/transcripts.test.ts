@@ -82,7 +82,7 @@ async function channelsIn({ rows }: SimulatedApp): Promise<string[]> {
 
 describe('a transcript', () => {
   it.each(WAYS)(
-    'whose turns tell their text in `%s`, by events that tell their type in `%s`, is in SQL: who said what, when, and in which session; nothing is drift, and channels have one spelling',
+    'with the text of turns in `%s` and the type of events in `%s` is stored with role, text, time and session, without drift and with one spelling of channels',
     async (turns, field) => {
       const readings = { turns, 'event-field': field } as Partial<Readings>
       const { simulated, sent } = await eventsOf(readings)
@@ -113,7 +113,7 @@ describe('a transcript', () => {
 })
 
 describe('the call of an external voice platform', () => {
-  it('is in ext_ columns where records call it vapi, and is no drift', async () => {
+  it('is in the ext_ columns if records name it vapi, and is not drift', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 120, readings: { ext: 'vapi' } } })
     await simulated.sync()
     const truth = truthOf(simulated.sandbox, { throughMs: readThrough(START_MS, 120_000) })

@@ -71,8 +71,8 @@ async function ledger({ simulated }: Scene) {
   return { ...Object.fromEntries(kinds), text: ledgerLines(reported).join('\n') } as Record<string, number | string>
 }
 
-describe('conversations in which no person has written, known by events alone', () => {
-  it('are not exportable, not gone, in the ledger once, and told from those that are gone; once a person has written, they are exported', async () => {
+describe('conversations without a message of a person, known only from events', () => {
+  it('are marked as not exportable rather than missing and counted once in the reconciliation; they are exported once a person has written', async () => {
     const known = await scene()
     const ids = known.unwritten.slice(0, 4)
     await sendEvents(known, ids)
@@ -114,7 +114,7 @@ describe('conversations in which no person has written, known by events alone', 
   })
 
   it.each(isDeep ? (['absent', 'returned'] as const) : (['returned'] as const))(
-    'and rows that are stored keep their state where `scannedConvoCount` is %s: none is taken for gone that may be there',
+    'keep their state, as do stored ones, if `scannedConvoCount` is %s: none is marked as missing without proof',
     async scanned => {
       const known = await scene({ scanned })
       await sendEvents(known, known.unwritten.slice(0, 1))
@@ -141,9 +141,9 @@ async function leavingAgent(upstream: string, agent: { isGone: boolean; exports:
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-describe('a vendor that refuses a request for ids of which it has not all', () => {
+describe('a sync of ids whose vendor refuses requests with unknown ids', () => {
   it.each(isDeep ? (['404', '400'] as const) : (['404'] as const))(
-    'with %s gives the others, and keeps its agent; a 404 because its agent is gone takes a few requests',
+    'exports the known ones and keeps the agent if the status is %s, and detects a deleted agent within a few requests',
     async status => {
       const agent = { isGone: false, exports: 0 }
       const known = await scene({ 'unknown-ids': status }, ({ url }) => leavingAgent(url, agent))

@@ -96,8 +96,8 @@ async function expectHealed(there: FailingApp): Promise<void> {
   expect(drainer.process.exitCode).toBe(null)
 }
 
-describe.skipIf(noDisk)('storage that fails under a watch', () => {
-  it('is told, and tried again until every event is in the tables', async () => {
+describe.skipIf(noDisk)('storage that fails in watch mode', () => {
+  it('is reported and retried until every event is in the tables', async () => {
     const there = await failingApp(['sync', '--watch', '1h', '--yes'], {})
     const said = there.drainer.said('Webhook events of ws wait in the spool')
     await expectHealed(there)
@@ -107,13 +107,13 @@ describe.skipIf(noDisk)('storage that fails under a watch', () => {
 })
 
 describe.skipIf(noDisk)('storage that fails under Temporal', () => {
-  describeWithTemporal('whose server is elsewhere', ({ place, env }) => {
+  describeWithTemporal('with a separate server', ({ place, env }) => {
     let client: Client
     connected(place, opened => {
       client = opened
     })
 
-    it('ends no workflow, is told in the log of the worker, and every event is in the tables in the end', async () => {
+    it('ends no workflow, is logged by the worker, and is retried until every event is in the tables', async () => {
       const there = await failingApp(['worker'], env)
       await there.drainer.said('worker (all) for ')
       const handle = client.workflow.getHandle(ingestId('ws'))

@@ -95,8 +95,8 @@ async function expectStatus(there: App, events: number): Promise<void> {
   expect(stdout).toMatch(/event +message_received: 1, last /)
 }
 
-describe('events beside the embedded engine', () => {
-  it('are applied by the next sync where nobody drained, also by one that would have ended before their segment is sealed, and are seen while it watches', async () => {
+describe('events with the embedded host', () => {
+  it('are applied by the next sync, even if their segment is not sealed yet, and within seconds in watch mode', async () => {
     const there = await app()
     const url = await receiverOf(there.begin('receive'))
     expect(await post(url, { event: 'webhook_test', createdAt: Date.now(), message: 'hello' })).toBe(200)
@@ -129,7 +129,7 @@ describeWithTemporal('events under Temporal', ({ place, env }) => {
     client = opened
   })
 
-  it('are drained by a workflow of their own, whose history holds nothing of them', async () => {
+  it('are drained by a separate workflow whose history contains no event data', async () => {
     const there = await app(env)
     const worker = await startWorkerAt(there.path, place, 'all', { HOOK_SECRET: SECRET })
     const url = await receiverOf(there.begin('receive'))

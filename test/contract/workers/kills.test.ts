@@ -8,10 +8,10 @@ const KILLS = rounds('TEMPORAL_KILLS', { usual: 3, deep: 40 })
 /** Its first victims are an export worker, the warehouse worker and the server. */
 const SEED = 4
 
-describeWithTemporal('a sync by Temporal', ({ command }) => {
+describeWithTemporal('a sync on Temporal', ({ command }) => {
   // The usual tier kills a worker of each role in the middle of a lease (workers.test.ts), and `up` with its server (up.test.ts).
   it.runIf(isDeep)(
-    'whose workers and server are killed at random points loses nothing, doubles nothing, and repeats only what was under way',
+    'whose workers and server are killed at random points loses and duplicates nothing, and repeats only requests in flight',
     {
       timeout: 120_000 + KILLS * 40_000,
     },

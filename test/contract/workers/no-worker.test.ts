@@ -29,7 +29,7 @@ const { PENDING_ACTIVITY_STATE_STARTED: STARTED } = temporal.api.enums.v1.Pendin
 const isFetching = ({ activityType, state }: PendingActivity): boolean =>
   activityType?.name === 'fetchPages' && state === STARTED
 
-describeWithTemporal('where no worker answers', ({ place, env }) => {
+describeWithTemporal('without a worker', ({ place, env }) => {
   let client: Client
   connected(place, opened => {
     client = opened
@@ -68,7 +68,7 @@ describeWithTemporal('where no worker answers', ({ place, env }) => {
     return stdout
   }
 
-  it('pause, allow and resume say so, how to start one, and that they wait; and are heard when one is there, or told that the sync has ended; the server knows whether a queue is polled, and that it did not answer a query', async () => {
+  it('pause, allow and resume report that none runs and wait for one, or until the sync has ended; unpolled queues and unanswered queries are recognised', async () => {
     const there = await app()
     const gone = await there.own()
     const unheard = there.begin('pause')
@@ -94,7 +94,7 @@ describeWithTemporal('where no worker answers', ({ place, env }) => {
     expect(failedForWantOfWorker(unknown)).toBe(false)
   })
 
-  it('cancel and a tick are taken by the server, and say what they wait for; a sync says so and waits, until Ctrl-C or a worker comes', async () => {
+  it('cancel and a tick are accepted by the server and report that none runs; a sync reports it and waits for one, or until Ctrl-C', async () => {
     const there = await app()
     const owner = await there.own()
     const cancelled = await there.run('cancel')
@@ -122,7 +122,7 @@ describeWithTemporal('where no worker answers', ({ place, env }) => {
     expect(await endOf(waiting)).toContain(`${WORKSPACE}: up to date`)
   })
 
-  it('whoever follows a sync is told, and follows it when a worker is there again, which decides as a replay does though it is asked before it is given what has happened', async () => {
+  it('a follower is informed and follows again once one runs, and a query that was waiting for it causes no nondeterminism', async () => {
     const there = await app({ latencyMs: 300 })
     const worker = await there.victim()
     const following = there.begin('sync', '--on', 'temporal')

@@ -45,7 +45,7 @@ describeWithTemporal('workers', ({ place }) => {
   }
 
   it(
-    'share the work by role; those that are killed in the middle of a lease cost the requests that were under way, and those of the warehouse lose nothing; the next ones serve metrics, log their syncs and end in good order',
+    'share the work by role; a killed export worker costs its requests in flight and a killed warehouse worker nothing; their successors serve metrics, log their syncs and end cleanly',
     PATIENCE,
     async () => {
       const there = await app()
@@ -81,8 +81,8 @@ describeWithTemporal('workers', ({ place }) => {
   )
 })
 
-describe('a worker without a server', () => {
-  it('says so', async () => {
+describe('a worker without a Temporal server', () => {
+  it('ends with TEMPORAL_UNREACHABLE', async () => {
     const there = await scene(elsewhere)
     const path = await writeConfig(there.config, '2m')
     const env = { WORKER_TOKEN: TOKEN, TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}` }

@@ -37,7 +37,7 @@ async function givenUp(handle: OwnerHandle): Promise<number> {
   return (events ?? []).filter(({ eventType }) => eventType === EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT).length
 }
 
-describeWithTemporal('a worker that is only thought dead', ({ place }) => {
+describeWithTemporal('a frozen worker', ({ place }) => {
   let client: Client
   connected(place, opened => {
     client = opened
@@ -69,7 +69,7 @@ describeWithTemporal('a worker that is only thought dead', ({ place }) => {
     })
   }
 
-  it('and wakes when others have done its work asks for nothing more, and is of use again', PATIENCE, async () => {
+  it('that wakes after others have done its work requests nothing more, and then works again', PATIENCE, async () => {
     const there = await app('3s', '2s')
     const [warehouse, zombie] = [await there.worker('warehouse'), await there.victim()]
     const handle = await there.ask()
@@ -99,7 +99,7 @@ describeWithTemporal('a worker that is only thought dead', ({ place }) => {
   })
 
   it.runIf(isDeep)(
-    'and wakes before its leases are over keeps what it brings: nothing is paid for twice',
+    'that wakes before its leases expire keeps its results: nothing is billed twice',
     PATIENCE,
     async () => {
       const there = await app('25s', '25s')

@@ -38,7 +38,7 @@ async function namespacesAt(address: string): Promise<string[]> {
 }
 
 describeWithTemporal('a dev server', ({ command }) => {
-  it('is there when it says so, with its namespaces, and gone when it was stopped: then it is asked again until the client is closed', async () => {
+  it('answers with its namespaces once started and is gone once stopped; a client then retries until it is closed', async () => {
     const server = await startDevServer({ command, namespaces: ['acme'] })
     expect(await namespacesAt(server.address)).toEqual(expect.arrayContaining(['default', 'acme']))
     expect(server.uiUrl).toBeNull()
@@ -52,7 +52,7 @@ describeWithTemporal('a dev server', ({ command }) => {
     await expect(asked).rejects.toMatchObject({ code: 1, details: expect.stringContaining('shut down') })
   })
 
-  it('serves its UI where that is wanted; one whose port it has says so, and does not take it for its own', async () => {
+  it('serves its UI on request; another one on its port reports that it is in use', async () => {
     const there = await startDevServer({ command, uiPort: 0 })
     onTestFinished(() => there.stop())
     expect((await fetch(there.uiUrl!)).status).toBe(200)
@@ -64,7 +64,7 @@ describeWithTemporal('a dev server', ({ command }) => {
     })
   })
 
-  it('ends with the process that started it, though that is killed', async () => {
+  it('ends with the process that started it, even if that is killed', async () => {
     const module = join(import.meta.dirname, '../../../dist/src/run/temporal/server/dev-server.js')
     const script = `
       const { startDevServer } = await import(process.argv[1])
@@ -80,7 +80,7 @@ describeWithTemporal('a dev server', ({ command }) => {
     await gone(pid)
   })
 
-  it('is told to have ended where somebody kills it, and goes on from its file', async () => {
+  it('reports that it was killed, and a new one continues from its file', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'convohouse-temporal-'))
     onTestFinished(() => rm(folder, { recursive: true, force: true }))
     const file = join(folder, 'temporal.db')
@@ -93,8 +93,8 @@ describeWithTemporal('a dev server', ({ command }) => {
   })
 })
 
-describe('a command that is no Temporal CLI', () => {
-  it('is told, with what it said', async () => {
+describe('a command that is not a Temporal CLI', () => {
+  it('is reported with its error', async () => {
     const started = startDevServer({ command: join(tmpdir(), 'no-such-temporal') })
     await expect(started).rejects.toMatchObject({
       code: 'TEMPORAL_UNREACHABLE',

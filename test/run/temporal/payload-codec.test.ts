@@ -7,7 +7,7 @@ const [packing] = dataConverter.payloadCodecs
 const sizes = fc.integer({ min: 0, max: 400_000 })
 
 describe('payloads', () => {
-  it('come out as they went in, whatever their size', async () => {
+  it('are unchanged by encoding and decoding, at any size', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(sizes, { maxLength: 3 }), fc.string(), async (lengths, filling) => {
         const values = lengths.map(length => ({ filling, at: 'x'.repeat(length) }))
@@ -21,7 +21,7 @@ describe('payloads', () => {
     )
   })
 
-  it('are packed where they are large, and can be read where they are not', async () => {
+  it('are compressed if they are large, and stay readable if they are small', async () => {
     const small = defaultPayloadConverter.toPayload({ report: 'done' })!
     const large = defaultPayloadConverter.toPayload(Array.from({ length: 20_000 }, (_, at) => `agent ${at}`))!
     const [asSmall, asLarge] = await packing!.encode([small, large])

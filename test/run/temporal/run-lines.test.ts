@@ -20,7 +20,7 @@ const REPORT: SyncReport = {
   failures: [{ code: 'HOME_UNUSABLE', kind: 'storage', what: 'The disk is full.', hint: null, agentId: null }],
 }
 
-it('a worker says of each sync when it begins, goes on and ends, and why', () => {
+it('a worker logs when each sync begins, continues and ends, and why', () => {
   const lines: string[] = []
   const say = runLines(line => lines.push(line))
   say.notPlanned(RUN, new ConvohouseError('API_UNAUTHORIZED', { what: 'The token is refused.' }))

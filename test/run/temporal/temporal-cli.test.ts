@@ -78,14 +78,14 @@ async function served({ listed, pinned, stalls = false }: Served = {}): Promise<
 const refused = (why: RegExp) => ({ code: 'TEMPORAL_MISSING', message: expect.stringMatching(why) })
 
 describe('the Temporal CLI', () => {
-  it('is the first on the PATH that can be executed', async () => {
+  it('is the first executable one on the PATH', async () => {
     const [first, second, cache] = [await folder(), await folder(), await folder()]
     await writeFile(join(first, 'temporal'), 'cannot be executed')
     await executable(join(second, 'temporal'))
     expect(await findTemporal({ searchPath: [first, second], cache })).toBe(join(second, 'temporal'))
   })
 
-  it('is downloaded once, and found in the cache from then on', async () => {
+  it('is downloaded once and then found in the cache', async () => {
     const places = { searchPath: [], cache: await folder() }
     expect(await findTemporal(places)).toBeNull()
     const lines: string[] = []
@@ -96,7 +96,7 @@ describe('the Temporal CLI', () => {
     expect(await readdir(places.cache)).toEqual([PLACE])
   })
 
-  it('is checked against the pinned checksum, whatever the release lists', async () => {
+  it('is checked against the pinned checksum instead of the list of the release', async () => {
     const places = { searchPath: [], cache: await folder() }
     const path = await provideTemporal({ places, release: await served({ pinned: 'right', listed: null }) })
     expect((await promisify(execFile)(path)).stdout).toBe('the CLI\n')
@@ -106,7 +106,7 @@ describe('the Temporal CLI', () => {
     expect(await readdir(other.cache)).toEqual([])
   })
 
-  it('is not taken where its checksum differs', async () => {
+  it('is not used if its checksum differs or is not listed', async () => {
     const places = { searchPath: [], cache: await folder() }
     const wrong = provideTemporal({ places, release: await served({ listed: '1'.repeat(64) }) })
     await expect(wrong).rejects.toMatchObject(refused(/the checksum of .+ differs/))
@@ -115,7 +115,7 @@ describe('the Temporal CLI', () => {
     expect(await readdir(places.cache)).toEqual([])
   })
 
-  it('is missing where it cannot be downloaded, or the download is given up; nothing is left', async () => {
+  it('is missing if its download fails or is aborted, and nothing is left behind', async () => {
     const places = { searchPath: [], cache: await folder() }
     await expect(provideTemporal({ places, release: NO_RELEASE })).rejects.toMatchObject(
       refused(/no Temporal CLI on the PATH or in .+, and it could not be downloaded \(.+\)/),
@@ -131,7 +131,7 @@ describe('the Temporal CLI', () => {
     expect(await readdir(places.cache)).toEqual([])
   })
 
-  it('leaves nothing where the process exits in the midst of it', async () => {
+  it('leaves nothing behind if the process exits during the download', async () => {
     const cache = await folder()
     const script = `
       const { intoCache } = await import(process.argv[1])
@@ -144,7 +144,7 @@ describe('the Temporal CLI', () => {
     expect(await readdir(cache)).toEqual([])
   })
 
-  it('ends no process with a stack where the cache cannot be made', async () => {
+  it('causes no stack trace if the cache folder cannot be created', async () => {
     const file = join(await folder(), 'file')
     await writeFile(file, '')
     const script = `
@@ -155,7 +155,7 @@ describe('the Temporal CLI', () => {
     await expect(exited).rejects.toMatchObject({ code: 3, stderr: '' })
   })
 
-  it('is waited for where another process makes it, unless that is gone', async () => {
+  it('is awaited while another process downloads it, unless that process has ended', async () => {
     const places = { searchPath: [], cache: await folder() }
     const other = spawn('sleep', ['60'])
     const ended = new Promise(resolve => other.once('close', resolve))
@@ -179,7 +179,7 @@ describe('the Temporal CLI', () => {
     expect(await findTemporal(places)).toBe(path)
   })
 
-  it('has no release for a machine that Temporal does not build for', () => {
+  it('has no release for an unsupported platform', () => {
     expect(() => archiveName('1.5.1', 'aix', 'ppc64')).toThrow(/no release for aix on ppc64/)
     expect(archiveName('1.5.1', 'linux', 'arm64')).toBe('temporal_cli_1.5.1_linux_arm64.tar.gz')
     expect(archiveName('1.5.1', 'win32', 'x64')).toBe('temporal_cli_1.5.1_windows_amd64.zip')

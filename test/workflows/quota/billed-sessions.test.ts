@@ -5,7 +5,7 @@ import { simulatedApp } from '../simulated/simulated-app.ts'
 const BILLS = 'SELECT file, kind, log_id, usage_summary, export_request_count FROM _requests ORDER BY file'
 
 describe('a billed answer', () => {
-  it("is found by the vendor's own id of its bill, its summary and its count of requests", async () => {
+  it('is stored with the log id, usage summary and request count of the vendor', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 60 } })
     await simulated.sync()
     const [first] = await simulated.rows<{ agent: string; id: string }>(
@@ -24,8 +24,8 @@ describe('a billed answer', () => {
   })
 })
 
-describe('an answer that does not tell what it billed', () => {
-  it.each(['absent', 'nested'] as const)('is priced by the sessions that its records show: usage %s', async usage => {
+describe('an answer that does not report what it billed', () => {
+  it.each(['absent', 'nested'] as const)('counts the sessions of its records as billed: usage %s', async usage => {
     const simulated = await simulatedApp({ sandbox: { conversations: 100, readings: { usage } } })
     const report = await simulated.sync()
     const { billableUsedThisPeriod: billed } = await simulated.usage()

@@ -26,7 +26,7 @@ async function liveThrough(simulated: SimulatedApp, days: number): Promise<void>
   }
 }
 
-describe('a first sync of a busy workspace with little quota', () => {
+describe('the quota reserve of a busy workspace', () => {
   const MONTH = { periodDays: 30, conversations: 1_800, historyDays: 90, quotaSessions: 1_000 }
   const EIGHT_DAYS = { periodDays: 8, conversations: 480, historyDays: 24, quotaSessions: 320 }
   const FOUR_DAYS = { periodDays: 4, conversations: 240, historyDays: 12, quotaSessions: 160 }
@@ -51,7 +51,7 @@ describe('a first sync of a busy workspace with little quota', () => {
     },
   )
 
-  it('leaves history, before the period ends, what new conversations have not needed', async () => {
+  it('is released to history before the period ends if new conversations have not used it', async () => {
     const simulated = await simulatedApp({ sandbox: { agents: 2, arrivalsPerDay: 0, ...EIGHT_DAYS } })
     expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent', reserve: { expected: true } })
     const { billableUsedThisPeriod: before } = await simulated.usage()
@@ -62,7 +62,7 @@ describe('a first sync of a busy workspace with little quota', () => {
     expect(overagePacksCharged).toBe(0)
   })
 
-  it('reads all of a history that leaves enough, in pages of the usual size', async () => {
+  it('does not limit history that is small compared with the quota: its pages have the usual size', async () => {
     const simulated = await simulatedApp({
       sandbox: { agents: 1, conversations: 250, historyDays: 900, quotaSessions: 50_000 },
     })
@@ -71,10 +71,10 @@ describe('a first sync of a busy workspace with little quota', () => {
   })
 })
 
-describe('sessions that return', () => {
+describe('an overage pack that a user allows', () => {
   const SPENT = { conversations: 600, historyDays: 2_000, agents: 2, quotaSessions: 150 }
 
-  it('are read with large pages again', async () => {
+  it('is spent in large pages again', async () => {
     const simulated = await simulatedApp({ sandbox: SPENT })
     expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent' })
     const before = await simulated.exported()
@@ -86,7 +86,7 @@ describe('sessions that return', () => {
     expect(Math.max(...after.map(({ query }) => Number(query.limit)))).toBe(100)
   })
 
-  it('are those of a pack that a person allows, though more than that is reserved for new conversations', async () => {
+  it('is spent on history even if more than that is reserved for new conversations', async () => {
     const busy = { agents: 2, conversations: 900, historyDays: 15, arrivalsPerDay: 60, quotaSessions: 200 }
     const simulated = await simulatedApp({ sandbox: busy })
     await simulated.sync()

@@ -12,24 +12,27 @@ const WORLD = { conversations: 400, historyDays: 1_800, quotaSessions: QUOTA }
 const found = async (simulated: SimulatedApp): Promise<number> =>
   (await simulated.rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM conversations'))[0]!.n
 
-describe('a vendor who reports usage late', () => {
-  it.runIf(isDeep).each(['1', '2', '5'] as const)('charges no pack, whose count is %s requests behind', async lag => {
-    const simulated = await simulatedApp({ sandbox: { ...WORLD, readings: { 'usage-lag': lag } } })
-    expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent' })
-    const { usage } = simulated
-    const first = await usage()
-    expect(first.overagePacksCharged).toBe(0)
-    expect(first.billableUsedThisPeriod).toBeGreaterThan(QUOTA * 0.8)
-    // The lease log has been compacted by then, so the landing is the source.
-    for (let run = 0; run < 2; run++) {
-      simulated.advance(2 * HOUR)
-      await simulated.restart()
-      await simulated.sync()
-    }
-    expect(await usage()).toMatchObject({ overageUsedThisPeriod: 0 })
-  })
+describe('a workspace whose vendor reports usage late', () => {
+  it.runIf(isDeep).each(['1', '2', '5'] as const)(
+    'is charged no overage pack if usage is %s requests late',
+    async lag => {
+      const simulated = await simulatedApp({ sandbox: { ...WORLD, readings: { 'usage-lag': lag } } })
+      expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent' })
+      const { usage } = simulated
+      const first = await usage()
+      expect(first.overagePacksCharged).toBe(0)
+      expect(first.billableUsedThisPeriod).toBeGreaterThan(QUOTA * 0.8)
+      // The lease log has been compacted by then, so the landing is the source.
+      for (let run = 0; run < 2; run++) {
+        simulated.advance(2 * HOUR)
+        await simulated.restart()
+        await simulated.sync()
+      }
+      expect(await usage()).toMatchObject({ overageUsedThisPeriod: 0 })
+    },
+  )
 
-  it('charges no pack, and leaves nothing unused in the periods that follow', async () => {
+  it('is charged no overage pack and exports everything in the following periods', async () => {
     const simulated = await simulatedApp({ sandbox: { ...WORLD, conversations: 230, readings: { 'usage-lag': '5' } } })
     expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent' })
     expect((await simulated.usage()).billableUsedThisPeriod).toBeGreaterThan(QUOTA * 0.8)
@@ -46,18 +49,18 @@ describe('a vendor who reports usage late', () => {
   })
 })
 
-describe('one answer that tells of a period that never was', () => {
+describe('a single answer that names an unknown billing period', () => {
   const world = { conversations: 100, historyDays: 1_800, quotaSessions: 5_000 }
   const stale = (at: number) => ({ script: [{ at, fault: 'unseen-period-told' as const }] })
 
-  it.runIf(isDeep).each([1, 2, 4])('stops no export, come it as answer %i', async at => {
+  it.runIf(isDeep).each([1, 2, 4])('stops no export as answer %i', async at => {
     const simulated = await simulatedApp({ sandbox: world, settings: { maxPage: 20 } })
     simulated.sandbox.faults.set(stale(at))
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
     expect(simulated.sandbox.faults.report().served['unseen-period-told']).toBe(1)
   })
 
-  it('stops none after a restart, nor after a replay', async () => {
+  it('stops no export after a restart or a replay', async () => {
     const simulated = await simulatedApp({ sandbox: world, settings: { maxPage: 10 } })
     simulated.sandbox.faults.set(stale(5))
     await simulated.sync({ maxRequests: 5 })
@@ -70,7 +73,7 @@ describe('one answer that tells of a period that never was', () => {
   })
 })
 
-describe('a vendor whose every third answer names the period before, all of it used', () => {
+describe('a workspace whose vendor names the previous, used-up period in every third answer', () => {
   const CASES = [
     { agents: 2, maxPage: 10 },
     { agents: 1, maxPage: 5 },
@@ -79,7 +82,7 @@ describe('a vendor whose every third answer names the period before, all of it u
   ]
   // Usual runs meet such answers in vendor-faults.test.ts.
   it.runIf(isDeep).each(CASES)(
-    'is exported whole: $agents agents in pages of $maxPage',
+    'is exported completely: $agents agents in pages of $maxPage',
     async ({ agents, maxPage }) => {
       const simulated = await simulatedApp({
         sandbox: {
@@ -102,10 +105,10 @@ describe('a vendor whose every third answer names the period before, all of it u
   )
 })
 
-describe('a vendor who names no period', () => {
+describe('a workspace whose vendor names no billing period', () => {
   const LAGS = ['0'] as const
   it.each(isDeep ? ([...LAGS, '5'] as const) : LAGS)(
-    'is asked a few times whether more is left, and exported from again as soon as a period has turned, its count %s requests behind',
+    'sends a few probes once the quota is used, and exports again when the period has changed, with usage %s requests late',
     async lag => {
       const readings = { 'period-key': 'absent', 'usage-lag': lag } as const
       // Time passes between answers: within one millisecond their requests could not be ordered.
@@ -127,8 +130,8 @@ describe('a vendor who names no period', () => {
   )
 })
 
-describe('a vendor whose periods are named by the day, though sessions are counted by the month', () => {
-  it('leaves new conversations their sessions: history does not take what is kept for the rest of the month', async () => {
+describe('a workspace whose vendor names periods by the day and counts sessions by the month', () => {
+  it('does not spend the reserve for new conversations of the month on history', async () => {
     const simulated = await simulatedApp({
       sandbox: {
         conversations: 500,
@@ -153,8 +156,8 @@ describe('a vendor whose periods are named by the day, though sessions are count
   })
 })
 
-describe('a vendor who reports no usage', () => {
-  it('has what was exported days ago counted all the same', async () => {
+describe('a workspace whose vendor reports no usage', () => {
+  it('still counts sessions that were exported days ago', async () => {
     const simulated = await simulatedApp({
       sandbox: { conversations: 40, agents: 1, arrivalsPerDay: 10, readings: { usage: 'absent' } },
     })

@@ -11,8 +11,8 @@ const rowsIn = async (simulated: SimulatedApp): Promise<number> =>
 const cursorsOf = async (simulated: SimulatedApp): Promise<string[]> =>
   (await simulated.exported()).flatMap(request => request.query.cursor ?? [])
 
-describe('a run that was given a limit', () => {
-  it('makes no more requests and bills no more sessions than that, and the next one goes on behind it', async () => {
+describe('a run with a limit', () => {
+  it('makes no more requests and bills no more sessions than allowed, and the next run continues behind it', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 540 } })
     expect(await simulated.sync({ maxRequests: 0 })).toMatchObject({ outcome: 'limit-reached', requests: 0 })
     expect(await simulated.served()).toEqual([])
@@ -38,7 +38,7 @@ describe('a run that was given a limit', () => {
 })
 
 describe('windows', () => {
-  it('are read several at once, and each of them page by page, and those of all agents before any is far ahead', async () => {
+  it('are read concurrently, each page by page, and evenly across agents', async () => {
     let proxy: MeddlingProxy | undefined
     const simulated = await simulatedApp({
       sandbox: { conversations: 600, agents: 6, latencyMs: 25 },

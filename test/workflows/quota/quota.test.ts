@@ -19,8 +19,8 @@ const found = async (simulated: SimulatedApp): Promise<number> =>
 const truth = (simulated: SimulatedApp): number =>
   truthOf(simulated.sandbox, { throughMs: readThrough(simulated.sandbox.clock.now(), 2 * MINUTE) }).length
 
-describe('a first sync of more than the period includes', () => {
-  it('stops before overage, with smaller and smaller pages, and leaves the reserve for new conversations; goes on when the period has turned, and exports nothing twice', async () => {
+describe('a first sync that exceeds the quota', () => {
+  it('stops before overage, in ever smaller pages, leaves the reserve to new conversations, and continues in the next period where it stopped', async () => {
     const simulated = await simulatedApp({ sandbox: SMALL_QUOTA, settings: RESERVE })
     const report = await simulated.sync()
     expect(report).toMatchObject({ outcome: 'period-spent', failures: [] })
@@ -54,7 +54,7 @@ describe('a first sync of more than the period includes', () => {
     expect(await simulated.usage()).toMatchObject({ overagePacksCharged: 0 })
   })
 
-  it('buys new conversations out of the reserve, while history waits; goes on where packs are allowed, and charges no more than those', async () => {
+  it('exports new conversations from the reserve while history waits, and continues history with the packs that are allowed', async () => {
     const simulated = await simulatedApp({ sandbox: { ...SMALL_QUOTA, arrivalsPerDay: 10 }, settings: RESERVE })
     await simulated.sync()
     const before = await found(simulated)
@@ -69,7 +69,7 @@ describe('a first sync of more than the period includes', () => {
     expect(await simulated.usage()).toMatchObject({ overagePacksCharged: 1 })
   })
 
-  it('asks for nothing within the hour, and after it whether the period has turned: once an hour, and goes on when it has', async () => {
+  it('probes once an hour whether the period has changed, and continues once it has', async () => {
     const simulated = await simulatedApp({ sandbox: { ...SMALL_QUOTA, periodDays: 0.16 }, settings: RESERVE })
     const history = { untilMs: START_MS - DAY }
     expect(await simulated.sync(history)).toMatchObject({ outcome: 'period-spent' })
@@ -95,8 +95,8 @@ describe('a first sync of more than the period includes', () => {
   })
 })
 
-describe('a quota that is not the usual one', () => {
-  it('is reserved by its own measure from the first sync on', async () => {
+describe('a quota of another size', () => {
+  it('sets the reserve by its own size from the first sync on', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 40, agents: 1, quotaSessions: 2_000 } })
     expect(await simulated.sync()).toMatchObject({ outcome: 'done' })
   })

@@ -24,8 +24,8 @@ async function useUpTheHour(sandbox: Sandbox): Promise<void> {
     ({ status } = await fetch(sandbox.url + path, { headers: { authorization: `Bearer ${TOKEN}` } }))
 }
 
-describe('a sync whose requests exceed the hour', () => {
-  it('waits for room and goes on, leaves the reserve of the hour alone, and is never turned away by its own doing', async () => {
+describe('a sync that needs more requests than the hourly limit', () => {
+  it('waits and continues, keeps the reserve free, and causes no 429', async () => {
     const simulated = await simulatedApp({ sandbox: SMALL_HOUR, settings: { ...SMALL_PAGES, hourReserveShare: 0.25 } })
     const report = await simulated.sync()
     expect(report.outcome).toBe('done')
@@ -40,7 +40,7 @@ describe('a sync whose requests exceed the hour', () => {
     await expectTruth(simulated)
   })
 
-  it('ends where it was told not to wait, and the next one goes on behind it', async () => {
+  it('ends if it may not wait, and the next one continues behind it', async () => {
     const sandbox = { conversations: 150, hourlyRequests: 10 }
     const simulated = await simulatedApp({ sandbox, settings: SMALL_PAGES })
     const outcomes: string[] = []
@@ -59,8 +59,8 @@ describe('a sync whose requests exceed the hour', () => {
   })
 })
 
-describe('a sync beside somebody who uses up the hour', () => {
-  it('comes back when the vendor says', async () => {
+describe('a sync after another client has used up the hourly limit', () => {
+  it('continues at the time that Retry-After names', async () => {
     const simulated = await simulatedApp({ sandbox: FEW_REQUESTS })
     await useUpTheHour(simulated.sandbox)
     const before = (await simulated.served()).length
@@ -72,7 +72,7 @@ describe('a sync beside somebody who uses up the hour', () => {
     await expectTruth(simulated)
   })
 
-  it('asks once a minute where the vendor does not say', async () => {
+  it('retries once a minute without Retry-After', async () => {
     const silent = async (sandbox: Sandbox) =>
       (await meddlingProxy(sandbox.url, () => undefined, { dropRetryAfter: true })).url
     const simulated = await simulatedApp({ sandbox: FEW_REQUESTS, through: silent })
@@ -88,7 +88,7 @@ describe('a sync beside somebody who uses up the hour', () => {
     await expectTruth(simulated)
   })
 
-  it('ends at once where it was told not to wait, in the next run too', async () => {
+  it('ends at once if it may not wait, as does the next one', async () => {
     const simulated = await simulatedApp({ sandbox: FEW_REQUESTS })
     await useUpTheHour(simulated.sandbox)
     const before = (await simulated.served()).length

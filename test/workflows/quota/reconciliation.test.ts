@@ -48,8 +48,8 @@ function trueBetween({ world, clock }: Sandbox, agentId: string, fromMs: number,
   return accountOf(within.length, within.filter(({ billableSessions }) => billableSessions > 0).length)
 }
 
-describe('the ledger of a synced workspace', () => {
-  it('agrees with the truth by agent, and after a second reading of everything agrees with the truth by then', async () => {
+describe('the reconciliation of a synced workspace', () => {
+  it('agrees with the generator by agent, also after a later full export', async () => {
     const simulated = await simulatedApp({
       sandbox: { conversations: 150, arrivalsPerDay: 20, agents: 3 },
       settings: { ...ONCE, maxPage: 20 },
@@ -75,7 +75,7 @@ describe('the ledger of a synced workspace', () => {
     expect(Object.values(truth).every(({ skipped }) => skipped > 0)).toBe(true)
   })
 
-  it('agrees with the truth day by day of the workspace, where each day was read by itself', async () => {
+  it('agrees with the generator by day of the workspace if each day was read separately', async () => {
     const newYork = 4 * 60 * MINUTE
     /** Midnight in New York, which has daylight saving time. */
     const midnight = Date.UTC(2026, 5, 1) + newYork

@@ -152,7 +152,7 @@ function expectSpentWell({ evidence, ourTime, packs }: Found): void {
   expect(packs).toBe(0)
 }
 
-it('a house that is polled through a month of bad days holds what the vendor has, or its books name what it does not', {
+it('a workspace that is polled through a month of faults holds what the vendor has, or its bookkeeping says why not', {
   timeout: DAYS * 60_000,
 }, async () => {
   const soaked = await soakFor({ seed: SEED, days: DAYS, sandbox: SANDBOX, settings: SETTINGS })

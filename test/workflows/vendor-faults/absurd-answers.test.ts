@@ -44,7 +44,7 @@ const stored = async ({ rows }: SimulatedApp): Promise<number> =>
 
 const waits = ({ news }: SimulatedApp) => news.flatMap(one => (one.kind === 'waiting' ? [one.untilMs] : []))
 
-describe('a vendor that asks for an absurd pause', () => {
+describe('a sync whose vendor sends an absurd Retry-After', () => {
   const FEW = ['99999999999999']
   const MORE = [
     'Thu, 01 Jan 1970 00:00:00 GMT',
@@ -57,7 +57,7 @@ describe('a vendor that asks for an absurd pause', () => {
     '-5',
   ]
   it.each(isDeep ? [...FEW, ...MORE] : FEW)(
-    '(Retry-After: %s) is waited for an hour at most, and then all is read',
+    'waits for at most an hour and then reads everything: %s',
     async retryAfter => {
       const simulated = await simulatedApp({
         sandbox: { conversations: 60, agents: 1 },
@@ -85,9 +85,9 @@ describe('a vendor that asks for an absurd pause', () => {
 /** Usage values that must count as missing. */
 const NOTHING = ['NaN', '<1e400>', '1e400', -1e300, 1e300, -1, 'many', {}, [], true, null]
 
-describe('a vendor whose usage and limits are no numbers', () => {
+describe('a sync whose vendor reports usage and limits that are not numbers', () => {
   it.each(isDeep ? [1, 2, 3, 4] : [3])(
-    'is read to its end, and no session beyond the quota is bought (%i)',
+    'exports until the quota is used and charges no overage (seed %i)',
     async seed => {
       const draw = new Draw(seed, 0, PURPOSE.exportFault)
       const absurd = () => NOTHING[Math.floor(draw.unit() * NOTHING.length)]
@@ -124,12 +124,12 @@ describe('a vendor whose usage and limits are no numbers', () => {
   )
 })
 
-describe('an answer of 404 to an export', () => {
+describe('an error answer to an export', () => {
   const PROXY = { status: 404, headers: { 'content-type': 'text/html' }, body: '<html>default backend - 404</html>' }
   const VENDOR = { message: 'Agent not found', code: 'NOT_FOUND', issues: [{ message: 'Agent not found' }] }
   const marked = ({ rows }: SimulatedApp) => rows('SELECT agent_id FROM agents WHERE _missing_since IS NOT NULL')
 
-  it('of a proxy is an error, and takes no agent for gone; all is read once it is mended', async () => {
+  it('is a failure if it is the 404 of a proxy: no agent is marked as missing, and the next sync reads everything', async () => {
     let isDown = true
     const simulated = await simulatedApp({
       sandbox: { conversations: 60 },
@@ -144,7 +144,7 @@ describe('an answer of 404 to an export', () => {
     expect(await stored(simulated)).toBeGreaterThan(40)
   })
 
-  it('in the words of the vendor takes the agent for gone', async () => {
+  it('marks the agent as missing if it is a 404 in the format of the vendor', async () => {
     const simulated = await simulatedApp({
       sandbox: { conversations: 60, agents: 1 },
       through: sandbox => meddled(sandbox, passed => ({ ...passed, status: 404, body: VENDOR })),
@@ -154,7 +154,7 @@ describe('an answer of 404 to an export', () => {
   })
 
   // Usual runs: as a rule in test/vendor/refusals.test.ts.
-  it.runIf(isDeep).each([408, 425])('rather, one of %i, is waited out: nothing fails', async status => {
+  it.runIf(isDeep).each([408, 425])('is retried without a failure if its status is %i', async status => {
     const simulated = await simulatedApp({
       sandbox: { conversations: 60, agents: 1 },
       through: sandbox =>
@@ -165,8 +165,8 @@ describe('an answer of 404 to an export', () => {
   })
 })
 
-describe('a vendor whose answer cannot be read', () => {
-  it('is what a sync waits for, and asks for no pause', async () => {
+describe('an answer that cannot be parsed', () => {
+  it('pauses the sync and is named as the reason', async () => {
     const simulated = await simulatedApp({
       sandbox: { conversations: 10 },
       through: sandbox =>

@@ -15,19 +15,19 @@ const ASKED = { sort: 'asc' as const, fromTs: FROM, toTs: TO, limit: 100 }
 
 describe('an echoed query', () => {
   it.each<[string, Echo | null]>([
-    ['is not told', null],
-    ['tells nothing', {}],
-    ['tells null', { sort: null, fromTs: null, toTs: null }],
-    ['is as sent', { sort: 'asc', fromTs: FROM, toTs: TO }],
+    ['is missing', null],
+    ['is empty', {}],
+    ['has null values', { sort: null, fromTs: null, toTs: null }],
+    ['equals the request', { sort: 'asc', fromTs: FROM, toTs: TO }],
     ['is in seconds', { sort: 'asc', fromTs: FROM / 1_000, toTs: Math.floor(TO / 1_000) }],
-    ['is in parts of seconds', { fromTs: FROM / 1_000, toTs: TO / 1_000 }],
+    ['is in fractional seconds', { fromTs: FROM / 1_000, toTs: TO / 1_000 }],
     ['is rounded up', { toTs: Math.ceil(TO / 1_000) }],
     ['is whole seconds in ms', { fromTs: FROM, toTs: TO - 999 }],
     ['is in microseconds', { fromTs: FROM * 1_000, toTs: TO * 1_000 }],
     ['is text', { sort: 'ASC', fromTs: String(FROM), toTs: String(TO) }],
     ['is ISO-8601', { sort: 'ascending', fromTs: new Date(FROM).toISOString(), toTs: new Date(TO).toISOString() }],
-    ['cannot be read', { sort: 'ts', fromTs: 'then', toTs: {} }],
-  ])('that %s is taken for what was asked', (_, reported) => {
+    ['cannot be parsed', { sort: 'ts', fromTs: 'then', toTs: {} }],
+  ])('is accepted if it %s', (_, reported) => {
     expect(misread(ASKED, reported)).toBeNull()
   })
 
@@ -39,11 +39,11 @@ describe('an echoed query', () => {
     ['toTs', { toTs: TO - 1_000 }],
     ['toTs', { toTs: Math.ceil(TO / 1_000) + 1 }],
     ['toTs', { toTs: 0 }],
-  ])('with another %s is another question: %j', (field, reported) => {
+  ])('is rejected if its %s differs: %j', (field, reported) => {
     expect(misread(ASKED, reported)).toBe(field)
   })
 
-  it('with a lower bound where none was asked for is another question; with 0 it is not', () => {
+  it('is rejected if it adds a lower bound other than 0', () => {
     const { fromTs: _, ...open } = ASKED
     expect(misread(open, { fromTs: FROM })).toBe('fromTs')
     expect([0, null, '0', -1].map(fromTs => misread(open, { fromTs }))).toEqual([null, null, null, null])
@@ -61,14 +61,14 @@ async function echoingApp(meddle: (echo: Echo, passing: Passing) => Meddling | u
 const stored = async ({ rows }: SimulatedApp): Promise<number> =>
   (await rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM conversations'))[0]!.n
 
-describe('a vendor that reads another time than was asked for', () => {
+describe('a sync whose vendor applies another query than requested', () => {
   const CASES: [string, (echo: Echo) => Echo][] = [['toTs', echo => ({ ...echo, toTs: Number(echo.toTs) - DAY })]]
   const MORE_CASES: typeof CASES = [
     ['fromTs', echo => ({ ...echo, fromTs: Number(echo.toTs) - DAY })],
     ['sort', echo => ({ ...echo, sort: echo.sort === 'asc' ? 'desc' : 'asc' })],
   ]
   it.each(isDeep ? [...CASES, ...MORE_CASES] : CASES)(
-    '(another %s) is told so, what came is kept, and nothing counts as read that was not',
+    'fails, keeps the returned conversations and covers no range: another %s',
     async (field, change) => {
       let isOff = true
       const simulated = await echoingApp(echo =>
@@ -87,7 +87,7 @@ describe('a vendor that reads another time than was asked for', () => {
     },
   )
 
-  it('is not asked again and again by a watch: its window rests', async () => {
+  it('backs its window off in watch mode instead of requesting it in each round', async () => {
     const simulated = await echoingApp(echo => ({
       change: body => ({ ...body, query: { ...echo, sort: 'asc' } }),
     }))

@@ -94,7 +94,7 @@ async function filesBelow(folder: string): Promise<{ path: string; text: string 
 
 const holds = (text: string): boolean => FORMS.some(form => text.includes(form))
 
-it('lands no token that an answer echoes, in whatever form and packing, and keeps what else it said', async () => {
+it('no file contains a token that an answer echoes, in any encoding or compression, and the rest of the answer is kept', async () => {
   const agents = ECHOES.length
   const simulated = await simulatedApp({ sandbox: { agents, conversations: 80 }, through: echoingProxy })
   const { home } = simulated.config
@@ -125,7 +125,7 @@ it('lands no token that an answer echoes, in whatever form and packing, and keep
   }
 })
 
-it('finds it in each of those answers by the same reading, where nothing is masked', async () => {
+it('the same search finds the token in each of these answers if nothing is masked', async () => {
   const home = await temporaryFolder()
   const landing = openLanding(home).workspace('ws_demo')
   for (const [atMs, { body }] of ECHOES.entries()) await landing.landFailed({ atMs, agentId: 'a', status: 200, body })

@@ -9,7 +9,7 @@ const RUNS = rounds('FAULT_RUNS', { usual: 2, deep: 200 })
 const FROM = Number(process.env.FAULT_SEED ?? 1)
 const AT_ONCE = 4
 
-describe('a vendor who does everything wrong, at random', () => {
+describe('a workspace whose vendor has random faults', () => {
   let shared: Awaited<ReturnType<typeof emptyApp>>
   beforeAll(async () => {
     shared = await emptyApp()
@@ -18,7 +18,7 @@ describe('a vendor who does everything wrong, at random', () => {
   const seeds = Array.from({ length: Math.ceil(RUNS / AT_ONCE) }, (_, chunk) =>
     Array.from({ length: Math.min(AT_ONCE, RUNS) }, (_, lane) => FROM + chunk * AT_ONCE + lane),
   )
-  it.each(seeds.map(chunk => ({ chunk })))('is survived, with seeds $chunk', async ({ chunk }) => {
+  it.each(seeds.map(chunk => ({ chunk })))('violates no invariant, with seeds $chunk', async ({ chunk }) => {
     const found = await Promise.all(
       chunk.map(async seed => {
         const violations = await runMix(mixOf(seed), { ...shared, workspaceId: `seed_${seed}` })

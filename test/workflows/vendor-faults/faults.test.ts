@@ -36,7 +36,7 @@ const generations = async (simulated: SimulatedApp): Promise<number> =>
   )[0]!.n
 
 describe('a cursor that is refused', () => {
-  it('begins the next generation at the last conversation that landed, even where every one is refused: nothing is lost or doubled', async () => {
+  it('starts the next generation at the last landed conversation, even if every cursor is refused: nothing is lost or duplicated', async () => {
     const simulated = await meddled(passing => (hasCursor(passing) ? REFUSED : undefined))
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
     expect(await generations(simulated)).toBeGreaterThan(2)
@@ -44,56 +44,50 @@ describe('a cursor that is refused', () => {
   })
 
   // Usual runs: in vendor-faults-limits.test.ts.
-  it.runIf(isDeep)(
-    'is a failure where beginning again brings nothing new, and does not pay for it over and over',
-    async () => {
-      const same = (body: Record<string, unknown>) => ({
-        ...body,
-        data: (body.data as Record<string, unknown>[]).map(record => ({ ...record, ts: START_MS - 86_400_000 })),
-      })
-      const simulated = await meddled(passing => (hasCursor(passing) ? REFUSED : { change: same }))
-      const report = await simulated.sync()
-      expect(report.outcome).toBe('failed')
-      expect(report.failures.map(failure => failure.code)).toEqual([
-        'API_BAD_REQUEST',
-        'API_BAD_REQUEST',
-        'API_BAD_REQUEST',
-      ])
-      expect((await simulated.exported()).length).toBeLessThanOrEqual(3 * 8)
-    },
-  )
+  it.runIf(isDeep)('fails its window after a few restarts that make no progress', async () => {
+    const same = (body: Record<string, unknown>) => ({
+      ...body,
+      data: (body.data as Record<string, unknown>[]).map(record => ({ ...record, ts: START_MS - 86_400_000 })),
+    })
+    const simulated = await meddled(passing => (hasCursor(passing) ? REFUSED : { change: same }))
+    const report = await simulated.sync()
+    expect(report.outcome).toBe('failed')
+    expect(report.failures.map(failure => failure.code)).toEqual([
+      'API_BAD_REQUEST',
+      'API_BAD_REQUEST',
+      'API_BAD_REQUEST',
+    ])
+    expect((await simulated.exported()).length).toBeLessThanOrEqual(3 * 8)
+  })
 })
 
-describe('a vendor who says that there is more and does not say where', () => {
+describe('an answer that announces more pages with a repeated or missing cursor', () => {
   // Usual runs: in vendor-faults.test.ts.
-  it.runIf(isDeep)(
-    'and repeats the cursor or leaves it out, ends the window with what landed, and the next sync goes on behind it',
-    async () => {
-      const changes = [
-        (body: Record<string, unknown>, asked: string | null) => ({ ...body, nextCursor: asked, hasMore: true }),
-        (body: Record<string, unknown>) => ({ ...body, nextCursor: null, hasMore: true }),
-      ]
-      const stopped: string[] = []
-      const simulated = await meddled(passing => {
-        if (!hasCursor(passing) || stopped.includes(passing.agentId)) return undefined
-        const change = changes[stopped.length]
-        if (!change) return undefined
-        stopped.push(passing.agentId)
-        return { change: body => change(body, passing.query.get('cursor')) }
-      })
-      const report = await simulated.sync()
-      expect(report.outcome).toBe('failed')
-      const failure = { code: 'API_PROTOCOL', kind: 'vendor' }
-      expect(report.failures).toMatchObject([failure, failure])
-      expect(report.windowsLeft).toBe(2)
-      const before = (await simulated.exported()).length
-      expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
-      // Only the windows that were stopped are read on: nobody else is asked again.
-      const asked = (await simulated.exported()).slice(before).map(request => request.agentId!)
-      expect([...new Set(asked)].sort()).toEqual(stopped.sort())
-      await expectTruth(simulated)
-    },
-  )
+  it.runIf(isDeep)('ends its window with what landed, and the next sync continues behind it', async () => {
+    const changes = [
+      (body: Record<string, unknown>, asked: string | null) => ({ ...body, nextCursor: asked, hasMore: true }),
+      (body: Record<string, unknown>) => ({ ...body, nextCursor: null, hasMore: true }),
+    ]
+    const stopped: string[] = []
+    const simulated = await meddled(passing => {
+      if (!hasCursor(passing) || stopped.includes(passing.agentId)) return undefined
+      const change = changes[stopped.length]
+      if (!change) return undefined
+      stopped.push(passing.agentId)
+      return { change: body => change(body, passing.query.get('cursor')) }
+    })
+    const report = await simulated.sync()
+    expect(report.outcome).toBe('failed')
+    const failure = { code: 'API_PROTOCOL', kind: 'vendor' }
+    expect(report.failures).toMatchObject([failure, failure])
+    expect(report.windowsLeft).toBe(2)
+    const before = (await simulated.exported()).length
+    expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+    // Only the windows that were stopped are read on: nobody else is asked again.
+    const asked = (await simulated.exported()).slice(before).map(request => request.agentId!)
+    expect([...new Set(asked)].sort()).toEqual(stopped.sort())
+    await expectTruth(simulated)
+  })
 })
 
 /** From the third page of a window on, this number of pages are empty, but their cursors advance. */
@@ -115,14 +109,14 @@ const emptied = (pages: number, reported: Record<string, unknown>) => {
 }
 
 describe('pages without a conversation', () => {
-  it('are read past, where nobody tells what they have looked at', async () => {
+  it('do not end their window, even if the vendor does not report what it scanned', async () => {
     const simulated = await emptied(55, { scannedConvoCount: undefined })
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [], windowsLeft: 0 })
   })
 })
 
-describe('a vendor who is down', () => {
-  it('is asked once a minute and then given up, and the next sync goes on', async () => {
+describe('a sync whose vendor is down', () => {
+  it('retries once a minute, then gives up, and the next sync continues', async () => {
     let up = false
     const simulated = await meddled(() => (up ? undefined : DOWN))
     const report: SyncReport = await simulated.sync()
@@ -142,7 +136,7 @@ describe('a vendor who is down', () => {
 describe('a run that is interrupted', () => {
   // Usual runs: in fault-mix.test.ts, and by signals in test/faults/signals.test.ts.
   it.runIf(isDeep)(
-    'ends soon, keeps what landed, and the next one asks for nothing again but what was under way',
+    'ends soon and keeps what landed, and the next one repeats only requests that were in flight',
     async () => {
       const controller = new AbortController()
       const simulated = await meddled(({ number }) => {

@@ -88,31 +88,28 @@ const pageSizeOf = (simulated: SimulatedApp, size: number): void => {
   simulated.config.workspaces[0]!.maxPage = size
 }
 
-describe('a page that was deleted', () => {
+describe('a deleted page', () => {
   const CASES: [string, number, number, (index: number, of: number) => boolean][] = [
-    ['every other one, and pages are smaller since', 30, 20, index => index % 2 === 0],
+    ['every other one, with smaller pages since', 30, 20, index => index % 2 === 0],
     ['the first', 20, 20, index => index === 0],
-    ['one in the middle, and pages are smaller since', 50, 20, index => index === 2],
+    ['one in the middle, with smaller pages since', 50, 20, index => index === 2],
     ['every other one', 20, 20, index => index % 2 === 0],
     ['one in the middle', 20, 20, index => index === 5],
     ['the last', 20, 20, (index, of) => index === of - 1],
-    ['one in the middle, and pages are larger since', 20, 50, index => index === 3],
+    ['one in the middle, with larger pages since', 20, 50, index => index === 3],
     ['every one', 50, 50, () => true],
   ]
   // In usual runs test/faults/landing.test.ts deletes pages of finished windows.
-  it.runIf(isDeep).each(CASES)(
-    'is exported again, and hardly more than was on it: %s',
-    async (_, size, then, which) => {
-      const simulated = await simulatedApp({ sandbox: { conversations: 160, agents: 2 }, settings: { maxPage: size } })
-      await simulated.sync()
-      await withoutWarehouse(simulated)
-      const lost = await lose(simulated, which)
-      pageSizeOf(simulated, then)
-      await expectRecovered(simulated, lost, Math.max(size, then))
-    },
-  )
+  it.runIf(isDeep).each(CASES)('is exported again with little overhead: %s', async (_, size, then, which) => {
+    const simulated = await simulatedApp({ sandbox: { conversations: 160, agents: 2 }, settings: { maxPage: size } })
+    await simulated.sync()
+    await withoutWarehouse(simulated)
+    const lost = await lose(simulated, which)
+    pageSizeOf(simulated, then)
+    await expectRecovered(simulated, lost, Math.max(size, then))
+  })
 
-  it('of a window that was begun anew with pages of another size, and is not finished', async () => {
+  it('is exported again in an unfinished window that restarted with another page size', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 150, agents: 1 }, settings: { maxPage: 30 } })
     await simulated.sync({ maxRequests: 3 })
     pageSizeOf(simulated, 10)
@@ -126,29 +123,32 @@ describe('a page that was deleted', () => {
   })
 
   // In usual runs test/faults/landing.test.ts covers each kind of damage.
-  it.runIf(isDeep).each(['truncated', 'overwritten'] as const)('because it was %s, as the hint says', async how => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 120, agents: 1 }, settings: { maxPage: 20 } })
-    await simulated.sync()
-    await withoutWarehouse(simulated)
-    const landing = openLanding(simulated.config.home).workspace(WORKSPACE)
-    const page = (await landing.list('conversations'))[4]!
-    const sessions = (await landing.head(page.address)).facts!.billed!
-    const file = landedFile(simulated.config.home, page.address)
-    const bytes = await readFile(file)
-    if (how === 'truncated') await truncate(file, bytes.length - 20)
-    else await writeFile(file, bytes.fill(0x20, bytes.length - 200))
-    await simulated.restart()
-    const before = await billed(simulated)
-    const report = await simulated.sync()
-    expect(report.failures).toEqual([expect.objectContaining({ code: 'LANDING_CORRUPT' })])
-    expect(await billed(simulated)).toBe(before)
-    await rm(file)
-    await simulated.close()
-    await expectRecovered(simulated, { sessions, windows: 1 }, 20)
-  })
+  it.runIf(isDeep).each(['truncated', 'overwritten'] as const)(
+    'is exported again after it was %s and reported as corrupt',
+    async how => {
+      const simulated = await simulatedApp({ sandbox: { conversations: 120, agents: 1 }, settings: { maxPage: 20 } })
+      await simulated.sync()
+      await withoutWarehouse(simulated)
+      const landing = openLanding(simulated.config.home).workspace(WORKSPACE)
+      const page = (await landing.list('conversations'))[4]!
+      const sessions = (await landing.head(page.address)).facts!.billed!
+      const file = landedFile(simulated.config.home, page.address)
+      const bytes = await readFile(file)
+      if (how === 'truncated') await truncate(file, bytes.length - 20)
+      else await writeFile(file, bytes.fill(0x20, bytes.length - 200))
+      await simulated.restart()
+      const before = await billed(simulated)
+      const report = await simulated.sync()
+      expect(report.failures).toEqual([expect.objectContaining({ code: 'LANDING_CORRUPT' })])
+      expect(await billed(simulated)).toBe(before)
+      await rm(file)
+      await simulated.close()
+      await expectRecovered(simulated, { sessions, windows: 1 }, 20)
+    },
+  )
 
   it.runIf(RUNS > 0)(
-    'whichever pages, of whichever sizes: all rows come back, and what is billed again is what was lost',
+    'is exported again with little overhead, for random pages and page sizes',
     { timeout: 900_000 },
     async () => {
       await fc.assert(

@@ -11,7 +11,7 @@ import { readThrough, truthOf } from '../simulated/truth.ts'
 const envelope = (code: string) => JSON.stringify({ message: code, code, issues: [] })
 
 describe('an agent that is gone', () => {
-  it('is marked, and the others are read; the token is in no file of the data folder', async () => {
+  it('is marked as missing while the others are read, and the token is in no file of the data folder', async () => {
     let gone = ''
     const simulated = await simulatedApp({
       sandbox: { conversations: 60 },
@@ -44,8 +44,8 @@ describe('an agent that is gone', () => {
   })
 })
 
-describe('a workspace that has never paid', () => {
-  it('is told so by the first answer, and asks no more', async () => {
+describe('a sync of an unpaid workspace', () => {
+  it('fails at the first answer and requests nothing more', async () => {
     const simulated = await simulatedApp({ sandbox: { paid: false } })
     const report = await simulated.sync()
     expect(report.outcome).toBe('failed')
@@ -56,7 +56,7 @@ describe('a workspace that has never paid', () => {
 })
 
 describe('a token that is not accepted', () => {
-  it('ends the run before anything is bought, and is shown nowhere', async () => {
+  it('ends the run before anything is exported, and is in no error', async () => {
     const simulated = await simulatedApp({ settings: { readToken: () => 'another-secret-token' } })
     const error = await simulated.sync().catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ code: 'API_UNAUTHORIZED', kind: 'access' })

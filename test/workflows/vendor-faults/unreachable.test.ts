@@ -42,7 +42,7 @@ async function gateTo(sandbox: Sandbox): Promise<{ url: string; shut(): Promise<
 const governorsOf = ({ news }: SimulatedApp): GovernorState[] =>
   news.flatMap(one => (one.kind === 'governor' ? [one.governor] : []))
 
-it('a vendor who cannot be reached is held to have billed nothing, and counted nothing', {
+it('requests to an unreachable vendor count neither as billed sessions nor against the rate limit', {
   timeout: 60_000,
 }, async () => {
   let door!: Awaited<ReturnType<typeof gateTo>>

@@ -21,7 +21,7 @@ async function expectWholeInTheEnd(simulated: SimulatedApp, ofOneTs = 0): Promis
 describe('more conversations of one ts than a page holds', () => {
   const bursts = { conversations: 150, agents: 2, burstEvery: 60, burstSize: 35 }
 
-  it('end their window where every cursor is refused, which is told, and pay for it three times at most', async () => {
+  it('fail their window if every cursor is refused, after at most three repetitions', async () => {
     const simulated = await simulatedApp({ sandbox: bursts, settings: PAGES })
     simulated.sandbox.faults.set({ script: [{ every: 1, fault: 'expired-cursor' }] })
     const report = await simulated.sync()
@@ -39,10 +39,10 @@ describe('more conversations of one ts than a page holds', () => {
   })
 })
 
-describe('a window that comes no further', () => {
+describe('a window without progress', () => {
   const ofOneSecond = { burstEvery: 40, burstSize: 35 }
 
-  it('is bought a few times a day at most by a watch, and at once by whoever asks', async () => {
+  it('is exported a few times a day at most in watch mode, and at once by a manual sync', async () => {
     const simulated = await simulatedApp({
       sandbox: { conversations: 60, agents: 1, ...ofOneSecond },
       settings: PAGES,
@@ -66,8 +66,8 @@ describe('a window that comes no further', () => {
   })
 })
 
-describe('empty pages without end', () => {
-  it('end the reading of their window after fifty in each sync, and the next one goes on behind them', async () => {
+describe('endless empty pages', () => {
+  it('stop their window after fifty in each sync, and the next sync continues behind them', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 40, agents: 1 }, settings: PAGES })
     simulated.sandbox.faults.set({ script: [{ from: 3, fault: 'empty-page' }] })
     const report = await simulated.sync()
@@ -81,8 +81,8 @@ describe('empty pages without end', () => {
   })
 })
 
-describe('sessions that are billed otherwise than was thought', () => {
-  it('count against the limit of a run where their answers were lost', async () => {
+describe('sessions that are billed unexpectedly', () => {
+  it('count against the limit of a run if their answers were lost', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 300 }, settings: { maxPage: 20 } })
     simulated.sandbox.faults.set({ script: [{ every: 2, fault: 'html' }] })
     const report = await simulated.sync({ maxSessions: 150 })
@@ -94,7 +94,7 @@ describe('sessions that are billed otherwise than was thought', () => {
     expect(billableUsedThisPeriod).toBeGreaterThan(report.sessions)
   })
 
-  it('are told as a breach where a page bills more than its lease holds, and only what was under way is bought besides', async () => {
+  it('are reported as a breach if a page bills more than its lease allows, and only requests in flight follow', async () => {
     const surprise = 90
     const simulated = await simulatedApp({
       sandbox: { conversations: 200, quotaSessions: 200, historyDays: 2_000 },
@@ -128,7 +128,7 @@ describe('sessions that are billed otherwise than was thought', () => {
     expect((await simulated.usage()).billableUsedThisPeriod + surprise).toBeLessThanOrEqual(200 + underWay)
   })
 
-  it('are remembered by a later run, though the last answer told too little', async () => {
+  it('are known to a later run even if the last answer reported too little', async () => {
     const simulated = await simulatedApp({
       sandbox: { conversations: 200, quotaSessions: 100, historyDays: 2_000 },
       settings: PAGES,

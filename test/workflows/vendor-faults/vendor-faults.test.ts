@@ -120,9 +120,9 @@ beforeAll(async () => {
 })
 afterAll(() => shared.close())
 
-describe('a vendor with faults', () => {
+describe('a sync of a vendor with faults', () => {
   it.each((isDeep ? [...grouped, ...alone] : grouped).map(test => [test.title, test] as const))(
-    '%s: is survived, and costs no more than it must',
+    '%s: loses nothing and costs no more than necessary',
     async (_, test) => {
       const { names, outcome = 'done', once = true } = test
       const beside = { ...shared, workspaceId: `fault_${names.join('_')}` }
@@ -154,19 +154,21 @@ describe('a vendor with faults', () => {
       expect(window!.generation).toBe(1)
     },
   )
+})
 
-  it('has a row in docs/faults.md, whichever it is', () => {
+describe('docs/faults.md', () => {
+  it('has a row for each fault', () => {
     const page = readFileSync(new URL('../../../docs/faults.md', import.meta.url), 'utf8')
     const rows = page.split('\n').filter(line => line.startsWith('| `'))
-    const reported = rows.flatMap(row => [...row.split(' | ')[0]!.matchAll(/`([^`]+)`/g)].map(match => match[1]!))
-    expect([...FAULT_NAMES, ...HOSTILE_NAMES].filter(name => !reported.includes(name))).toEqual([])
+    const documented = rows.flatMap(row => [...row.split(' | ')[0]!.matchAll(/`([^`]+)`/g)].map(match => match[1]!))
+    expect([...FAULT_NAMES, ...HOSTILE_NAMES].filter(name => !documented.includes(name))).toEqual([])
   })
 })
 
-describe('a list of agents', () => {
+describe('a listing of agents', () => {
   const names = FAULT_NAMES.filter(name => FAULTS[name].search)
 
-  it('may have any fault: the next sync goes on, and neither a conversation nor a request is missing', async () => {
+  it('may have any fault: the next sync continues, and no conversation or request is missing', async () => {
     const beside = { ...shared, workspaceId: 'search' }
     const simulated = await simulatedApp({ beside, sandbox: { ...WORLD, conversations: 20 }, settings: PAGES })
     const { faults } = simulated.sandbox
@@ -231,7 +233,7 @@ const hostileAlone = HOSTILE_NAMES.map(name => ({ group: `${name} alone`, names:
 describe('hostile records', () => {
   it.each(
     (isDeep ? [...hostileGroups, ...hostileAlone] : hostileGroups).map(({ group, names }) => [group, names] as const),
-  )('%s: none is lost, and all others are exact', async (group, names) => {
+  )('%s: are stored or quarantined, and all others are exact', async (group, names) => {
     const hostileWith = (chosen: readonly HostileName[]) =>
       Object.fromEntries(chosen.map(name => [name, HOSTILE_CASES[name].rate ?? 0.5 / names.length]))
     const options: Partial<SandboxOptions> = {
