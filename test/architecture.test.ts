@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest'
 import { findCycle, root, type SourceFile, sourceFile, sourcesBelow, withoutComments } from './import-graph.ts'
 
 /**
- * Imports point from a later line to an earlier one. Rooms on one line do not import each other. A room is a folder of `src`,
- * together with the file of the same name.
+ * Imports point from a later line to an earlier one. Modules on one line do not import each other. A module is a folder of
+ * `src`, together with the file of the same name.
  */
 const TIERS = [
   ['core'],
@@ -23,17 +23,17 @@ const TIERS = [
   ['cli'],
 ]
 
-const roomOf = (path: string): string => path.split('/')[1]!.replace(/\.ts$/, '')
-const tierOf = (path: string): number => TIERS.findIndex(rooms => rooms.includes(roomOf(path)))
+const moduleOf = (path: string): string => path.split('/')[1]!.replace(/\.ts$/, '')
+const tierOf = (path: string): number => TIERS.findIndex(modules => modules.includes(moduleOf(path)))
 const isWorkflow = (path: string): boolean => path.startsWith('workflows/')
 
 function mayImport(from: string, to: string): boolean {
   if (isWorkflow(from)) return isWorkflow(to) || to.startsWith('src/core/')
   // The orchestration is imported by the modules that supply its steps, and by its hosts.
   if (isWorkflow(to)) return tierOf(from) >= tierOf('src/steps.ts')
-  if (roomOf(from) === roomOf(to)) return true
+  if (moduleOf(from) === moduleOf(to)) return true
   // Written from the API document alone, so that a wrong assumption of client or catalog is detected.
-  if (roomOf(from) === 'sandbox') return roomOf(to) === 'core'
+  if (moduleOf(from) === 'sandbox') return moduleOf(to) === 'core'
   return tierOf(to) < tierOf(from)
 }
 
@@ -58,26 +58,26 @@ const JOINS_LANDING = /(join|resolve)\([^)]*['"`]landing['"`/]|\}\/landing\b/
 const sources = [...sourcesBelow('src'), ...sourcesBelow('workflows')]
 const tests = sourcesBelow('test')
 
-describe('the house', () => {
-  it('has been read', () => {
+describe('the modules', () => {
+  it('are all read', () => {
     expect(sources.length).toBeGreaterThan(50)
     expect(sources.reduce((sum, { files }) => sum + files.length, 0)).toBeGreaterThan(150)
   })
 
-  it('has a tier for every room', () => {
+  it('have a tier each', () => {
     const untiered = sources.filter(({ path }) => !isWorkflow(path) && tierOf(path) < 0).map(({ path }) => path)
     expect(untiered).toEqual([])
   })
 
-  it('imports one way: never a later tier, never a room of the same tier', () => {
+  it('import one way: never a later tier, never another module of the same tier', () => {
     expect(forbiddenImports(sources)).toEqual([])
   })
 
-  it('imports in no circle', () => {
+  it('have no import cycle', () => {
     expect(findCycle(sources)).toBeUndefined()
   })
 
-  it('imports files that are there, by their whole name', () => {
+  it('import existing files, by their full names', () => {
     const broken = sources.flatMap(({ path, files }) =>
       files
         .filter(file => !/\.(ts|json)$/.test(file) || !existsSync(join(root, file)))
@@ -86,7 +86,7 @@ describe('the house', () => {
     expect(broken).toEqual([])
   })
 
-  it('imports nothing whose name is computed', () => {
+  it('import nothing by a computed name', () => {
     const computed = sources.flatMap(({ path, packages }) =>
       packages.filter(name => !/^(node:)?@?[\w./-]+$/.test(name)).map(name => `${path} → ${name}`),
     )
@@ -105,43 +105,43 @@ describe('core and workflows', () => {
 
   it('take now, randomness and ids as arguments', () => {
     // Within a workflow, `Date.now` is the workflow's own time.
-    const guests = pure.filter(({ path }) => !isShell(path))
-    expect(matching(guests, /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\brandomUUID\b|\bperformance\b/)).toEqual([])
+    const inner = pure.filter(({ path }) => !isShell(path))
+    expect(matching(inner, /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\brandomUUID\b|\bperformance\b/)).toEqual([])
   })
 
-  it('reach for nothing of the process, the network or the timers', () => {
+  it('use neither the process, nor the network, nor timers', () => {
     expect(matching(pure, /\bprocess\.|\bBuffer\b|\bfetch\(|\bset(Timeout|Interval|Immediate)\b|\bconsole\./)).toEqual(
       [],
     )
   })
 })
 
-describe('a dependency', () => {
-  it('DuckDB is imported by the warehouse alone', () => {
+describe('the package', () => {
+  it('of DuckDB is imported only by the warehouse', () => {
     const importers = importersOf(sources, '@duckdb/node-api')
     expect(importers.length).toBeGreaterThan(0)
-    expect(importers.filter(path => roomOf(path) !== 'warehouse')).toEqual([])
+    expect(importers.filter(path => moduleOf(path) !== 'warehouse')).toEqual([])
   })
 
-  it("Temporal's workflow package is imported by its shell alone", () => {
+  it('of Temporal for workflows is imported only by its shell', () => {
     expect(importersOf(sources, '@temporalio/workflow').filter(path => !isShell(path))).toEqual([])
   })
 
-  it('undici is imported by the vendor’s client alone, outside of the sandbox', () => {
-    expect(importersOf(sources, 'undici').filter(path => !['vendor', 'sandbox'].includes(roomOf(path)))).toEqual([])
+  it('undici is imported only by the vendor client, except in the sandbox', () => {
+    expect(importersOf(sources, 'undici').filter(path => !['vendor', 'sandbox'].includes(moduleOf(path)))).toEqual([])
   })
 })
 
 describe('the landing', () => {
-  const outside = sources.filter(({ path }) => roomOf(path) !== 'landing')
+  const outside = sources.filter(({ path }) => moduleOf(path) !== 'landing')
   const importersOfFiles = (pattern: RegExp): string[] =>
     outside.filter(({ files }) => files.some(file => pattern.test(file))).map(({ path }) => path)
 
-  it('and the lease log are opened by the composition root alone', () => {
+  it('and the lease log are opened only by the composition root', () => {
     expect(importersOfFiles(/^src\/landing\/folder-/)).toEqual(['src/app/stores.ts'])
   })
 
-  it('is known elsewhere by its ports, its page heads and its addresses', () => {
+  it('is used elsewhere only through its ports, page heads and addresses', () => {
     const known = ['landing', 'lease-log', 'page', 'page-address'].map(name => `src/landing/${name}.ts`)
     const imported = outside
       .filter(({ path }) => path !== 'src/app/stores.ts')
@@ -151,7 +151,7 @@ describe('the landing', () => {
     expect(imported).toEqual([])
   })
 
-  it('has its paths joined nowhere else', () => {
+  it('is the only module that builds its paths', () => {
     expect(matching(outside, JOINS_LANDING)).toEqual([])
     for (const code of ["join(home, 'landing')", "join(\n  home,\n  'landing', id)", '{home}/landing/{id}'])
       expect(code).toMatch(JOINS_LANDING)
@@ -162,9 +162,9 @@ describe('the configuration', () => {
   /** Environment variables that describe a terminal's capabilities by convention; they are not settings of convohouse. */
   const TERMINAL = 'NO_COLOR|FORCE_COLOR|TERM|COLUMNS|CI|DEBUG'
 
-  it('is the only reader of the environment; the command line looks at what terminals are told', () => {
+  it('is the only reader of the environment, except for variables about the terminal in the command line', () => {
     const readers = matching(sources, /\bprocess\.env\b/).filter(path => path !== 'src/config.ts')
-    const cli = readers.filter(path => roomOf(path) === 'cli')
+    const cli = readers.filter(path => moduleOf(path) === 'cli')
     expect(readers.filter(path => !cli.includes(path))).toEqual([])
     const others = new RegExp(`\\bprocess\\.env(?!\\.(?:${TERMINAL})\\b)`)
     expect(
@@ -181,7 +181,7 @@ describe('the configuration', () => {
 })
 
 describe('a file', () => {
-  it('is named by what it is about', () => {
+  it('has a name that says what it is about', () => {
     const vague = /^(utils?|helpers?|common|index|lib|misc|shared|types|interfaces)\.ts$/
     const named = [...sources, ...tests].filter(
       ({ path }) => vague.test(basename(path)) && path !== 'workflows/index.ts',
@@ -189,7 +189,7 @@ describe('a file', () => {
     expect(named.map(({ path }) => path)).toEqual([])
   })
 
-  it('lies in no folder of things that had no place', () => {
+  it('is in no folder of miscellaneous things', () => {
     const vague = /\/(utils?|helpers?|common|lib|misc|shared)\//
     expect([...sources, ...tests].filter(({ path }) => vague.test(path)).map(({ path }) => path)).toEqual([])
   })
@@ -208,7 +208,7 @@ describe('these rules', () => {
     ['of types', `import type { A } from '../vendor/client.ts'`],
     ['over several lines', `import {\n  a,\n  b,\n} from '../vendor/client.ts'`],
     ['for its effects', `import '../vendor/client.ts'`],
-    ['passed on', `export { a } from '../vendor/client.ts'`],
+    ['a re-export', `export { a } from '../vendor/client.ts'`],
     ['dynamic', `const a = await import('../vendor/client.ts')`],
   ])('see an import that is %s', (_how, text) => {
     expect(of('src/landing/page.ts', text).files).toEqual(['src/vendor/client.ts'])
@@ -229,9 +229,9 @@ describe('these rules', () => {
     ['workflows/sync.ts', 'src/catalog/records.ts', false],
     ['src/steps.ts', 'workflows/steps.ts', true],
     ['src/core/planning/planner.ts', 'workflows/steps.ts', false],
-  ])('for %s importing %s say %s', (from, to, allowed) => expect(mayImport(from, to)).toBe(allowed))
+  ])('answer for %s importing %s: %s', (from, to, allowed) => expect(mayImport(from, to)).toBe(allowed))
 
-  it('see a circle', () => {
+  it('see a cycle', () => {
     const [a, b, c] = [
       of('src/a.ts', `import './b.ts'`),
       of('src/b.ts', `import './c.ts'`),

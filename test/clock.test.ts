@@ -12,7 +12,7 @@ function whileSetBy<T>(ms: number, work: () => T): T {
   }
 }
 
-it('time goes on where the clock is set back, and follows where it is set forward', () => {
+it('time continues if the clock is set back, and follows if it is set forward', () => {
   const before = systemClock.now()
   expect(whileSetBy(-86_400_000, systemClock.now)).toBeGreaterThanOrEqual(before)
   expect(whileSetBy(3_600_000, systemClock.now)).toBeGreaterThanOrEqual(before + 3_600_000)

@@ -47,7 +47,7 @@ function errorOf(read: () => Config): ConvohouseError {
 
 const refusal = (text: string): ConvohouseError => errorOf(() => readConfig({ path: file(text), env: {} }))
 
-describe('a configuration out of the environment', () => {
+describe('a configuration from the environment', () => {
   it('needs no file', () => {
     const config = readConfig({ env: { ...ENV, CONVOHOUSE_HOME: 'data' }, cwd: folder })
     expect(config).toMatchObject({
@@ -81,7 +81,7 @@ describe('a configuration out of the environment', () => {
     expect(config.workspaces[0]!.readToken()).toBe(SECRET)
   })
 
-  it('takes the token from a file, where one is named instead', () => {
+  it('reads the token from a file if one is named instead', () => {
     const { CONVOHOUSE_API_TOKEN: _, ...env } = ENV
     const path = file(`${SECRET}\n`)
     const config = readConfig({ env: { ...env, CONVOHOUSE_API_TOKEN_FILE: basename(path) }, cwd: folder })
@@ -96,26 +96,26 @@ describe('a configuration out of the environment', () => {
     expect(both.message).not.toContain(SECRET)
   })
 
-  it('has a data folder of its own name where none is given', () => {
+  it('has a default data folder', () => {
     expect(readConfig({ env: ENV, cwd: folder }).home).toBe(join(folder, 'convohouse-data'))
   })
 
-  it.each(Object.keys(ENV))('says when %s is not there', name => {
+  it.each(Object.keys(ENV))('is rejected without %s', name => {
     const error = errorOf(() => readConfig({ env: { ...ENV, [name]: ' ' }, cwd: folder }))
     expect(error.code).toBe('CONFIG_MISSING')
     expect(error.message).toContain(name)
     expect(error.hint).toContain('convohouse init')
   })
 
-  it('says which variable has an address that is none', () => {
+  it('is rejected with the name of the variable whose address is invalid', () => {
     const error = errorOf(() => readConfig({ env: { ...ENV, CONVOHOUSE_API_URL: 'api.example.com' }, cwd: folder }))
     expect(error.code).toBe('CONFIG_INVALID')
     expect(error.message).toMatch(/^CONVOHOUSE_API_URL must be an http\(s\) address/)
   })
 })
 
-describe('a configuration out of a file', () => {
-  it('has several workspaces, each with its own settings and token', () => {
+describe('a configuration from a file', () => {
+  it('can have several workspaces, each with its own settings and token', () => {
     const text = `home: ../elsewhere
 memoryLimit: 2GiB
 threads: 3
@@ -179,7 +179,7 @@ workspaces:
     ['pageSize: 101', 'workspaces[0].pageSize', 5, /100/],
     ['pageSize: 1.5', 'workspaces[0].pageSize', 5, /must be a whole number, not a fraction/],
     ['hour: never', 'workspaces[0].hour', 5, /duration/],
-  ])('names the setting and the line of %s', (line, setting, lineNumber, why) => {
+  ])('is rejected with setting and line for %s', (line, setting, lineNumber, why) => {
     const error = refusal(workspace(line))
     expect(error.code).toBe('CONFIG_INVALID')
     expect(error.message).toContain(`${setting} (line ${lineNumber})`)
@@ -188,15 +188,15 @@ workspaces:
   })
 
   it.each([
-    ['a setting that there is none of', `${workspace()}colour: red\n`, /colour \(line 5\) is not a known setting/],
-    ['one that belongs elsewhere', workspace('memoryLimit: 1GB'), /workspaces\[0\].*memoryLimit/],
+    ['an unknown setting', `${workspace()}colour: red\n`, /colour \(line 5\) is not a known setting/],
+    ['a setting in the wrong place', workspace('memoryLimit: 1GB'), /workspaces\[0\].*memoryLimit/],
     ['no workspace', 'workspaces: []\n', /workspaces \(line 1\).*at least one/],
-    ['nothing at all', '', /the file is empty/],
+    ['an empty file', '', /the file is empty/],
     ['a list', '- 1\n', /the file/],
-    ['a size that is none', `memoryLimit: much\n${workspace()}`, /memoryLimit \(line 1\).*size such as 1GB/],
+    ['an invalid size', `memoryLimit: much\n${workspace()}`, /memoryLimit \(line 1\).*size such as 1GB/],
     ['no thread', `threads: 0\n${workspace()}`, /threads \(line 1\)/],
     [
-      'an id that is empty',
+      'an empty id',
       'workspaces:\n  - id: ""\n    apiUrl: https://x.example\n    token: { env: T }\n',
       /workspaces\[0\]\.id \(line 2\)/,
     ],
@@ -205,29 +205,33 @@ workspaces:
       workspace().replace('https://', 'https://me:pw@'),
       /workspaces\[0\]\.apiUrl \(line 3\)/,
     ],
-    ['a workspace twice', `${workspace()}${workspace().split('\n').slice(1).join('\n')}`, /"ws_1" is configured twice/],
-    ['no YAML', 'workspaces: [\n', /not valid YAML.*line/],
-  ])('refuses %s', (_, text, why) => {
+    [
+      'a duplicate workspace',
+      `${workspace()}${workspace().split('\n').slice(1).join('\n')}`,
+      /"ws_1" is configured twice/,
+    ],
+    ['invalid YAML', 'workspaces: [\n', /not valid YAML.*line/],
+  ])('is rejected if it has %s', (_, text, why) => {
     const error = refusal(text)
     expect(error.code).toBe('CONFIG_INVALID')
     expect(error.message).toMatch(why)
   })
 
-  it('says all that is wrong at once', () => {
+  it('is rejected with all its errors at once', () => {
     const { message } = refusal(workspace('settle: soon', 'pageSize: 0'))
     expect(message).toContain('settle (line 5)')
     expect(message).toContain('pageSize (line 6)')
   })
 
-  it('says when it is not there', () => {
+  it('is rejected if it does not exist', () => {
     const error = errorOf(() => readConfig({ path: join(folder, 'none.yaml'), env: {} }))
     expect(error.code).toBe('CONFIG_MISSING')
     expect(error.message).toContain('none.yaml')
   })
 })
 
-describe('where a configuration comes from', () => {
-  it('is the path that was given, then CONVOHOUSE_CONFIG, then the environment, then the file that lies there', () => {
+describe('the source of a configuration', () => {
+  it('is the given path, else CONVOHOUSE_CONFIG, else the environment, else the file in the working folder', () => {
     const here = mkdtempSync(join(folder, 'here-'))
     const named = (id: string) => workspace().replace('ws_1', id)
     writeFileSync(join(here, 'convohouse.yaml'), named('ws_lies_there'))
@@ -240,7 +244,7 @@ describe('where a configuration comes from', () => {
     expect(idOf({ env: {}, cwd: here })).toBe('ws_lies_there')
   })
 
-  it('tells of a data folder without a workspace, and CONVOHOUSE_HOME goes before the file', () => {
+  it('gives the data folder also without a workspace, and CONVOHOUSE_HOME takes precedence over the file', () => {
     const path = file(`home: kept\n${workspace()}`)
     expect(readHome({ path, env: {}, cwd: folder })).toBe(join(folder, 'kept'))
     expect(readHome({ path, env: { CONVOHOUSE_HOME: '/elsewhere' }, cwd: folder })).toBe('/elsewhere')
@@ -254,7 +258,7 @@ describe('a token', () => {
     return errorOf(() => config.workspaces[0]!.readToken() as unknown as Config)
   }
 
-  it('is read when it is needed, and its absence says where it was looked for', () => {
+  it('is read when it is needed, and if it is missing, the error says where it was expected', () => {
     expect(tokenError('{ env: WS_1_TOKEN }')).toMatchObject({
       code: 'TOKEN_MISSING',
       message: expect.stringContaining('WS_1_TOKEN') as string,
@@ -268,7 +272,7 @@ describe('a token', () => {
     ['variable', 'sk_live_51HvA9bC2dE3fG4h'],
     ['variable', '9f8e7d6c-5b4a-4938-8271-605f4e3d2c1b'],
     ['file', '9f8e7d6c5b4a49388271605f4e3d2c1b'],
-  ])('is not told where it stands in place of the name of its %s: %s', (kind, token) => {
+  ])('is not printed if it was written in place of the name of its %s: %s', (kind, token) => {
     const error = tokenError(`{ ${kind === 'file' ? 'file' : 'env'}: "${token}" }`)
     expect(error).toMatchObject({
       code: 'TOKEN_MISSING',
@@ -278,7 +282,7 @@ describe('a token', () => {
   })
 
   it.each([
-    ['a token that stands in the file itself', workspace().replace('{ env: WS_1_TOKEN }', SECRET)],
+    ['a token in the file itself', workspace().replace('{ env: WS_1_TOKEN }', SECRET)],
     ['a token as an unknown setting', workspace(`apiToken: ${SECRET}`)],
     ['a token in place of another value', workspace(`settle: ${SECRET}`)],
     ['a token in the address', workspace().replace('https://', `https://user:${SECRET}@`)],
@@ -291,7 +295,7 @@ describe('a token', () => {
     expect(JSON.stringify([error, error.message, error.hint, error.stack, String(error.cause)])).not.toContain(SECRET)
   })
 
-  it('is in no print of the configuration', () => {
+  it('is not in the configuration as JSON', () => {
     const config = readConfig({ env: ENV, cwd: folder })
     expect(JSON.stringify(config)).not.toContain(SECRET)
   })

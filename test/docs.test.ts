@@ -27,13 +27,13 @@ const anchorsOf = (page: string): string[] =>
   )
 
 describe('the decisions in docs/adr', () => {
-  it('have a number each, from 1 without a gap, in the name of the file and in the heading', () => {
+  it('are numbered from 1 without a gap, in file names and headings', () => {
     expect(decisions.map(name => Number.parseInt(name, 10))).toEqual(decisions.map((_, index) => index + 1))
     for (const name of decisions)
       expect(read(`docs/adr/${name}`)).toMatch(new RegExp(`^# ${Number.parseInt(name, 10)}\\. `))
   })
 
-  it('are there where code and pages name them by number', () => {
+  it('exist if code or pages name them by number', () => {
     const named = [...pages, ...sources('src'), ...sources('workflows'), ...sources('sql')].flatMap(path =>
       [...read(path).matchAll(/\bADR (\d+)/g)].map(([, number]) => Number(number)),
     )
@@ -48,7 +48,7 @@ const sources = (folder: string): string[] =>
     .map(name => join(folder, name))
 
 describe('a page', () => {
-  it.each(pages)('%s leads to files and headings that are there', path => {
+  it.each(pages)('%s links to files and headings that exist', path => {
     const links = [...read(path).matchAll(/\]\(([^)\s]+)\)/g)]
       .map(([, link]) => link!)
       .filter(link => !/^\w+:/.test(link))

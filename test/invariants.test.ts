@@ -16,13 +16,13 @@ const items = PAGE.split(/^(?=\d+\. )/m)
     }
   })
 
-describe('the page of invariants', () => {
-  it('numbers them from 1 without a gap', () => {
+describe('docs/invariants.md', () => {
+  it('numbers the invariants from 1 without a gap', () => {
     expect(items.map(item => item.number)).toEqual(items.map((_, index) => index + 1))
     expect(items.length).toBeGreaterThan(20)
   })
 
-  it.each(items)('names tests that are there for number $number', ({ held }) => {
+  it.each(items)('names tests that exist for invariant $number', ({ held }) => {
     expect(held).not.toEqual([])
     for (const { file, title } of held) {
       expect(existsSync(join(ROOT, file))).toBe(true)

@@ -25,7 +25,7 @@ async function folderOpenToOthers(): Promise<string> {
 }
 
 it.skipIf(process.platform === 'win32')(
-  'a warehouse can be read by its owner alone, whoever may open its folder',
+  'a warehouse can be read only by its owner, also in a folder that others can open',
   async () => {
     const home = await folderOpenToOthers()
     const env = {

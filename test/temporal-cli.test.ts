@@ -28,14 +28,14 @@ async function withGo(script: string): Promise<{ searchPath: string[]; cache: st
   return { searchPath, cache: await folder() }
 }
 
-it('the Temporal CLI is built where it cannot be downloaded and Go is there', async () => {
+it('the Temporal CLI is built if it cannot be downloaded and Go is installed', async () => {
   const places = await withGo(`printf '#!/bin/sh\\necho the CLI\\n' > "$GOBIN/temporal" && chmod +x "$GOBIN/temporal"`)
   const path = await obtainTemporal({ places, release })
   expect((await promisify(execFile)(path)).stdout).toBe('the CLI\n')
   expect(await readdir(places.cache)).toEqual([`temporal-cli-${TEMPORAL_RELEASE.version}`])
 })
 
-it('a build that fails or is given up leaves nothing', async () => {
+it('a build that fails or is aborted leaves no files', async () => {
   const failing = await withGo('echo half > "$GOBIN/temporal"; echo no room >&2; exit 1')
   await expect(obtainTemporal({ places: failing, release })).rejects.toThrow(/Command failed: .+/)
   expect(await readdir(failing.cache)).toEqual([])

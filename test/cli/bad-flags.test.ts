@@ -25,7 +25,7 @@ async function violation(line: string): Promise<string> {
   }
 }
 
-describe('a bad flag', () => {
+describe('the command line', () => {
   it.each([
     ['sync --ful', "FLAG_INVALID: convohouse sync: unknown option '--ful'. → Did you mean --full?"],
     ['sync --since yesterday', 'FLAG_INVALID: --since cannot be "yesterday". → Give a date such as 2026-01-31'],
@@ -50,7 +50,7 @@ describe('a bad flag', () => {
     ['sandbox --port 70000', 'FLAG_INVALID: --port cannot be "70000". → Give a whole number from 0 to 65535.'],
     ['sandbox --ts edited', 'FLAG_INVALID: --ts cannot be "edited". → Give one of created, activity.'],
     ['sandbox --speed fast', 'FLAG_INVALID: --speed cannot be "fast".'],
-  ])('%s is told as what is wrong and how to mend it', async (line, message) => {
+  ])('rejects %s with the cause and a hint', async (line, message) => {
     expect(await violation(line)).toContain(message)
   })
 
@@ -69,12 +69,12 @@ describe('a bad flag', () => {
     ['plan --since 99999999999', '--since lies in the future.'],
     ['sync --until 20000d', '--until lies before 2001-09-09: the API would interpret its milliseconds as seconds'],
     ['sync --since 1970-01-01 --until 2001-09-09T01:46:40Z', '--until lies before 2001-09-09'],
-  ])('%s is refused: the two cannot stand together', async (line, message) => {
+  ])('rejects values that contradict each other or are out of range: %s', async (line, message) => {
     expect(await violation(line)).toContain(`FLAG_INVALID: ${message}`)
   })
 
   it.each(['sync --since 90d --until 30d', 'sync --watch 15m --max-sessions 10', 'plan --full --agent a --agent b'])(
-    '%s is none',
+    'accepts %s',
     async line => {
       expect(await violation(line)).toBe('none')
     },
@@ -82,7 +82,7 @@ describe('a bad flag', () => {
 })
 
 describe('an error', () => {
-  it('is two lines on standard error, and its exit code is its own', async () => {
+  it('is two lines on standard error, with an exit code of its own', async () => {
     const { code, stdout, stderr } = await cli(['sync', '--watch', '1s'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toBe('error FLAG_INVALID: --watch cannot be "1s".\n  → Give at least 10s.\n')
@@ -103,19 +103,19 @@ describe('an error', () => {
     })
   })
 
-  it('never repeats the value of a flag that nobody knows: it may be a secret in the wrong place', async () => {
+  it('never repeats the value of an unknown flag, which may be a misplaced secret', async () => {
     const { stderr } = await inProcess(['sync', '--token=canary-token-4711'])
     expect(stderr).toContain("unknown option '--token'")
     expect(stderr).not.toContain('canary')
   })
 
-  it('offers the command that was meant', async () => {
+  it('suggests the command that was probably meant', async () => {
     const { code, stderr } = await inProcess(['snyc'])
     expect(code).toBe(2)
     expect(stderr).toContain("unknown command 'snyc'.\n  → Did you mean sync?")
   })
 
-  it('says how to begin where nothing is configured', async () => {
+  it('says how to begin if nothing is configured', async () => {
     const { code, stderr } = await inProcess(['sync'], { cwd: await temporaryFolder() })
     expect(code).toBe(2)
     expect(stderr).toContain('error CONFIG_MISSING')

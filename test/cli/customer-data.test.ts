@@ -78,7 +78,7 @@ async function vendor(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-it('form answers, variables, turns and metrics are kept whatever their names, by events too, and after a replay', async () => {
+it('form answers, variables, turns and metrics with any names are kept, from exports and events, also after a replay', async () => {
   const env = {
     CONVOHOUSE_API_URL: await vendor(),
     CONVOHOUSE_API_TOKEN: TOKEN,

@@ -32,7 +32,7 @@ async function vendor(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-it("the vendor's id and summary of a bill, and numbers of agents, are in SQL as they were sent, also after a replay", async () => {
+it('ids and summaries of bills, and numbers of agents, are stored exactly as they were sent, also after a replay', async () => {
   const env = {
     CONVOHOUSE_API_URL: await vendor(),
     CONVOHOUSE_API_TOKEN: TOKEN,

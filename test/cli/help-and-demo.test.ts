@@ -11,7 +11,7 @@ const run = promisify(execFile)
 const root = join(import.meta.dirname, '..', '..')
 
 describe('the sandbox command', () => {
-  it('serves until it is stopped, and tells machines where', async () => {
+  it('serves until it is stopped, and prints its address as JSON', async () => {
     const running = start(['sandbox', '--port', '0', '--conversations', '50', '--json'])
     const line = await new Promise<string>(resolve => running.process.stdout!.once('data', resolve))
     const { url, port, workspaceId } = JSON.parse(line)
@@ -23,7 +23,7 @@ describe('the sandbox command', () => {
 })
 
 describe('the demo', () => {
-  it('shows the main job without an account, and buys only what is new the second time', async () => {
+  it('shows the main use without an account, and exports only new conversations the second time', async () => {
     const home = join(await temporaryFolder(), 'demo')
     const { code, stdout } = await inProcess(['demo', '--home', home])
     expect(code).toBe(0)

@@ -7,17 +7,17 @@ import { inProcess } from './in-process.ts'
 const commands = createProgram().commands.map(command => command.name())
 
 describe('the command', () => {
-  it('prints its help where no command is named', async () => {
+  it('prints its help if no command is named', async () => {
     const { code, stdout } = await cli([])
     expect(code).toBe(0)
     for (const name of commands) expect(stdout).toContain(`\n  ${name}`)
   })
 
-  it('knows its version', async () => {
+  it('prints its version', async () => {
     expect(await cli(['--version'])).toEqual({ code: 0, stdout: `${packageJson.version}\n`, stderr: '' })
   })
 
-  it('has the commands of the house', () => {
+  it('offers these commands', () => {
     expect(commands).toEqual([
       'init',
       'plan',
@@ -42,7 +42,7 @@ describe('the command', () => {
     ])
   })
 
-  it.each(commands)('%s explains itself with examples', async name => {
+  it.each(commands)('explains %s with examples', async name => {
     const { code, stdout, stderr } = await inProcess([name, '--help'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toContain(`Usage: convohouse ${name}`)
@@ -50,7 +50,7 @@ describe('the command', () => {
     expect(stdout).toContain(`$ convohouse ${name}`)
   })
 
-  it('tells each default once, as a person would write it', () => {
+  it('shows each default once, in a readable form', () => {
     for (const command of createProgram().commands) {
       const help = command.helpInformation().replace(/\s+/g, ' ')
       expect(help, command.name()).not.toMatch(/\(default: [^)]*\) \(default|<duration> [^(]*\(default: \d{3,}\)/)

@@ -10,7 +10,7 @@ import { inProcess } from './in-process.ts'
 const TOKEN = { CONVOHOUSE_API_TOKEN: 'x' }
 
 describe('init', () => {
-  it('writes a configuration that can be read as it is', async () => {
+  it('writes a configuration that is valid as it is', async () => {
     const cwd = await temporaryFolder()
     const { code, stdout } = await inProcess(['init'], { cwd })
     expect(code).toBe(0)
@@ -23,7 +23,7 @@ describe('init', () => {
     expect(config.workspaces[0]!.readToken()).toBe('x')
   })
 
-  it('overwrites nothing unless it is forced to', async () => {
+  it('overwrites a file only with --force', async () => {
     const cwd = await temporaryFolder()
     const file = join(cwd, 'convohouse.yaml')
     await writeFile(file, 'mine')
@@ -38,7 +38,7 @@ describe('init', () => {
   /** The template with its commented settings enabled: the top-level ones and those of a workspace. */
   const switchedOn = CONFIG_TEMPLATE.replace(/^(\s*)# (\w+: (?:\S+|\{ .* \}))$/gm, '$1$2')
 
-  it('names every setting with the default that it has', async () => {
+  it('shows every setting with its default', async () => {
     const folder = await temporaryFolder()
     const [asWritten, asCommented] = await Promise.all(
       [CONFIG_TEMPLATE, switchedOn].map(async (text, at) => {
@@ -63,7 +63,7 @@ describe('init', () => {
     expect(asCommented).toEqual(asWritten)
   })
 
-  it('leaves no setting out', () => {
+  it('omits no setting', () => {
     const document = parseDocument(switchedOn).toJS()
     expect(Object.keys(document).sort()).toEqual([
       'home',

@@ -32,8 +32,8 @@ const synced = syncedOnce({ conversations: 300, startMs: Date.now(), speed: 0 },
   clock.advance(10 * 60_000),
 )
 
-describe('the ledger', () => {
-  it('tells by agent what the generator says, and names every difference with a hint', async () => {
+describe('convohouse ledger', () => {
+  it('counts by agent what the generator made, and names every difference with a hint', async () => {
     const { env, sandbox } = await synced()
     const { rows, totals, differences, readThrough } = await ledger(env)
     const truth = truthOf(sandbox)
@@ -51,7 +51,7 @@ describe('the ledger', () => {
     for (const by of ['day', 'month']) expect((await ledger(env, '--by', by)).totals).toEqual(totals)
   })
 
-  it('is a table with its totals and sentences for people, and rows alone for programs', async () => {
+  it('prints a table with totals and sentences for people, and only rows for programs', async () => {
     const { env } = await synced()
     const people = await inProcess(['ledger', '--by', 'month'], { env })
     expect(people.stdout).toMatch(/^Workspace ws_demo, read through \d{4}-/)
@@ -70,7 +70,7 @@ describe('the ledger', () => {
     expect(both.stderr).toContain('--json and --format contradict each other.')
   })
 
-  it('is bounded by agent and by age', async () => {
+  it('can be limited to an agent and to an age', async () => {
     const { env, sandbox } = await synced()
     const [agent] = sandbox.world.agentIds()
     const one = await ledger(env, '--agent', agent!)
@@ -89,7 +89,7 @@ describe('the ledger', () => {
     }
   })
 
-  it('names what is incomplete, stale, missing, quarantined or not covered, and what following the hints costs', async () => {
+  it('names incomplete, stale, missing, quarantined and uncovered conversations, and estimates what following the hints costs', async () => {
     const { env, home, sandbox } = await synced()
     const [agent, other] = sandbox.world.agentIds()
     const pick = (n: number) =>
@@ -118,7 +118,7 @@ describe('the ledger', () => {
     expect(differences.find(({ kind }) => kind === 'unread')!.what).toContain(other)
   })
 
-  it('does not say of an agent whose first window was begun that nothing of it was read', async () => {
+  it('does not claim that nothing was read of an agent whose first window is unfinished', async () => {
     const { env } = await scene()
     await inProcess(['sync', '--max-requests', '3'], { env })
     const { rows, differences } = await ledger(env)
@@ -128,7 +128,7 @@ describe('the ledger', () => {
     expect(unread.hint).toContain('convohouse plan')
   })
 
-  it('says that it all agrees where it does', async () => {
+  it('says so if everything agrees', async () => {
     const { env, home } = await synced()
     await inWarehouse(home, 'UPDATE _requests SET scanned = returned')
     const { stdout } = await inProcess(['ledger'], { env })

@@ -13,7 +13,7 @@ async function inNothing(env: Record<string, string>, command: string) {
   return { ...ended, made: existsSync(home) ? await readdir(home, { recursive: true }) : null }
 }
 
-it('a data folder that is mistyped stays as it is: what cannot do without a warehouse says that there is none', async () => {
+it('a mistyped data folder is not created: commands that need a warehouse say that there is none', async () => {
   const { env } = await scene({ agents: 1, conversations: 5 })
   const commands = [
     'replay',
@@ -42,7 +42,7 @@ it('a data folder that is mistyped stays as it is: what cannot do without a ware
   }
 })
 
-it('replay says the same where only another workspace has landed', async () => {
+it('replay says the same if only another workspace has landed pages', async () => {
   const { env, home } = await scene({ agents: 1, conversations: 5 })
   await mkdir(join(home, 'landing', 'ws_other'), { recursive: true })
   const { code, stderr } = await inProcess(['replay'], { env })

@@ -43,7 +43,7 @@ async function app(): Promise<{ env: Record<string, string>; file: string }> {
 const json = async (ended: Promise<Ended>) => JSON.parse((await ended).stdout)
 
 describe('quarantine', () => {
-  it('lists what could not be loaded, why, and since when', async () => {
+  it('lists the records that could not be loaded, with reasons and times', async () => {
     const { env, file } = await app()
     const { quarantined } = await json(inProcess(['quarantine', 'list', '--json'], { env }))
     expect(quarantined).toMatchObject([
@@ -58,7 +58,7 @@ describe('quarantine', () => {
     )
   })
 
-  it('shows a record byte for byte, by its id or its place, and tells why on standard error', async () => {
+  it('shows a record byte for byte, by its id or its position, with the reason on standard error', async () => {
     const { env, file } = await app()
     const { quarantined } = await json(inProcess(['quarantine', 'list', '--json'], { env }))
     for (const name of [quarantined[0].id, `${file}#2`]) {
@@ -71,7 +71,7 @@ describe('quarantine', () => {
     expect(unknown.stderr).toContain('error RECORD_UNKNOWN')
   })
 
-  it('tries records again: what can be loaded now is, and what cannot stays', async () => {
+  it('retries records: those that can be loaded now are, and the others stay', async () => {
     const { env, file } = await app()
     // As left by an older version that could not load the first record either.
     const opened = await openApp({ config: readConfig({ env }) })
@@ -90,7 +90,7 @@ describe('quarantine', () => {
     expect(one).toMatchObject({ loaded: 0, stillQuarantined: [{ element: 2, staysFor: 'object without a usable ID' }] })
   })
 
-  it('lists and shows while another process holds the warehouse, and tries nothing again', async () => {
+  it('lists and shows records while another process holds the warehouse, but retries none', async () => {
     const { env, file } = await app()
     const opened = await openApp({ config: readConfig({ env }) })
     onTestFinished(() => opened.close())
@@ -103,7 +103,7 @@ describe('quarantine', () => {
 })
 
 describe('status', () => {
-  it('tells what was found, where, and how to see what is quarantined', async () => {
+  it('reports data issues with an example file, and how to list quarantined records', async () => {
     const { env, file } = await app()
     const { stdout } = await inProcess(['status'], { env })
     expect(stdout).toContain('2 records quarantined')
@@ -127,7 +127,7 @@ describe('status', () => {
 })
 
 describe('replay of tables', () => {
-  it('says what it rebuilt', async () => {
+  it('says which tables were rebuilt', async () => {
     const { env } = await app()
     const replayed = await inProcess(['replay', '--table', '_drift', '--table', 'conversations'], { env })
     expect(replayed).toMatchObject({ code: 0 })

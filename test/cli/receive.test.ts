@@ -19,7 +19,7 @@ const env = (home: string, more: Record<string, string> = {}) => ({
   ...more,
 })
 
-it('takes events in until SIGTERM, large ones and those in doubt beside others, and tells its secret nowhere', async () => {
+it('the receiver accepts events until SIGTERM, large and ambiguous ones included, and reveals its secret nowhere', async () => {
   const home = join(await temporaryFolder(), 'data')
   const running = start(['receive', '--port', '0', '--json'], { env: env(home, { CONVOHOUSE_WEBHOOK_SECRET: SECRET }) })
   const { url, workspaces } = await reported(running)
@@ -45,7 +45,7 @@ it('takes events in until SIGTERM, large ones and those in doubt beside others, 
   expect([stdout, stderr, ...texts].join('')).not.toContain(SECRET)
 })
 
-it('reads its secrets anew at SIGHUP: no event is refused in between, and what cannot be read changes nothing', async () => {
+it('the receiver reloads its secrets at SIGHUP: no event is refused meanwhile, and a secret that cannot be read changes nothing', async () => {
   const folder = await temporaryFolder()
   const NEXT = 'whsec-canary-next'
   const path = join(folder, 'convohouse.yaml')
@@ -93,7 +93,7 @@ it('reads its secrets anew at SIGHUP: no event is refused in between, and what c
   for (const secret of [SECRET, NEXT]) expect(stdout + stderr).not.toContain(secret)
 })
 
-it('tells in its log, in status and in the doctor what it refuses, over its restart too, and nothing of what was sent', async () => {
+it('the receiver reports refused requests in its log, in status and in doctor, across restarts, without their contents', async () => {
   const home = join(await temporaryFolder(), 'data')
   const WRONG = 'whsec-wrong-0815'
   const options = { env: env(home, { CONVOHOUSE_WEBHOOK_SECRET: SECRET }) }
@@ -129,7 +129,7 @@ it('tells in its log, in status and in the doctor what it refuses, over its rest
   for (const text of [first, second, status.stdout, doctor.stdout, record]) expect(text).not.toMatch(/whsec|private/)
 })
 
-it('needs a secret, and an address that is free', async () => {
+it('the receiver needs a secret and a free address', async () => {
   const home = join(await temporaryFolder(), 'data')
   const without = await inProcess(['receive'], { env: env(home) })
   expect([without.code, without.stderr]).toEqual([2, expect.stringContaining('WEBHOOKS_UNCONFIGURED')])
@@ -159,7 +159,7 @@ it('needs a secret, and an address that is free', async () => {
   expect([up.code, up.stderr]).toEqual([2, expect.stringContaining('error ADDRESS_IN_USE')])
 })
 
-it('is part of `up` where a workspace has a secret, reads its secrets anew at SIGHUP there, too, and a second `up` is told who holds the warehouse', async () => {
+it('the receiver is part of `up` if a workspace has a secret, reloads its secrets at SIGHUP there, too, and a second `up` is told which process holds the warehouse', async () => {
   const { sandbox } = await scene({ conversations: 20 })
   const folder = await temporaryFolder()
   // Temporal is not available: neither on the PATH nor in the cache, which is a file here.

@@ -37,7 +37,7 @@ describe('the flags of the sandbox', () => {
     })
   })
 
-  it('set a script, and what holds from the start', async () => {
+  it('set a script and the initial behaviour', async () => {
     const path = join(await temporaryFolder(), 'script.json')
     await writeFile(path, '[{"at": 3, "fault": "html"}]')
     expect(
@@ -100,7 +100,7 @@ describe('the flags for webhooks', () => {
     })
   })
 
-  it('leave traffic to the address, unless it is told', async () => {
+  it('let the address decide about traffic, unless a flag does', async () => {
     const traffic = async (...args: string[]) => (await optionsOf(...args)).traffic
     expect([await traffic(), await traffic('--traffic'), await traffic('--no-traffic')]).toEqual([
       undefined,
@@ -109,7 +109,7 @@ describe('the flags for webhooks', () => {
     ])
   })
 
-  it('are refused where they name what is not there', async () => {
+  it('are refused if they name an unknown fault', async () => {
     await expect(optionsOf('--event-fault', 'lost=0.1')).rejects.toMatchObject({
       message: expect.stringContaining('unknown event fault "lost"; the known ones are'),
     })
@@ -117,7 +117,7 @@ describe('the flags for webhooks', () => {
 })
 
 describe('the flag for hostile records', () => {
-  it('sets a rate, and a size where there is one', async () => {
+  it('sets a rate and, optionally, a size', async () => {
     const { hostile } = await optionsOf('--hostile', 'odd-id=0.5', '--hostile', 'huge-record=0.001:1000000')
     expect(hostile).toEqual({ 'odd-id': 0.5, 'huge-record': { rate: 0.001, param: 1_000_000 } })
     await expect(optionsOf('--hostile', 'odd-ids=0.5')).rejects.toMatchObject({
@@ -127,8 +127,8 @@ describe('the flag for hostile records', () => {
   })
 })
 
-describe('the flags for what the API document leaves open', () => {
-  it('set readings by name, and all of them to the letter', async () => {
+describe('the flags for ambiguities of the API document', () => {
+  it('set readings by name, and all of them to the literal ones', async () => {
     const given = ['--reading', 'paging=nested', '--reading', 'usage-lag=2', '--reading', 'paging=both']
     expect(await optionsOf(...given, '--literal')).toMatchObject({
       readings: { paging: 'both', 'usage-lag': '2' },
@@ -167,7 +167,7 @@ describe('the sandbox command with faults', () => {
     expect((await running.ended).code).toBe(0)
   })
 
-  it('does not start with a script that names no fault', async () => {
+  it('does not start with a script that names an unknown fault', async () => {
     const path = join(await temporaryFolder(), 'script.json')
     await writeFile(path, '[{"at": 2, "fault": "nothing"}]')
     const { code, stderr } = await cli(['sandbox', '--port', '0', '--fault-script', path])
@@ -175,7 +175,7 @@ describe('the sandbox command with faults', () => {
     expect(stderr).toContain('there is no fault "nothing"; known are')
   })
 
-  it('is explained by its help, fault by fault', async () => {
+  it('explains every fault in its help', async () => {
     const { stdout } = await cli(['sandbox', '--help'])
     for (const text of [
       'dropped-after',

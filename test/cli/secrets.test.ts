@@ -103,7 +103,7 @@ async function canariesOf(home: string): Promise<string[]> {
 describe('a secret', () => {
   const synced = syncedOnce({ agents: 3, conversations: 60 })
 
-  it('of the workspace, its agents or its organizations is in no file below the data folder, and in no output', async () => {
+  it('of the workspace, its agents or its organizations is in no file of the data folder and in no output', async () => {
     const { env, home, sandbox } = await scene({ conversations: 20 })
     const headers = { authorization: `Bearer ${TOKEN}` }
     // Proves that the secrets are really sent.
@@ -134,7 +134,7 @@ describe('a secret', () => {
     ).toEqual([])
   })
 
-  it('of an agent, an organization or an event is in no value that any reader finds, and is counted by path', async () => {
+  it('of an agent, an organization or an event is in no stored value, and is counted by path', async () => {
     const { env, home, sandbox } = await synced()
     const sent = await secretsSent(sandbox.url)
     const canaries = new Set(sent.texts.flatMap(canariesIn))
@@ -207,7 +207,7 @@ describe('a secret', () => {
     expect(before.flatMap(row => canariesIn(JSON.stringify(row)))).toEqual([])
   })
 
-  it('is found by those readers, every one, where nothing was redacted', async () => {
+  it('is found by the same searches, every one, if nothing was redacted', async () => {
     const { env, home, sandbox } = await synced()
     const sent = await secretsSent(sandbox.url)
     // The files that the sync wrote, and the bodies that they were made from.
@@ -231,7 +231,7 @@ describe('a secret', () => {
     expect(await canariesInTables(bare.CONVOHOUSE_HOME)).toEqual(canaries)
   })
 
-  it('that the vendor does not accept ends with 3, and is not repeated', async () => {
+  it('that the vendor rejects makes a sync exit with 3, and is never printed', async () => {
     const { env, home } = await scene()
     const wrong = 'canary-wrong-0815'
     for (const more of [[], ['--json'], ['--verbose']]) {

@@ -139,17 +139,17 @@ await describeWithPromtool('the example alerts', promtool => {
 
   const PASSED = { code: 0, output: expect.stringContaining('SUCCESS') }
 
-  it('are rules as Prometheus reads them', async () => {
+  it('are valid rules of Prometheus', async () => {
     expect(await promtool.check(['check', 'rules', FILE])).toEqual(PASSED)
   })
 
-  it('are silent while all is well, and a test of them can fail', async () => {
+  it('are silent without a problem, and a test of them can fail', async () => {
     expect(await run([{ name: 'well', series: HEALTHY, firing: {} }])).toEqual(PASSED)
     const wrong = { name: 'wrong', series: HEALTHY, firing: { ConvohouseOverage: [ws] } }
     expect(await run([wrong])).toMatchObject({ code: 1, output: expect.stringContaining('ConvohouseOverage') })
   })
 
-  it('fire, each for its own trouble and for its workspace alone', async () => {
+  it('fire, each for its own problem and only for its workspace', async () => {
     expect(Object.keys(TRIGGERS).sort()).toEqual(rules.map(({ alert }) => alert).sort())
     const cases = Object.entries(TRIGGERS).flatMap(([alert, triggers]) =>
       triggers.map(({ series, labels }) => ({ name: alert, series, firing: { [alert]: [labels] } })),
@@ -165,7 +165,7 @@ await describeWithPromtool('the example alerts', promtool => {
     expect(await run(cases)).toEqual(PASSED)
   })
 
-  it('fire where the series that they ask for is absent', async () => {
+  it('fire if the series that they use is absent', async () => {
     const cases = Object.entries(ABSENT).map(([alert, { metric, labels }]) => ({
       name: `${metric} is absent`,
       series: without(metric),
@@ -174,7 +174,7 @@ await describeWithPromtool('the example alerts', promtool => {
     expect(await run(cases)).toEqual(PASSED)
   })
 
-  it('fire where a workspace has vanished from the scrape, and where the process is down', async () => {
+  it('fire if a workspace has vanished from the scrape, and if the process is down', async () => {
     const gone = (left: (series: string) => boolean): Series =>
       Object.fromEntries(
         Object.entries(HEALTHY).map(([series, values]) =>
@@ -202,7 +202,7 @@ await describeWithPromtool('the example alerts', promtool => {
     ).toEqual(PASSED)
   })
 
-  it('ask for metrics that are documented', () => {
+  it('use only documented metrics', () => {
     const page = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
     const asked = new Set(rules.flatMap(({ expr }) => expr.match(/convohouse_\w+/g) ?? []))
     expect(asked.size).toBeGreaterThan(8)

@@ -55,7 +55,7 @@ async function freePort(): Promise<number> {
 }
 
 describeWithTemporal('the example alerts', ({ command }) => {
-  it('ask for metrics that workers serve', async () => {
+  it('use only metrics that workers export', async () => {
     const server = await startDevServer({ command })
     onTestFinished(() => server.stop())
     const client = await connectClient({ address: server.address })

@@ -32,7 +32,7 @@ const file = readCompose()
 const services = Object.entries(file.services)
 
 describe('the compose file', () => {
-  it('is one by the specification', () => {
+  it('is valid by the specification', () => {
     expect(faultsOf(file)).toEqual([])
     const changed = (service: object): ComposeFile => ({ ...file, services: { export: service as never } })
     expect(faultsOf(changed({ ...file.services.export, commnad: ['worker'] }))).not.toEqual([])
@@ -49,7 +49,7 @@ describe('the compose file', () => {
     expect(new Set(temporal.map(image => image.split(':')[1])).size).toBe(1)
   })
 
-  it('refers to nothing that is not there', () => {
+  it('refers only to secrets, configs, volumes and services that it declares', () => {
     for (const [, { secrets = [], configs = [], volumes = [], depends_on = {} }] of services) {
       expect(Object.keys(file.secrets)).toEqual(expect.arrayContaining(secrets))
       expect(Object.keys(file.configs)).toEqual(expect.arrayContaining(configs.map(({ source }) => source)))
@@ -59,7 +59,7 @@ describe('the compose file', () => {
     }
   })
 
-  it('waits for what is healthy or done, and for nothing that tells neither', () => {
+  it('waits for services to be healthy or done, and for none that reports neither', () => {
     const waited = services.flatMap(([, { depends_on = {} }]) => Object.entries(depends_on))
     expect(waited.length).toBeGreaterThan(5)
     for (const [name, { condition }] of waited) {
@@ -82,20 +82,20 @@ describe('the compose file', () => {
     expect(ignored).toContain('secrets/')
   })
 
-  it('has scripts that a shell can read', () => {
+  it('has scripts that a shell can parse', () => {
     const scripts = services.filter(([, { entrypoint }]) => entrypoint?.[0] === '/bin/sh')
     expect(scripts.length).toBe(3)
     for (const [, { command }] of scripts)
       execFileSync('sh', ['-n'], { input: command![0]!.replaceAll('$$', '$'), stdio: ['pipe', 'ignore', 'pipe'] })
   })
 
-  it('offers no port to other machines', () => {
+  it('exposes no port to other machines', () => {
     const ports = services.flatMap(([, { ports = [] }]) => ports)
     expect(ports.length).toBeGreaterThan(0)
     expect(ports.filter(port => !port.startsWith('127.0.0.1:'))).toEqual([])
   })
 
-  it('can be scaled where that is of use, and not where it is not', () => {
+  it('lets every service but the warehouse be scaled', () => {
     const named = ownServices(file).filter(([, { container_name }]) => container_name !== undefined)
     expect(named.map(([name]) => name)).toEqual(['warehouse'])
   })

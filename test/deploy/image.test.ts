@@ -21,7 +21,7 @@ const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as
 describe('the Dockerfile', () => {
   const sources = stages.flatMap(copiesOf).flatMap(({ from, sources }) => (from === null ? sources : []))
 
-  it('copies what is there, and what is not kept out', () => {
+  it('copies files that exist and are not ignored', () => {
     expect(sources.length).toBeGreaterThan(5)
     expect(sources.filter(source => !existsSync(join(ROOT, source)))).toEqual([])
     const [all, ...kept] = readFileSync(join(ROOT, '.dockerignore'), 'utf8')
@@ -31,7 +31,7 @@ describe('the Dockerfile', () => {
     expect(kept.map(line => line.slice(1)).sort()).toEqual([...new Set(sources)].sort())
   })
 
-  it('copies from stages that are there', () => {
+  it('copies from stages that exist', () => {
     const known = stages.map(({ name }) => name)
     const from = stages.flatMap(copiesOf).flatMap(copy => copy.from ?? [])
     expect(from.filter(name => !known.includes(name))).toEqual([])
@@ -40,7 +40,7 @@ describe('the Dockerfile', () => {
     )
   })
 
-  it('runs as somebody who may do little, and hands signals to the process itself', () => {
+  it('runs as an unprivileged user, and passes signals to the process itself', () => {
     const settings = new Map(last.instructions.map(({ name, text }) => [name, text]))
     expect(settings.get('USER')).toBe('node')
     expect(settings.get('VOLUME')).toBe('/data')
@@ -55,7 +55,7 @@ describe('the Dockerfile', () => {
 })
 
 describe('the package', () => {
-  it('depends on all that it imports, and on nothing else', () => {
+  it('depends on exactly the packages that it imports', () => {
     const sources = [...sourcesBelow('src'), ...sourcesBelow('workflows')]
     const imported = sources.flatMap(({ packages }) => packages.filter(name => !name.startsWith('node:')))
     const names = new Set(
@@ -84,7 +84,7 @@ describe('the image', () => {
   }, 120_000)
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  it.runIf(isDeep)('holds what a build on the spot makes', () => {
+  it.runIf(isDeep)('contains the same files as a build in the repository', () => {
     const made = (root: string) =>
       readdirSync(join(root, 'dist'), { recursive: true, encoding: 'utf8' })
         .filter(path => !path.startsWith('test'))
@@ -92,7 +92,7 @@ describe('the image', () => {
     expect(made(join(folder, 'app'))).toEqual(made(ROOT))
   })
 
-  it('runs with the packages that are not for development alone', async () => {
+  it('runs with the production packages', async () => {
     const main = join(folder, 'app/dist/src/cli/convohouse.cjs')
     const options = { env: { PATH: process.env.PATH, ...IMAGE_ENV } }
     const { stdout } = await promisify(execFile)(process.execPath, [main, '--version'], options)

@@ -14,20 +14,20 @@ const found = (pattern: RegExp, text = page): string[] => [
   ...new Set([...text.matchAll(pattern)].map(match => match[1]!)),
 ]
 
-describe('the page of operations', () => {
-  it('tells of every alert, and of no other', () => {
+describe('docs/operations.md', () => {
+  it('describes every alert, and no other', () => {
     const rules = found(/alert: (\w+)/g, readFileSync(join(ROOT, 'docs/alerts.yml'), 'utf8'))
     expect(rules.length).toBeGreaterThan(5)
     expect(found(/`(Convohouse\w+)`/g).sort()).toEqual(rules.sort())
   })
 
-  it('leads to files that are there', () => {
+  it('links to files that exist', () => {
     const links = found(/\]\(([^)#:]+)\)/g)
     expect(links.length).toBeGreaterThan(4)
     expect(links.filter(link => !existsSync(join(ROOT, 'docs', link)))).toEqual([])
   })
 
-  it('names commands that are there', () => {
+  it('names commands that exist', () => {
     const known = createProgram().commands.map(command => command.name())
     const named = found(/(?:npx |warehouse |`)convohouse ([a-z]+)/g)
     expect(named.length).toBeGreaterThan(6)
@@ -36,7 +36,7 @@ describe('the page of operations', () => {
 })
 
 describeWithTemporal('a profile in a file', ({ place }) => {
-  it('says where Temporal is', async () => {
+  it('gives the address of Temporal', async () => {
     const folder = await temporaryFolder()
     const file = join(folder, 'temporal.toml')
     await writeFile(file, `[profile.house]\naddress = "${place.address}"\nnamespace = "${place.namespace}"\n`)

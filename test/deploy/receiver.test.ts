@@ -20,7 +20,7 @@ const isHealthy = (port: string): Promise<boolean> =>
     execFile(process.execPath, words, error => resolve(error === null))
   })
 
-it('is healthy, takes an event in without a token, and keeps it', async () => {
+it('the receiver is healthy, accepts an event without an API token, and stores it', async () => {
   const home = await temporaryFolder()
   const secret = join(home, service.secrets![0]!)
   await writeFile(secret, `${SECRET}\n`, { mode: 0o600 })
@@ -44,7 +44,7 @@ it('is healthy, takes an event in without a token, and keeps it', async () => {
   expect(await readFile(join(sealed, name!), 'utf8')).toContain('"message":"hello"')
 })
 
-it('is published to this machine alone, and started where webhooks are asked for', () => {
+it('the receiver is published only to this machine, and started only if webhooks are requested', () => {
   expect(service.ports).toEqual(['127.0.0.1:8787:8787'])
   expect([service.profiles, service.secrets]).toEqual([['webhooks'], ['webhook-secret']])
 })

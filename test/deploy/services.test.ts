@@ -89,7 +89,7 @@ describeWithTemporal('the services of the compose file', ({ env: temporal }) => 
     await until(() => isHealthy(place), { everyMs: 1_500 })
   }
 
-  it('are healthy when they take tasks, have schedules, sync, and end in good order', async () => {
+  it('become healthy when they take tasks, create schedules, sync, and shut down in time', async () => {
     const { root, ...there } = await mounted()
     const warehouse = await run('warehouse', root)
     expect(await isHealthy(warehouse.place)).toBe(false)

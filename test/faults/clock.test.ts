@@ -28,7 +28,7 @@ const usageOf = async ({ sandbox }: FaultScene) => {
 }
 
 describe('a clock that is set by a day between runs', () => {
-  it('costs nothing twice, blocks nobody for a day, and lets nothing be bought beyond the period', async () => {
+  it('causes no request twice, no wait of a day, and no overage', async () => {
     const scene = await faultScene({
       sandbox: { conversations: 200, quotaSessions: 200, historyDays: 2_000 },
       workspace: { pageSize: 10 },
@@ -51,7 +51,7 @@ describe('a clock that is set by a day between runs', () => {
 })
 
 describe('a clock that is set by a day during a run', () => {
-  it.each(isDeep ? [DAY, -DAY] : [DAY])('(%i ms) changes nothing that is exported', async byMs => {
+  it.each(isDeep ? [DAY, -DAY] : [DAY])('(%i ms) does not change what is exported', async byMs => {
     const scene = await faultScene({ sandbox: { latencyMs: 60 } })
     const ended = await scene.run(['sync', '--yes'], clockSet(byMs, 900))
     expect(ended.code, ended.stderr).toBe(0)
@@ -59,7 +59,7 @@ describe('a clock that is set by a day during a run', () => {
     await expectWhole(scene)
   })
 
-  it('and back changes nothing that is exported and makes no day of an hour that is waited for', async () => {
+  it('while it waits for the rate limit does not change what is exported, nor prolong the wait', async () => {
     const hour = { hourMs: 4_000, hourlyRequests: 8, speed: 1 }
     const world = { ...hour, conversations: 150, arrivalsPerDay: 0 }
     const scene = await faultScene({ sandbox: world, workspace: { hour: '4s', requestsPerHour: 8, pageSize: 20 } })
@@ -100,8 +100,8 @@ async function syncedAt({ config, sandbox }: SimulatedApp, aheadMs: number): Pro
   }
 }
 
-describe('polls by a clock that is a day ahead, behind, and right again', () => {
-  it('close no window over what is not there yet, and buy each conversation once', async () => {
+describe('syncs by a clock that is a day ahead, behind, and right again', () => {
+  it('close no window over conversations that do not exist yet, and export each conversation once', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 20, arrivalsPerDay: 400, agents: 2 } })
     const { sandbox } = simulated
     await simulated.close()

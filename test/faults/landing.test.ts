@@ -67,8 +67,8 @@ const MORE_DAMAGES: Record<string, Damage> = {
   garbage: file => writeFile(file, 'no page at all'),
 }
 
-describe('a landed page that is damaged', () => {
-  it('is named, however it is damaged; deleted, it alone is exported again', async () => {
+describe('a damaged landed page', () => {
+  it('is named, in whatever way it is damaged; once deleted, it alone is exported again', async () => {
     const scene = await landedOnly()
     const file = scene.fileOf(inTheMiddle(scene))
     const intact = await readFile(file)
@@ -93,8 +93,8 @@ describe('a landed page that is damaged', () => {
   })
 })
 
-describe('landed pages of which any were deleted', () => {
-  it('are exported again, and no others, wherever in their windows they were', async () => {
+describe('deleted landed pages', () => {
+  it('are exported again, and no others, at any positions in their windows', async () => {
     const scene = await landedOnly()
     const landing = landingOf(scene)
     const choice = fc.array(fc.nat(1_000), { minLength: 1, maxLength: 6 })
@@ -120,8 +120,8 @@ describe('landed pages of which any were deleted', () => {
   })
 })
 
-describe('a page that was loaded and is deleted', () => {
-  it('keeps a replay from discarding the warehouse that has it, and costs a sync nothing; other files are passed over', async () => {
+describe('a deleted page that had been loaded', () => {
+  it('keeps a replay from discarding the warehouse, and costs a sync nothing; other files are ignored', async () => {
     const scene = await landed()
     const deleted = scene.fileOf(inTheMiddle(scene))
     await rm(deleted)

@@ -33,17 +33,17 @@ const GARBAGE = [
 
 /** Empty files are equivalent to a deleted log. */
 const DAMAGES: Record<string, (simulated: SimulatedApp) => Promise<unknown>> = {
-  'deleted as a whole': simulated => rm(folderOf(simulated), { recursive: true }),
+  'deleted completely': simulated => rm(folderOf(simulated), { recursive: true }),
   ...(isDeep && { 'of empty files': simulated => eachFile(simulated, file => writeFile(file, '')) }),
-  'cut off in the middle of a line, with lines of garbage behind it,': simulated =>
+  'truncated in the middle of a line, with lines of garbage after it,': simulated =>
     eachFile(simulated, async file => {
       await halfOf(file)
       await appendFile(file, `\n${GARBAGE.join('\n')}\n`)
     }),
 }
 
-describe('a ledger', () => {
-  it.each(Object.keys(DAMAGES))('%s lets nothing be spent beyond hour and period', async damage => {
+describe('a lease log', () => {
+  it.each(Object.keys(DAMAGES))('%s permits no spending beyond rate limit and quota', async damage => {
     const sandbox = { conversations: 200, historyDays: 2_000, quotaSessions: 220, hourlyRequests: 25 }
     const simulated = await simulatedApp({ sandbox, settings: SMALL_PAGES })
     const exported: number[] = []
@@ -63,7 +63,7 @@ describe('a ledger', () => {
     expect(served.filter(isProbe).length).toBeGreaterThanOrEqual(1)
   })
 
-  it('that cannot be read is told, before anything is bought', async () => {
+  it('that cannot be read is reported before anything is exported', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 60 }, settings: SMALL_PAGES })
     await simulated.sync({ maxRequests: 3 })
     const exported = (await simulated.exported()).length

@@ -11,8 +11,8 @@ const LOCKED = { exit: 6, error: 'WAREHOUSE_LOCKED', says: ['PID ', 'Wait until 
 /** How many listen in this process, in which commands run that were kept out. */
 const listenersForSignals = () => ['SIGINT', 'SIGTERM', 'SIGHUP'].map(signal => process.listenerCount(signal))
 
-describe('a second process at the same warehouse', () => {
-  it('is kept out and stops listening for signals, while the first one goes on and answers queries', async () => {
+describe('a second process on the same warehouse', () => {
+  it('is kept out and stops listening for signals, while the first one continues and answers queries', async () => {
     const scene = await faultScene(SLOW)
     const running = scene.start(['sync', '--yes'])
     await running.said('reading')
@@ -35,8 +35,8 @@ describe('a second process at the same warehouse', () => {
   })
 })
 
-describe('a second runner at the same landing, with a warehouse elsewhere', () => {
-  it('loses nothing of either: each page lands once, and both warehouses come to hold everything', async () => {
+describe('a second sync on the same landing, with a warehouse elsewhere', () => {
+  it('loses nothing: each page lands once, and both warehouses end up complete', async () => {
     const scene = await faultScene(SLOW)
     const otherHome = join(await temporaryFolder(), 'data')
     await mkdir(join(scene.home, 'landing'), { recursive: true })

@@ -29,7 +29,7 @@ async function expectStopped(scene: FaultScene, running: Running): Promise<void>
 
 describe('a signal', () => {
   it(
-    'at any moment, or of a terminal that closes, ends a sync in good order: requests in flight land, and the next sync goes on',
+    'at any moment, or of a terminal that closes, ends a sync cleanly: requests in flight land, and the next sync continues',
     SOON,
     async () => {
       const scene = await faultScene({ sandbox: { latencyMs: 100 } })
@@ -53,7 +53,7 @@ describe('a signal', () => {
   )
 
   it.each(isDeep ? (['SIGTERM', 'SIGINT'] as const) : (['SIGTERM'] as const))(
-    '(%s) while the rate limit is waited for ends the sync at once',
+    '(%s) during a wait for the rate limit ends the sync at once',
     SOON,
     async signal => {
       const scene = await faultScene({ sandbox: { hourlyRequests: 8 } })
@@ -66,7 +66,7 @@ describe('a signal', () => {
     },
   )
 
-  it('that is the second one aborts requests in flight, once, and loses no page that has landed', SOON, async () => {
+  it('that is the second one aborts requests in flight, once, and loses no landed page', SOON, async () => {
     const scene = await faultScene({ sandbox: { latencyMs: 200 } })
     const pauses = seeded(isDeep ? 10 : 1, { from: 0, to: 250 })
     for (const pauseMs of pauses) {
@@ -86,7 +86,7 @@ describe('a signal', () => {
 
 describe('a reader that closes its pipe', () => {
   it(
-    'of standard output stops a sync in good order and ends a query quietly; of standard error disturbs no sync',
+    'of standard output stops a sync cleanly and ends a query quietly; of standard error does not disturb a sync',
     SOON,
     async () => {
       const scene = await faultScene({ sandbox: { latencyMs: 60 } })
@@ -115,7 +115,7 @@ describe('a reader that closes its pipe', () => {
 })
 
 describe('standard output that cannot be written', () => {
-  it.skipIf(process.platform !== 'linux')('is told as that', async () => {
+  it.skipIf(process.platform !== 'linux')('is reported as such', async () => {
     const scene = await faultScene()
     const ended = await scene.run(['status'], { through: ['sh', '-c', 'exec "$@" > /dev/full', 'sh'] })
     expect(ended.code).toBe(6)

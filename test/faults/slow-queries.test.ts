@@ -29,7 +29,7 @@ async function upInOneProcess() {
   return { up, home: scene.home, url, said: () => said }
 }
 
-it('twenty slow queries hold up no webhook, no sync and no loading; those that wait are told so', async () => {
+it('twenty slow queries delay no webhook, no sync and no loading; queries that wait too long are refused', async () => {
   const { up, home, url, said } = await upInOneProcess()
   const ask = (sql: string, timeoutMs = 60_000) => queryHolder({ home, sql, timeoutMs })
   await until(() =>

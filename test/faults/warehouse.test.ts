@@ -38,7 +38,7 @@ async function expectNothingExported(scene: FaultScene): Promise<void> {
 }
 
 describe('a warehouse', () => {
-  it('that was deleted is loaded from the landing by a sync, beside the copy of a killed replay, which the next replay removes', async () => {
+  it('that was deleted is rebuilt from the landing by a sync, beside the copy of a killed replay, which the next replay removes', async () => {
     const scene = await synced()
     const left = join(scene.home, 'warehouse.rebuilt.duckdb')
     await copyFile(fileOf(scene), left)
@@ -52,7 +52,7 @@ describe('a warehouse', () => {
     await expectNothingExported(scene)
   })
 
-  it('that a newer version wrote is refused before anything is touched', async () => {
+  it('that a newer version wrote is refused before anything is changed', async () => {
     const scene = await synced()
     const warehouse = await openWarehouse({ home: scene.home, ...SMALL })
     await warehouse.writer.run(`INSERT INTO _migrations VALUES (9999, '9999_tomorrow.sql', now()::TIMESTAMP)`)
@@ -69,7 +69,7 @@ describe('a warehouse', () => {
     await expectNothingExported(scene)
   })
 
-  it('that is damaged is told so, and comes back from the landing when it is moved away', async () => {
+  it('that is damaged is reported, and rebuilt from the landing when it is moved away', async () => {
     const scene = await synced()
     const damaged = { exit: 6, error: 'HOME_UNUSABLE', says: [fileOf(scene), 'convohouse replay'] }
     const whole = await readFile(fileOf(scene))
@@ -94,7 +94,7 @@ describe('a warehouse', () => {
     await expectNothingExported(scene)
   })
 
-  it('that is empty, or cut off within its headers, holds nothing and is made anew from the landing', async () => {
+  it('that is empty, or truncated within its headers, is rebuilt from the landing', async () => {
     const scene = await synced()
     const whole = await readFile(fileOf(scene))
     await writeFile(fileOf(scene), '')
@@ -107,8 +107,8 @@ describe('a warehouse', () => {
   })
 })
 
-describe('the log of a sync that was killed', () => {
-  it('may be cut off, garbage or deleted: what it held is loaded from the landing', async () => {
+describe('the WAL of a killed sync', () => {
+  it('may be truncated, garbage or deleted: its contents are loaded from the landing', async () => {
     const scene = await killedInTheMidst()
     const log = await readFile(scene.log)
     const damages = [log.subarray(0, Math.floor(log.length * 0.7) - 3), Buffer.alloc(log.length, 'garbage')]

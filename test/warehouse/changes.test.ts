@@ -91,13 +91,13 @@ describe('changes of a conversation', () => {
   const changes = async (conversation: string) =>
     (await changesIn(workspace)).flatMap(({ id, ...row }) => (id === conversation ? [row] : []))
 
-  it('begin with how it was seen first', async () => {
+  it('begin with its first observation', async () => {
     expect(await changes('unchanged')).toEqual([
       { ...NOTHING, at: T1, first_seen: true, state: 'ai-chatting', stage: 'lead' },
     ])
   })
 
-  it('take what an event leaves out as it was: a state that an export removed does not come back', async () => {
+  it('keep the values that an event omits: a state that an export removed does not come back', async () => {
     expect(await changes('emptied')).toEqual([
       { ...NOTHING, at: T1, first_seen: true, state: 'requested_chat', stage: 'lead' },
       {
@@ -112,7 +112,7 @@ describe('changes of a conversation', () => {
     ])
   })
 
-  it('hold what an event sets to null', async () => {
+  it('include values that an event sets to null', async () => {
     expect(await changes('unassigned')).toEqual([
       { ...NOTHING, at: T1, first_seen: true, assignee: 'ada', is_resolved: false },
       {
@@ -143,7 +143,7 @@ describe('changes of a conversation', () => {
     ])
   })
 
-  it('are the same in whatever order they arrived', async () => {
+  it('are the same in any order of arrival', async () => {
     const backwards = app.workspace()
     for (const atMs of [T4, T3, T2, T1]) await arrive(backwards, atMs)
     const rows = await changesIn(backwards)

@@ -14,7 +14,7 @@ const sqlOf = (where: URL) =>
 describe('the checks of the warehouse', () => {
   const app = temporaryWarehouse()
 
-  it('find nothing in what was loaded, and find what was broken by hand', async () => {
+  it('find nothing in loaded data, and find data that was broken by hand', async () => {
     const workspace = app.workspace()
     const record = {
       ID: 'c1',
@@ -49,13 +49,13 @@ describe('the checks of the warehouse', () => {
       expect((await writer.rows(sql)).length, name).toBeGreaterThan(0)
   })
 
-  it('hold every child table to its records', () => {
+  it('compare every child table with its records', () => {
     const rules = recordChecks().flatMap(({ name, sql }) => (name.startsWith('children_of_') ? [sql] : []))
     const children = RECORD_TYPES.flatMap(record => layoutOf(record).children.map(({ table }) => table))
     for (const table of children) expect(rules.join('\n')).toContain(`FROM ${table} ANTI JOIN`)
   })
 
-  it('has views that open with what they are, and answer', async () => {
+  it('pass over views, which begin with their description and can be queried', async () => {
     for (const [name, sql] of sqlOf(views)) {
       expect(sql, name).toMatch(new RegExp(`^-- ${name.replace('.sql', '')}: `))
       expect(await app.warehouse.writer.rows(`SELECT * FROM ${name.replace('.sql', '')} LIMIT 1`), name).toBeInstanceOf(

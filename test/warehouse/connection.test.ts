@@ -6,8 +6,8 @@ import { temporaryWarehouse } from './temporary-warehouse.ts'
 const opened = temporaryWarehouse()
 const ROUNDS = rounds('FAULT_RUNS', { usual: 100, deep: 3_000 })
 
-describe('a sync, while events come in', () => {
-  it('has its questions answered, and the events are taken in', async () => {
+describe('a sync while events arrive', () => {
+  it('runs its queries, and the events are loaded', async () => {
     const { writer } = opened.warehouse
     const failures = new Set<string>()
     const again = async (work: () => Promise<unknown>) => {

@@ -22,8 +22,8 @@ const exported = (workspace: Workspace, record: object, sentAtMs: number) =>
 const statesOf = async (workspace: Workspace) =>
   (await workspace.rows('conversations', 'conversation_id, state')).map(row => row.state)
 
-describe('a lastModified that lies ahead', () => {
-  it('does not freeze its conversation: a later export wins with a right one, with the same, with an earlier one and without', async () => {
+describe('a lastModified in the future', () => {
+  it('does not freeze its conversation: a later export wins with a correct one, with the same, with an earlier one, and without one', async () => {
     const workspace = app.workspace()
     const cases = AHEAD.flatMap(ahead =>
       [SENT_AT_MS - HOUR, SENT_AT_MS + MINUTE, ahead, ahead - 1, undefined].map(next => ({ ahead, next })),
@@ -55,7 +55,7 @@ describe('a lastModified that lies ahead', () => {
     )
   })
 
-  it('gives the same row in whatever order, and in one batch', async () => {
+  it('gives the same row in any order of loading, and in one batch', async () => {
     const modified = fc.constantFrom(...AHEAD, -1, null)
     // Each page holds a version of each of eight conversations.
     const page = fc.record({ hour: fc.nat(200), modified: fc.array(modified, { minLength: 8, maxLength: 8 }) })
@@ -87,7 +87,7 @@ describe('a lastModified that lies ahead', () => {
     )
   })
 
-  it('in an event does not hold its values against later exports', async () => {
+  it('in an event does not protect its values from later exports', async () => {
     const workspace = app.workspace()
     const ids = AHEAD.map((_, index) => `c${index}`)
     const everywhere = async (state: string) => expect(await statesOf(workspace)).toEqual(ids.map(() => state))
@@ -123,7 +123,7 @@ describe('a lastModified that lies ahead', () => {
     await everywhere('updated later')
   })
 
-  it('is no sign of life: the conversation is not exported again for ever', async () => {
+  it('does not count as activity: the conversation is not refreshed forever', async () => {
     const workspace = app.workspace()
     const old = SENT_AT_MS - 400 * DAY
     await exported(workspace, { lastModified: 5e13, ts: old, lastMessageTS: old }, SENT_AT_MS)
@@ -134,8 +134,8 @@ describe('a lastModified that lies ahead', () => {
   })
 })
 
-describe('an event that was created days or years ahead', () => {
-  it('has happened when it was received: it marks no conversation as changed for years, nor holds its values', async () => {
+describe('an event with a creation time days or years in the future', () => {
+  it('counts from its receipt: it neither marks its conversation as changed for years, nor protects its values', async () => {
     const workspace = app.workspace()
     await exported(workspace, { state: 'exported' }, SENT_AT_MS)
     const event = (createdAt: number) => {

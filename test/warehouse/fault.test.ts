@@ -3,8 +3,8 @@ import { warehouseFault } from '../../src/warehouse/fault.ts'
 
 const FILE = '/data/warehouse.duckdb'
 
-describe('what DuckDB says', () => {
-  it('of a fault within itself ends the process’s use of the warehouse, and names what to report', () => {
+describe('an error of DuckDB', () => {
+  it('about an internal fault makes the warehouse unusable for the process, and asks for a report', () => {
     const cause = new Error('INTERNAL Error: Attempted to access index 5 within vector of size 3\n\nStack Trace:\n…')
     const fault = warehouseFault(FILE, cause)
     expect(fault).toMatchObject({ code: 'HOME_UNUSABLE', cause, hint: expect.stringContaining('report it') as string })
@@ -12,12 +12,12 @@ describe('what DuckDB says', () => {
     expect(fault!.message).not.toContain('Stack Trace')
   })
 
-  it('after it has given up is told with what to do', () => {
+  it('about an invalidated database is reported with a hint', () => {
     const cause = new Error('FATAL Error: database has been invalidated because of a previous fatal error')
     expect(warehouseFault(FILE, cause)).toMatchObject({ code: 'HOME_UNUSABLE' })
   })
 
-  it('of a landed page is none of the warehouse’s', () => {
+  it('about a landed page is not a fault of the warehouse', () => {
     expect(warehouseFault(FILE, new Error('Conversion Error: Could not convert string to INT32'))).toBeNull()
   })
 })

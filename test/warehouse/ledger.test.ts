@@ -59,8 +59,8 @@ const total = (workspace: Workspace) =>
     `SELECT coalesce(sum(skipped), 0)::INTEGER AS n, coalesce(sum(hidden_behind), 0)::INTEGER AS behind FROM _ledger WHERE workspace_id = '${workspace.id}'`,
   )
 
-describe('the ledger', () => {
-  it('counts by the day of ts, and what has none by no day', async () => {
+describe('the view _ledger', () => {
+  it('counts conversations by the day of ts, and those without ts under no day', async () => {
     const workspace = app.workspace()
     await read(workspace, {
       kind: 'tail',
@@ -89,7 +89,7 @@ describe('the ledger', () => {
     ])
   })
 
-  it('has the days of the workspace, as it is configured', async () => {
+  it('has days in the configured time zone of the workspace', async () => {
     const workspace = app.workspace({ timeZone: 'America/New_York' })
     // 03:00 UTC is 22:00 of the day before.
     await read(workspace, { toSec: MIDNIGHT + 4 * HOUR, at: [MIDNIGHT + 3 * HOUR], skipped: 1 })
@@ -107,7 +107,7 @@ describe('the ledger', () => {
     ])
   })
 
-  it('counts skipped ones by the newest finished reading of their stretch', async () => {
+  it('counts skipped conversations by the newest finished reading of their range', async () => {
     const workspace = app.workspace()
     const stretch = { fromSec: MIDNIGHT, toSec: MIDNIGHT + HOUR }
     await read(workspace, { ...stretch, skipped: 5 })
@@ -140,7 +140,7 @@ describe('the ledger', () => {
     expect(await skippedIn(workspace)).toBe(4)
   })
 
-  it('is not misled by the readings of another agent or workspace', async () => {
+  it('ignores the readings of other agents and workspaces', async () => {
     const [one, other] = [app.workspace(), app.workspace()]
     await read(one, { skipped: 5 })
     await read(other, { kind: 'full', fromSec: null, openedAt: MIDNIGHT + DAY })
@@ -148,14 +148,14 @@ describe('the ledger', () => {
     expect(await skippedIn(other)).toBe(0)
   })
 
-  it('prices the pages that skipped some by what they billed', async () => {
+  it('estimates pages with skipped conversations by what they billed', async () => {
     const workspace = app.workspace()
     await read(workspace, { at: [MIDNIGHT + 1, MIDNIGHT + 2], skipped: 1 })
     await read(workspace, { fromSec: MIDNIGHT + HOUR + 1, toSec: MIDNIGHT + 2 * HOUR, at: [MIDNIGHT + HOUR + 5] })
     expect(await total(workspace)).toEqual([{ n: 1, behind: 2 }])
   })
 
-  it('tells rows apart that are incomplete, told by events, stale or missing', async () => {
+  it('distinguishes rows that are incomplete, seen in events, stale or missing', async () => {
     const workspace = app.workspace()
     const { writer } = app.warehouse
     await read(workspace, { at: [MIDNIGHT, MIDNIGHT, MIDNIGHT, MIDNIGHT] })
@@ -193,7 +193,7 @@ describe('the ledger', () => {
     ).toEqual([{ held: 4, incomplete: 1, seen_in_events: 2, known_stale: 1, missing: 1, scanned: 4 }])
   })
 
-  it('counts what was given and could not be loaded as returned', async () => {
+  it('counts records that could not be loaded as returned', async () => {
     const workspace = app.workspace()
     const window = freshWindow({ kind: 'head', fromSec: MIDNIGHT, toSec: MIDNIGHT + HOUR })
     const records = [{ ID: 'whole', ts: MIDNIGHT * 1_000 }, 'no record']

@@ -14,7 +14,7 @@ async function limitIn(home: string): Promise<number> {
   return sizeOf(row!.limit)
 }
 
-it('DuckDB may take what is configured, and more where a warehouse has outgrown it', async () => {
+it('DuckDB may use the configured memory, and more if a warehouse has outgrown it', async () => {
   const home = await mkdtemp(join(tmpdir(), 'convohouse-'))
   try {
     // DuckDB prints its limit with one decimal digit of MiB.

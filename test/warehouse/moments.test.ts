@@ -185,8 +185,8 @@ async function load(texts: readonly Told[], pageSize: number): Promise<Map<strin
   return readIn(workspace)
 }
 
-describe('a date that somebody typed', () => {
-  it('is read by itself: no row influences another, in whatever order and batch they come', async () => {
+describe('a date as text', () => {
+  it('is parsed by itself: no row influences another, in any order and batch', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(reported, { minLength: 60, maxLength: 60 }), fc.integer(), async (texts, seed) => {
         const shuffled = [...texts].sort(
@@ -215,7 +215,7 @@ describe('a date that somebody typed', () => {
     )
   })
 
-  it('is the same alone and beside one with the name of a time zone', async () => {
+  it('is parsed the same alone and beside one with the name of a time zone', async () => {
     const plain: Told = { text: '2026-01-15 10:00:00', micros: BigInt(Date.UTC(2026, 0, 15, 10)) * 1_000n }
     const zones = ['PST', 'EST', 'America/New_York'].map(zone => ({ text: `${plain.text} ${zone}`, micros: null }))
     const texts = zones.flatMap(one => [one, ...Array.from({ length: 60 }, () => plain)])
@@ -224,8 +224,8 @@ describe('a date that somebody typed', () => {
   })
 })
 
-describe('a date of the session', () => {
-  it('is read the same in whatever time zone the connection is', async () => {
+describe('a date without a time zone', () => {
+  it('is parsed the same in any time zone of the connection', async () => {
     const texts = [
       { text: '2026-01-15 10:00:00', micros: BigInt(Date.UTC(2026, 0, 15, 10)) * 1_000n },
       { text: '2026-07-15', micros: BigInt(Date.UTC(2026, 6, 15)) * 1_000n },
@@ -242,7 +242,7 @@ describe('a date of the session', () => {
   })
 })
 
-describe('a text that is no date', () => {
+describe('a text that is not a date', () => {
   const UNREAD = [
     { path: 'crmActivities[].dueDate', occurrences: '1' },
     { path: 'expectedCloseDate', occurrences: '2' },
@@ -261,7 +261,7 @@ describe('a text that is no date', () => {
   const issues = (workspace: Workspace) =>
     workspace.rows('_issues', 'path, occurrences::VARCHAR AS occurrences').then(rows => rows)
 
-  it('is told as a data issue, by path, and an empty one is not', async () => {
+  it('is reported as a data issue by path, unless it is empty', async () => {
     const workspace = app.workspace()
     await workspace.load(await landConversations(workspace.landing, { records }))
     expect(await issues(workspace)).toEqual(UNREAD)
@@ -269,7 +269,7 @@ describe('a text that is no date', () => {
     expect(row).toEqual({ issue: 'no time that can be read' })
   })
 
-  it('is told once where its page is taken apart for another reason', async () => {
+  it('is reported once if its page is coerced for another reason', async () => {
     const workspace = app.workspace()
     const awkward = records.map((record, index) => (index === 0 ? { ...record, 'a.b': 1 } : record))
     await workspace.load(await landConversations(workspace.landing, { records: awkward }))
@@ -277,8 +277,8 @@ describe('a text that is no date', () => {
   })
 })
 
-describe('a date in the part of a record that an event carries', () => {
-  it('is read by the same rule, and told where it cannot be', async () => {
+describe('a date in the record fields of an event', () => {
+  it('is parsed by the same rule, and reported if it cannot be', async () => {
     const workspace = app.workspace()
     const event = (convoId: string, demoDate: unknown) =>
       eventOf('conversation_updated', { agentId: AGENT, convoId, createdAt: RECEIVED_MS, lightConvoData: { demoDate } })
@@ -296,8 +296,8 @@ describe('a date in the part of a record that an event carries', () => {
   })
 })
 
-describe('what inspection takes for a date', () => {
-  it('is what SQL reads', async () => {
+describe('a text that inspection accepts as a date', () => {
+  it('is one that SQL can parse, and vice versa', async () => {
     const characters = fc.constantFrom(...'0123456789-:.+TZ tz_eP')
     const text = fc.oneof(
       fc.string({ unit: characters, maxLength: 28 }),

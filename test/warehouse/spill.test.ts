@@ -33,14 +33,14 @@ async function readLarge(): Promise<string[]> {
   }
 }
 
-describe('what does not fit into memory', () => {
-  it('is spilled to a folder of its own, which goes with who made it', async () => {
+describe('data that does not fit into memory', () => {
+  it('is spilled to a separate folder, which is removed with its reader', async () => {
     const [one, other] = await Promise.all([readLarge(), readLarge()])
     expect(new Set([...one, ...other]).size).toBe(2)
     expect(await spilt()).toEqual([])
   })
 
-  it('is told to an asker where nothing may be written', async () => {
+  it('causes an error of the query if it cannot be spilled', async () => {
     await rm(join(home, 'tmp'), { recursive: true })
     await writeFile(join(home, 'tmp'), 'no folder')
     await expect(readLarge()).rejects.toMatchObject({
@@ -49,7 +49,7 @@ describe('what does not fit into memory', () => {
     })
   })
 
-  it('and was left behind by a killed process is removed by the next that holds the warehouse', async () => {
+  it('and was spilled by a killed process is removed by the next process that holds the warehouse', async () => {
     const left = ['warehouse.duckdb.spill', 'warehouse.duckdb.4711-abc.spill'].map(name => join(home, 'tmp', name))
     const others = join(home, 'tmp', 'warehouse.rebuilt.duckdb.spill')
     for (const folder of [...left, others]) {

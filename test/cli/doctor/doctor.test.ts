@@ -47,8 +47,8 @@ async function listing(folder: string): Promise<string[]> {
   return files.map((file, at) => `${file} ${facts[at]!.size} ${facts[at]!.mtimeMs}`).sort()
 }
 
-describe('the doctor of a healthy house', () => {
-  it('finds all well in order, asks once and for nothing that costs, and leaves nothing behind', async () => {
+describe('doctor on a healthy data folder', () => {
+  it('passes every check in order, sends one request that bills nothing, and changes no file', async () => {
     const { env, home, sandbox } = await synced()
     const before = await listing(home)
     await fetch(`${sandbox.url}/_sandbox/reset-requests`, { method: 'POST' })
@@ -84,7 +84,7 @@ describe('the doctor of a healthy house', () => {
     expect(await listing(home)).toEqual(before)
   })
 
-  it('tells people a line a check, and what it comes to; it counts what a killed process left half written, and not what is being written now', async () => {
+  it('prints a line per check and a conclusion; it counts half-written files of a killed process, but not those that are being written', async () => {
     const { env, home } = await synced()
     const folder = join(home, 'landing', 'ws_demo')
     const hourAgo = new Date(Date.now() - 3_600_000)
@@ -107,7 +107,7 @@ describe('the doctor of a healthy house', () => {
     )
   })
 
-  it('has nothing against a house that is not built yet, and does not build it', async () => {
+  it('accepts a data folder that does not exist yet, and does not create it', async () => {
     const { env, home } = await scene()
     const found = await doctor(env)
     expect(failed(found)).toEqual([])
@@ -117,8 +117,8 @@ describe('the doctor of a healthy house', () => {
   })
 })
 
-describe('the doctor of a house without access', () => {
-  it('names the variable that holds no token, and goes on', async () => {
+describe('doctor without access to the vendor', () => {
+  it('names the variable that contains no token, and continues', async () => {
     const { CONVOHOUSE_API_TOKEN: _, ...env } = (await scene()).env
     const folder = await temporaryFolder()
     const config = join(folder, 'convohouse.yaml')
@@ -134,7 +134,7 @@ describe('the doctor of a house without access', () => {
     expect(checkOf(found, 'versions')).toMatchObject({ state: 'ok' })
   })
 
-  it('warns of a file with the token that others can read', async () => {
+  it('warns of a token file that others can read', async () => {
     const { env } = await scene()
     const folder = await temporaryFolder()
     const [config, token] = [join(folder, 'convohouse.yaml'), join(folder, 'the.token')]
@@ -154,7 +154,7 @@ describe('the doctor of a house without access', () => {
     expect(checkOf(await doctor({}, '--config', config), 'token')).toMatchObject({ state: 'ok' })
   })
 
-  it('ends with 3 where the vendor does not accept the token, which it never shows', async () => {
+  it('exits with 3 if the vendor rejects the token, which it never prints', async () => {
     const { env } = await scene()
     const wrong = 'canary-wrong-0815'
     const found = await doctor({ ...env, CONVOHOUSE_API_TOKEN: wrong })
@@ -166,7 +166,7 @@ describe('the doctor of a house without access', () => {
     expect(found.text + stdout).not.toContain(wrong.slice(0, 6))
   })
 
-  it('ends with 5 where nobody answers at the address', async () => {
+  it('exits with 5 if nothing answers at the address', async () => {
     const { env, sandbox } = await scene()
     await sandbox.close()
     const found = await doctor(env)
@@ -175,7 +175,7 @@ describe('the doctor of a house without access', () => {
     expect(checkOf(found, 'clock')).toMatchObject({ state: 'skip' })
   })
 
-  it('says that there is no configuration, and looks at the data folder all the same', async () => {
+  it('reports that there is no configuration, and still checks the data folder', async () => {
     const { home } = await synced()
     const found = await doctor({ CONVOHOUSE_HOME: home })
     expect(found.code).toBe(2)
@@ -183,7 +183,7 @@ describe('the doctor of a house without access', () => {
     expect(checkOf(found, 'rules')).toMatchObject({ state: 'ok' })
   })
 
-  it('names a workspace that is not configured, and one that was once', async () => {
+  it('names a workspace that is not configured, and one that no longer is', async () => {
     const empty = (await scene(SMALL)).env
     expect(checkOf(await doctor(empty, '--workspace', 'nobody'), 'configuration')).toMatchObject({
       state: 'fail',
@@ -195,7 +195,7 @@ describe('the doctor of a house without access', () => {
     expect(checkOf(other, 'workspaces')!.found).toContain('ws_demo')
   })
 
-  it('tells what the ledger has of a workspace that has never paid', async () => {
+  it('reports from the lease log that a workspace without a plan may not export', async () => {
     const { env } = await scene({ paid: false, conversations: 20 })
     expect(checkOf(await doctor(env), 'export')).toMatchObject({ state: 'skip' })
     const refused = await inProcess(['sync'], { env })
@@ -206,11 +206,11 @@ describe('the doctor of a house without access', () => {
   })
 })
 
-describe('the doctor of a clock', () => {
+describe('doctor with a wrong clock', () => {
   it.each([
     ['behind', 10 * 60_000],
     ['ahead of', -10 * 60_000],
-  ])('says that it is %s the vendor, and what that means for windows', async (where, byMs) => {
+  ])('says that it is %s that of the vendor, and how that affects windows', async (where, byMs) => {
     const { env } = await scene({ startMs: Date.now() + byMs, speed: 1 })
     const found = await doctor(env)
     expect(found.code).toBe(0)
@@ -221,18 +221,21 @@ describe('the doctor of a clock', () => {
   })
 })
 
-describe('the doctor of a data folder', () => {
-  it.skipIf(process.getuid?.() === 0)('says that it is read-only (the superuser may write everywhere)', async () => {
-    const { env, home } = await scene()
-    await mkdir(home)
-    await chmod(home, 0o500)
-    const found = await doctor(env)
-    await chmod(home, 0o700)
-    expect(found.code).toBe(6)
-    expect(checkOf(found, 'data folder')).toMatchObject({ state: 'fail', code: 'HOME_UNUSABLE' })
-  })
+describe('doctor on a data folder', () => {
+  it.skipIf(process.getuid?.() === 0)(
+    'reports that it is read-only (skipped for the superuser, who may write everywhere)',
+    async () => {
+      const { env, home } = await scene()
+      await mkdir(home)
+      await chmod(home, 0o500)
+      const found = await doctor(env)
+      await chmod(home, 0o700)
+      expect(found.code).toBe(6)
+      expect(checkOf(found, 'data folder')).toMatchObject({ state: 'fail', code: 'HOME_UNUSABLE' })
+    },
+  )
 
-  it('says that it cannot be made where a file lies in its way', async () => {
+  it('reports that it cannot be created because a file is in its place', async () => {
     const { env, home } = await scene()
     await writeFile(home, 'a file')
     const found = await doctor({ ...env, CONVOHOUSE_HOME: join(home, 'below') })
@@ -240,7 +243,7 @@ describe('the doctor of a data folder', () => {
     expect(checkOf(found, 'data folder')).toMatchObject({ state: 'fail', code: 'HOME_UNUSABLE' })
   })
 
-  it('warns where others can look into it', async () => {
+  it('warns if others can read it', async () => {
     const { env, home } = await scene()
     await mkdir(home)
     await chmod(home, 0o755)
@@ -252,8 +255,8 @@ describe('the doctor of a data folder', () => {
   })
 })
 
-describe('the doctor of a warehouse', () => {
-  it('says that it was deleted, and that a replay brings it back', async () => {
+describe('doctor on a warehouse', () => {
+  it('reports that it was deleted, and suggests a replay', async () => {
     const { env, home } = await synced()
     await rm(warehouseFile(home))
     const gone = checkOf(await doctor(env, '--offline'), 'warehouse')!
@@ -261,7 +264,7 @@ describe('the doctor of a warehouse', () => {
     expect(gone.hint).toContain('convohouse replay')
   })
 
-  it('names the process that holds it and answers nobody', async () => {
+  it('names the process that holds it without answering', async () => {
     const { env, home } = await synced()
     const holder = spawn(
       process.execPath,
@@ -286,7 +289,7 @@ describe('the doctor of a warehouse', () => {
     expect(checkOf(found, 'warehouse')!.found).toContain(`${holder.pid}`)
   })
 
-  it('says that it is damaged', async () => {
+  it('reports that it is damaged', async () => {
     const { env, home } = await synced()
     await writeFile(warehouseFile(home), 'no database')
     const found = await doctor(env)
@@ -295,7 +298,7 @@ describe('the doctor of a warehouse', () => {
     expect(checkOf(found, 'locks')).toMatchObject({ state: 'skip' })
   })
 
-  it('tells all at once of a page cut off, a newer version, a broken rule, quarantined records and pages that are not loaded', async () => {
+  it('reports a truncated page, a newer version, a violated rule, quarantined records and pages that are not loaded, all at once', async () => {
     const { env, home } = await synced()
     const landing = openLanding(home).workspace('ws_demo')
     const newest = landedFile(home, (await landing.list('conversations')).at(-1)!.address)

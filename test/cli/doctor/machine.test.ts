@@ -16,7 +16,7 @@ describe('a Node version', () => {
     ['20.19.0', '20.19.1', false],
   ])('%s is %s or later: %s', (version, oldest, expected) => expect(isAtLeast(version, oldest)).toBe(expected))
 
-  it('that is too old is a failure of the input', () => {
+  it('that is too old is a failure, with the exit code of wrong input', () => {
     const found = nodeFinding('18.20.4', { version: '1.2.3', oldestNode: '20.19' })
     expect(found).toMatchObject({ state: 'fail', code: 'NODE_TOO_OLD', exitCode: 2 })
     expect(found.found).toBe('This is Node 18.20.4; convohouse 1.2.3 needs 20.19 or later.')
@@ -38,21 +38,21 @@ describe('a memory limit', () => {
     expect(memoryFinding(both('1GB'), { machineBytes: 8 * GB, containerBytes: null }).state).toBe('ok')
   })
 
-  it('that a container has no room for is warned of, with one that fits', () => {
+  it('that exceeds the memory of a container causes a warning, which suggests one that fits', () => {
     const found = memoryFinding(both('1GB'), { machineBytes: 64 * GB, containerBytes: GB })
     expect(found.state).toBe('warn')
     expect(found.found).toBe('DuckDB may use 1GB; this container is limited to 1.0 GB')
     expect(found.hint).toContain('`memoryLimit: 400MB`')
   })
 
-  it('of a replay alone that there is no room for is warned of by its own name', () => {
+  it('that only a replay exceeds causes a warning with the name of that setting', () => {
     const limits = { memoryLimit: '448MB', replayMemoryLimit: '1GB' }
     const found = memoryFinding(limits, { machineBytes: GB, containerBytes: null })
     expect(found).toMatchObject({ state: 'warn', found: 'A replay may use 1GB; the machine has 1.0 GB' })
     expect(found.hint).toContain('`replayMemoryLimit: 400MB`')
   })
 
-  it('is held against the memory that this machine really has', () => {
+  it('is compared with the actual memory of this machine', () => {
     const { machineBytes, containerBytes } = memoryOf()
     expect(machineBytes).toBeGreaterThan(100_000_000)
     expect(containerBytes ?? machineBytes).toBeLessThanOrEqual(machineBytes)
@@ -64,12 +64,12 @@ describe('space', () => {
   const room = (freeBytes: number, warehouseBytes: number) =>
     spaceFinding({ freeBytes, warehouseBytes, landingBytes: 0 })
 
-  it('that is enough is well', () => expect(room(10 * GB, 2 * GB).state).toBe('ok'))
-  it('must do for a second warehouse, which a replay builds', () => {
+  it('that suffices is ok', () => expect(room(10 * GB, 2 * GB).state).toBe('ok'))
+  it('must suffice for a second warehouse, which a replay builds', () => {
     expect(room(2 * GB, 3 * GB)).toMatchObject({ state: 'warn' })
     expect(room(2 * GB, 3 * GB).hint).toContain('replay')
   })
-  it('that is running out is warned of', () => expect(room(GB / 2, 0).state).toBe('warn'))
+  it('that is running out causes a warning', () => expect(room(GB / 2, 0).state).toBe('warn'))
   it('that has run out is a failure', () => {
     expect(room(1_000_000, 0)).toMatchObject({ state: 'fail', code: 'HOME_UNUSABLE', exitCode: 6 })
   })
@@ -87,7 +87,7 @@ describe('a file system', () => {
     expect(fileSystemFinding(fileSystemOf(type, 'linux')).state).toBe(state)
   })
 
-  it('of another system, or that nobody knows, is not guessed at', () => {
+  it('of another system, or of an unknown number, is not guessed', () => {
     expect(fileSystemOf(0x6969, 'darwin')).toBeNull()
     expect(fileSystemOf(4_711, 'linux')).toBeNull()
     expect(fileSystemFinding(null).state).toBe('ok')

@@ -7,7 +7,7 @@ import { writeDrainFailure } from '../../../src/spool/drain-failure.ts'
 import { temporaryFolder } from '../cli-process.ts'
 import { inProcess } from '../in-process.ts'
 
-it('says which secret is missing, too short, shared or no longer named, and what keeps events from the tables', async () => {
+it('doctor reports which secret is missing, too short, shared or no longer configured, and why events are not applied', async () => {
   const folder = await temporaryFolder()
   const home = join(folder, 'data')
   const secrets: Record<string, string[] | null> = {

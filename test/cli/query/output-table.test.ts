@@ -26,20 +26,20 @@ async function draw(sql: string, options: TableOptions & { maxRows?: number } = 
 }
 
 describe('a table', () => {
-  it('puts numbers to the right and text to the left, under a header', async () => {
+  it('aligns numbers right and text left, under a header', async () => {
     expect(await draw("SELECT * FROM (VALUES (1, 'a', 1.5), (100, 'bcd', NULL)) v(n, text, d) ORDER BY n")).toBe(
       ['  n  text     d', '───  ────  ────', '  1  a      1.5', '100  bcd   NULL', '(2 rows)', ''].join('\n'),
     )
   })
 
-  it('dims NULL and sets off the header where there are colours', async () => {
+  it('dims NULL and emphasizes the header if colours are enabled', async () => {
     const text = await draw('SELECT NULL::VARCHAR AS a', { color: true })
     expect(text).toContain('\u001b[2mNULL\u001b[0m')
     expect(text).toContain('\u001b[1ma')
     expect(await draw('SELECT NULL AS a')).not.toContain('\u001b')
   })
 
-  it('cuts long text to the width of the terminal, and leaves numbers whole', async () => {
+  it('truncates long text to the width of the terminal, but no numbers', async () => {
     const sql = "SELECT 1234567890123 AS n, repeat('x', 300) AS long, 'short' AS s"
     const lines = (await draw(sql, { width: 60 })).split('\n')
     expect(lines[2]).toMatch(/^1234567890123 {2}x+… {2}short$/)
@@ -47,7 +47,7 @@ describe('a table', () => {
     expect(await draw(sql)).toContain('x'.repeat(300))
   })
 
-  it('says which columns found no room, and that there are more rows', async () => {
+  it('counts the columns that do not fit, and says that there are more rows', async () => {
     const many = `SELECT ${Array.from({ length: 40 }, (_, at) => `'some text' AS c${at}`).join(', ')} FROM range(5)`
     const text = await draw(many, { width: 80, maxRows: 3 })
     expect(text).toMatch(/\(3 rows; there are more.*; 32 more columns/)
@@ -58,7 +58,7 @@ describe('a table', () => {
     expect(stringWidth(first!.split('x')[0]!)).toBe(stringWidth(second!.split('y')[0]!))
   })
 
-  it('shows what would command the terminal instead of sending it', async () => {
+  it('escapes control characters instead of sending them to the terminal', async () => {
     const text = await draw("SELECT 'a' || chr(27) || '[2J' || chr(10) || chr(155) || chr(8238) AS message")
     expect(text).toContain('a\\u001b[2J\\n\\u009b\\u202e')
     fc.assert(
@@ -68,13 +68,13 @@ describe('a table', () => {
     )
   })
 
-  it('streams rows beyond those that it was measured by', async () => {
+  it('streams rows beyond those that determine its layout', async () => {
     const text = await draw("SELECT range AS n, 'x' AS t FROM range(12345) ORDER BY n")
     expect(text.split('\n')).toHaveLength(12_345 + 4)
     expect(text.endsWith('(12,345 rows)\n')).toBe(true)
   })
 
-  it('has a header where there are no rows', async () => {
+  it('has a header even without rows', async () => {
     expect(await draw('SELECT 1 AS one WHERE false')).toBe('one\n───\n(0 rows)\n')
   })
 })
@@ -84,7 +84,7 @@ describe('a layout', () => {
     minLength: 1,
   })
 
-  it('fits the terminal, shows as much as it can, and cuts no number', () => {
+  it('fits the terminal, shows as much as possible, and truncates no number', () => {
     fc.assert(
       fc.property(columns, fc.integer({ min: 20, max: 400 }), (columns, terminal) => {
         const { widths, hidden } = layOut(columns, terminal)
@@ -101,8 +101,8 @@ describe('a layout', () => {
   })
 })
 
-describe('cut text', () => {
-  it('is never wider than its room, nor cut inside a character', () => {
+describe('truncated text', () => {
+  it('is never wider than allowed, nor cut inside a character', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 1, max: 20 }), (text, width) => {
         const shown = cut(text, width)

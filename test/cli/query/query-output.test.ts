@@ -28,7 +28,7 @@ const answerTo = (file: string, format: string) =>
   inProcess(['query', 'SELECT 1 AS a', '-o', file, '--format', format], { env })
 
 describe.each(FORMATS)('query -o in %s', format => {
-  it('says what is wrong with a place that cannot be written, before anything is asked', async () => {
+  it('rejects a path that cannot be written, before the query runs', async () => {
     const folder = await temporaryFolder()
     await mkdir(join(folder, 'kept'))
     for (const [place, why] of [
@@ -47,7 +47,7 @@ describe.each(FORMATS)('query -o in %s', format => {
     expect(await readdir(folder)).toEqual(['kept'])
   })
 
-  it('writes a file that only its owner reads, in place of one that was there, and behind a link', async () => {
+  it('replaces an existing file, also behind a link, by one that only its owner can read', async () => {
     const folder = await temporaryFolder()
     const [file, link] = [join(folder, 'answer'), join(folder, 'link')]
     await writeFile(file, 'old')
@@ -60,7 +60,7 @@ describe.each(FORMATS)('query -o in %s', format => {
     expect((await readdir(folder)).sort()).toEqual(['answer', 'link'])
   })
 
-  it('puts no file in place of a pipe or a device', async () => {
+  it('replaces no pipe and no device', async () => {
     const pipe = join(await temporaryFolder(), 'pipe')
     await promisify(execFile)('mkfifo', [pipe])
     const { code, stderr } = await answerTo(pipe, format)
@@ -68,7 +68,7 @@ describe.each(FORMATS)('query -o in %s', format => {
     expect((await lstat(pipe)).isFIFO()).toBe(true)
   })
 
-  it('keeps what was there where the query fails', async () => {
+  it('keeps the existing file if the query fails', async () => {
     const file = join(await temporaryFolder(), 'answer')
     await writeFile(file, 'old')
     const late = "SELECT CASE WHEN range < 90000 THEN 1 ELSE ('x' || range)::INTEGER END AS n FROM range(100000)"
@@ -76,7 +76,7 @@ describe.each(FORMATS)('query -o in %s', format => {
     expect(await readFile(file, 'utf8')).toBe('old')
   })
 
-  it('says that there is no room for it, and leaves nothing behind', async () => {
+  it('reports that the disk is full, and leaves no file behind', async () => {
     const folder = await temporaryFolder()
     // No file may exceed 64 blocks of 1,024 bytes, which the command reports like a full disk.
     const line = `trap '' XFSZ; ulimit -f 64; exec "${process.execPath}" "${MAIN}" query "SELECT uuid() AS u FROM range(100000)" -o "${join(folder, 'x')}" --format ${format}`
@@ -91,7 +91,7 @@ describe.each(FORMATS)('query -o in %s', format => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  it('ends calmly where its reader takes only the first bytes', async () => {
+  it('exits cleanly if its reader takes only the first bytes', async () => {
     const line = `"${process.execPath}" "${MAIN}" query "FROM range(1000000)" --format ${format} | head -c 9; echo " \${PIPESTATUS[0]}"`
     const { stdout, stderr } = await promisify(execFile)('bash', ['--norc', '-c', line], {
       env: { PATH: process.env.PATH, ...env },
@@ -100,9 +100,9 @@ describe.each(FORMATS)('query -o in %s', format => {
   })
 })
 
-describe('query, of very many rows', () => {
+describe('a query with very many rows', () => {
   it.each(isDeep ? ['csv', 'ndjson', 'arrow'] : ['arrow'])(
-    'needs no more memory for more of them, as %s',
+    'needs no more memory than one with fewer, as %s',
     async format => {
       const peak = async (rows: number) => {
         const sql = `SELECT range AS n, repeat('x', 100) AS t FROM range(${rows})`

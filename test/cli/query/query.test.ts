@@ -44,12 +44,12 @@ describe('query', () => {
     ])
   })
 
-  it('answers in csv where it is piped, and in a table where it is asked to', async () => {
+  it('answers in csv if it is piped, and in a table on request', async () => {
     expect((await inProcess(['query', 'SELECT 1 AS one'], { env })).stdout).toBe('one\r\n1\r\n')
     expect((await inProcess(['query', SQL, '--format', 'table'], { env })).stdout).toContain('(2 rows)')
   })
 
-  it('takes SQL that begins with a comment, flags before or behind it', async () => {
+  it('accepts SQL that begins with a comment, with flags before or after it', async () => {
     const answers = (...args: string[]) => inProcess(['query', ...args], { env })
     const [eight, nine] = ['-- why\nSELECT 8 AS n', '--why\nSELECT 9 AS n']
     expect(await answers(eight!, '--format', 'csv')).toEqual({ code: 0, stdout: 'n\r\n8\r\n', stderr: '' })
@@ -58,7 +58,7 @@ describe('query', () => {
     expect((await answers('--formt', 'csv', eight!)).stderr).toContain("unknown option '--formt'")
   })
 
-  it('takes the SQL from a file and from standard input, and not from two places', async () => {
+  it('reads the SQL from a file or from standard input, but not from two places', async () => {
     const file = join(await temporaryFolder(), 'q.sql')
     await writeFile(file, 'SELECT 7 AS seven')
     expect((await inProcess(['query', '--file', file], { env })).stdout).toBe('seven\r\n7\r\n')
@@ -68,7 +68,7 @@ describe('query', () => {
     expect((await inProcess(['query', '--file', `${file}.not`], { env })).stderr).toContain('cannot be read')
   })
 
-  it('writes a file in the format of its ending, whole or not at all', async () => {
+  it('writes a file in the format of its extension, completely or not at all', async () => {
     const out = await temporaryFolder()
     for (const name of ['a.csv', 'a.json', 'a.parquet', 'a.arrow'])
       expect((await inProcess(['query', 'FROM conversations', '-o', join(out, name)], { env })).code).toBe(0)
@@ -81,7 +81,7 @@ describe('query', () => {
     expect((await readdir(out)).sort()).toEqual(['a.arrow', 'a.csv', 'a.json', 'a.parquet'])
   })
 
-  it('writes Arrow that can be read at any place into files, and a stream elsewhere', async () => {
+  it('writes the random-access format of Arrow to files, and a stream elsewhere', async () => {
     const out = await temporaryFolder()
     const head = async (name: string, ...more: string[]) => {
       expect((await inProcess(['query', SQL, '-o', join(out, name), ...more], { env })).code).toBe(0)
@@ -103,7 +103,7 @@ describe('query', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('Infinity') })
   })
 
-  it('tells the times of the warehouse with their zone, and those that the SQL makes of them without', async () => {
+  it('prints stored times with their zone, and times that the SQL computes without', async () => {
     const sql =
       "SELECT ts, ts AT TIME ZONE 'UTC' AT TIME ZONE 'America/Los_Angeles' AS there FROM conversations LIMIT 1"
     const [{ ts, there }] = JSON.parse((await inProcess(['query', sql, '--format', 'json'], { env })).stdout)
@@ -112,7 +112,7 @@ describe('query', () => {
     expect([7, 8]).toContain((Date.parse(ts) - Date.parse(`${there}Z`)) / 3_600_000)
   })
 
-  it('shows where the SQL is wrong, and where to look names up', async () => {
+  it('shows where the SQL is wrong, and how to look up names', async () => {
     const table = await inProcess(['query', 'SELECT * FROM conversatons'], { env })
     expect(table.code).toBe(2)
     expect(table.stderr).toContain('Did you mean "conversations"?')
@@ -123,13 +123,13 @@ describe('query', () => {
     expect(column.stderr).toContain('DESCRIBE conversations')
   })
 
-  it('only reads', async () => {
+  it('is read-only', async () => {
     const { code, stderr } = await inProcess(['query', 'DELETE FROM conversations'], { env })
     expect(code).toBe(2)
     expect(stderr).toContain('error SQL_REFUSED')
   })
 
-  it('stops at its timeout, and at its number of rows', async () => {
+  it('stops at its timeout, and at its maximum number of rows', async () => {
     const slow = 'SELECT count(*) FROM range(100000000) a, range(100000) b WHERE a.range + b.range < 0'
     const { code, stderr } = await inProcess(['query', slow, '--timeout', '300ms'], { env })
     expect(code).toBe(2)
@@ -139,7 +139,7 @@ describe('query', () => {
     expect(cut.stderr).toContain('There are more rows')
   })
 
-  it('ends calmly when its reader has seen enough', async () => {
+  it('exits cleanly when its reader closes the pipe', async () => {
     const line = `"${process.execPath}" "${MAIN}" query "FROM range(3000000)" | head -n 2; echo "\${PIPESTATUS[0]}"`
     const { stdout, stderr } = await promisify(execFile)('bash', ['--norc', '-c', line], {
       env: { PATH: process.env.PATH, HOME: folder, ...env },
@@ -157,7 +157,7 @@ describe('query', () => {
 })
 
 describe('status', () => {
-  it('tells what is there and what is left', async () => {
+  it('reports coverage, the last run and the quota', async () => {
     const { code, stdout } = await inProcess(['status', '--json'], { env })
     expect(code).toBe(0)
     const [workspace] = JSON.parse(stdout).workspaces
@@ -176,7 +176,7 @@ describe('status', () => {
     expect(people.stdout).toContain('the beginning – ')
   })
 
-  it('says so, and is content, where nothing is there yet', async () => {
+  it('says so, and succeeds, if there is no warehouse yet', async () => {
     const cwd = await temporaryFolder()
     const { code, stdout } = await inProcess(['status'], { cwd })
     expect(code).toBe(0)

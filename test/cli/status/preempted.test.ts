@@ -8,7 +8,7 @@ import { temporaryWarehouse } from '../../warehouse/temporary-warehouse.ts'
 const there = temporaryWarehouse()
 const NOW = Date.UTC(2026, 10, 20, 12)
 
-it('goes on, with a worker or waiting for one, and has not ended', async () => {
+it('a preempted run is shown as running or as waiting for a worker, not as ended', async () => {
   const { writer } = there.warehouse
   const record = { run: 'long', startedMs: NOW - 60_000, host: 'temporal', origin: 'sync', pid: 1 } as const
   await beginRun(writer, 'ws', record, NOW - 60_000)

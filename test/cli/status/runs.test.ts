@@ -30,7 +30,7 @@ async function runsIn(env: Record<string, string>): Promise<Runs> {
 const statusText = async (env: Record<string, string>): Promise<string> => (await inProcess(['status'], { env })).stdout
 
 describe('a sync with a wrong token', () => {
-  it('leaves a row with code, hint, duration and origin; status shows it beside the last success, also after a replay; a declined one is no failure', async () => {
+  it('leaves a row with code, hint, duration and origin; status shows it beside the last success, also after a replay; a declined sync is no failure', async () => {
     const { env, home } = await scene()
     const wrong = { ...env, CONVOHOUSE_API_TOKEN: 'another-token' }
     expect((await inProcess(['sync'], { env: wrong })).code).toBe(3)
@@ -79,8 +79,8 @@ describe('a sync with a wrong token', () => {
   })
 })
 
-describe('a sync that goes on', () => {
-  it('is running, with its process; killed where that is gone, which the next sync writes down', async () => {
+describe('a sync in progress', () => {
+  it('is shown as running, with its process, and as killed once that is gone, which the next sync records', async () => {
     const { env, sandbox } = await scene({ conversations: 400, latencyMs: 200 }, { pageSize: 20 })
     const running = start(['sync', '--yes', '--json'], { env })
     await new Promise<void>(resolve =>
@@ -119,7 +119,7 @@ describe('a sync that goes on', () => {
 })
 
 describe('a sync whose records could not all be loaded', () => {
-  it('says so in its report, in JSON and in its row; the next one has nothing to say', async () => {
+  it('says so in its report, in JSON and in its row; the next one reports nothing', async () => {
     const { env } = await scene({ hostile: { 'no-object': 0.05 } })
     const { stdout, code } = await inProcess(['sync', '--json'], { env })
     const report = jsonLines(stdout).at(-1) as { quarantined: number; warnings: string[] }
@@ -137,7 +137,7 @@ describe('a sync whose records could not all be loaded', () => {
 })
 
 describe('a sync after webhook events were refused', () => {
-  it('says how many since the sync before it, in its report, in JSON and as a warning', async () => {
+  it('reports how many since the previous sync, in JSON and as a warning', async () => {
     const { env: all, home } = await scene({ conversations: 5 })
     // The configuration file names no webhook secret.
     const { CONVOHOUSE_CONFIG: _file, ...env } = all

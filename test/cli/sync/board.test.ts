@@ -11,7 +11,7 @@ import type { SyncReport } from '../../../workflows/steps.ts'
 describe('a board', () => {
   const sections = [['a', 'more of a'], ['b', 'more of b'], ['c']]
 
-  it('has room for all lines, for the first of each section, or for those of a few', () => {
+  it('shows all lines if they fit, else the first of each section, else those of a few sections', () => {
     expect(fitting(sections, 6)).toEqual(['a', 'more of a', 'b', 'more of b', 'c'])
     expect(fitting(sections, 5)).toEqual(['a', 'b', 'c'])
     expect(fitting(sections, 3)).toEqual(['a', '… and 2 more'])
@@ -39,7 +39,7 @@ describe('displays that share a board', () => {
     return { board: await boardOn(stream), written }
   }
 
-  it('are drawn one below the other, until each has its report', async () => {
+  it('are drawn one below the other until each has reported', async () => {
     const { board, written } = await screen()
     const [one, two] = ['ws_one', 'ws_two'].map(name => liveDisplay(name, board, { style: plain, several: true }))
     one!.planned(planned)

@@ -41,9 +41,9 @@ const FAR = ['40000d']
  */
 const FARTHER = ['1066-10-14', '1999-12-31T23:59:59Z', '20000d', '20100d', `${'9'.repeat(30)}w`, '1972-06-01']
 
-describe('a sync that goes back to before the API can tell seconds from milliseconds', () => {
+describe('a sync from before the time at which the API can tell seconds from milliseconds', () => {
   it.each(isDeep ? [...FAR, ...FARTHER] : FAR)(
-    '--since 90d asks for no more than that and covers no more; --since %s brings all there is, and counts as covered from the beginning',
+    'exports and covers 90 days with --since 90d, and everything from the beginning with --since %s',
     async since => {
       const { env, query, asked, close } = await workspace()
       await inProcess(['sync', '--since', '90d'], { env })

@@ -33,7 +33,7 @@ const twice = (asked: string[]): string[] => asked.filter((one, index) => asked.
 describe('a full export', { timeout: 120_000 }, () => {
   const synced = syncedOnce({ conversations: 180, agents: 6 }, { pageSize: 15 })
 
-  it('is not begun without a yes, and ends with 2 where nobody is there to ask', async () => {
+  it('does not start without confirmation, and exits with 2 if nobody can be asked', async () => {
     const there = await synced()
     const before = await spent(there)
     const { code, stderr } = await run(there, 'sync', '--full')
@@ -47,7 +47,7 @@ describe('a full export', { timeout: 120_000 }, () => {
     expect((await spent(there)).sessions).toBe(2 * before.sessions)
   })
 
-  it('of one agent is priced by what is stored', async () => {
+  it('of one agent is estimated from its stored conversations', async () => {
     const there = await synced()
     const [agent] = await rowsOf(
       `SELECT agent_id, count(*)::INTEGER AS n,
@@ -63,7 +63,7 @@ describe('a full export', { timeout: 120_000 }, () => {
     expect(plan.total.sessions!.high).toBeLessThan(1.4 * Number(agent!.sessions))
   })
 
-  it('that was stopped is reported, kept where nobody agrees to a new one, continued by no other sync, completed by --full alone, and billed once', async () => {
+  it('that was stopped is reported, survives an unconfirmed --drop-full, is continued only by --full, and is billed once', async () => {
     const there = await synced()
     const [before, once] = [await spent(there), await sessionsOf(there)]
     const stopped = await run(there, 'sync', '--full', '--yes', '--max-requests', '4')
@@ -86,7 +86,7 @@ describe('a full export', { timeout: 120_000 }, () => {
     expect((await run(there, 'sync')).stdout).not.toContain('full export')
   })
 
-  it('of a range of time is gone on with as the warning says, and not begun anew from the beginning', async () => {
+  it('of a time range is continued by the command that the warning suggests, and does not start over', async () => {
     const there = await synced()
     const bounds = ['--since', '20d', '--until', new Date(Date.now() - 3 * DAY).toISOString()]
     const stopped = await run(there, 'sync', '--full', ...bounds, '--yes', '--max-requests', '2')
@@ -99,7 +99,7 @@ describe('a full export', { timeout: 120_000 }, () => {
     expect((await run(there, 'sync')).stdout).not.toContain('full export')
   })
 
-  it('that was stopped in a new workspace leaves to the next sync what it has not landed, and nothing twice', async () => {
+  it('that was stopped in a new workspace leaves only the pages that have not landed to the next sync', async () => {
     const there = await scene({ conversations: 180 }, { pageSize: 20 })
     await run(there, 'sync', '--full', '--yes', '--max-requests', '6')
     expect((await run(there, 'sync', '--yes')).code).toBe(0)
@@ -112,7 +112,7 @@ describe('a full export', { timeout: 120_000 }, () => {
     expect(sessions).toBeGreaterThan(0)
   })
 
-  it('that was stopped or dropped leaves no gap that no sync would read; dropped, it is reported no more, also after a replay without the warehouse before it (in the deep tier also with it), and the next one begins anew', async () => {
+  it('that was stopped or dropped leaves no gap in the coverage; once dropped, it is no longer reported, also after a replay, and the next one starts over', async () => {
     const there = await scene({ conversations: 150, arrivalsPerDay: 12 }, { pageSize: 25 })
     await run(there, 'sync')
     const first = await spent(there)

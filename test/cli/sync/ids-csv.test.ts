@@ -6,7 +6,7 @@ const named = (...all: [agentId: string | null, id: string, line: number][]): Na
   all.map(([agentId, id, line]) => ({ agentId, id, line }))
 
 describe('a list of conversations', () => {
-  it('has an id or agent,id a line; blank lines and remarks say nothing', () => {
+  it('has an id or agent,id per line; blank lines and comments are ignored', () => {
     expect(parseIds('\uFEFFone\r\n\n  # no, none\n a , two \n,three')).toEqual(
       named([null, 'one', 1], ['a', 'two', 4], [null, 'three', 5]),
     )
@@ -19,16 +19,16 @@ describe('a list of conversations', () => {
     ['semicolons', 'agent;id\na;1\n', named(['a', '1', 2])],
     ['semicolons without a header', 'a;1\nb;2', named(['a', '1', 1], ['b', '2', 2])],
     ['tabs', 'a\t1\r\nb\t2\r\n', named(['a', '1', 1], ['b', '2', 2])],
-    ['a separator that is told', 'sep=;\r\nagent;id\r\na;1\r\n', named(['a', '1', 3])],
+    ['a declared separator', 'sep=;\r\nagent;id\r\na;1\r\n', named(['a', '1', 3])],
     [
       'quotes',
       '"a","1"\n"b", "say ""2"", and\n3"\nc,4',
       named(['a', '1', 1], ['b', 'say "2", and\n3', 2], ['c', '4', 4]),
     ],
     ['empty columns and rows at the end', 'a,1,,\n,,,\nb,2', named(['a', '1', 1], ['b', '2', 3])],
-    ['an id that a separator stands in', 'one;more\ntwo', named([null, 'one;more', 1], [null, 'two', 2])],
-    ['an id like a remark, in quotes', '"#1"\n', named([null, '#1', 1])],
-    ['line breaks of old', 'a,1\rb,2', named(['a', '1', 1], ['b', '2', 2])],
+    ['an id that contains a separator', 'one;more\ntwo', named([null, 'one;more', 1], [null, 'two', 2])],
+    ['an id that looks like a comment, in quotes', '"#1"\n', named([null, '#1', 1])],
+    ['the line breaks of old Macs', 'a,1\rb,2', named(['a', '1', 1], ['b', '2', 2])],
     ['nothing', '\uFEFF\n# none\n', []],
     ['a header alone', 'agent,id\n', []],
   ])('is read with %s', (_, content, expected) => {
@@ -41,18 +41,18 @@ describe('a list of conversations', () => {
     ['a,b,c', 'line 1 has 3 columns but no header that names them'],
     ['one\n"two\nthree', 'line 2 has an unclosed quote'],
     ['"one"two', 'line 1 has text after a closing quote'],
-  ])('is refused where %j', (content, why) => {
+  ])('is refused if it is %j', (content, why) => {
     expect(() => parseIds(content)).toThrow(expect.objectContaining({ code: 'FLAG_INVALID', message: `${why}.` }))
   })
 
-  it('is text in whichever encoding a spreadsheet wrote', () => {
+  it('may have any encoding that spreadsheets write', () => {
     const text = '\uFEFFagent\tid\r\nä\t1\r\n'
     const utf16 = Buffer.from(text, 'utf16le')
     for (const bytes of [Buffer.from(text), utf16, Buffer.from(utf16).swap16()])
       expect(parseIds(decodeList(bytes))).toEqual(named(['ä', '1', 2]))
   })
 
-  it('is read back as it was written, whatever the ids are', () => {
+  it('is read back as it was written, with any ids', () => {
     const text = fc.string({ minLength: 1, maxLength: 12, unit: 'binary' }).filter(each => each.isWellFormed())
     const separators = fc.constantFrom(',', ';', '\t')
     const cell = (value: string) => `"${value.replaceAll('"', '""')}"`

@@ -18,8 +18,8 @@ async function silentVendor(): Promise<{ url: string; asked: Promise<unknown> }>
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
 }
 
-describe('a sync that is under way', () => {
-  it('answers query, status, ledger and doctor, keeps a second one out, is stopped by Ctrl-C with 130, and the next one completes it', async () => {
+describe('a running sync', () => {
+  it('answers query, status, ledger and doctor, keeps plan out, exits with 130 on Ctrl-C, and is completed by the next one', async () => {
     const { env, sandbox } = await scene({ conversations: 400, latencyMs: 150 }, { pageSize: 20 })
     const running = start(['sync'], { env })
     await running.said('reading 3 windows')
@@ -61,7 +61,7 @@ describe('a sync that is under way', () => {
     expect(record.summary.filter(({ count }) => count > 1)).toEqual([])
   })
 
-  it('gives up what is under way at the second Ctrl-C', async () => {
+  it('aborts its requests in flight on the second Ctrl-C', async () => {
     const { url, asked } = await silentVendor()
     const { CONVOHOUSE_CONFIG: _, ...env } = (await scene({ conversations: 1 })).env
     const running = start(['sync'], { env: { ...env, CONVOHOUSE_API_URL: url } })

@@ -39,7 +39,7 @@ const report = (more: Partial<SyncReport>): SyncReport => ({
 })
 
 describe('progress', () => {
-  it('counts pages, conversations and sessions, whatever their sizes', () => {
+  it('counts pages of any size, their conversations and their sessions', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(100)), sizes => {
         const sum = sizes.reduce((total, size) => total + size, 0)
@@ -49,19 +49,19 @@ describe('progress', () => {
     )
   })
 
-  it('has the rate of the last seconds, not of all time', () => {
+  it('shows the rate of the last seconds, not the average since the start', () => {
     let progress = withPage(startProgress(NOW), page(100_000), NOW + 1_000)
     for (let second = 30; second <= 50; second++) progress = withPage(progress, page(10), NOW + second * 1_000)
     expect(rateOf(progress, NOW + 50_000)).toBeCloseTo(10, 0)
   })
 
-  it('says how long it takes only where the size is known', () => {
+  it('estimates the remaining time only if the size is known', () => {
     const progress = withPage(startProgress(NOW), page(100), NOW + 10_000)
     expect(timeToGo(progress, NOW + 10_000)).toBeNull()
     expect(timeToGo({ ...progress, expected: { low: 150, high: 250 } }, NOW + 10_000)).toBe(10_000)
   })
 
-  it('shows what it waits for until that has come', () => {
+  it('shows what a sync waits for until the wait is over', () => {
     const waiting = withNews(startProgress(NOW), { kind: 'waiting', untilMs: NOW + 60_000, reason: 'hour' }, NOW)
     expect(live(waiting).at(-1)).toMatch(/^waiting until \d\d:\d\d UTC \(rate limit reached\)$/)
     const paused = (code?: ErrorCode) =>
@@ -73,7 +73,7 @@ describe('progress', () => {
     expect(live(withPage(waiting, page(1), NOW + 1), NOW + 1).join()).not.toContain('waiting')
   })
 
-  it('is a plan that is being made, and what that waits for, until there is one', () => {
+  it('shows that a plan is being made, and what that waits for, until the plan exists', () => {
     const listing = withNews(startProgress(NOW), { kind: 'planning', heldUntilMs: null }, NOW)
     expect(live(listing)).toEqual(['ws  planning: listing the agents, checking what has landed'])
     const held = withNews(startProgress(NOW), { kind: 'planning', heldUntilMs: NOW + 60_000 }, NOW)
@@ -83,7 +83,7 @@ describe('progress', () => {
     expect(live(plannedProgress({ plan, governor }, startProgress(NOW), NOW)).join()).not.toContain('planning')
   })
 
-  it('is that of the sync that it waits behind, until it has its turn', () => {
+  it('shows the sync that this one waits behind, until its turn comes', () => {
     const running = {
       ...runStarted(newProgress(), '1f0c9a2e', null),
       phase: 'syncing',
@@ -98,7 +98,7 @@ describe('progress', () => {
     expect(live(listing).join()).not.toContain('behind')
   })
 
-  it('has what webhooks bring beside it, from plan to plan, and by itself where no sync goes on', () => {
+  it('shows webhook events beside a sync, and alone between syncs', () => {
     const events = { kind: 'events', received: 12, waiting: 3, applied: 9 } as const
     const reported = withNews(startProgress(NOW), events, NOW)
     const planning = withNews(reported, { kind: 'planning', heldUntilMs: null }, NOW)
@@ -109,7 +109,7 @@ describe('progress', () => {
     ])
   })
 
-  it('tells of requests and quota as the governor has them', () => {
+  it('shows the requests and the quota of the governor', () => {
     const reported = withNews(startProgress(NOW), { kind: 'governor', governor: newGovernor(), windowsLeft: 2 }, NOW)
     expect(live(reported)).toEqual([
       'ws  0 pages · 0 conversations · 2 windows left',
@@ -122,14 +122,14 @@ describe('a report', () => {
   const lines = (more: Partial<SyncReport>) =>
     reportLines('ws', { report: report(more), progress: startProgress(NOW), nowMs: NOW + 65_000 })
 
-  it('says what was brought and what it cost', () => {
+  it('says how much was exported and what it cost', () => {
     expect(lines({})).toEqual([
       'ws: up to date, after 1 min 5 s',
       '  10 conversations in 2 pages, 3 requests, 12 sessions billed',
     ])
   })
 
-  it('is told with what failed and has not been told yet', () => {
+  it('lists the failures that have not been reported yet', () => {
     const failure = { code: 'API_FORBIDDEN', kind: 'access', what: 'No.', hint: null } as const
     const failed = report({ outcome: 'failed', failures: [{ ...failure, agentId: 'a' }] })
     expect(unreportedFailures(startProgress(NOW), failed)).toEqual(failed.failures)
@@ -141,7 +141,7 @@ describe('a report', () => {
     )
   })
 
-  it('tells of breaches, of lost answers, of agents that are gone, and of how to go on', () => {
+  it('mentions breaches, lost answers, agents that are gone, and how to continue', () => {
     const lost = { lostAnswers: 2, lostSessions: 250 }
     expect(lines({ outcome: 'hour-spent', breaches: 1, ...lost, agentsGone: ['x'], windowsLeft: 2 }).slice(2)).toEqual([
       '  1 page billed more sessions than expected; the reserve covered them',
@@ -151,7 +151,7 @@ describe('a report', () => {
     ])
   })
 
-  it('tells of sessions out of those that are allowed, and by which setting those that are left are kept for new conversations', () => {
+  it('shows the sessions left of those allowed, and the setting that reserves them for new conversations', () => {
     const spentAt = (usedSessions: number, allowedPacks: number, reserve?: SyncReport['reserve']) => {
       const governor = newGovernor({ allowedPacks })
       const quota = { ...governor.quota, known: true, includedSessions: 1_000, usedSessions }
@@ -185,7 +185,7 @@ describe('a report', () => {
 })
 
 describe('a number', () => {
-  it('is written for people', () => {
+  it('is formatted for people', () => {
     expect([
       counted(1, 'page'),
       counted(1_200, 'page'),

@@ -11,7 +11,7 @@ const PERIOD_ASSUMED = 'The vendor does not report the length of a billing perio
 describe('sync', () => {
   const synced = syncedOnce()
 
-  it('needs four variables and no file, and brings what the workspace has; watching, it says when the next round is, and ends with 130', async () => {
+  it('needs four variables and no file, and exports the whole workspace; in watch mode it says when the next round is, and exits with 130', async () => {
     const { env: all, sandbox } = await scene()
     const { CONVOHOUSE_CONFIG: _, ...env } = all
     const watching = start(['sync', '--watch', '10m'], { env })
@@ -27,7 +27,7 @@ describe('sync', () => {
     expect(await countConversations(env)).toBe(exportable(sandbox))
   })
 
-  it('reports the plan first and its result last in JSON, each line with its time; a plan is then one object, priced, and says which length of a billing period it assumes', async () => {
+  it('prints the plan first and the result last as JSON lines with times; plan then prints one object with estimates, and the length of a billing period that it assumes', async () => {
     const { env, sandbox } = await scene({ arrivalsPerDay: 50 })
     const { code, stdout, stderr } = await inProcess(['sync', '--json'], { env })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -56,7 +56,7 @@ describe('sync', () => {
     expect((await inProcess(['plan'], { env })).stdout).toContain(PERIOD_ASSUMED)
   })
 
-  it('takes the workspaces of a file side by side, and keeps them apart', async () => {
+  it('syncs the workspaces of a file concurrently, and keeps them apart', async () => {
     const [one, two] = [
       await scene({ workspaceId: 'ws_one', conversations: 60, agents: 1 }),
       await scene({ workspaceId: 'ws_two', seed: 2, conversations: 30, agents: 1 }),
@@ -96,7 +96,7 @@ describe('sync', () => {
     expect(stderr).toContain(sandbox.world.agentIds()[0])
   })
 
-  it('buys the conversations of a list again, wherever it says whose they are', async () => {
+  it('exports the conversations of a list again, whether or not it names their agents', async () => {
     const { env } = await synced()
     const [one, two] = await rowsOf(
       'SELECT agent_id AS a, conversation_id AS id FROM conversations ORDER BY id LIMIT 2',
@@ -108,7 +108,7 @@ describe('sync', () => {
     expect(jsonLines(stdout).at(-1)).toMatchObject({ kind: 'report', outcome: 'done', conversations: 2 })
   })
 
-  it('takes the list as a spreadsheet saved it, and names the lines of what is not there', async () => {
+  it('accepts a list that a spreadsheet saved, and names the lines of missing conversations', async () => {
     const { env, home } = await synced()
     const [one] = await rowsOf('SELECT agent_id AS a, conversation_id AS id FROM conversations LIMIT 1', env)
     const file = `${home}.csv`
@@ -128,7 +128,7 @@ describe('sync', () => {
     expect([empty.code, empty.stderr]).toEqual([2, expect.stringContaining('.csv, line 2 names no conversation.')])
   })
 
-  it('names up to five ids that nobody knows', async () => {
+  it('names up to five unknown ids', async () => {
     const { env, home } = await synced()
     const file = `${home}.ids`
     await writeFile(file, 'x1\nx2\nx3\nx4\nx5\nx6\nx7\n')
@@ -147,7 +147,7 @@ describe('sync', () => {
     expect(missing.stderr).toContain('the file does not exist')
   })
 
-  it('stops at the limit of requests, then with 7 where the hour is spent and it is not to wait, and says so', async () => {
+  it('stops at the given number of requests, then exits with 7 at the rate limit if it must not wait', async () => {
     const { env } = await scene({ conversations: 400, hourlyRequests: 4 })
     const limited = await inProcess(['sync', '--max-requests', '3'], { env })
     expect(limited.code).toBe(0)
@@ -159,7 +159,7 @@ describe('sync', () => {
     expect(stdout).toContain('stopped at the hourly rate limit')
   })
 
-  it('ends with 8 where the period is spent, and buys no overage', async () => {
+  it('exits with 8 if the quota is used up, and causes no overage', async () => {
     const { env, sandbox } = await scene({ conversations: 400, historyDays: 2_000, quotaSessions: 100 })
     const { code, stdout } = await inProcess(['sync'], { env })
     expect(code).toBe(8)
@@ -170,7 +170,7 @@ describe('sync', () => {
     expect(state.usage.overagePacksCharged).toBe(0)
   })
 
-  it('asks for a yes before a first backfill that is known to take most of a period', async () => {
+  it('asks for confirmation before a first backfill that is known to use most of the quota', async () => {
     const { env, sandbox } = await scene({ conversations: 400, historyDays: 2_000, quotaSessions: 300 })
     const agent = sandbox.world.agentIds()[0]!
     const ids = [...sandbox.world.conversations(agent, sandbox.clock.now())].slice(-60).map(({ id }) => id)
@@ -185,7 +185,7 @@ describe('sync', () => {
 })
 
 describe('plan', () => {
-  it('shows windows and budget, exports nothing, and is no run: status has none afterwards', async () => {
+  it('shows windows and budget, exports nothing, and leaves no run in status', async () => {
     const { env, sandbox } = await scene()
     const { code, stdout } = await inProcess(['plan'], { env })
     expect(code).toBe(0)

@@ -17,7 +17,7 @@ async function configured(
 }
 
 describe('an API that cannot be reached', () => {
-  it('is told by host, cause and setting, whatever the cause, without the token', async () => {
+  it('is reported with host, cause and setting for every cause, without the token', async () => {
     const addresses = await unreachedAddresses()
     const { config, env } = await configured(addresses)
     const { stdout } = await cli(['doctor', '--json', '--config', config], {
@@ -45,7 +45,7 @@ describe('an API that cannot be reached', () => {
     expect(of('silent').found).toMatch(/was not answered within 1s \(`timeout`\)/)
   })
 
-  it('is told with its workspace where there are several, in text and in JSON', async () => {
+  it('is reported with its workspace if there are several, in text and in JSON', async () => {
     const { 'self-signed': one, closed: two } = await unreachedAddresses()
     const { config, env } = await configured({ ws_one: one, ws_two: two })
     const { code, stderr } = await inProcess(['sync', '--config', config], { env })
@@ -63,7 +63,7 @@ describe('an API that cannot be reached', () => {
     ])
   })
 
-  it('is told once by a sync, on either stream', async () => {
+  it('is reported only once by a sync, on standard error', async () => {
     const { 'self-signed': url } = await unreachedAddresses()
     const { config, env } = await configured({ ws: url })
     const { code, stdout, stderr } = await inProcess(['sync', '--config', config], { env })

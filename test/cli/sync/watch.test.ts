@@ -64,7 +64,7 @@ async function watched(args: string[], { env }: Place, enough: (stdout: string) 
 describe('several workspaces', { timeout: 90_000 }, () => {
   const SPENT = { conversations: 400, hourlyRequests: 10 }
 
-  it('are synced side by side: one that waits for its hour keeps none of the others waiting', async () => {
+  it('are synced concurrently: one that waits for its rate limit does not delay the others', async () => {
     const there = await place([SPENT, {}], { pageSize: 10 })
     const [first, second] = there.sandboxes
     const syncing = start(['sync', '--json', '--yes'], { env: there.env })
@@ -89,7 +89,7 @@ describe('several workspaces', { timeout: 90_000 }, () => {
   })
 
   it.runIf(isDeep)(
-    'are watched side by side: one that waits for its hour keeps none of the others waiting',
+    'are watched concurrently: one that waits for its rate limit does not delay the others',
     async () => {
       const there = await place([SPENT, { agents: 1 }], { pageSize: 10 })
       const roundsOf = (reported: string) =>
@@ -100,7 +100,7 @@ describe('several workspaces', { timeout: 90_000 }, () => {
     },
   )
 
-  it('end with the first exit code that is not 0, in their order, and an error of one ends none of the others', async () => {
+  it('exit with the first code that is not 0, in their order, and an error of one stops none of the others', async () => {
     const there = await place([{ paid: false }, SPENT, {}], { pageSize: 10 })
     const { code, stdout } = await inProcess(['sync', '--json', '--yes', '--no-wait'], { env: there.env })
     expect(code).toBe(3)

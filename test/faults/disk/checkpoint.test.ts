@@ -42,7 +42,7 @@ const script = (home: string): string => `
   console.log(JSON.stringify(results))`
 
 describe.skipIf(noDisk)('a checkpoint that fails on a full disk', () => {
-  it('is told, loses nothing, and closes the warehouse to this process no longer than the disk is full', async () => {
+  it('is reported, loses nothing, and keeps this process from the warehouse only while the disk is full', async () => {
     const home = join(await temporaryFolder(), 'data')
     const disk = await smallDisks([home])
     const [command, ...args] = [...disk.through, process.execPath, '--input-type=module', '--eval', script(home)]

@@ -43,8 +43,8 @@ async function expectRecovered(scene: FullScene): Promise<void> {
 
 const count = async (scene: FullScene): Promise<number> => (await scene.exported()).length
 
-describe.skipIf(noDisk)('a disk that is full', () => {
-  it('is told before anything is bought, and in the midst of it loses no page that was asked for', async () => {
+describe.skipIf(noDisk)('a full disk', () => {
+  it('is reported before anything is exported, and loses no requested page if it fills up during a sync', async () => {
     const scene = await onDisks()
     const { home, landing, ledger } = scene
     if (isDeep) await expectFull(scene, home, { but: 8_192, at: 'warehouse.duckdb' })
@@ -59,7 +59,7 @@ describe.skipIf(noDisk)('a disk that is full', () => {
     expect([0 < first, first < second, second < (await count(scene))]).toEqual([true, true, true])
   })
 
-  it('while the warehouse is written, closed or rebuilt leaves one that opens, to which landed pages are still loaded', async () => {
+  it('while the warehouse is written, closed or rebuilt leaves one that opens and into which landed pages are still loaded', async () => {
     const scene = await onDisks()
     await expectFull(scene, scene.home, { but: 900_000, at: 'warehouse.duckdb' })
     const asked = await scene.run(['query', 'SELECT count(*) FROM conversations'], { through: scene.disk.through })
@@ -78,8 +78,8 @@ describe.skipIf(noDisk)('a disk that is full', () => {
   })
 })
 
-describe('a limit to the size of files', () => {
-  it('is told before anything is bought', async () => {
+describe('a limit on file sizes', () => {
+  it('is reported before anything is exported', async () => {
     const scene = await faultScene()
     const limited = await scene.run(['sync', '--yes'], { through: ['sh', '-c', 'ulimit -f 2048; exec "$@"', 'sh'] })
     expectError(scene, limited, {

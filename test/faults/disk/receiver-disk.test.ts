@@ -33,7 +33,7 @@ async function receiverOn(disk: SmallDisk, home: string) {
 }
 
 describe.skipIf(noDisk)('a receiver on a disk that fills up', () => {
-  it('answers 503, goes on by itself when there is room, and has all that it acknowledged', async () => {
+  it('answers 503, recovers by itself when there is space, and keeps every acknowledged event', async () => {
     const home = join(await temporaryFolder(), 'data')
     const disk = await smallDisks([home])
     const { running, port, isReady, refused } = await receiverOn(disk, home)

@@ -19,8 +19,8 @@ async function expectRefused(scene: FaultScene, says: string, options?: CliOptio
   expect(await asked()).toBe(before)
 }
 
-describe('a data folder that cannot be made', () => {
-  it.skipIf(!existsSync('/proc/self'))('is told at once where its file system takes no folders', async () => {
+describe('a data folder that cannot be created', () => {
+  it.skipIf(!existsSync('/proc/self'))('is reported at once if its file system allows no folders', async () => {
     const scene = await faultScene()
     for (const [home, first] of [
       ['/proc/data', '/proc/data'],
@@ -37,7 +37,7 @@ describe('a data folder that cannot be made', () => {
     expect([received.code, received.stdout]).toEqual([6, ''])
   })
 
-  it('names the file that is in its way, or the link to a disk that is not there', async () => {
+  it('is reported with the file in its place, or with the link to a missing disk', async () => {
     const scene = await faultScene()
     const file = join(scene.folder, 'file')
     const link = join(scene.folder, 'link')
@@ -51,7 +51,7 @@ describe('a data folder that cannot be made', () => {
       await expectRefused(await scene.at(home), `Cannot create the folder ${first}: a file is in its place`)
   })
 
-  it('is told where nothing may be written beside it', async () => {
+  it('is reported if its parent folder is not writable', async () => {
     const above = await temporaryFolder()
     const scene = await (await faultScene({ sandbox: { conversations: 20 } })).at(join(above, 'data'))
     await chmod(scene.folder, 0o755)
@@ -70,7 +70,7 @@ if (refusesLinks.status !== 0)
   )
 
 describe.skipIf(refusesLinks.status !== 0)('a file system without hard links', () => {
-  it('is told before anything is asked for that could not land, also where the folder was copied to it', async () => {
+  it('is reported before any page is requested, also if the folder was copied to it', async () => {
     const scene = await faultScene({ sandbox: { conversations: 20 } })
     const says = `The file system of ${join(scene.home, 'landing')} does not support hard links (EPERM)`
     await expectRefused(scene, says, { through: withoutLinks })

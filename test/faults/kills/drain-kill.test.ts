@@ -23,7 +23,7 @@ async function numbersIn(home: string, table: string): Promise<number[]> {
   }
 }
 
-it('who drains may be killed at any moment: what was acknowledged is applied, and nothing twice', {
+it('a drainer that is killed at random moments applies every acknowledged event exactly once', {
   timeout: 600_000,
 }, async () => {
   const home = join(await temporaryFolder(), 'data')

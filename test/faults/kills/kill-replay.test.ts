@@ -34,7 +34,7 @@ beforeAll(async () => {
 })
 afterAll(() => killed.close())
 
-it('a replay that is killed at random points leaves the old warehouse or the new one, whole', {
+it('a replay that is killed at random points leaves either the old warehouse or the new one, complete', {
   timeout: 300_000,
 }, async () => {
   const times = killTimes(3)
@@ -50,7 +50,7 @@ it('a replay that is killed at random points leaves the old warehouse or the new
   expect((await readdir(killed.home)).filter(name => name.includes('rebuilt'))).toEqual([])
 })
 
-it('a replay of single tables that is killed at random points leaves each as it was or as it is rebuilt, and all others', {
+it('a replay of single tables that is killed at random points leaves each of them old or rebuilt, and all others unchanged', {
   timeout: 300_000,
 }, async () => {
   const times = killTimes(7)
@@ -67,7 +67,7 @@ it('a replay of single tables that is killed at random points leaves each as it 
   expect((await readdir(killed.home)).filter(name => name.includes('rebuilt'))).toEqual([])
 })
 
-it('a replay of a warehouse that was deleted, killed at random points, is completed by the next sync', {
+it('a replay of a deleted warehouse that is killed at random points is completed by the next sync', {
   timeout: 300_000,
 }, async () => {
   const times = killTimes(5)

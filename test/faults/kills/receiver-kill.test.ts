@@ -27,7 +27,7 @@ async function startReceiver(home: string): Promise<Started> {
   return { child, port: (JSON.parse(String(line)) as { port: number }).port }
 }
 
-it('a receiver that is killed under load loses nothing that it acknowledged, and keeps nothing twice', {
+it('a receiver that is killed under load stores every acknowledged event exactly once', {
   timeout: 120_000 + KILLS * 5_000,
 }, async () => {
   const home = join(await temporaryFolder(), 'data')

@@ -94,7 +94,7 @@ const ended = async ({ running }: Place): Promise<void> => {
 }
 
 describe('a crash of the process that holds the warehouse', () => {
-  it('costs a restart, in `up` without Temporal: webhooks are taken meanwhile, and nothing is lost', async () => {
+  it('causes a restart, in `up` without Temporal: webhooks are accepted meanwhile, and nothing is lost', async () => {
     const there = await place(await withoutTemporal(), ['up', '--every', '10s'])
     const sender = makeSender({ secret: SECRET, connections: 2, bytes: 1_000, pauseMs: 20 })
     const load = sender.run(await port(there))
@@ -119,7 +119,7 @@ describe('a crash of the process that holds the warehouse', () => {
 
 describeWithTemporal('a crash of the warehouse process, on Temporal', ({ env }) => {
   it.skipIf(!isDeep)(
-    'costs a restart, and neither a request nor an event: `up` goes on exporting',
+    'causes a restart, but loses neither a request nor an event: `up` continues exporting',
     { timeout: 240_000 },
     async () => {
       const there = await place(env, ['up', '--every', '1h'])

@@ -9,7 +9,7 @@ const AT = SENT_AT_MS + 1_000
 const of = { agentId: AGENT, agentName: 'Ada', convoId: 'c1', createdAt: AT }
 
 describe('an event', () => {
-  it('is a row of webhook_events, whole, without looking at what it is', async () => {
+  it('of any type is stored completely in webhook_events', async () => {
     const workspace = app.workspace()
     const payload = { createdAt: AT, agentId: 7, odd: [1, { deep: null }], big: 1e300 }
     await applyTo(workspace, eventOf('unknown', payload))
@@ -42,7 +42,7 @@ describe('an event', () => {
     expect(await workspace.rows('messages_received', 'message_content')).toEqual([{ message_content: 'hello' }])
   })
 
-  it('that does not say when it happened, or says nonsense, happened when it was received, and is known again', async () => {
+  it('without a valid time of creation counts from its receipt, and is recognized when it is delivered again', async () => {
     const workspace = app.workspace()
     const event = eventOf('message_received', { ...of, createdAt: 1e20, messageContent: 'when?' })
     await applyTo(workspace, event)
@@ -53,8 +53,8 @@ describe('an event', () => {
   })
 })
 
-describe('the table of its own', () => {
-  it('has a lead, a form with its answers, a delegation and a report of a fault', async () => {
+describe('the table of an event type', () => {
+  it('contains leads, forms with their answers, delegations and bug reports', async () => {
     const workspace = app.workspace()
     await applyTo(
       workspace,
@@ -96,7 +96,7 @@ describe('the table of its own', () => {
     expect(await workspace.rows('bug_reports', 'bug_description')).toEqual([{ bug_description: 'it lies' }])
   })
 
-  it('keeps a value of a wrong type, and a field that nobody declared, in extra, and tells of both', async () => {
+  it('keeps values of a wrong type and undeclared fields in extra, and both are reported', async () => {
     const workspace = app.workspace()
     await applyTo(workspace, eventOf('message_received', { ...of, messageContent: { html: '<p>' }, unheard: 1 }))
     const [row] = await workspace.rows('messages_received', 'message_content, extra')
@@ -116,7 +116,7 @@ const updated = (createdAt: number, more: Record<string, unknown>, convoId = 'c1
   eventOf('conversation_updated', { agentId: AGENT, convoId, createdAt, operation: 'updated', ...more })
 
 describe('conversation_updated', () => {
-  it('lays what it carries over the record, and marks it as changed', async () => {
+  it('patches the record with its fields, and marks it as changed', async () => {
     const workspace = app.workspace()
     await workspace.load(
       await landConversations(workspace.landing, {
@@ -142,7 +142,7 @@ describe('conversation_updated', () => {
     ])
   })
 
-  it('keeps the newest transcript, whichever came last', async () => {
+  it('keeps the newest transcript in any order of arrival', async () => {
     const workspace = app.workspace()
     const turn = (text: string) => ({ turnId: `t-${text}`, sessionId: 's', role: 'user', text, timestamp: AT })
     const newer = updated(AT + 1, { turns: [turn('a'), turn('b')], messagesHistory: [{ role: 'user', content: 'b' }] })
@@ -158,7 +158,7 @@ describe('conversation_updated', () => {
     expect(await workspace.rows('conversation_model_messages', 'text')).toEqual([{ text: 'b' }])
   })
 
-  it('of a conversation that no export has told of makes a row that is not complete', async () => {
+  it('about a conversation that was never exported creates an incomplete row', async () => {
     const workspace = app.workspace()
     await applyTo(workspace, eventOf('message_received', { ...of, messageContent: 'first', channel: 'whatsapp' }))
     expect(
@@ -205,7 +205,7 @@ describe('a resource', () => {
     ])
   })
 
-  it('that was fetched keeps what it was fetched with, and is to be fetched again when an event has changed it', async () => {
+  it('that was fetched keeps its fetched values, and is fetched again when an event has changed it', async () => {
     const workspace = app.workspace()
     const fetched = async (name: string, sentAtMs: number) =>
       workspace.load(await landOrganization(workspace.landing, { id: 'o1', data: { ID: 'o1', name }, sentAtMs }))

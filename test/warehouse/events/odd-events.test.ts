@@ -69,7 +69,7 @@ const oddEvent = fc
   .map(({ type, payload, ids, withIds }) => eventOf(type, { ...payload, ...(withIds && ids) }))
 
 describe('events of any shape', () => {
-  it('are all kept, each once, and every table can be read', async () => {
+  it('are all stored, each once, and every table can be read', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(oddEvent, { minLength: 20, maxLength: 40 }), async events => {
         const workspace = app.workspace()
@@ -90,7 +90,7 @@ describe('events of any shape', () => {
 })
 
 describe('an id that begins with a byte order mark', () => {
-  it('is another one than without, and what events tell of it is in its row', async () => {
+  it('differs from the id without it, and its events change its own row', async () => {
     const workspace = app.workspace()
     const reported = (convoId: string, state: string) =>
       eventOf('conversation_updated', { agentId: AGENT, convoId, createdAt: RECEIVED_MS, lightConvoData: { state } })
@@ -105,7 +105,7 @@ describe('an id that begins with a byte order mark', () => {
 })
 
 describe('an event that was quarantined', () => {
-  it('is applied when it is tried again', async () => {
+  it('is applied when it is retried', async () => {
     const workspace = app.workspace()
     const { writer } = app.warehouse
     const event = eventOf('message_received', {

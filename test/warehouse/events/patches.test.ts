@@ -116,7 +116,7 @@ describe('a patch', () => {
     await apply(workspace, ...patches('late', 3))
   })
 
-  it('replaces its keys in the full record and leaves the others, and other conversations, as they are', async () => {
+  it('replaces its keys in the full record, and neither other keys nor other conversations', async () => {
     expect(await rows('merged', 'conversations', 'state, stage, csat_ease10, csat_comment, _complete')).toEqual([
       { state: 'human-chatting', stage: 'new', csat_ease10: 9, csat_comment: null, _complete: true },
     ])
@@ -130,7 +130,7 @@ describe('a patch', () => {
     expect(await rows('cleared', 'conversation_tags', 'tag')).toEqual([])
   })
 
-  it('before any full record makes a row that is not complete, and a full record completes it', async () => {
+  it('before any full record creates an incomplete row, which a full record completes', async () => {
     expect(incomplete).toEqual([
       { state: 'human-chatting', stage: null, _complete: false, _source: 'webhook' },
       { tag: 'from an event' },
@@ -152,18 +152,18 @@ describe('a patch', () => {
     expect(await rows('patch too old', 'conversation_patches', 'key')).toEqual([])
   })
 
-  it('of an array replaces the rows of that array, and of no other', async () => {
+  it('of an array replaces the rows of only that array', async () => {
     expect(await rows('arrays', 'conversation_tags', 'position, tag')).toEqual([{ position: 1, tag: 'c' }])
     expect(await rows('arrays', 'crm_activities', 'activity_id')).toEqual([{ activity_id: 'y' }])
     expect(await rows('arrays', 'crm_activity_notes', 'text')).toEqual([{ text: 'n' }])
     expect(await rows('arrays', 'conversation_sessions', 'session_id')).toEqual([{ session_id: 's1' }])
   })
 
-  it('derives the channel and the day anew from the keys that it carries', async () => {
+  it('derives channel and day again from its keys', async () => {
     expect(await rows('derived', 'conversations', 'channel, day')).toEqual([{ channel: 'webchat', day: '2026-01-02' }])
   })
 
-  it('keeps keys that the catalog does not know in extra, each as the last patch has it', async () => {
+  it('keeps keys that the catalog does not know in extra, with the values of the last patch', async () => {
     expect(await extraOf('unknown')).toEqual({
       unheard: { by: [null, 'the catalog'] },
       untouched: 'x',
@@ -175,7 +175,7 @@ describe('a patch', () => {
     expect(await rows('surrogate', 'conversations', 'summary')).toEqual([{ summary: 'cut \ufffd off, not \\ud83d' }])
   })
 
-  it('removes a value that did not fit from extra when it carries one that does', async () => {
+  it('removes a value of a wrong type from extra when it has one of the right type', async () => {
     expect(await rows('fitting', 'conversations', 'messages_num')).toEqual([{ messages_num: 7 }])
     expect(await extraOf('fitting')).toEqual({ unheard: 1 })
   })

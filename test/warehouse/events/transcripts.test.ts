@@ -12,7 +12,7 @@ const updated = (createdAt: number, more: Record<string, unknown>) =>
   eventOf('conversation_updated', { agentId: AGENT, convoId: 'c1', createdAt, operation: 'updated', ...more })
 
 describe('a transcript', () => {
-  it("in the vendor's own shape has a row for each message of a turn, by time, with its session", async () => {
+  it('in the shape of the vendor has a row for each message of a turn, by time, with its session', async () => {
     const workspace = app.workspace()
     const item = (message: string) => ({ type: 'text', item: { type: 'text', payload: { message } } })
     const turns = [
@@ -32,7 +32,7 @@ describe('a transcript', () => {
     expect(JSON.parse(String(whole!.turns))).toEqual(turns)
   })
 
-  it('of what the model saw has the text of a content that is a list of parts', async () => {
+  it('for the model has the text of contents that are lists of parts', async () => {
     const workspace = app.workspace()
     const messagesHistory = [
       { role: 'system', content: 'Be brief.' },
@@ -49,7 +49,7 @@ describe('a transcript', () => {
 })
 
 describe('vapi', () => {
-  it('is read into ext_ columns from exports and from events, and what is not known of it is kept', async () => {
+  it('is read into ext_ columns from exports and from events, and its unknown fields are kept', async () => {
     const workspace = app.workspace()
     const records = [
       { ID: 'c1', vapi: { cost: 1.5, callStatus: 'ended', newField: 'x' } },
@@ -71,7 +71,7 @@ describe('vapi', () => {
 })
 
 describe('handoffs', () => {
-  it('keep the ids and the keys of their teams apart: nothing says that the two lists are parallel', async () => {
+  it('keep the ids and the keys of their teams in separate rows, because the two lists may not be parallel', async () => {
     const workspace = app.workspace()
     const handoffHistory = [{ teamIds: ['t1', 't2'], teamKeys: ['sales'] }, { teamKeys: ['support', 'billing'] }]
     await workspace.load(await landConversations(workspace.landing, { records: [{ ID: 'c1', handoffHistory }] }))
@@ -97,7 +97,7 @@ describe('the channel of a conversation', () => {
     { exported: { userPlatform: 'voice', origin: 'ad' }, updated: { stage: 'won' }, channel: 'voice' },
   ]
 
-  it('comes from the platform before the origin, whether export or event carries it, and an event that names it goes before both', async () => {
+  it('comes from the platform before the origin, in exports and events, and an event that names it takes precedence over both', async () => {
     const workspace = app.workspace()
     const records = CASES.map(({ exported }, index) => ({ ID: `c${index}`, ts: SENT_AT_MS, ...exported }))
     await workspace.load(await landConversations(workspace.landing, { records }))

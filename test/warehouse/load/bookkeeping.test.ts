@@ -14,7 +14,7 @@ const shown = (ms: number): string =>
     .replace(/(\.000)?Z$/, '')
 
 describe('a loaded page', () => {
-  it('is in _loads, with how many records it held and whether it was coerced', async () => {
+  it('is in _loads, with its number of records and whether it was coerced', async () => {
     const workspace = app.workspace()
     const plain = await landConversations(workspace.landing, { records: [{ ID: 'a' }, { ID: 'b' }] })
     const coerced = await landConversations(workspace.landing, { records: [{ ID: 'c', isTest: 'perhaps' }, null] })
@@ -27,7 +27,7 @@ describe('a loaded page', () => {
     ])
   })
 
-  it('is told in _requests, with what it cost', async () => {
+  it('is in _requests, with what it billed', async () => {
     const workspace = app.workspace()
     const window = freshWindow({ agentId: 'agent-7' })
     const facts = { scanned: 5, billed: 3 }
@@ -59,7 +59,7 @@ describe('a loaded page', () => {
     ])
   })
 
-  it('is told in columns that the data dictionary describes', async () => {
+  it('is in _requests with the columns of the data dictionary', async () => {
     const columns = await app.warehouse.writer.rows<{ name: string; type: string }>(
       "SELECT column_name AS name, data_type AS type FROM information_schema.columns WHERE table_name = '_requests'",
     )
@@ -69,7 +69,7 @@ describe('a loaded page', () => {
     )
   })
 
-  it('tells the quota as the vendor told it, and nothing where it told none', async () => {
+  it('is in _quota as the vendor reported it, and not if it reported nothing', async () => {
     const workspace = app.workspace()
     await workspace.load(
       await landConversations(workspace.landing, { records: [{ ID: 'a' }] }),
@@ -155,7 +155,7 @@ describe('a window', () => {
 })
 
 describe('drift', () => {
-  it('is told once for each path, over all pages', async () => {
+  it('is reported once per path, over all pages', async () => {
     const workspace = app.workspace()
     const page = (record: object, minute: number) =>
       landConversations(workspace.landing, {
@@ -185,7 +185,7 @@ describe('drift', () => {
 })
 
 describe('a key that may be data', () => {
-  it('is told as a placeholder, whichever path its page takes', async () => {
+  it('is reported as a placeholder by both load paths', async () => {
     const workspace = app.workspace()
     const people = { 'ada@mail.example': 1, 'Ada Lovelace': 2, tel4915112345678: 3, Jürgen: 4, plain_field: 5 }
     const many = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`name_${index}`, index]))
@@ -201,7 +201,7 @@ describe('a key that may be data', () => {
     ])
   })
 
-  it('is told as a placeholder in issues too', async () => {
+  it('is reported as a placeholder in issues, too', async () => {
     const workspace = app.workspace()
     const body = '{"data":[{"ID":"c","capturedVariables":{"ada@mail.example":1,"ada@mail.example":{"a":1,"a":2}}}]}'
     await workspace.load(await landConversations(workspace.landing, { body }))
@@ -212,7 +212,7 @@ describe('a key that may be data', () => {
 })
 
 describe('an issue', () => {
-  it('is told once for each path, with types and counts', async () => {
+  it('is reported once per path, with types and counts', async () => {
     const workspace = app.workspace()
     const records = [{ ID: 'c', isTest: 'perhaps', resolvedAt: 0 }, { ID: 'd', isTest: 7, resolvedAt: 0 }, null]
     await workspace.load(await landConversations(workspace.landing, { records }))
@@ -224,7 +224,7 @@ describe('an issue', () => {
     ])
   })
 
-  it('never tells a value, nor does any other bookkeeping', async () => {
+  it('never contains a value, nor does any other bookkeeping', async () => {
     const workspace = app.workspace()
     const canary = 'C4n4ry-of-a-person'
     const records = [
@@ -249,8 +249,8 @@ describe('an issue', () => {
   })
 })
 
-describe('a conversation that was asked for by id and not answered', () => {
-  it('stays, with the moment since when, until it is answered again', async () => {
+describe('a conversation that was requested by id and not returned', () => {
+  it('stays, with the time since when it is missing, until it is returned again', async () => {
     const workspace = app.workspace()
     const page = (minute: number, ids: string[], missing: string[]) =>
       landConversations(workspace.landing, {
@@ -277,7 +277,7 @@ describe('a conversation that was asked for by id and not answered', () => {
 describe('a listing of agents', () => {
   const what = 'agent_id, title, extra, _missing_since IS NOT NULL AS missing'
 
-  it('is the union of agents and starred agents, and what has no column is kept', async () => {
+  it('is the union of agents and starred agents, and fields without a column are kept', async () => {
     const workspace = app.workspace()
     const agents = [
       { ID: 'a1', title: 'One', ui: { color: 'red' } },
@@ -298,7 +298,7 @@ describe('a listing of agents', () => {
     expect(await workspace.rows('_drift')).toEqual([])
   })
 
-  it('that is complete tells which agents are gone, and which have come back', async () => {
+  it('that is complete marks agents that are gone, and unmarks those that are back', async () => {
     const workspace = app.workspace()
     const list = async (minute: number, ids: string[], lastPage = true) =>
       workspace.load(

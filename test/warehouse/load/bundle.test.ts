@@ -29,7 +29,7 @@ async function bundling(context: LoadContext, bundled: readonly string[]): Promi
   }
 }
 
-it('pages in a bundle and pages in files of their own load into the same rows', async () => {
+it('pages in a bundle and pages in separate files load into the same rows', async () => {
   const [plain, bundled] = [app.workspace(), app.workspace()]
   const window = freshWindow()
   const sources = [

@@ -32,7 +32,7 @@ const summaries = (workspace: Workspace) => workspace.rows('conversations', 'con
 describe('a record', () => {
   const NAMES = ['full-record', 'unknown-fields', 'times', 'any-typed', 'unicode']
 
-  it('gives the same rows by the fast and by the tolerant path', async () => {
+  it('gives the same rows on the fast and on the tolerant path', async () => {
     const [fast, tolerant] = [app.workspace(), app.workspace()]
     const pages = (workspace: Workspace, ...more: null[]) =>
       Promise.all(
@@ -54,7 +54,7 @@ describe('a record', () => {
 })
 
 describe('a page of arbitrary records', () => {
-  it('is loaded, with a row for each of them', async () => {
+  it('is loaded with a row for each record', async () => {
     const workspace = app.workspace()
     const count = rounds('FAULT_RUNS', { usual: 1, deep: 10 }) * 100
     const odd = fc.sample(anyConversation, count).map((record, index) => ({ ...record, ID: `c${index}` }))
@@ -67,7 +67,7 @@ describe('a page of arbitrary records', () => {
   })
 })
 
-describe('a page on more than one line', () => {
+describe('a page of several lines', () => {
   const golden = goldenRecords('full-record')
   const BODIES = {
     indented: JSON.stringify({ data: golden }, null, 2),
@@ -76,7 +76,7 @@ describe('a page on more than one line', () => {
     'behind an empty line': `\n\n${JSON.stringify({ data: golden })}\n\n`,
   }
 
-  it('indented, with a line for each record, with the line ends of Windows, or behind an empty line gives the same rows as on one, and is not coerced', async () => {
+  it('that is indented, has a line per record, line ends of Windows, or an empty first line gives the same rows as on one line, without coercion', async () => {
     const [one, more] = [app.workspace(), app.workspace()]
     const land = (workspace: Workspace, agentId: string, body: string) =>
       landConversations(workspace.landing, { body, window: freshWindow({ agentId }) })
@@ -104,7 +104,7 @@ describe('a page that DuckDB refuses', () => {
     ])
   })
 
-  it('for a key that stands twice in an object is loaded with the last of the two', async () => {
+  it('for a duplicate key in an object is loaded with the last value', async () => {
     const workspace = app.workspace()
     const body = '{"data":[{"ID":"c1","summary":"first","csat":{"ease10":1,"ease10":2},"summary":"last"}]}'
     expect(await workspace.load(await page(workspace, body))).toMatchObject({ inserted: 1 })
@@ -120,7 +120,7 @@ describe('a page that DuckDB refuses', () => {
     expect(await readBody(fileOf(landed))).toEqual(body)
   })
 
-  it('takes no other page of its batch with it', async () => {
+  it('affects no other page of its batch', async () => {
     const workspace = app.workspace()
     const surrogate = String.raw`{"data":[{"ID":"c2","summary":"\ud800"}]}`
     const pages = [await records(workspace, { ID: 'c1' }), await page(workspace, surrogate)]
@@ -133,14 +133,14 @@ describe('a page that DuckDB refuses', () => {
 
 describe('a page', () => {
   // `quarantine.test.ts` loads one through a coerced copy.
-  it.runIf(isDeep)('with a record of 20 MB is loaded whole', async () => {
+  it.runIf(isDeep)('with a record of 20 MB is loaded completely', async () => {
     const workspace = app.workspace()
     const summary = 'twenty megabytes '.repeat(1_200_000)
     expect(await workspace.load(await records(workspace, { ID: 'long', summary }))).toMatchObject({ coerced: 0 })
     expect(await workspace.rows('conversations', 'length(summary)::INTEGER AS n')).toEqual([{ n: summary.length }])
   })
 
-  it('of elements that are no records keeps none of them, and tells of each in the quarantine', async () => {
+  it('with elements that are no records stores none of them, and lists each in the quarantine', async () => {
     const workspace = app.workspace()
     const elements = [{ ID: 'c1' }, null, 'text', [1], {}, { ID: '' }, { ID: { deep: 1 } }, { ID: 'c2' }]
     const landed = await records(workspace, ...elements)
@@ -155,7 +155,7 @@ describe('a page', () => {
     )
   })
 
-  it('with more unknown paths than a schema should hold loses none of them', async () => {
+  it('with more unknown paths than fit a schema loses none of them', async () => {
     const workspace = app.workspace()
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`key_${index}`, index]))
     expect(await workspace.load(await records(workspace, { ID: 'c1', ...many }))).toMatchObject({ coerced: 1 })
@@ -163,7 +163,7 @@ describe('a page', () => {
     expect(JSON.parse(String(row?.extra))).toEqual(many)
   })
 
-  it('whose unknown key differs only by case from that of another page of the batch keeps both', async () => {
+  it('whose unknown key differs only in case from that of another page in the batch keeps both', async () => {
     const workspace = app.workspace()
     const pages = [
       await records(workspace, { ID: 'c1', Title: 'upper', csat: { Mood: 1 } }),
@@ -176,7 +176,7 @@ describe('a page', () => {
     ])
   })
 
-  it('inspected under an older catalog is inspected again before it is loaded', async () => {
+  it('that was inspected with an older catalog is inspected again before it is loaded', async () => {
     const workspace = app.workspace()
     const landed = await landConversations(workspace.landing, {
       records: [{ ID: 'c1', messagesNum: 'many', title: 't' }],
@@ -195,13 +195,13 @@ describe('a page', () => {
   })
 })
 
-describe('a page with nesting around its records that would end the process', () => {
+describe('a page with nesting around its records that would crash the process', () => {
   const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
 
   it.each([
-    ['before them', `{"x":${deep},"data":[{"ID":"c1","title":"t"},{"ID":"c2"}]}`],
-    ['behind them', `{"data":[{"ID":"c1","title":"t"},{"ID":"c2"}],"usage":${deep}}`],
-  ])('%s is loaded, each record as it came', async (_, body) => {
+    ['before the records', `{"x":${deep},"data":[{"ID":"c1","title":"t"},{"ID":"c2"}]}`],
+    ['after the records', `{"data":[{"ID":"c1","title":"t"},{"ID":"c2"}],"usage":${deep}}`],
+  ])('%s is loaded with every record unchanged', async (_, body) => {
     const workspace = app.workspace()
     expect(await workspace.load(await page(workspace, body))).toMatchObject({ inserted: 2, coerced: 1, quarantined: 0 })
     expect(await workspace.rows('conversations', 'conversation_id, extra')).toEqual([
@@ -210,7 +210,7 @@ describe('a page with nesting around its records that would end the process', ()
     ])
   })
 
-  it('is loaded also where an older catalog inspected it', async () => {
+  it('is loaded also if it was inspected with an older catalog', async () => {
     const workspace = app.workspace()
     const landed = await landConversations(workspace.landing, {
       body: `{"data":[{"ID":"c1"}],"x":${deep}}`,
@@ -239,7 +239,7 @@ describe('a landed file that cannot be read', () => {
       (error: unknown) => (error instanceof ConvohouseError ? error : expect.fail(`not ours: ${error}`)),
     )
 
-  it('is told by its name, and every page of another window is loaded', async () => {
+  it('is reported by name, and every page of another window is loaded', async () => {
     const workspace = app.workspace()
     const pages = [
       await records(workspace, { ID: 'before' }),
@@ -258,7 +258,7 @@ describe('a landed file that cannot be read', () => {
     expect(await workspace.rows('_loads', 'file')).not.toContainEqual({ file: pages[1]!.address })
   })
 
-  it('is told so too where inspection had sent it through the tolerant path', async () => {
+  it('is reported also if inspection had chosen the tolerant path for it', async () => {
     const workspace = app.workspace()
     const pages = [
       await records(workspace, { ID: 'cut', messagesNum: 'many', summary: 'x'.repeat(500) }),
@@ -269,7 +269,7 @@ describe('a landed file that cannot be read', () => {
     expect(await workspace.rows('conversations', 'conversation_id')).toEqual([{ conversation_id: 'behind' }])
   })
 
-  it('is told so where it is cut off exactly behind its head, and so still is a whole gzip file', async () => {
+  it('is reported also if it is truncated exactly after its head and is still a valid gzip file', async () => {
     const workspace = app.workspace()
     const landed = await records(workspace, { ID: 'cut' })
     await truncate(fileOf(landed), (await bytesOf(landed)).length - landed.head.packed!.bytes)
@@ -278,7 +278,7 @@ describe('a landed file that cannot be read', () => {
     expect(await workspace.rows('_loads')).toEqual([])
   })
 
-  it('because a bit of it has flipped is not loaded with another value', async () => {
+  it('because of a flipped bit is not loaded with another value', async () => {
     const workspace = app.workspace()
     const landed = await records(workspace, { ID: 'c1', summary: 'Seventeen zebras jumped quickly over my lazy box' })
     const intact = await bytesOf(landed)
@@ -299,7 +299,7 @@ describe('a landed file that cannot be read', () => {
     expect(await workspace.load(landed)).toMatchObject({ inserted: 1 })
   })
 
-  it('holds back the later pages of its own window, so that nothing counts as covered that is not there', async () => {
+  it('holds back the later pages of its window, so that no missing page counts as covered', async () => {
     const workspace = app.workspace()
     const window = freshWindow()
     const paged = (sequence: number, hasMore: boolean) =>

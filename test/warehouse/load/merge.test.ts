@@ -92,10 +92,10 @@ async function converges(modified: fc.Arbitrary<number | null>): Promise<void> {
 }
 
 describe('the versions of a conversation', () => {
-  it('give the same rows in any order and any repetition, where all tell when they were changed', () =>
+  it('give the same rows in any order and any repetition if all have a change time', () =>
     converges(fc.nat(3).map(later => MODIFIED + later)))
 
-  it('give the same rows in any order and any repetition, where none tells it', () => converges(fc.constant(null)))
+  it('give the same rows in any order and any repetition if none has a change time', () => converges(fc.constant(null)))
 })
 
 async function loadOne(workspace: Workspace, record: object, minute = 0) {
@@ -127,7 +127,7 @@ describe('a full record', () => {
     expect(await workspace.rows('conversation_tags', 'tag')).toEqual([{ tag: 'x' }])
   })
 
-  it('of an equal version wins by the later fetch, in whichever order the two are loaded', async () => {
+  it('of an equal version wins if it was fetched later, in any order of loading', async () => {
     const workspace = app.workspace()
     const load = async (minute: number, ...ids: string[]) =>
       workspace.load(
@@ -146,7 +146,7 @@ describe('a full record', () => {
     ])
   })
 
-  it('tells its version: its own last change, else its request less the lag of the mirror', async () => {
+  it('has the version of its last change, else of its request less the mirror lag', async () => {
     const workspace = app.workspace()
     const records = [{ ID: 'silent' }, { ID: 'told', lastModified: MODIFIED }]
     await workspace.load(await landConversations(workspace.landing, { records }))
@@ -174,7 +174,7 @@ describe('a full record', () => {
     ])
   })
 
-  it('leaves the same conversation of another workspace alone', async () => {
+  it('does not affect the same conversation of another workspace', async () => {
     const [mine, yours] = [app.workspace(), app.workspace()]
     await loadOne(mine, { lastModified: MODIFIED, tags: ['mine'] })
     await loadOne(yours, { lastModified: MODIFIED + 1, tags: ['yours'] })
@@ -190,7 +190,7 @@ describe('a conversation known to have changed', () => {
     )
   const changedAt = SENT_AT_MS + 10 * MINUTE
 
-  it('is still so after a request that the mirror may have answered from before the change, and no more after a later one', async () => {
+  it('stays so after a request that the mirror may have answered with an older state, but not after a later one', async () => {
     const workspace = app.workspace()
     const refetched = async (sentAtMs: number) => {
       await workspace.load(await landConversations(workspace.landing, { records: [{ ID: 'c' }], sentAtMs }))
@@ -204,7 +204,7 @@ describe('a conversation known to have changed', () => {
 })
 
 describe('an observation', () => {
-  it('is kept of every version that was seen, of those that lose too', async () => {
+  it('is kept of every version, also of those that lose', async () => {
     const workspace = app.workspace()
     const tokenUsage = { cumulativeUsd: 2 }
     await loadOne(workspace, { lastModified: MODIFIED, state: 'newer', tokenUsage })

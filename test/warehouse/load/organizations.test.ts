@@ -50,7 +50,7 @@ describe('organizations', () => {
       sentAtMs: at(minute),
     })
 
-  it('stay when they are gone, with their teams, and say since when, until they are told again', async () => {
+  it('stay when they are gone, with their teams and the time since when, until they are returned again', async () => {
     const workspace = app.workspace()
     await workspace.load(
       await tell(workspace, 0, 'o1'),
@@ -73,7 +73,7 @@ describe('organizations', () => {
     expect(await ids(workspace, 'teams')).toEqual(['t1', 't2'])
   })
 
-  it('are marked by pages of earlier versions too, which name the id otherwise', async () => {
+  it('are also marked by pages of earlier versions, which name the id differently', async () => {
     const workspace = app.workspace()
     await workspace.load(await tell(workspace, 0, 'o1'), await list(workspace, 0, 'o1', ['t1']))
     const gone = await landOrganization(workspace.landing, { id: 'o1', data: null, sentAtMs: at(1) })
@@ -82,14 +82,14 @@ describe('organizations', () => {
     expect([await ids(workspace, 'organizations'), await ids(workspace, 'teams')]).toEqual([['-o1'], ['-t1']])
   })
 
-  it('that were told later are not marked by an older answer', async () => {
+  it('that were returned later are not marked by an older answer', async () => {
     const workspace = app.workspace()
     await workspace.load(await tell(workspace, 5, 'o1'))
     await workspace.load(await tell(workspace, 4, 'o1', null))
     expect(await ids(workspace, 'organizations')).toEqual(['o1'])
   })
 
-  it('that nobody knows leave no row', async () => {
+  it('that are unknown leave no row', async () => {
     const workspace = app.workspace()
     expect(await workspace.load(await tell(workspace, 0, 'nobody', null))).toMatchObject({ files: 1, records: 0 })
     expect(await ids(workspace, 'organizations')).toEqual([])
@@ -98,7 +98,7 @@ describe('organizations', () => {
     ])
   })
 
-  it('are one row each with the newest answer, and the children of that one', async () => {
+  it('have one row each, with the newest answer and its children', async () => {
     const workspace = app.workspace()
     const data = (name: string, adminIDs: string[]) => ({ ID: 'o1', name, adminIDs, supportIDs: ['s'] })
     await workspace.load(await tell(workspace, 0, 'o1', data('old', ['a', 'b'])))
@@ -110,7 +110,7 @@ describe('organizations', () => {
     ])
   })
 
-  it('have teams that are gone when a whole list does not tell them, of that organization alone', async () => {
+  it('lose the teams that a complete list omits, and no teams of other organizations', async () => {
     const workspace = app.workspace()
     await workspace.load(await list(workspace, 0, 'o1', ['t1', 't2']), await list(workspace, 0, 'o2', ['t3']))
     await workspace.load(await list(workspace, 1, 'o1', ['t1'], false))

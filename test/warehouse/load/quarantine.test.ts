@@ -38,7 +38,7 @@ describe('records that DuckDB refuses even when they are coerced', () => {
     ...(isDeep ? [['the first and the last', 4, [1, 4]] as const] : []),
     ['two beside each other and one apart', 8, [3, 4, 7]] as const,
     ['all', 2, [1, 2]] as const,
-  ])('are quarantined, and all others of their page are loaded: %s', async (_, length, faulty) => {
+  ])('are quarantined, and the others of their page are loaded: %s', async (_, length, faulty) => {
     const workspace = app.workspace()
     const landed = await page(
       workspace,
@@ -56,7 +56,7 @@ describe('records that DuckDB refuses even when they are coerced', () => {
     expect(await workspace.rows('_loads', 'records, coerced')).toEqual([{ records: String(good), coerced: true }])
   })
 
-  it('hold back neither the pages behind them nor those of other windows', async () => {
+  it('hold back neither later pages nor those of other windows', async () => {
     const workspace = app.workspace()
     const window = freshWindow()
     const paged = (sequence: number, hasMore: boolean, summary: string) =>
@@ -74,7 +74,7 @@ describe('records that DuckDB refuses even when they are coerced', () => {
     ])
   })
 
-  it('tell no value of theirs, in no table and no message', async () => {
+  it('reveal no value in any table or message', async () => {
     const workspace = app.workspace()
     // The value looks like the column name itself.
     const sly = `${CANARY} when casting from source column ${CANARY.replaceAll('-', '_')}`
@@ -87,8 +87,8 @@ describe('records that DuckDB refuses even when they are coerced', () => {
   })
 })
 
-describe('what is no fault of a record', () => {
-  it('stops its window, quarantines nothing, and tells no value', async () => {
+describe('an error that no record causes', () => {
+  it('stops its window, quarantines nothing, and reveals no value', async () => {
     const workspace = app.workspace()
     const { writer } = app.warehouse
     await writer.run('ALTER TABLE conversation_tags RENAME TO conversation_tags_away')
@@ -132,7 +132,7 @@ describe('an element that cannot be a record', () => {
     ])
   })
 
-  it('is quarantined where bytes of its id are no UTF-8, and only then', async () => {
+  it('is quarantined if bytes of its id are not UTF-8, and only then', async () => {
     const workspace = app.workspace()
     const parts = [
       '{"data":[{"ID":"a',
@@ -155,7 +155,7 @@ describe('an element that cannot be a record', () => {
 })
 
 describe('a record', () => {
-  it('with 10,000 keys that no field declares keeps all of them, and tells one path', async () => {
+  it('with 10,000 undeclared keys keeps all of them, and reports one path', async () => {
     const workspace = app.workspace()
     const keys = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`person_${index}`, index]))
     await workspace.load(await page(workspace, [JSON.stringify({ ID: 'c', ...keys }), '{"ID":"d","title":"t"}']))
@@ -164,7 +164,7 @@ describe('a record', () => {
     expect(await workspace.rows('_drift', 'path, occurrences')).toEqual([{ path: '*', occurrences: '10001' }])
   })
 
-  it('of 20 MB in a page that must be coerced is loaded whole', async () => {
+  it('of 20 MB in a page that must be coerced is loaded completely', async () => {
     const workspace = app.workspace()
     const summary = 'twenty megabytes '.repeat(1_200_000)
     const elements = [{ ID: 'long', summary, isTest: 'maybe' }, { ID: 'short' }].map(record => JSON.stringify(record))
@@ -236,8 +236,8 @@ const hasUsableId = (text: string): boolean => {
   return typeof id === 'number' || (typeof id === 'string' && id !== '')
 }
 
-describe('whatever a page holds', () => {
-  it('is loaded or quarantined, each record once, and stops nothing', async () => {
+describe('an arbitrary page', () => {
+  it('is loaded or quarantined, each record once, and stops no other page', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyPage, { minLength: 1, maxLength: 4 }), async pages => {
         const workspace = app.workspace()

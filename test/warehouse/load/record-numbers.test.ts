@@ -26,7 +26,7 @@ describe('the number of a record', () => {
   const numbersIn = async (workspace: ReturnType<typeof app.workspace>, table: string): Promise<number[]> =>
     (await workspace.rows(table, '_record::VARCHAR AS n')).map(row => Number(row.n))
 
-  it('is the same in its row and in its child rows, and grows where it is replaced', async () => {
+  it('is the same in its row and its child rows, and increases when it is replaced', async () => {
     const workspace = app.workspace()
     const load = async (...ids: string[]) =>
       workspace.load(await landConversations(workspace.landing, { records: ids.map(id => record(id)) }))
@@ -69,7 +69,7 @@ describe('the number of a record', () => {
     expect(await numbersIn(workspace, 'conversation_sessions')).toEqual([...before, ...before])
   })
 
-  it('joins a record that left the quarantine with its child rows', async () => {
+  it('joins a record that was loaded from the quarantine with its child rows', async () => {
     const workspace = app.workspace()
     const page = await landConversations(workspace.landing, { records: [record('a'), record('b')] })
     await workspace.load(page)
@@ -86,7 +86,7 @@ describe('the number of a record', () => {
     expect(new Set(await numbersIn(workspace, 'conversation_tags')).size).toBe(2)
   })
 
-  it('joins the right rows after any loads in any order', async () => {
+  it('joins the correct rows after any loads in any order', async () => {
     const loads = fc.array(
       fc.record({
         records: fc.array(fc.tuple(fc.constantFrom(...'abcdefgh'), fc.nat(3)), { minLength: 3, maxLength: 12 }),

@@ -77,7 +77,7 @@ async function restoreNames(writer: Writer): Promise<void> {
 }
 
 describe('a warehouse', () => {
-  it('when new has every table and column that the catalog declares', async () => {
+  it('that is new has every table and column that the catalog declares', async () => {
     const warehouse = await open()
     for (const table of tablesOf(layoutOf(conversation))) {
       expect(await columnsOf(warehouse, table.name), table.name).toEqual(
@@ -86,7 +86,7 @@ describe('a warehouse', () => {
     }
   })
 
-  it('opened again is as it was left', async () => {
+  it('that is opened again is unchanged', async () => {
     const tables = (warehouse: Warehouse) =>
       warehouse.writer.rows('SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal ORDER BY ALL')
     const before = await visit(tables)
@@ -109,7 +109,7 @@ describe('a warehouse', () => {
     ])
   })
 
-  it('written under an older catalog gains the columns and tables that were added since', async () => {
+  it('of an older catalog gains the columns and tables that were added since', async () => {
     await visit(async ({ writer }) => {
       await writer.run(`INSERT INTO conversations (workspace_id, agent_id, conversation_id) VALUES ('w', 'a', 'kept')`)
       await writer.run('ALTER TABLE conversations DROP COLUMN csat_ease10')
@@ -133,7 +133,7 @@ describe('a warehouse', () => {
     ])
   })
 
-  it('written before records had numbers is numbered when it is opened', async () => {
+  it('from before records had numbers is numbered when it is opened', async () => {
     const tables = tablesOf(layoutOf(conversation)).map(table => table.name)
     await visit(async ({ writer }) => {
       const landing = openLanding(home).workspace('w')
@@ -154,7 +154,7 @@ describe('a warehouse', () => {
     ).toEqual([{ n: 3, rows: 6 }])
   })
 
-  it('written before its columns had plain names keeps what they hold', async () => {
+  it('from before columns were renamed keeps their values', async () => {
     const books = ['_quota', '_loads', 'conversation_observations', 'conversation_changes', '_ledger']
     const contents = async ({ writer }: Warehouse) => {
       const rows = []
@@ -187,7 +187,7 @@ describe('a warehouse', () => {
     expect(await contents(await open())).toEqual(before)
   })
 
-  it('written by a newer convohouse is refused before anything is touched', async () => {
+  it('of a newer convohouse is refused before anything is changed', async () => {
     await visit(async ({ writer }) => {
       await writer.run(`INSERT INTO _migrations VALUES (9999, '9999_future.sql', now()::TIMESTAMP)`)
       await writer.run('ALTER TABLE conversations DROP COLUMN csat_ease10')
@@ -206,7 +206,7 @@ describe('a warehouse', () => {
     instance.closeSync()
   })
 
-  it('held by another process is refused with the number of that process', async () => {
+  it('that another process holds is refused with the id of that process', async () => {
     const holder = spawn(
       process.execPath,
       [
@@ -230,7 +230,7 @@ describe('a warehouse', () => {
     expect((await open()).file).toBe(warehouseFile(home))
   })
 
-  it('that is no DuckDB file is refused with what to do about it', async () => {
+  it('that is no DuckDB file is refused with a hint', async () => {
     await writeFile(warehouseFile(home), 'this is not a database, and long enough to be looked at '.repeat(100))
     const error = await refusal(open())
     expect(error).toMatchObject({ code: 'HOME_UNUSABLE' })
@@ -245,7 +245,7 @@ describe('a warehouse', () => {
 })
 
 describe('a writer', () => {
-  it('undoes a transaction that throws, and goes on with the next', async () => {
+  it('rolls back a transaction that throws, and continues with the next', async () => {
     const { writer } = await open()
     await writer.run('CREATE TABLE counted (n INTEGER)')
     const failing = writer.transaction(async () => {

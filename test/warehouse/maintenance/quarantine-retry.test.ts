@@ -37,8 +37,8 @@ async function quarantine(
   )
 }
 
-describe('a quarantined record that is tried again', () => {
-  it('is loaded where it can be, and all is as if it always had been', async () => {
+describe('a quarantined record that is retried', () => {
+  it('is loaded if possible, and the tables are as if it had never been quarantined', async () => {
     const workspace = app.workspace()
     const page = await landConversations(workspace.landing, { records: RECORDS })
     await workspace.load(page)
@@ -52,7 +52,7 @@ describe('a quarantined record that is tried again', () => {
   it.each([
     ['no JSON', 'no JSON'],
     ['object without a usable ID', 'wrong type'],
-  ])('of which nothing had been read but %j is told of like any other', async (reason, issue) => {
+  ])('of which only %j was known is reported like any other', async (reason, issue) => {
     const workspace = app.workspace()
     const page = await landConversations(workspace.landing, { records: RECORDS })
     await workspace.load(page)
@@ -66,7 +66,7 @@ describe('a quarantined record that is tried again', () => {
     expect(await everything(workspace)).toEqual(before)
   })
 
-  it('does not overrule a newer version of its conversation', async () => {
+  it('does not replace a newer version of its conversation', async () => {
     const workspace = app.workspace()
     const page = await landConversations(workspace.landing, { records: [{ ID: 'c1', summary: 'old' }] })
     await workspace.load(page)
@@ -80,7 +80,7 @@ describe('a quarantined record that is tried again', () => {
     expect(await workspace.rows('_quarantine')).toEqual([])
   })
 
-  it('is told of once, where it could be read before it could be loaded', async () => {
+  it('is reported once if it could be read before it could be loaded', async () => {
     const workspace = app.workspace()
     const records = [{ ID: 'c1' }, { ID: 'c2', userName: 'text', messagesNum: 'many', title: 'u' }]
     const page = await landConversations(workspace.landing, { records })
@@ -104,7 +104,7 @@ describe('a quarantined record that is tried again', () => {
     expect(await everything(workspace)).toEqual(before)
   })
 
-  it('stays where it still cannot be loaded, with the reason of today', async () => {
+  it('stays if it still cannot be loaded, with the current reason', async () => {
     const workspace = app.workspace()
     const page = await landConversations(workspace.landing, { records: [{ ID: 'c1' }, { id: 'none' }] })
     await workspace.load(page)

@@ -26,13 +26,13 @@ const twice = (day: number, key: string): [number, string][] => [
   [day + 1, key],
 ]
 
-describe('the length of a period', () => {
-  it('is not known before one was seen to begin and to end', async () => {
+describe('the length of a billing period', () => {
+  it('is unknown until a period was seen to begin and to end', async () => {
     expect(await lengthInDays([])).toBeNull()
     expect(await lengthInDays([...twice(3, 'a'), ...twice(20, 'b')])).toBeNull()
   })
 
-  it('is that of the one that was', async () => {
+  it('is that of the period that was', async () => {
     expect(await lengthInDays([...twice(3, 'a'), ...twice(20, 'b'), ...twice(50, 'c')])).toBe(30)
   })
 
@@ -41,13 +41,13 @@ describe('the length of a period', () => {
     expect(await lengthInDays(reported)).toBe(31)
   })
 
-  it('is not cut by a period that a single answer told of', async () => {
+  it('is not shortened by a period that a single answer reported', async () => {
     expect(await lengthInDays([...twice(0, 'a'), ...twice(20, 'b'), [30, 'x'], ...twice(50, 'c')])).toBe(30)
   })
 })
 
-describe('keys that name days', () => {
-  it('name the periods in which the count goes on, whatever our own answers bill under them, however late reports are', async () => {
+describe('period keys that name days', () => {
+  it('name the periods whose count increases, with any bills under them and any delay of reports', async () => {
     const { writer } = app.warehouse
     await fc.assert(
       fc.asyncProperty(keyedRuns, async run => {

@@ -50,8 +50,8 @@ async function exportedAgain(cases: Record<string, Case>): Promise<{ change: str
   return { change: await ids(false), message: await ids(true) }
 }
 
-describe('a conversation that is held and has changed', () => {
-  it('is bought for any change, or only where something was written that the copy cannot know of', async () => {
+describe('a stored conversation that has changed', () => {
+  it('is refreshed for any change, or only if a message was written that the copy may lack', async () => {
     const soon = SENT_AT_MS - 30 * MINUTE
     const exported = await exportedAgain({
       resolved: { reported: [resolved()] },
@@ -64,7 +64,7 @@ describe('a conversation that is held and has changed', () => {
     expect(exported).toEqual({ change: [...message, 'resolved'].sort(), message })
   })
 
-  it('is bought where the event does not tell when the last message was', async () => {
+  it('is refreshed if the event does not say when the last message was written', async () => {
     const exported = await exportedAgain({
       nothing: { reported: [updated(CHANGED, { isResolved: true, lastModified: CHANGED })] },
       null: { reported: [resolved(null)] },
@@ -73,7 +73,7 @@ describe('a conversation that is held and has changed', () => {
     expect(exported.message).toEqual(['nonsense', 'nothing', 'null'])
   })
 
-  it('is judged by the newest event, in whichever order they come', async () => {
+  it('is refreshed by its newest event, in any order of arrival', async () => {
     const note = { lastModified: CHANGED + HOUR, crmActivities: [] }
     const telling = updated(CHANGED + HOUR, { ...note, lastMessageTS: WRITTEN })
     const silent = updated(CHANGED + HOUR, note)
@@ -87,8 +87,8 @@ describe('a conversation that is held and has changed', () => {
   })
 })
 
-describe('a conversation that no export has brought', () => {
-  it('is bought, whatever events told, once a head has passed it', async () => {
+describe('a conversation that was never exported', () => {
+  it('is refreshed, with any events, once a head window has passed it', async () => {
     const workspace = app.workspace()
     await applyTo(workspace, resolved()('new'))
     const { writer } = app.warehouse

@@ -5,8 +5,8 @@ import { openQueryQueue, queriesAtOnce } from '../../../src/warehouse/query/conc
 
 const never = () => new AbortController().signal
 
-describe('slots of queries', () => {
-  it('are given in the order in which they were asked for, so many at once', async () => {
+describe('query slots', () => {
+  it('are granted in the order of requests, up to the limit at once', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 20 }), async (running, queries) => {
         const queue = openQueryQueue({ running, waiting: queries })
@@ -29,7 +29,7 @@ describe('slots of queries', () => {
     )
   })
 
-  it('are refused at once where too many wait, and where one has waited too long or was given up', async () => {
+  it('are refused at once if too many queries wait, and later if one has waited too long or was aborted', async () => {
     const queue = openQueryQueue({ running: 1, waiting: 2 })
     const end = await queue.acquire(60_000, never())
     const leaving = new AbortController()
@@ -50,7 +50,7 @@ describe('slots of queries', () => {
 })
 
 describe('the thread pool', () => {
-  it('leaves three quarters of its threads to all else, and runs one query in any case', () => {
+  it('leaves three quarters of its threads to other work, and runs at least one query', () => {
     expect(queriesAtOnce(undefined)).toBe(1)
     expect(['many', '1', '4', '8', '16', '9999'].map(queriesAtOnce)).toEqual([1, 1, 1, 2, 4, 4])
   })

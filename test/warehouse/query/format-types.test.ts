@@ -228,7 +228,7 @@ const VALUES: [string, string, string, string, string][] = [
 ]
 
 describe('docs/formats.md', () => {
-  it('tells what is written', async () => {
+  it('shows the actual output', async () => {
     const rows = formatRows(await readFile(join(import.meta.dirname, '..', '..', '..', 'docs', 'formats.md'), 'utf8'))
     expect(rows.length).toBeGreaterThan(35)
     for (const { sql, asText, asJson } of rows) {
@@ -259,7 +259,7 @@ describe('a value', () => {
     expect(named(await parquetTypes(`SELECT ${all}`))).toEqual(VALUES.map(([sql, , , , inParquet]) => [sql, inParquet]))
   })
 
-  it('that is NULL is empty in CSV and null elsewhere, whatever its type', async () => {
+  it('that is NULL is empty in CSV and null elsewhere, for every type', async () => {
     const names = VALUES.map((_, at) => `c${at}`)
     const sql = `SELECT ${names.map(name => `nullif(${name}, ${name}) AS ${name}`)} FROM (SELECT ${all})`
     expect((await bytesOf(sql, 'csv')).toString().split('\r\n')[1]).toBe(','.repeat(names.length - 1))
@@ -270,7 +270,7 @@ describe('a value', () => {
   })
 
   it.each(['csv', 'json', 'ndjson', 'table', 'arrow', 'arrow-file'] as const)(
-    'of every type that DuckDB has, at its ends, can be written as %s',
+    'of every DuckDB type, at its limits, can be written as %s',
     async format => {
       // A HUGEINT of more than 38 digits fits neither Arrow nor Parquet.
       const all = 'SELECT * REPLACE (hugeint // 10 AS hugeint) FROM test_all_types()'
@@ -282,7 +282,7 @@ describe('a value', () => {
     },
   )
 
-  it('of more than 38 digits is refused by Arrow and Parquet, rather than rounded', async () => {
+  it('of more than 38 digits is refused by Arrow and Parquet instead of being rounded', async () => {
     const sql = 'SELECT 170141183460469231731687303715884105727::HUGEINT AS h'
     const refused = { code: 'SQL_INVALID', message: expect.stringMatching(/Could not cast value 1701.* to DECIMAL/) }
     await expect(bytesOf(sql, 'arrow')).rejects.toMatchObject(refused)
@@ -294,7 +294,7 @@ describe('a value', () => {
 describe('a time', () => {
   const LOCAL = "ts AT TIME ZONE 'UTC' AT TIME ZONE 'America/Los_Angeles'"
 
-  it('of the warehouse is UTC in every format; one that a query made of it is not', async () => {
+  it('of the warehouse is UTC in every format; one that a query computes from it is not', async () => {
     const sql = `SELECT ts, max(ts) OVER () AS latest, ${LOCAL} AS local FROM stored`
     const stored = '2026-01-15T18:00:00.500Z'
     const local = '2026-01-15T10:00:00.500'
@@ -313,7 +313,7 @@ describe('a time', () => {
     ).toBe(String(Date.parse(stored)))
   })
 
-  it('is written as JavaScript does, to the millisecond, wherever its calendar reaches', () => {
+  it('is written as JavaScript does, to the millisecond, in the whole range of its calendar', () => {
     fc.assert(
       fc.property(fc.integer({ min: -8.64e15, max: 8.64e15 }), ms => {
         const text = new Date(ms).toISOString()
@@ -327,7 +327,7 @@ describe('a time', () => {
 })
 
 describe('Arrow and Parquet', () => {
-  it('call columns of one name alike, whatever its case', async () => {
+  it('rename columns of equal names alike, ignoring case', async () => {
     const sql = 'SELECT 1 AS a, 2 AS a, 3 AS A, 4 AS a_1'
     const names = tableFromIPC(await bytesOf(sql, 'arrow')).schema.names
     expect(names).toEqual(['a', 'a_2', 'A_3', 'a_1'])
@@ -336,7 +336,7 @@ describe('Arrow and Parquet', () => {
     expect(reader.getRows().map(row => row[0])).toEqual(names)
   })
 
-  it('keep the order of the query, though its values are cast', async () => {
+  it('keep the order of the query although its values are cast', async () => {
     const sql = 'SELECT hash(range) % 1000003 AS h, (range)::HUGEINT AS n FROM range(200000) ORDER BY h, n'
     const hashes = [...tableFromIPC(await bytesOf(sql, 'arrow-file')).getChild('h')!] as bigint[]
     expect(hashes).toHaveLength(200_000)
@@ -348,7 +348,7 @@ describe('Arrow and Parquet', () => {
     expect(reader.getRows()[0]![0]).toBe(0n)
   })
 
-  it("tell an error where it is in the caller's SQL, not in what was made of it", async () => {
+  it('show where an error is in the SQL of the caller, not in the rewritten SQL', async () => {
     const sql = "SELECT 1::HUGEINT AS h,\n  ('x' || range)::INTEGER AS n FROM range(3)"
     const reported = { message: expect.stringMatching(/'x0'(.|\n)*LINE 2: {3}\('x'/) }
     await expect(bytesOf(sql, 'arrow')).rejects.toMatchObject(reported)

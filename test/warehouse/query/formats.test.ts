@@ -71,8 +71,8 @@ async function expectSame(sql: string, other: string): Promise<void> {
   expect(others).toEqual(rows)
 }
 
-describe('what DuckDB reads back', () => {
-  it.each(['json', 'ndjson'] as const)('from %s is what was asked for', async format => {
+describe('output that DuckDB reads back', () => {
+  it.each(['json', 'ndjson'] as const)('from %s equals the query', async format => {
     const file = join(folder, `back.${format}`)
     await writeFile(file, await bytesOf(SAMPLE, format))
     const kind = format === 'json' ? 'array' : 'newline_delimited'
@@ -81,7 +81,7 @@ describe('what DuckDB reads back', () => {
     await expectSame(`SELECT * REPLACE (json(doc) AS doc) FROM (${SAMPLE})`, back)
   })
 
-  it('from CSV is what was asked for', async () => {
+  it('from CSV equals the query', async () => {
     const file = join(folder, 'back.csv')
     await writeFile(file, await bytesOf(SAMPLE, 'csv'))
     const columns = COLUMNS.replace("'VARCHAR[]'", "'JSON'").replace("'STRUCT(x INTEGER, y VARCHAR)'", "'JSON'")
@@ -131,17 +131,14 @@ describe('Arrow', () => {
     expect(read.schema.fields[8]!.metadata.get('duckdb_type')).toBe('JSON')
   })
 
-  it.each(['arrow', 'arrow-file'] as const)(
-    'has a schema where there are no rows, and all rows where there are many: %s',
-    async format => {
-      const none = tableFromIPC(await bytesOf('SELECT 1 AS a WHERE false', format))
-      expect([none.numRows, none.schema.names]).toEqual([0, ['a']])
-      const many = tableFromIPC(await bytesOf("SELECT range AS n, 'x' AS t FROM range(90000) ORDER BY n", format))
-      expect(many.numRows).toBe(90_000)
-      expect(many.getChild('n')!.get(89_999)).toBe(89_999n)
-      expect(many.batches.length).toBeLessThan(5)
-    },
-  )
+  it.each(['arrow', 'arrow-file'] as const)('has a schema without rows, and all of many rows: %s', async format => {
+    const none = tableFromIPC(await bytesOf('SELECT 1 AS a WHERE false', format))
+    expect([none.numRows, none.schema.names]).toEqual([0, ['a']])
+    const many = tableFromIPC(await bytesOf("SELECT range AS n, 'x' AS t FROM range(90000) ORDER BY n", format))
+    expect(many.numRows).toBe(90_000)
+    expect(many.getChild('n')!.get(89_999)).toBe(89_999n)
+    expect(many.batches.length).toBeLessThan(5)
+  })
 
   it('ends with the error of its query', async () => {
     await expect(bytesIn(await run(FAILING_LATE), 'arrow')).rejects.toMatchObject({ code: 'SQL_INVALID' })
@@ -159,7 +156,7 @@ function words(flat: number[]): bigint[] {
 }
 
 describe('JSON', () => {
-  it('is one array, a row a line', async () => {
+  it('is one array with a line per row', async () => {
     expect(await textOf("SELECT * FROM (VALUES (1, 'a'), (2, NULL)) v(n, t)", 'json')).toBe(
       '[\n{"n":1,"t":"a"},\n{"n":2,"t":null}\n]\n',
     )
@@ -167,7 +164,7 @@ describe('JSON', () => {
     expect(await textOf('SELECT 1 AS n WHERE false', 'ndjson')).toBe('')
   })
 
-  it('writes numbers as numbers as long as they survive it, and JSON as itself', async () => {
+  it('writes numbers as numbers if they stay exact, and JSON as it is', async () => {
     const [one] = JSON.parse(await textOf(SAMPLE, 'json'))
     expect(one).toMatchObject({
       big: '9007199254740993',
@@ -196,7 +193,7 @@ describe('JSON', () => {
     expect(JSON.parse(await textOf('FROM test_all_types()', 'json'))).toHaveLength(3)
   })
 
-  it('gives columns of one name a name each', async () => {
+  it('gives columns of equal names unique names', async () => {
     expect(await textOf('SELECT 1 AS a, 2 AS a, 3 AS a_1', 'ndjson')).toBe('{"a":1,"a_2":2,"a_1":3}\n')
     fc.assert(
       fc.property(fc.array(fc.constantFrom('a', 'a_1', 'a_2', 'b')), names => {
@@ -207,13 +204,13 @@ describe('JSON', () => {
 })
 
 describe('CSV', () => {
-  it('tells NULL from the empty text', async () => {
+  it('distinguishes NULL from the empty text', async () => {
     expect(await textOf("SELECT NULL AS n, '' AS e, 'a b' AS t, 'x,y' AS c", 'csv')).toBe(
       'n,e,t,c\r\n,"",a b,"x,y"\r\n',
     )
   })
 
-  it('gives every text back, whatever is in it', () => {
+  it('preserves every text', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: fc.constantFrom(...'ab," \n\r\t🦆é\'\\') }), { minLength: 1 }), texts => {
         expect(parseLine(texts.map(field).join(','))).toEqual(texts)
@@ -237,21 +234,21 @@ function parseLine(line: string): string[] {
 describe('a format', () => {
   const terminal = Object.assign(new PassThrough(), { isTTY: true, columns: 80, hasColors: () => false })
 
-  it('is a table on a terminal and CSV elsewhere, unless it is named', () => {
+  it('is a table on a terminal and CSV elsewhere, unless it is chosen', () => {
     expect(chooseFormat(undefined, terminal)).toBe('table')
     expect(chooseFormat(undefined, new PassThrough())).toBe('csv')
     expect(chooseFormat('ndjson', terminal)).toBe('ndjson')
     expect(chooseFormat('parquet', new PassThrough())).toBe('parquet')
   })
 
-  it('must be known, and fit for a terminal', () => {
+  it('must be known, and suitable for a terminal', () => {
     expect(() => chooseFormat('xml', terminal)).toThrow(/Unknown format "xml"/)
     expect(() => chooseFormat('arrow', terminal)).toThrow(/binary/)
   })
 })
 
 describe('writing', () => {
-  it('goes no faster than the reader takes', async () => {
+  it('is no faster than its reader', async () => {
     const to = new PassThrough({ highWaterMark: 1_000 })
     const written = writeResult({ result: await run('FROM range(200000)'), format: 'csv', to })
     await new Promise(resolve => setTimeout(resolve, 100))
@@ -264,7 +261,7 @@ describe('writing', () => {
     expect(bytes).toBeGreaterThan(1_000_000)
   })
 
-  it('ends quietly when the reader has seen enough, and frees the query', async () => {
+  it('ends quietly when the reader closes the pipe, and frees the query', async () => {
     const epipe = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })
     let pieces = 0
     const to = new Writable({ write: (_, __, done) => done(++pieces > 2 ? epipe : null) })
@@ -274,7 +271,7 @@ describe('writing', () => {
     await connection.run('ROLLBACK')
   })
 
-  it('ends quietly when the reader goes while it is waited for', async () => {
+  it('ends quietly when the reader leaves during a wait for it', async () => {
     const to = new PassThrough({ highWaterMark: 10 })
     const written = writeResult({ result: await run('FROM range(10000000)'), format: 'csv', to })
     await new Promise(resolve => setTimeout(resolve, 50))
@@ -282,7 +279,7 @@ describe('writing', () => {
     expect((await written).rows).toBeLessThan(1_000_000)
   })
 
-  it('tells other troubles of the stream, and those of the query', async () => {
+  it('reports other errors of the stream, and those of the query', async () => {
     const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' })
     const to = new Writable({ write: (_, __, done) => done(full) })
     await expect(writeResult({ result: await run('FROM range(10)'), format: 'json', to })).rejects.toBe(full)
@@ -292,7 +289,7 @@ describe('writing', () => {
     }
   })
 
-  it('tells that rows were cut off', async () => {
+  it('reports that rows were cut off', async () => {
     const to = new PassThrough().resume()
     expect(await writeResult({ result: await run('FROM range(9)', 5), format: 'csv', to })).toEqual({
       rows: 5,

@@ -26,7 +26,7 @@ async function post(
   return { response, body: await buffer(response) }
 }
 
-describe('over HTTP', () => {
+describe('the query endpoint', () => {
   const sql = "SELECT range AS n, 'a' || range AS x FROM range(2)"
 
   it.each([
@@ -57,7 +57,7 @@ describe('over HTTP', () => {
   })
 
   it.each<[string, number, string, Parameters<typeof post>[0], Parameters<typeof post>[1]?]>([
-    ['SQL that is wrong', 400, 'SQL_INVALID', { sql: 'SELECT zz' }],
+    ['wrong SQL', 400, 'SQL_INVALID', { sql: 'SELECT zz' }],
     ['SQL that writes', 403, 'SQL_REFUSED', { sql: 'DROP TABLE numbers' }],
     ['SQL that takes too long', 504, 'QUERY_TIMEOUT', { sql: ENDLESS, timeoutMs: 200 }],
     [
@@ -67,10 +67,10 @@ describe('over HTTP', () => {
       { sql: ENDLESS, timeoutMs: 200 },
       { accept: 'application/vnd.apache.parquet' },
     ],
-    ['a body that is no JSON', 400, 'FLAG_INVALID', 'SELECT 1'],
+    ['a body that is not JSON', 400, 'FLAG_INVALID', 'SELECT 1'],
     ['a body without SQL', 400, 'FLAG_INVALID', {}],
     ['a body that is too large', 413, 'SQL_REFUSED', 'x'.repeat(8_100_000)],
-    ['a format that there is not', 406, 'FLAG_INVALID', { sql }, { accept: 'image/png' }],
+    ['an unknown format', 406, 'FLAG_INVALID', { sql }, { accept: 'image/png' }],
     ['another path', 404, 'FLAG_INVALID', { sql }, { path: '/' }],
     ['another method', 405, 'FLAG_INVALID', {}, { method: 'GET' }],
   ])('refuses %s with a status, a code and a hint', async (_, status, code, body, options) => {
@@ -82,7 +82,7 @@ describe('over HTTP', () => {
     })
   })
 
-  it('refuses a query too many with a status that says to retry', async () => {
+  it('refuses one query too many with a status that asks for a retry', async () => {
     const leaving = new AbortController()
     const running = [1, 2].map(() => there.ask(ENDLESS, { signal: leaving.signal }).catch(error => error))
     await sleep(200)
@@ -94,7 +94,7 @@ describe('over HTTP', () => {
   })
 
   it.each(['text/csv', 'application/x-ndjson', 'application/json', 'application/vnd.apache.arrow.stream'])(
-    'cuts an answer in %s off where its query fails on the way: no client takes it for complete',
+    'aborts an answer in %s whose query fails midway, so that no client mistakes it for a complete one',
     async accept => {
       await expect(post({ sql: LATE }, { accept })).rejects.toMatchObject({ code: 'ECONNRESET' })
     },
@@ -115,7 +115,7 @@ describe('over HTTP', () => {
     await there.untilAnswered()
   })
 
-  it('answers curl, and makes it fail where the answer is cut off', async context => {
+  it('answers curl, and makes it fail if the answer is cut off', async context => {
     const curl = (sql: string) =>
       promisify(execFile)(
         'curl',

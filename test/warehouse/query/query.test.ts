@@ -73,7 +73,7 @@ describe('a query', () => {
     await close()
   })
 
-  it('gives out at most maxRows, and tells whether there were more', async () => {
+  it('returns at most maxRows, and reports whether there were more', async () => {
     const cut = await run('FROM numbers', { maxRows: 3_000 })
     expect(await rowsOf(cut)).toHaveLength(3_000)
     expect(cut.tally()).toEqual({ rows: 3_000, truncated: true })
@@ -94,7 +94,7 @@ describe('a query', () => {
     expect(rows).toBe(10_000)
   })
 
-  it('ends at its timeout, while DuckDB works', async () => {
+  it('ends at its timeout while DuckDB works', async () => {
     const started = Date.now()
     const answer = run(ENDLESS, { timeoutMs: 200 }).then(rowsOf)
     await expect(answer).rejects.toMatchObject({ code: 'QUERY_TIMEOUT' })
@@ -102,7 +102,7 @@ describe('a query', () => {
     await expectFree()
   })
 
-  it('ends at its timeout, while nobody reads', async () => {
+  it('ends at its timeout while nobody reads', async () => {
     const result = await run('FROM numbers', { timeoutMs: 1_500 })
     const batches = result.batches[Symbol.asyncIterator]()
     await batches.next()
@@ -111,7 +111,7 @@ describe('a query', () => {
     await expect(batches.next()).rejects.toMatchObject({ code: 'QUERY_TIMEOUT' })
   })
 
-  it('ends when it is aborted, before, while it works and between batches', async () => {
+  it('ends when it is aborted before it starts, while it works and between batches', async () => {
     const aborted = AbortSignal.abort()
     await expect(run('SELECT 1', { signal: aborted })).rejects.toMatchObject({ code: 'INTERRUPTED' })
     const signal = AbortSignal.timeout(200)
@@ -124,7 +124,7 @@ describe('a query', () => {
     await expectFree()
   })
 
-  it('tells an error that comes after some of its rows, and gives no part for the whole', async () => {
+  it('reports an error after some of its rows, so that no partial result passes as complete', async () => {
     const sql = "SELECT CASE WHEN range < 900000\n THEN 1 ELSE ('x' || range)::INTEGER END FROM range(1000000)"
     const result = await run(sql)
     let rows = 0
@@ -139,7 +139,7 @@ describe('a query', () => {
     await expectFree()
   })
 
-  it('frees its connection when it is refused, when it fails and when it is left early', async () => {
+  it('frees its connection when it is refused, fails or is left early', async () => {
     await expect(run('DROP TABLE numbers')).rejects.toMatchObject({ code: 'SQL_REFUSED' })
     await expectFree()
     await expect(run("SELECT 'x'::INTEGER FROM numbers").then(rowsOf)).rejects.toMatchObject({ code: 'SQL_INVALID' })
@@ -157,7 +157,7 @@ describe('a value', () => {
     DATE '1969-12-31' AS day, 'ab'::BLOB AS bytes, [1::BIGINT, NULL] AS list, {'a': 1, 'b': 'x', '__proto__': 2} AS struct,
     MAP {'k': [1::BIGINT]} AS map, '{"a": 1}'::JSON AS json, INTERVAL 1 DAY AS span, NULL AS nothing, true AS yes`
 
-  it('comes as its shape says', async () => {
+  it('has the form that its shape declares', async () => {
     const [row] = await rowsOf(await run(SAMPLE))
     expect(row!.slice(0, 5)).toEqual([9007199254740993n, 2n, 7, Number.NaN, '1.50'])
     expect(row!.slice(5, 9)).toEqual([1795207786123456n, 1795200586000000n, -1, 'YWI='])
@@ -172,7 +172,7 @@ describe('a value', () => {
     ])
   })
 
-  it('is the same behind the wire, whatever its type', async () => {
+  it('of any type is the same after a transfer', async () => {
     for (const sql of [SAMPLE, 'FROM test_all_types()']) {
       const result = await run(sql)
       for await (const batch of result.batches) {
@@ -183,7 +183,7 @@ describe('a value', () => {
 })
 
 describe('a Parquet file', () => {
-  it('holds what the query answers, and replaces the one before in one step', async () => {
+  it('contains the result of the query, and replaces the previous file atomically', async () => {
     const file = join(folder, "it's here.parquet")
     for (const rows of [10, 20]) {
       const sql = `FROM numbers LIMIT ${rows}; -- that is all`
@@ -195,7 +195,7 @@ describe('a Parquet file', () => {
     await copyToParquet({ connection, sql: 'DESCRIBE numbers', file, timeoutMs: 20_000 })
   })
 
-  it('is not there where the query fails, and the one before stays', async () => {
+  it('is not written if the query fails, and the previous file stays', async () => {
     const file = join(folder, 'kept.parquet')
     await writeFile(file, 'before')
     const copy = (sql: string, timeoutMs = 20_000) => copyToParquet({ connection, sql, file, timeoutMs })
@@ -224,7 +224,7 @@ describe('a reader', () => {
     await writeFile(join(folder, 'secret.csv'), 'a\n1\n')
   })
 
-  it('answers, with its clock in UTC', async () => {
+  it('answers in the time zone UTC', async () => {
     const reader = await openReader({ file, ...options })
     const sql = 'SELECT moment::VARCHAR FROM t'
     const result = await runQuery({ connection: reader.connection, sql, timeoutMs: 9_000 })
@@ -232,7 +232,7 @@ describe('a reader', () => {
     reader.close()
   })
 
-  it('is shut off from everything but the Parquet file that it is to write', async () => {
+  it('has access to no file but the Parquet file that it writes', async () => {
     const target = join(folder, 'out.parquet')
     const { connection, close } = await openReader({ file, ...options, parquetFile: target })
     const sql = 'FROM t'
@@ -246,7 +246,7 @@ describe('a reader', () => {
     close()
   })
 
-  it('says that there is no warehouse, or that the file is none', async () => {
+  it('reports that there is no warehouse, or that the file is not one', async () => {
     const missing = openReader({ file: join(folder, 'none.duckdb'), ...options })
     await expect(missing).rejects.toMatchObject({ code: 'WAREHOUSE_MISSING' })
     await writeFile(join(folder, 'text.duckdb'), 'no database'.repeat(1_000))
@@ -254,7 +254,7 @@ describe('a reader', () => {
     await expect(text).rejects.toMatchObject({ code: 'HOME_UNUSABLE' })
   })
 
-  it('says that another process holds the warehouse, and which', async () => {
+  it('reports which other process holds the warehouse', async () => {
     const script = `import { DuckDBInstance } from '@duckdb/node-api'
       globalThis.held = await DuckDBInstance.create(process.argv[1])
       console.log('held'); setInterval(() => {}, 1000)`

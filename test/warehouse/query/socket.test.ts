@@ -38,13 +38,13 @@ describe('the process that holds the warehouse', () => {
     expect(result.tally()).toEqual({ rows: 20_000, truncated: false })
   })
 
-  it('cuts at maxRows, and says so', async () => {
+  it('stops at maxRows, and says so', async () => {
     const result = await there.ask('FROM numbers', { maxRows: 10 })
     expect(await rowsOf(result)).toHaveLength(10)
     expect(result.tally()).toEqual({ rows: 10, truncated: true })
   })
 
-  it('tells errors with their code, their place and what to do', async () => {
+  it('reports errors with code, position and hint', async () => {
     await expect(there.ask('SELECT zz FROM numbers')).rejects.toMatchObject({
       code: 'SQL_INVALID',
       message: expect.stringContaining('LINE 1: SELECT zz'),
@@ -57,7 +57,7 @@ describe('the process that holds the warehouse', () => {
     await expect(there.ask(ENDLESS, { timeoutMs: 200 })).rejects.toMatchObject({ code: 'QUERY_TIMEOUT' })
   })
 
-  it('sends Parquet, which it leaves no copy of', async () => {
+  it('sends Parquet, and keeps no copy', async () => {
     const file = join(there.home, 'out.parquet')
     const written = await queryHolderToParquet({ home: there.home, sql: 'FROM numbers;', file, timeoutMs: 20_000 })
     expect(written).toEqual({ rows: 20_000, bytes: (await readFile(file)).length })
@@ -69,7 +69,7 @@ describe('the process that holds the warehouse', () => {
     expect((await readdir(there.home)).filter(name => /parquet2|part$/.test(name))).toEqual([])
   })
 
-  it('hands out nothing but the warehouse, though it may open files itself', async () => {
+  it('gives access only to the warehouse, although it may open files itself', async () => {
     const secret = join(there.home, 'secret.csv')
     await writeFile(secret, 'word\nopensesame\n')
     expect((await there.writer.runAndReadAll(`FROM '${secret}'`)).getRows()).toEqual([['opensesame']])
@@ -97,14 +97,14 @@ describe('the process that holds the warehouse', () => {
     expect(await readFile(secret, 'utf8')).toBe('word\nopensesame\n')
   })
 
-  it('lets no query make it fetch an extension', async () => {
+  it('fetches no extension for a query', async () => {
     const settings = await there.writer.runAndReadAll(
       "SELECT value FROM duckdb_settings() WHERE name IN ('autoinstall_known_extensions', 'autoload_known_extensions')",
     )
     expect(settings.getRows()).toEqual([['false'], ['false']])
   })
 
-  it('stops the query of an asker that has gone, and gives its place away', async () => {
+  it('stops the query of a client that has gone, and frees its slot', async () => {
     const leaving = [new AbortController(), new AbortController()]
     const outcomes = leaving.map(({ signal }) => there.ask(ENDLESS, { signal }).catch(error => error))
     await sleep(200)
@@ -115,14 +115,14 @@ describe('the process that holds the warehouse', () => {
     await there.untilAnswered()
   })
 
-  it('stops the query of an asker that leaves in the middle of its rows', async () => {
+  it('stops the query of a client that leaves in the middle of its rows', async () => {
     for (let turn = 0; turn < 3; turn++) {
       for await (const _ of (await there.ask('SELECT a.text FROM numbers a, numbers b')).batches) break
     }
     await there.untilAnswered()
   })
 
-  it('keeps no more than a little of an answer that is not taken', async () => {
+  it('buffers little of an answer that is not read', async () => {
     const result = await there.ask('SELECT a.text FROM numbers a, numbers b LIMIT 4000000')
     const before = process.memoryUsage().rss
     await sleep(500)
@@ -140,14 +140,14 @@ describe('the process that holds the warehouse', () => {
     await there.untilAnswered()
   })
 
-  it('closes a connection on which no request comes', async () => {
+  it('closes a connection without a request', async () => {
     const socket = connect(there.server.path)
     const begun = Date.now()
     expect(String(await buffer(socket))).toMatch(/^HTTP\/1\.1 408 /)
     expect(Date.now() - begun).toBeLessThan(15_000)
   })
 
-  it('tells its askers when it ends, and answers no more', async () => {
+  it('tells its clients when it ends, and then answers nothing', async () => {
     const answer = there.ask(ENDLESS)
     await sleep(100)
     const [outcome] = await Promise.all([answer.catch(error => error), there.server.close()])
@@ -157,18 +157,18 @@ describe('the process that holds the warehouse', () => {
 })
 
 describe('the socket', () => {
-  it('is open to its owner only', async () => {
+  it('is accessible only to its owner', async () => {
     expect((await stat(there.server.path)).mode & 0o777).toBe(0o600)
   })
 
-  it('is not taken from a living process', async () => {
+  it('is not taken over from a living process', async () => {
     await expect(serveQueries({ home: there.home, instance: there.instance })).rejects.toMatchObject({
       code: 'WAREHOUSE_LOCKED',
     })
     expect(await rowsOf(await there.ask('SELECT 1'))).toEqual([[1]])
   })
 
-  it('is taken over from a killed one', async () => {
+  it('is taken over from a killed process', async () => {
     await there.server.close()
     const script = `require('node:net').createServer().listen(process.argv[1], () => console.log('listening'))`
     const killed = spawn(process.execPath, ['-e', script, there.server.path], { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -190,7 +190,7 @@ describe('the socket', () => {
     expect(await readFile(there.server.path, 'utf8')).toBe('precious')
   })
 
-  it('lies in a folder of its own where the path of the data folder is too long', async () => {
+  it('is in a separate folder if the path of the data folder is too long', async () => {
     const deep = join(there.home, 'd'.repeat(120))
     await mkdir(deep)
     const path = await socketPath(deep)
@@ -222,7 +222,7 @@ describe('a client', () => {
   it.each<[string, (response: ServerResponse) => void]>([
     ['within a line', response => response.write(batch.subarray(0, 3), () => response.destroy())],
     ['between two lines', response => response.write(batch, () => response.destroy())],
-    ['where the connection ends as if all were well', response => response.end(batch)],
+    ['with a normal end of the connection', response => response.end(batch)],
     ['before the first line', response => response.destroy()],
   ])('notices a holder that dies in the middle of an answer: %s', async (_, die) => {
     const dying = await answering(response => {
@@ -245,7 +245,7 @@ describe('a client', () => {
     dying.close()
   })
 
-  it('says that a holder is of another version, one that spoke frames or one that knows no such path', async () => {
+  it('reports a holder of another version, older or newer', async () => {
     const locked = { code: 'WAREHOUSE_LOCKED', message: expect.stringContaining('another version') }
     const newer = await answering(response => response.writeHead(404).end())
     await expect(there.ask('SELECT 1')).rejects.toMatchObject(locked)
@@ -264,8 +264,8 @@ describe('a client', () => {
   })
 })
 
-describe('SQL that is far too long', () => {
-  it('is refused, whoever runs it', async () => {
+describe('SQL that is too long', () => {
+  it('is refused by client and server', async () => {
     await expect(there.ask(`SELECT '${'x'.repeat(9_000_000)}'`)).rejects.toMatchObject({ code: 'SQL_REFUSED' })
     await expect(there.ask(`SELECT '${'x'.repeat(2_000_000)}'`)).rejects.toMatchObject({ code: 'SQL_REFUSED' })
     await there.untilAnswered()
@@ -273,7 +273,7 @@ describe('SQL that is far too long', () => {
 })
 
 describe('lines of cells', () => {
-  it('come out as they went in, however the bytes are cut', async () => {
+  it('are decoded as they were encoded, with any division of the bytes', async () => {
     const texts = fc.array(fc.string({ unit: 'binary' }), { minLength: 1, maxLength: 5 })
     const text: Column = { name: 't', type: 'VARCHAR', shape: { kind: 'text' } }
     await fc.assert(

@@ -50,10 +50,10 @@ describe('a time that comes from a stored column', () => {
     ['SELECT * EXCLUDE (ts) FROM c', ['seen']],
     ['SELECT ts, l.x FROM c, LATERAL (SELECT c.n + 1 AS x) l', ['ts']],
     ['FROM c SELECT ts QUALIFY row_number() OVER (PARTITION BY id ORDER BY ts) = 1', ['ts']],
-  ])('is known for one: %s', async (sql, expected) => expect(await utc(sql)).toEqual(expected))
+  ])('is recognized: %s', async (sql, expected) => expect(await utc(sql)).toEqual(expected))
 })
 
-describe('a time that a query made', () => {
+describe('a time that a query computes', () => {
   it.each([
     "SELECT ts AT TIME ZONE 'UTC' AT TIME ZONE 'America/Los_Angeles' AS t FROM c",
     'SELECT there AS t FROM v',
@@ -80,7 +80,7 @@ describe('a time that a query made', () => {
     'SHOW TABLES',
     'DESCRIBE c',
     'SUMMARIZE c',
-  ])('is never taken for UTC: %s', async sql => {
+  ])('is never treated as UTC: %s', async sql => {
     expect(await utc(sql)).toEqual([])
     // An unsupported construct must not end the transaction that the query will run in.
     await connection.run('BEGIN TRANSACTION READ ONLY')
