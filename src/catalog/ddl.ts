@@ -105,7 +105,7 @@ export function tablesOf(layout: Layout): Table[] {
 
 /**
  * Statements that create a table, or add the columns that it lacks. Without a PRIMARY KEY, which makes an upsert of wide tables seventy
- * times slower; `warehouse/checks.ts` tests uniqueness instead.
+ * times slower; `reports/checks.ts` tests uniqueness instead.
  */
 export function migrate(table: Table, existing: ReadonlySet<string>): string[] {
   if (existing.size === 0) {

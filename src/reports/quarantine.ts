@@ -38,6 +38,12 @@ export async function quarantinedRecords(rows: Rows, workspaceId?: string): Prom
     .map(record => ({ id: idOf(record.file, record.element), ...record }))
 }
 
+/** How many records of all workspaces are quarantined. */
+export async function countQuarantined(rows: Rows): Promise<number> {
+  const [found] = await rows<{ n: number }>('SELECT count(*) AS n FROM _quarantine')
+  return found?.n ?? 0
+}
+
 /** The records with these names: an id, or FILE#ELEMENT. @throws RECORD_UNKNOWN */
 export function recordsNamed(records: readonly QuarantinedRecord[], names: readonly string[]): QuarantinedRecord[] {
   return names.map(name => {

@@ -2,7 +2,7 @@
 // are metered, so the export check makes none and reports the last answer from the lease log.
 
 import { stat } from 'node:fs/promises'
-import { openStores } from '../../app/stores.ts'
+import type { Stores } from '../../app/stores.ts'
 import { AGENTS } from '../../catalog/resources/agents.ts'
 import type { SecretPlace } from '../../config/kept-secret.ts'
 import type { WorkspaceConfig } from '../../config.ts'
@@ -111,10 +111,10 @@ async function lastAnswer(leaseLog: LeaseLog, nowMs: number): Promise<RequestMad
 
 const REFUSED = new Set([401, 402, 403])
 
-export function exportCheck(home: string, workspace: WorkspaceConfig): Promise<Finding[]> {
+export function exportCheck(stores: Stores, workspace: WorkspaceConfig): Promise<Finding[]> {
   const subject = { check: 'export', workspaceId: workspace.id }
   const nowMs = Date.now()
-  const leaseLog = openStores(home).leaseLog({ workspaceId: workspace.id, run: 'doctor' })
+  const leaseLog = stores.leaseLog({ workspaceId: workspace.id, run: 'doctor' })
   return examine(subject, async () => {
     const last = await lastAnswer(leaseLog, nowMs)
     if (!last)

@@ -1,12 +1,11 @@
 // The contents of the warehouse: consistency rules, quarantined records, and pages that are not loaded yet.
-import { openStores } from '../../app/stores.ts'
-import { ConvohouseError, isCode } from '../../core/errors.ts'
+import { ConvohouseError } from '../../core/errors.ts'
 import { count, counted } from '../../core/words.ts'
+import type { LandingStore } from '../../landing/landing.ts'
+import { type CheckResult, runChecks, unusableAgents } from '../../reports/checks.ts'
+import { countQuarantined } from '../../reports/quarantine.ts'
 import { landingStatus, workspacesIn } from '../../reports/status.ts'
-import { isSegment } from '../../vendor/address.ts'
-import { warehouseChecks } from '../../warehouse/checks.ts'
 import type { Rows } from '../../warehouse/query/rows.ts'
-import type { SqlFile } from '../../warehouse/sql-files.ts'
 import { examine, type Finding, fail, ok, skip, warn } from './findings.ts'
 
 const RULES = { check: 'rules' }
@@ -15,35 +14,33 @@ const QUARANTINE = { check: 'quarantine' }
 const WORKSPACES = { check: 'workspaces' }
 
 /** Null if the rule holds. */
-async function ruleFinding(rows: Rows, { name, sql }: SqlFile): Promise<Finding | null> {
-  const query = sql.trimEnd().replace(/;$/, '')
-  try {
-    const [{ n } = { n: 0 }] = await rows<{ n: number }>(`SELECT count(*) AS n FROM (${query}\n)`)
-    if (n === 0) return null
-    const what = `${counted(n, 'row violates', 'rows violate')} the rule ${name}.`
-    const hint =
-      'Run `convohouse replay`, which rebuilds the tables from the landing, and please report it with the name of the rule.'
-    return fail(RULES, new ConvohouseError('WAREHOUSE_UNSOUND', { what, hint }))
-  } catch (error) {
-    if (isCode(error, 'QUERY_TIMEOUT')) return skip(RULES, `${name} takes too long`)
-    // A warehouse of another version lacks tables or columns of the rule.
-    if (isCode(error, 'SQL_INVALID')) return skip(RULES, `${name} does not apply to this version of the warehouse`)
-    throw error
-  }
+function ruleFinding(result: CheckResult): Finding | null {
+  const { name } = result
+  if ('unchecked' in result)
+    return skip(
+      RULES,
+      result.unchecked === 'timeout'
+        ? `${name} takes too long`
+        : `${name} does not apply to this version of the warehouse`,
+    )
+  if (result.violations === 0) return null
+  const what = `${counted(result.violations, 'row violates', 'rows violate')} the rule ${name}.`
+  const hint =
+    'Run `convohouse replay`, which rebuilds the tables from the landing, and please report it with the name of the rule.'
+  return fail(RULES, new ConvohouseError('WAREHOUSE_UNSOUND', { what, hint }))
 }
 
 function rulesFindings(rows: Rows): Promise<Finding[]> {
   return examine(RULES, async () => {
-    const rules = await warehouseChecks()
-    const found: Finding[] = []
-    for (const rule of rules) found.push(...[await ruleFinding(rows, rule)].filter(one => one !== null))
-    return found.length > 0 ? found : [ok(RULES, `all ${count(rules.length)} hold`)]
+    const results = await runChecks(rows)
+    const found = results.map(ruleFinding).filter(finding => finding !== null)
+    return found.length > 0 ? found : [ok(RULES, `all ${count(results.length)} hold`)]
   })
 }
 
 function quarantineFindings(rows: Rows): Promise<Finding[]> {
   return examine(QUARANTINE, async () => {
-    const [{ n } = { n: 0 }] = await rows<{ n: number }>('SELECT count(*) AS n FROM _quarantine')
+    const n = await countQuarantined(rows)
     if (n === 0) return [ok(QUARANTINE, 'every landed record was loaded')]
     const hint = '`convohouse quarantine list` shows which and why. They stay in the landing.'
     return [warn(QUARANTINE, `${counted(n, 'record')} could not be loaded`, hint)]
@@ -53,8 +50,7 @@ function quarantineFindings(rows: Rows): Promise<Finding[]> {
 /** Agents whose id cannot be part of a URL. */
 function agentsFindings(rows: Rows): Promise<Finding[]> {
   return examine(AGENTS, async () => {
-    const known = await rows<{ id: string }>('SELECT DISTINCT agent_id AS id FROM agents ORDER BY id')
-    const unusable = known.map(({ id }) => id).filter(id => !isSegment(id))
+    const unusable = await unusableAgents(rows)
     if (unusable.length === 0) return []
     const hint = 'Report it to the vendor: an ID must not be "." or ".." or contain NUL. All other agents are exported.'
     const ids = unusable.map(id => JSON.stringify(id)).join(', ')
@@ -76,11 +72,16 @@ function workspacesFindings(rows: Rows, configured: readonly string[]): Promise<
   })
 }
 
-function loadsFindings(options: { rows: Rows; home: string; workspaceId: string; held: boolean }): Promise<Finding[]> {
-  const { rows, home, workspaceId, held } = options
+function loadsFindings(options: {
+  rows: Rows
+  landing: LandingStore
+  workspaceId: string
+  held: boolean
+}): Promise<Finding[]> {
+  const { rows, landing, workspaceId, held } = options
   const subject = { check: 'loads', workspaceId }
   return examine(subject, async () => {
-    const { pages, notLoaded } = await landingStatus(openStores(home).landing.workspace(workspaceId), workspaceId, rows)
+    const { pages, notLoaded } = await landingStatus(landing.workspace(workspaceId), workspaceId, rows)
     if (notLoaded === 0) return [ok(subject, `${counted(pages, 'landed page is', 'landed pages are')} in the tables`)]
     const found = `${count(notLoaded)} of ${counted(pages, 'landed page')} ${notLoaded === 1 ? 'is' : 'are'} not in the tables yet`
     if (held) return [ok(subject, `${found}: the process that holds the warehouse is loading them`)]
@@ -96,7 +97,7 @@ function loadsFindings(options: { rows: Rows; home: string; workspaceId: string;
 
 export interface ContentsOptions {
   rows: Rows
-  home: string
+  landing: LandingStore
   workspaceIds: readonly string[]
   /** All configured workspaces; null if unknown. */
   configured: readonly string[] | null
@@ -105,7 +106,7 @@ export interface ContentsOptions {
 
 export async function contentsChecks({
   rows,
-  home,
+  landing,
   workspaceIds,
   configured,
   held,
@@ -115,7 +116,7 @@ export async function contentsChecks({
     ...(await quarantineFindings(rows)),
     ...(await agentsFindings(rows)),
   ]
-  for (const workspaceId of workspaceIds) findings.push(...(await loadsFindings({ rows, home, workspaceId, held })))
+  for (const workspaceId of workspaceIds) findings.push(...(await loadsFindings({ rows, landing, workspaceId, held })))
   if (configured) findings.push(...(await workspacesFindings(rows, configured)))
   return findings
 }

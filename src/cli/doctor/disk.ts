@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { openStores } from '../../app/stores.ts'
+import type { Stores } from '../../app/stores.ts'
 import { homeUnusable } from '../../core/disk.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { bytes } from '../../core/words.ts'
@@ -41,13 +41,13 @@ async function openToOthers(home: string): Promise<boolean> {
   return process.platform !== 'win32' && ((await stat(home)).mode & 0o077) !== 0
 }
 
-export function dataFolderCheck(home: string): Promise<Finding[]> {
+export function dataFolderCheck(home: string, { landing }: Stores): Promise<Finding[]> {
   return examine(SUBJECT, async () => {
     const there = await nearest(home)
     await tryWriting(there)
     if (there !== home) return [ok(SUBJECT, `${home} does not exist yet; it can be created in ${there}`)]
     // The landing may lie on another disk.
-    await openStores(home).landing.probe()
+    await landing.probe()
     const found = `${home} is writable, and writes are durable`
     if (await openToOthers(home))
       return [warn(SUBJECT, `${found}; other users can read it`, `Restrict it to its owner: chmod 700 ${home}`)]
@@ -99,11 +99,11 @@ export function fileSystemFinding(fileSystem: FileSystem | null): Finding {
 }
 
 /** Findings about space and file system. */
-export function diskChecks(home: string): Promise<Finding[]> {
+export function diskChecks(home: string, { landing }: Stores): Promise<Finding[]> {
   return examine(SPACE, async () => {
     const { freeBytes, fileSystem } = await volumeOf(await nearest(home))
     const warehouseBytes = await warehouseSize(warehouseFile(home))
-    const landingBytes = await openStores(home).landing.storedBytes()
+    const landingBytes = await landing.storedBytes()
     return [spaceFinding({ freeBytes, warehouseBytes, landingBytes }), fileSystemFinding(fileSystem)]
   })
 }

@@ -1,5 +1,5 @@
 // `convohouse doctor`: checks everything that a sync depends on, in order. It exports nothing and leaves no files behind.
-import { openStores } from '../../app/stores.ts'
+import { openStores, type Stores } from '../../app/stores.ts'
 import { CATALOG_VERSION } from '../../catalog/records.ts'
 import { EXIT_CODES } from '../../core/errors.ts'
 import { type Rows, withWarehouseRows } from '../../warehouse/query/rows.ts'
@@ -17,22 +17,24 @@ import { memoryFinding, memoryOf, nodeFinding } from './machine.ts'
 import { locksCheck, warehouseChecks } from './warehouse.ts'
 import { commonWebhooksCheck, webhooksCheck } from './webhooks.ts'
 
-/** Token, API, clock, export and webhooks of each workspace. */
-async function accessChecks({ workspaces, storage, config }: Configured, offline: boolean): Promise<Finding[]> {
+/** Token, API, clock, export and webhooks of each workspace. `stores` is null if the data folder is unknown. */
+async function accessChecks(
+  { workspaces, config }: Configured,
+  { stores, offline }: { stores: Stores | null; offline: boolean },
+): Promise<Finding[]> {
   if (workspaces.length === 0) return [skip({ check: 'token' }, 'not checked: there is no workspace')]
   const findings: Finding[] = []
   for (const workspace of workspaces) {
     findings.push(...(await tokenCheck(workspace)))
     findings.push(...(offline ? apiSkipped(workspace) : await apiChecks(workspace)))
-    if (storage) findings.push(...(await exportCheck(storage.home, workspace)))
+    if (stores) findings.push(...(await exportCheck(stores, workspace)))
     if (config) findings.push(...(await webhooksCheck({ ...config, workspace })))
   }
   if (config) findings.push(...(await commonWebhooksCheck(config)))
   return findings
 }
 
-async function landedPages(home: string, workspaceIds: readonly string[]): Promise<number> {
-  const { landing } = openStores(home)
+async function landedPages({ landing }: Stores, workspaceIds: readonly string[]): Promise<number> {
   const pages = await Promise.all(
     workspaceIds.map(id =>
       landing
@@ -45,16 +47,17 @@ async function landedPages(home: string, workspaceIds: readonly string[]): Promi
 }
 
 /** Disk, landing, warehouse and locks. */
-async function storageChecks(storage: Storage, { workspaces, all }: Configured): Promise<Finding[]> {
+async function storageChecks(storage: Storage, stores: Stores, { workspaces, all }: Configured): Promise<Finding[]> {
   const { home } = storage
   const workspaceIds = workspaces.map(({ id }) => id)
-  const findings = [...(await dataFolderCheck(home)), ...(await diskChecks(home))]
-  for (const id of workspaceIds) findings.push(...(await landingChecks(home, id)))
-  const warehouse = await warehouseChecks(storage, await landedPages(home, workspaceIds))
+  const findings = [...(await dataFolderCheck(home, stores)), ...(await diskChecks(home, stores))]
+  for (const id of workspaceIds) findings.push(...(await landingChecks(stores, id)))
+  const warehouse = await warehouseChecks(storage, await landedPages(stores, workspaceIds))
   findings.push(...warehouse.findings)
   if (warehouse.answers) {
     const held = warehouse.holding?.state === 'held'
-    const check = (rows: Rows) => contentsChecks({ rows, home, workspaceIds, configured: all, held })
+    const { landing } = stores
+    const check = (rows: Rows) => contentsChecks({ rows, landing, workspaceIds, configured: all, held })
     findings.push(...(await withWarehouseRows(storage, check)))
   }
   return [...findings, ...(await locksCheck(home, warehouse.holding)), memoryFinding(storage, memoryOf())]
@@ -72,12 +75,13 @@ function versionsCheck(): Promise<Finding[]> {
 async function diagnose(flags: DoctorFlags): Promise<Finding[]> {
   const configured = configuration(flags)
   const { storage } = configured
+  const stores = storage && openStores(storage.home)
   return [
     nodeFinding(process.versions.node, packageFacts()),
     ...configured.findings,
-    ...(await accessChecks(configured, flags.offline === true)),
-    ...(storage
-      ? await storageChecks(storage, configured)
+    ...(await accessChecks(configured, { stores, offline: flags.offline === true })),
+    ...(storage && stores
+      ? await storageChecks(storage, stores, configured)
       : [skip({ check: 'data folder' }, 'not checked: the configuration, which may name it, cannot be read')]),
     ...(await versionsCheck()),
   ]

@@ -1,5 +1,5 @@
 // A workspace's landing: whether the newest pages can be read, files left by killed processes, and the lease log.
-import { openStores } from '../../app/stores.ts'
+import type { Stores } from '../../app/stores.ts'
 import { HOUR } from '../../core/time.ts'
 import { count, counted } from '../../core/words.ts'
 import type { LandedPage, Landing } from '../../landing/landing.ts'
@@ -33,11 +33,10 @@ async function leftoverFindings(subject: Subject, landing: Landing): Promise<Fin
   ]
 }
 
-export function landingChecks(home: string, workspaceId: string): Promise<Finding[]> {
+export function landingChecks(stores: Stores, workspaceId: string): Promise<Finding[]> {
   const subject = { check: 'landing', workspaceId }
   const nowMs = Date.now()
   return examine(subject, async () => {
-    const stores = openStores(home)
     const landing = stores.landing.workspace(workspaceId)
     const pages = await pagesFinding(subject, landing, await landing.list())
     const left = await leftoverFindings(subject, landing)
