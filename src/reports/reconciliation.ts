@@ -4,12 +4,12 @@ import type { WorkspaceConfig } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { parseMoment } from '../core/time.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
-import { readCoverage, type Uncovered } from './coverage.ts'
-import { type Difference, differencesOf } from './differences.ts'
+import { type ReadCoverage, readCoverage } from './coverage.ts'
 import {
   type By,
   type Counts,
   type ReconciliationRow,
+  type RepairPrice,
   reconciliationRows,
   repairPrice,
   type Scope,
@@ -19,12 +19,29 @@ import {
 export interface WorkspaceReconciliation {
   workspaceId: string
   by: By
-  /** ISO-8601 UTC; null when nothing has been read. */
-  readThrough: string | null
   rows: ReconciliationRow[]
   totals: Counts
   differences: Difference[]
-  uncovered: Uncovered[]
+  coverage: ReadCoverage
+}
+
+const DIFFERENCES = [
+  'skipped',
+  'quarantined',
+  'incomplete',
+  'stale',
+  'missing',
+  'notExportable',
+  'uncovered',
+  'unread',
+] as const
+
+/** A kind of difference between what the vendor reported and what the tables hold. */
+export interface Difference {
+  kind: (typeof DIFFERENCES)[number]
+  count: number
+  /** About how many sessions resolving it bills; null when unknown, since none of it has been exported. */
+  sessions: number | null
 }
 
 export interface ReconciliationOptions {
@@ -41,7 +58,7 @@ export interface ReconciliationOptions {
 }
 
 export async function reconcileWorkspace(options: ReconciliationOptions): Promise<WorkspaceReconciliation> {
-  const { rows: query, workspaceId, settings, agents, sinceMs, by } = options
+  const { rows: query, workspaceId, agents, sinceMs, by } = options
   const scope: Scope = { workspaceIds: [workspaceId], agents, sinceMs }
   const rows = await reconciliationRows(query, scope, by)
   const totals = totalsOf(rows)
@@ -50,12 +67,33 @@ export async function reconcileWorkspace(options: ReconciliationOptions): Promis
   return {
     workspaceId,
     by,
-    readThrough: coverage.readThrough,
     rows,
     totals,
-    differences: differencesOf({ totals, price, coverage, settings }),
-    uncovered: coverage.uncovered,
+    differences: differencesOf({ totals, price, coverage }),
+    coverage,
   }
+}
+
+interface DifferenceInput {
+  totals: Counts
+  price: RepairPrice
+  coverage: ReadCoverage
+}
+
+/** The kinds of which there is at least one. */
+export function differencesOf({ totals, price, coverage }: DifferenceInput): Difference[] {
+  const refreshed = (count: number) => ({ count, sessions: Math.ceil(count * price.perConversation) })
+  const found: Record<Difference['kind'], Omit<Difference, 'kind'>> = {
+    skipped: { count: totals.skipped, sessions: price.hiddenBehind },
+    quarantined: { count: totals.quarantined, sessions: 0 },
+    incomplete: refreshed(totals.incomplete),
+    stale: refreshed(totals.knownStale),
+    missing: { count: totals.missing, sessions: 0 },
+    notExportable: { count: totals.notExportable, sessions: 0 },
+    uncovered: { count: coverage.uncovered.length, sessions: null },
+    unread: { count: coverage.unread.length, sessions: null },
+  }
+  return DIFFERENCES.map(kind => ({ kind, ...found[kind] })).filter(({ count }) => count > 0)
 }
 
 /** The later of the requested and the configured begin; null: everything is wanted. */

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
+import type { Ledger } from '../../src/cli/ledger/ledger.ts'
 import { DAY } from '../../src/core/time.ts'
-import type { WorkspaceReconciliation } from '../../src/reports/reconciliation.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { scene } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 import { syncedOnce } from './synced-once.ts'
 
-async function ledger(env: Record<string, string>, ...args: string[]): Promise<WorkspaceReconciliation> {
+async function ledger(env: Record<string, string>, ...args: string[]): Promise<Ledger> {
   const { code, stdout, stderr } = await inProcess(['ledger', '--json', ...args], { env })
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   return JSON.parse(stdout).workspaces[0]

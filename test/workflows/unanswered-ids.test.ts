@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { ledgerLines } from '../../src/cli/ledger/ledger.ts'
+import { ledgerLines, ledgerOf } from '../../src/cli/ledger/ledger.ts'
 import { reconcileWorkspace } from '../../src/reports/reconciliation.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { isDeep } from '../tier.ts'
@@ -58,17 +58,21 @@ const numbered = (row: Record<string, unknown>) =>
   )
 
 async function ledger({ simulated }: Scene) {
+  const settings = simulated.config.workspaces[0]
   const reported = await reconcileWorkspace({
     rows: async <R>(sql: string) => (await simulated.rows(sql)).map(numbered) as R[],
     workspaceId: 'ws_demo',
-    settings: simulated.config.workspaces[0],
+    settings,
     agents: [],
     sinceMs: null,
     by: 'agent',
     nowMs: simulated.clock.now(),
   })
   const kinds = reported.differences.map(({ kind, count }) => [kind, count])
-  return { ...Object.fromEntries(kinds), text: ledgerLines(reported).join('\n') } as Record<string, number | string>
+  return { ...Object.fromEntries(kinds), text: ledgerLines(ledgerOf(reported, settings)).join('\n') } as Record<
+    string,
+    number | string
+  >
 }
 
 describe('conversations without a message of a person, known only from events', () => {

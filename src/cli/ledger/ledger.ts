@@ -1,7 +1,7 @@
 // `convohouse ledger`: the reconciliation report as text, JSON or rows. Queries only the warehouse.
 import { SECOND } from '../../core/time.ts'
 import { count, counted } from '../../core/words.ts'
-import type { Difference } from '../../reports/differences.ts'
+import type { Uncovered } from '../../reports/coverage.ts'
 import {
   type By,
   COUNT_NAMES,
@@ -22,6 +22,7 @@ import { chooseFormat, type RowFormat, writeResult } from '../output/write.ts'
 import { type GridOptions, grid, gridOnStdout, visible } from '../terminal/columns.ts'
 import { print, printJson } from '../terminal/print.ts'
 import { plain } from '../terminal/style.ts'
+import { type DescribedDifference, describeDifference, type Settings } from './differences.ts'
 
 export interface LedgerFlags {
   config?: string
@@ -45,13 +46,12 @@ export async function runLedger(flags: LedgerFlags): Promise<void> {
   const storage = storageOf(flags.config)
   if (flags.format) return writeRows(storage, await scopeOf(warehouseRows(storage), flags), flags)
   const ledgers = await withWarehouseRows(storage, async rows => {
-    const found: WorkspaceReconciliation[] = []
+    const found: Ledger[] = []
     const { workspaceIds, agents, sinceMs } = await scopeOf(rows, flags)
     for (const workspaceId of workspaceIds) {
       const settings = config?.workspaces.find(({ id }) => id === workspaceId)
-      found.push(
-        await reconcileWorkspace({ rows, workspaceId, settings, agents, sinceMs, by: flags.by, nowMs: Date.now() }),
-      )
+      const scope = { workspaceId, settings, agents, sinceMs, by: flags.by }
+      found.push(ledgerOf(await reconcileWorkspace({ rows, ...scope, nowMs: Date.now() }), settings))
     }
     return found
   })
@@ -68,6 +68,28 @@ async function scopeOf(rows: Rows, { workspace, agent = [], since }: LedgerFlags
   return scope
 }
 
+/** The reconciliation of one workspace as it is shown. */
+export interface Ledger extends Pick<WorkspaceReconciliation, 'workspaceId' | 'by' | 'rows' | 'totals'> {
+  /** ISO-8601 UTC; null when nothing has been read. */
+  readThrough: string | null
+  differences: DescribedDifference[]
+  uncovered: Uncovered[]
+}
+
+/** `settings`: undefined for a workspace that is in the warehouse and not configured. */
+export function ledgerOf(reconciliation: WorkspaceReconciliation, settings: Settings | undefined): Ledger {
+  const { workspaceId, by, rows, totals, differences, coverage } = reconciliation
+  return {
+    workspaceId,
+    by,
+    readThrough: coverage.readThrough,
+    rows,
+    totals,
+    differences: differences.map(difference => describeDifference(difference, { coverage, settings })),
+    uncovered: coverage.uncovered,
+  }
+}
+
 const TIMEOUT_MS = 60 * SECOND
 
 /** Writes only the rows. */
@@ -77,14 +99,14 @@ async function writeRows(storage: Storage, scope: Scope, { by, format }: LedgerF
   await writeResult({ result, format: chosen, to: process.stdout })
 }
 
-function show(ledgers: readonly WorkspaceReconciliation[]): void {
+function show(ledgers: readonly Ledger[]): void {
   const options = gridOnStdout()
   if (ledgers.length === 0) print('The warehouse has no data yet: run `convohouse sync`.')
   for (const [at, ledger] of ledgers.entries()) print(...(at > 0 ? [''] : []), ...ledgerLines(ledger, options))
 }
 
 /** Lines about one workspace. */
-export function ledgerLines(ledger: WorkspaceReconciliation, options: GridOptions = {}): string[] {
+export function ledgerLines(ledger: Ledger, options: GridOptions = {}): string[] {
   const { style = plain } = options
   const { readThrough, workspaceId } = ledger
   const through = readThrough === null ? '' : `, read through ${readThrough.slice(0, 19).replace('T', ' ')} UTC`
@@ -110,7 +132,7 @@ const HEADERS: Record<CountName, string> = {
   notExportable: 'not exportable',
 }
 
-function table({ by, rows, totals }: WorkspaceReconciliation, options: GridOptions): string[] {
+function table({ by, rows, totals }: Ledger, options: GridOptions): string[] {
   const columns = [{ name: by }, ...COUNT_NAMES.map(name => ({ name: HEADERS[name], right: true }))]
   const lines = [...rows.map(row => [keyText(row, by), ...cells(row)]), ['total', ...cells(totals)]]
   return grid(columns, lines, options)
@@ -120,18 +142,18 @@ const keyText = ({ key }: ReconciliationRow, by: By): string => key ?? (by === '
 
 const cells = (counts: Counts): string[] => COUNT_NAMES.map(name => count(counts[name]))
 
-function differenceLines({ differences, totals }: WorkspaceReconciliation): string[] {
+function differenceLines({ differences, totals }: Ledger): string[] {
   if (differences.length > 0) return ['Differences, and how to resolve each:', ...differences.flatMap(differenceText)]
   if (totals.held === 0) return ['No conversation has been exported yet.']
   return ['No difference: every conversation that the vendor scanned was returned and is in the tables.']
 }
 
-const differenceText = (difference: Difference): string[] => [
+const differenceText = (difference: DescribedDifference): string[] => [
   `  ${visible(difference.what)}`,
   `    → ${difference.hint}${priceText(difference)}`,
 ]
 
-function priceText({ sessions }: Difference): string {
+function priceText({ sessions }: DescribedDifference): string {
   if (sessions === null) return ' The cost is unknown, because none of these conversations has been exported.'
   return sessions === 0 ? ' It costs nothing.' : ` About ${counted(sessions, 'session')}.`
 }

@@ -1,22 +1,23 @@
 import { describe, expect, it } from 'vitest'
-import { ledgerLines } from '../../src/cli/ledger/ledger.ts'
+import { describeDifference, type Settings } from '../../src/cli/ledger/differences.ts'
+import { ledgerLines, ledgerOf } from '../../src/cli/ledger/ledger.ts'
 import { DAY } from '../../src/core/time.ts'
-import { differencesOf, type Settings } from '../../src/reports/differences.ts'
 import { COUNT_NAMES, type Counts } from '../../src/reports/reconciled-counts.ts'
+import { differencesOf } from '../../src/reports/reconciliation.ts'
 
 const A_DAY = '1d'
 
 const none = Object.fromEntries(COUNT_NAMES.map(name => [name, 0])) as Counts
 
 const hintOfStale = (settings: Settings | undefined): string => {
+  const coverage = { uncovered: [], unread: [], readThrough: null }
   const differences = differencesOf({
     totals: { ...none, knownStale: 2 },
     price: { perConversation: 1.5, hiddenBehind: 0 },
-    coverage: { uncovered: [], unread: [], readThrough: null },
-    settings,
+    coverage,
   })
-  expect(differences).toMatchObject([{ kind: 'stale', count: 2, sessions: 3 }])
-  return differences[0]!.hint
+  expect(differences).toEqual([{ kind: 'stale', count: 2, sessions: 3 }])
+  return describeDifference(differences[0]!, { coverage, settings }).hint
 }
 
 describe('rows that have changed since they were exported', () => {
@@ -37,10 +38,9 @@ describe('rows that have changed since they were exported', () => {
 describe('an agent that is not read at all', () => {
   it('is named in characters that a terminal shows and does not obey', () => {
     const coverage = { uncovered: [], unread: ['a\u001b]0;owned\u0007'], readThrough: null }
-    const found = { totals: none, price: { perConversation: 1, hiddenBehind: 0 }, coverage, settings: undefined }
-    const differences = differencesOf(found)
-    const ledger = { workspaceId: 'ws', by: 'agent', readThrough: null, rows: [], totals: none, differences } as const
-    const text = ledgerLines({ ...ledger, rows: [], uncovered: [] }).join(' ')
+    const differences = differencesOf({ totals: none, price: { perConversation: 1, hiddenBehind: 0 }, coverage })
+    const reconciliation = { workspaceId: 'ws', by: 'agent', rows: [], totals: none, differences, coverage } as const
+    const text = ledgerLines(ledgerOf({ ...reconciliation, rows: [] }, undefined)).join(' ')
     expect(text).toContain('a\\u001b]0;owned\\u0007')
     expect(text).not.toMatch(/\p{Cc}/u)
   })

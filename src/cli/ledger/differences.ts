@@ -1,41 +1,26 @@
-// The differences between what the vendor reported and what the tables hold: what each is, what the user can do, and about what that costs.
-import type { WorkspaceConfig } from '../config.ts'
-import { durationText } from '../core/time.ts'
-import { count, counted } from '../core/words.ts'
-import type { ReadCoverage, Uncovered } from './coverage.ts'
-import type { Counts, RepairPrice } from './reconciled-counts.ts'
+// The differences of a reconciliation in words: what each is, and what the user can do.
 
-const DIFFERENCES = [
-  'skipped',
-  'quarantined',
-  'incomplete',
-  'stale',
-  'missing',
-  'notExportable',
-  'uncovered',
-  'unread',
-] as const
+import type { WorkspaceConfig } from '../../config.ts'
+import { durationText } from '../../core/time.ts'
+import { count, counted } from '../../core/words.ts'
+import type { ReadCoverage, Uncovered } from '../../reports/coverage.ts'
+import type { Difference } from '../../reports/reconciliation.ts'
 
-export interface Difference {
-  kind: (typeof DIFFERENCES)[number]
-  count: number
+export interface DescribedDifference extends Difference {
   what: string
   hint: string
-  /** About how many sessions following the hint bills; null when unknown, since none of it has been exported. */
-  sessions: number | null
 }
 
+/** The settings that hints name. */
 export type Settings = Pick<WorkspaceConfig, 'quietMs' | 'refreshOn' | 'rereadHorizonMs' | 'rereadShare'>
 
-export interface DifferenceInput {
-  totals: Counts
-  price: RepairPrice
+interface DifferenceContext {
   coverage: ReadCoverage
   /** Undefined for a workspace that is in the warehouse and not configured. */
   settings: Settings | undefined
 }
 
-type Describe = (found: DifferenceInput) => Omit<Difference, 'kind'>
+type Describe = (n: number, context: DifferenceContext) => Pick<DescribedDifference, 'what' | 'hint'>
 
 /** `is` or `are`, `was` or `were`. */
 const verb = (n: number, one: string, many: string): string => (n === 1 ? one : many)
@@ -49,25 +34,19 @@ function rereadText(settings: Settings | undefined): string {
   return `\`convohouse sync\` reads those of ${within} again by itself, and older ones with a longer \`rereadHorizon\``
 }
 
-const skipped: Describe = ({ totals: { skipped: n }, price, settings }) => ({
-  count: n,
+const skipped: Describe = (n, { settings }) => ({
   what: `${counted(n, 'conversation')} ${verb(n, 'was', 'were')} scanned and not returned, since no person had written in ${verb(n, 'it', 'them')}: skipped, not billed.`,
   hint: `${rereadText(settings)}. The other conversations of a window that is read again are billed again.`,
-  sessions: price.hiddenBehind,
 })
 
-const quarantined: Describe = ({ totals: { quarantined: n } }) => ({
-  count: n,
+const quarantined: Describe = n => ({
   what: `${counted(n, 'record')} ${verb(n, 'was', 'were')} returned and could not be loaded; the landing keeps ${verb(n, 'it', 'them')}.`,
   hint: '`convohouse quarantine list` says why; `convohouse quarantine retry` tries to load them again.',
-  sessions: 0,
 })
 
-const incomplete: Describe = ({ totals: { incomplete: n }, price }) => ({
-  count: n,
+const incomplete: Describe = n => ({
   what: `${counted(n, 'row is', 'rows are')} incomplete: only events have reported ${verb(n, 'it', 'them')}.`,
   hint: `Export the full records: ${EXPORT_INCOMPLETE}`,
-  sessions: Math.ceil(n * price.perConversation),
 })
 
 function refreshText(n: number, settings: Settings | undefined): string {
@@ -76,25 +55,19 @@ function refreshText(n: number, settings: Settings | undefined): string {
   return `${after} those with a new message again, and those whose change no event reported; with \`refreshOn: change\`, it exports all of them again.`
 }
 
-const stale: Describe = ({ totals: { knownStale: n }, price, settings }) => ({
-  count: n,
+const stale: Describe = (n, { settings }) => ({
   what: `${counted(n, 'row')} ${verb(n, 'has', 'have')} changed since ${verb(n, 'it was', 'they were')} exported.`,
   hint: refreshText(n, settings),
-  sessions: Math.ceil(n * price.perConversation),
 })
 
-const missing: Describe = ({ totals: { missing: n } }) => ({
-  count: n,
+const missing: Describe = n => ({
   what: `${counted(n, 'row')} ${verb(n, 'was', 'were')} requested again and not returned: the vendor no longer has ${verb(n, 'it', 'them')}.`,
   hint: 'Nothing to do: stored rows are kept.',
-  sessions: 0,
 })
 
-const notExportable: Describe = ({ totals: { notExportable: n } }) => ({
-  count: n,
+const notExportable: Describe = n => ({
   what: `${counted(n, 'row')} ${verb(n, 'was', 'were')} requested by id, scanned and not returned: no person has written in ${verb(n, 'it', 'them')}.`,
   hint: `Nothing to do: ${verb(n, 'it is', 'they are')} requested again when an event reports a change.`,
-  sessions: 0,
 })
 
 /** More are counted, not named. */
@@ -108,22 +81,18 @@ function listed(texts: readonly string[]): string {
 const spanText = ({ agentId, from, to }: Uncovered): string =>
   `${agentId} ${from === null ? 'from the beginning' : from.slice(0, 10)} to ${to.slice(0, 10)}`
 
-const uncovered: Describe = ({ coverage: { uncovered: spans } }) => {
+const uncovered: Describe = (n, { coverage: { uncovered: spans } }) => {
   const days = spans.reduce((sum, span) => sum + (span.days ?? 0), 0)
   const endless = spans.some(span => span.days === null) ? ' and all earlier time' : ''
   return {
-    count: spans.length,
-    what: `${counted(spans.length, 'span')} of time not covered (${counted(days, 'day')}${endless}): ${listed(spans.map(spanText))}.`,
+    what: `${counted(n, 'span')} of time not covered (${counted(days, 'day')}${endless}): ${listed(spans.map(spanText))}.`,
     hint: '`convohouse sync` reads the part within the configured range; `convohouse plan` estimates the cost as far as it can be known.',
-    sessions: null,
   }
 }
 
-const unread: Describe = ({ coverage: { unread: agents } }) => ({
-  count: agents.length,
-  what: `${counted(agents.length, 'agent')} ${verb(agents.length, 'has', 'have')} not been read, or ${verb(agents.length, 'has', 'have')} an unfinished window: ${listed(agents)}.`,
+const unread: Describe = (n, { coverage: { unread: agents } }) => ({
+  what: `${counted(n, 'agent')} ${verb(n, 'has', 'have')} not been read, or ${verb(n, 'has', 'have')} an unfinished window: ${listed(agents)}.`,
   hint: '`convohouse sync` reads them as far as the quota allows; `convohouse plan` shows what is left to read.',
-  sessions: null,
 })
 
 const DESCRIBED: Record<Difference['kind'], Describe> = {
@@ -137,6 +106,7 @@ const DESCRIBED: Record<Difference['kind'], Describe> = {
   unread,
 }
 
-/** The kinds of which there is at least one. */
-export const differencesOf = (found: DifferenceInput): Difference[] =>
-  DIFFERENCES.map(kind => ({ kind, ...DESCRIBED[kind](found) })).filter(difference => difference.count > 0)
+export const describeDifference = (
+  { kind, count, sessions }: Difference,
+  context: DifferenceContext,
+): DescribedDifference => ({ kind, count, ...DESCRIBED[kind](count, context), sessions })
