@@ -40,8 +40,8 @@ function together(kept: unknown, spare: unknown): unknown {
 /** A lossless cast may change the notation of a value, but not its meaning. */
 const said = (value: unknown): string => String(value).trim().toLowerCase()
 
-describe('whatever record is given', () => {
-  it('inspection and mending never throw', () => {
+describe('coercion of any record', () => {
+  it('never throws, nor does inspection', () => {
     fc.assert(
       fc.property(fc.oneof(records, fc.jsonValue()), element => {
         inspect([element])
@@ -51,7 +51,7 @@ describe('whatever record is given', () => {
     )
   })
 
-  it('what is mended fits the declared types', () => {
+  it('yields values of the declared types', () => {
     const fitsAll = (fields: Fields, object: Json): void => {
       for (const [key, value] of Object.entries(object)) {
         if (key === COERCED_EXTRA) continue
@@ -70,7 +70,7 @@ describe('whatever record is given', () => {
     )
   })
 
-  it('what is mended needs no mending again', () => {
+  it('yields records that need no further coercion', () => {
     fc.assert(
       fc.property(records, record => {
         const { record: mended, issues } = coerceRecord(conversation, record)!
@@ -81,7 +81,7 @@ describe('whatever record is given', () => {
     )
   })
 
-  it('nothing of it is lost: what is kept and what is spare hold every value', () => {
+  it('loses no value: each is in the record or in its extra', () => {
     fc.assert(
       fc.property(records, record => {
         const mended = whole(coerceRecord(conversation, record)!.record)
@@ -93,8 +93,8 @@ describe('whatever record is given', () => {
   })
 })
 
-describe('mending', () => {
-  it('takes casts that lose nothing, and tells no issue of them', () => {
+describe('coercion', () => {
+  it('applies lossless casts without an issue', () => {
     const record = { ID: 'c', messagesNum: ' 42 ', isTest: 'TRUE', ts: ' 1763600000 ', csat: { ease10: '7.5' } }
     expect(coerceRecord(conversation, record)).toEqual({
       record: { ID: 'c', messagesNum: '42', isTest: true, ts: '1763600000', csat: { ease10: '7.5' } },
@@ -103,7 +103,7 @@ describe('mending', () => {
     })
   })
 
-  it('puts what does not fit aside as it came, each element of a list its own', () => {
+  it('keeps values that do not fit unchanged in extra, per list element', () => {
     const record = {
       ID: 'c',
       tags: 'vip',
@@ -127,7 +127,7 @@ describe('mending', () => {
     })
   })
 
-  it('counts every key that no field declares, and tells none that may be data', () => {
+  it('counts every undeclared key, and names none that may be data', () => {
     const record = { ID: 'c', title: 't', 'ada@mail.example': 1, csat: { mood: 2, '+49 151 1': 3 }, gone: null }
     expect(coerceRecord(conversation, record)!.drift).toEqual([
       { path: 'title', seen: 'string' },
@@ -137,7 +137,7 @@ describe('mending', () => {
     ])
   })
 
-  it('keeps the digits of a number that is none for a double, and says so', () => {
+  it('keeps the digits of a number that a double cannot hold, with an issue', () => {
     const { value } = readExactly('{"ID":12345678901234567890,"value":98765432109876543210,"leadScore":1e3,"x":1.50}')
     const { record, issues } = coerceRecord(conversation, value)!
     expect(writeExactly(record)).toBe(
@@ -146,20 +146,20 @@ describe('mending', () => {
     expect(issues).toEqual([{ path: 'value', issue: 'more than a number holds', declared: 'number', seen: 'number' }])
   })
 
-  it('writes an id that a number would cut as text', () => {
+  it('keeps an id as text if a number would truncate it', () => {
     const id = (text: string) => coerceRecord(conversation, readExactly(`{"ID":${text}}`).value)!.record.ID
     expect(id('0.1234567890123456789012')).toBe('0.1234567890123456789012')
     expect(id('1e400')).toBe('1e400')
     expect(id('7')).toBe(7)
   })
 
-  it('keeps a key called __proto__ as a key', () => {
+  it('keeps __proto__ as an ordinary key', () => {
     const mended = coerceRecord(conversation, JSON.parse('{"ID":"c","__proto__":{"x":1}}'))!
     expect(JSON.stringify(mended.record)).toBe('{"ID":"c","__extra":{"__proto__":{"x":1}}}')
     expect(({} as Json).x).toBeUndefined()
   })
 
-  it.each([null, 'c', [], {}, { ID: '' }, { ID: {} }])('cannot mend %j, which is no record', element => {
+  it.each([null, 'c', [], {}, { ID: '' }, { ID: {} }])('returns null for %j, which is not a record', element => {
     expect(coerceRecord(conversation, element)).toBeNull()
   })
 })

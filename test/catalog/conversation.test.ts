@@ -20,7 +20,7 @@ describe('the conversation record', () => {
   // Fields that no export contains, but events do.
   const { channel, ...declared } = fieldPaths(conversation.fields)
 
-  it('declares every field of section 2.10, and besides them what events tell', () => {
+  it('declares every field of section 2.10, plus those that only events have', () => {
     expect(channel).toBe('string')
     expect(Object.keys(declared).sort()).toEqual(Object.keys(documented.conversation).sort())
   })
@@ -30,7 +30,7 @@ describe('the conversation record', () => {
     expect(Object.fromEntries(stated.map(([path]) => [path, declared[path]]))).toEqual(Object.fromEntries(stated))
   })
 
-  it('has a child table for each array and object of section 2.10 that is one', () => {
+  it('has a child table for each documented array and object of section 2.10', () => {
     const made = layoutOf(conversation).children.map(({ table, columns }) => {
       const paths = columns.flatMap(column => (column.path === null ? [] : [column.path]))
       return [table, paths] as const
@@ -47,7 +47,7 @@ describe('the conversation record', () => {
     }
   })
 
-  it('gives every path that is no list, object or child a column of its own', () => {
+  it('has a column for every scalar path outside of lists', () => {
     const columns = layoutOf(conversation).columns.flatMap(column => (column.path === null ? [] : [column.path]))
     const wanted = Object.entries(documented.conversation).filter(
       ([path, type]) => !path.includes('[]') && !/^(object|array of)/.test(type) && path !== 'ID',
@@ -55,7 +55,7 @@ describe('the conversation record', () => {
     expect([...new Set(columns)].sort()).toEqual([...wanted.map(([path]) => path), 'channel'].sort())
   })
 
-  it('marks every field that may tell about a person', () => {
+  it('marks every field that may contain personal data', () => {
     const reported = layoutOf(conversation).columns.filter(column =>
       /email|phone|name$|address|ip_address|image|picture|profile|handle|note|comment|summary/.test(column.name),
     )

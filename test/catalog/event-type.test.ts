@@ -25,14 +25,14 @@ describe('the type of an event', () => {
     for (const name of NAMES) expect(eventTypeOf({ createdAt: 1, [field]: name })).toBe(name)
   })
 
-  it('is read from the first of them that holds a known one', () => {
+  it('is read from the first of these fields with a known name', () => {
     expect(eventTypeOf({ event: 'toString', eventType: 7, type: 'client_created', name: 'webhook_test' })).toBe(
       'client_created',
     )
     expect(eventTypeOf({ event: 'bug_reported', turns: [] })).toBe('bug_reported')
   })
 
-  it.each(NAMES)('is told by the fields of %s alone', name => {
+  it.each(NAMES)('is recognised by the fields of %s alone', name => {
     expect(eventTypeOf(whole(name))).toBe(name)
     for (const mark of EVENT_TYPES.find(one => one.name === name)!.marks)
       expect([mark, eventTypeOf(showing(mark))]).toEqual([mark, name])
@@ -41,8 +41,8 @@ describe('the type of an event', () => {
   it.each([
     ['nothing', {}],
     ['fields of two types', { turns: [], bugDescription: 'x' }],
-    ['a name that nobody knows', { event: 'agent_sneezed', agentId: 'a' }],
-    ['fields that are empty', { turns: null, leadName: undefined }],
-    ['what it inherits', Object.create({ event: 'webhook_test' }) as Record<string, unknown>],
-  ])('is unknown by %s', (_what, payload) => expect(eventTypeOf(payload)).toBe(UNKNOWN_EVENT))
+    ['an unknown name', { event: 'agent_sneezed', agentId: 'a' }],
+    ['empty fields', { turns: null, leadName: undefined }],
+    ['inherited fields', Object.create({ event: 'webhook_test' }) as Record<string, unknown>],
+  ])('is unknown given %s', (_what, payload) => expect(eventTypeOf(payload)).toBe(UNKNOWN_EVENT))
 })

@@ -14,7 +14,7 @@ const parsed = (text: string): unknown => JSON.parse(text)
 const nested = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
 
 describe('an inspection', () => {
-  it('has nothing to say of a record as documented', () => {
+  it('notes nothing about a record as documented', () => {
     const record = {
       ID: 'c',
       ts: 1_763_600_000,
@@ -26,7 +26,7 @@ describe('an inspection', () => {
     expect(notesOf(record, { ID: 'd', csat: null, tags: null })).toEqual(NOTHING)
   })
 
-  it('notes paths that no field declares, nested ones and those in list elements too, with type and count', () => {
+  it('notes undeclared paths, also nested and in list elements, with type and count', () => {
     const record = {
       ID: 'c',
       title: 't',
@@ -41,18 +41,18 @@ describe('an inspection', () => {
     })
   })
 
-  it('notes no unknown path that is only ever null', () => {
+  it('ignores an unknown path that is always null', () => {
     expect(notesOf({ ID: 'c', title: null, csat: { mood: null } })).toEqual(NOTHING)
   })
 
-  it('does not look into fields that may hold anything', () => {
+  it('does not descend into fields that may contain anything', () => {
     expect(notesOf({ ID: 'c', origin: { deep: 1 }, capturedVariables: { any: { thing: [] } } })).toEqual(NOTHING)
   })
 
   it.each([
     ['a text', { userEmail: {} }, 'userEmail', 'text', 'object'],
     ['a number', { messagesNum: 'many' }, 'messagesNum', 'number', 'string'],
-    ['a number, though DuckDB would take true for 1', { messagesNum: true }, 'messagesNum', 'number', 'boolean'],
+    ['a number, although DuckDB would read true as 1', { messagesNum: true }, 'messagesNum', 'number', 'boolean'],
     ['a number beyond every double', { messagesNum: '1e400' }, 'messagesNum', 'number', 'string'],
     ['a number, where DuckDB reads no leading zeros', { messagesNum: '007' }, 'messagesNum', 'number', 'string'],
     ['a number, where a double would lose digits', { messagesNum: 2 ** 60 }, 'messagesNum', 'number', 'number'],
@@ -91,11 +91,11 @@ describe('an inspection', () => {
     ['a number for a moment', { demoDate: 1_763_600_000 }],
     ['scalars in a list of texts', { tags: [1, true, null] }],
     ['a number for the id', { ID: 7 }],
-  ])('lets pass a cast that loses nothing: %s', (_what, fields) => {
+  ])('accepts a lossless cast: %s', (_what, fields) => {
     expect(notesOf({ ID: 'c', ...fields })).toEqual(NOTHING)
   })
 
-  it('counts times that are zero, and mends nothing for them', () => {
+  it('counts zero times, which need no coercion', () => {
     const notes = notesOf(
       { ID: 'c', resolvedAt: 0, csat: { submittedAt: '0' } },
       { ID: 'd', resolvedAt: 0, messagesNum: 0 },
@@ -104,42 +104,45 @@ describe('an inspection', () => {
     expect(needsCoercion(notes)).toBe(false)
   })
 
-  it.each([null, 'text', 7, [], {}, { ID: '' }, { ID: null }, { ID: ['c'] }])('notes %j as no record', element => {
-    const seen = element === null ? 'null' : Array.isArray(element) ? 'array' : typeof element
-    expect(notesOf(element).mismatched).toEqual({ '': { count: 1, declared: 'object with ID', seen } })
-  })
+  it.each([null, 'text', 7, [], {}, { ID: '' }, { ID: null }, { ID: ['c'] }])(
+    'notes that %j is not a record',
+    element => {
+      const seen = element === null ? 'null' : Array.isArray(element) ? 'array' : typeof element
+      expect(notesOf(element).mismatched).toEqual({ '': { count: 1, declared: 'object with ID', seen } })
+    },
+  )
 
   it.each([
     ['a dot', '{"ID":"c","a.b":1}', 'a.b'],
     ['a quote', '{"ID":"c","a\\"b":1}', 'a"b'],
-    ['nothing in it', '{"ID":"c","":1}', ''],
+    ['no characters', '{"ID":"c","":1}', ''],
     ['our own prefix', '{"ID":"c","__extra":1}', '__extra'],
     ['the prototype’s name', '{"ID":"c","__proto__":{"polluted":1}}', '__proto__'],
     ['a lone surrogate', '{"ID":"c","\\ud800":1}', '\ud800'],
-    ['the case of a declared key changed', '{"ID":"c","USEREMAIL":1}', 'USEREMAIL'],
-    ['the case of a nested declared key changed', '{"ID":"c","csat":{"Ease10":1}}', 'csat.Ease10'],
+    ['the letters of a declared key in another case', '{"ID":"c","USEREMAIL":1}', 'USEREMAIL'],
+    ['the letters of a nested declared key in another case', '{"ID":"c","csat":{"Ease10":1}}', 'csat.Ease10'],
     ['200 characters', `{"ID":"c","${'k'.repeat(200)}":1}`, 'k'.repeat(200)],
-  ])('finds a key awkward with %s', (_what, text, path) => {
+  ])('calls a key with %s awkward', (_what, text, path) => {
     const notes = inspect([parsed(text)])
     expect(notes.awkward).toEqual([path])
     expect(Object.keys(notes.unknown)).toEqual([])
     expect(needsCoercion(notes)).toBe(true)
   })
 
-  it('finds the second of two keys awkward that differ only by case', () => {
+  it('calls the second of two keys that differ only by case awkward', () => {
     const notes = notesOf({ ID: 'c', title: 1 }, { ID: 'd', Title: 2 })
     expect(Object.keys(notes.unknown)).toEqual(['title'])
     expect(notes.awkward).toEqual(['Title'])
   })
 
-  it.each(['constructor', 'hasOwnProperty', 'toString', 'valueOf'])('takes %s for a key like any other', key => {
+  it.each(['constructor', 'hasOwnProperty', 'toString', 'valueOf'])('treats %s like any other key', key => {
     expect(notesOf(parsed(`{"ID":"c","${key}":"x"}`))).toEqual({
       ...NOTHING,
       unknown: { [key]: { count: 1, seen: 'string' } },
     })
   })
 
-  it('brings at most 200 paths into a schema, and finds the others awkward', () => {
+  it('adds at most 200 paths to a schema, and calls the others awkward', () => {
     const many = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`key${index}`, index]))
     const notes = notesOf({ ID: 'c', ...many })
     expect(Object.keys(notes.unknown)).toHaveLength(200)
@@ -148,14 +151,14 @@ describe('an inspection', () => {
 
   it.each([
     ['an id beyond the integers that a double tells apart', '{"ID":9007199254740993}', 'ID'],
-    ['an id that is no integer', '{"ID":1.5}', 'ID'],
-    ['an unknown value nested deeper than DuckDB can bear', `{"ID":"c","x":${nested(20_000)}}`, 'x'],
-    ['a value of any shape nested so deep', `{"ID":"c","origin":${nested(20_000)}}`, 'origin'],
-  ])('sends its page through the tolerant path for %s', (_what, text, path) => {
+    ['an id that is not an integer', '{"ID":1.5}', 'ID'],
+    ['an unknown value nested deeper than DuckDB supports', `{"ID":"c","x":${nested(20_000)}}`, 'x'],
+    ['a value of any shape nested that deep', `{"ID":"c","origin":${nested(20_000)}}`, 'origin'],
+  ])('sends the page through the tolerant path because of %s', (_what, text, path) => {
     expect(inspect([parsed(text)]).awkward).toEqual([path])
   })
 
-  it('leaves no trace on the prototype of objects', () => {
+  it('does not pollute the prototype of objects', () => {
     inspect([parsed('{"ID":"c","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}')])
     expect(({} as Record<string, unknown>).polluted).toBeUndefined()
   })

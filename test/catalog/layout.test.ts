@@ -43,7 +43,7 @@ const ship: RecordType = {
 const layout = layoutOf(ship)
 
 describe('a layout', () => {
-  it('gives each scalar a column, with the name of its object before it', () => {
+  it('has a column for each scalar, prefixed with the name of its object', () => {
     expect(layout.columns.map(({ name, sqlType, path }) => [name, sqlType, path])).toEqual([
       ['home_port_port_name', 'VARCHAR', 'homePort.portName'],
       ['home_port_due_date', 'VARCHAR', 'homePort.dueDate'],
@@ -55,7 +55,7 @@ describe('a layout', () => {
     ])
   })
 
-  it('tells for each column the top-level key that it comes from', () => {
+  it('names the top-level key of each column and child table', () => {
     expect(layout.columns.find(column => column.name === 'home_port_due_at')?.from).toEqual(['homePort'])
     expect(layout.children.map(child => [child.table, child.from])).toEqual([
       ['ship_flags', 'flags'],
@@ -65,7 +65,7 @@ describe('a layout', () => {
     ])
   })
 
-  it('gives each list a child table with positions, its own and its parent’s', () => {
+  it('has a child table for each list, with its own and its parent’s positions', () => {
     expect(layout.children.map(child => child.columns.map(column => column.name))).toEqual([
       ['position', 'flag'],
       ['post', 'position', 'person'],
@@ -74,14 +74,14 @@ describe('a layout', () => {
     ])
   })
 
-  it('lays lists with a label one below another, each row with its label', () => {
+  it('combines lists with a label in one table, each row with its label', () => {
     const people = layout.children.find(child => child.table === 'ship_people')!
     expect(people.columns.at(-1)).toMatchObject({ name: 'person', path: 'mates[]|cooks[]' })
     const select = childSelect({ layout, child: people, stage: 'stage', workspaceId: 'w', number: '1', unknown: {} })
     expect(select).toMatch(/'mate' AS label, s\."mates" AS l0 .* UNION ALL .*'cook' AS label, s\."cooks" AS l0/)
   })
 
-  it.each(RECORD_TYPES)('of $name has no two columns of one name in a table', record => {
+  it.each(RECORD_TYPES)('of $name has distinct column names in each table', record => {
     for (const table of tablesOf(layoutOf(record))) {
       const names = table.columns.map(column => column.name.toLowerCase())
       expect(
@@ -91,7 +91,7 @@ describe('a layout', () => {
     }
   })
 
-  it('has no two tables of one name, over all record types', () => {
+  it('has distinct table names over all record types', () => {
     const names = RECORD_TYPES.flatMap(record => tablesOf(layoutOf(record))).map(table => table.name)
     expect(new Set(names).size).toBe(names.length)
   })
@@ -100,18 +100,18 @@ describe('a layout', () => {
 describe('a migration', () => {
   const [table] = tablesOf(layout)
 
-  it('creates a table that is not there', () => {
+  it('creates a missing table', () => {
     const [statement, ...more] = migrate(table!, new Set())
     expect(statement).toMatch(/^CREATE TABLE "ships" \("workspace_id" VARCHAR, "ship_id" VARCHAR, /)
     expect(more).toEqual([])
   })
 
-  it('adds the columns that a table lacks, and drops none that it has beside', () => {
+  it('adds missing columns, and drops no additional ones', () => {
     const existing = new Set(table!.columns.map(column => column.name).filter(name => name !== 'tonnage'))
     expect(migrate(table!, existing.add('retired'))).toEqual(['ALTER TABLE "ships" ADD COLUMN "tonnage" DOUBLE'])
   })
 
-  it('does nothing to a table that is as declared', () => {
+  it('leaves a table alone that matches its declaration', () => {
     expect(migrate(table!, new Set(table!.columns.map(column => column.name)))).toEqual([])
   })
 })
@@ -128,7 +128,7 @@ describe('a name', () => {
     ['linkedIn', 'linked_in'],
   ])('%s becomes the column %s', (key, column) => expect(snakeCase(key)).toBe(column))
 
-  it('is quoted so that no quote in it ends it', () => {
+  it('is quoted with its own quotes escaped', () => {
     expect(quoteName('a"b')).toBe('"a""b"')
     expect(quoteText("it's")).toBe("'it''s'")
   })

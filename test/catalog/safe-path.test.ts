@@ -4,13 +4,13 @@ import { safePath } from '../../src/catalog/inspection/safe-path.ts'
 
 const reported = (...keys: string[]): string => safePath(conversation.fields, keys)
 
-describe('a told path', () => {
+describe('a safe path', () => {
   it.each([
     [['csat', 'ease10'], 'csat.ease10'],
     [['tags', '[]'], 'tags[]'],
     [['crmActivities', '[]', 'notesHistory', '[]', 'text'], 'crmActivities[].notesHistory[].text'],
     [['crmActivities', '[]'], 'crmActivities[]'],
-  ])('has declared keys as they are: %j', (keys, path) => {
+  ])('contains declared keys unchanged: %j', (keys, path) => {
     expect(reported(...keys)).toBe(path)
   })
 
@@ -19,7 +19,7 @@ describe('a told path', () => {
     [['csat', 'mood_2'], 'csat.mood_2'],
     [['csat', 'mood', 'ada@mail.example'], 'csat.mood'],
     [['constructor'], 'constructor'],
-  ])('has the first key that is not declared, where it looks like a field, and nothing below it: %j', (keys, path) => {
+  ])('ends with the first undeclared key if that looks like a field: %j', (keys, path) => {
     expect(reported(...keys)).toBe(path)
   })
 
@@ -36,7 +36,7 @@ describe('a told path', () => {
     [['sessions', '[]', 'ada@mail.example'], 'sessions[]'],
     [['csat', '[]', 'ada@mail.example'], 'csat[]'],
     [['crmActivities', 'ada@mail.example'], 'crmActivities.*'],
-  ])('has a placeholder for a key that may be data: %j', (keys, path) => {
+  ])('contains a placeholder for a key that may be data: %j', (keys, path) => {
     expect(reported(...keys)).toBe(path)
   })
 })

@@ -8,7 +8,7 @@ import { RECORD_TYPES } from '../../src/catalog/records.ts'
 import { recordStruct } from '../../src/catalog/staging.ts'
 
 describe('the staging schema', () => {
-  it('adds the unknown paths of a batch as JSON where they lie', () => {
+  it('contains the unknown paths of a batch as JSON, in place', () => {
     const fields = {
       csat: conversation.fields.csat!,
       crmActivities: conversation.fields.crmActivities!,
@@ -21,7 +21,7 @@ describe('the staging schema', () => {
 })
 
 describe('the data dictionary', () => {
-  it('is the page that the catalog makes; `npm run docs` writes it anew', () => {
+  it('is the page generated from the catalog (`npm run docs`)', () => {
     const page = readFileSync(join(import.meta.dirname, '../../docs/data-dictionary.md'), 'utf8')
     expect(page).toBe(dictionary(RECORD_TYPES))
   })

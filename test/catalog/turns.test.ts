@@ -78,7 +78,7 @@ const read = (turns: unknown[]) =>
   messagesOf(turns).map(({ role, text, sessionId }) => ({ role, text, session: sessionId }))
 
 describe('a transcript', () => {
-  it("in the vendor's own shape has a row for each message, by time, and those of one time as they were sent", () => {
+  it("in the vendor's own format has a row for each message, by time, then in the order sent", () => {
     fc.assert(
       fc.property(fc.array(said, { maxLength: 12 }), all => {
         expect(read(all.map(vendors))).toEqual(lines(all))
@@ -92,7 +92,7 @@ describe('a transcript', () => {
     )
   })
 
-  it.each(Object.keys(oneText))('of turns that tell their text as %s is read', name => {
+  it.each(Object.keys(oneText))('with the text of its turns as %s is read', name => {
     fc.assert(
       fc.property(fc.array(said, { maxLength: 12 }), all => {
         const turns = all.flatMap(({ texts, ...one }) => texts.map(text => oneText[name]!({ ...one, text })))
@@ -102,7 +102,7 @@ describe('a transcript', () => {
     )
   })
 
-  it('is told in order where some turns tell no time, and where a turn is a plain text', () => {
+  it('is in order even if some turns have no time or are plain texts', () => {
     const turns = [
       { role: 'assistant', text: 'a', ts: AT + 2_000 },
       'b',
@@ -113,7 +113,7 @@ describe('a transcript', () => {
     expect(messagesOf(['x', 'y', { text: 'z' }]).map(({ text }) => text)).toEqual(['x', 'y', 'z'])
   })
 
-  it('has a row for a turn in which nothing was said, and joins the parts of one message', () => {
+  it('has a row for an empty turn, and joins the parts of one message', () => {
     const rows = messagesOf([null, 7, {}, { from: 'bot', messages: [], ts: AT }])
     expect(rows.map(({ turnPosition, role, text }) => [turnPosition, role, text])).toEqual([
       [1, null, null],
@@ -127,7 +127,7 @@ describe('a transcript', () => {
     expect(one!.text).toBe('one\ntwo')
   })
 
-  it('of any shape is read without fault', () => {
+  it('of any shape is read without an error', () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue({ maxDepth: 6 })), turns => {
         expect(messagesOf(turns).length).toBeGreaterThanOrEqual(turns.length)
@@ -138,14 +138,14 @@ describe('a transcript', () => {
 })
 
 describe('a text', () => {
-  it('that is a number of many digits has them all', () => {
+  it('keeps all digits of a long number', () => {
     const turns = readExactly(
       '[{"text":12345678901234567890},{"from":"a","messages":[{"item":{"payload":{"message":1.50}}}]}]',
     )
     expect(messagesOf(turns.value as unknown[]).map(({ text }) => text)).toEqual(['12345678901234567890', '1.50'])
   })
 
-  it("is the turn's own where its messages have none, and is found where they are one alone", () => {
+  it("is the turn's own if its messages have none, and is found in a single message object", () => {
     const turns = [
       { role: 'user', text: 'own', messages: [{ id: 'm1' }] },
       { from: 'user', messages: { type: 'text', item: { payload: { message: 'alone' } } } },

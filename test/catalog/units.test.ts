@@ -27,13 +27,13 @@ const UNSTATED = [
 ] as const
 
 describe('a unit', () => {
-  it.each(UNSTATED)('is not claimed of %s.%s', (table, name) => {
+  it.each(UNSTATED)('is not claimed for %s.%s', (table, name) => {
     const column = columns.find(one => one.table === table && one.name === name)!
     expect(`${column.about} ${column.unit ?? ''}`).toContain('not stated')
     expect(`${column.about} ${column.unit ?? ''}`).not.toMatch(/credits|usd|dollar|seconds|\d to \d+/i)
   })
 
-  it('is in the name of a column only where it is in the name of its field', () => {
+  it('is in the name of a column only if it is in the name of its field', () => {
     const words = /(^|_)(seconds|minutes|hours|days|ms|usd|credits|tokens|percent)(_|$)/
     for (const { table, name, path } of columns) {
       const [, , unit] = words.exec(name) ?? []

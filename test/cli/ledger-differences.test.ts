@@ -21,7 +21,7 @@ const hintOfStale = (settings: Settings | undefined): string => {
 }
 
 describe('rows that have changed since they were exported', () => {
-  it('are exported again after the configured quiet, all of them or those that events did not report in full', () => {
+  it('are exported again after the configured quiet time, all of them or those that events did not report in full', () => {
     const settings = { quietMs: DAY, rereadHorizonMs: 7 * DAY, rereadShare: 0.02 }
     expect(hintOfStale({ ...settings, refreshOn: 'change' })).toBe(
       `After ${A_DAY} without a change, \`convohouse sync\` exports them again.`,
@@ -36,7 +36,7 @@ describe('rows that have changed since they were exported', () => {
 })
 
 describe('an agent that is not read at all', () => {
-  it('is named in characters that a terminal shows and does not obey', () => {
+  it('is named without control characters', () => {
     const coverage = { uncovered: [], unread: ['a\u001b]0;owned\u0007'], readThrough: null }
     const differences = differencesOf({ totals: none, price: { perConversation: 1, hiddenBehind: 0 }, coverage })
     const reconciliation = { workspaceId: 'ws', by: 'agent', rows: [], totals: none, differences, coverage } as const

@@ -38,7 +38,7 @@ describe('the settings of webhooks', () => {
     expect(webhooks).toMatchObject({ port: 0, maxBodyBytes: 2_621_440 })
   })
 
-  it.each(['1GB', '12.1MB', '1000B', '8', 'much'])('take no body of %s', async maxBody => {
+  it.each(['1GB', '12.1MB', '1000B', '8', 'much'])('accept no maximum body of %s', async maxBody => {
     await expect(fromFile({ webhooks: { maxBody }, workspaces: [workspace('a')] })).rejects.toThrow(
       /webhooks.maxBody .*must be a size from 1KiB to 12MB/,
     )
@@ -46,7 +46,7 @@ describe('the settings of webhooks', () => {
 })
 
 describe('webhook secrets', () => {
-  it('are read from variables and files when they are needed, those of each workspace', async () => {
+  it('are read from variables and files on demand, per workspace', async () => {
     const config = await fromFile(
       {
         workspaces: [workspace('a', { env: 'A' }, { file: 'kept.txt' }), workspace('b'), workspace('c', { env: 'C' })],
@@ -59,7 +59,7 @@ describe('webhook secrets', () => {
     ])
   })
 
-  it('of one workspace need no file: the present one and the next', () => {
+  it('of one workspace need no file, neither the present one nor the next', () => {
     const named = { CONVOHOUSE_WEBHOOK_SECRET: 'present-one', CONVOHOUSE_WEBHOOK_SECRET_NEXT: 'the-next-one' }
     expect(readWorkspaceSecrets(readConfig({ env: { ...ENV, ...named } }))).toEqual([
       { id: 'ws', secrets: ['present-one', 'the-next-one'] },
@@ -72,10 +72,10 @@ describe('webhook secrets', () => {
   })
 
   it.each([
-    ['is not there', { env: 'GONE' }, 'SECRET_MISSING', /GONE, which must contain the webhook secret, is not set/],
+    ['is missing', { env: 'GONE' }, 'SECRET_MISSING', /GONE, which must contain the webhook secret, is not set/],
     ['could be guessed', { env: 'SHORT' }, 'CONFIG_INVALID', /"a" has fewer than 8 characters/],
     ['is that of another workspace', { env: 'B' }, 'CONFIG_INVALID', /two workspaces have the same/],
-  ])('that %s is told, and not shown', async (_what, place, code, reported) => {
+  ])('are reported without being shown if one %s', async (_what, place, code, reported) => {
     const config = await fromFile(
       { workspaces: [workspace('a', place), workspace('b', { env: 'B' })] },
       { B: 'secret-canary', SHORT: 'canary' },

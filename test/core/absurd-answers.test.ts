@@ -156,7 +156,7 @@ function run(steps: readonly Step[], raw: boolean): void {
 describe('the rules that run inside a workflow', () => {
   it.each([
     ['as the client reads them', false],
-    ['as a ledger or another worker may hand them in', true],
+    ['as the lease log or another worker may supply them', true],
   ])('neither throw nor wait longer than an hour for absurd answers, %s', (_, raw) => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), steps => run(steps, raw)),
@@ -164,7 +164,7 @@ describe('the rules that run inside a workflow', () => {
     )
   })
 
-  it.each([Number.NaN, Number.POSITIVE_INFINITY, 9e15, -9e15])('show a time of %d ms as words', ms => {
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, 9e15, -9e15])('print no invalid date for a time of %d ms', ms => {
     const progress = applyUpdate(newProgress(), { kind: 'waiting', untilMs: ms, reason: 'paused' })
     for (const text of [progressMarkdown(progress), utc(ms), clockTime(ms, START)])
       expect(text).not.toContain('Invalid')

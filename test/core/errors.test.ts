@@ -15,7 +15,7 @@ const errorRows = rows.filter(([name]) => isConstant(name!))
 const exitRows = rows.filter(([name]) => !isConstant(name!))
 
 describe('docs/errors.md', () => {
-  it('documents every code once, in the order of the table of errors, and no other', () => {
+  it('documents every code once, in the order of the table of errors, and no others', () => {
     expect(errorRows.map(([code]) => code)).toEqual(Object.keys(ERRORS))
   })
 
@@ -24,40 +24,40 @@ describe('docs/errors.md', () => {
     expect(documented).toEqual(Object.entries(ERRORS).map(([code, { exitCode, title }]) => [code, exitCode, title]))
   })
 
-  it('says of each code what it means and what to do', () => {
+  it('explains for each code what it means and what to do', () => {
     for (const [code, , , meaning, remedy] of errorRows) {
       expect(meaning, code).toMatch(/^.{15,}\.$/)
       expect(remedy, code).toMatch(/^.{10,}\.$/)
     }
   })
 
-  it('lists every exit code, and no other', () => {
+  it('lists every exit code and no others', () => {
     const documented = exitRows.map(([exitCode, name]) => [name, Number(exitCode)])
     expect(documented).toEqual(Object.entries(EXIT_CODES))
   })
 })
 
 describe('an error', () => {
-  it.each(Object.keys(ERRORS) as ErrorCode[])('%s ends the process with a code that scripts know', code => {
+  it.each(Object.keys(ERRORS) as ErrorCode[])('%s ends the process with a documented exit code', code => {
     const { exitCode } = new ConvohouseError(code, { what: 'Something.' })
     expect(Object.values(EXIT_CODES)).toContain(exitCode)
     expect(exitCode).not.toBe(EXIT_CODES.ok)
     expect(exitCode).not.toBe(EXIT_CODES.unexpected)
   })
 
-  it('is transient by its kind, never by its text', () => {
+  it('is transient because of its code, never because of its text', () => {
     expect(new ConvohouseError('API_TIMEOUT', { what: 'It failed for good.' }).transient).toBe(true)
     expect(new ConvohouseError('API_FORBIDDEN', { what: 'Try again later.' }).transient).toBe(false)
   })
 
-  it('carries what, how to mend it, its cause, and facts', () => {
+  it('carries a message, a hint, its cause and facts', () => {
     const cause = new Error('below')
     const error = new ConvohouseError('LOAD_FAILED', { what: 'A.', hint: 'B.', cause, facts: { file: 'f' } })
     expect(error).toMatchObject({ name: 'ConvohouseError', message: 'A.', hint: 'B.', cause, facts: { file: 'f' } })
     expect(new ConvohouseError('LOAD_FAILED', { what: 'A.' })).not.toHaveProperty('cause')
   })
 
-  it('is told apart by its code', () => {
+  it('is identified by its code', () => {
     const error = new ConvohouseError('HOUR_SPENT', { what: 'A.' })
     expect(isCode(error, 'PERIOD_SPENT', 'HOUR_SPENT')).toBe(true)
     expect(isCode(error, 'PERIOD_SPENT')).toBe(false)

@@ -42,7 +42,7 @@ describe('a numeric time', () => {
     expect(readTime(-0)).toEqual({ ms: null, reason: 'zero' })
   })
 
-  it.each([-1, 1e17, Number.NaN, Infinity, -Infinity])('%d is none', raw => {
+  it.each([-1, 1e17, Number.NaN, Infinity, -Infinity])('%d is out of range', raw => {
     expect(readTime(raw)).toEqual({ ms: null, reason: 'out-of-range' })
   })
 })
@@ -61,7 +61,7 @@ describe('a duration', () => {
     [`${'9'.repeat(400)}w`, 36_525 * DAY],
   ])('%j is %d ms', (text, ms) => expect(parseDuration(text)).toBe(ms))
 
-  it.each(['', '15', 'm', '-5m', '5 min', '1h30m', '1e3s', '.5h', 'infinity'])('is not told by %j', text => {
+  it.each(['', '15', 'm', '-5m', '5 min', '1h30m', '1e3s', '.5h', 'infinity'])('cannot be read from %j', text => {
     expect(parseDuration(text)).toBeUndefined()
   })
 
@@ -78,7 +78,7 @@ describe('a duration', () => {
 })
 
 describe('a setting that is a duration', () => {
-  it('is told as it is written, with the largest unit that it is a whole number of', () => {
+  it('is printed as users write it, in the largest unit that divides it', () => {
     expect([900_000, 90_000, 36 * HOUR, DAY, 7 * DAY, 1_500, 0].map(durationText)).toEqual([
       '15m',
       '90s',
@@ -106,7 +106,7 @@ describe('a compact timestamp', () => {
 describe('a moment that a person typed', () => {
   const now = Date.UTC(2026, 10, 20, 12)
 
-  it('reads back every moment that a machine would write', () => {
+  it('is read back from ISO 8601 and from epoch milliseconds', () => {
     fc.assert(
       fc.property(moments, ms => {
         expect(parseMoment(new Date(ms).toISOString(), now)).toBe(ms)
@@ -130,7 +130,7 @@ describe('a moment that a person typed', () => {
     ['99999999999d', 0],
     ['1969-12-31', 0],
     ['0001-01-01T00:00:00Z', 0],
-  ])('%j is understood, in UTC where it names no offset', (text, ms) => expect(parseMoment(text, now)).toBe(ms))
+  ])('%j is understood, as UTC if it has no offset', (text, ms) => expect(parseMoment(text, now)).toBe(ms))
 
   it.each([
     '',
@@ -150,5 +150,5 @@ describe('a moment that a person typed', () => {
     '1_763_600_000',
     'NaN',
     'Infinity',
-  ])('is not told by %j', text => expect(parseMoment(text, now)).toBeUndefined())
+  ])('cannot be read from %j', text => expect(parseMoment(text, now)).toBeUndefined())
 })

@@ -82,7 +82,7 @@ async function userTables(app: App): Promise<Record<string, string[]>> {
 
 /** Columns that were renamed after the tables were stored, by `sql/meta` and `src/warehouse/maintenance/migrate.ts`. */
 const RENAMED: Record<string, Record<string, string>> = {
-  conversation_observations: { reported: 'reported' },
+  conversation_observations: { told: 'reported' },
   conversations: { _channel_told: '_reported_channel' },
   organizations: { told_workspace_id: 'reported_workspace_id' },
 }
@@ -243,7 +243,7 @@ describe('data of an earlier version', () => {
     if (isDeep) await syncFurther(home)
   })
 
-  it('tells before its migration how to migrate it, keeps the values of renamed columns, is reconciled, and synced further: nothing that has landed is exported again', async () => {
+  it('is reported with how to migrate it, keeps the values of renamed columns, is reconciled, and synced further: no landed page is exported again', async () => {
     const home = unpack('home.tar.gz')
     await restoreWarehouse(home)
     const access = { home, memoryLimit: '1GB', threads: 1 }
@@ -286,7 +286,7 @@ describe('data of an earlier version', () => {
     await syncFurther(home)
   })
 
-  it('has a lease log from which the governor recovers: every entry kind, leases that were never ended, half a line', async () => {
+  it('has a lease log from which the governor recovers: every entry kind, leases that were never ended, a truncated line', async () => {
     const log = openLeaseLog({ home: unpack('home.tar.gz'), workspaceId: WORKSPACE, run: 'reader' })
     const lastHour = await log.recent(WRITTEN_MS, HOUR)
     expect(countBy(lastHour, ({ kind }) => kind)).toEqual(LAST_HOUR_ENTRIES)

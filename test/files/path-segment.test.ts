@@ -23,7 +23,7 @@ describe('an id as a folder', () => {
     )
   })
 
-  it('differs from others by more than case, where the file system does not tell case apart', () => {
+  it('differs from others by more than case, for case-insensitive file systems', () => {
     const alike = fc
       .tuple(oddIds, fc.array(fc.boolean()))
       .map(([id, ups]) => [id, [...id].map((each, at) => (ups[at] ? each.toUpperCase() : each)).join('')] as const)
@@ -43,7 +43,7 @@ describe('an id as a folder', () => {
     ])
   })
 
-  it('is one segment of a path, that never leads out of its parent', () => {
+  it('is one path segment, which never leads out of its parent', () => {
     fc.assert(
       fc.property(oddIds, id => {
         expect(pathSegment(id)).toMatch(/^[A-Za-z0-9_%~-][A-Za-z0-9_.%~-]*$/)
@@ -55,7 +55,7 @@ describe('an id as a folder', () => {
     )
   })
 
-  it('can be read back, where it is of an ordinary length', () => {
+  it('can be decoded if it has an ordinary length', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, maxLength: 12, unit: 'grapheme' }), id => {
         fc.pre(encodeURIComponent(id).length <= 100)
@@ -64,13 +64,13 @@ describe('an id as a folder', () => {
     )
   })
 
-  it('is the id itself, where that is plain', () => {
+  it('is the id itself if that is plain', () => {
     expect(pathSegment('6f1c9a2e-7d0b-4f7e-9a63-0d5c2a7b1e11')).toBe('6f1c9a2e-7d0b-4f7e-9a63-0d5c2a7b1e11')
   })
 
-  it('takes a lone surrogate', () => expect(pathSegment('a\ud800')).toBe(pathSegment('a\ufffd')))
+  it('may contain a lone surrogate', () => expect(pathSegment('a\ud800')).toBe(pathSegment('a\ufffd')))
 
-  it('tells two long ids apart that begin alike', () => {
+  it('distinguishes two long ids with the same beginning', () => {
     expect(pathSegment(`${'x'.repeat(300)}1`)).not.toBe(pathSegment(`${'x'.repeat(300)}2`))
   })
 })

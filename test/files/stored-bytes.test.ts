@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { bytesBelow } from '../../src/files/stored-bytes.ts'
 import { temporaryHome } from '../landing/temporary-home.ts'
 
-it('bytes below a folder are counted again where a folder has changed, and not elsewhere', async () => {
+it('bytes below a folder are counted again only in folders that have changed', async () => {
   const home = await temporaryHome()
   const [quiet, busy] = [join(home, 'quiet'), join(home, 'a', 'busy')]
   for (const folder of [quiet, busy]) await mkdir(folder, { recursive: true })

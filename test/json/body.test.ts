@@ -17,8 +17,8 @@ function mapTexts(value: unknown, map: (text: string) => string): unknown {
 const text = fc.string({ unit: 'grapheme' })
 const documents = fc.jsonValue({ stringUnit: 'grapheme' }).filter(value => !JSON.stringify(value).includes('__proto__'))
 
-describe('a body that is read for its shape', () => {
-  it('differs from the body itself in nothing but texts beyond ASCII, and says whether it does', () => {
+describe('a body that is parsed for its shape', () => {
+  it('differs from the body itself only in texts beyond ASCII, and reports whether it does', () => {
     fc.assert(
       fc.property(documents, drawn => {
         // As JSON.stringify writes it, without -0.
@@ -33,7 +33,7 @@ describe('a body that is read for its shape', () => {
     )
   })
 
-  it('is JSON exactly where the body is, whatever stands before it', () => {
+  it('is JSON exactly if the body is, after any prefix', () => {
     fc.assert(
       fc.property(text, fc.constantFrom('', '\ufeff', '\u00a0', ' '), (body, before) => {
         const bytes = Buffer.from(before + body)
@@ -44,7 +44,7 @@ describe('a body that is read for its shape', () => {
 })
 
 describe('a page of an export', () => {
-  it('has its cursor and its period as they were sent, beyond ASCII too', async () => {
+  it('has its cursor and its period key as sent, also beyond ASCII', async () => {
     const page = { ...PAGE, nextCursor: 'nächste/😀=', usage: { periodKey: '2026–11' } }
     const { client } = await clientFor([json(page)])
     const { envelope, records } = await client.exportConversations({ agentId: 'a1', query: {} })

@@ -14,7 +14,7 @@ function shuffled(value: unknown, turn: number): unknown {
 const json = fc.jsonValue({ stringUnit: 'binary' })
 
 describe('the canonical text', () => {
-  it('is the same in whatever order the keys stand', () => {
+  it('does not depend on the order of keys', () => {
     fc.assert(
       fc.property(json, fc.nat(9), (value, turn) => {
         expect(canonicalJson(shuffled(value, turn))).toBe(canonicalJson(value))
@@ -23,7 +23,7 @@ describe('the canonical text', () => {
     )
   })
 
-  it('is JSON of the same value, and of another value another text', () => {
+  it('is JSON of the same value, and differs for another value', () => {
     fc.assert(
       fc.property(json, json, (a, b) => {
         expect(JSON.parse(canonicalJson(a))).toEqual(JSON.parse(JSON.stringify(a)))
@@ -36,19 +36,19 @@ describe('the canonical text', () => {
     )
   })
 
-  it('has its keys in order and no white space', () => {
+  it('has sorted keys and no white space', () => {
     expect(canonicalJson({ b: [1, { d: null, c: 'x' }], a: true, B: 0 })).toBe(
       '{"B":0,"a":true,"b":[1,{"c":"x","d":null}]}',
     )
   })
 
-  it('keeps a key that is called like a prototype', () => {
+  it('keeps keys that are named like prototypes', () => {
     const value = JSON.parse('{"z":1,"__proto__":{"polluted":true},"constructor":{"prototype":2}}')
     expect(canonicalJson(value)).toBe('{"__proto__":{"polluted":true},"constructor":{"prototype":2},"z":1}')
     expect(({} as Record<string, unknown>).polluted).toBeUndefined()
   })
 
-  it('has whole characters only', () => {
+  it('has no lone surrogates', () => {
     expect(canonicalJson({ 'k\ud800': ['a\udc00b', '\ud83d\ude00', '\\ud800'] })).toBe(
       '{"k\ufffd":["a\ufffdb","\ud83d\ude00","\\\\ud800"]}',
     )
@@ -64,7 +64,7 @@ const values = fc.oneof(
   fc.array(fc.string({ minLength: 1, maxLength: 2 }), { minLength: 30, maxLength: 90 }),
 )
 
-it('the text of what was parsed is the canonical one, whatever was escaped in what was sent', () => {
+it('the text of a parsed body is canonical, whatever was escaped in it', () => {
   fc.assert(
     fc.property(values, fc.boolean(), (value, otherwise) => {
       const sent = otherwise ? escapedOtherwise(JSON.stringify(value)) : JSON.stringify(value, null, 1)
@@ -75,7 +75,7 @@ it('the text of what was parsed is the canonical one, whatever was escaped in wh
   )
 })
 
-it('is the canonical one beside keys of prototypes, empty things and strings of one length', () => {
+it('the text is canonical beside keys of prototypes, empty values and strings of equal length', () => {
   for (const sent of [
     '{"b":"x\\n","a":"xy","__proto__":{"z":[],"y":{}},"":-0}',
     '["\\"","a","\\\\"]',

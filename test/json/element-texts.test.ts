@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { elementTexts } from '../../src/json/element-texts.ts'
 
 describe('the elements of a page', () => {
-  it('are those that JSON.parse finds, each as it is written', () => {
+  it('are those that JSON.parse finds, each as written', () => {
     fc.assert(
       fc.property(
         fc.array(fc.jsonValue()),
@@ -20,13 +20,13 @@ describe('the elements of a page', () => {
     )
   })
 
-  it('are those of several arrays, one after the other, and none of what is no array', () => {
+  it('are those of several arrays in order, and none of a value that is not an array', () => {
     const body = '{"starredAgents":[ {"ID":"b"} ],"agents":[{"ID":"a"},1.50,"]"],"data":"[1]","page":2}'
     expect(elementTexts(body, ['agents', 'starredAgents'])).toEqual(['{"ID":"a"}', '1.50', '"]"', '{"ID":"b"}'])
     expect(elementTexts(body, ['data', 'page', 'nobody'])).toEqual([])
   })
 
-  it('are the object itself where one stands in place of an array', () => {
+  it('are the object itself if there is one instead of an array', () => {
     expect(elementTexts('{"data": {"x":[1]} ,"n":1}', ['data'])).toEqual(['{"x":[1]}'])
   })
 
@@ -39,7 +39,10 @@ describe('the elements of a page', () => {
     expect(elementTexts(`{"data":[1,${deep},2]}`, ['data'])).toEqual(['1', deep, '2'])
   })
 
-  it.each(['', '[1]', '{"data":[1', '{"data":[1 2]}', '{"data":["canary'])('refuses %j, and quotes nothing', body => {
-    expect(() => elementTexts(body, ['data'])).toThrow(/^(?!.*canary)/)
-  })
+  it.each(['', '[1]', '{"data":[1', '{"data":[1 2]}', '{"data":["canary'])(
+    'are refused for %j without quoting it',
+    body => {
+      expect(() => elementTexts(body, ['data'])).toThrow(/^(?!.*canary)/)
+    },
+  )
 })

@@ -8,7 +8,7 @@ import { temporaryHome } from './temporary-home.ts'
 const full = () => homeUnusable('/data/page', Object.assign(new Error('full'), { code: 'ENOSPC' }))
 
 describe('the disk reserve', () => {
-  it('is made once, for its owner alone', async () => {
+  it('is created once, readable by its owner only', async () => {
     const root = await temporaryHome()
     await keepReserve(root)
     const made = await stat(join(root, '.room'))
@@ -17,7 +17,7 @@ describe('the disk reserve', () => {
     expect((await stat(join(root, '.room'))).mtimeMs).toBe(made.mtimeMs)
   })
 
-  it('is released where the disk is full; the work is done in it, and the error is thrown all the same', async () => {
+  it('is released if the disk is full; the work is done in it, and the error is still thrown', async () => {
     const root = await temporaryHome()
     await keepReserve(root)
     const attempts: string[][] = []
@@ -31,7 +31,7 @@ describe('the disk reserve', () => {
     expect(await readdir(root)).toEqual(['.room'])
   })
 
-  it('stays where another error is thrown', async () => {
+  it('stays if another error is thrown', async () => {
     const root = await temporaryHome()
     await keepReserve(root)
     const refused = homeUnusable('/data/page', Object.assign(new Error('no'), { code: 'EACCES' }))

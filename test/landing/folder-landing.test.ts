@@ -30,7 +30,7 @@ describe('a page', () => {
     expect((await store.head(path)).place.window).toBe(headOf().place.window)
   })
 
-  it('lands where somebody has moved the folders away meanwhile', async () => {
+  it('lands even if the folders have been moved away meanwhile', async () => {
     const { home, store } = await landing()
     await store.land(headOf({ sequence: 1 }), bytes('{}'))
     await rename(join(home, 'landing'), join(home, 'moved'))
@@ -38,7 +38,7 @@ describe('a page', () => {
     expect((await store.body(path)).toString()).toBe('{"data":[]}')
   })
 
-  it('is one file of two JSON values, a line each', async () => {
+  it('is one file of two lines of JSON', async () => {
     const { home, store } = await landing()
     const path = await store.land(headOf(), bytes('{"data":[1]}'))
     const [head, body] = gunzipSync(await readFile(landedFile(home, path)))
@@ -48,7 +48,7 @@ describe('a page', () => {
     expect(body).toBe('{"data":[1]}')
   })
 
-  it('can be read by its owner alone, and its folders too', async () => {
+  it('can be read by its owner only, like its folders', async () => {
     const { home, store } = await landing()
     const path = await store.land(headOf(), bytes('{}'))
     const modeOf = async (file: string) => (await stat(file)).mode & 0o777
@@ -79,10 +79,10 @@ describe('a landed file', () => {
   it.each([
     ['in its body', (size: number) => size - 1],
     ['by its last member’s checksum', (size: number) => size - 8],
-    ['exactly behind its head', (_size: number, headBytes: number) => headBytes],
+    ['exactly after its head', (_size: number, headBytes: number) => headBytes],
     ['in its head', (_size: number, headBytes: number) => headBytes - 20],
     ['to nothing', () => 0],
-  ])('that was cut off %s is told to be corrupt, by its name', async (_where, keep) => {
+  ])('that was cut off %s is reported as corrupt, with its name', async (_where, keep) => {
     const { store, path } = await cut(keep)
     const error = await failureOf(store.body(path))
     expect(error.code).toBe('LANDING_CORRUPT')
@@ -93,12 +93,12 @@ describe('a landed file', () => {
   it.each([
     ['in its head', (_size: number, headBytes: number) => headBytes - 200],
     ['to nothing', () => 0],
-  ])('that was cut off %s has no head to read', async (_where, keep) => {
+  ])('that was cut off %s has no readable head', async (_where, keep) => {
     const { store, path } = await cut(keep)
     expect((await failureOf(store.head(path))).code).toBe('LANDING_CORRUPT')
   })
 
-  it('of which any bit of the body has flipped is told to be corrupt, unless nothing has', async () => {
+  it('is reported as corrupt if any bit of its body has flipped, and only then', async () => {
     const { home, store } = await landing()
     const path = await store.land(headOf(), bytes('{"data":["some text that does not repeat itself, 0123456789"]}'))
     const [file, head] = [landedFile(home, path), await store.head(path)]
@@ -113,7 +113,7 @@ describe('a landed file', () => {
     )
   })
 
-  it('of before its checksum was told is unpacked instead', async () => {
+  it('without a stored checksum is unpacked instead', async () => {
     const { home, store } = await landing()
     const path = await store.land(headOf(), bytes('{}'))
     const members = [gzipSync('{"_head":{"bodyBytes":9}}\n'), gzipSync('{"data":1}', { level: 0 })]
@@ -131,7 +131,7 @@ describe('a landed file', () => {
 })
 
 describe('the list', () => {
-  it('passes over what a killed process left half written, until it is swept away', async () => {
+  it('skips half-written files of a killed process, until they are removed', async () => {
     const { home, store } = await landing()
     const path = await store.land(headOf(), bytes('{}'))
     const folder = dirname(landedFile(home, path))
@@ -144,7 +144,7 @@ describe('the list', () => {
     expect((await readdir(folder)).sort()).toEqual([young, basename(path)])
   })
 
-  it('does not pass over a folder that cannot be read: its pages would be bought again', async () => {
+  it('does not skip a folder that cannot be read: its pages would be exported again', async () => {
     const home = await temporaryHome()
     await mkdir(join(home, 'landing', 'ws'), { recursive: true })
     await writeFile(join(home, 'landing', 'ws', 'conversations'), 'a file where a folder should be')
@@ -153,7 +153,7 @@ describe('the list', () => {
 })
 
 describe('an answer that is not JSON', () => {
-  it('is kept as it came, and the same answer twice is one file', async () => {
+  it('is kept as received, and the same answer twice is one file', async () => {
     const { home, store } = await landing()
     const answer = { atMs: 7, agentId: '../a', status: 502, body: bytes('<html>') }
     const path = await store.landFailed(answer)
@@ -165,7 +165,7 @@ describe('an answer that is not JSON', () => {
 })
 
 describe('a data folder', () => {
-  it('that cannot be written is told so, with what to do', async () => {
+  it('that cannot be written is reported with a hint', async () => {
     const home = await temporaryHome()
     await writeFile(join(home, 'a-file'), '')
     const error = await failureOf(
@@ -178,13 +178,18 @@ describe('a data folder', () => {
     expect(error.hint).toContain('data folder')
   })
 
-  it.skipIf(process.getuid?.() === 0)('that is read-only is told so (the superuser may write everywhere)', async () => {
-    const home = await temporaryHome()
-    await chmod(home, 0o500)
-    expect((await failureOf(openLanding(home).workspace('ws').land(headOf(), bytes('{}')))).code).toBe('HOME_UNUSABLE')
-  })
+  it.skipIf(process.getuid?.() === 0)(
+    'that is read-only is reported (the superuser may write everywhere)',
+    async () => {
+      const home = await temporaryHome()
+      await chmod(home, 0o500)
+      expect((await failureOf(openLanding(home).workspace('ws').land(headOf(), bytes('{}')))).code).toBe(
+        'HOME_UNUSABLE',
+      )
+    },
+  )
 
-  it('keeps no half file of a write that failed', async () => {
+  it('contains no partial file after a failed write', async () => {
     const home = await temporaryHome()
     await writeFile(join(home, 'taken'), 'first')
     await failureOf(writeOnce(join(home, 'taken'), [bytes('second')]))

@@ -27,7 +27,7 @@ async function onlyFile(home: string): Promise<string> {
 }
 
 describe('the lease log in files', () => {
-  it('holds what two runners appended at once', async () => {
+  it('contains the entries of two concurrent runners', async () => {
     const home = await temporaryHome()
     const [left, right] = [await leaseLogIn(home, 'run-a'), await leaseLogIn(home, 'run-b')]
     await Promise.all(
@@ -38,7 +38,7 @@ describe('the lease log in files', () => {
     await Promise.all([left.close(), right.close()])
   })
 
-  it('keeps the order of what was appended without waiting', async () => {
+  it('keeps the order of entries that are appended without waiting', async () => {
     const home = await temporaryHome()
     const leaseLog = await leaseLogIn(home)
     await Promise.all(Array.from({ length: 200 }, (_, index) => leaseLog.append(lease(NOW, `${index}`))))
@@ -55,7 +55,7 @@ describe('the lease log in files', () => {
     await leaseLog.close()
   })
 
-  it('passes over a last line that a kill cut off', async () => {
+  it('skips a last line that a kill truncated', async () => {
     const home = await temporaryHome()
     const leaseLog = await leaseLogIn(home)
     await leaseLog.append(lease(NOW))
@@ -64,7 +64,7 @@ describe('the lease log in files', () => {
     expect(await leaseLog.recent(NOW, HOUR)).toEqual([lease(NOW)])
   })
 
-  it('loses nothing that is appended behind a line that was cut off', async () => {
+  it('loses nothing that is appended after a truncated line', async () => {
     const home = await temporaryHome()
     const killed = await leaseLogIn(home)
     await killed.append(lease(NOW))
@@ -76,7 +76,7 @@ describe('the lease log in files', () => {
     await resumed.close()
   })
 
-  it('sets only those entries aside that lie ahead because the clock was set back', async () => {
+  it('sets aside only the entries that are in the future because the clock was set back', async () => {
     const home = await temporaryHome()
     const ahead = await leaseLogIn(home, 'run-a')
     const own = request(NOW - HOUR, { usage: USAGE })
@@ -92,7 +92,7 @@ describe('the lease log in files', () => {
     await leaseLog.close()
   })
 
-  it('looks no further back for a usage than a period may last, counted from its last entries', async () => {
+  it('searches for usage no further back than a period may last, counted from its last entries', async () => {
     const home = await temporaryHome()
     const leaseLog = await leaseLogIn(home)
     const old = request(NOW - 80 * DAY, { usage: USAGE })
@@ -108,7 +108,7 @@ describe('the lease log in files', () => {
     await leaseLog.close()
   })
 
-  it('passes over lines that are no entries', async () => {
+  it('skips lines that are not entries', async () => {
     const home = await temporaryHome()
     const leaseLog = await leaseLogIn(home)
     await leaseLog.append(lease(NOW))
@@ -117,7 +117,7 @@ describe('the lease log in files', () => {
     expect(await leaseLog.recent(NOW, HOUR)).toEqual([lease(NOW)])
   })
 
-  it('can be read by its owner alone', async () => {
+  it('can be read by its owner only', async () => {
     const home = await temporaryHome()
     const leaseLog = await leaseLogIn(home)
     await leaseLog.append(lease(NOW))
@@ -126,7 +126,7 @@ describe('the lease log in files', () => {
     await leaseLog.close()
   })
 
-  it('says so when it cannot be written, and goes on when it can again', async () => {
+  it('reports that it cannot be written, and continues once it can', async () => {
     const home = await temporaryHome()
     await mkdir(join(home, 'landing', 'ws'), { recursive: true })
     await writeFile(folderOf(home), 'a file where a folder should be')

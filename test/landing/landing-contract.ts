@@ -46,7 +46,7 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
   const landing = async (): Promise<Landing> => (await open()).store.workspace('ws')
 
   describe('a page', () => {
-    it('is landed byte for byte, whatever its bytes are', async () => {
+    it('lands byte for byte, whatever its bytes are', async () => {
       const store = await landing()
       let sequence = 0
       await fc.assert(
@@ -58,7 +58,7 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
       )
     })
 
-    it('has a head that is read back as it was, with the length of its body and what was written of it', async () => {
+    it('has a head that is read back unchanged, with the length of its body and of the compressed bytes', async () => {
       const store = await landing()
       const head = headOf({}, { request: { path: '/v3/ü', query: { cursor: 'a\nb' } } })
       const address = await store.land(head, bytes('{"data":[]}'))
@@ -83,7 +83,7 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
       expect(await store.list()).toHaveLength(1)
     })
 
-    it('lands once of many that race for its place', async () => {
+    it('lands once if many race for its name', async () => {
       const store = await landing()
       const racers = Array.from({ length: 8 }, (_, racer) => store.land(headOf(), bytes(`racer ${racer}`)))
       const outcomes = await Promise.allSettled(racers)
@@ -116,7 +116,7 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
       for (const failure of failures) expect(await failure).toMatchObject({ code: 'LANDING_CORRUPT' })
     })
 
-    it('that is gone is reported by its name', async () => {
+    it('that is missing is reported with its name', async () => {
       const store = await landing()
       expect((await failureOf(store.body('ws/nowhere.json.gz'))).message).toContain('ws/nowhere.json.gz')
       expect((await failureOf(store.head('ws/nowhere.json.gz'))).code).toBe('LANDING_CORRUPT')
@@ -126,7 +126,7 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
   describe('the list', () => {
     it('is empty before anything landed', async () => expect(await (await landing()).list()).toEqual([]))
 
-    it('goes by window, generation and sequence, in whatever order they landed', async () => {
+    it('is sorted by window, generation and sequence, in any order of landing', async () => {
       const store = await landing()
       const [early, late] = [OCTOBER, '20261101T000000000Z-head-3-4']
       const places = [
@@ -142,7 +142,7 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
       expect(listed).toEqual(places)
     })
 
-    it('holds every agent’s pages and the listings of agents, and no other workspace’s', async () => {
+    it('contains every agent’s pages and the listings of agents, and nothing of other workspaces', async () => {
       const { store } = await open()
       const [own, other] = [store.workspace('ws'), store.workspace('ws2')]
       await own.land(headOf({ agentId: 'a' }), bytes('{}'))
@@ -176,7 +176,7 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
       ])
     })
 
-    it('have a stamp that changes when a page lands there, and stays otherwise', async () => {
+    it('have a stamp that changes only when a page lands there', async () => {
       const store = await landing()
       await store.land(headOf({ sequence: 1 }), bytes('{}'))
       const [before] = await store.folders()
@@ -192,7 +192,7 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
   })
 
   describe('the files for DuckDB', () => {
-    it('hold the body of each page under its address', async () => {
+    it('contain the body of each page under its address', async () => {
       const store = await landing()
       const addresses: string[] = []
       for (const sequence of [1, 2, 3])
@@ -208,7 +208,7 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
   })
 
   describe('compaction', () => {
-    it('changes no address, no head, no body and no name that is taken', async () => {
+    it('changes no address, head, body or taken name', async () => {
       const store = await landing()
       const addresses: string[] = []
       for (const sequence of [1, 2])
@@ -225,7 +225,7 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
   })
 
   describe('erasing', () => {
-    it('removes the pages of these addresses and no others, and can be repeated', async () => {
+    it('removes only the pages of these addresses, and can be repeated', async () => {
       const store = await landing()
       const [first, second, third] = [
         await store.land(headOf({ sequence: 1 }), bytes('{}')),
@@ -241,7 +241,7 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
   })
 
   describe('expiry', () => {
-    it('removes the pages of months that have ended by then, and no others', async () => {
+    it('removes only the pages of months that have ended by then', async () => {
       const store = await landing()
       await store.land(headOf({ window: OCTOBER }), bytes('{}'))
       await store.land(headOf({ stream: 'agents', agentId: null, window: OCTOBER }), bytes('{}'))
@@ -264,7 +264,7 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
   })
 
   describe('runs', () => {
-    it('are read back with their beginning and their end, from all months', async () => {
+    it('are read back with their beginning and end, from all months', async () => {
       const store = await landing()
       const begun = { run: 'a', origin: 'sync', host: 'embedded', startedMs: SENT_AT_MS } as const
       await store.noteRun(begun, SENT_AT_MS)
@@ -274,14 +274,14 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
       expect(await store.fullsDroppedMs()).toBe(5)
     })
 
-    it('are none where none was noted', async () => {
+    it('are empty if none was noted', async () => {
       const store = await landing()
       expect([await store.runs(), await store.fullsDroppedMs()]).toEqual([[], null])
     })
   })
 
   describe('a landing', () => {
-    it('exists once something was stored, and counts its bytes by workspace and in all', async () => {
+    it('exists once something was stored, and counts its bytes by workspace and in total', async () => {
       const { store } = await open()
       expect([await store.exists(), await store.storedBytes()]).toEqual([false, 0])
       await store.probe()
@@ -297,7 +297,7 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
       expect(await store.storedBytes()).toBe(a + b)
     })
 
-    it('has no leftovers where no process was killed', async () => {
+    it('has no leftovers if no process was killed', async () => {
       const store = await landing()
       await store.land(headOf(), bytes('{}'))
       expect(await store.leftovers()).toMatchObject({ files: 0 })

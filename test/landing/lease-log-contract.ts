@@ -52,7 +52,7 @@ export const end = (atMs: number) => ({ kind: 'end' as const, lease: 'lease-1', 
 /** `open` creates a log that is empty and separate from all others; the function it returns opens a writer of it. */
 export function leaseLogContract(open: () => Promise<(run?: string) => LeaseLog>): void {
   describe('the lease log', () => {
-    it('gives back what was appended, in order of time', async () => {
+    it('returns appended entries in order of time', async () => {
       const leaseLog = (await open())()
       const entries = [lease(NOW - 3 * SECOND), request(NOW - 2 * SECOND, { usage: USAGE }), end(NOW - SECOND)]
       for (const entry of entries.toReversed()) await leaseLog.append(entry)
@@ -64,7 +64,7 @@ export function leaseLogContract(open: () => Promise<(run?: string) => LeaseLog>
       expect(await (await open())().recent(NOW, HOUR)).toEqual([])
     })
 
-    it('gives back the last hour and nothing from before', async () => {
+    it('returns the last hour and nothing earlier', async () => {
       const leaseLog = (await open())()
       for (const age of [61 * MINUTE, 60 * MINUTE, 59 * MINUTE, 0]) await leaseLog.append(lease(NOW - age, `${age}`))
       const ages = (await leaseLog.recent(NOW, HOUR)).map(entry => (entry as LeaseGranted).atMs - NOW)
@@ -72,7 +72,7 @@ export function leaseLogContract(open: () => Promise<(run?: string) => LeaseLog>
       await leaseLog.close()
     })
 
-    it('finds the newest usage that was reported, however old, and puts it first', async () => {
+    it('finds the newest reported usage, however old, and returns it first', async () => {
       const leaseLog = (await open())()
       const old = request(NOW - 50 * HOUR, { usage: USAGE })
       await leaseLog.append(request(NOW - 51 * HOUR, { usage: { ...USAGE, billableUsedThisPeriod: 1 } }))
@@ -84,7 +84,7 @@ export function leaseLogContract(open: () => Promise<(run?: string) => LeaseLog>
       await leaseLog.close()
     })
 
-    it('finds the newest usage of two runners of the same hour, whichever of them reported it', async () => {
+    it('finds the newest usage of two runners in the same hour, whichever reported it', async () => {
       for (const [first, second] of [
         ['run-a', 'run-b'],
         ['run-b', 'run-a'],
@@ -99,7 +99,7 @@ export function leaseLogContract(open: () => Promise<(run?: string) => LeaseLog>
       }
     })
 
-    it('keeps an entry of the next hour that shared its sync with one of the last', async () => {
+    it('keeps an entry of the next hour that shared its fsync with one of the previous hour', async () => {
       const leaseLog = (await open())()
       await Promise.all([
         leaseLog.append(lease(NOW)),
@@ -110,7 +110,7 @@ export function leaseLogContract(open: () => Promise<(run?: string) => LeaseLog>
       await leaseLog.close()
     })
 
-    it('counts what another machine writes whose clock is minutes ahead, and leaves its file to it', async () => {
+    it('returns entries of another machine whose clock is minutes ahead, and leaves its file alone', async () => {
       const opened = await open()
       const [own, other] = [opened('run-a'), opened('run-b')]
       // One clock says 11:55, the other 12:01.

@@ -6,7 +6,7 @@ import { oddIds } from '../files/odd-ids.ts'
 import { placeOf } from './page-heads.ts'
 
 describe('the path of a page', () => {
-  it('tells the story of the page', () => {
+  it('contains stream, agent, month, window, generation and sequence', () => {
     const place = placeOf({ window: '20261120T204946123Z-tail-start-1732000000', sequence: 7 })
     expect(pageAddress('ws_demo', place)).toBe(
       'ws_demo/conversations/agent-1/2026-11/20261120T204946123Z-tail-start-1732000000.g01.p000007.json.gz',
@@ -26,7 +26,7 @@ describe('the path of a page', () => {
     )
   })
 
-  it('gives back its window, generation and sequence', () => {
+  it('is parsed back into window, generation and sequence', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 1, max: 2_000_000 }), (generation, sequence) => {
         const place = placeOf({ generation, sequence })
@@ -37,7 +37,7 @@ describe('the path of a page', () => {
   })
 
   it.each(['.tmp-12-abc', 'notes.txt', 'x.g01.json.gz', 'x.g01.p000001.json', '.g01.p000001.json.gz'])(
-    'is not what %s is',
+    'does not have the form of %s',
     name => expect(parsePageName(name)).toBeNull(),
   )
 })

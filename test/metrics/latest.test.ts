@@ -21,7 +21,7 @@ function source() {
 }
 
 describe('a source that may be slow', () => {
-  it('is waited for no longer than the patience lasts, and asked once at a time', async () => {
+  it('is awaited no longer than the given patience, and asked once at a time', async () => {
     const { asked, ask } = source()
     expect(await Promise.all([ask(), ask()])).toEqual([null, null])
     expect(asked.length).toBe(1)
@@ -31,7 +31,7 @@ describe('a source that may be slow', () => {
     expect(asked.length).toBe(1)
   })
 
-  it('has its last answer told while a new one does not come, until that is stale', async () => {
+  it('is represented by its last answer until that is stale', async () => {
     const { asked, ask, pass } = source()
     const first = ask()
     asked[0]!.answer(1)
@@ -47,7 +47,7 @@ describe('a source that may be slow', () => {
     expect(asked.length).toBe(3)
   })
 
-  it('that fails is asked again, and has its last answer told meanwhile', async () => {
+  it('that fails is asked again, and represented by its last answer meanwhile', async () => {
     const { asked, ask, pass } = source()
     const first = ask()
     asked[0]!.answer(1)

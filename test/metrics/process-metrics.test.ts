@@ -73,7 +73,7 @@ const OPERATIONS = readFileSync(join(import.meta.dirname, '../../docs/operations
 const documented = [...OPERATIONS.matchAll(/^\| `(convohouse_\w+)` \|/gm)].map(([, name]) => name!)
 
 await describeWithPromtool('the metrics of a process', promtool => {
-  it('tell of each workspace what is known of it, whichever process is asked', async () => {
+  it('report the state of each workspace, whichever process is scraped', async () => {
     const { sandbox, begin, status } = await app()
     const watch = begin('sync', '--watch', '1h', '--yes', ...ANY_PORT)
     const receive = begin('receive')
@@ -138,7 +138,7 @@ await describeWithPromtool('the metrics of a process', promtool => {
     await sandbox.close()
   })
 
-  it('at an address that another program has are an error that names it', async () => {
+  it('at an address in use are an error that names it', async () => {
     const { begin, sandbox } = await app()
     await sandbox.close()
     const address = new URL(await metricsUrl(begin('receive'))).host
@@ -154,7 +154,7 @@ await describeWithPromtool('the metrics of a process', promtool => {
   })
 })
 
-it('every metric that is documented is one that is told', () => {
+it('every documented metric exists', () => {
   const sources = ['src/metrics/workspace-metrics.ts', 'src/metrics/process-metrics.ts', 'src/receiver/metrics.ts']
   const text = sources.map(file => readFileSync(join(import.meta.dirname, '../..', file), 'utf8')).join()
   expect(documented.length).toBeGreaterThan(20)

@@ -28,7 +28,7 @@ function appended(body: string | Buffer): string | null {
 
 const MEMBER = `"workspaceSecret":"${SECRET}"`
 
-describe('a body is appended as it was sent', () => {
+describe('a body that is appended as sent', () => {
   it.each([
     ['first', `{${MEMBER},"b":1,"a":[2]}`, '{"b":1,"a":[2]}'],
     ['in the middle', `{"b":1,${MEMBER},"a":[2]}`, '{"b":1,"a":[2]}'],
@@ -41,7 +41,7 @@ describe('a body is appended as it was sent', () => {
     ],
     ['last between blanks', `{ "b" : 1 , ${MEMBER} }`, '{ "b" : 1  }'],
     ['the next one', `{"b":1,"workspaceSecret":"${NEXT}"}`, '{"b":1}'],
-  ])('without its secret, which stands %s', (_where, body, left) => {
+  ])('loses only its secret: %s', (_where, body, left) => {
     expect(appended(body)).toBe(left)
   })
 
@@ -60,14 +60,14 @@ describe('a body is appended as it was sent', () => {
       'booleans and nulls under the names of secrets',
       `{${MEMBER},"internal":{"hasChangedPassword":true,"apiKey":null}}`,
     ],
-    ['nothing in lists and objects', `{${MEMBER},"a":[],"b":{},"c":[ ],"d":{ },"e":[true,false,null]}`],
-  ])('with %s', (_what, body) => {
+    ['empty lists and objects', `{${MEMBER},"a":[],"b":{},"c":[ ],"d":{ },"e":[true,false,null]}`],
+  ])('may contain %s', (_what, body) => {
     expect(appended(body)).toBe(body.replace(`${MEMBER},`, ''))
     expect(eventOf(quickly(body))).toEqual(eventOf(slowly(body)))
   })
 })
 
-describe('a body is in doubt', () => {
+describe('a body', () => {
   it.each([
     ['has a key twice', `{${MEMBER},"a":{"password":"canary"},"a":{}}`],
     ['has a key twice, once before a blank', `{${MEMBER},"a":1,"b":{"a":2},"a" :{}}`],
@@ -84,12 +84,15 @@ describe('a body is in doubt', () => {
     ['has its secret behind another escape', `{${MEMBER},"a":"whsec-canary-8a1f\\/+="}`],
     ['has the name of its secret behind an escape', `{"workspac\\u0065Secret":"${SECRET}"}`],
     ['has an escape in a name', `{"a\\n":1,${MEMBER}}`],
-    ['has no text for a secret', `{"workspaceSecret":7}`],
+    ['has a secret that is not a text', `{"workspaceSecret":7}`],
     ['has no secret', `{"a":1}`],
     ['has the name of a secret', `{${MEMBER},"a":[{"apiKey":"canary"}]}`],
     ['has the name of a secret with a blank beyond ASCII', `{${MEMBER},"api\u00a0key":"canary"}`],
     ['has a field named after a secret', `{${MEMBER},"a":[{"key":"api\u00a0key","value":"canary"}]}`],
-    ['has a field that may be', `{${MEMBER},"a":[{"value":"canary","name":"author\\u0069zation"}]}`],
+    [
+      'has a field that may be named after a secret',
+      `{${MEMBER},"a":[{"value":"canary","name":"author\\u0069zation"}]}`,
+    ],
     ['has an entry of an audit log', `{${MEMBER},"a":[{"field":"nodes[n1].apiKey","oldValue":"canary"}]}`],
     ['has customer data and a secret behind it', `{${MEMBER},"turns":[{"token":1}],"a":{"token":"canary"}}`],
     ['has its secret in customer data', `{${MEMBER},"formData":{"a":"it is ${SECRET}"}}`],
@@ -105,15 +108,15 @@ describe('a body is in doubt', () => {
     ['has a header', `{${MEMBER},"headers":[{"key":"X-Auth","value":"canary"}]}`],
     ['has a variable of the environment', `{${MEMBER},"a":[{"isEnv":true,"value":"canary"}]}`],
     ['has settings of a voice platform', `{${MEMBER},"vapiConfig":{"anyKey":"canary"}}`],
-    ['has tokens that are none of a model', `{${MEMBER},"accessTokens":["canary"]}`],
-    ['has a number that a double does not hold', `{${MEMBER},"a":12345678901234567890}`],
+    ['has tokens that are not counts of a model', `{${MEMBER},"accessTokens":["canary"]}`],
+    ['has a number that a double cannot hold', `{${MEMBER},"a":12345678901234567890}`],
     ['has a number with an exponent', `{${MEMBER},"a":1e3}`],
     ['has lines', `{${MEMBER},\n"a":1}`],
-    ['has lines that end otherwise', `{${MEMBER},\r"a":1}`],
-    ['is nested deep', `{${MEMBER},"a":${'['.repeat(20)}${']'.repeat(20)}}`],
-    ['has a name that is long', `{${MEMBER},"${'x'.repeat(100)}":1}`],
+    ['has carriage returns', `{${MEMBER},\r"a":1}`],
+    ['is deeply nested', `{${MEMBER},"a":${'['.repeat(20)}${']'.repeat(20)}}`],
+    ['has a long name', `{${MEMBER},"${'x'.repeat(100)}":1}`],
     ['is large', `{${MEMBER},"a":"${'x'.repeat(300_000)}"}`],
-  ])('that %s', (_what, body) => {
+  ])('is in doubt if it %s', (_what, body) => {
     expect(quickly(body)).toBeNull()
     const checked = slowly(body)
     if ('event' in checked) expect(Buffer.from(checked.event.payload).toString()).not.toMatch(/canary|workspaceSecret"/)
@@ -124,17 +127,17 @@ describe('a body is in doubt', () => {
   it.each([
     ...['', ' ', '{', `{${MEMBER}`, `{${MEMBER},`, `{${MEMBER},}`, `{${MEMBER}}}`, `{${MEMBER}}\0`, `{,${MEMBER}}`],
     ...[...values.split(' '), ...odd].map(value => `{${MEMBER},"a":${value}}`),
-  ])('that is no JSON: %j', body => {
+  ])('is in doubt if it is not JSON: %j', body => {
     expect(quickly(body)).toBeNull()
     expect(slowly(body)).toEqual({ refused: 'not-json' })
   })
 
-  it('that is no UTF-8', () => {
+  it('is in doubt if it is not UTF-8', () => {
     const body = Buffer.from(`{${MEMBER},"accessTokens":"\u00a0","a":"b"}`, 'latin1')
     expect(quickly(body)).toBeNull()
   })
 
-  it('where JSON may write the secret otherwise', () => {
+  it('is in doubt if JSON may spell the secret differently', () => {
     for (const secret of ['with "quotes"', 'with-{braces}', 'ümläüts', 'with\\slash', 'a,b:c[d]']) {
       const one = makeAuthenticator([{ id: 'ws', secrets: [secret] }])
       expect(parseAsSent(Buffer.from(JSON.stringify({ workspaceSecret: secret, a: 1 })), null, one)).toBeNull()
@@ -142,7 +145,7 @@ describe('a body is in doubt', () => {
   })
 })
 
-describe('a secret is found elsewhere', () => {
+describe('a second copy of the secret', () => {
   const secrets = fc.oneof(
     fc.string({
       unit: fc.constantFrom('a', 'b', 'w', '_', '-', 'A', '7', '+', '/', '%', '='),
@@ -161,7 +164,7 @@ describe('a secret is found elsewhere', () => {
   )
   const around = fc.string({ unit: fc.constantFrom('a', 'w', '_', ' ', 'A', '7', '%', 'ä') })
 
-  it('however it is made and written, and wherever it stands', () => {
+  it('is found in every notation and place', () => {
     fc.assert(
       fc.property(secrets, around, around, fc.boolean(), fc.nat(2), (secret, before, behind, isFirst, way) => {
         const opens = makeAuthenticator([{ id: 'ws', secrets: [secret] }])
@@ -180,11 +183,11 @@ it('a body with an unknown secret is refused', () => {
   expect(parseAsSent(Buffer.from(`{${MEMBER}}`), 'elsewhere', door)).toEqual({ refused: 'wrong-secret' })
 })
 
-describe('names', () => {
+describe('member names', () => {
   const names = (from: number, count: number) =>
     Array.from({ length: count }, (_, index) => `"n${from + index}":1`).join(',')
 
-  it('are told apart however many there have been', () => {
+  it('are distinguished however many there have been', () => {
     for (let from = 0; from < 20_000; from += 500) {
       const some = names(from, 500)
       expect(appended(`{${some},${MEMBER},"apiKeys":1,"a":2}`)).toBeNull()
@@ -193,7 +196,7 @@ describe('names', () => {
     }
   })
 
-  it('that are new and too many are in doubt, until they are known', () => {
+  it('are in doubt if too many are new, until they are known', () => {
     const body = `{${MEMBER},${names(100_000, 1_500)}}`
     const taken = [1, 2, 3].map(() => quickly(body) !== null)
     expect([taken[0], taken[2]]).toEqual([false, true])
@@ -242,7 +245,7 @@ const { text } = fc.letrec<{ text: string; value: string; member: string }>(tie 
   }
 })
 
-it('an event is the same one, appended as it was sent or written anew', () => {
+it('an event is the same whether it is appended as sent or re-encoded', () => {
   let sent = 0
   fc.assert(
     fc.property(text, body => {
@@ -259,7 +262,7 @@ it('an event is the same one, appended as it was sent or written anew', () => {
   expect(sent).toBeGreaterThan(100)
 })
 
-it('what is taken as it was sent is JSON of what was sent, but for the secret', () => {
+it('a body that is appended as sent is the JSON that was sent, minus the secret', () => {
   const values = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ stringUnit: 'binary' }))
   fc.assert(
     fc.property(values, payload => {
@@ -271,7 +274,7 @@ it('what is taken as it was sent is JSON of what was sent, but for the secret', 
   )
 })
 
-it('bytes that have been damaged are none that are taken as they are', () => {
+it('a damaged body gives the same event on the fast path as on the slow one', () => {
   const whole = Buffer.from(`{"event":"lead_captured","createdAt":1.5,${MEMBER},"a":[{"b":"c\\n","d":null},-2]}`)
   fc.assert(
     fc.property(fc.nat(whole.length - 1), fc.nat(255), (at, byte) => {

@@ -13,35 +13,35 @@ describe('an authenticator', () => {
     ['first-secret', 'a'],
     ['its-next', 'a'],
     ['größe-😀-long-long-long-long', 'b'],
-  ])('is opened by %s', (secret, id) => {
+  ])('accepts %s', (secret, id) => {
     expect(door(secret, null)?.id).toBe(id)
     expect(door(secret, id)?.id).toBe(id)
     expect(door(secret, 'elsewhere')).toBeNull()
   })
 
   it.each([
-    ['what it begins with', 'first-secre'],
-    ['what ends with it', 'xfirst-secret'],
-    ['zeros behind it', 'its-next\0'],
-    ['zeros as far as the longest', 'its-next'.padEnd(32, '\0')],
-    ['more behind the longest', 'größe-😀-long-long-long-longx'],
-    ['a long character behind the longest', 'größe-😀-long-long-long-long😀'],
-    ['much behind the longest', 'größe-😀-long-long-long-long'.padEnd(100_000, 'x')],
-    ['another case', 'First-secret'],
-    ['nothing', ''],
+    ['the beginning of a secret', 'first-secre'],
+    ['a text that ends with a secret', 'xfirst-secret'],
+    ['a secret and a NUL', 'its-next\0'],
+    ['a secret padded with NULs to the longest', 'its-next'.padEnd(32, '\0')],
+    ['the longest secret and a character', 'größe-😀-long-long-long-longx'],
+    ['the longest secret and a long character', 'größe-😀-long-long-long-long😀'],
+    ['the longest secret and much more', 'größe-😀-long-long-long-long'.padEnd(100_000, 'x')],
+    ['a secret in another case', 'First-secret'],
+    ['an empty text', ''],
     ['a number', 7],
     ['null', null],
-    ['none', undefined],
-    ['a list of it', ['first-secret']],
-  ])('is not opened by %s', (_what, given) => {
+    ['undefined', undefined],
+    ['a list of a secret', ['first-secret']],
+  ])('rejects %s', (_what, given) => {
     expect(door(given, null)).toBeNull()
   })
 
-  it('of no workspace accepts nothing', () => {
+  it('without workspaces accepts nothing', () => {
     for (const given of ['', '\0', 'x', undefined]) expect(makeAuthenticator([])(given, null)).toBeNull()
   })
 
-  it('accepts the texts that are its secrets, and no other', () => {
+  it('accepts exactly its secrets', () => {
     const texts = fc.string({ unit: fc.constantFrom('a', '\0', 'ä', '😀'), minLength: 1, maxLength: 6 })
     fc.assert(
       fc.property(fc.uniqueArray(texts, { minLength: 1, maxLength: 4 }), texts, (secrets, given) => {

@@ -44,7 +44,7 @@ const steps = fc.array(
   { minLength: 20, maxLength: 150 },
 )
 
-it('what is held is bounded, nobody is dropped who is whole or has shown a secret, and a small body that is new finds room', () => {
+it('the memory is bounded, drops no complete or authentic body, and has space for a small new one', () => {
   fc.assert(
     fc.property(steps, given => {
       const { memory, begin, wait } = room()
@@ -71,7 +71,7 @@ it('what is held is bounded, nobody is dropped who is whole or has shown a secre
   )
 })
 
-it('large bodies leave a quarter to small ones, and those of one address leave room to others', () => {
+it('large bodies leave a quarter of the memory to small ones, and those of one address leave space for others', () => {
   const { memory, begin } = room()
   const take = (address: string, many: number) => {
     for (let left = many; left > 0; left--) {
@@ -86,7 +86,7 @@ it('large bodies leave a quarter to small ones, and those of one address leave r
   expect(memory.hold(begin('one'), SMALL_BYTES - 256)).toBe(true)
 })
 
-it('a body that comes byte by byte costs what it costs', () => {
+it('a body that arrives byte by byte counts with its overhead, and is dropped', () => {
   const { memory, begin } = room()
   const sender = begin('one')
   while (memory.hold(sender, 1));

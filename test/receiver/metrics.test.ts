@@ -7,7 +7,7 @@ import { called, WORKSPACE } from './calls.ts'
 const event = { event: 'webhook_test', createdAt: 1, message: 'a' }
 
 await describeWithPromtool("the receiver's metrics", promtool => {
-  it('count what was kept and refused, and are as Prometheus wants them', async () => {
+  it('count kept and refused webhooks, in the format of Prometheus', async () => {
     const { receiver, post } = await called()
     await post(event)
     await post({ ...event, workspaceSecret: 'a wrong secret' })

@@ -39,29 +39,29 @@ describe('a secret', () => {
     ['its own', SECRET, null, 'ws'],
     ['the next one', NEXT, 'ws', 'ws'],
     ["another workspace's", OTHER, null, 'other'],
-  ])('opens, being %s', (_whose, secret, addressed, workspaceId) => {
+  ])('is accepted: %s', (_whose, secret, addressed, workspaceId) => {
     expect(kept(of({ workspaceSecret: secret }, addressed)).workspaceId).toBe(workspaceId)
   })
 
   it.each([
     ['wrong', { workspaceSecret: `${SECRET} ` }],
     ['empty', { workspaceSecret: '' }],
-    ['no text', { workspaceSecret: [SECRET] }],
+    ['not a text', { workspaceSecret: [SECRET] }],
     ['an object', { workspaceSecret: { toString: SECRET } }],
     ['null', { workspaceSecret: null }],
     ['absent', { workspaceSecret: undefined }],
-  ])('is refused that is %s', (_how, payload) => expect(of(payload)).toEqual({ refused: 'wrong-secret' }))
+  ])('is refused if it is %s', (_how, payload) => expect(of(payload)).toEqual({ refused: 'wrong-secret' }))
 
-  it('opens no other workspace than its own', () => {
+  it('is valid only for its own workspace', () => {
     expect(of({}, 'other')).toEqual({ refused: 'wrong-secret' })
     expect(of({}, 'nobody')).toEqual({ refused: 'wrong-secret' })
   })
 
-  it('is not taken from a prototype', () => {
+  it('is not read from a prototype', () => {
     expect(ofText(`{"__proto__":{"workspaceSecret":${JSON.stringify(SECRET)}}}`)).toEqual({ refused: 'wrong-secret' })
   })
 
-  it('is kept nowhere, wherever the sender has put it', () => {
+  it('is stored nowhere, wherever the sender has put it', () => {
     const places = [
       of({ turns: [{ text: `my secret is ${SECRET}!` }] }),
       of({ lightConvoData: { workspaceSecret: SECRET, deeper: { workspaceSecret: NEXT } } }),
@@ -79,7 +79,7 @@ describe('a secret', () => {
     }
   })
 
-  it('is kept in no encoding: not escaped in JSON inside of a text, not in small hexadecimal, not in base64', () => {
+  it('is stored in no encoding: not escaped in JSON inside a text, not in lower-case hexadecimal, not in base64', () => {
     const secret = 'whsec-canary/8a1f+Ω=?>~'
     const opens = makeAuthenticator([{ id: 'ws', secrets: [secret] }])
     const plain = 'whsec-canary/8a1f+=?>~'
@@ -106,7 +106,7 @@ describe('a secret', () => {
     }
   })
 
-  it('of another kind is dropped by its name, and counted by path; counts of tokens and booleans stay', () => {
+  it('of another kind is dropped by its name and counted by path, unlike token counts and booleans', () => {
     const checked = of({
       agent: { apiKey: 'k', accessTokens: ['t'], maxTokens: 7, tokenUsage: { inputTokens: 1 }, keyboard: 'qwertz' },
       internal: { hasChangedPassword: true },
@@ -140,7 +140,7 @@ describe('a secret', () => {
     })
   })
 
-  it('is not suspected in what customers say, whatever its name or value, but for the own one', () => {
+  it('is not suspected in customer data, whatever its name or value, unless it is that of the workspace', () => {
     const customers = {
       lightConvoData: {
         capturedVariables: { discount_token: 'SAVE20', secret_santa: 'Eve' },
@@ -167,7 +167,7 @@ describe('a secret', () => {
 })
 
 describe('an event', () => {
-  it('has its type, and the same id whatever the order of its keys', () => {
+  it('has its type, and the same id in any order of its keys', () => {
     const payload = { event: 'lead_captured', createdAt: 5, leadName: 'A', b: { y: 1, x: [2] } }
     const one = kept(of(payload))
     expect(one).toMatchObject({ type: 'lead_captured', payload })
@@ -183,7 +183,7 @@ describe('an event', () => {
     expect(kept(of({ ...payload, createdAt: 6 })).id).not.toBe(one.id)
   })
 
-  it('of a type that nobody knows is kept as unknown', () => {
+  it('of an unknown type is kept as unknown', () => {
     expect(kept(of({ event: 'agent_sneezed', x: 1 }))).toMatchObject({
       type: 'unknown',
       payload: { event: 'agent_sneezed', x: 1 },
@@ -198,29 +198,29 @@ describe('an event', () => {
     ],
     ['a key twice', '{"event":"webhook_test","message":"a","message":"b"}'],
     ['a NUL', '{"event":"webhook_test","message":"a\\u0000b"}'],
-    ['half of a pair', '{"event":"webhook_test","message":"\\ud83d","\\udc00":1}'],
-    ['much nesting', `{"turns":${nested(400)}}`],
-  ])('with %s is kept, and pollutes nothing', (_what, text) => {
+    ['half of a surrogate pair', '{"event":"webhook_test","message":"\\ud83d","\\udc00":1}'],
+    ['deep nesting', `{"turns":${nested(400)}}`],
+  ])('with %s is kept, and pollutes no prototype', (_what, text) => {
     const { text: payload } = kept(ofText(`{"workspaceSecret":${JSON.stringify(NEXT)},${text.slice(1)}`))
     expect(payload.isWellFormed()).toBe(true)
     expect(payload).not.toMatch(/[^\\]\\ud[89a-f]/)
     expect(({} as Record<string, unknown>).polluted).toBeUndefined()
   })
 
-  it('keeps the digits of numbers that a double does not hold', () => {
+  it('keeps the digits of numbers that a double cannot hold', () => {
     const { text } = kept(
       ofText(`{"z":12345678901234567890,"a":1e400,"workspaceSecret":"${NEXT}","apiKey":"k","m":[1.5]}`),
     )
     expect(text).toBe('{"a":1e400,"m":[1.5],"z":12345678901234567890}')
   })
 
-  it('takes a body behind a byte order mark, as the same event', () => {
+  it('is the same after a byte order mark', () => {
     const body = JSON.stringify({ workspaceSecret: SECRET, event: 'webhook_test', createdAt: 1 })
     expect(kept(ofText(`\uFEFF${body}`))).toEqual(kept(ofText(body)))
     expect(ofText(`\uFEFF\uFEFF${body}`)).toEqual({ refused: 'not-json' })
   })
 
-  it('keeps what can be read of bytes that are no UTF-8', () => {
+  it('keeps the readable part of bytes that are not UTF-8', () => {
     const bytes = Buffer.concat([
       Buffer.from(`{"workspaceSecret":"${NEXT}","text":"a`),
       Buffer.from([0xff, 0xc3]),
@@ -229,14 +229,14 @@ describe('an event', () => {
     expect(kept(ofText(bytes)).payload.text).toMatch(/^a\ufffd+b$/)
   })
 
-  it('is none where it is no JSON', () => {
+  it('is refused if it is not JSON', () => {
     for (const text of ['', 'x', '{', '{"a":1}}', `{"workspaceSecret":"${NEXT}\0"}`, '\0\0\0', '[1,]'])
       expect(ofText(text)).toEqual({ refused: 'not-json' })
     for (const text of ['null', '1', '"x"', '[]', `["${NEXT}"]`])
       expect(ofText(text)).toEqual({ refused: 'wrong-secret' })
   })
 
-  it('is none where it is nested without end, known or not to the parser', () => {
+  it('is refused if it is nested too deeply, whether or not the parser accepts it', () => {
     for (const levels of [600, 30_000, 100_000, 3_000_000])
       expect(ofText(within(nested(levels)))).toEqual({ refused: 'too-deep' })
     expect(ofText('['.repeat(100_000))).toEqual({ refused: 'too-deep' })
@@ -244,7 +244,7 @@ describe('an event', () => {
     expect(kept(ofText(within(JSON.stringify(`\\"${'['.repeat(100_000)}`)))).payload.turns).toHaveLength(100_002)
   })
 
-  it('or a refusal is what anything comes to', () => {
+  it('or a refusal results from any body', () => {
     fc.assert(
       fc.property(
         fc.oneof(

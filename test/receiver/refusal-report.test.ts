@@ -24,7 +24,7 @@ function reporting(home: string, every: { logEveryMs?: number; recordEveryMs?: n
   return { report, lines }
 }
 
-it('the first refusal of a kind is a line at once, and 173 more are one line with a count', async () => {
+it('the first refusal of a kind is logged at once, and 173 more as one line with a count', async () => {
   const home = await temporaryHome()
   const { report, lines } = reporting(home)
   for (let times = 0; times < 174; times++) report.refuse('wrong-secret', 'ws')
@@ -44,7 +44,7 @@ it('the first refusal of a kind is a line at once, and 173 more are one line wit
   ])
 })
 
-it('lines come again by themselves, and so does what is kept', async () => {
+it('lines and records are written again by a timer', async () => {
   const home = await temporaryHome()
   const { report, lines } = reporting(home, { logEveryMs: 30, recordEveryMs: 10 })
   for (let times = 0; times < 10; times++) report.refuse('wrong-secret', 'ws')
@@ -55,7 +55,7 @@ it('lines come again by themselves, and so does what is kept', async () => {
   await report.close()
 })
 
-it('a clock that is set back by forty days keeps no line back, and sets no timer that goes off at once', async () => {
+it('a clock that is set back by forty days delays no line, and sets no timer that fires at once', async () => {
   const lines: Refused[] = []
   let nowMs = Date.UTC(2026, 10, 22)
   const options = { home: await temporaryHome(), log: (line: Refused) => lines.push(line), now: () => nowMs }
@@ -70,7 +70,7 @@ it('a clock that is set back by forty days keeps no line back, and sets no timer
   expect(lines).toHaveLength(3)
 })
 
-it('what a full disk does not take is kept with what comes next', async () => {
+it('refusals that a full disk does not accept are recorded with the next ones', async () => {
   const home = await temporaryHome()
   await mkdir(home, { recursive: true })
   await writeFile(join(home, 'spool'), '')

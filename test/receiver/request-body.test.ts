@@ -36,7 +36,7 @@ async function reading(memory: BodyMemory) {
   return { reported, send, closed: () => closed }
 }
 
-it('a body is held until whoever has it releases it', async () => {
+it('a body is held until its reader releases it', async () => {
   const memory = new BodyMemory(LIMITS)
   const { reported, send, closed } = await reading(memory)
   await once(send(900, 'x'.repeat(900)), 'data')
@@ -48,7 +48,7 @@ it('a body is held until whoever has it releases it', async () => {
   expect(memory.held).toBe(0)
 })
 
-it('a sender who hangs up in the middle leaves nothing held, and is not told of', async () => {
+it('a sender that hangs up in the middle leaves nothing held, and is not reported', async () => {
   const memory = new BodyMemory(LIMITS)
   const { reported, send, closed } = await reading(memory)
   const socket = send(900, 'x'.repeat(500))
@@ -58,7 +58,7 @@ it('a sender who hangs up in the middle leaves nothing held, and is not told of'
   expect([memory.held, reported]).toEqual([0, []])
 })
 
-it('a body that is refused in the middle is told of once, and nothing of it is held', async () => {
+it('a body that is refused in the middle is reported once, and nothing of it is held', async () => {
   const memory = new BodyMemory(LIMITS)
   const { reported, send, closed } = await reading(memory)
   const socket = send(5_000, 'x'.repeat(2_000))

@@ -7,7 +7,7 @@ import { called, dial, headOf, SECRET, WORKSPACE } from './calls.ts'
 const test = (message: string) => ({ event: 'webhook_test', createdAt: 1, message })
 
 describe('an event', () => {
-  it('is answered with 200 and nothing, and is in the spool', async () => {
+  it('is answered with an empty 200, and is in the spool', async () => {
     const { post, sealed, metric } = await called()
     const answers = [await post(test('a')), await post(test('b'), `/webhooks/${WORKSPACE}`)]
     expect(await Promise.all(answers.map(async answer => [answer.status, await answer.text()]))).toEqual([
@@ -20,7 +20,7 @@ describe('an event', () => {
     expect(await sealed()).toEqual([test('a'), test('b')])
   })
 
-  it('may come in pieces, and after its sender has asked whether it may', async () => {
+  it('may arrive in pieces, and after its sender has asked for permission', async () => {
     const { receiver, sealed } = await called()
     const body = JSON.stringify({ ...test('ä'), workspaceSecret: SECRET })
     const { socket, answer } = dial(receiver)
@@ -46,7 +46,7 @@ describe('a request', () => {
     ['nothing', '', '/webhooks', 400],
     ['too much', 'x'.repeat(100_001), '/webhooks', 413],
     ['another address', {}, '/elsewhere', 404],
-    ['an address that is none', {}, '/webhooks/%E0%A4%A', 404],
+    ['an invalid address', {}, '/webhooks/%E0%A4%A', 404],
   ])('with %s is refused', async (_what, body, path, status) => {
     const { post, sealed } = await called()
     const answer = await post(body, path)
@@ -55,7 +55,7 @@ describe('a request', () => {
     expect(await sealed()).toEqual([test('after')])
   })
 
-  it('by another method is told which', async () => {
+  it('with another method is answered with the allowed one', async () => {
     const { receiver, metric } = await called()
     const answer = await fetch(`${receiver.url}/webhooks`)
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST'])
@@ -63,7 +63,7 @@ describe('a request', () => {
     expect(await metric('convohouse_webhooks_refused_total{reason="wrong-method"}')).toBe(2)
   })
 
-  it('that is too large by its own head is refused before it is read', async () => {
+  it('that announces too large a body is refused before it is read', async () => {
     const { receiver } = await called()
     const { socket, answer, closed } = dial(receiver)
     socket.write(headOf(100_000_000))
@@ -71,7 +71,7 @@ describe('a request', () => {
     await closed
   })
 
-  it('that does not end, of 100 MB, is refused while it is read', async () => {
+  it('of 100 MB without an announced length is refused while it is read', async () => {
     const { receiver, post } = await called()
     const { socket, answer, closed } = dial(receiver)
     socket.write('POST /webhooks HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
@@ -90,7 +90,7 @@ describe('a request', () => {
   it.each([
     ['head', 'POST /webhooks HTTP/1.1\r\nHost: x\r\n'],
     ['body', `${headOf(10)}{`],
-  ])('whose %s does not come is ended with 408', async (_what, text) => {
+  ])('whose %s does not arrive is ended with 408', async (_what, text) => {
     const { receiver, metric } = await called({ headMs: 100, requestMs: 300 })
     const { socket, answer } = dial(receiver)
     socket.write(text)
@@ -98,7 +98,7 @@ describe('a request', () => {
     expect(await metric('convohouse_webhooks_acked_total')).toBe(0)
   })
 
-  it('of a sender who hangs up is forgotten', async () => {
+  it('of a sender that hangs up is discarded', async () => {
     const { receiver, post, sealed } = await called()
     const { socket, closed } = dial(receiver)
     socket.write(`${headOf(1_000)}{"x"`)
@@ -108,7 +108,7 @@ describe('a request', () => {
     expect(await sealed()).toEqual([test('a')])
   })
 
-  it('with a head without end is refused', async () => {
+  it('with an endless head is refused', async () => {
     const { receiver } = await called()
     const { socket, answer } = dial(receiver)
     socket.write(`GET /health HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)
@@ -116,8 +116,8 @@ describe('a request', () => {
   })
 })
 
-describe('a disk that refuses', () => {
-  it('is 503, and not ready until it takes again, whatever others send meanwhile', async () => {
+describe('a disk that refuses writes', () => {
+  it('is answered with 503, and the receiver is not ready until a write succeeds, whatever others send meanwhile', async () => {
     const { home, receiver, post, sealed } = await called()
     const ready = async () => (await fetch(`${receiver.url}/ready`)).status
     await mkdir(home, { recursive: true })
@@ -135,7 +135,7 @@ describe('a disk that refuses', () => {
     expect(await sealed()).toEqual([test('b')])
   })
 
-  it('is found to take again though no event comes, as behind a proxy that sends none to who is not ready', async () => {
+  it('is found to accept writes again without any event, as behind a proxy that sends none while the receiver is not ready', async () => {
     const { home, receiver, post } = await called()
     const ready = async () => (await fetch(`${receiver.url}/ready`)).status
     await mkdir(home, { recursive: true })
@@ -148,8 +148,8 @@ describe('a disk that refuses', () => {
   })
 })
 
-describe('the end', () => {
-  it('lets what is under way be answered, and takes nothing more', async () => {
+describe('closing', () => {
+  it('answers requests in flight, and accepts no more', async () => {
     const { receiver, sealed } = await called()
     const body = JSON.stringify({ ...test('late'), workspaceSecret: SECRET })
     const { socket, answer, closed } = dial(receiver)

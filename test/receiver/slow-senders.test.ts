@@ -48,7 +48,7 @@ const large = (first: object, last: object): string =>
   JSON.stringify({ ...first, event: 'webhook_test', text: 'x'.repeat(5_000_000), ...last })
 
 describe('real events', () => {
-  it('are acknowledged, small and large, beside senders who hold all the room there is', async () => {
+  it('are acknowledged, small and large, beside senders that hold all memory', async () => {
     const there = await called({ maxBodyBytes: MAX_BODY_BYTES, maxConnections: 1_000 })
     const slow = Array.from({ length: 20 }, () => largeAndSlow(there.receiver))
     trickle(slow)
@@ -61,7 +61,7 @@ describe('real events', () => {
     expect((await there.sealed()).length).toBe(41)
   })
 
-  it('are acknowledged beside as many slow heads and bodies as there may be connections', async () => {
+  it('are acknowledged beside slow heads and bodies on every allowed connection', async () => {
     const there = await called({ maxConnections: 50 })
     const heads = Array.from({ length: 40 }, () => slowSender(there.receiver, 'POST /webhooks HTTP/1.1\r\nX-Slow: '))
     const bodies = Array.from({ length: 40 }, () => slowSender(there.receiver, `${headOf(60_000)}{`))
@@ -74,7 +74,7 @@ describe('real events', () => {
     expect((await there.sealed()).length).toBe(40)
   })
 
-  it('that are large and come slowly themselves are not dropped where their secret has come', async () => {
+  it('that are large and slow are not dropped once their secret has arrived', async () => {
     const there = await called({ maxBodyBytes: MAX_BODY_BYTES, maxConnections: 1_000 })
     const body = large({ workspaceSecret: SECRET }, {})
     const { socket, answer } = dial(there.receiver)
@@ -85,23 +85,26 @@ describe('real events', () => {
     expect(await answer).toMatch(/^HTTP\/1.1 200 /)
   })
 
-  it.runIf(process.platform === 'linux')('of one address are acknowledged beside senders of many', async () => {
-    const there = await called({ maxBodyBytes: MAX_BODY_BYTES, maxConnections: 1_000 })
-    const slow = Array.from({ length: 20 }, (_, n) => {
-      const socket = connect({ port: there.receiver.port, host: '127.0.0.1', localAddress: `127.0.1.${n + 1}` })
-      socket.on('error', () => {})
-      onTestFinished(() => void socket.destroy())
-      socket.write(Buffer.concat([Buffer.from(headOf(MAX_BODY_BYTES)), Buffer.alloc(MOST_OF_IT, 'x')]))
-      return new Promise<string>(resolve => socket.once('data', text => resolve(String(text))))
-    })
-    expect(await Promise.any(slow)).toMatch(/^HTTP\/1.1 408 /)
-    expect(await realEvents(there)).toEqual(acknowledged())
-    expect((await there.post(large({}, { workspaceSecret: SECRET }))).status).toBe(200)
-  })
+  it.runIf(process.platform === 'linux')(
+    'from one address are acknowledged beside slow senders from many',
+    async () => {
+      const there = await called({ maxBodyBytes: MAX_BODY_BYTES, maxConnections: 1_000 })
+      const slow = Array.from({ length: 20 }, (_, n) => {
+        const socket = connect({ port: there.receiver.port, host: '127.0.0.1', localAddress: `127.0.1.${n + 1}` })
+        socket.on('error', () => {})
+        onTestFinished(() => void socket.destroy())
+        socket.write(Buffer.concat([Buffer.from(headOf(MAX_BODY_BYTES)), Buffer.alloc(MOST_OF_IT, 'x')]))
+        return new Promise<string>(resolve => socket.once('data', text => resolve(String(text))))
+      })
+      expect(await Promise.any(slow)).toMatch(/^HTTP\/1.1 408 /)
+      expect(await realEvents(there)).toEqual(acknowledged())
+      expect((await there.post(large({}, { workspaceSecret: SECRET }))).status).toBe(200)
+    },
+  )
 })
 
 describe('a connection beyond the limit', () => {
-  it('takes the place of the one that has done nothing for longest, and not of one that has delivered', async () => {
+  it('replaces the one that has been idle longest, not one that has delivered', async () => {
     const { receiver, metric } = await called({ maxConnections: 3 })
     const body = JSON.stringify({ event: 'webhook_test', workspaceSecret: SECRET })
     const delivering = dial(receiver)

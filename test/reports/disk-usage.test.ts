@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { warehouseSize } from '../../src/files/stored-bytes.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 
-it('a warehouse is as large as its file and the log beside it, and nothing where there is none', async () => {
+it('the size of a warehouse is that of its file and its log, and zero if there is none', async () => {
   const home = await mkdtemp(join(tmpdir(), 'convohouse-'))
   onTestFinished(() => rm(home, { recursive: true }))
   expect(await warehouseSize(join(home, 'warehouse.duckdb'))).toBe(0)

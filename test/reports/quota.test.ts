@@ -6,7 +6,7 @@ import { temporaryHome } from '../landing/temporary-home.ts'
 
 const NOW_MS = Date.UTC(2026, 5, 1, 12)
 
-it('sessions that answers under way at once billed are counted once', async () => {
+it('sessions billed by concurrent answers are counted once', async () => {
   const home = await temporaryHome()
   const leaseLog = openLeaseLog({ home, workspaceId: 'ws', run: 'a' })
   const lease = (name: string) =>

@@ -33,7 +33,7 @@ const idOf = (payload: Record<string, unknown>) =>
   eventId({ type: 'lead_captured', createdAt: payload.createdAt, payload: Buffer.from(canonicalJson(payload)) })
 
 describe('a line', () => {
-  it('is one line of JSON, and reads as what was written', () => {
+  it('is one line of JSON, and is read back as written', () => {
     fc.assert(
       fc.property(spoolEvents, fc.nat(), (event, batch) => {
         const line = lineOf(event, batch)
@@ -45,7 +45,7 @@ describe('a line', () => {
     )
   })
 
-  it('is none where a single bit of it is another one', () => {
+  it('is invalid if a single bit has flipped', () => {
     const line = lineOf(spoolEvent({ createdAt: 1, text: 'ä"}\\' }), 7).subarray(0, -1)
     for (let bit = 0; bit < line.length * 8; bit++) {
       const changed = Buffer.from(line)
@@ -64,7 +64,7 @@ describe('an id', () => {
     )
   })
 
-  it('is another one for another type, time or payload', () => {
+  it('differs for another type, time or payload', () => {
     const payload = Buffer.from('{"a":1}')
     const reported = [
       { type: 'a', createdAt: 1, payload },
@@ -79,7 +79,7 @@ describe('an id', () => {
 })
 
 describe('a segment', () => {
-  it('that was cut off anywhere has every whole line, and tells the rest as torn', () => {
+  it('that was cut off anywhere has every complete line, and reports the rest as torn', () => {
     fc.assert(
       fc.property(batches, fc.double({ min: 0, max: 1, noNaN: true }), (given, share) => {
         const { bytes, begins } = segmentOf(given)
@@ -93,7 +93,7 @@ describe('a segment', () => {
     )
   })
 
-  it('tells a line that was damaged before the last sync from one that was never acknowledged', () => {
+  it('distinguishes a line that was damaged before the last fsync from one that was never acknowledged', () => {
     fc.assert(
       fc.property(batches, fc.nat(), (given, choice) => {
         const { bytes, begins, lastSync } = segmentOf(given)
@@ -109,7 +109,7 @@ describe('a segment', () => {
     )
   })
 
-  it('of zeros, as a lost power may leave one, has nothing', () => {
+  it('of zeros, as after a power failure, has no events', () => {
     expect(readLines(Buffer.alloc(100))).toEqual({ events: [], torn: [{ at: 0, bytes: 100 }], damaged: [] })
   })
 })

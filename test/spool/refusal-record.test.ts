@@ -14,7 +14,7 @@ const refused = fc.record({
   firstMs: fc.integer({ min: 0, max: DAY / 2 }),
 })
 
-it('adds up by workspace and reason, whoever counted', () => {
+it('the record adds up by workspace and reason, whichever receiver counted', () => {
   fc.assert(
     fc.property(fc.array(refused), given => {
       const all = given.map(one => ({ ...one, lastMs: one.firstMs }))
@@ -32,7 +32,7 @@ it('adds up by workspace and reason, whoever counted', () => {
   )
 })
 
-it('begins anew after a day without a refusal, and still knows how many there ever were', () => {
+it('the record restarts after a day without a refusal, and keeps the earlier total', () => {
   const first = { workspaceId: 'one', reason: 'wrong-secret', count: 174, firstMs: 0, lastMs: 10 }
   const later = { ...first, count: 1, firstMs: DAY + 11, lastMs: DAY + 11 }
   const known = addRefused([first], [later])
@@ -40,7 +40,7 @@ it('begins anew after a day without a refusal, and still knows how many there ev
   expect(addRefused(known, [{ ...later, count: 2 }]).map(totalRefused)).toEqual([177])
 })
 
-it('is a file of its owner alone, the latest first, and is none where somebody has spoilt it', async () => {
+it('the record is a file of its owner only, the latest first, and is empty if it is damaged', async () => {
   const home = await temporaryHome()
   expect(await readRefused(home)).toEqual([])
   const one = { workspaceId: 'one', reason: 'wrong-secret', count: 2, firstMs: 5, lastMs: 9 }

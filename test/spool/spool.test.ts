@@ -49,7 +49,7 @@ async function written({ open }: SpoolFolders): Promise<string> {
 const longAgo = (file: string) => utimes(file, 1, 1)
 
 describe('an event', () => {
-  it('is in a file of its owner alone when its append resolves', async () => {
+  it('is in a file of its owner only when its append resolves', async () => {
     const { folders, opened, home } = await spool()
     const [event] = events(1)
     await opened.append(event!)
@@ -61,7 +61,7 @@ describe('an event', () => {
     expect((await stat(sealed!)).mode & 0o777).toBe(0o600)
   })
 
-  it('shares a sync with those that come while one runs', async () => {
+  it('shares an fsync with those that arrive while one runs', async () => {
     const commits: Commit[] = []
     const { opened, home } = await spool({ onCommit: commit => commits.push(commit) })
     const given = events(200)
@@ -77,7 +77,7 @@ describe('an event', () => {
 })
 
 describe('segments', () => {
-  it('are sealed by size and by age, in the order in which they came, none empty', async () => {
+  it('are sealed by size and by age, in order of arrival, none empty', async () => {
     const { opened, home, folders } = await spool({ sealAfterBytes: 1_000 })
     const given = events(30)
     for (let at = 0; at < given.length; at += 3) await appended(opened, given.slice(at, at + 3))
@@ -93,7 +93,7 @@ describe('segments', () => {
     await aging.close()
   })
 
-  it('of several receivers lie beside each other, with all of each', async () => {
+  it('of several receivers lie side by side, with all events of each', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(2), { minLength: 1, maxLength: 40 }), async turns => {
         const home = await temporaryHome()
@@ -107,7 +107,7 @@ describe('segments', () => {
     )
   })
 
-  it('that are sealed can be read by DuckDB as they are', async () => {
+  it('that are sealed can be read by DuckDB directly', async () => {
     const { opened, home } = await spool()
     const odd = spoolEvent({
       createdAt: 7,
@@ -129,8 +129,8 @@ describe('segments', () => {
   })
 })
 
-describe('what a receiver leaves behind that is killed', () => {
-  it('is told from what one writes that lives', async () => {
+describe('a segment of a killed receiver', () => {
+  it('is distinguished from one of a live receiver', async () => {
     const { home, folders, opened } = await spool()
     await appended(opened, events(2))
     const lives = async () => (await openSegments(home, 'ws', Date.now())).map(({ writerLives }) => writerLives)
@@ -141,7 +141,7 @@ describe('what a receiver leaves behind that is killed', () => {
     await opened.close()
   })
 
-  it('is sealed without its torn end, once, by however many try', async () => {
+  it('is sealed without its torn end, once, however many try', async () => {
     const { home, folders, opened } = await spool()
     const given = events(4)
     await appended(opened, given.slice(0, 3))
@@ -158,7 +158,7 @@ describe('what a receiver leaves behind that is killed', () => {
     expect(await sealedIds(home)).toEqual(idsOf(given))
   })
 
-  it('is sealed where whoever sealed it was killed in the middle', async () => {
+  it('is sealed even if a process was killed while sealing it', async () => {
     const { home, folders, opened } = await spool()
     const given = events(3)
     await appended(opened, given)
@@ -178,7 +178,7 @@ describe('what a receiver leaves behind that is killed', () => {
     ])
   })
 
-  it('keeps the file of which something has been damaged, and all events that can be read', async () => {
+  it('keeps its file if a part is damaged, and all events that can be read', async () => {
     const { home, folders, opened } = await spool()
     const given = events(3)
     for (const event of given) await opened.append(event)
@@ -195,7 +195,7 @@ describe('what a receiver leaves behind that is killed', () => {
   })
 })
 
-it('a writer that was thought dead acknowledges nothing that nobody will find', async () => {
+it('a writer that was presumed dead acknowledges no event that is lost', async () => {
   const { home, folders } = await spool()
   const writer = new SpoolWriter({ folders, now: () => 1, ...NEVER })
   const given = events(20)
@@ -215,7 +215,7 @@ it('a writer that was thought dead acknowledges nothing that nobody will find', 
   expect(new Set(found)).toEqual(new Set(acknowledged))
 })
 
-it('a disk that refuses is told, and used again when it takes', async () => {
+it('a disk that refuses writes is reported, and used again once it accepts them', async () => {
   const { folders, opened, home } = await spool()
   const [first, second] = events(2)
   await opened.append(first!)
@@ -231,7 +231,7 @@ it('a disk that refuses is told, and used again when it takes', async () => {
   expect(new Set(await sealedIds(home))).toEqual(new Set(idsOf([first!, second!])))
 })
 
-it('counts what waits, as it comes and goes, wherever it lies', async () => {
+it('waiting events are counted as they come and go, in every folder', async () => {
   const { home, folders, opened } = await spool()
   const waiting = countWaiting(home, 'ws')
   expect(await waiting()).toMatchObject({ events: 0, bytes: 0 })
@@ -257,6 +257,6 @@ it('counts what waits, as it comes and goes, wherever it lies', async () => {
   expect(await waiting()).toEqual({ events: 0, bytes: 0, sinceMs: 1_763_745_000_123, unreadable: 1 })
 })
 
-it('names of the spool lead nowhere else', () => {
+it('workspace ids never lead out of the spool', () => {
   expect(spoolFolders('/home', '../../etc').sealed).toBe('/home/spool/%2E%2E%2F..%2Fetc/sealed')
 })

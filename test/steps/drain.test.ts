@@ -48,7 +48,7 @@ const archived = async ({ id }: Workspace): Promise<string[]> =>
   readdir(spoolFolders(app.home, id).drained).catch(() => [])
 
 describe('draining', () => {
-  it('applies what is sealed, and keeps it by day', async () => {
+  it('applies sealed segments, and archives them by day', async () => {
     const workspace = app.workspace()
     await receive(workspace, 'one', 'two')
     await receive(workspace, 'three')
@@ -60,7 +60,7 @@ describe('draining', () => {
     expect(await drain(workspace)).toEqual({ events: 0, taken: 0, waiting: 0 })
   })
 
-  it('applies nothing twice that a kill has left both applied and sealed', async () => {
+  it('applies no event twice that a kill left both applied and sealed', async () => {
     const workspace = app.workspace()
     await receive(workspace, 'one')
     const { sealed } = spoolFolders(app.home, workspace.id)
@@ -72,7 +72,7 @@ describe('draining', () => {
     expect(await messages(workspace)).toEqual(['one'])
   })
 
-  it('counts what it has taken, and what of that was new', async () => {
+  it('counts the events that it has taken, and the new ones among them', async () => {
     const workspace = app.workspace()
     const steps = spoolSteps(drainingOf(workspace))
     await receive(workspace, 'one', 'two')
@@ -82,7 +82,7 @@ describe('draining', () => {
     expect(steps.counts()).toEqual({ taken: 4, applied: 3 })
   })
 
-  it('tells once of lines that have been damaged, keeps what they were, and applies the others', async () => {
+  it('reports damaged lines once, keeps their bytes, and applies the others', async () => {
     const workspace = app.workspace()
     const { id } = workspace
     await receive(workspace, 'one', 'secret words', 'three')
@@ -113,7 +113,7 @@ describe('draining', () => {
     expect(await workspace.rows('_issues')).toEqual(reported)
   })
 
-  it('is not held up by a segment that cannot be read: it is told, tried again, and applied once it can be', async () => {
+  it('is not blocked by an unreadable segment, which is reported, retried, and applied once it can be read', async () => {
     const workspace = app.workspace()
     const { id } = workspace
     let nowMs = LOADED_AT_MS
@@ -143,7 +143,7 @@ describe('draining', () => {
     expect(await messages(workspace)).toEqual(['one', 'three', 'two'])
   })
 
-  it('goes on where nothing can be archived, and archives each event once when it can', async () => {
+  it('continues if nothing can be archived, and archives each event once as soon as it can', async () => {
     const workspace = app.workspace()
     const { id } = workspace
     let nowMs = LOADED_AT_MS
@@ -165,7 +165,7 @@ describe('draining', () => {
     expect(lines.match(/messageContent":"\w+/g)).toHaveLength(3)
   })
 
-  it('is tried again at once when a process begins, and what one before has left to be told is gone when it succeeds', async () => {
+  it('is retried at once by a new process, whose success clears the failure that the previous one recorded', async () => {
     const workspace = app.workspace()
     const { id } = workspace
     await receive(workspace, 'one')
@@ -178,7 +178,7 @@ describe('draining', () => {
     expect(await readDrainFailure(app.home, id)).toBe(null)
   })
 
-  it('packs a day that is over, and begins a line anew where a kill has cut one off', async () => {
+  it('compresses a finished day, and starts a new line after one that a kill truncated', async () => {
     const workspace = app.workspace()
     await receive(workspace, 'one')
     await drain(workspace)

@@ -71,8 +71,8 @@ const rowOf = (progress: WindowProgress): string => {
 
 const check = readFileSync(new URL('../../sql/checks/covered_is_windows.sql', import.meta.url), 'utf8')
 
-describe('the coverage that the warehouse tells', () => {
-  it('is the union of the finished windows, as the pure rule has it', async () => {
+describe('the coverage in the warehouse', () => {
+  it('is the union of the finished windows, as by the pure rule', async () => {
     const { writer } = await temporary()
     await fc.assert(
       fc.asyncProperty(windows, async given => {
@@ -98,14 +98,14 @@ describe('the coverage that the warehouse tells', () => {
     )
   })
 
-  it('is of that workspace alone', async () => {
+  it('belongs to one workspace', async () => {
     const { writer } = await temporary()
     const one = progressOf({ agentId: 'a', kind: 'tail', fromSec: 5, length: 5, done: true, hole: null }, 0)
     await addFinishedWindows(writer, 'ws', [one])
     expect(await coverageByAgent(writer, 'another')).toEqual(new Map())
   })
 
-  it('grows by what has landed and is not loaded', () => {
+  it('grows by landed pages that are not loaded yet', () => {
     const half = progressOf({ agentId: 'a', kind: 'head', fromSec: 11, length: 9, done: false, hole: null }, 0)
     const facts = {
       window: half.window,

@@ -48,7 +48,7 @@ async function holding({ holder }: { holder?: string } = {}) {
 }
 
 describe('a lease that ended', () => {
-  it('is taken stock of as it was told', async () => {
+  it('is recovered with the result that was reported', async () => {
     const { simulated, steps, call, request } = await holding()
     const input = { request, progress: windowOf(simulated), grant: grantOf(simulated.sandbox.clock.now()) }
     const reported = await steps.fetchPages(input, call)
@@ -61,7 +61,7 @@ describe('a lease that ended', () => {
 })
 
 describe('a lease of a process that holds the warehouse', () => {
-  it('is over, before its deadline, when another process holds it', async () => {
+  it('is over before its deadline once another process holds the warehouse', async () => {
     const { simulated, steps, workspaceContext, call, request } = await holding({ holder: 'other' })
     const grant = grantOf(simulated.sandbox.clock.now())
     const { append } = workspaceContext.leaseLog
@@ -81,7 +81,7 @@ describe('a lease of a process that holds the warehouse', () => {
 })
 
 describe('a lease whose holder was lost', () => {
-  it('is held until its deadline and a request have passed, and counts one request that nobody saw, once', async () => {
+  it('is held until its deadline plus a request timeout, and counts one unseen request, once', async () => {
     const { simulated, steps, workspaceContext, call, request } = await holding()
     const nowMs = simulated.sandbox.clock.now()
     const input = { request, progress: windowOf(simulated), grant: grantOf(nowMs) }
@@ -109,7 +109,7 @@ describe('a lease whose holder was lost', () => {
     expect(await steps.recoverLease(input, call)).toEqual(stock)
   })
 
-  it('was never begun where the ledger knows nothing of it', async () => {
+  it('was never begun if the lease log does not contain it', async () => {
     const { simulated, steps, call, request } = await holding()
     const input = { request, progress: windowOf(simulated), grant: grantOf(simulated.sandbox.clock.now()) }
     expect(await steps.heldUntilMs(input.grant)).toBeNull()
@@ -128,8 +128,8 @@ describe('a lease whose holder was lost', () => {
   })
 })
 
-describe('a lease of the embedded engine', () => {
-  it('is waited for by nobody: whoever held the warehouse is dead', async () => {
+describe('a lease of the embedded host', () => {
+  it('needs no waiting: the previous holder of the warehouse is dead', async () => {
     const { simulated, steps } = await holding()
     const ledger = openLeaseLog({ home: simulated.config.home, workspaceId: WORKSPACE, run: 'killed' })
     onTestFinished(() => ledger.close())

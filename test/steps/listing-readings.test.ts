@@ -26,12 +26,12 @@ async function listed(options: Partial<SandboxOptions>) {
 }
 
 describe('the agents', () => {
-  it.each(each)('are all there, and known to be, with %j', async readings => {
+  it.each(each)('are listed completely, and known to be, with %j', async readings => {
     expect(await listed({ readings })).toEqual({ isComplete: true })
   })
 
   it.each(['ignored', 'refused'] as const)(
-    'are all there where parameters are %s, and not known to be where nothing proves it',
+    'are listed completely if parameters are %s, but known to be only with proof',
     async params => {
       for (const totals of ['both', 'neither'] as const) {
         const readings: Readings = { 'agent-params': params, 'agent-totals': totals }
@@ -40,7 +40,7 @@ describe('the agents', () => {
     },
   )
 
-  it('are all 130 there of a vendor that serves the document to the letter', async () => {
+  it('are all listed, 130 of them, for a vendor that follows the document to the letter', async () => {
     await listed({ agents: 130, literal: true })
   })
 })

@@ -26,19 +26,19 @@ const idsOf = (agents: readonly ListedAgent[]): string[] => agents.map(({ ID }) 
 const starredOf = ({ agents }: Listed) => agents.filter(({ starred }) => starred)
 
 const COMPLETE: [string, (listed: Listed) => ListingAnswer][] = [
-  ['tells only agents and starredAgents', listed => ({ agents: pageOf(listed), starredAgents: starredOf(listed) })],
-  ['tells only agents', listed => ({ agents: pageOf(listed) })],
-  ['gives smaller pages than were asked for', listed => ({ agents: pageOf(listed, 20), starredAgents: [] })],
+  ['returns only agents and starredAgents', listed => ({ agents: pageOf(listed), starredAgents: starredOf(listed) })],
+  ['returns only agents', listed => ({ agents: pageOf(listed) })],
+  ['returns smaller pages than requested', listed => ({ agents: pageOf(listed, 20), starredAgents: [] })],
   [
-    'tells a total, and not whether there is more',
+    'reports a total, but not whether there is more',
     listed => ({ agents: pageOf(listed, 40), starredAgents: starredOf(listed), total: listed.agents.length }),
   ],
   [
-    'tells the total as text',
+    'reports the total as text',
     listed => ({ agents: pageOf(listed, 40), starredAgents: [], total: String(listed.agents.length) }),
   ],
   [
-    'tells the length of each page as its total',
+    'reports the length of each page as the total',
     listed => ({ agents: pageOf(listed), starredAgents: [], total: pageOf(listed).length }),
   ],
   ...[
@@ -46,7 +46,7 @@ const COMPLETE: [string, (listed: Listed) => ListingAnswer][] = [
     ['capital text', 'True', 'False'],
     ['a number', 1, 0],
   ].map(([name, yes, no]): [string, (listed: Listed) => ListingAnswer] => [
-    `tells of more by ${name}`,
+    `reports more as ${name}`,
     listed => ({
       agents: pageOf(listed),
       starredAgents: [],
@@ -54,7 +54,7 @@ const COMPLETE: [string, (listed: Listed) => ListingAnswer][] = [
     }),
   ]),
   [
-    'tells of more under paging',
+    'reports more under paging',
     listed => ({
       agents: pageOf(listed),
       starredAgents: [],
@@ -62,11 +62,11 @@ const COMPLETE: [string, (listed: Listed) => ListingAnswer][] = [
     }),
   ],
   [
-    'says that there is no more, and counts more than it gave so far',
+    'reports no more entries, but a higher total than returned so far',
     listed => ({ agents: pageOf(listed), starredAgents: [], hasMore: false, total: listed.agents.length }),
   ],
   [
-    'has a second page of starred agents alone, which came with the first',
+    'has a second page that only repeats the starred agents of the first',
     listed => {
       const ordered = [...listed.agents.slice(60), ...listed.agents.slice(0, 60)]
       const [page, starred] = [pageOf({ ...listed, agents: ordered }, 50), ordered.slice(50, 100)]
@@ -75,7 +75,7 @@ const COMPLETE: [string, (listed: Listed) => ListingAnswer][] = [
     },
   ],
   [
-    'has a page without anything new in the middle, and says that there is more',
+    'has a page without new agents in the middle, and reports more',
     listed => {
       const page = Number(listed.params.get('page'))
       const params = new URLSearchParams({ page: String(page > 1 ? page - 1 : 1), limit: '100' })
@@ -86,7 +86,7 @@ const COMPLETE: [string, (listed: Listed) => ListingAnswer][] = [
 ]
 
 describe('the agents of a vendor', () => {
-  it.each(COMPLETE)('that %s are all there, and known to be; one that is gone is not', async (_, answer) => {
+  it.each(COMPLETE)('that %s are listed completely, and known to be, without one that is gone', async (_, answer) => {
     const staying = AGENTS.filter((_, at) => at !== 70)
     for (const agents of [AGENTS, staying]) {
       const { url } = await listingVendor(agents, answer)
@@ -97,25 +97,25 @@ describe('the agents of a vendor', () => {
 
 const CUT_OFF: [string, number, (listed: Listed) => ListingAnswer, RegExp][] = [
   [
-    'counts more than it ever gives',
+    'reports a higher total than it ever returns',
     100,
     listed => ({ agents: listed.agents.slice(0, 100), starredAgents: [], total: listed.agents.length }),
     /reports more entries in total than it returns \(100 of 130 listed\)/,
   ],
   [
-    'counts more than there are, for ever',
+    'always reports a higher total than there are',
     130,
     listed => ({ agents: pageOf(listed), starredAgents: [], total: 1_000 }),
     /130 of 1000 listed/,
   ],
   [
-    'says for ever that there is more',
+    'always reports more',
     130,
     listed => ({ agents: pageOf(listed), starredAgents: [], hasMore: true }),
     /reports more entries and returns no new ones/,
   ],
   [
-    'gives the same page whatever is asked for',
+    'returns the same page for every request',
     50,
     listed => ({ agents: listed.agents.slice(0, 50), starredAgents: [] }),
     /same page again/,
@@ -136,7 +136,7 @@ const CUT_OFF: [string, number, (listed: Listed) => ListingAnswer, RegExp][] = [
     /a page of it failed \(100 listed, then API_BAD_REQUEST/,
   ],
   [
-    'tells of agents without an ID',
+    'returns agents without an ID',
     129,
     listed => ({
       agents: pageOf(listed).map((agent, at) =>
@@ -149,7 +149,7 @@ const CUT_OFF: [string, number, (listed: Listed) => ListingAnswer, RegExp][] = [
 ]
 
 describe('a listing that may be cut off', () => {
-  it.each(CUT_OFF)('of a vendor that %s is known to be', async (_, count, answer, why) => {
+  it.each(CUT_OFF)('is recognised for a vendor that %s', async (_, count, answer, why) => {
     const { url, asked } = await listingVendor(AGENTS, answer)
     const { ids, cutOff } = await listAgentsOf(url)
     expect(ids).toHaveLength(count)
@@ -159,7 +159,7 @@ describe('a listing that may be cut off', () => {
 })
 
 describe('a listing', () => {
-  it('is requested with no parameter where its first page refuses them', async () => {
+  it('is requested without parameters if the vendor refuses them for the first page', async () => {
     const { url, asked } = await listingVendor(AGENTS, listed =>
       listed.params.size > 0 ? { status: 422 } : { agents: listed.agents, starredAgents: [], hasMore: false },
     )
@@ -206,7 +206,7 @@ async function statusText({ config, app, clock }: SimulatedApp): Promise<string>
 }
 
 describe('a sync', () => {
-  it('marks the agent that is gone, and no other, where one page lists no agent and one nothing new', async () => {
+  it('marks only the agent that is gone, even if one page is empty and one has nothing new', async () => {
     let gone: string | undefined
     const { simulated } = await appListedBy(listed => {
       const agents = listed.agents.filter(({ ID }) => ID !== gone)
@@ -227,7 +227,7 @@ describe('a sync', () => {
     expect(await missing(simulated)).toEqual([gone])
   })
 
-  it('reports a listing that may be cut off, lands it once, takes no agent for gone and reads those it knew; once the same agents are known to be all, it marks', async () => {
+  it('reports a listing that may be cut off, lands it once, marks no agent as gone and reads the known ones; once the listing is complete, it marks', async () => {
     const all = 10
     let listing: 'complete' | 'cut off' = 'complete'
     let left = all
@@ -266,7 +266,7 @@ describe('a sync', () => {
     expect(await statusText(simulated)).not.toContain('the listing may be cut off')
   })
 
-  it('reads all other agents beside those whose ID no path can carry', async () => {
+  it('skips agents whose ID cannot be part of a URL, and reads all others', async () => {
     const { simulated } = await appListedBy(
       ({ agents }) => ({
         agents: [...['.', '..', '', '\ud800'].map(ID => ({ ID, title: 'odd' })), ...agents],

@@ -15,7 +15,7 @@ async function listings({ config }: SimulatedApp): Promise<string[]> {
 }
 
 describe('the listing of agents', () => {
-  it('lands without the secrets that agents hold, once while it stays the same, and is one row an agent over many pages', async () => {
+  it('lands without the secrets of agents, once while it is unchanged, and has one row per agent over several pages', async () => {
     const simulated = await simulatedApp({
       sandbox: { conversations: 10, agents: 7, readings: { 'agent-page': '3' } },
     })
@@ -34,7 +34,7 @@ describe('the listing of agents', () => {
     expect(await listings(simulated)).toEqual(files)
   })
 
-  it('is taken from the warehouse where the vendor does not answer; the sync fails where nothing is known, or no window is due', async () => {
+  it('is read from the warehouse if the vendor does not answer; the sync fails if nothing is stored or no window is due', async () => {
     let down = true
     const simulated = await simulatedApp({
       sandbox: { conversations: 20 },

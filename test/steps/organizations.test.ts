@@ -52,7 +52,7 @@ async function organizationsAnswer(upstream: string, answer: (path: string) => A
 }
 
 describe('the organizations that handoffs name', () => {
-  it('are in tables with teams and members, requested once a day or when changed, and marked when gone, also by a replay', async () => {
+  it('are in tables with teams and members, requested once a day or when changed, and marked when gone, also after a replay', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 30 } })
     const { sync } = simulated
     await sync()
@@ -126,7 +126,7 @@ describe('the organizations that handoffs name', () => {
 })
 
 describe('organizations of the configuration', () => {
-  it('are requested though nothing names them, fifty a run, unknown ones once a day; not by a plan, nor by a sync that was stopped', async () => {
+  it('are requested although nothing names them, fifty per run, unknown ones once a day, but not by a plan or a stopped sync', async () => {
     const others = Array.from({ length: 50 }, (_, at) => `org_${at}`)
     const organizations = ['org_alpha', 'org_nobody', '..', 'a/b c', 'a\0b', '\ud800', ...others]
     const simulated = await simulatedApp({ sandbox: { conversations: 0 }, settings: { organizations } })
@@ -161,12 +161,12 @@ describe('a vendor that fails to answer for organizations', () => {
     ['503 again', { status: 503 }, 1],
     ['429', { status: 429 }, 1],
     ['401', { status: 401 }, 1],
-    ['a 404 that is no answer of its own', { status: 404 }, 1],
+    ['a 404 without the body of the vendor', { status: 404 }, 1],
     ['400', { status: 400 }, 2],
     ['another shape', { status: 200, body: { data: 'none' } }, 2],
   ]
 
-  it('fails no sync, is in its warnings, and is asked again by the next; a sync that requests nothing else is no success', async () => {
+  it('fails no sync, appears in its warnings, and is asked again by the next; a sync that requests nothing else is not a success', async () => {
     let answer: (path: string) => Answer | undefined
     const paths: string[] = []
     const simulated = await simulatedApp({
@@ -230,17 +230,17 @@ const REPEATED = (page: number | null, teams: Team[], size: number) => {
 const TEAMS_GIVEN: [string, (page: number | null, teams: Team[]) => object, { listed: number; isComplete: boolean }][] =
   [
     [
-      'tells only the teams',
+      'returns only the teams',
       (page, teams) => ({ teams: teams.slice((page! - 1) * 100, page! * 100) }),
       { listed: 130, isComplete: true },
     ],
     [
-      'counts them, and tells of more by text',
+      'reports the total and more entries as text',
       (page, teams) => ONE_BY_ONE(page, teams, 50),
       { listed: 130, isComplete: true },
     ],
     [
-      'repeats itself for ever, and says that there is more',
+      'repeats itself forever, and reports more',
       (page, teams) => REPEATED(page, teams, 10),
       { listed: 30, isComplete: false },
     ],
@@ -262,7 +262,7 @@ const teamsAnswer = (upstream: string, answer: (page: number | null) => object):
 
 describe('the teams of an organization', () => {
   it.each(TEAMS_GIVEN)(
-    'of a vendor that %s are all listed that can be, and known to be all only where they are',
+    'of a vendor that %s are listed as far as possible, and known to be complete only if they are',
     async (_, answer, { listed, isComplete }) => {
       let pages = 0
       const url = await teamsAnswer('', page => {
@@ -279,7 +279,7 @@ describe('the teams of an organization', () => {
     },
   )
 
-  it('that a complete list does not hold are marked; no other list takes one for gone, and it is an issue', async () => {
+  it('that a complete list lacks are marked; an incomplete list marks none, and is an issue', async () => {
     let answer: typeof ONE_BY_ONE | typeof REPEATED = ONE_BY_ONE
     let teams = teamsNamed(7)
     const simulated = await simulatedApp({

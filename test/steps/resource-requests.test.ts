@@ -34,7 +34,7 @@ const search = (page: number) => `GET /v3/agents/search?workspaceId=ws_demo&page
 const organization = (id: string) => [`GET /v3/orgs/${id}`, `GET /v3/orgs/${id}/teams?page=1&limit=100`]
 
 describe('the requests for agents, organizations and teams', () => {
-  it('of syncs, a day later, and when an organization is gone', async () => {
+  it('are repeated daily, and show when an organization is gone', async () => {
     const requests: string[] = []
     const simulated = await simulatedApp({
       sandbox: { conversations: 0, agents: 4, readings: { 'agent-page': '3' } },
@@ -57,7 +57,7 @@ describe('the requests for agents, organizations and teams', () => {
     expect(await sync()).toEqual(listing)
   })
 
-  it('of a vendor that takes no parameters, and of one whose pages are short', async () => {
+  it('drop parameters that the vendor refuses, and continue after short pages', async () => {
     const requests: string[] = []
     const simulated = await simulatedApp({
       sandbox: {
@@ -77,7 +77,7 @@ describe('the requests for agents, organizations and teams', () => {
     ])
   })
 
-  it('of a vendor that refuses the parameters of teams', async () => {
+  it('drop parameters that the vendor refuses for teams', async () => {
     const requests: string[] = []
     const simulated = await simulatedApp({
       sandbox: { conversations: 0, readings: { 'team-params': 'refused' } },

@@ -83,7 +83,7 @@ describe('the tools of the agents', () => {
     expect(removed.map(({ path }) => path)).toEqual(['fields[].defaultValue', 'fields[].value', 'serverUrlSecret'])
   })
 
-  it('are requested once a day, sooner where their agent has changed, not by a plan; missing with their agent, also by a replay', async () => {
+  it('are requested once a day or when their agent has changed, not by a plan, and are missing with their agent, also after a replay', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 0 } })
     const { config, app, clock, sandbox, sync } = simulated
     const agents = [...sandbox.world.agentIds()].sort()
@@ -143,14 +143,14 @@ describe('the tools of the agents', () => {
   })
 })
 
-describe('a vendor that does not serve tools, or not all', () => {
+describe('a vendor that serves no tools, or not all', () => {
   const FAILING: [string, Answer, number][] = [
-    ['404 as another server would', { status: 404, body: 'not found' }, 1],
+    ['a 404 without the body of the vendor', { status: 404, body: 'not found' }, 1],
     ['503', { status: 503 }, 1],
     ['400', { status: 400 }, 3],
   ]
 
-  it('fails no sync, is asked again by the next, and takes nothing from organizations; a tool is missing only by proof', async () => {
+  it('fails no sync, is asked again by the next, and does not affect organizations; a tool is marked as missing only with proof', async () => {
     let answer: (agentId: string, data: unknown[]) => Answer
     let requests = 0
     const simulated = await simulatedApp({

@@ -25,8 +25,8 @@ function scene() {
   return { landing, land, unloaded, load, folder, settle, whole }
 }
 
-describe('what is not loaded yet', () => {
-  it('is what has landed and is in no load, in loading order', async () => {
+describe('unloaded pages', () => {
+  it('are the landed pages without a load, in loading order', async () => {
     const { landing, land, unloaded, load } = scene()
     const listing = await landAgents(landing, { agents: [{ ID: 'agent-1' }] })
     const pages = [await land('a'), await land('b'), await land('c')]
@@ -35,7 +35,7 @@ describe('what is not loaded yet', () => {
     expect(await unloaded(SENT_AT_MS)).toEqual([pages[1]!.address, listing.address].sort(byName))
   })
 
-  it('is not looked for in a folder of a month that is over, all of which is loaded, until the folder changes', async () => {
+  it('are not searched for in the loaded folder of a past month until the folder changes', async () => {
     const { land, unloaded, load, folder, settle, whole } = scene()
     const [a, b] = [await land('a'), await land('b')]
     await load(a, b)
@@ -52,7 +52,7 @@ describe('what is not loaded yet', () => {
     expect(await unloaded(NEXT_MONTH_MS)).toEqual([late.address, another.address])
   })
 
-  it('is looked for again while the month lasts, while a page waits, and while the folder has changed just now', async () => {
+  it('are searched for while the month lasts, while a page is unloaded, and just after a change of the folder', async () => {
     const { land, unloaded, load, settle, whole } = scene()
     const waiting = await land('waiting')
     await settle(waiting)

@@ -11,12 +11,12 @@ describe('an API address', () => {
     ['https://api.example.com/eu/agents', '/eu/agents'],
     ['https://api.example.com/eu//v3//', '/eu'],
     ['https://api.example.com/eu/xv3', '/eu/xv3'],
-  ])('is taken as %s', (url, prefix) => {
+  ])('is read from %s', (url, prefix) => {
     expect(readApiAddress(url)).toEqual({ origin: 'https://api.example.com', prefix })
   })
 
   it.each(['', 'api.example.com', 'ftp://a', 'https://me:canary@a', 'https://a/?key=canary', 'https://a/#canary'])(
-    'is refused, and not shown: %s',
+    'is refused without being shown: %s',
     url => {
       expect(() => readApiAddress(url)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
       expect(() => readApiAddress(url)).not.toThrow(/canary/)
@@ -27,7 +27,7 @@ describe('an API address', () => {
 describe('the target of an export', () => {
   const address = readApiAddress('https://a.example/base')
 
-  it('gives back every agent, cursor and id to whoever decodes it', () => {
+  it('decodes to the same agent, cursor and ids', () => {
     const id = fc.string({ minLength: 1, unit: 'grapheme' }).filter(text => !/^\.{1,2}$/.test(text))
     const convoIds = fc.array(
       id.filter(text => !text.includes(',')),

@@ -8,7 +8,7 @@ describe('the wait between attempts', () => {
     expect(longest).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 20_000, 20_000])
   })
 
-  it('takes any length below that, and never less than the vendor asks', () => {
+  it('is random below that limit, and never shorter than the vendor asks', () => {
     const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 100 }), random, fc.nat(60_000), (attempt, chance, retryAfterMs) => {

@@ -6,7 +6,7 @@ import { bytes, json, later, PAGE } from './scripted-server.ts'
 import { clientFor, failureOf, observer, TOKEN } from './vendor-fixture.ts'
 
 describe('an export', () => {
-  it('asks as documented, and encodes agent, cursor and ids', async () => {
+  it('is requested as documented, with agent, cursor and ids encoded', async () => {
     const { client, server } = await clientFor([json(PAGE)], { path: '/base/v3/' })
     const query = { limit: 100, sort: 'asc', fromTs: 1_000, toTs: 2_999, cursor: 'a+b/c=&d' } as const
     await client.exportConversations({ agentId: 'a/1 ü', query })
@@ -23,7 +23,7 @@ describe('an export', () => {
     })
   })
 
-  it('keeps the body byte for byte, beside its meaning and its times', async () => {
+  it('keeps the body byte for byte, besides its parsed contents and times', async () => {
     const body = Buffer.from(`\ufeff${JSON.stringify(PAGE, null, 3)}\n`)
     const date = 'Fri, 20 Nov 2026 20:49:46 GMT'
     const clock = [5_000, 5_250]
@@ -49,7 +49,7 @@ describe('an export', () => {
     expect(answer.envelope).toMatchObject({ hasMore: true, nextCursor: 'next+/=', scanned: 3 })
   })
 
-  it('goes on with a body that is not UTF-8, and says so', async () => {
+  it('accepts a body that is not UTF-8, and reports it', async () => {
     const body = Buffer.from(JSON.stringify(PAGE).replace('Zoë', 'Zo?'), 'utf8')
     body[body.indexOf('Zo?') + 2] = 0xeb
     const { client } = await clientFor([bytes(body, 'application/json')])
@@ -59,7 +59,7 @@ describe('an export', () => {
     expect(answer.exchange.body.equals(body)).toBe(true)
   })
 
-  it('needs no paging in the answer to a selection, and only there', async () => {
+  it('may lack paging only in the answer to a selection', async () => {
     const { client } = await clientFor([json({ data: [] })])
     const selected = await client.exportConversations({ agentId: 'a1', query: { convoIds: ['gone'] } })
     expect(selected.envelope).toMatchObject({ data: [], hasMore: false, nextCursor: null })
@@ -68,7 +68,7 @@ describe('an export', () => {
     expect(paged.message).toContain('GET /v3/agents/a1/convos/export was answered, but:')
   })
 
-  it('tells its observer of the one attempt', async () => {
+  it('reports its one attempt to the observer', async () => {
     const { client } = await clientFor([json(PAGE)])
     const { attempts, outcomes } = observer()
     const { exchange } = await client.exportConversations({ agentId: 'a1', query: {}, attempts })
@@ -88,14 +88,14 @@ describe('a CSV export', () => {
     expect(server.requests[0]!.headers.accept).toBe('text/csv')
   })
 
-  it('does not take a web page for CSV', async () => {
+  it('rejects a web page', async () => {
     const { client } = await clientFor([bytes('<html>', 'text/html; charset=utf-8')])
     expect(await failureOf(client.exportCsv({ agentId: 'a1', query: {} }))).toMatchObject({ code: 'API_NOT_JSON' })
   })
 })
 
 describe('an agent search', () => {
-  it('answers without the secrets of the agents', async () => {
+  it('returns agents without their secrets', async () => {
     const agents = [
       { ID: 'a1', title: 'Shop', whatsappToken: 'wa-canary', voiceConfig: { speechGen: { apiKey: 'key-canary' } } },
     ]
@@ -119,14 +119,14 @@ describe('an agent search', () => {
 })
 
 describe('connections', () => {
-  it('are used again', async () => {
+  it('are reused', async () => {
     const { client, server } = await clientFor([json(PAGE)])
     for (let i = 0; i < 20; i++) await client.exportConversations({ agentId: 'a1', query: {} })
     // Two, if a request is sent before undici has returned the last connection to its pool.
     expect(server.ports.size).toBeLessThanOrEqual(2)
   })
 
-  it('are never more than allowed, and a request that queues is not yet asked about', async () => {
+  it('never exceed the limit, and a queued request does not ask its observer yet', async () => {
     const { client, server } = await clientFor([later(30, json(PAGE))], { connections: 2 })
     let allowed = 0
     let most = 0
@@ -143,7 +143,7 @@ describe('connections', () => {
     expect(most).toBe(2)
   })
 
-  it('are not opened by a client that is closed', async () => {
+  it('are not opened by a closed client', async () => {
     const { client, server } = await clientFor([json(PAGE)])
     await client.close()
     const error = await failureOf(client.exportConversations({ agentId: 'a1', query: {} }))
@@ -153,7 +153,7 @@ describe('connections', () => {
 })
 
 describe('a client', () => {
-  it('refuses an empty token, and one that no header can carry, without showing it', () => {
+  it('refuses an empty token and one that is invalid in a header, without showing it', () => {
     const open = (token: string) => () => createVendorClient({ apiUrl: 'http://localhost', token })
     expect(open('')).toThrow(expect.objectContaining({ code: 'TOKEN_MISSING' }))
     expect(open('canary\n')).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))

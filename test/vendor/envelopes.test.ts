@@ -45,11 +45,11 @@ describe('an export envelope', () => {
     rateLimit: RATE_LIMIT,
   }
 
-  it('is read with its paging flat', () => {
+  it('is read with flat paging', () => {
     expect(readExportEnvelope({ ...reported, ...PAGING, query: {}, surprise: 1 })).toEqual({ ...READ, query: {} })
   })
 
-  it('is read with its paging nested', () => {
+  it('is read with nested paging', () => {
     expect(readExportEnvelope({ ...reported, paging: { ...PAGING, query: {} } })).toEqual({ ...READ, query: {} })
   })
 
@@ -75,13 +75,13 @@ describe('an export envelope', () => {
     expect(readExportEnvelope({ data: [], ...paging })).toMatchObject(read)
   })
 
-  it('reads what is not told as null', () => {
+  it('has null for missing fields', () => {
     const read = readExportEnvelope({ data: [], hasMore: false })
     expect(read).toMatchObject({ scanned: null, usage: null, rateLimit: null, mode: null, source: null })
     expect('limit' in read).toBe(false)
   })
 
-  it('reads usage and rate limit as far as they go', () => {
+  it('has the readable parts of usage and rate limit', () => {
     const usage = { billableUsedThisRequest: '7', includedQuota: 'many', periodKey: 202_611 }
     const read = readExportEnvelope({ data: [], hasMore: false, usage, rateLimit: { remainingHour: 3 } })
     const nothing = Object.fromEntries(Object.keys(USAGE).map(key => [key, null]))
@@ -103,14 +103,14 @@ describe('an export envelope', () => {
     [{ data: [], hasMore: true, nextCursor: { canary: 1 } }, /nextCursor/],
     [{ data: [], paging: { hasMore: 'canary' } }, /paging\.hasMore/],
     [{ data: [], hasMore: false, success: false }, /success/],
-  ])('is a protocol fault that names what is off: %j', (body, named) => {
+  ])('is a protocol error that names the bad field: %j', (body, named) => {
     const fault = thrownBy(() => readExportEnvelope(body))
     expect(isCode(fault, 'API_PROTOCOL')).toBe(true)
     expect(String(fault)).toMatch(named)
     expect(String(fault)).not.toContain('canary')
   })
 
-  it('is read, or is a protocol fault, whatever comes', () => {
+  it('is either read or a protocol error, for any body', () => {
     const field = fc.oneof(fc.jsonValue(), fc.constant(undefined))
     const body = fc.record({
       data: fc.oneof(fc.array(fc.jsonValue()), field),
@@ -144,7 +144,7 @@ describe('an agent search envelope', () => {
     expect(read).toMatchObject({ ids: ['a1', '2'], besides: ['a1', 'a3'], unidentified: 3, total: 3, hasMore: false })
   })
 
-  it('needs one list only, and no paging', () => {
+  it('needs only one list and no paging', () => {
     expect(readResourceEnvelope(AGENTS, { starredAgents: [{ ID: 'a1' }] })).toMatchObject({
       ids: ['a1'],
       total: null,
@@ -153,7 +153,7 @@ describe('an agent search envelope', () => {
     expect(readResourceEnvelope(AGENTS, { agents: [] })).toMatchObject({ records: [], ids: [] })
   })
 
-  it('is a protocol fault without any list', () => {
+  it('is a protocol error without any list', () => {
     expect(
       isCode(
         thrownBy(() => readResourceEnvelope(AGENTS, { data: [] })),
@@ -164,13 +164,13 @@ describe('an agent search envelope', () => {
 })
 
 describe('an error envelope', () => {
-  it('is read as far as it goes', () => {
+  it('is read as far as it is readable', () => {
     const body = { message: 'No', code: 'FORBIDDEN', issues: [{ message: 'unpaid' }, {}] }
     expect(readErrorEnvelope(body)).toEqual({ message: 'No', code: 'FORBIDDEN', issues: ['unpaid'] })
     expect(readErrorEnvelope({ error: 'No' })).toEqual({ message: 'No', code: null, issues: [] })
   })
 
-  it.each([undefined, null, 'text', [], { message: 1, issues: 'x' }])('is empty where there is none: %j', body => {
+  it.each([undefined, null, 'text', [], { message: 1, issues: 'x' }])('is empty if there is none: %j', body => {
     expect(readErrorEnvelope(body)).toEqual({ message: null, code: null, issues: [] })
   })
 })

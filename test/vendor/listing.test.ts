@@ -9,7 +9,7 @@ interface Vendor {
   starred: number
   pageSize: number
   tellsTotal: boolean
-  tellsMore: 'never' | 'always' | 'only where there is'
+  tellsMore: 'never' | 'always' | 'only if there is'
 }
 
 const vendors = fc.record<Vendor>({
@@ -17,7 +17,7 @@ const vendors = fc.record<Vendor>({
   starred: fc.integer({ min: 0, max: 60 }),
   pageSize: fc.integer({ min: 1, max: 25 }),
   tellsTotal: fc.boolean(),
-  tellsMore: fc.constantFrom('never', 'always', 'only where there is'),
+  tellsMore: fc.constantFrom('never', 'always', 'only if there is'),
 })
 
 const idOf = (at: number) => `a${at}`
@@ -30,7 +30,7 @@ function pageOf({ agents, starred, pageSize, tellsTotal, tellsMore }: Vendor, nu
     besides: all.slice(Math.max(0, agents - starred)),
     unidentified: 0,
     total: tellsTotal ? agents : null,
-    hasMore: tellsMore === 'always' || (tellsMore === 'only where there is' && isMore) ? isMore : null,
+    hasMore: tellsMore === 'always' || (tellsMore === 'only if there is' && isMore) ? isMore : null,
   }
 }
 
@@ -52,7 +52,7 @@ const read = (pages: (number: number) => ListedPage, isPaged = true) => {
 }
 
 describe('a listing', () => {
-  it('holds all that there is, and is known to, however the vendor tells of its end', async () => {
+  it('is complete and known to be, however the vendor marks its end', async () => {
     await fc.assert(
       fc.asyncProperty(vendors, async vendor => {
         const { ids, cutOff, asked } = await read(number => pageOf(vendor, number))
@@ -64,7 +64,7 @@ describe('a listing', () => {
     )
   })
 
-  it('is known to be complete only where it is, of a vendor that gives its first page alone', async () => {
+  it('is known to be complete only if it is, for a vendor that returns only its first page', async () => {
     await fc.assert(
       fc.asyncProperty(vendors, fc.boolean(), async (vendor, refuses) => {
         const first = pageOf(vendor, 1)
@@ -76,7 +76,7 @@ describe('a listing', () => {
     )
   })
 
-  it('ends, whatever the pages hold', async () => {
+  it('ends, whatever the pages contain', async () => {
     const page = fc.record<ListedPage>({
       ids: fc.array(fc.integer({ min: 0, max: 9 }).map(idOf), { maxLength: 5 }),
       besides: fc.array(fc.integer({ min: 0, max: 9 }).map(idOf), { maxLength: 3 }),
@@ -93,7 +93,7 @@ describe('a listing', () => {
     )
   })
 
-  it('of a vendor who names ever new ones is given up, and told to be cut off', async () => {
+  it('of a vendor that returns new entries forever is given up and reported as cut off', async () => {
     const { asked, cutOff } = await read(number => ({
       ids: [idOf(number)],
       besides: [],

@@ -19,7 +19,7 @@ describe('the name of a secret', () => {
       'passKey',
       'hmac_key',
     ],
-  ])('is known: %s', name => expect(isSecretName(name)).toBe(true))
+  ])('is recognised: %s', name => expect(isSecretName(name)).toBe(true))
 
   it.each([
     'tokenUsage',
@@ -40,9 +40,9 @@ describe('the name of a secret', () => {
     'tokenizer',
     'tokenizedText',
     'secretary',
-  ])('is not seen in %s', name => expect(isSecretName(name)).toBe(false))
+  ])('is not recognised in %s', name => expect(isSecretName(name)).toBe(false))
 
-  it('tells counts of tokens from tokens', () => {
+  it('is distinguished from that of a token count', () => {
     expect([4_096, '4096', null, { text: 3, audio: '2' }].map(value => isSecret('maxTokens', value))).toEqual([
       false,
       false,
@@ -62,7 +62,7 @@ describe('redaction', () => {
     ['objects', '{"a":', '}'],
     ['lists', '[', ']'],
     ['counts of tokens', '{"maxTokens":', '}'],
-  ])('keeps nothing of %s that are nested without end, and all beside them', (_, open, close) => {
+  ])('drops %s that are nested without end, and keeps everything beside them', (_, open, close) => {
     const deep = `${open.repeat(100_000)}"canary"${close.repeat(100_000)}`
     const { value, droppedPaths } = redactSecrets(JSON.parse(`{"agents":[{"ID":"a1","x":${deep}},{"ID":"a2"}]}`))
     expect(droppedPaths).toHaveLength(1)
@@ -89,7 +89,7 @@ describe('redaction', () => {
       { externalVoiceSettings: { voice: 'v' } },
       ['externalVoiceSettings.elevenKey'],
     ],
-    ['a header that says name', { name: 'x-api-key', value: 'x' }, { name: 'x-api-key' }, ['value']],
+    ['a header with a name instead of a key', { name: 'x-api-key', value: 'x' }, { name: 'x-api-key' }, ['value']],
     [
       'a key of a voice platform',
       { vapiConfig: { a: { key: 'x', publicKey: 'p' } } },
@@ -133,7 +133,7 @@ describe('redaction', () => {
       ['newValue'],
     ],
     [
-      'what ends in key, in the configuration of a service',
+      'a name that ends in key, in the configuration of a service',
       { retellConfig: { key: 'x', sortKey: 'y' }, mcpServers: { notes: { env: { OPENAI_KEY: 'z', NAME: 'n' } } } },
       { retellConfig: {}, mcpServers: { notes: { env: { NAME: 'n' } } } },
       ['retellConfig.key', 'retellConfig.sortKey', 'mcpServers.notes.env.OPENAI_KEY'],
@@ -172,7 +172,7 @@ describe('redaction', () => {
       ['toolsSettings.apiKey'],
     ],
     [
-      'what was audited of a variable, a tool field or a header',
+      'audited values of a variable, a tool field or a header',
       [
         { field: 'variables[v1].value', newValue: 'x' },
         { field: 'tools[t1].fields[f1].defaultValue', oldValue: 'y' },
@@ -188,7 +188,7 @@ describe('redaction', () => {
       ['[0].newValue', '[1].oldValue', '[2].newValue', '[3].newValue'],
     ],
     [
-      'a key that is a secret itself, and tells no path with it',
+      'a key that is a secret itself, and does not name it in a path',
       { a: { 'sk-0123456789': 1 }, 'Eve Smith': { token: 't' }, s3cr3tvalue: { token: 't' } },
       { a: {}, 'Eve Smith': {}, s3cr3tvalue: {} },
       ['a.*', '*.token', '*.token'],
@@ -233,24 +233,21 @@ describe('redaction', () => {
     ['JSON in JSON in JSON', { settings: JSON.stringify(JSON.stringify(JSON.stringify([{ apiKey: 'canary' }]))) }],
     ['lines of headers', { headers: 'Accept: */*\r\nX-Api-Key: canary\r\nX-Trace: 1' }],
     ['lines of variables', { env: '# ours\nHOST=x\n\nexport OPENAI_KEY=canary\nTOKEN=canary' }],
-    [
-      'a variable that says in other words that it is of the environment',
-      { variables: [{ isEnv: 'True', value: 'canary' }] },
-    ],
+    ['an environment variable that is marked in other words', { variables: [{ isEnv: 'True', value: 'canary' }] }],
   ])('finds a secret in %s', (_, value) => {
     const once = redactSecrets(value)
     expect(JSON.stringify(once.value)).not.toContain('canary')
     expect(redactSecrets(once.value)).toEqual({ value: once.value, droppedPaths: [] })
   })
 
-  it('leaves words that stand in lines', () => {
+  it('leaves prose of several lines unchanged', () => {
     const value = {
       llmConfig: { prompt: 'Be brief.\nPassword: ask for it by mail.\nToken: no.', quote: '"Be: brief"' },
     }
     expect(redactSecrets(value)).toEqual({ value, droppedPaths: [] })
   })
 
-  it('has nothing to drop of an audit entry whose value is gone', () => {
+  it('drops nothing from an audit entry without a value', () => {
     const entry = {
       vapiConfig: [
         { field: 'a.token', oldValue: '' },
@@ -265,7 +262,7 @@ describe('redaction', () => {
     expect(JSON.stringify(redactSecrets(value).value)).toBe('{"__proto__":{"kept":1}}')
   })
 
-  it('takes out what was planted, wherever it is, and nothing else', () => {
+  it('removes exactly the planted secrets, wherever they are', () => {
     fc.assert(
       fc.property(planted, ({ clean, dirty, count }) => {
         const before = JSON.stringify(dirty)
@@ -278,7 +275,7 @@ describe('redaction', () => {
     )
   })
 
-  it('has nothing more to drop the second time, whatever the value', () => {
+  it('drops nothing more the second time, whatever the value', () => {
     const key = fc.oneof(
       fc.string(),
       fc.constantFrom('key', 'name', 'value', 'isEnv', 'field', 'oldValue', 'apiKey', 'fooTokens', 'vapiX', 'turns'),
@@ -307,11 +304,11 @@ describe('redaction of text', () => {
     expect(redactText('a+b"c / a%2Bb%22c / a+b\\"c', ['a+b"c'])).toBe('*** / *** / ***')
   })
 
-  it('blanks the longer of two tokens whole', () => {
+  it('blanks the longer of two tokens entirely', () => {
     expect(redactText('sk_1 sk_1_more', ['sk_1', '', 'sk_1_more'])).toBe('*** ***')
   })
 
-  it('leaves no token and no other change', () => {
+  it('removes every token and changes nothing else', () => {
     const token = fc.string({ minLength: 1 }).filter(text => !text.includes('*'))
     fc.assert(
       fc.property(fc.array(token), fc.array(fc.string()), (tokens, texts) => {

@@ -17,7 +17,7 @@ describe('a refusal', () => {
     [404, 'API_NOT_FOUND'],
     [422, 'API_BAD_REQUEST'],
     [429, 'API_RATE_LIMITED'],
-  ])('by %i is %s, and final', async (status, code) => {
+  ])('with status %i is %s and final', async (status, code) => {
     const { client, server } = await clientFor([
       json({ message: 'No.', code: 'WHY', issues: [{ message: 'Because.' }] }, status),
     ])
@@ -41,7 +41,7 @@ describe('a refusal', () => {
     ['issues of another kind', json({ message: 'Not found', code: 'NOT_FOUND', issues: 'none' }, 404)],
     ['a list', json([], 404)],
     ['null', json(null, 404)],
-  ])("by 404 in other words than the vendor's (%s) says nothing of the agent", async (_, answer) => {
+  ])("with a 404 that is not the vendor's (%s) says nothing about the agent", async (_, answer) => {
     const { client, server } = await clientFor([answer])
     const error = await failureOf(client.exportConversations(page))
     expect(error).toMatchObject({ code: 'API_PROTOCOL', facts: { status: 404 } })
@@ -52,7 +52,7 @@ describe('a refusal', () => {
   it.each([
     [408, 'API_TIMEOUT'],
     [425, 'API_UNAVAILABLE'],
-  ])('by %i is %s, and worth another try', async (status, code) => {
+  ])('with status %i is %s and is retried', async (status, code) => {
     const { client, server } = await clientFor([json({ message: 'Later.', code: 'WHY' }, status)], { maxAttempts: 2 })
     expect(await failureOf(client.exportConversations(page))).toMatchObject({ code, transient: true })
     expect(server.requests).toHaveLength(2)
@@ -61,19 +61,19 @@ describe('a refusal', () => {
   it.each([
     ['in seconds', '90', 90_000],
     ['as a date, by the clock of the vendor', 'Fri, 20 Nov 2026 20:50:46 GMT', 60_000],
-  ])('by the hourly limit says when to come back, given %s', async (_name, retryAfter, retryAfterMs) => {
+  ])('because of the rate limit reports when to retry, given %s', async (_name, retryAfter, retryAfterMs) => {
     const { client } = await clientFor([json({ message: 'slow down' }, 429, { 'retry-after': retryAfter, date: DATE })])
     const error = await failureOf(client.exportConversations(page))
     expect(error.facts).toMatchObject({ retryAfterMs, serverDateMs: Date.parse(DATE) })
     expect(error.exchange).toMatchObject({ status: 429, retryAfterMs })
   })
 
-  it('stands although its body is cut off', async () => {
+  it('keeps its meaning if its body is cut off', async () => {
     const { client } = await clientFor([script.beginning('{"message":"slow down"}', 'hang up', 429)])
     expect(await failureOf(client.exportConversations(page))).toMatchObject({ code: 'API_RATE_LIMITED' })
   })
 
-  it('in another format tells status, size and hash, and keeps the bytes out of sight', async () => {
+  it('in another format is reported with status, size and hash, without its bytes', async () => {
     const body = '<html>canary of a proxy</html>'
     const { client } = await clientFor([script.bytes(body, 'text/html', 403)])
     const error = await failureOf(client.exportConversations(page))

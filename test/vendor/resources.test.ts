@@ -22,7 +22,7 @@ const SECRETS = {
 }
 
 describe('an organization', () => {
-  it('is asked for by its id, and told without its secrets', async () => {
+  it('is requested by its id, and returned without its secrets', async () => {
     const data = { ID: 'org/1 ü', name: 'Alpha', ...SECRETS }
     const { client, server } = await clientFor([json({ success: true, message: 'ok', data })], { path: '/base/v3' })
     const answer = await client.resource({ ...ORGANIZATION, id: 'org/1 ü' })
@@ -41,7 +41,7 @@ describe('an organization', () => {
     expect(inspect(answer, { depth: null, showHidden: true })).not.toMatch(/canary/)
   })
 
-  it('that is not there is an answer, in the words of the vendor', async () => {
+  it('that does not exist is an answer, with the body of the vendor', async () => {
     const { client } = await clientFor([json({ ...NOT_FOUND, hintToken: 'canary' }, 404)])
     const answer = await client.resource({ ...ORGANIZATION, id: 'gone' })
     expect(answer).toMatchObject({ envelope: null, parsed: NOT_FOUND, receipt: { status: 404 } })
@@ -56,7 +56,7 @@ describe('an organization', () => {
     ['a 503', json({}, 503), 'API_UNAVAILABLE'],
     ['another shape', json({ data: [] }), 'API_PROTOCOL'],
     ['half a body', bytes('{"data":{"dashboardPassword":"canary', 'application/json'), 'API_NOT_JSON'],
-  ])('is asked for once where the answer is %s', async (_, answer, code) => {
+  ])('is requested only once if the answer is %s', async (_, answer, code) => {
     const { client, server, waits } = await clientFor([answer])
     const error = await failureOf(client.resource({ ...ORGANIZATION, id: 'org_1' }))
     expect(error).toMatchObject({ code, exchange: undefined })
@@ -64,7 +64,7 @@ describe('an organization', () => {
     expect([server.requests.length, waits]).toEqual([1, []])
   })
 
-  it.each(['', '.', '..'])('of the id %j has no address', async id => {
+  it.each(['', '.', '..'])('with the id %j cannot be requested', async id => {
     const { client, server } = await clientFor([json({})])
     await expect(client.resource({ ...ORGANIZATION, id })).rejects.toMatchObject({ code: 'FLAG_INVALID' })
     expect(server.requests).toHaveLength(0)
@@ -72,7 +72,7 @@ describe('an organization', () => {
 })
 
 describe('the teams of an organization', () => {
-  it('are asked for page by page, and told without secrets', async () => {
+  it('are requested page by page, and returned without secrets', async () => {
     const teams = [{ ID: 't1', label: 'Sales', inviteToken: 'canary' }]
     const { client, server } = await clientFor([json({ success: true, teams, total: 3, hasMore: true })])
     const answer = await client.resource({ ...TEAMS_OF, id: 'org_1', page: 2 })
@@ -84,7 +84,7 @@ describe('the teams of an organization', () => {
 })
 
 describe('an envelope', () => {
-  it('of an organization needs a record, and no id in it', () => {
+  it('of an organization needs a record, but no id in it', () => {
     const read = (parsed: unknown) => readResourceEnvelope(ORGANIZATIONS, parsed)
     expect(read({ data: { name: 'x' } }).ids).toEqual([])
     expect(read({ data: { ID: 7 } }).ids).toEqual(['7'])
@@ -92,7 +92,7 @@ describe('an envelope', () => {
       expect(() => read(parsed)).toThrow(expect.objectContaining({ code: 'API_PROTOCOL' }))
   })
 
-  it('of teams needs a list, and no paging', () => {
+  it('of teams needs a list, but no paging', () => {
     const read = readResourceEnvelope(TEAMS, { teams: [{ ID: 't1' }, { ID: 2 }, { ID: '' }, 'noise', {}] })
     expect(read).toMatchObject({ ids: ['t1', '2'], besides: [], unidentified: 3, total: null, hasMore: null })
     for (const parsed of [null, {}, { teams: {} }, { data: [] }])

@@ -26,7 +26,7 @@ describe('a transient fault', () => {
     ['an empty body', script.bytes('', 'application/json'), { status: 200, error: 'API_NOT_JSON' }],
   ]
 
-  it.each(faults)('is tried again: %s', async (_name, fault, reported) => {
+  it.each(faults)('is retried: %s', async (_name, fault, reported) => {
     // Short only in the test of the timeout: a busy machine may be slow in the others.
     const timeoutMs = reported.error === 'API_TIMEOUT' ? 500 : 30_000
     const { client, server } = await clientFor([fault, json(PAGE)], { timeoutMs })
@@ -48,7 +48,7 @@ describe('a transient fault', () => {
     expect(waits).toEqual([250, 500, 1_000])
   })
 
-  it('is not tried again when the observer says no, and the fault itself is thrown', async () => {
+  it('is thrown itself if the observer forbids a retry', async () => {
     const { client, server } = await clientFor([json({ message: 'oops' }, 500)])
     const { attempts, outcomes } = observer(2)
     const error = await failureOf(client.exportConversations({ ...page, attempts }))
@@ -57,7 +57,7 @@ describe('a transient fault', () => {
     expect(outcomes).toHaveLength(2)
   })
 
-  it('sends nothing when not even the first attempt is allowed', async () => {
+  it('cannot occur if not even the first attempt is allowed: nothing is sent', async () => {
     const { client, server } = await clientFor([json(PAGE)])
     const { attempts, outcomes } = observer(0)
     const error = await failureOf(client.exportConversations({ ...page, attempts }))
@@ -66,20 +66,20 @@ describe('a transient fault', () => {
     expect(outcomes).toHaveLength(0)
   })
 
-  it('waits as long as a 503 asks, and a little more', async () => {
+  it('is retried slightly later than a 503 asks', async () => {
     const { client, waits } = await clientFor([json({}, 503, { 'retry-after': '7' }), json(PAGE)])
     await client.exportConversations(page)
     expect(waits).toEqual([7_250])
   })
 
-  it('is given back at once when the vendor asks for a wait that is too long to sit through', async () => {
+  it('is thrown at once if the vendor asks for too long a wait', async () => {
     const { client, waits } = await clientFor([json({}, 503, { 'retry-after': '3600' })])
     const error = await failureOf(client.exportConversations(page))
     expect(error).toMatchObject({ code: 'API_UNAVAILABLE', facts: { retryAfterMs: 3_600_000, attempts: 1 } })
     expect(waits).toEqual([])
   })
 
-  it('names the cause of a connection that cannot be made', async () => {
+  it('has the reason of a failed connection', async () => {
     const { client, server } = await clientFor([json(PAGE)])
     await server.stop()
     const error = await failureOf(client.exportConversations(page))
@@ -87,7 +87,7 @@ describe('a transient fault', () => {
     expect(error.exchange).toBeUndefined()
   })
 
-  it('leaves its partial bytes on the error', async () => {
+  it('keeps its partial bytes on the error', async () => {
     const { client } = await clientFor([script.beginning(wholePage, 'hang up')], { maxAttempts: 1 })
     const error = await failureOf(client.exportConversations(page))
     const body = error.exchange!.body.toString()
@@ -96,13 +96,13 @@ describe('a transient fault', () => {
   })
 })
 
-describe('an answer that no other attempt would mend', () => {
+describe('an answer that no retry would change', () => {
   it.each([
     ['compressed without being asked', script.gzipped(PAGE)],
     ['larger than any page', script.bytes('x'.repeat(5_000), 'application/json')],
     ['a redirect', (response => response.writeHead(302, { location: '/login' }).end()) as script.ScriptedAnswer],
     ['not as documented', json({ success: true, data: 'none' })],
-  ])('is a protocol fault at once: %s', async (_name, answer) => {
+  ])('is a protocol error at once: %s', async (_name, answer) => {
     const { client, server } = await clientFor([answer], { maxBodyBytes: 4_000 })
     const error = await failureOf(client.exportConversations(page))
     expect(error.code).toBe('API_PROTOCOL')
@@ -115,7 +115,7 @@ describe('a signal', () => {
     ['while the headers are awaited', script.silence],
     ['in the middle of the body', script.beginning(wholePage, 'stall')],
     ['in the middle of a refusal', script.beginning(wholePage, 'stall', 404)],
-  ])('stops at once %s', async (_name, answer) => {
+  ])('stops a request at once %s', async (_name, answer) => {
     const { client } = await clientFor([answer])
     const { attempts, outcomes } = observer()
     const stopped = new AbortController()
@@ -144,7 +144,7 @@ describe('a signal', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  it('that fired before leaves nothing sent and nobody asked', async () => {
+  it('that fired earlier prevents the request, and the observer is not asked', async () => {
     const { client, server } = await clientFor([json(PAGE)])
     const { attempts, outcomes } = observer()
     const error = await failureOf(client.exportConversations({ ...page, signal: AbortSignal.abort(), attempts }))
@@ -153,7 +153,7 @@ describe('a signal', () => {
     expect(outcomes).toHaveLength(0)
   })
 
-  it('can be shared by many requests, and is let go of', async () => {
+  it('can be shared by many requests, and keeps no listeners', async () => {
     const { client } = await clientFor([json(PAGE)])
     const warnings: Error[] = []
     const collect = (warning: Error) => warnings.push(warning)

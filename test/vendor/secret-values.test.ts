@@ -36,7 +36,7 @@ describe('a value that is unmistakably a secret', () => {
     ['https://discord.com/api/webhooks/1/abc', 'https://discord.com/api/webhooks/***'],
     ['https%3A%2F%2Fu%3Ap%40x.org%2F%3Ftoken%3Dt', 'https%3A%2F%2Fx.org%2F'],
     ['to https%3a%2f%2fx.org%2f%3fa%3d1%26token%3dt now', 'to https%3A%2F%2Fx.org%2F%3Fa%3D1 now'],
-  ])('is taken out: %s', (text, left) => {
+  ])('is removed: %s', (text, left) => {
     expect(withoutSecretValues(text)).toBe(left)
     expect(withoutSecretValues(left)).toBe(left)
   })
@@ -53,7 +53,7 @@ describe('a value that is unmistakably a secret', () => {
     ...['https://example.com/@me?page=1&sort=asc#top', 'mailto:a@example.com', 'a?b', 'https://x.org/?token=', 'eyJ.x'],
     'https%3a%2f%2fx.org%2f%3fa%3d1',
     ...['https://hooks.example.com/convohouse', 'Bearer {{var:abc}}', 'https://x.org/?hasToken=true&maxTokens=5'],
-  ])('is not seen in %s', text => expect(withoutSecretValues(text)).toBe(text))
+  ])('is not recognised in %s', text => expect(withoutSecretValues(text)).toBe(text))
 
   const piece = fc.oneof(
     fc.constantFrom(
@@ -86,7 +86,7 @@ describe('a value that is unmistakably a secret', () => {
   )
   const texts = fc.array(piece, { maxLength: 12 }).map(pieces => pieces.join(''))
 
-  it('is suspected before it is found, and found once', () => {
+  it('is suspected whenever it is found, and removed in one pass', () => {
     fc.assert(
       fc.property(texts, text => {
         const left = withoutSecretValues(text)
@@ -99,14 +99,14 @@ describe('a value that is unmistakably a secret', () => {
 
   it.each([
     ...['eyJ-', 'sk-', 'https://', '?a=', 'Bearer ', '-----BEGIN A-----', 'a.', 'hooks.slack.com/', '&a', 'a:'],
-  ])('takes no longer than its text is long to look for: %s', part => {
+  ])('is searched in linear time: %s', part => {
     const begun = performance.now()
     withoutSecretValues(part.repeat(200_000 / part.length))
     // A hundred times the usual duration; quadratic code takes minutes.
     expect(performance.now() - begun).toBeLessThan(20_000)
   })
 
-  it('takes moments to look through a megabyte that is full of what a token begins with', () => {
+  it('is found quickly in a megabyte full of token prefixes', () => {
     const begun = performance.now()
     expect(withoutSecretValues(`${'-eyJ'.repeat(250_000)} ${JWT}`)).toMatch(/eyJ \*\*\*$/)
     // A hundred times the usual duration; matching from each start position took ten seconds.
@@ -123,7 +123,7 @@ describe('a message about an error', () => {
     ['GET https://u:canary@example.com/?token=canary', 'GET https://example.com/'],
     ['token: Required', 'token: Required'],
     ['The key already exists: color', 'The key already exists: color'],
-  ])('loses what it repeats: %s', (text, left) => {
+  ])('loses the secrets that it repeats: %s', (text, left) => {
     expect(withoutSecretsInMessage(text)).toBe(left)
   })
 })

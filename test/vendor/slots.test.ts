@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { Slots } from '../../src/vendor/http/slots.ts'
 
 describe('slots', () => {
-  it('serve in the order of arrival, and give a slot back when the work fails', async () => {
+  it('serve in the order of arrival, and free a slot when the work fails', async () => {
     const slots = new Slots(1)
     const order: number[] = []
     const work = (n: number) =>
@@ -19,7 +19,7 @@ describe('slots', () => {
     expect(await work(4)).toBe(4)
   })
 
-  it('let go of who gives up waiting, without losing a slot', async () => {
+  it('forget a caller that gives up waiting, without losing a slot', async () => {
     const slots = new Slots(1)
     const gaveUp = new AbortController()
     let release = () => {}

@@ -49,10 +49,10 @@ const WRITINGS: Record<string, (text: string) => string> = {
 const WRAPPINGS: Record<string, { pack: (body: Buffer) => Buffer; encoding: string | null }> = {
   nothing: { pack: body => body, encoding: null },
   gzip: { pack: body => gzipSync(body), encoding: 'gzip' },
-  'gzip that nobody tells of': { pack: body => gzipSync(body), encoding: null },
+  'gzip without a Content-Encoding': { pack: body => gzipSync(body), encoding: null },
   deflate: { pack: body => deflateSync(body), encoding: 'deflate' },
   'raw deflate': { pack: body => deflateRawSync(body), encoding: 'deflate' },
-  'zlib that nobody tells of': { pack: body => deflateSync(body), encoding: null },
+  'zlib without a Content-Encoding': { pack: body => deflateSync(body), encoding: null },
   brotli: { pack: body => brotliCompressSync(body), encoding: 'br' },
   'two encodings': { pack: body => gzipSync(deflateSync(body)), encoding: 'deflate, gzip' },
   'gzip in gzip': { pack: body => gzipSync(gzipSync(body)), encoding: 'gzip' },
@@ -81,8 +81,8 @@ function readings(bytes: Buffer, depth = 0): string[] {
   return [bytes.toString('latin1'), ...inner]
 }
 
-describe('what came instead of an answer', () => {
-  it.each(Object.entries(WRITINGS))('has no token in it that is written as %s, and all the rest', (_, write) => {
+describe('a failed answer', () => {
+  it.each(Object.entries(WRITINGS))('loses a token written as %s, and nothing else', (_, write) => {
     const echo = (token: string) =>
       Buffer.from(`<p>é authorization: ${write(`Bearer ${token}`)}\n</p> host: example.com`)
     const kept = failedWithoutToken(echo(TOKEN), { token: TOKEN, encoding: null }).toString()
@@ -93,7 +93,7 @@ describe('what came instead of an answer', () => {
   })
 
   it.each(Object.entries(WRAPPINGS))(
-    'is searched where it is packed as %s, and unpacked where it has the token',
+    'compressed as %s is searched, and stored unpacked if it contains the token',
     (_, { pack, encoding }) => {
       const reported = { token: TOKEN, encoding }
       const kept = failedWithoutToken(pack(Buffer.from(`a host, and Bearer ${TOKEN}`)), reported)
@@ -103,7 +103,7 @@ describe('what came instead of an answer', () => {
     },
   )
 
-  it('in UTF-16 has no token either', () => {
+  it('in UTF-16 loses the token, too', () => {
     const echo = Buffer.from(`a host, and Bearer ${TOKEN}`, 'utf16le')
     for (const body of [echo, Buffer.from(echo).swap16()])
       expect(failedWithoutToken(body, { token: TOKEN, encoding: null }).toString('latin1').replaceAll('\0', '')).toBe(
@@ -111,7 +111,7 @@ describe('what came instead of an answer', () => {
       )
   })
 
-  it('that is packed and damaged, or as nobody can unpack it, is not kept', () => {
+  it('that is compressed and damaged, or in an unknown encoding, is not kept', () => {
     const damaged = gzipSync(Buffer.from(`Bearer ${TOKEN} `.repeat(50)))
     damaged[20]! ^= 0xff
     for (const [body, encoding] of [
@@ -126,7 +126,7 @@ describe('what came instead of an answer', () => {
     expect(failedWithoutToken(text, { token: TOKEN, encoding: 'gzip' }).toString()).toBe('no gzip, and Bearer ***')
   })
 
-  it('never has a token, whatever it is, however it is written and packed, and wherever the bytes end', () => {
+  it('never contains a token in any encoding and compression, wherever the bytes end', () => {
     fc.assert(
       fc.property(
         tokens,
@@ -147,7 +147,7 @@ describe('what came instead of an answer', () => {
     )
   })
 
-  it('that ends inside of the token ends before it', () => {
+  it('that ends inside the token is cut before it', () => {
     fc.assert(
       fc.property(fc.integer({ min: 4, max: TOKEN.length }), writing, (length, write) => {
         const body = Buffer.from(`authorization: ${write(TOKEN).slice(0, length)}`)
@@ -158,7 +158,7 @@ describe('what came instead of an answer', () => {
     )
   })
 
-  it('is kept as it came where it has no token', () => {
+  it('is kept unchanged if it contains no token', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), bytes => {
         fc.pre(bytes[0] !== 0x1f)
@@ -168,7 +168,7 @@ describe('what came instead of an answer', () => {
     )
   })
 
-  it('comes in chunks, which may end inside of the token', async () => {
+  it('may arrive in chunks that end inside the token', async () => {
     const echo = `<html>authorization: Bearer ${TOKEN}</html>`
     const { client } = await clientFor(
       [
@@ -188,7 +188,7 @@ describe('what came instead of an answer', () => {
 })
 
 describe('a page', () => {
-  it('has no token in it that was echoed, in no form that JSON has of one, and is whole otherwise', () => {
+  it('loses an echoed token in any JSON notation, and nothing else', () => {
     fc.assert(
       fc.property(fc.json(), fc.constantFrom('plain', 'JSON of PHP', 'base64', 'URL-encoded'), (json, write) => {
         const echo = `"headers":{"authorization":"Bearer ${WRITINGS[write]!(TOKEN).replace(/^"|"$/g, '')}"}`
@@ -203,7 +203,7 @@ describe('a page', () => {
     )
   })
 
-  it('that holds none is the same bytes, and a token that may be a word or a number changes nothing', () => {
+  it('without a token keeps its bytes, even if the token could be a word or a number', () => {
     const body = Buffer.from('{"data":[{"text":"a demo of 1234567890123456"}]}')
     for (const token of [TOKEN, 'demo', '1234567890123456'])
       expect(pageWithoutToken(body, token)).toEqual({ bytes: body, count: 0 })
@@ -211,7 +211,7 @@ describe('a page', () => {
 })
 
 describe('a text', () => {
-  it('leaves no token and no other change', () => {
+  it('loses every token', () => {
     fc.assert(
       fc.property(tokens, around, around, writing, (token, before, behind, write) => {
         const text = `${before}${write(token)}${behind}`

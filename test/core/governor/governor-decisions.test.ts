@@ -48,7 +48,7 @@ const granted = (decision: Decision) => {
   return decision.grant
 }
 
-describe('a governor that was told nothing yet', () => {
+describe('a governor without any reported usage', () => {
   it('grants one probe, which may bill nothing', () => {
     const [state, decision] = requestLease(newGovernor(), { lease: 'a', kind: 'tail', wants: 10 }, NOW)
     expect(granted(decision)).toMatchObject({ kind: 'probe', requests: 1, sessions: 0, pageSessions: 0 })
@@ -61,7 +61,7 @@ describe('a governor that was told nothing yet', () => {
   it.each([
     ['no usage at all', null],
     ['a usage without counts', { ...answer().usage!, billableUsedThisPeriod: null, includedQuota: null }],
-  ])('counts for itself where the vendor tells %s', (_, usage) => {
+  ])('counts on its own if the vendor reports %s', (_, usage) => {
     const state = govern(newGovernor(), { kind: 'answered', lease: null, answer: answer({ usage, billed: 7 }) })
     expect(state.quota).toMatchObject({ known: true, pending: { sessions: 7 }, includedSessions: 50_000 })
     expect(granted(requestLease(state, { lease: 'a', kind: 'head', wants: 1 }, NOW + 10)[1]).kind).toBe('head')
@@ -87,33 +87,33 @@ describe('the page size', () => {
   const running = (limit: number, used: number) =>
     granted(requestLease(reported({}, used, 2_000), { lease: 'a', kind: 'head', wants: 5, limit }, NOW)[1]).limit
 
-  it('stays that of the running generation while larger pages would not fit some times', () => {
+  it('stays that of the current generation while larger pages would not fit several times', () => {
     expect(running(20, 1_900)).toBe(20)
     expect(running(50, 1_450)).toBe(50)
     expect(running(100, 1_800)).toBe(100)
   })
 
-  it('grows again when sessions return, and not before there is room for some pages', () => {
+  it('grows again when sessions return, but only if several such pages fit', () => {
     expect(running(1, 0)).toBe(100)
     expect(running(20, 1_400)).toBe(50)
     expect(running(20, 1_750)).toBe(20)
     expect(running(1, 1_980)).toBe(2)
   })
 
-  it('is not made small for others: a lease takes no more than half of what is left', () => {
+  it('does not shrink for concurrent leases: a lease takes at most half of the remaining sessions', () => {
     const [state, first] = requestLease(reported({}, 1_000, 2_000), { lease: 'a', kind: 'head', wants: 20 }, NOW)
     expect(granted(first)).toMatchObject({ limit: 100, requests: 3 })
     expect(granted(requestLease(state, { lease: 'b', kind: 'head', wants: 20 }, NOW)[1])).toMatchObject({ limit: 100 })
   })
 
-  it('leaves the generation where it fits no more', () => {
+  it('shrinks if pages of the current generation no longer fit', () => {
     const grant = granted(
       requestLease(reported({}, 1_900, 2_000), { lease: 'a', kind: 'head', wants: 5, limit: 100 }, NOW)[1],
     )
     expect(grant.limit).toBe(50)
   })
 
-  it('is one at the very end, then nothing is leased', () => {
+  it('is one at the very end; then nothing is leased', () => {
     const at = (used: number) => requestLease(reported({}, used, 2_000), { lease: 'a', kind: 'head', wants: 5 }, NOW)[1]
     expect(granted(at(1_994)).limit).toBe(1)
     expect(at(1_995)).toEqual({ kind: 'refuse', reason: 'period' })
@@ -129,7 +129,7 @@ describe('a paused governor', () => {
     expect(decision).toEqual({ kind: 'wait', untilMs: refused.receivedAtMs + 20 * MINUTE, reason: 'paused' })
   })
 
-  it('opens with the first answer that was asked for later', () => {
+  it('opens with the first answer to a request sent after the failure', () => {
     const paused = govern(reported(), { kind: 'answered', lease: null, answer: answer({ status: 503, usage: null }) })
     const early = govern(paused, { kind: 'answered', lease: null, answer: answer({ sentAtMs: NOW + 4 }) })
     expect(early.mode).toBe('paused')
@@ -137,7 +137,7 @@ describe('a paused governor', () => {
     expect(later.mode).toBe('open')
   })
 
-  it('probes again when the worker who probed is never heard of', () => {
+  it('probes again if the probing worker never reports', () => {
     const paused = govern(reported(), { kind: 'answered', lease: null, answer: answer({ status: 503, usage: null }) })
     const [probing] = requestLease(paused, { lease: 'a', kind: 'head', wants: 5 }, NOW + 2 * MINUTE)
     expect(probing.mode).toBe('probing')
@@ -157,7 +157,7 @@ describe('a lost answer', () => {
     return ended
   }
 
-  it('is held for billed until a later count tells', () => {
+  it('is assumed billed until a later count arrives', () => {
     const state = afterLosing(reported({}, 0, 1_000))
     expect(state.quota.pending?.sessions).toBe(150 + surpriseReserve(1_000))
     const cleared = govern(state, {
@@ -168,14 +168,14 @@ describe('a lost answer', () => {
     expect(cleared.quota).toMatchObject({ pending: null, usedSessions: 150 })
   })
 
-  it('pauses, unless it was we who gave it up', () => {
+  it('pauses the governor, unless we gave up on it ourselves', () => {
     expect(afterLosing(reported()).mode).toBe('paused')
     const state = afterLosing(reported({}, 0, 1_000), { givenUp: true })
     expect(state).toMatchObject({ mode: 'open', lost: { answers: 1, sessions: 150 } })
     expect(state.quota.pending?.sessions).toBe(150 + surpriseReserve(1_000))
   })
 
-  it('is asked after with a probe where nothing else is left', () => {
+  it('is checked by a probe when no sessions are left', () => {
     const state = afterLosing(reported({}, 993, 1_000))
     const decision = requestLease(state, { lease: 'b', kind: 'head', wants: 1 }, NOW + 10 * MINUTE)[1]
     expect(granted(decision).kind).toBe('probe')
@@ -183,7 +183,7 @@ describe('a lost answer', () => {
 })
 
 describe('a raised budget', () => {
-  it('lets a spent period go on, and is never lowered', () => {
+  it('reopens an exhausted period, and is never lowered', () => {
     const spent = reported({}, 50_000)
     expect(requestLease(spent, { lease: 'a', kind: 'head', wants: 1 }, NOW)[1]).toEqual({
       kind: 'refuse',
@@ -194,7 +194,7 @@ describe('a raised budget', () => {
     expect(granted(requestLease(raised, { lease: 'a', kind: 'head', wants: 1 }, NOW)[1]).limit).toBe(100)
   })
 
-  it('lets a run go on beyond the limits it was given, and gives none to a run that has none', () => {
+  it('extends the limits of a run, and sets none for a run without limits', () => {
     const limited = reported({ maxRequests: 0, maxSessions: 1 }, 0)
     const refusal = (state: typeof limited) => requestLease(state, { lease: 'a', kind: 'head', wants: 1 }, NOW)[1]
     expect(refusal(limited)).toEqual({ kind: 'refuse', reason: 'max-requests' })

@@ -109,8 +109,8 @@ function undisturbed(plan: readonly PlannedLease[], lag = 0): Undisturbed {
   return { ledger, endMs: nowMs }
 }
 
-describe('a governor that is recalled from a ledger', () => {
-  it('allows no more than the one that was never disturbed, wherever the ledger is cut', () => {
+describe('a governor recovered from the lease log', () => {
+  it('allows no more than the undisturbed one, wherever the log is cut', () => {
     fc.assert(
       fc.property(leases, fc.nat(), fc.boolean(), lags, (plan, cut, holdersDead, lag) => {
         const { ledger, endMs } = undisturbed(plan, lag)
@@ -133,7 +133,7 @@ describe('a governor that is recalled from a ledger', () => {
     )
   })
 
-  it('equals the undisturbed one where nothing is cut, but for what that run spent', () => {
+  it('equals the undisturbed one if nothing is cut, except for what that run spent', () => {
     fc.assert(
       fc.property(leases, lags, (plan, lag) => {
         const { ledger, endMs } = undisturbed(plan, lag)
@@ -158,7 +158,7 @@ describe('a governor that is recalled from a ledger', () => {
     )
   })
 
-  it('is told by entries that have been through JSON', () => {
+  it('is the same if the entries have been through JSON', () => {
     fc.assert(
       fc.property(leases, plan => {
         const { ledger, endMs } = undisturbed(plan)
@@ -181,7 +181,7 @@ describe('a governor that is recalled from a ledger', () => {
     expect(state.quota.pending).toMatchObject({ sinceMs: START + 100, sessions: 150 + 4 })
   })
 
-  it('takes a lease for wholly spent until its hour has passed, where its holder may live', () => {
+  it('counts a lease as fully spent until its hour has passed if its holder may be alive', () => {
     const { ledger } = undisturbed([
       { kind: 'head', wants: 1, outcomes: [{ status: 200, billed: 0, latencyMs: 5 }], pauseMs: 0 },
       { kind: 'head', wants: 3, outcomes: [{ status: 200, billed: 9, latencyMs: 5 }], pauseMs: 0 },

@@ -7,8 +7,8 @@ import { greedyOptions, greedySteps, kinds, options, ran, steps, TOLD_ONCE } fro
 
 const RUNS = { numRuns: 400 }
 
-describe('a governor, whatever happens', () => {
-  it('never lets more requests be made within an hour than the vendor allows', () => {
+describe('a governor under any sequence of events', () => {
+  it('never allows more requests within an hour than the vendor does', () => {
     fc.assert(
       fc.property(options, steps, (given, done) => {
         expect(ran(given, done).worst.requestsInHour).toBeLessThanOrEqual(given.requestsPerHour)
@@ -17,7 +17,7 @@ describe('a governor, whatever happens', () => {
     )
   })
 
-  it('never spends beyond what is allowed while no page bills more than the surprise reserve beyond its hold', () => {
+  it('never exceeds the allowed sessions while no page bills more than the surprise reserve beyond its hold', () => {
     fc.assert(
       fc.property(options, steps, (given, done) => {
         expect(ran(given, done).worst.overage).toBeLessThanOrEqual(0)
@@ -32,7 +32,7 @@ describe('a governor, whatever happens', () => {
     )
   })
 
-  it('leases history no session of the reserve for new conversations', () => {
+  it('leases no session of the reserve for new conversations to history', () => {
     fc.assert(
       fc.property(options, steps, (given, done) => {
         ran(given, done, (model, one) => {
@@ -52,7 +52,7 @@ describe('a governor, whatever happens', () => {
     )
   })
 
-  it('never exceeds the requests of a run, nor its sessions while no page bills more than four beyond its hold', () => {
+  it('never exceeds the request limit of a run, nor its session limit while no page bills more than four beyond its hold', () => {
     const limited = fc.record({ given: options, maxRequests: fc.nat(12), maxSessions: fc.nat(200) })
     const safe = steps.map(done => done.filter(one => one.do !== 'lose'))
     fc.assert(
@@ -67,7 +67,7 @@ describe('a governor, whatever happens', () => {
     )
   })
 
-  it('lets one request a minute at most be made after a failure, until an answer', () => {
+  it('allows at most one request a minute after a failure, until an answer arrives', () => {
     fc.assert(
       fc.property(options, steps, (given, done) => {
         let before = 'open'
@@ -87,7 +87,7 @@ describe('a governor, whatever happens', () => {
     )
   })
 
-  it('always grants again some time, unless the period or the run is spent', () => {
+  it('eventually grants again, unless the quota or the limit of the run is exhausted', () => {
     fc.assert(
       fc.property(options, steps, (given, done) => {
         const model = ran(given, done)

@@ -16,8 +16,8 @@ const at = (ms: number) => ({ sentAtMs: ms, receivedAtMs: ms + 10 })
 const tell = (hour: RateLimitState, remainingHour: number | null, ms: number, requestsPerHour = 100) =>
   applyReportedLimit(hour, { requestsPerHour, remainingHour }, at(ms))
 
-describe('our own count of the hour', () => {
-  it('never lets the vendor count more than is allowed, however slow answers are and whenever it counts', () => {
+describe('our own request count', () => {
+  it('never lets the vendor count more requests than it allows, however slow answers are and whenever it counts', () => {
     const trip = fc.record({
       latencyMs: fc.integer({ min: 1, max: 30_000 }),
       counted: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -39,7 +39,7 @@ describe('our own count of the hour', () => {
     )
   })
 
-  it('lets every request go again within an hour and a slice', () => {
+  it('drops every request within an hour and a slice', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(2 * HOUR), { maxLength: 50 }), times => {
         const hour = times.reduce((state, time) => countRequest(state, NOW + time), newRateLimit(HOUR, 10))
@@ -48,7 +48,7 @@ describe('our own count of the hour', () => {
     )
   })
 
-  it('is the same in whatever order answers come', () => {
+  it('does not depend on the order of the answers', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(HOUR), { maxLength: 30 }), fc.nat(HOUR), (times, later) => {
         const count = (order: number[]) =>
@@ -66,33 +66,33 @@ describe('our own count of the hour', () => {
   })
 })
 
-describe('what the vendor tells of the hour', () => {
-  it('is believed where it is lower than our own count', () => {
+describe('the reported rate limit', () => {
+  it('is used if fewer requests remain than by our own count', () => {
     expect(requestsLeft(tell(newRateLimit(HOUR, 100), 7, NOW), NOW + 1_000, 0)).toBe(7)
   })
 
-  it('is not believed where it is higher', () => {
+  it('is ignored if more requests remain', () => {
     const hour = countRequest(newRateLimit(HOUR, 100), NOW, 60)
     expect(requestsLeft(tell(hour, 90, NOW), NOW + 1_000, 0)).toBe(40)
   })
 
-  it('is carried forward by what we send after it', () => {
+  it('decreases with the requests that we send later', () => {
     const hour = countRequest(tell(newRateLimit(HOUR, 100), 7, NOW), NOW + 60_000, 3)
     expect(requestsLeft(hour, NOW + 61_000, 0)).toBe(4)
   })
 
-  it('grows again by what of ours leaves the hour', () => {
+  it('increases as our own requests leave the hour', () => {
     const hour = tell(countRequest(newRateLimit(HOUR, 100), NOW - HOUR / 2, 20), 30, NOW)
     expect(requestsLeft(hour, NOW + HOUR / 4, 0)).toBe(30)
     expect(requestsLeft(hour, NOW + HOUR / 2 + 20_000, 0)).toBe(50)
   })
 
-  it('is ordered by when it was asked for, not by when it came', () => {
+  it('is ordered by the time of the request, not of the answer', () => {
     const hour = tell(tell(newRateLimit(HOUR, 100), 5, NOW + 10), 50, NOW)
     expect(hour.reported?.remaining).toBe(5)
   })
 
-  it('is the lowest of what answers to requests of the same millisecond tell, in whatever order they come', () => {
+  it('is the lowest of several from the same millisecond, in any order', () => {
     const reported = (...counts: number[]) =>
       counts.reduce((hour, count) => tell(hour, count, NOW), newRateLimit(HOUR, 100)).reported?.remaining
     expect([reported(5, 8), reported(8, 5), reported(8, 5, 6)]).toEqual([5, 5, 5])
@@ -104,14 +104,14 @@ describe('what the vendor tells of the hour', () => {
     expect(requestsLeft(hour, NOW + HOUR, 0)).toBe(100)
   })
 
-  it('changes how many an hour allows, and nothing where it tells nonsense', () => {
+  it('changes the hourly limit, unless it is nonsense', () => {
     expect(tell(newRateLimit(HOUR, 100), null, NOW, 300).requestsPerHour).toBe(300)
     expect(tell(newRateLimit(HOUR, 100), null, NOW, 0).requestsPerHour).toBe(100)
   })
 })
 
-describe('the time when there is room again', () => {
-  it('always lies ahead, and within an hour and a slice', () => {
+describe('the time of the next free request', () => {
+  it('always lies in the future, within an hour and a slice', () => {
     const reported = fc.option(fc.record({ remaining: fc.nat(5), agoMs: fc.nat(2 * HOUR) }), { nil: null })
     fc.assert(
       fc.property(fc.array(fc.nat(2 * HOUR), { maxLength: 20 }), reported, (times, last) => {
@@ -124,14 +124,14 @@ describe('the time when there is room again', () => {
     )
   })
 
-  it('is when the oldest of ours leaves, where ours fill the hour', () => {
+  it('is when our oldest request leaves the hour if ours fill it', () => {
     const hour = countRequest(countRequest(newRateLimit(HOUR, 2), NOW - 30_000), NOW)
     const again = nextFreeRequestMs(hour, NOW)
     expect(requestsLeft(hour, again - 1, 0)).toBe(0)
     expect(requestsLeft(hour, again, 0)).toBe(1)
   })
 
-  it('is a minute later where others fill it', () => {
+  it('is a minute later if others fill it', () => {
     expect(nextFreeRequestMs(tell(newRateLimit(HOUR, 100), 0, NOW), NOW + 5)).toBe(NOW + 5 + 60_000)
   })
 })

@@ -56,7 +56,7 @@ function readAll(fates: ReadonlyMap<string, Fate>, pageSize: number) {
   return { reported, asked }
 }
 
-describe('ids that are not answered', () => {
+describe('ids without an answer', () => {
   it.each([
     [
       { limit: 3, missing: ['x'], scanned: 3 },
@@ -86,7 +86,7 @@ describe('ids that are not answered', () => {
     expect(unansweredOf(facts)).toEqual(fates)
   })
 
-  it('are never told to be what they are not, and few questions tell of a few', () => {
+  it('are never misclassified, and few requests classify a few of them', () => {
     const fates = fc.array(
       fc.constantFrom<Fate>('exported', 'exported', 'exported', 'exported', 'gone', 'not exportable'),
       { maxLength: 120 },
@@ -105,7 +105,7 @@ describe('ids that are not answered', () => {
     )
   })
 
-  it('are all told of where one is gone and one is not exportable', () => {
+  it('are all classified if one is gone and one is not exportable', () => {
     const truth = new Map<string, Fate>(Array.from({ length: 50 }, (_, at) => [`c${at}`, 'exported']))
     truth.set('c7', 'gone').set('c31', 'not exportable')
     const { reported, asked } = readAll(truth, 100)

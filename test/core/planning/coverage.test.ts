@@ -32,7 +32,7 @@ describe('coverage', () => {
     )
   })
 
-  it('is the same in whatever order intervals are added, and however often', () => {
+  it('does not depend on the order in which intervals are added, nor on repetition', () => {
     fc.assert(
       fc.property(fc.array(intervals, { maxLength: 8 }), fc.array(fc.nat(7), { maxLength: 12 }), (all, again) => {
         const shuffled = [...again.flatMap(index => all[index] ?? []), ...all.toReversed()]
@@ -41,13 +41,13 @@ describe('coverage', () => {
     )
   })
 
-  it('leaves the coverage that it is given as it is', () => {
+  it('does not modify the coverage that it extends', () => {
     const before = Object.freeze([Object.freeze({ from: 1, to: 2 })])
     expect(cover(before, { from: 2, to: 9 })).toEqual([{ from: 1, to: 9 }])
     expect(before).toEqual([{ from: 1, to: 2 }])
   })
 
-  it('melts neighbours together, and keeps apart what a second lies between', () => {
+  it('merges adjacent intervals, but not those with an uncovered second between them', () => {
     expect(
       coverAll([
         { from: 1, to: 2 },
@@ -63,7 +63,7 @@ describe('coverage', () => {
   })
 })
 
-describe('the gaps of a coverage', () => {
+describe('the gaps in coverage', () => {
   it('are exactly the wanted seconds that are not covered, oldest first', () => {
     fc.assert(
       fc.property(fc.array(intervals, { maxLength: 8 }), intervals, (all, wanted) => {
@@ -76,7 +76,7 @@ describe('the gaps of a coverage', () => {
     )
   })
 
-  it('filled, leave nothing to want', () => {
+  it('leave nothing uncovered once they are filled', () => {
     fc.assert(
       fc.property(fc.array(intervals, { maxLength: 8 }), intervals, (all, wanted) => {
         const coverage = coverAll(all)

@@ -39,12 +39,12 @@ function stretches(window: PageFacts['window'], pages: Partial<PageFacts>[]) {
   })
 }
 
-describe('the stretch of a page', () => {
-  it('is the whole window where the window has one page', () => {
+describe('the time range of a page', () => {
+  it('is the entire window if the window has one page', () => {
     expect(stretches(windowOf('head'), [{ hasMore: false, lastTsMs: 1_500_000 }])).toEqual([{ from: 1_000, to: 2_000 }])
   })
 
-  it('lies between the last conversations of two pages, whichever way the window is read', () => {
+  it('lies between the last conversations of two pages, in either sort order', () => {
     const up = [{ lastTsMs: 1_300_500 }, { lastTsMs: 1_700_000 }, { hasMore: false, lastTsMs: 1_900_000 }]
     expect(stretches(windowOf('head'), up)).toEqual([
       { from: 1_000, to: 1_300 },
@@ -59,7 +59,7 @@ describe('the stretch of a page', () => {
     ])
   })
 
-  it('may be all that is left where a page tells no time, and goes on behind it', () => {
+  it('is the rest of the window for a page without times, and the next page starts at the same point', () => {
     const pages = [{ lastTsMs: 1_700_000 }, { returned: 0 }, { lastTsMs: 1_300_000 }]
     expect(stretches(windowOf('reread'), pages)).toEqual([
       { from: 1_700, to: 2_000 },
@@ -68,7 +68,7 @@ describe('the stretch of a page', () => {
     ])
   })
 
-  it('is never turned around or outside of what was asked for, whatever the records say', () => {
+  it('is never inverted or outside the requested range, whatever times the records have', () => {
     const pages = [{ lastTsMs: 1_200_000 }, { lastTsMs: 1_900_000 }, { lastTsMs: 9_000_000 }, { lastTsMs: 10 }]
     for (const stretch of stretches(windowOf('tail'), pages)) {
       expect(stretch!.from).toBeGreaterThanOrEqual(1_000)
@@ -77,18 +77,18 @@ describe('the stretch of a page', () => {
     }
   })
 
-  it('is none for ids', () => {
+  it('is null for a window by ids', () => {
     expect(stretches(windowOf('refresh'), [{}])).toEqual([null])
   })
 })
 
-describe('a page that another one follows', () => {
+describe('a page that is followed by another', () => {
   const down = windowOf('tail')
   const up = windowOf('head')
   const progressAfter = (window: PageFacts['window'], lastTsMs: number) =>
     advance(newProgress(window), page(window, 1, { lastTsMs }))
 
-  it('reaches to the first conversation of the next one: what was skipped behind its last lies there', () => {
+  it('reaches to the first conversation of the next page: conversations skipped in between lie there', () => {
     const falling = page(down, 2, { firstTsMs: 1_650_000, lastTsMs: 1_400_000 })
     expect(reachingTo({ from: 1_700, to: 2_000 }, progressAfter(down, 1_700_000), falling)).toEqual({
       from: 1_650,
@@ -101,7 +101,7 @@ describe('a page that another one follows', () => {
     })
   })
 
-  it('reaches as far as a next one that tells no time, and never gets shorter', () => {
+  it('reaches to the end of a next page without times, and never gets shorter', () => {
     const silent = page(down, 2, { returned: 0 })
     expect(reachingTo({ from: 1_700, to: 2_000 }, progressAfter(down, 1_700_000), silent)).toEqual({
       from: 1_000,

@@ -54,31 +54,31 @@ const openWindow = (kind: 'tail' | 'head' | 'full', fromSec: number | null, toSe
   newProgress({ name: `w-${kind}-${fromSec}-${toSec}`, agentId: 'a', kind, fromSec, toSec, openedAtMs: NOW - DAY })
 
 describe('a plan', () => {
-  it('begins with all of the history, up to the last whole second that has settled', () => {
+  it('begins with the entire history, up to the last full second that has settled', () => {
     const plan = planned()
     expect(boundsOf(plan)).toEqual([['a', 'tail', null, LAST]])
     expect(plan).toMatchObject({ firstBackfills: 1, unknown: 1 })
   })
 
   it.each([0, -5 * DAY, 1_000, 1e11, 1e12 - 1])(
-    'from %d ms on is one from the beginning, and so is its coverage',
+    'since %d ms starts at the beginning, and needs no more than coverage from 0',
     sinceMs => {
       expect(boundsOf(planned({ sinceMs }))).toEqual([['a', 'tail', null, LAST]])
       expect(boundsOf(planned({ sinceMs, agents: [agent({ coverage: [{ from: 0, to: LAST }] })] }))).toEqual([])
     },
   )
 
-  it('from 2001 on begins there', () => {
+  it('since 2001 starts there', () => {
     expect(boundsOf(planned({ sinceMs: 1e12 }))).toEqual([['a', 'tail', 1e9, LAST]])
   })
 
-  it('goes on as head from the end of coverage', () => {
+  it('continues with a head window from the end of the coverage', () => {
     expect(boundsOf(planned({ agents: [agent({ coverage: [{ from: 0, to: LAST - 900 }] })] }))).toEqual([
       ['a', 'head', LAST - 899, LAST],
     ])
   })
 
-  it('leaves a window alone that rests, and reads nothing of what it claims; what is new is read', () => {
+  it('leaves a window that backs off and its range alone, and still reads newer time', () => {
     const claimed = openWindow('head', 1_000, LAST - 900)
     const agents = [agent({ coverage: [{ from: 0, to: 999 }], open: [claimed] })]
     expect(boundsOf(planned({ agents })).map(([, kind]) => kind)).toEqual(['head', 'head'])
@@ -86,7 +86,7 @@ describe('a plan', () => {
     expect(boundsOf(planned({ agents: resting }))).toEqual([['a', 'head', LAST - 899, LAST]])
   })
 
-  it('fills gaps as tail, newest first, behind the heads', () => {
+  it('fills gaps with history windows, newest first, after the head windows', () => {
     const coverage = [
       { from: 1_000, to: 2_000 },
       { from: 3_000, to: LAST - 900 },
@@ -98,24 +98,24 @@ describe('a plan', () => {
     ])
   })
 
-  it('reads only since and until what was asked', () => {
+  it('stays between since and until', () => {
     const plan = planned({ sinceMs: NOW - DAY, untilMs: NOW - HOUR })
     expect(boundsOf(plan)).toEqual([['a', 'tail', NOW_SEC - 86_400, NOW_SEC - 3_601]])
   })
 
-  it('never reads what has not settled, whatever until says', () => {
+  it('never reads time that has not settled, even if until is later', () => {
     expect(boundsOf(planned({ untilMs: NOW + DAY }))).toEqual([['a', 'tail', null, LAST]])
     expect(boundsOf(planned({ sinceMs: NOW }))).toEqual([])
   })
 
-  it('goes back behind coverage where since is earlier than before', () => {
+  it('extends the coverage backwards if since is earlier than before', () => {
     const coverage = [{ from: NOW_SEC - 86_400, to: LAST }]
     expect(boundsOf(planned({ agents: [agent({ coverage })], sinceMs: NOW - 2 * DAY }))).toEqual([
       ['a', 'tail', NOW_SEC - 2 * 86_400, NOW_SEC - 86_401],
     ])
   })
 
-  it('resumes what was begun, and plans nothing that it claims', () => {
+  it('resumes an open window, and plans nothing that it claims', () => {
     const open = openWindow('tail', null, LAST - 5_000)
     const plan = planned({ agents: [agent({ open: [open] })] })
     expect(boundsOf(plan)).toEqual([
@@ -126,7 +126,7 @@ describe('a plan', () => {
     expect(plan.firstBackfills).toBe(0)
   })
 
-  it('reads everything again when asked for a full one, in one window, begun once', () => {
+  it('exports everything again in one full window, which is begun once', () => {
     const coverage = [{ from: 0, to: LAST }]
     expect(boundsOf(planned({ agents: [agent({ coverage })], mode: FULL }))).toEqual([['a', 'full', null, LAST]])
     const open = openWindow('full', null, LAST - 10)
@@ -135,11 +135,11 @@ describe('a plan', () => {
     ])
   })
 
-  it('asks nothing of an agent that is gone', () => {
+  it('requests nothing of an agent that is gone', () => {
     expect(planned({ agents: [agent({ gone: true })] }).windows).toEqual([])
   })
 
-  it('serves heads before history, and of heads the stalest first', () => {
+  it('orders head windows before history, the stalest first', () => {
     const agents = [
       agent({ agentId: 'fresh', coverage: [{ from: 0, to: LAST - 60 }] }),
       agent({ agentId: 'new' }),
@@ -152,7 +152,7 @@ describe('a plan', () => {
     ])
   })
 
-  it('prices what can be priced, and says how much cannot', () => {
+  it('prices windows of a known density, and counts the others', () => {
     const density = { perDay: { low: 10, high: 20 }, newPerDay: 14, sessionsPerConversation: 2 }
     const agents = [
       agent({ agentId: 'known', coverage: [{ from: 0, to: LAST - 86_400 }], density }),
@@ -170,13 +170,13 @@ describe('a plan', () => {
     expect(plan.outlook).toMatchObject({ unknownAgents: 1, seenAgents: 0 })
   })
 
-  it('prices only what is left of a window that was begun', () => {
+  it('prices only the rest of an open window', () => {
     const density = { perDay: { low: 10, high: 10 }, newPerDay: 10, sessionsPerConversation: 1 }
     const tail = { ...openWindow('tail', LAST - 10 * 86_400 + 1, LAST), lastTsMs: (LAST - 9 * 86_400) * 1_000 }
     expect(planned({ agents: [agent({ open: [tail], density })] }).total.conversations).toEqual({ low: 10, high: 10 })
   })
 
-  it('warns of a first backfill that may take most of a period', () => {
+  it('warns about a first backfill that may take most of the quota', () => {
     const density = { perDay: { low: 0, high: 1_000 }, newPerDay: 400, sessionsPerConversation: 1 }
     const plan = planned({ agents: [agent({ density })], sinceMs: NOW - 30 * DAY })
     expect(takesMostOfQuota(plan, 50_000)).toBe(true)
@@ -185,7 +185,7 @@ describe('a plan', () => {
 })
 
 describe('polls', () => {
-  it('are spaced so that thousands of agents fit the hour, and nobody starves', () => {
+  it('are spaced so that thousands of agents fit the rate limit and no agent starves', () => {
     const agents = Array.from({ length: 5_000 }, (_, index) =>
       agent({ agentId: `a${index}`, coverage: [{ from: 0, to: LAST - 10 - index * 4 }] }),
     )
@@ -197,7 +197,7 @@ describe('polls', () => {
     expect(due.every(window => window.toSec - window.fromSec! + 1 >= spacing)).toBe(true)
   })
 
-  it('are not spaced where somebody asks for a moment', () => {
+  it('are not spaced if the user gives an until', () => {
     const agents = [agent({ coverage: [{ from: 0, to: LAST - 1 }] })]
     expect(planned({ agents, requestsPerHour: 1 }).windows).toEqual([])
     expect(planned({ agents, requestsPerHour: 1, untilMs: NOW }).windows).toHaveLength(1)
@@ -208,7 +208,7 @@ describe('a selection', () => {
   const select = (ids: string[], given: Partial<AgentFacts> = {}) =>
     planned({ agents: [agent(given)], mode: { kind: 'selected', ids: { a: ids } } }).windows
 
-  it('asks for each id once, a thousand in a window', () => {
+  it('requests each id once, a thousand per window', () => {
     const ids = Array.from({ length: 2_300 }, (_, index) => `id${index}`)
     const windows = select([...ids, ...ids]).map(({ progress }) => progress.window)
     expect(windows.map(window => window.ids?.length)).toEqual([1_000, 1_000, 300])
@@ -216,7 +216,7 @@ describe('a selection', () => {
     expect(new Set(windows.map(window => window.name)).size).toBe(3)
   })
 
-  it('goes on with what was killed over the same ids, and asks anew for the others', () => {
+  it('continues a killed window over the same ids, and requests the others in a new one', () => {
     const killed = {
       ...newProgress({
         name: 's',
@@ -240,7 +240,7 @@ describe('a selection', () => {
   })
 })
 
-describe('plans, carried out again and again', () => {
+describe('plans that are executed repeatedly', () => {
   const round = fc.record({
     stepSec: fc.integer({ min: 0, max: 5_000 }),
     settleMs: fc.integer({ min: 0, max: 400_000 }),
@@ -290,7 +290,7 @@ describe('plans, carried out again and again', () => {
     )
   })
 
-  it('leave nothing out: when all is finished, all that has settled is covered', () => {
+  it('leave no gap: once they are finished, all settled time is covered', () => {
     fc.assert(
       fc.property(fc.array(round, { minLength: 1, maxLength: 15 }), rounds => {
         let coverage: Coverage = []
@@ -306,7 +306,7 @@ describe('plans, carried out again and again', () => {
     )
   })
 
-  it('are the same for the same facts', () => {
+  it('are equal for equal facts', () => {
     const options = { agents: [agent({ coverage: [{ from: 5, to: 10 }], open: [openWindow('tail', 20, 30)] })] }
     expect(planned(options)).toEqual(planned(options))
   })

@@ -33,8 +33,8 @@ const planned = (stretches: ReadRange[], given: Partial<RereadOptions> = {}) =>
 const boundsOf = (rereads: ReturnType<typeof planned>) =>
   rereads.map(({ progress: { window } }) => [window.agentId, window.fromSec, window.toSec, window.skipped])
 
-describe('a stretch that hides something', () => {
-  it('is read again as a window of its own, at the price of what it held', () => {
+describe('a range that may hide conversations', () => {
+  it('is read again in a window of its own, at the price of its first reading', () => {
     const [reread] = planned([stretch()])
     expect(reread!.progress.window).toMatchObject({ kind: 'reread', agentId: 'a', skipped: 2 })
     expect(reread!.estimate).toEqual({
@@ -44,14 +44,14 @@ describe('a stretch that hides something', () => {
     })
   })
 
-  it('hides less where events have told of what it skipped', () => {
+  it('hides less if events have supplied what it skipped', () => {
     expect(planned([stretch({ knownFromEvents: 2 })], { late: true })).toHaveLength(1)
     const dear = { scanned: 100, returned: 80, sessions: 90 }
     expect(planned([stretch({ ...dear, knownFromEvents: 0 })])).toHaveLength(1)
     expect(planned([stretch({ ...dear, knownFromEvents: 15 })])).toEqual([])
   })
 
-  it('is left alone until it has been quiet, and each time for twice as long', () => {
+  it('is left alone for a quiet time that doubles with each reading', () => {
     expect(planned([stretch({ readAtMs: NOW - 23 * HOUR })])).toEqual([])
     const toSec = NOW_SEC - 5 * 86_400
     // Read at an age of two days: due at an age of four.
@@ -60,11 +60,11 @@ describe('a stretch that hides something', () => {
     expect(planned([stretch(once)], { nowMs: once.readAtMs + 2 * DAY })).toHaveLength(1)
   })
 
-  it('is left alone for good when it lies behind the horizon', () => {
+  it('is left alone for good once it is older than the horizon', () => {
     expect(planned([stretch()], { nowMs: NOW + 6 * DAY })).toEqual([])
   })
 
-  it('melts with its neighbours into one window, and only with those of its agent', () => {
+  it('is merged with its neighbours into one window, but only within an agent', () => {
     const from = NOW_SEC - 3 * 86_400
     const parts = [0, 900, 1_800, 4_000].map(at => stretch({ fromSec: from + at, toSec: from + at + 899 }))
     expect(boundsOf(planned([...parts, stretch({ agentId: 'b', fromSec: from + 900, toSec: from + 1_799 })]))).toEqual([
@@ -74,7 +74,7 @@ describe('a stretch that hides something', () => {
     ])
   })
 
-  it('goes by what it hides for its price where not all can be paid: free ones first', () => {
+  it('is ranked by hidden conversations per session if the budget is short, free ones first', () => {
     const at = (hour: number, given: Partial<ReadRange>) =>
       stretch({ fromSec: NOW_SEC - 172_800 + hour * 3_600, toSec: NOW_SEC - 172_800 + hour * 3_600 + 899, ...given })
     const dear = at(0, { scanned: 100, returned: 88, sessions: 100 })
@@ -84,7 +84,7 @@ describe('a stretch that hides something', () => {
     expect(boundsOf(planned([dear, cheap, free], { budgetSessions: 0 })).map(bounds => bounds[3])).toEqual([3])
   })
 
-  it('is left alone where it hides too little for its price, unless rows are known to come late', () => {
+  it('is left alone if it hides too little for its price, unless rows are known to arrive late', () => {
     const poor = stretch({ scanned: 100, returned: 95, sessions: 95 })
     expect(planned([poor])).toEqual([])
     expect(planned([poor], { late: true })).toHaveLength(1)
@@ -92,7 +92,7 @@ describe('a stretch that hides something', () => {
     expect(planned([stretch({ scanned: 8, returned: 8 })])).toHaveLength(1)
   })
 
-  it('never costs more than the budget, by what it billed before, and every window holds a due stretch whole', () => {
+  it('never costs more than the budget at its previous price, and every window contains an entire due range', () => {
     const arbitrary = fc.record({
       agentId: fc.constantFrom('a', 'b'),
       start: fc.integer({ min: 0, max: 9 * 86_400 }),

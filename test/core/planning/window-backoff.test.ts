@@ -35,29 +35,29 @@ const folded = (pages: readonly PageFacts[]): WindowProgress => pages.reduce(adv
 const stuck = (generations: number): WindowProgress =>
   folded(Array.from({ length: generations }, (_, index) => page(index + 1, 1, NOW - HOUR)))
 
-describe('a window that is begun anew and comes no further', () => {
-  it('rests from the third time on, twice as long each time, a day at most', () => {
+describe('a window that restarts without progress', () => {
+  it('backs off from the third time on, doubling up to a day', () => {
     const rests = Array.from({ length: 14 }, (_, index) => backoffMs(stuck(index + 1)))
     expect(rests.slice(0, 8)).toEqual([0, 0, 0, 0, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR])
     expect(rests.at(-1)).toBe(DAY)
     expect(backoffMs({ vain: 1e9 })).toBe(DAY)
   })
 
-  it('rests behind its newest page, and no longer', () => {
+  it('backs off from the time of its newest page, and no longer', () => {
     const progress = stuck(7)
     expect(backoffUntilMs(progress, NOW, NOW)).toBe(NOW + HOUR)
     expect(backoffUntilMs(progress, NOW, NOW + HOUR)).toBeNull()
     expect(backoffUntilMs(stuck(2), NOW, NOW)).toBeNull()
   })
 
-  it('rests no more once it has come further, in time or in pages', () => {
+  it('stops backing off once it has progressed, in time or in pages', () => {
     const before = stuck(7)
     expect(backoffMs(advance(advance(before, page(8, 1, NOW - 2 * HOUR)), page(9, 1, NOW - 2 * HOUR)))).toBe(0)
     const further = [page(8, 1, NOW - HOUR), page(8, 2, NOW - HOUR), page(9, 1, NOW - HOUR)]
     expect(backoffMs(further.reduce(advance, before))).toBe(0)
   })
 
-  it('never rests while each generation lands something new', () => {
+  it('never backs off while each generation lands something new', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 30 }), lengths => {
         const places = lengths.flatMap((length, index) =>
@@ -69,7 +69,7 @@ describe('a window that is begun anew and comes no further', () => {
     )
   })
 
-  it('is told of windows that an older version wrote', () => {
+  it('does not back off if an older version wrote it', () => {
     expect(
       backoffUntilMs({ ...newProgress(WINDOW), vain: undefined } as unknown as WindowProgress, NOW, NOW),
     ).toBeNull()

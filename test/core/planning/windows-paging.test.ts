@@ -116,7 +116,7 @@ const window = fc
 const inside = ({ fromSec, toSec }: Window, { ts }: Stored) => ts >= (fromSec ?? 0) * 1_000 && ts <= toSec * 1_000 + 999
 
 describe('paging through a window', () => {
-  it('brings each conversation of the window exactly once, where nothing disturbs it', () => {
+  it('returns each conversation of the window exactly once if nothing disturbs it', () => {
     fc.assert(
       fc.property(records, window, fc.integer({ min: 1, max: 20 }), (stored, one, limit) => {
         const { ids, progress } = pageThrough(stored, one, [{ limit, disturbance: 'none' }])
@@ -127,7 +127,7 @@ describe('paging through a window', () => {
     )
   })
 
-  it('leaves none out, and none of another window in, when page sizes change, pages are shuffled and cursors are refused or missing', () => {
+  it('omits no conversation and adds none of another window when page sizes change, pages are shuffled and cursors are refused or missing', () => {
     const disturbed = fc.record({
       limit: fc.constantFrom(3, 8, 20),
       disturbance: fc.constantFrom<Disturbance>('none', 'cursor-refused', 'cursor-missing', 'killed', 'shuffled'),
@@ -143,7 +143,7 @@ describe('paging through a window', () => {
     )
   })
 
-  it('stands where its landed pages say, whoever folds them', () => {
+  it('has the progress that results from folding its landed pages, in any process', () => {
     fc.assert(
       fc.property(records, window, fc.array(fc.constantFrom(3, 8), { maxLength: 8 }), (stored, one, limits) => {
         const plan = limits.map(limit => ({ limit, disturbance: 'none' as const }))
@@ -154,7 +154,7 @@ describe('paging through a window', () => {
     )
   })
 
-  it('takes no place in its window twice', () => {
+  it('uses no generation and sequence twice', () => {
     fc.assert(
       fc.property(records, window, fc.array(fc.constantFrom(3, 8), { maxLength: 8 }), (stored, one, limits) => {
         const plan = limits.map(limit => ({ limit, disturbance: 'none' as const }))
@@ -165,7 +165,7 @@ describe('paging through a window', () => {
   })
 })
 
-describe('pages that are not there any more', () => {
+describe('landed pages that are missing', () => {
   const disturbed = fc.record({
     limit: fc.constantFrom(3, 8, 20),
     disturbance: fc.constantFrom<Disturbance>('none', 'cursor-refused', 'cursor-missing', 'shuffled'),
@@ -202,7 +202,7 @@ describe('pages that are not there any more', () => {
     return { there, again, onwards, lost: pages.filter(page => !there.includes(page)), holes }
   }
 
-  it('leave nothing out: what they may have held is read again', () => {
+  it('lose no conversation: the ranges that they may have covered are read again', () => {
     fc.assert(
       fc.property(scene, given => {
         const { there, again, onwards } = mended(given)
@@ -215,7 +215,7 @@ describe('pages that are not there any more', () => {
     )
   })
 
-  it('are all that is read again, but for what shares a second with their neighbours', () => {
+  it('are all that is read again, except conversations that share a second with their neighbours', () => {
     const orderly = scene.map(given => ({
       ...given,
       until: 500 as const,
@@ -237,7 +237,7 @@ describe('pages that are not there any more', () => {
     )
   })
 
-  it('count as read nowhere, where the vendor sorts the other way round than it was asked to', () => {
+  it('never count as covered, even if the vendor sorts in the opposite order', () => {
     const given = fc.record({
       kind: fc.constantFrom('head', 'tail' as const),
       seconds: fc.uniqueArray(fc.nat(99), { minLength: 4, maxLength: 60 }),
@@ -270,7 +270,7 @@ describe('pages that are not there any more', () => {
     )
   })
 
-  it('of a selection are asked for again, and nothing else is', () => {
+  it('of a selection are requested again, and nothing else is', () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(fc.uuid(), { minLength: 1, maxLength: 50 }),
@@ -317,7 +317,7 @@ describe('a selection', () => {
   const selection = (ids: string[]): WindowProgress =>
     newProgress(openWindow({ agentId: 'a', kind: 'selected', fromSec: null, toSec: 0, openedAtMs: BASE, ids }))
 
-  it('asks for every id once, in whatever portions', () => {
+  it('requests every id once, in portions of any size', () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(fc.uuid(), { minLength: 1, maxLength: 50 }),

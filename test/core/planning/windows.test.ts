@@ -48,7 +48,7 @@ const factsAt = (progress: WindowProgress, parts: Partial<PageFacts> = {}): Page
 })
 
 describe('a window', () => {
-  it('is named by when it was opened, its kind and its bounds', () => {
+  it('is named after its opening time, its kind and its bounds', () => {
     expect(windowOf().name).toBe('20261120T090000000Z-head-1700000100-1700000200')
     expect(windowOf({ kind: 'tail', fromSec: null }).name).toBe('20261120T090000000Z-tail-start-1700000200')
     expect(windowOf({ kind: 'selected', ids: ['x', 'y'] }).name).toBe('20261120T090000000Z-selected-2')
@@ -58,7 +58,7 @@ describe('a window', () => {
     ['head', 'asc'],
     ['tail', 'desc'],
     ['full', 'desc'],
-  ] as const)('of kind %s is asked for in order %s, in bounds that are whole seconds', (kind, sort) => {
+  ] as const)('of kind %s is requested in order %s, within bounds of full seconds', (kind, sort) => {
     expect(nextRequest(newProgress(windowOf({ kind })), 50).query).toEqual({
       sort,
       limit: 50,
@@ -71,7 +71,7 @@ describe('a window', () => {
     expect(nextRequest(newProgress(windowOf({ kind: 'tail', fromSec: null })), 50).query).not.toHaveProperty('fromTs')
   })
 
-  it('is paged by the cursor of its newest page, and sums what its pages told', () => {
+  it('is paged by the cursor of its newest page, and adds up the counts of its pages', () => {
     const first = newProgress(windowOf())
     const second = advance(first, factsAt(first))
     expect(nextRequest(second, 10).query).toEqual({
@@ -91,7 +91,7 @@ describe('a window', () => {
     expect(advance(start, empty)).toMatchObject({ done: true, lastTsMs: null })
   })
 
-  it('goes on over a page that returned nothing and told of more', () => {
+  it('continues past an empty page that reports more', () => {
     const start = newProgress(windowOf())
     const second = advance(start, factsAt(start))
     const skipped = advance(second, factsAt(second, { returned: 0, lastTsMs: null, cursorOut: 'third' }))
@@ -107,12 +107,12 @@ describe('a window', () => {
     ['tail', [120_000, 120_500], 120_500],
     ['head', [110_000, 5_000, 130_000, 9e15], 130_000],
     ['head', [], null],
-  ] as const)('of kind %s begins again behind a page of the times %j at %j', (kind, times, point) => {
+  ] as const)('of kind %s restarts after a page with the times %j at %j', (kind, times, point) => {
     const reported = times.map(ms => (ms < 9e15 ? at(ms) : ms))
     expect(restartPoint(windowOf({ kind }), reported)).toBe(point === null ? null : at(point))
   })
 
-  it('resumes under the next generation from the last second that landed, inclusive', () => {
+  it('resumes under the next generation from the last landed second, inclusive', () => {
     for (const [kind, bounds] of [
       ['head', { fromTs: at(150_000), toTs: at(200_999) }],
       ['tail', { fromTs: at(100_000), toTs: at(150_999) }],
@@ -129,20 +129,20 @@ describe('a window', () => {
     ['head', 1_000, { fromTs: at(100_000), toTs: at(200_999) }],
     ['tail', 999_000, { fromTs: at(100_000), toTs: at(200_999) }],
     ['tail', 1_000, { fromTs: at(100_000), toTs: at(100_000) }],
-  ] as const)('of kind %s stays inside its bounds where the last `ts` is %d', (kind, lastTsMs, bounds) => {
+  ] as const)('of kind %s stays inside its bounds if the last `ts` is %d', (kind, lastTsMs, bounds) => {
     const start = newProgress(windowOf({ kind }))
     const refused = restarted(advance(start, factsAt(start, { lastTsMs: at(lastTsMs) })))
     expect(nextRequest(refused, 10).query).toMatchObject(bounds)
   })
 
-  it('takes another limit under the next generation, because a cursor is bound to its query', () => {
+  it('changes its limit with a new generation, because a cursor is bound to its query', () => {
     const start = newProgress(windowOf())
     const { progress, query } = nextRequest(advance(start, factsAt(start)), 5)
     expect(progress).toMatchObject({ generation: 2, sequence: 1 })
     expect(query).toEqual({ sort: 'asc', limit: 5, fromTs: at(150_000), toTs: at(200_999) })
   })
 
-  it('of ids asks for each id once, in order, and is done when all were asked for', () => {
+  it('by ids requests each id once, in order, and is done when all were requested', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 60 }),
@@ -167,7 +167,7 @@ describe('a window', () => {
     )
   })
 
-  it('of ids fits as many into a request as its address may be long, and at least one', () => {
+  it('by ids puts as many ids into a request as the length of a URL allows, and at least one', () => {
     const idsOf = (ids: string[]) => idsFitting(newProgress(windowOf({ kind: 'selected', ids })), 100)
     expect(idsOf(Array.from({ length: 50 }, () => 'x'.repeat(9)))).toBe(10)
     expect(idsOf(['x'.repeat(500), 'y'])).toBe(1)
@@ -233,8 +233,8 @@ const syncs = fc.record({
   weather,
 })
 
-describe('whatever happens while a window is paged', () => {
-  it('every conversation inside it is returned, and it comes to its end', () => {
+describe('paging a window through refused cursors and changed limits', () => {
+  it('returns every conversation of the window, and ends', () => {
     fc.assert(
       fc.property(syncs, sync => {
         const { got, done } = paged(sync)
@@ -247,7 +247,7 @@ describe('whatever happens while a window is paged', () => {
     )
   })
 
-  it('no request asks for anything outside of it', () => {
+  it('requests nothing outside the window', () => {
     fc.assert(
       fc.property(syncs, sync => {
         for (const { fromTs, toTs } of paged(sync).queries) {
@@ -260,7 +260,7 @@ describe('whatever happens while a window is paged', () => {
     )
   })
 
-  it('no request carries a time that could be one of another unit: it asks for more instead, and for all of its window', () => {
+  it('sends no time that could be of another unit: it requests a wider range instead, which covers the window', () => {
     const kinds = fc.constantFrom('head' as const, 'tail' as const, 'full' as const, 'reread' as const)
     const seconds = fc.oneof(fc.integer({ min: 0, max: 3_000 }), fc.integer({ min: 0, max: 4e9 }))
     fc.assert(
@@ -279,7 +279,7 @@ describe('whatever happens while a window is paged', () => {
     )
   })
 
-  it('a cursor is only ever sent with the query that it came from', () => {
+  it('sends a cursor only with the query that it came from', () => {
     fc.assert(
       fc.property(syncs, sync => {
         const { queries } = paged(sync)

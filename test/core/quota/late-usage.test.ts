@@ -49,7 +49,7 @@ function exhaust(model: GovernorModel): void {
 }
 
 describe('usage that is reported late', () => {
-  it('costs no session beyond what is allowed, however late it is', () => {
+  it('costs no session beyond the allowed ones, however late it is', () => {
     fc.assert(
       fc.property(late, answered, (given, done) => {
         const model = ran(given, [...TOLD_ONCE, ...done], it => it.endOverdue())
@@ -60,7 +60,7 @@ describe('usage that is reported late', () => {
     )
   })
 
-  it('costs none beyond what others spend, and nothing more once it is reported what they have spent', () => {
+  it('causes no overage of our own while others spend, and none after their usage is reported', () => {
     const shared = fc.array(
       fc.oneof(
         { weight: 4, arbitrary: greedySteps.map(steps => steps.slice(0, 6)) },
@@ -88,7 +88,7 @@ describe('usage that is reported late', () => {
     )
   })
 
-  it('leaves no session unused once it is on time again: nothing is counted twice for good', () => {
+  it('leaves no session unused once it is on time again: nothing stays counted twice', () => {
     fc.assert(
       fc.property(late, answered, (given, done) => {
         const model = ran(given, [...TOLD_ONCE, ...done], it => it.endOverdue())

@@ -26,8 +26,8 @@ const reports = (day: number, reported: Partial<KeyReports>): KeyReports => ({
   ...reported,
 })
 
-describe('keys of periods', () => {
-  it('begin one when the count begins anew, whatever our own answers bill under them, however late reports are', () => {
+describe('period keys', () => {
+  it('begin a period when the count restarts, whatever our own answers bill under them and however late reports are', () => {
     fc.assert(
       fc.property(keyedRuns, run => {
         const { answers, sinceMs } = answersOf(run)
@@ -45,7 +45,7 @@ describe('keys of periods', () => {
     )
   })
 
-  it('that count on name one period, at most for 31 days', () => {
+  it('whose count continues name one period, of at most 31 days', () => {
     const keys = Array.from({ length: 40 }, (_, day) =>
       reports(day, { mostUsed: 10 + day, carried: day === 0 ? 0 : 9 + day }),
     )
@@ -55,13 +55,13 @@ describe('keys of periods', () => {
     ])
   })
 
-  it('that last for more than a week are periods, though others have used as much in the next', () => {
+  it('that last more than a week are periods of their own, even if others used as much in the next one', () => {
     const months = [0, 31, 59].map(day => reports(day, { untilMs: (day + 20) * DAY, mostUsed: 10, carried: 500 }))
     expect(periodsOf(months)).toHaveLength(3)
     expect(lengthOf(periodsOf(months))).toBe(28 * DAY)
   })
 
-  it('under which nothing was used are what the others are', () => {
+  it('without usage are classified like the others', () => {
     const idle = [1, 2].map(day => reports(day, {}))
     expect(periodsOf([reports(0, { mostUsed: 5 }), ...idle])).toHaveLength(3)
     const parts = [3, 4].map(day => reports(day, { mostUsed: 5, carried: day === 3 ? 0 : 5 }))

@@ -46,11 +46,11 @@ const proved = [
 ]
 
 describe('a billing period', () => {
-  it('knows nothing before something is told', () => {
+  it('is unknown before anything is reported', () => {
     expect(newQuota()).toMatchObject({ known: false, key: null, includedSessions: 50_000 })
   })
 
-  it('believes the highest usage, in whatever order answers come', () => {
+  it('takes the highest usage, in any order of the answers', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(2_000), { minLength: 1 }), counts => {
         const period = counts.reduce((state, used) => tell(state, { billableUsedThisPeriod: used }), newQuota())
@@ -60,14 +60,14 @@ describe('a billing period', () => {
     )
   })
 
-  it('begins anew with another key that is told again, and what an old key tells is no news', () => {
+  it('changes when another key is reported twice, and ignores later reports of the old key', () => {
     const first = tell(newQuota(), { billableUsedThisPeriod: 900 })
     const second = turn(first, { periodKey: 'p2', billableUsedThisPeriod: 3 }, 2)
     expect(second).toMatchObject({ key: 'p2', usedSessions: 3, pastKeys: ['p1'] })
     expect(tell(second, { billableUsedThisPeriod: 950 }, 4)).toEqual({ ...second, reportedAtMs: 4 })
   })
 
-  it('does not begin anew with a key that is told once, and counts what that answer billed', () => {
+  it('does not change for a key that is reported once, but counts the sessions of that answer', () => {
     const first = tell(newQuota(), { billableUsedThisPeriod: 900 })
     const doubted = tell(first, { periodKey: 'p0', billableUsedThisPeriod: 3 }, 2, 7)
     expect(doubted).toMatchObject({ key: 'p1', usedSessions: 900, reportedAtMs: 1 })
@@ -75,7 +75,7 @@ describe('a billing period', () => {
     expect(tell(doubted, { billableUsedThisPeriod: 907 }, 3)).toMatchObject({ key: 'p1', pending: null })
   })
 
-  it('has no more left than either of two periods that are told by turns', () => {
+  it('has no more sessions left than either of two periods that are reported alternately', () => {
     const first = tell(newQuota(), { billableUsedThisPeriod: 300 })
     const turns = [850, 300, 870, 300].reduce((period, used, index) => {
       const periodKey = used === 300 ? 'p1' : 'p2'
@@ -85,12 +85,12 @@ describe('a billing period', () => {
     expect(sessionsLeft(turns, 0)).toBe(130)
   })
 
-  it('counts what an answer billed that tells of a period that was left', () => {
+  it('counts the billed sessions of an answer that reports a past period', () => {
     const second = turn(tell(newQuota(), {}), { periodKey: 'p2', billableUsedThisPeriod: 10 }, 2)
     expect(sessionsLeft(tell(second, { billableUsedThisPeriod: 500 }, 3, 20), 0)).toBe(970)
   })
 
-  it('forgets another one that was told once, when two answers in a row that were asked for later tell the known one', () => {
+  it('drops a candidate that was reported once, when two later requests in a row report the known period', () => {
     const first = tell(newQuota(), { billableUsedThisPeriod: 300 })
     const doubted = tell(first, { periodKey: 'p0', billableUsedThisPeriod: 990 }, 2)
     expect(sessionsLeft(doubted, 0)).toBe(10)
@@ -104,14 +104,14 @@ describe('a billing period', () => {
     expect(sessionsLeft(overtaken, 0)).toBe(10)
   })
 
-  it('is not turned by answers that were under way together', () => {
+  it('does not change for answers to concurrent requests', () => {
     const first = tell(newQuota(), { billableUsedThisPeriod: 300 })
     const together = [2, 2, 2].reduce((state, sentAtMs) => tell(state, { periodKey: 'p0' }, sentAtMs), first)
     expect(together.key).toBe('p1')
     expect(tell(together, { periodKey: 'p0' }, 3).key).toBe('p0')
   })
 
-  it('is turned to one of which no less is used by three answers in a row: two of a period that is over may overtake others', () => {
+  it('changes to one with no lower usage after three answers in a row: two of a past period may overtake others', () => {
     const first = turn(newQuota(), { billableUsedThisPeriod: 300 })
     const reported = { periodKey: 'p0', billableUsedThisPeriod: 990 }
     const twice = turn(first, reported, 3)
@@ -121,14 +121,14 @@ describe('a billing period', () => {
     expect(sessionsLeft(asked, 0)).toBe(690)
   })
 
-  it('asks no less often for answers that a restart tells anew', () => {
+  it('still asks at once after a restart has replayed old answers', () => {
     const spent = { periodKey: 'p0', billableUsedThisPeriod: 1_000 }
     const recalled = recoverQuota({ proved, newest: [{ key: 'p0', usedSessions: 1_000, reportedAtMs: 100 }] })
     const anew = [10, 20, 30, 40].reduce((state, sentAtMs) => tell(state, spent, sentAtMs), recalled)
     expect(resolvesAtMs(anew)).toBe(0)
   })
 
-  it('counts what was billed in the new one from the first answer that told of it', () => {
+  it('counts sessions in a new period from the first answer that reported it', () => {
     const first = tell(newQuota(), { billableUsedThisPeriod: 900 })
     const late = tell(
       tell(first, { periodKey: 'p2', billableUsedThisPeriod: 0 }, 2, 40),
@@ -142,14 +142,14 @@ describe('a billing period', () => {
     })
   })
 
-  it('asks again at once where the first answer of all says that it is spent', () => {
+  it('asks again at once if the very first answer reports it as exhausted', () => {
     const stale = tell(newQuota(), { periodKey: 'p0', billableUsedThisPeriod: 1_000 })
     expect(resolvesAtMs(stale)).toBe(0)
     expect(sessionsLeft(turn(stale, { billableUsedThisPeriod: 10 }, 2), 0)).toBe(990)
     expect(resolvesAtMs(tell(stale, { periodKey: 'p0' }, 2))).toBeNull()
   })
 
-  it('asks again at once whether another has begun, and not for ever where the answers differ', () => {
+  it('asks again at once whether another has begun, but not forever if the answers disagree', () => {
     const spent = tell(newQuota(), { billableUsedThisPeriod: 300 })
     const doubted = tell(spent, { periodKey: 'p2', billableUsedThisPeriod: 1_000 }, 2)
     expect(resolvesAtMs(doubted)).toBe(0)
@@ -162,7 +162,7 @@ describe('a billing period', () => {
 
   const answer = (key: string, reportedAtMs: number) => ({ key, usedSessions: 130, reportedAtMs })
 
-  it('is recalled as the last that was proved, with the highest that was ever told of it', () => {
+  it('is recovered as the last confirmed one, with the highest usage ever reported for it', () => {
     const period = recoverQuota({ proved, newest: [answer('p3', 6), answer('p2', 5)] })
     expect(period).toMatchObject({ key: 'p2', usedSessions: 120, includedSessions: 500, pastKeys: ['p1'], known: true })
     expect(sessionsLeft(period, 0)).toBe(370)
@@ -174,19 +174,19 @@ describe('a billing period', () => {
     expect(recoverQuota({ proved: [], newest: [] })).toEqual(newQuota())
   })
 
-  it('is recalled without another that the newest two answers do not tell of', () => {
+  it('is recovered without a candidate that the newest two answers do not report', () => {
     const once = recoverQuota({ proved, newest: [answer('p2', 7), answer('p0', 6)] })
     expect(once.candidate).toMatchObject({ key: 'p0', isNewest: false, contradictions: 1 })
     expect(tell(once, { periodKey: 'p2' }, 8).candidate).toBeNull()
     expect(recoverQuota({ proved, newest: [answer('p2', 8), answer('p2', 7)] }).candidate).toBeNull()
   })
 
-  it('is recalled with what our own answers billed, where reports are late', () => {
+  it('is recovered with the sessions that our own answers billed if reports are late', () => {
     const late = [{ ...proved[1]!, certainSessions: 260 }]
     expect(recoverQuota({ proved: late, newest: [answer('p2', 5)] }).usedSessions).toBe(260)
   })
 
-  it('never returns to a key that was left', () => {
+  it('never returns to a past key', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 20 }), keys => {
         const seen: (string | null)[] = []
@@ -200,27 +200,27 @@ describe('a billing period', () => {
     )
   })
 
-  it('reads the usage off what remains, where only that is told', () => {
+  it('derives the usage from the remaining sessions if only those are reported', () => {
     expect(tell(newQuota(), { billableRemainingThisPeriod: 400 }).usedSessions).toBe(600)
   })
 
-  it('keeps what is included where it is not told', () => {
+  it('keeps the included sessions if they are not reported', () => {
     const period = tell(newQuota(), { billableUsedThisPeriod: 1 })
     expect(tell(period, { includedQuota: null, billableUsedThisPeriod: 2 }).includedSessions).toBe(1_000)
     expect(turn(period, { periodKey: 'p2', includedQuota: null }).includedSessions).toBe(1_000)
   })
 
-  it('has more sessions where packs are allowed', () => {
+  it('has more sessions if packs are allowed', () => {
     const period = tell(newQuota(), { billableUsedThisPeriod: 1_000 })
     expect(sessionsLeft(period, 0)).toBe(0)
     expect(sessionsLeft(period, 2)).toBe(2_000)
   })
 })
 
-describe('sessions that nobody has told of', () => {
+describe('sessions without a report', () => {
   const reported = tell(newQuota(), { billableUsedThisPeriod: 100 })
 
-  it('are held back until a count that was asked for later', () => {
+  it('are held back until the count of a later request', () => {
     const held = holdPending(reported, 50, 1_000)
     expect(sessionsLeft(held, 0)).toBe(850)
     expect(sessionsLeft(tell(held, { billableUsedThisPeriod: 120 }, 999), 0)).toBe(830)
@@ -232,7 +232,7 @@ describe('sessions that nobody has told of', () => {
     expect(held.pending).toEqual({ sessions: 80, sinceMs: 2_000 })
   })
 
-  it('count as spent where the vendor does not tell even then', () => {
+  it('count as spent if that later answer has no count', () => {
     const held = holdPending(reported, 50, 1_000)
     const period = countBilled(held, { sentAtMs: 1_500, receivedAtMs: 1_600, billed: 0 })
     expect(period).toMatchObject({ usedSessions: 150, pending: null })
@@ -244,8 +244,8 @@ describe('sessions that nobody has told of', () => {
   })
 })
 
-describe('a vendor who names another period in each answer', () => {
-  it('is asked again at once a few times, and not without end', () => {
+describe('a vendor that names another period in each answer', () => {
+  it('is asked again at once only a few times', () => {
     let period = newQuota()
     const clear: boolean[] = []
     for (let answer = 1; answer <= 10; answer++) {
@@ -259,7 +259,7 @@ describe('a vendor who names another period in each answer', () => {
 
 const unreported = usage({ periodKey: null, includedQuota: 100_000 })
 
-describe('where no key is reported, another period', () => {
+describe('without period keys, another period', () => {
   const pages = fc.array(fc.integer({ min: 0, max: 30 }), { minLength: 2, maxLength: 30 })
 
   it('begins when two answers in a row report less than half, and no session of ours is missed, however late reports are', () => {
@@ -285,7 +285,7 @@ describe('where no key is reported, another period', () => {
     )
   })
 
-  it('does not begin by one answer, nor by two that were under way together', () => {
+  it('does not begin after one answer, nor after concurrent ones', () => {
     const spent = applyUsage(
       newQuota(),
       { ...unreported, billableUsedThisPeriod: 900 },
@@ -306,7 +306,7 @@ describe('where no key is reported, another period', () => {
     expect(applyUsage(doubted, low, exported)).toMatchObject({ usedSessions: 3, pending: null })
   })
 
-  it('has what an answer billed whose count seemed to fall, where the next one says that it did not', () => {
+  it('is dismissed if the next count contradicts it, and all billed sessions stay counted', () => {
     const reported = (usedSessions: number) => ({ ...unreported, billableUsedThisPeriod: usedSessions })
     const first = applyUsage(newQuota(), reported(40), { sentAtMs: 1, receivedAtMs: 2, billed: 40 })
     const late = applyUsage(first, reported(0), { sentAtMs: 3, receivedAtMs: 4, billed: 63 })
@@ -316,7 +316,7 @@ describe('where no key is reported, another period', () => {
   })
 })
 
-describe('a vendor whose every third answer names the period before', () => {
+describe('a vendor whose every third answer names the previous period', () => {
   const reported = (periodKey: string, billableUsedThisPeriod: number) => ({
     ...unreported,
     periodKey,
@@ -334,12 +334,12 @@ describe('a vendor whose every third answer names the period before', () => {
     )
   const known = asked(newQuota(), ['old', 'old'])
 
-  it('is believed in the new one, though no three answers in a row name it, and more is used of it', () => {
+  it('is followed into the new one, although its usage is higher and no three answers in a row name it', () => {
     expect(asked(known, ['new', 'new', 'old', 'new']).key).toBe('old')
     expect(asked(known, ['new', 'new', 'old', 'new', 'new']).key).toBe('new')
   })
 
-  it('is asked no more where his answers never agree', () => {
+  it('is no longer asked if its answers never agree', () => {
     const torn = asked(
       known,
       Array.from({ length: 30 }, (_, index) => (index % 2 === 0 ? 'new' : 'old')),
