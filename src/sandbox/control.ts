@@ -1,4 +1,4 @@
-// Control routes under /_sandbox/ for tests and demos. They need no token and are not part of the vendor's API.
+// Control endpoints under /_sandbox/ for tests and demos. They need no token and are not part of the vendor's API.
 //
 //   GET  /_sandbox/requests?since=N&agentId=A&kind=export   served requests, in order
 //   GET  /_sandbox/requests?summary=true                    the same, counted by agent, query and cursor
@@ -55,7 +55,7 @@ const ROUTES: Record<string, Record<string, ControlRoute>> = {
 
 export function answerControl(service: ControlService, request: ControlRequest): Answer {
   const routes = Object.hasOwn(ROUTES, request.name) ? ROUTES[request.name]! : undefined
-  if (!routes) return fault(404, `The control door knows ${Object.keys(ROUTES).join(', ')}`)
+  if (!routes) return fault(404, `The control endpoints are ${Object.keys(ROUTES).join(', ')}`)
   const methods = Object.keys(routes).join(', ')
   const answer = Object.hasOwn(routes, request.method) ? routes[request.method]! : undefined
   return answer ? answer(service, request) : fault(405, `Use ${methods}`, { headers: { Allow: methods } })
@@ -124,8 +124,8 @@ function setWebhooks({ webhooks }: ControlService, { body }: ControlRequest): An
 function getEvents({ webhooks }: ControlService, { params }: ControlRequest): Answer {
   const since = Number(params.get('since') ?? 0)
   if (!Number.isFinite(since)) return fault(400, 'since must be a number')
-  const asked = (name: string) => params.get(name) ?? undefined
-  const filter = { since, type: asked('type'), convoId: asked('convoId'), outcome: asked('outcome') }
+  const param = (name: string) => params.get(name) ?? undefined
+  const filter = { since, type: param('type'), convoId: param('convoId'), outcome: param('outcome') }
   const events = webhooks.log.list(filter).map(event => {
     const { payload, ...others } = Object.getOwnPropertyDescriptors(event)
     return params.get('payload') === 'true' ? event : Object.defineProperties({}, others)

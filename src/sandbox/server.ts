@@ -36,7 +36,7 @@ export interface Sandbox {
   close(): Promise<void>
 }
 
-/** Only control routes read bodies, and those are small. */
+/** Only control endpoints read bodies, and those are small. */
 const MAX_BODY_BYTES = 65_536
 const SERVER_SETTINGS = {
   keepAliveTimeout: 65_000,
@@ -55,7 +55,7 @@ export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sand
   const sendsDate = options.readings['date-header'] === 'present'
   const outbox = new Outbox(() => (sendsDate ? service.clock.now() + service.conditions.clockOffsetMs : undefined))
   const server = createServer(SERVER_SETTINGS, (request, response) => {
-    // The caller has closed the connection.
+    // Fails only if the caller has closed the connection.
     serve(service, request, { response, outbox }).catch(() => response.destroy())
   })
   await new Promise<void>((resolve, reject) => {
@@ -153,7 +153,7 @@ function answerOrFault(service: ControlService, request: Parameters<typeof route
   }
 }
 
-/** Undefined if it is too long. */
+/** Undefined if the body is too long. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = []
   let bytes = 0

@@ -38,9 +38,9 @@ const SANDBOX = {
   faults: {
     rates: {
       'hour-forgotten': 0.01,
-      'hour-told-high': 0.01,
-      'usage-told-low': 0.01,
-      'old-period-told': 0.01,
+      'hour-reported-high': 0.01,
+      'usage-reported-low': 0.01,
+      'old-period-reported': 0.01,
     },
   },
 } as const

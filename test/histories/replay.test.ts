@@ -29,30 +29,30 @@ const PATCHES = sourcesBelow('workflows').flatMap(({ text }) =>
   [...text.matchAll(/\bpatched\('([^']+)'\)/g)].map(([, patch]) => patch!),
 )
 
-describe('a history that was recorded', () => {
+describe('a recorded history', () => {
   const workflowBundle = { code: readFileSync(BUNDLE, 'utf8') }
 
-  it.each(recorded)('%s is replayed as it was', async name => {
+  it.each(recorded)('%s is replayed without a difference', async name => {
     await Worker.runReplayHistory({ workflowBundle }, historyIn(name), 'sync/ws_demo')
   })
 
   it.each([
     ['calls another activity', 'cancelled.json', 'heldUntil', 'heldUntilWhen'],
-    ['waits for no holder', 'lost-lease.json', 'if (untilMs === null)', 'if (true)'],
-    ['fetches again where a lease was recovered', 'held-lease.json', 'handling.recoverLease(', 'fetchPages('],
-  ])('is not replayed where the code %s', async (_what, name, was, is) => {
+    ['does not wait for the holder', 'lost-lease.json', 'if (untilMs === null)', 'if (true)'],
+    ['fetches pages where a lease was recovered', 'held-lease.json', 'handling.recoverLease(', 'fetchPages('],
+  ])('is not replayed if the code %s', async (_what, name, was, is) => {
     const code = workflowBundle.code.replaceAll(was, is)
     expect(code).not.toBe(workflowBundle.code)
     const replayed = Worker.runReplayHistory({ workflowBundle: { code } }, historyIn(name), 'sync/ws_demo')
     await expect(replayed).rejects.toThrow(/[Nn]ondeterminism|TMPRL1100/)
   })
 
-  it('has gone past each patch', () => {
+  it('exists for each patch', () => {
     const all = recorded.map(saidIn)
     expect(PATCHES.filter(patch => !all.some(said => said.includes(patch)))).toEqual([])
   })
 
-  it('tells of no person, and no token', () => {
+  it('has no personal data and no token', () => {
     const telling = /contract-token|messageContent|@[\w-]+\.[a-z]{2}/i
     expect(recorded.filter(name => telling.test(saidIn(name)))).toEqual([])
     expect(recorded.length).toBeGreaterThan(2)

@@ -17,7 +17,7 @@ describe('a caller', () => {
     }
   })
 
-  it('of a workspace that has never paid may search and not export', async () => {
+  it('of a workspace that has never paid may search agents but not export', async () => {
     const sandbox = await open({ paid: false })
     const { status, body } = await refusal(sandbox, exportPath(firstAgent(sandbox)))
     expect({ status, body }).toEqual({ status: 403, body: envelope('FORBIDDEN') })
@@ -25,7 +25,7 @@ describe('a caller', () => {
     expect(search.status).toBe(200)
   })
 
-  it('of a workspace that has never paid has 300 requests an hour', async () => {
+  it('of a workspace that has never paid has 300 requests per hour', async () => {
     const sandbox = await open({ paid: false })
     const statuses = new Map<number, number>()
     for (let request = 0; request < 302; request++) {
@@ -36,9 +36,9 @@ describe('a caller', () => {
   })
 })
 
-describe('an address', () => {
+describe('a path', () => {
   it.each(['/v3/agents/agent_unknown/convos/export', '/v3/voices', '/v3/agents/%E0%A4%A/convos/export', '/'])(
-    '%s that is not there is not found',
+    '%s that does not exist is not found',
     async path => {
       const sandbox = await open()
       const { status, body } = await refusal(sandbox, path)
@@ -46,7 +46,7 @@ describe('an address', () => {
     },
   )
 
-  it('takes no other method than GET', async () => {
+  it('accepts only GET', async () => {
     const sandbox = await open()
     for (const path of [exportPath(firstAgent(sandbox)), '/v3/agents/search']) {
       const { status, headers, body } = await refusal(sandbox, path, {
@@ -62,15 +62,15 @@ describe('an address', () => {
     }
   })
 
-  it('answers with all that is wrong with a query', async () => {
+  it('reports every problem of a query', async () => {
     const sandbox = await open()
     const { body } = await refusal(sandbox, exportPath(firstAgent(sandbox), { limit: 0, sort: 'up', toTs: 'now' }))
     expect(body.issues).toHaveLength(3)
   })
 })
 
-describe('the Date of an answer', () => {
-  it('is the sandbox’s', async () => {
+describe('the Date header of an answer', () => {
+  it('is the time of the sandbox’s clock', async () => {
     const sandbox = await open()
     sandbox.clock.set(Date.UTC(2031, 0, 2, 3, 4, 5))
     const { headers } = await refusal(sandbox, '/v3/nowhere')

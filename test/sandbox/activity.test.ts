@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { DAY, exportAll, exportable, firstAgent, idsOf, open, START_MS } from './caller.ts'
 
-describe('a ts that is the last activity', () => {
-  it.each(['asc', 'desc'] as const)('pages through each exportable conversation once, %s', async sort => {
+describe('an export whose ts is the last activity', () => {
+  it.each(['asc', 'desc'] as const)('returns each exportable conversation once, %s', async sort => {
     const sandbox = await open({ ts: 'activity', conversations: 200, agents: 1, arrivalsPerDay: 20 })
     sandbox.clock.advance(3 * DAY)
     const pages = await exportAll(sandbox, firstAgent(sandbox), { sort, limit: 33 })
@@ -17,7 +17,7 @@ describe('a ts that is the last activity', () => {
       expect(ts ?? lastMessageTS).toBe(lastMessageTS)
   })
 
-  it('moves a conversation into the head when it is active again', async () => {
+  it('has a conversation in the head after it was active again', async () => {
     const sandbox = await open({ ts: 'activity', conversations: 800, agents: 1 })
     const agentId = firstAgent(sandbox)
     const before = new Map(exportable(sandbox, agentId).map(({ id, document }) => [id, document]))
@@ -31,7 +31,7 @@ describe('a ts that is the last activity', () => {
     }
   })
 
-  it('stays where it was in the other mode', async () => {
+  it('leaves a conversation in its place with ts created', async () => {
     const sandbox = await open({ conversations: 800, agents: 1 })
     sandbox.clock.advance(2 * DAY)
     expect(idsOf(await exportAll(sandbox, firstAgent(sandbox), { fromTs: START_MS + 1 }))).toEqual([])
@@ -39,7 +39,7 @@ describe('a ts that is the last activity', () => {
 })
 
 describe.each(['created', 'activity'] as const)('conversations that arrive while paging, ts %s', ts => {
-  it.each(['asc', 'desc'] as const)('push none of the others out, %s', async sort => {
+  it.each(['asc', 'desc'] as const)('displace no other conversation, %s', async sort => {
     const sandbox = await open({ ts, conversations: 300, agents: 1, arrivalsPerDay: 2_000 })
     const agentId = firstAgent(sandbox)
     const window = { sort, toTs: START_MS, limit: 40 }
@@ -53,7 +53,7 @@ describe.each(['created', 'activity'] as const)('conversations that arrive while
     expect(head.flatMap(page => page.data).length).toBeGreaterThan(50)
   })
 
-  it('come up at the end of an open window', async () => {
+  it('appear at the end of an open window', async () => {
     const sandbox = await open({ ts, conversations: 100, agents: 1, arrivalsPerDay: 1_000 })
     const agentId = firstAgent(sandbox)
     const pages = await exportAll(sandbox, agentId, { sort: 'asc', limit: 50 }, page => {
@@ -66,7 +66,7 @@ describe.each(['created', 'activity'] as const)('conversations that arrive while
 })
 
 describe('a sandbox whose clock is far ahead', () => {
-  it('has had its arrivals, about as many a day as asked', async () => {
+  it('has all arrivals of that time, about as many per day as configured', async () => {
     const sandbox = await open({ conversations: 0, agents: 1, arrivalsPerDay: 50 })
     sandbox.clock.advance(100 * DAY)
     expect(sandbox.world.count(firstAgent(sandbox), sandbox.clock.now())).toBeGreaterThan(4_980)

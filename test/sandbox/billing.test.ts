@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { DAY, exportAll, exportable, exportPage, firstAgent, open } from './caller.ts'
 
 describe('billing', () => {
-  it('counts the human sessions of what is returned, and again when it is exported again', async () => {
+  it('counts the sessions with a person in each export, repeated exports included', async () => {
     const sandbox = await open({ conversations: 600, agents: 1 })
     const agentId = firstAgent(sandbox)
     const truth = exportable(sandbox, agentId).reduce((sum, { billableSessions }) => sum + billableSessions, 0)
@@ -14,7 +14,7 @@ describe('billing', () => {
     expect(truth).toBeGreaterThan(exportable(sandbox, agentId).length)
   })
 
-  it('tells how much is left, and how many requests there were', async () => {
+  it('reports the remaining sessions and the number of requests', async () => {
     const sandbox = await open({ quotaSessions: 1_000 })
     await exportPage(sandbox, firstAgent(sandbox))
     const { usage, message } = await exportPage(sandbox, firstAgent(sandbox))
@@ -28,7 +28,7 @@ describe('billing', () => {
     expect(message).toContain(String(usage.billableUsedThisRequest))
   })
 
-  it('charges packs of 1,000 past the quota, and requests go on', async () => {
+  it('charges packs of 1,000 sessions beyond the quota, and requests still succeed', async () => {
     const sandbox = await open({ conversations: 1_500, agents: 1, quotaSessions: 100 })
     const pages = await exportAll(sandbox, firstAgent(sandbox), { limit: 100 })
     const { usage } = pages.at(-1)!
@@ -39,7 +39,7 @@ describe('billing', () => {
     expect(pages.find(page => page.usage.overageUsedThisPeriod > 0)!.usage.overagePacksCharged).toBe(1)
   })
 
-  it('begins anew, under another key, when the period turns', async () => {
+  it('restarts under another key when the period turns', async () => {
     const sandbox = await open({ periodDays: 30 })
     const before = await exportPage(sandbox, firstAgent(sandbox))
     sandbox.clock.advance(30 * DAY - 1)

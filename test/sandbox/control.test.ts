@@ -22,8 +22,8 @@ async function control(sandbox: Awaited<ReturnType<typeof open>>, name: string, 
   }
 }
 
-describe('the control door', () => {
-  it('tells each request served, with its query, its outcome, and the sandbox’s time', async () => {
+describe('the control endpoints', () => {
+  it('list each served request with its query, its outcome and the sandbox’s time', async () => {
     const sandbox = await open()
     const agentId = firstAgent(sandbox)
     const [first] = await exportAll(sandbox, agentId, { limit: 100, sort: 'asc' })
@@ -47,7 +47,7 @@ describe('the control door', () => {
     expect((await control(sandbox, 'requests?agentId=another')).json.requests).toEqual([])
   })
 
-  it('counts requests by agent, query and cursor', async () => {
+  it('count requests by agent, query and cursor', async () => {
     const sandbox = await open()
     for (let times = 0; times < 2; times++) await exportAll(sandbox, firstAgent(sandbox), { limit: 100 })
     const { summary } = (await control(sandbox, 'requests?summary=true')).json
@@ -56,7 +56,7 @@ describe('the control door', () => {
     expect(summary[0]!.statuses).toEqual({ 200: 2 })
   })
 
-  it('forgets the requests on demand, and neither the hour nor what was billed', async () => {
+  it('clear the request log on demand, but neither rate limit nor usage', async () => {
     const sandbox = await open()
     await exportAll(sandbox, firstAgent(sandbox), { limit: 100 })
     const before = (await control(sandbox, 'state')).json
@@ -67,7 +67,7 @@ describe('the control door', () => {
     expect(after.hour).toEqual(before.hour)
   })
 
-  it('never tells the token, not even one that was sent in the address', async () => {
+  it('never show the token, not even one that was sent in a URL', async () => {
     const sandbox = await open()
     await call(sandbox, exportPath(firstAgent(sandbox), { token: 'test-token' }))
     for (const name of ['requests', 'requests?summary=true', 'state']) {
@@ -75,7 +75,7 @@ describe('the control door', () => {
     }
   })
 
-  it('sets the clock, moves it, and changes its speed', async () => {
+  it('set the clock, advance it, and change its speed', async () => {
     const sandbox = await open()
     expect((await control(sandbox, 'clock', { nowMs: START_MS + DAY })).json.nowMs).toBe(START_MS + DAY)
     expect((await control(sandbox, 'clock', { advanceMs: -1_000 })).json.nowMs).toBe(START_MS + DAY - 1_000)
@@ -91,13 +91,13 @@ describe('the control door', () => {
     { tomorrow: true },
     { nowMs: 1e15 },
     'not an object',
-  ])('refuses a clock set to %j', async setting => {
+  ])('refuse the clock setting %j', async setting => {
     const sandbox = await open()
     expect((await control(sandbox, 'clock', setting)).status).toBe(400)
     expect(sandbox.clock.now()).toBe(START_MS)
   })
 
-  it('tells the truth about each agent', async () => {
+  it('report the true counts of each agent', async () => {
     const sandbox = await open()
     const { agents } = (await control(sandbox, 'truth')).json
     for (const [place, agentId] of sandbox.world.agentIds().entries()) {
@@ -112,7 +112,7 @@ describe('the control door', () => {
     }
   })
 
-  it('knows no other names and no other methods', async () => {
+  it('refuse other names and other methods', async () => {
     const sandbox = await open()
     expect((await control(sandbox, 'constructor')).status).toBe(404)
     expect((await control(sandbox, 'clock')).status).toBe(405)

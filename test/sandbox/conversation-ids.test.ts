@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { conversationId, indexOfConversation } from '../../src/sandbox/world/identity.ts'
 
 describe('a conversation id', () => {
-  it('leads back to its index', () => {
+  it('can be converted back to its index', () => {
     fc.assert(
       fc.property(fc.integer(), fc.integer({ min: 0, max: 2 ** 32 - 1 }), (seed, index) => {
         expect(indexOfConversation(seed, conversationId(seed, index))).toBe(index)
@@ -17,7 +17,7 @@ describe('a conversation id', () => {
     expect(ids.filter(id => id.length === 36).length).toBeGreaterThan(18_000)
   })
 
-  it('is not accepted when any other part of it is changed', () => {
+  it('is not accepted if any other part of it is changed', () => {
     const id = conversationId(1, 5)
     const last = id.at(-1) === '0' ? '1' : '0'
     expect(indexOfConversation(1, id.slice(0, -1) + last)).toBeUndefined()

@@ -32,7 +32,7 @@ function asText(value: unknown): string {
 }
 
 describe('an export as CSV', () => {
-  it('holds under its header what the JSON form holds', async () => {
+  it('has a header and the values of the JSON form', async () => {
     const sandbox = await open()
     const agentId = firstAgent(sandbox)
     const json = await exportPage(sandbox, agentId, { limit: 100 })
@@ -44,7 +44,7 @@ describe('an export as CSV', () => {
     expect(rows.flat().some(cell => cell.includes('\n') && cell.includes('"'))).toBe(true)
   })
 
-  it('bills as the JSON form does', async () => {
+  it('bills like the JSON form', async () => {
     const sandbox = await open()
     const agentId = firstAgent(sandbox)
     await call(sandbox, exportPath(agentId, { format: 'csv' }))
@@ -52,7 +52,7 @@ describe('an export as CSV', () => {
     expect(usage.billableUsedThisPeriod).toBe(2 * usage.billableUsedThisRequest)
   })
 
-  it('is one of two formats', async () => {
+  it('is the only format besides JSON', async () => {
     const sandbox = await open()
     await expect(exportPage(sandbox, firstAgent(sandbox), { format: 'xml' })).rejects.toThrow(/^400 .*json, csv/)
   })

@@ -22,43 +22,43 @@ function rowsBelow(heading: string): string[][] {
 }
 
 describe('docs/sandbox.md', () => {
-  it('lists every flag, with what its help says', () => {
+  it('lists every flag with its help', () => {
     const command = createProgram().commands.find(command => command.name() === 'sandbox')!
-    const reported = command.options.map(({ flags, description }) => [`\`${flags}\``, description])
-    expect(reported.length).toBeGreaterThan(30)
-    expect(rowsBelow('Flags')).toEqual(reported)
+    const listed = command.options.map(({ flags, description }) => [`\`${flags}\``, description])
+    expect(listed.length).toBeGreaterThan(30)
+    expect(rowsBelow('Flags')).toEqual(listed)
   })
 
   it('lists every fault, and no other', () => {
-    const reported = Object.entries(FAULTS).map(([name, { stage, search, help }]) => [
+    const listed = Object.entries(FAULTS).map(([name, { stage, search, help }]) => [
       `\`${name}\``,
       stage,
       search ? 'yes' : '',
       help,
     ])
-    expect(rowsBelow('Faults').toSorted()).toEqual(reported.toSorted())
+    expect(rowsBelow('Faults').toSorted()).toEqual(listed.toSorted())
   })
 
-  it('lists every fault of events, in their order', () => {
+  it('lists every event fault, in order', () => {
     expect(rowsBelow('Event faults')).toEqual(
       Object.entries(EVENT_FAULTS).map(([name, { stage, help }]) => [`\`${name}\``, stage, help]),
     )
   })
 
-  it('lists every kind of hostile record, in their order', () => {
+  it('lists every kind of hostile record, in order', () => {
     expect(rowsBelow('Hostile records')).toEqual(
       Object.entries(HOSTILE).map(([name, { help }]) => [`\`${name}\``, help]),
     )
   })
 
-  it('lists every reading, in their order, with the default first', () => {
+  it('lists every reading, in order, with the default first', () => {
     const quoted = (words: readonly string[]) => words.map(word => `\`${word}\``).join(', ')
     expect(rowsBelow('Readings')).toEqual(
       Object.entries(READINGS).map(([name, { values, help, open }]) => [`\`${name}\``, quoted(values), help, open]),
     )
   })
 
-  it('lists what is read literally', () => {
+  it('lists the readings of literal mode', () => {
     expect(rowsBelow('Literal mode')).toEqual(Object.entries(LITERAL).map(pair => pair.map(text => `\`${text}\``)))
   })
 })

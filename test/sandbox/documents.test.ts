@@ -31,7 +31,7 @@ function declaredType(path: string): string {
 }
 
 describe('a generated conversation', () => {
-  it('shows every field of section 2.10 within 2,000 records', () => {
+  it('has every field of section 2.10 in some of 2,000 records', () => {
     const seen = new Set<string>()
     for (const document of documents) visit(document, '', (path, value) => value !== null && seen.add(path))
     expect(SECTION_2_10.filter(path => !seen.has(path))).toEqual([])
@@ -48,7 +48,7 @@ describe('a generated conversation', () => {
     expect([...wrong]).toEqual([])
   })
 
-  it('lacks most fields in some records, and has null for them in others', () => {
+  it('lacks optional fields in some records, and has null in others', () => {
     const optional = ['userEmail', 'notes', 'csat', 'tags', 'browserTimezone', 'handoffHistory', 'summary']
     for (const field of optional) {
       const values = documents.map(document => document[field])
@@ -57,7 +57,7 @@ describe('a generated conversation', () => {
     }
   })
 
-  it('carries fields that the document does not list, also nested ones and in elements of arrays', () => {
+  it('has undocumented fields, also nested ones and in array elements', () => {
     const seen = new Map<string, number>()
     for (const document of documents) {
       visit(document, '', path => seen.set(path, (seen.get(path) ?? 0) + 1))
@@ -76,7 +76,7 @@ describe('a generated conversation', () => {
     expect(Math.max(...sizes)).toBeGreaterThan(12_000)
   })
 
-  it('names each top-level key once, and only such as have a column in CSV', () => {
+  it('has each top-level key once, and only keys with a column in CSV', () => {
     const columns = new Set(EXPORT_FIELDS)
     for (const [place, document] of documents.entries()) {
       expect(Object.keys(document).filter(key => !columns.has(key))).toEqual([])
@@ -110,7 +110,7 @@ describe('a generated conversation', () => {
     expect(dates.some(date => /^\d{10}$/.test(date))).toBe(true)
   })
 
-  it('tells no moment that has not come', () => {
+  it('contains no time in the future', () => {
     const future: string[] = []
     for (const document of documents) {
       visit(document, '', (path, value) => {
@@ -120,14 +120,14 @@ describe('a generated conversation', () => {
     expect(future).toEqual([])
   })
 
-  it('is the same for the same seed, and another for another', () => {
+  it('is the same for the same seed, and differs for another', () => {
     const again = createWorld(options)
     expect([...Array(200).keys()].map(index => again.render(index, START_MS))).toEqual(texts.slice(0, 200))
     expect(createWorld({ ...options, seed: 8 }).render(0, START_MS)).not.toBe(texts[0])
   })
 })
 
-describe('a conversation that goes on', () => {
+describe('a conversation that continues', () => {
   const lively = createWorld({ ...options, conversations: 500, historyDays: 5 })
   const record = (index: number, nowMs: number) => JSON.parse(lively.render(index, nowMs)) as Record<string, unknown>
   const laterMs = START_MS + 40 * DAY
@@ -147,7 +147,7 @@ describe('a conversation that goes on', () => {
     }
   })
 
-  it('keeps what has nothing to do with going on', () => {
+  it('keeps the fields that do not depend on later sessions', () => {
     const steady = [
       'userEmail',
       'userName',
@@ -164,7 +164,7 @@ describe('a conversation that goes on', () => {
     }
   })
 
-  it('has another state key exactly when its record is another', () => {
+  it('has another state key exactly when its record differs', () => {
     for (const [index, { before, after }] of pairs.entries()) {
       const sameKey = lively.stateKey(index, laterMs) === lively.stateKey(index, START_MS)
       expect(JSON.stringify(before) === JSON.stringify(after), `record ${index}`).toBe(sameKey)

@@ -7,7 +7,7 @@ const options = { startMs: START_MS, conversations: 300, historyDays: 5, agents:
 const lively = createWorld({ ...options, traffic: true })
 const indices = [...Array(300).keys()]
 
-type Told = Record<string, unknown> & {
+type Document = Record<string, unknown> & {
   lastModified: number
   csat?: { submittedAt: number } | null
   crmActivities?: { id: string; notesHistory?: { timestamp: string }[] }[] | null
@@ -16,19 +16,20 @@ type Told = Record<string, unknown> & {
     | null
 }
 
-const reported = (world: typeof lively, index: number, nowMs: number) => JSON.parse(world.render(index, nowMs)) as Told
-const late = indices.map(index => reported(lively, index, START_MS + 80 * DAY))
+const documentAt = (world: typeof lively, index: number, nowMs: number) =>
+  JSON.parse(world.render(index, nowMs)) as Document
+const late = indices.map(index => documentAt(lively, index, START_MS + 80 * DAY))
 
-const followUps = (record: Told) =>
+const followUps = (record: Document) =>
   (record.crmActivities ?? []).filter(({ id }) => id.endsWith('_follow_up')).flatMap(one => one.notesHistory ?? [])
 
 describe('a conversation with a story', () => {
-  it('is rated after a session, by about three in ten, and not before', () => {
+  it('is rated after a session in about three of ten cases, and not before', () => {
     const rated = late.flatMap((record, index) => (record.csat ? [{ index, atMs: record.csat.submittedAt }] : []))
     expect([rated.length > 60, rated.length < 120]).toEqual([true, true])
     for (const { index, atMs } of rated) {
-      expect(reported(lively, index, atMs - 1).csat).toBeUndefined()
-      expect(reported(lively, index, atMs)).toMatchObject({ csat: { submittedAt: atMs }, lastModified: atMs })
+      expect(documentAt(lively, index, atMs - 1).csat).toBeUndefined()
+      expect(documentAt(lively, index, atMs)).toMatchObject({ csat: { submittedAt: atMs }, lastModified: atMs })
     }
   })
 
@@ -42,7 +43,7 @@ describe('a conversation with a story', () => {
     expect(Math.min(...days)).toBeGreaterThan(0)
   })
 
-  it('is asked for, taken over and given back, each when it happens', () => {
+  it('shows when a handoff is requested, accepted and completed', () => {
     const handed = indices.flatMap(index =>
       (late[index]!.handoffHistory ?? []).flatMap(handoff => (handoff.acceptedAt === null ? [] : [{ index, handoff }])),
     )
@@ -50,7 +51,7 @@ describe('a conversation with a story', () => {
     for (const { index, handoff } of handed) {
       const { requestedAt, acceptedAt, completedAt, acceptedBy } = handoff
       const at = (nowMs: number) => {
-        const record = reported(lively, index, nowMs)
+        const record = documentAt(lively, index, nowMs)
         return { ...record, handoff: record.handoffHistory!.find(one => one.requestedAt === requestedAt) }
       }
       expect(at(requestedAt - 1).handoff).toBeUndefined()
@@ -67,26 +68,26 @@ describe('a conversation with a story', () => {
       const [session] = late[index]!.sessions as { startedAt: number; endedAt: number; messagesNum: number }[]
       const { startedAt, endedAt } = session!
       const at = (share: number) =>
-        Number(reported(lively, index, Math.floor(startedAt + (endedAt - startedAt) * share)).messagesNum)
+        Number(documentAt(lively, index, Math.floor(startedAt + (endedAt - startedAt) * share)).messagesNum)
       return [[at(0), at(0.6), at(1)]]
     })
     expect(counts.every(([start, middle, end]) => start! <= middle! && middle! <= end!)).toBe(true)
     expect(counts.filter(([start, middle, end]) => start! < middle! && middle! < end!).length).toBeGreaterThan(150)
   })
 
-  it('has another state key exactly when its record is another, and tells nothing of what is to come', () => {
+  it('has another state key exactly when its record differs, and contains no time in the future', () => {
     for (const index of indices.slice(0, 60)) {
       let before: { key: number; text: string } | undefined
       for (let nowMs = START_MS; nowMs < START_MS + 20 * DAY; nowMs += 11 * 60 * MINUTE) {
         const seen = { key: lively.stateKey(index, nowMs), text: lively.render(index, nowMs) }
         if (before) expect(seen.key === before.key, `${index} at ${nowMs}`).toBe(seen.text === before.text)
-        expect((JSON.parse(seen.text) as Told).lastModified).toBeLessThanOrEqual(nowMs)
+        expect((JSON.parse(seen.text) as Document).lastModified).toBeLessThanOrEqual(nowMs)
         before = seen
       }
     }
   })
 
-  it('bills what it bills without one, and is paged in the same order', () => {
+  it('bills the same sessions as without one, and is paged in the same order', () => {
     for (const ts of ['created', 'activity'] as const) {
       const [plain, other] = [false, true].map(traffic => {
         const world = createWorld({ ...options, ts, traffic })
@@ -96,7 +97,7 @@ describe('a conversation with a story', () => {
           tally: world.tally(id, nowMs),
           order: [...world.walk(id, walk, nowMs)].map(({ ts: atMs, index }) => [
             atMs,
-            reported(world, index, nowMs).ts ?? 0,
+            documentAt(world, index, nowMs).ts ?? 0,
           ]),
         }))
       })

@@ -9,7 +9,7 @@ import { DAY, START_MS } from './caller.ts'
 const changes = organizationChanges(4, START_MS, START_MS + 120 * DAY).toSorted((a, b) => a.ms - b.ms)
 
 describe('the organizations of a workspace', () => {
-  it('come, change and mostly go, and their clients within their time', () => {
+  it('are created, changed and mostly deleted, and their clients exist only as long', () => {
     const seen = new Set(changes.map(({ change, client }) => `${client ? 'client' : 'organization'} ${change}`))
     expect(seen.size).toBe(6)
     for (const { ms, organization, client } of changes) {
@@ -19,7 +19,7 @@ describe('the organizations of a workspace', () => {
     }
   })
 
-  it('are called by their new name from their change on', () => {
+  it('have their new name from their change on', () => {
     const updated = changes.filter(({ change, client }) => change === 'updated' && client === undefined)
     for (const { ms, organization } of updated) {
       expect([organizationName(organization, ms - 1), organizationName(organization, ms)]).toEqual([
@@ -29,7 +29,7 @@ describe('the organizations of a workspace', () => {
     }
   })
 
-  it('change in the same way whatever stretch is asked for', () => {
+  it('have the same changes however the time range is divided', () => {
     const key = ({ ms, change, organization, client }: OrganizationChange) =>
       `${ms} ${change} ${organization.id} ${client?.id}`
     const days = [...Array(120).keys()].map(day => START_MS + day * DAY)

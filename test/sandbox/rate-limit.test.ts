@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { call, exportPage, exportPath, firstAgent, open, refusal } from './caller.ts'
 
-describe('the hourly limit', () => {
-  it('counts down, then refuses with the wait until the oldest request is an hour old', async () => {
+describe('the rate limit', () => {
+  it('counts down, then refuses requests until the oldest one is an hour old', async () => {
     const sandbox = await open({ hourlyRequests: 3 })
     const path = exportPath(firstAgent(sandbox))
     const left: number[] = []
@@ -19,7 +19,7 @@ describe('the hourly limit', () => {
     })
   })
 
-  it('rolls: each request comes back an hour after it was made, and what was refused never counted', async () => {
+  it('is rolling: a request counts for an hour, and refused ones never count', async () => {
     const sandbox = await open({ hourlyRequests: 2, hourMs: 10_000 })
     const agentId = firstAgent(sandbox)
     const statusAfter = async (ms: number) => {
@@ -35,7 +35,7 @@ describe('the hourly limit', () => {
     expect(await statusAfter(1)).toBe(200)
   })
 
-  it('is 1,500 for a workspace that has paid, and bills nothing when it refuses', async () => {
+  it('is 1,500 for a paid workspace, and a refusal bills nothing', async () => {
     const sandbox = await open()
     expect((await exportPage(sandbox, firstAgent(sandbox))).rateLimit).toEqual({
       requestsPerHour: 1_500,
@@ -55,14 +55,14 @@ describe('the hourly limit', () => {
     expect((await call(sandbox, exportPath(firstAgent(sandbox)))).status).toBe(200)
   })
 
-  it('does not hold when the clock was set back', async () => {
+  it('does not apply after the clock was set back', async () => {
     const sandbox = await open({ hourlyRequests: 1 })
     await exportPage(sandbox, firstAgent(sandbox))
     sandbox.clock.advance(-86_400_000)
     expect((await call(sandbox, exportPath(firstAgent(sandbox)))).status).toBe(200)
   })
 
-  it('and the quota are lifted for a workspace without limits', async () => {
+  it('is lifted together with the quota for a workspace without limits', async () => {
     const sandbox = await open({ limits: false, hourlyRequests: 1, quotaSessions: 0 })
     await exportPage(sandbox, firstAgent(sandbox))
     const { rateLimit, usage } = await exportPage(sandbox, firstAgent(sandbox))

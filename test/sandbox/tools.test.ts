@@ -21,7 +21,7 @@ const tools = async (sandbox: Sandbox, agentId: string): Promise<Tool[]> => {
 }
 
 describe('the tools of an agent', () => {
-  it('have every field of the document, with the secrets that it names', async () => {
+  it('have every documented field, including secrets', async () => {
     const sandbox = await open({ agents: 8 })
     const found = (await Promise.all(sandbox.world.agentIds().map(id => tools(sandbox, id)))).flat()
     expect(found.length).toBeGreaterThan(8)
@@ -35,7 +35,7 @@ describe('the tools of an agent', () => {
     expect(secret.every(({ value }) => String(value).includes(CANARY))).toBe(true)
   })
 
-  it('are those of its record, which stay, and others that come and go', async () => {
+  it('are the permanent ones of its record, and others that are created and deleted', async () => {
     const sandbox = await open({ agents: 8 })
     const seen = new Map<string, Set<string>>()
     for (let month = 0; month < 12; month++) {
@@ -54,7 +54,7 @@ describe('the tools of an agent', () => {
     expect([changed(0, 11), changed(11, 0)]).toEqual([true, true])
   })
 
-  it('are refused without a token, to other methods, and of an agent that is not there', async () => {
+  it('are refused without a token, for other methods, and for an unknown or deleted agent', async () => {
     const sandbox = await open()
     const [first] = sandbox.world.agentIds()
     expect((await fetch(`${sandbox.url}/v3/agents/${first}/tools`)).status).toBe(401)
@@ -68,7 +68,7 @@ describe('the tools of an agent', () => {
     expect((await call(sandbox, `/v3/agents/${first}/tools`)).status).toBe(404)
   })
 
-  it('count in no hour, and are requests of a kind of their own', async () => {
+  it('do not count against the rate limit, and are logged as a kind of their own', async () => {
     const sandbox = await open({ hourlyRequests: 1 })
     const [first] = sandbox.world.agentIds()
     for (let i = 0; i < 3; i++) await tools(sandbox, first!)

@@ -3,7 +3,7 @@ import { createWorld } from '../../src/sandbox/world/world.ts'
 import { DAY, START_MS } from './caller.ts'
 
 describe('a world', () => {
-  it('has as many conversations as asked, all begun in the days before the start', () => {
+  it('has the configured number of conversations, all begun in the days before the start', () => {
     const world = createWorld({ startMs: START_MS, conversations: 5_000, historyDays: 30 })
     const counts = (nowMs: number) => world.agentIds().map(id => world.count(id, nowMs))
     expect(counts(START_MS).reduce((sum, count) => sum + count, 0)).toBe(5_000)
@@ -11,7 +11,7 @@ describe('a world', () => {
     expect(counts(START_MS)[0]).toBeGreaterThan(counts(START_MS)[2]!)
   })
 
-  it('has its shares: few without a person, few without ts, mostly one session', () => {
+  it('has few conversations without a person, few without ts, and most with one session', () => {
     const world = createWorld({ startMs: START_MS, conversations: 2_000, agents: 1 })
     const all = [...world.conversations(world.agentIds()[0]!, START_MS)].map(({ document, billableSessions }) => ({
       dated: document.ts !== undefined,
@@ -26,20 +26,23 @@ describe('a world', () => {
     expect(share(({ billableSessions }) => billableSessions > 1)).toBeGreaterThan(0.1)
   })
 
-  it.each(['created', 'activity'] as const)('of a million conversations is there at once, and small, ts %s', ts => {
-    const before = process.memoryUsage()
-    const begun = process.cpuUsage()
-    const world = createWorld({ startMs: START_MS, conversations: 1_000_000, ts })
-    const walk = { sort: 'desc' as const, fromMs: 0, toMs: START_MS, after: undefined }
-    expect(world.walk(world.agentIds()[0]!, walk, START_MS).next().done).toBe(false)
-    // Processor time, independent of other load: 0.2 to 1 s.
-    expect(process.cpuUsage(begun).user).toBeLessThan(10e6)
-    const after = process.memoryUsage()
-    const bytes = after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers
-    expect(bytes).toBeLessThan(150e6)
-  })
+  it.each(['created', 'activity'] as const)(
+    'with a million conversations is created at once and takes little memory, ts %s',
+    ts => {
+      const before = process.memoryUsage()
+      const begun = process.cpuUsage()
+      const world = createWorld({ startMs: START_MS, conversations: 1_000_000, ts })
+      const walk = { sort: 'desc' as const, fromMs: 0, toMs: START_MS, after: undefined }
+      expect(world.walk(world.agentIds()[0]!, walk, START_MS).next().done).toBe(false)
+      // Processor time, independent of other load: 0.2 to 1 s.
+      expect(process.cpuUsage(begun).user).toBeLessThan(10e6)
+      const after = process.memoryUsage()
+      const bytes = after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers
+      expect(bytes).toBeLessThan(150e6)
+    },
+  )
 
-  it('knows nothing of agents that it does not have', () => {
+  it('has nothing for an unknown agent', () => {
     const world = createWorld({ startMs: START_MS, conversations: 10 })
     expect(world.agent('agent_unknown')).toBeUndefined()
     expect(world.count('agent_unknown', START_MS)).toBe(0)
@@ -47,7 +50,7 @@ describe('a world', () => {
   })
 
   it.each([{ agents: 0 }, { conversations: -1 }, { speed: Number.NaN }, { ts: 'edited' as 'created' }, { token: '' }])(
-    'is refused with the option to mend: %j',
+    'is refused with the name of the invalid option: %j',
     options => {
       const [name] = Object.keys(options)
       expect(() => createWorld(options)).toThrow(

@@ -1,4 +1,4 @@
-// Everything in a conversation that an event reports, with time and event type, and an index by hour.
+// The happenings in a conversation that events report (time and event type), and an index of conversations by hour.
 //
 // `conversation_updated` happens exactly when the record changes (`schedule.ts`, `story.ts`).
 
@@ -30,7 +30,7 @@ interface Sequence {
   exchanges: readonly Exchange[][]
 }
 
-/** Unordered, except that a cause precedes the change of the record that it leads to. */
+/** Unordered, except that a message or delegation precedes the change of the record that it causes. */
 export function happeningsOf(conversation: Sequence): Happening[] {
   const changes = [...new Set(recordMoments(conversation.life))]
   return [...facts(conversation), ...changes.map(ms => ({ type: 'conversation_updated' as const, ms }))]

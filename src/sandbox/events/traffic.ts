@@ -14,7 +14,7 @@ import { isSentBy, type Payload, type WorldEvent } from './event-types.ts'
 import { Agenda, type Happening, happeningsOf } from './happenings.ts'
 import { type WorkspaceEvent, workspaceEvents } from './workspace-events.ts'
 
-/** Conversations by index, as the traffic needs them. */
+/** The conversations and agents of the world, by index and id. */
 interface Conversations {
   agenda: Agenda
   /** Undefined without an `ID`: such a conversation has no events. */

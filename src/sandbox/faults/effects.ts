@@ -64,15 +64,15 @@ export interface Reported {
 const SPENT = { periodKey: 'elsewhere.0', billableRemainingThisPeriod: 0 }
 
 export function misreport({ usage, rateLimit }: Reported, plan: FaultPlan, quota: Quota, nowMs: number): Reported {
-  const fits = (name: string) => name !== 'old-period-told' || quota.before(nowMs) !== undefined
+  const fits = (name: string) => name !== 'old-period-reported' || quota.before(nowMs) !== undefined
   switch (plan.take('reported', fits)?.name) {
-    case 'hour-told-high':
+    case 'hour-reported-high':
       return { usage, rateLimit: { ...rateLimit, remainingHour: rateLimit.requestsPerHour } }
-    case 'usage-told-low':
+    case 'usage-reported-low':
       return { usage: quota.onlyThis(usage, nowMs), rateLimit }
-    case 'old-period-told':
+    case 'old-period-reported':
       return { usage: { ...quota.before(nowMs)!, billableUsedThisRequest: usage.billableUsedThisRequest }, rateLimit }
-    case 'unseen-period-told':
+    case 'unseen-period-reported':
       return { usage: { ...usage, ...SPENT, billableUsedThisPeriod: usage.includedQuota }, rateLimit }
     default:
       return { usage, rateLimit }

@@ -60,13 +60,13 @@ const TABLE = {
   'repeated-cursor': { stage: 'page', needs: 'cursor', help: 'hasMore true, and nextCursor is the cursor just used' },
   'missing-cursor': { stage: 'page', needs: 'paging', help: 'hasMore true, and no nextCursor' },
   shuffled: { stage: 'page', help: 'the records of the page in random order' },
-  'hour-told-high': { stage: 'reported', help: 'remainingHour reports the full limit, in this answer only' },
-  'usage-told-low': { stage: 'reported', help: 'usage reports only this request, in this answer only' },
-  'old-period-told': {
+  'hour-reported-high': { stage: 'reported', help: 'remainingHour reports the full limit, in this answer only' },
+  'usage-reported-low': { stage: 'reported', help: 'usage reports only this request, in this answer only' },
+  'old-period-reported': {
     stage: 'reported',
     help: 'usage reports the last earlier period with billed sessions, if any; in this answer only',
   },
-  'unseen-period-told': {
+  'unseen-period-reported': {
     stage: 'reported',
     help: 'usage reports a period that never existed, with no sessions left; in this answer only',
   },

@@ -19,7 +19,7 @@ import {
 } from './fault-settings.ts'
 
 /** The parts of a request that faults depend on. */
-interface Asked {
+interface FaultRequest {
   kind: FaultKind
   agentId: string | null
   params: URLSearchParams
@@ -110,15 +110,15 @@ export class Faults {
   }
 
   /** Counts the request, applies the script's condition changes, and chooses its faults. */
-  plan(request: Omit<Asked, 'number'>): FaultPlan {
-    const number = ++this.requests[request.kind]
+  plan(facts: Omit<FaultRequest, 'number'>): FaultPlan {
+    const number = ++this.requests[facts.kind]
     if (!this.on) return new FaultPlan()
-    const asked = { ...request, number }
-    for (const { set } of this.script.match(number, rule => rule.set !== undefined && concerns(rule, asked)))
+    const request = { ...facts, number }
+    for (const { set } of this.script.match(number, rule => rule.set !== undefined && concerns(rule, request)))
       this.conditions.set(set!)
     return new FaultPlan(fits => {
-      const serves = (name: FaultName) => fits(name) && fitsRequest(name, asked)
-      const chosen = this.scripted(asked, serves) ?? this.drawn(asked, serves)
+      const serves = (name: FaultName) => fits(name) && fitsRequest(name, request)
+      const chosen = this.scripted(request, serves) ?? this.drawn(request, serves)
       if (chosen !== undefined) this.served[chosen.name] = (this.served[chosen.name] ?? 0) + 1
       return chosen
     })
@@ -128,27 +128,27 @@ export class Faults {
     return readFaultSettings(given, set => this.conditions.issuesOf(set))
   }
 
-  private scripted(asked: Asked, serves: Fits): ChosenFault | undefined {
-    const useful = (rule: ScriptRule) => rule.fault !== undefined && serves(rule.fault) && concerns(rule, asked)
-    for (const { fault, param } of this.script.match(asked.number, useful)) {
-      return this.chosen(fault!, param, this.draw(asked, fault!))
+  private scripted(request: FaultRequest, serves: Fits): ChosenFault | undefined {
+    const useful = (rule: ScriptRule) => rule.fault !== undefined && serves(rule.fault) && concerns(rule, request)
+    for (const { fault, param } of this.script.match(request.number, useful)) {
+      return this.chosen(fault!, param, this.draw(request, fault!))
     }
     return undefined
   }
 
-  private drawn(asked: Asked, serves: Fits): ChosenFault | undefined {
+  private drawn(request: FaultRequest, serves: Fits): ChosenFault | undefined {
     const { rates = {}, search = false } = this.settings
-    if (asked.kind !== 'export' && !search) return undefined
+    if (request.kind !== 'export' && !search) return undefined
     for (const name of FAULT_NAMES) {
       const rate = rates[name]
       if (rate === undefined || !serves(name)) continue
-      const draw = this.draw(asked, name)
+      const draw = this.draw(request, name)
       if (draw.chance(shareOf(rate))) return this.chosen(name, paramOf(rate), draw)
     }
     return undefined
   }
 
-  private draw({ kind, number }: Asked, name: FaultName): Draw {
+  private draw({ kind, number }: FaultRequest, name: FaultName): Draw {
     return new Draw(this.settings.seed ?? 1, number, PURPOSE[`${kind}Fault`] + FAULT_NAMES.indexOf(name))
   }
 
@@ -157,11 +157,11 @@ export class Faults {
   }
 }
 
-function concerns({ kind = 'export', agentId }: ScriptRule, asked: Asked): boolean {
-  return kind === asked.kind && (agentId === undefined || agentId === asked.agentId)
+function concerns({ kind = 'export', agentId }: ScriptRule, request: FaultRequest): boolean {
+  return kind === request.kind && (agentId === undefined || agentId === request.agentId)
 }
 
-function fitsRequest(name: FaultName, { kind, params }: Asked): boolean {
+function fitsRequest(name: FaultName, { kind, params }: FaultRequest): boolean {
   const { search, needs } = FAULTS[name]
   if (kind !== 'export') return search === true
   const paging = !params.has('convoIds')

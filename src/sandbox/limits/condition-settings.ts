@@ -1,4 +1,4 @@
-// Settings of the conditions: from options, a fault script, or the control routes.
+// Settings of the conditions: from options, a fault script, or the control endpoints.
 
 import { z } from 'zod'
 import { DAY } from '../../core/time.ts'
@@ -35,7 +35,7 @@ export interface ConditionSettings {
   turnPeriod?: true | undefined
   /** Resets the hourly request count, as a restart of the vendor's process does. */
   forgetHour?: true | undefined
-  /** Requests of this hour that another user of the token makes. */
+  /** Counts this number of requests of another user of the token now. */
   othersRequests?: number | undefined
 }
 

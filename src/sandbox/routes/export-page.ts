@@ -44,7 +44,7 @@ export function paginatedPage(input: PageInput): ExportPage | undefined {
   const bookmark = readBookmark(query, scope)
   if (bookmark === undefined) return undefined
   if (readings['empty-pages'] === 'between' && isEmptyBefore(bookmark)) return deferredPage(input)
-  const { seen, isMore } = lookAt(input, bookmark.after)
+  const { seen, isMore } = scan(input, bookmark.after)
   const isFull = readings['last-page'] === 'full' && seen.length >= query.limit
   const last = seen.at(-1)
   const end = last ? { after: last, stays: 0 } : { ...bookmark, stays: bookmark.stays + 1 }
@@ -56,7 +56,7 @@ export function paginatedPage(input: PageInput): ExportPage | undefined {
 }
 
 /** Positions that the page scans, and whether more follow. */
-function lookAt({ world, agentId, query, dataMs, readings }: PageInput, after: Place | undefined) {
+function scan({ world, agentId, query, dataMs, readings }: PageInput, after: Place | undefined) {
   const { sort, fromMs, toMs, limit } = query
   const counts = (index: number) => readings['page-fill'] === 'looked-at' || world.billable(index, dataMs) > 0
   const seen: Place[] = []

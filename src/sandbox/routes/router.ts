@@ -20,6 +20,7 @@ interface SandboxRequest {
   body: string
 }
 
+/** Paths of the control endpoints begin with this. */
 const CONTROL = '/_sandbox/'
 const EXPORT_PATH = /^\/v3\/agents\/([^/]+)\/convos\/export$/
 const TOOLS_PATH = /^\/v3\/agents\/([^/]+)\/tools$/

@@ -1,5 +1,5 @@
 // Faults of webhook events, at most one per stage (content, timing, count), and the settings of webhooks from options or the
-// control routes.
+// control endpoints.
 
 import { z } from 'zod'
 import { DAY, MINUTE } from '../../core/time.ts'

@@ -1,5 +1,5 @@
 // The workspace's organizations and clients over time: permanent ones, to which conversations are handed, and others that are
-// created and mostly deleted again.
+// created and, mostly, deleted later.
 import { DAY, HOUR, MINUTE } from '../../core/time.ts'
 import type { WorldEvent } from '../events/event-types.ts'
 import type { ResolvedOptions } from '../options.ts'

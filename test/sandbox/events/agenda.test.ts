@@ -7,27 +7,27 @@ const MINUTE = 60_000
 
 /** A conversation begins each minute, lasts half an hour, and has an event ten days later. */
 function minutely() {
-  const looked: number[] = []
+  const visited: number[] = []
   const createdMs = (index: number) => index * MINUTE
   const placement = { createdMs, shownMs: createdMs, agentOf: () => 0, leaderOf: (index: number) => index }
   const agenda = new Agenda({
     placement,
     limit: 1_000_000,
     eachSpan(index, see) {
-      looked.push(index)
+      visited.push(index)
       see(createdMs(index), createdMs(index) + 30 * MINUTE)
       see(createdMs(index) + 10 * DAY, createdMs(index) + 10 * DAY)
       see(createdMs(index), createdMs(index))
     },
   })
-  return { agenda, looked }
+  return { agenda, visited }
 }
 
 /** Hour of the agenda at which a conversation of that index begins. */
 const hourOf = (index: number) => Math.floor((index * MINUTE) / HOUR)
 
 describe('the agenda of an hour', () => {
-  it('holds those that begin in it, go on in it, or have something to tell in it, each once', () => {
+  it('has the conversations that begin, continue or have an event in it, each once', () => {
     const { agenda } = minutely()
     const hour = hourOf(500_000)
     const begins = [...Array(60).keys()].map(place => hour * 60 + place)
@@ -36,26 +36,26 @@ describe('the agenda of an hour', () => {
     expect(agenda.inHour(hour).toSorted((a, b) => a - b)).toEqual([...later, ...goOn, ...begins])
   })
 
-  it('is found without looking at any that began longer ago than a conversation lasts, or later', () => {
-    const { agenda, looked } = minutely()
+  it('is built without conversations that began too long before it, or after it', () => {
+    const { agenda, visited } = minutely()
     agenda.inHour(hourOf(500_000))
-    expect(looked.length).toBeLessThanOrEqual(65 * 24 * 60 + 120)
-    expect(Math.max(...looked)).toBeLessThan(500_000 + 60)
+    expect(visited.length).toBeLessThanOrEqual(65 * 24 * 60 + 120)
+    expect(Math.max(...visited)).toBeLessThan(500_000 + 60)
   })
 
-  it('costs for the next hour only those that began since', () => {
-    const { agenda, looked } = minutely()
+  it('is extended by the conversations that began since for the next hour', () => {
+    const { agenda, visited } = minutely()
     const hour = hourOf(500_000)
     agenda.inHour(hour)
-    const before = looked.length
+    const before = visited.length
     agenda.inHour(hour + 1)
-    expect(looked.length - before).toBe(60)
+    expect(visited.length - before).toBe(60)
   })
 
-  it('is the same however hours are asked for', () => {
-    const asked = [0, 1, 400, 399, 5_000, 200].map(ahead => hourOf(200_000) + ahead)
+  it('is the same in whatever order hours are requested', () => {
+    const hours = [0, 1, 400, 399, 5_000, 200].map(ahead => hourOf(200_000) + ahead)
     const { agenda } = minutely()
-    for (const hour of asked) {
+    for (const hour of hours) {
       const alone = minutely().agenda.inHour(hour)
       expect(agenda.inHour(hour).toSorted((a, b) => a - b)).toEqual(alone.toSorted((a, b) => a - b))
     }

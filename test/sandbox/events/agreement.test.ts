@@ -7,14 +7,14 @@ import { createWorld, type World } from '../../../src/sandbox/world/world.ts'
 import { rounds } from '../../tier.ts'
 import { DAY, START_MS } from '../caller.ts'
 
-type Told = Record<string, unknown>
+type Fields = Record<string, unknown>
 
-interface Update extends Told {
+interface Update extends Fields {
   createdAt: number
   agentId: string
   convoId: string
   sessionId?: string
-  lightConvoData: Told
+  lightConvoData: Fields
   turns: Turn[]
 }
 
@@ -27,16 +27,16 @@ const options: Partial<SandboxOptions> = {
   traffic: true,
 }
 
-function recordAt(world: World, { agentId, convoId }: Pick<Update, 'agentId' | 'convoId'>, nowMs: number): Told {
-  return JSON.parse(world.render(world.find(agentId, convoId, nowMs)!, nowMs)) as Told
+function recordAt(world: World, { agentId, convoId }: Pick<Update, 'agentId' | 'convoId'>, nowMs: number): Fields {
+  return JSON.parse(world.render(world.find(agentId, convoId, nowMs)!, nowMs)) as Fields
 }
 
-const light = (record: Told): Told => Object.fromEntries(LIGHT_FIELDS.map(name => [name, record[name] ?? null]))
+const light = (record: Fields): Fields => Object.fromEntries(LIGHT_FIELDS.map(name => [name, record[name] ?? null]))
 
 const payloadsOf = (world: World, type: string, afterMs: number, untilMs: number) =>
   [...world.events(afterMs, untilMs)].filter(event => event.type === type).map(({ payload }) => payload)
 
-const asSent = (value: unknown): Told => JSON.parse(JSON.stringify(value)) as Told
+const asSent = (value: unknown): Fields => JSON.parse(JSON.stringify(value)) as Fields
 
 const updatesOf = (world: World, afterMs: number, untilMs: number) =>
   payloadsOf(world, 'conversation_updated', afterMs, untilMs) as Update[]
@@ -46,7 +46,7 @@ const untilMs = START_MS + 5 * DAY
 const updates = updatesOf(world, START_MS, untilMs)
 
 describe('an event of a conversation', () => {
-  it('carries a part of the record as it is exported at that time, whose lastModified is that time', () => {
+  it('has a part of the record as exported at that time, with that time as lastModified', () => {
     expect(updates.length).toBeGreaterThan(300)
     for (const update of updates) {
       const record = recordAt(world, update, update.createdAt)
@@ -55,7 +55,7 @@ describe('an event of a conversation', () => {
     }
   })
 
-  it('has the transcript that the record counts, in order, each turn in its session', () => {
+  it('has as many turns as the record counts, in order, each in its session', () => {
     for (const { lightConvoData, turns, sessionId, createdAt } of updates) {
       expect(turns).toHaveLength(Number(lightConvoData.messagesNum))
       const times = turns.map(({ timestamp }) => timestamp)
@@ -74,7 +74,7 @@ describe('an event of a conversation', () => {
     )
   })
 
-  it('tells each message that came in, as the next transcript has it', () => {
+  it('has each received message as in the next transcript', () => {
     const messages = payloadsOf(world, 'message_received', START_MS, untilMs - DAY) as (Update & {
       messageContent: string
     })[]
@@ -82,12 +82,12 @@ describe('an event of a conversation', () => {
     for (const { convoId, createdAt, messageContent } of messages) {
       // It is in a transcript after the conversation has been persisted.
       const turns = updates.filter(update => update.convoId === convoId).flatMap(update => update.turns)
-      const said = turns.filter(({ role, timestamp }) => role === 'user' && timestamp === createdAt)
-      expect(new Set(said.map(({ text }) => text))).toEqual(new Set([messageContent]))
+      const written = turns.filter(({ role, timestamp }) => role === 'user' && timestamp === createdAt)
+      expect(new Set(written.map(({ text }) => text))).toEqual(new Set([messageContent]))
     }
   })
 
-  it('of an assignment names who is in the record from then on', () => {
+  it('of an assignment names the person that the record names from then on', () => {
     const delegated = payloadsOf(world, 'chat_delegated', START_MS, untilMs) as Update[]
     expect(delegated.length).toBeGreaterThan(5)
     for (const event of delegated) {
@@ -99,7 +99,7 @@ describe('an event of a conversation', () => {
     }
   })
 
-  it('of a form tells what the record captures from then on', () => {
+  it('of a form has the variables that the record has from then on', () => {
     const forms = payloadsOf(world, 'form_submitted', START_MS - 8 * DAY, untilMs) as Update[]
     expect(forms.length).toBeGreaterThan(3)
     for (const event of forms) {
@@ -109,7 +109,7 @@ describe('an event of a conversation', () => {
 })
 
 describe('an agent', () => {
-  it('is listed under the name that its event told, and changed then', () => {
+  it('is listed with the name and the time of its last event', () => {
     const changed = payloadsOf(world, 'agent_updated', START_MS - 20 * DAY, untilMs) as Update[]
     expect(changed.length).toBeGreaterThan(3)
     for (const { agentId, agentName, createdAt } of changed) {
@@ -124,13 +124,13 @@ describe('an export, and the events after it', () => {
     { ts: 'created' },
     { ts: 'activity', tsUnit: 'mixed' },
     { hostile: { 'wrong-types': 0.3, 'odd-id': 0.2, 'nul-text': 0.2, 'ts-missing': 0.2 } },
-  ])('come to what a later export tells: %j', given => {
+  ])('give the same fields as a later export: %j', given => {
     const moment = fc.integer({ min: 0, max: 6 * DAY })
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1e6 }), moment, moment, (seed, one, other) => {
         const some = createWorld({ ...options, seed, ...given, conversations: 60 })
         const [fromMs, toMs] = [START_MS + Math.min(one, other), START_MS + Math.max(one, other)]
-        const held = new Map<string, Told>()
+        const held = new Map<string, Fields>()
         const all = (nowMs: number) => some.agentIds().flatMap(id => [...some.conversations(id, nowMs)])
         for (const { id, document } of all(fromMs)) held.set(id, document)
         const touched = new Set<string>()

@@ -10,27 +10,27 @@ import { wrongOf } from './section-6-3.ts'
 const options = { startMs: START_MS, conversations: 200, historyDays: 20, arrivalsPerDay: 20, seed: 5, traffic: true }
 const world = createWorld(options)
 
-const reported = (events: Iterable<WorldEvent>) =>
+const keysOf = (events: Iterable<WorldEvent>) =>
   [...events].map(({ type, createdMs, convoId }) => `${createdMs} ${type} ${convoId}`)
 
-describe('the events of a stretch of time', () => {
-  it('are the same in every world of the seed, however they are asked for', () => {
-    const whole = reported(world.events(START_MS, START_MS + 6 * DAY))
+describe('the events of a time range', () => {
+  it('are the same in every world of the seed, however the range is divided', () => {
+    const all = keysOf(world.events(START_MS, START_MS + 6 * DAY))
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 6 * DAY - 1 }), { maxLength: 4 }), fc.boolean(), (cuts, back) => {
         const bounds = [0, ...cuts.toSorted((a, b) => a - b), 6 * DAY].map(ms => START_MS + ms)
         const pieces = bounds.slice(1).map((untilMs, place) => [bounds[place]!, untilMs] as const)
         const another = createWorld(options)
-        const asked = back ? pieces.toReversed() : pieces
-        const parts = asked.map(([afterMs, untilMs]) => reported(another.events(afterMs, untilMs)))
-        expect((back ? parts.toReversed() : parts).flat()).toEqual(whole)
+        const requested = back ? pieces.toReversed() : pieces
+        const parts = requested.map(([afterMs, untilMs]) => keysOf(another.events(afterMs, untilMs)))
+        expect((back ? parts.toReversed() : parts).flat()).toEqual(all)
       }),
       { numRuns: rounds('FAULT_RUNS', { usual: 4, deep: 100 }) },
     )
-    expect(reported(createWorld({ ...options, seed: 6 }).events(START_MS, START_MS + 6 * DAY))).not.toEqual(whole)
+    expect(keysOf(createWorld({ ...options, seed: 6 }).events(START_MS, START_MS + 6 * DAY))).not.toEqual(all)
   })
 
-  it('are in order, within it, and none is told twice', () => {
+  it('are in order, within the range, and without duplicates', () => {
     const events = [...world.events(START_MS, START_MS + 6 * DAY)]
     const times = events.map(({ createdMs }) => createdMs)
     expect(times).toEqual(times.toSorted((a, b) => a - b))
@@ -39,7 +39,7 @@ describe('the events of a stretch of time', () => {
     expect(new Set(events.map(({ payload }) => JSON.stringify(payload))).size).toBe(events.length)
   })
 
-  it('are of every type within weeks, each with the fields of the document and no others', () => {
+  it('have every type within weeks, each with the documented fields and no others', () => {
     const events = [...world.events(START_MS - 8 * DAY, START_MS + 8 * DAY)]
     const types = new Set(events.map(({ type }) => type))
     const untimed = ['agent_created', 'agent_deleted', 'webhook_test']
@@ -51,7 +51,7 @@ describe('the events of a stretch of time', () => {
     ).toBe(true)
   })
 
-  it('lack what the platform of their agent does not send', () => {
+  it('have only the types that the platform of their agent sends', () => {
     const many = createWorld({ ...options, agents: 8 })
     const events = [...many.events(START_MS, START_MS + 20 * DAY)].filter(({ agentId }) => agentId !== undefined)
     const platformOf = ({ agentId, createdMs }: WorldEvent) => many.agent(agentId!, createdMs)!.agentPlatform
@@ -63,14 +63,14 @@ describe('the events of a stretch of time', () => {
     )
   })
 
-  it('are there without traffic too, as far as sessions go', () => {
+  it('are those of messages and sessions if there is no traffic', () => {
     const plain = createWorld({ ...options, traffic: false })
     const events = [...plain.events(START_MS, START_MS + 3 * DAY)]
     expect(new Set(events.map(({ type }) => type))).toEqual(new Set(['message_received', 'conversation_updated']))
     expect(events.flatMap(({ payload }) => wrongOf(payload))).toEqual([])
   })
 
-  it('name conversations as they are exported, and none that has no ID', () => {
+  it('name conversations as they are exported, and none without an ID', () => {
     const hostile = createWorld({ ...options, hostile: { 'no-id': 0.1, 'no-object': 0.1, 'odd-id': 0.3 } })
     const nowMs = START_MS + 3 * DAY
     const exported = new Set(

@@ -14,7 +14,7 @@ const place = fc.record({ ts: fc.nat(START_MS), index: fc.nat(8_000_000) })
 const bookmark = fc.record({ after: fc.option(place, { nil: undefined }), stays: fc.nat(1_000) })
 
 describe('a cursor', () => {
-  it('holds its place for its own query, and for no other', () => {
+  it('is valid for its own query and no other', () => {
     fc.assert(
       fc.property(bookmark, scope, scope, (at, own, other) => {
         const cursor = encodeCursor(at, own)
@@ -44,7 +44,7 @@ describe('a cursor', () => {
     }
   })
 
-  it('is taken with another limit', async () => {
+  it('is accepted with another limit', async () => {
     const sandbox = await open()
     const { nextCursor } = await exportPage(sandbox, firstAgent(sandbox), { limit: 10 })
     const page = await exportPage(sandbox, firstAgent(sandbox), { limit: 3, cursor: String(nextCursor) })

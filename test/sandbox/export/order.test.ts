@@ -44,7 +44,7 @@ describe('the order of conversations', () => {
     )
   })
 
-  it('goes on right behind any place, also one that is no longer there', () => {
+  it('continues right after any place, also one that no longer exists', () => {
     fc.assert(
       fc.property(
         places,
@@ -64,7 +64,7 @@ describe('the order of conversations', () => {
     )
   })
 
-  it('keeps places beyond a 32-bit count of milliseconds apart', () => {
+  it('distinguishes places beyond a 32-bit count of milliseconds', () => {
     const far = [0, 2 ** 33, 2 ** 33 + 1, 2 ** 37].map((ms, index) => ({ ts: BASE_MS + ms, index }))
     const walk = { sort: 'asc' as const, fromMs: BASE_MS + 1, toMs: BASE_MS + 2 ** 37, after: undefined }
     expect([...orderOf(far).walk(walk, () => true)]).toEqual(far.slice(1))

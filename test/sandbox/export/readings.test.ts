@@ -77,7 +77,7 @@ async function* everything(readings: Partial<Readings>): AsyncGenerator<Seen> {
 const others = READING_NAMES.flatMap(name => READINGS[name].values.slice(1).map(value => [name, value] as const))
 
 describe('a reading', () => {
-  it('is served: each value of each of them shows in an answer or an event', async () => {
+  it('is served: each value changes an answer or an event', async () => {
     const plain: string[] = []
     for await (const seen of everything({})) plain.push(JSON.stringify(seen))
     const isSeen = async (readings: Partial<Readings>): Promise<boolean> => {
@@ -92,7 +92,7 @@ describe('a reading', () => {
     expect(unseen).toEqual([])
   })
 
-  it('that is not known, or has no such value, starts no sandbox', async () => {
+  it('with an unknown name or value is refused at the start', async () => {
     await expect(opened({ paging: 'deep' } as never)).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
     await expect(opened({ pages: 'flat' } as never)).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
   })
@@ -105,7 +105,7 @@ describe('a reading', () => {
     [{ echo: 's' }, { query: { fromTs: 1_700_000_000 } }],
     [{ usage: 'nested' }, { meta: { usage: { exportRequestCount: 1 } } }],
     [{ 'usage-lag': '1' }, { usage: { exportRequestCount: 0, billableUsedThisPeriod: 0 } }],
-  ])('%j: is what the answer shows', async (readings, shown) => {
+  ])('shows in the answer: %j', async (readings, shown) => {
     const sandbox = await opened(readings)
     const path = exportPath(firstAgent(sandbox), { limit: 4, fromTs: 1_700_000_000_000 })
     expect(json(await see(sandbox, path))).toMatchObject(shown)
@@ -140,7 +140,7 @@ const PAGED = [
 
 describe('paging to the end', () => {
   it.each(others.filter(([name]) => PAGED.some(paged => paged === name)))(
-    '%s=%s: brings every conversation once',
+    'returns every conversation once: %s=%s',
     async (name, value) => {
       const sandbox = await opened({ [name]: value })
       const agentId = firstAgent(sandbox)
@@ -163,10 +163,10 @@ function paths(value: unknown, path = ''): string[] {
 const ANY =
   'origin capturedVariables campaignCalls sessions metrics funnelStepsMatched funnelScoreHistory funnelExtractedData'
 
-describe('to the letter', () => {
+describe('literal mode', () => {
   const literal = (more: object = {}) => open({ ...WORLD, conversations: 700, literal: true, ...more })
 
-  it('the agent search answers with agents and starred agents, all of them, and refuses every parameter', async () => {
+  it('answers the agent search with all agents and starred agents, and refuses every parameter', async () => {
     const sandbox = await literal({ agents: 130 })
     const body = json(await see(sandbox, '/v3/agents/search'))
     expect(Object.keys(body)).toEqual(['agents', 'starredAgents'])
@@ -175,14 +175,14 @@ describe('to the letter', () => {
       expect(await refusal(sandbox, `/v3/agents/search?${query}`)).toMatchObject({ status: 400 })
   })
 
-  it('a list of teams has the documented fields, and refuses every parameter', async () => {
+  it('answers a list of teams with the documented fields, and refuses every parameter', async () => {
     const sandbox = await literal()
     const body = json(await see(sandbox, '/v3/orgs/org_alpha/teams'))
     expect(Object.keys(body)).toEqual(['success', 'message', 'teams', 'total', 'hasMore'])
     expect(await refusal(sandbox, '/v3/orgs/org_alpha/teams?page=1')).toMatchObject({ status: 400 })
   })
 
-  it('an export has the fields of section 4.12, and records those of section 2.10', async () => {
+  it('answers an export with the fields of section 4.12, and records with those of section 2.10', async () => {
     const sandbox = await literal()
     const known = new Set([...SECTION_2_10, ...STRUCTURED])
     const unlisted = new Set<string>()
@@ -201,26 +201,26 @@ describe('to the letter', () => {
     expect([...unlisted]).toEqual([])
   })
 
-  it('an export refuses parameters that the document does not name, and ids in two values', async () => {
+  it('refuses undocumented parameters of an export, and ids in two values', async () => {
     const sandbox = await literal()
     const path = exportPath(firstAgent(sandbox))
     for (const query of ['page=2', 'workspaceId=ws_demo', 'convoIds=a&convoIds=b', 'limit=1&limit=2'])
       expect(await refusal(sandbox, `${path}${query}`)).toMatchObject({ status: 400 })
   })
 
-  it('an organization is answered as documented, and refuses every parameter', async () => {
+  it('answers a request for an organization as documented, and refuses every parameter', async () => {
     const sandbox = await literal()
     expect(Object.keys(json(await see(sandbox, '/v3/orgs/org_alpha')))).toEqual(['success', 'message', 'data'])
     expect(await refusal(sandbox, '/v3/orgs/org_alpha?page=1')).toMatchObject({ status: 400 })
   })
 
-  it('an event carries no field that the document does not list', async () => {
+  it('sends events without the undocumented field for their type', async () => {
     const sandbox = await literal()
     for (const event of sandbox.world.events(START_MS - 60 * MINUTE, START_MS))
       expect(bodyOf(event, {}, { secret: 's', readings: sandbox.readings })).not.toContain(`"${event.type}"`)
   })
 
-  it('a reading that is given goes before the letter', async () => {
+  it('yields to an explicit reading', async () => {
     const sandbox = await literal({ readings: { 'agent-params': 'read' } })
     expect((await call(sandbox, '/v3/agents/search?page=1')).status).toBe(200)
     expect(LITERAL['agent-params']).toBe('refused')

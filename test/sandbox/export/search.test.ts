@@ -25,8 +25,8 @@ function canaries(value: unknown, path = ''): string[] {
   )
 }
 
-describe('the search for agents', () => {
-  it('pages through all of them, each once', async () => {
+describe('the agent search', () => {
+  it('pages through all agents, each once', async () => {
     const sandbox = await open({ agents: 7 })
     const pages = [
       await search(sandbox, 'limit=3&page=1'),
@@ -39,7 +39,7 @@ describe('the search for agents', () => {
     expect(pages[0]).toMatchObject({ total: 7, totalStarred: 3, page: 1, limit: 3 })
   })
 
-  it('tells the starred ones, and only them when asked', async () => {
+  it('lists the starred agents, and only them if requested', async () => {
     const sandbox = await open({ agents: 7 })
     const { agents, starredAgents, total } = await search(sandbox, 'starredOnly=true')
     expect(starredAgents).toHaveLength(3)
@@ -58,7 +58,7 @@ describe('the search for agents', () => {
     expect(values).toEqual(values.toSorted((a, b) => direction * (a - b)))
   })
 
-  it('finds by a part of the title, whatever its case', async () => {
+  it('finds a part of a title, ignoring case', async () => {
     const sandbox = await open({ agents: 6 })
     const { agents } = await search(sandbox, 'search=BILLING')
     expect(agents.map(agent => agent.title)).toEqual(['Billing & refunds'])
@@ -92,7 +92,7 @@ describe('an agent', () => {
       expect(Object.keys(agent)).toEqual(expect.arrayContaining(groups.split(/\s+/)))
   })
 
-  it('holds a canary in each of its secrets', async () => {
+  it('has a canary in each of its secrets', async () => {
     const sandbox = await open({ agents: 1 })
     const [agent] = (await search(sandbox)).agents
     expect(canaries(agent).map(path => path.slice(1))).toEqual(

@@ -13,7 +13,7 @@ import {
 } from '../caller.ts'
 
 describe('selected conversations', () => {
-  it('are exactly those that are asked for, in the order asked, and bill their sessions', async () => {
+  it('are the requested ones, in the requested order, and bill their sessions', async () => {
     const sandbox = await open()
     const wanted = exportable(sandbox, firstAgent(sandbox)).slice(10, 40).reverse()
     const convoIds = wanted.map(({ id }) => id).join(',')
@@ -25,7 +25,7 @@ describe('selected conversations', () => {
     )
   })
 
-  it('may be named in a repeated parameter, with spaces, and twice', async () => {
+  it('may be named in a repeated parameter, with spaces, or twice', async () => {
     const sandbox = await open()
     const [one, two, three] = exportable(sandbox, firstAgent(sandbox)).map(({ id }) => id) as [string, string, string]
     const query = `convoIds=${one},%20${two}&convoIds=${three}&convoIds=${one}`
@@ -33,7 +33,7 @@ describe('selected conversations', () => {
     expect(idsOf([(await response.json()) as ExportBody])).toEqual([one, two, three])
   })
 
-  it('are absent where nobody knows them, where they are another agent’s, and where no person has written', async () => {
+  it('are omitted if they are unknown, of another agent, or without a message by a person', async () => {
     const sandbox = await open({ conversations: 600 })
     const [agentId, otherAgent] = sandbox.world.agentIds() as [string, string]
     const silent = [...sandbox.world.conversations(agentId, START_MS)].find(

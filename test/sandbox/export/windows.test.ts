@@ -14,11 +14,11 @@ function tiles(count: number): { from: number; to: number }[] {
   }))
 }
 
-describe('windows that lie side by side', () => {
+describe('adjacent windows', () => {
   it.each([
     ['seconds', (bound: number) => bound, (bound: number) => bound],
     ['milliseconds', (bound: number) => bound * 1_000, (bound: number) => bound * 1_000 + 999],
-  ])('hold each conversation with a ts once, in %s', async (_, fromOf, toOf) => {
+  ])('return each conversation with a ts once, in %s', async (_, fromOf, toOf) => {
     const sandbox = await open(small)
     const agentId = firstAgent(sandbox)
     const ids: string[] = []
@@ -43,7 +43,7 @@ describe('the bounds of a window', () => {
     expect(idsOf(await exportAll(sandbox, agentId, { fromTs: ts - 10, toTs: ts - 1 }))).not.toContain(id)
   })
 
-  it('cover a whole second when they are given in seconds', async () => {
+  it('cover the entire second if they are in seconds', async () => {
     const sandbox = await open(small)
     const agentId = firstAgent(sandbox)
     const truth = exportable(sandbox, agentId).find(({ document }) => Number(document.ts) % 1_000 > 0)!
@@ -51,7 +51,7 @@ describe('the bounds of a window', () => {
     expect(idsOf(await exportAll(sandbox, agentId, { fromTs: second, toTs: second }))).toContain(truth.id)
   })
 
-  it('leave a conversation without ts out as soon as there is a start, and in without one', async () => {
+  it('exclude conversations without ts if there is a start, and include them otherwise', async () => {
     const sandbox = await open({ conversations: 1_000, agents: 1 })
     const agentId = firstAgent(sandbox)
     const undated = exportable(sandbox, agentId).filter(({ document }) => document.ts === undefined)

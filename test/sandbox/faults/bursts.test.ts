@@ -13,7 +13,7 @@ function groups(world: ReturnType<typeof createWorld>, agentId: string, nowMs: n
 }
 
 describe('bursts', () => {
-  it('come to one agent after the other, in the past and among arrivals', () => {
+  it('occur at one agent after the other, in the past and among arrivals', () => {
     const options = { agents: 2, conversations: 1_000, arrivalsPerDay: 200, burstEvery: 250, burstSize: 120 }
     const world = createWorld({ ...options, startMs: START_MS })
     const [one, other] = world.agentIds() as [string, string]
@@ -28,7 +28,7 @@ describe('bursts', () => {
     ])
   })
 
-  it('are paged through, each conversation once', async () => {
+  it('are exported with each conversation once', async () => {
     const sandbox = await open({ agents: 2, conversations: 400, burstEvery: 200, burstSize: 130 })
     for (const agentId of sandbox.world.agentIds()) {
       const ids = idsOf(await exportAll(sandbox, agentId, { sort: 'asc', limit: 100 }))
@@ -60,12 +60,12 @@ describe('the unit of ts', () => {
     ['s', (ms: number) => Math.floor(ms / 1_000)],
     ['ms', (ms: number) => ms],
     ['us', (ms: number) => ms * 1_000],
-  ] as const)('is %s for all', (unit, reported) => {
+  ] as const)('is %s for all conversations', (unit, convert) => {
     const dated = stamps(unit).filter(({ ts }) => ts !== undefined)
-    expect(dated.map(({ ts }) => ts)).toEqual(dated.map(({ createdMs }) => reported(createdMs)))
+    expect(dated.map(({ ts }) => ts)).toEqual(dated.map(({ createdMs }) => convert(createdMs)))
   })
 
-  it('may be mixed: each conversation has its own, and the order of pages does not mind', async () => {
+  it('may be mixed: each conversation has its own unit, and the order of pages is unaffected', async () => {
     const share = (from: number, to: number) => stamps('mixed').filter(({ ts }) => ts >= from && ts < to).length
     expect([share(0, 1e11), share(1e11, 1e14), share(1e14, 1e17)].every(count => count > 60)).toBe(true)
     const sandbox = await open({ agents: 1, tsUnit: 'mixed' })

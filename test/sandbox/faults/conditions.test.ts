@@ -16,7 +16,7 @@ import { ask, control, openWith, statuses } from './fault-caller.ts'
 const HOUR = 3_600_000
 
 describe('a workspace', () => {
-  it('whose paid flag goes off is refused with 403 until it is on again', async () => {
+  it('is refused with 403 while it is not paid', async () => {
     const sandbox = await open({ agents: 1 })
     expect(await statuses(sandbox, 1)).toEqual([200])
     sandbox.conditions.set({ paid: false })
@@ -25,7 +25,7 @@ describe('a workspace', () => {
     expect(await statuses(sandbox, 1)).toEqual([200])
   })
 
-  it('loses an agent, which is neither listed nor exported, and gets it back', async () => {
+  it('neither lists nor exports a deleted agent until it exists again', async () => {
     const sandbox = await open({ agents: 3 })
     const [one, two, three] = sandbox.world.agentIds() as [string, string, string]
     const listed = async () => {
@@ -41,7 +41,7 @@ describe('a workspace', () => {
     expect(await exported(two)).toBe(200)
   })
 
-  it('is told to have a new period on command, again and again, and the old ones in between', async () => {
+  it('starts a new period on demand, more than once, and reports the previous one with a fault', async () => {
     const sandbox = await open({ agents: 1, periodDays: 30 })
     const period = async () => (await exportPage(sandbox, firstAgent(sandbox))).usage
     const first = await period()
@@ -61,14 +61,14 @@ describe('a workspace', () => {
     sandbox.clock.advance(1)
     const next = await period()
     expect(new Set([first, ...turned, last, next].map(usage => usage.periodKey)).size).toBe(4)
-    sandbox.faults.set({ rates: { 'old-period-told': 1 } })
+    sandbox.faults.set({ rates: { 'old-period-reported': 1 } })
     expect(await period()).toMatchObject({
       periodKey: last.periodKey,
       billableUsedThisPeriod: last.billableUsedThisPeriod,
     })
   })
 
-  it('has its hour taken by others, or forgotten, at once', async () => {
+  it('has its rate limit used up by others, or reset, at once', async () => {
     const sandbox = await open({ agents: 1, hourlyRequests: 5 })
     sandbox.conditions.set({ othersRequests: 4 })
     expect(await statuses(sandbox, 2)).toEqual([200, 429])
@@ -77,18 +77,18 @@ describe('a workspace', () => {
   })
 })
 
-describe('the clock of the answers', () => {
-  it('is ahead from the start, and jumps behind', async () => {
+describe('the Date header', () => {
+  it('is ahead from the start, and can be set behind', async () => {
     const sandbox = await open({ agents: 1, clockOffsetMs: 2 * DAY })
-    const reported = async () => Date.parse((await ask(sandbox)).headers.get('date')!) - START_MS
-    expect(await reported()).toBe(2 * DAY)
+    const offset = async () => Date.parse((await ask(sandbox)).headers.get('date')!) - START_MS
+    expect(await offset()).toBe(2 * DAY)
     sandbox.conditions.set({ clockOffsetMs: -HOUR })
-    expect(await reported()).toBe(-HOUR)
+    expect(await offset()).toBe(-HOUR)
   })
 })
 
 describe('a mirror whose lag changes', () => {
-  it('stands still when it falls behind, goes on after it, and catches up at once', async () => {
+  it('stops until a larger lag is reached, continues, and catches up at once when the lag is lowered', async () => {
     const sandbox = await open({ agents: 1, conversations: 0, arrivalsPerDay: 500 })
     const agentId = firstAgent(sandbox)
     sandbox.clock.advance(DAY)
@@ -109,7 +109,7 @@ describe('a mirror whose lag changes', () => {
 })
 
 describe('a script', () => {
-  it('changes conditions before the request that it names', async () => {
+  it('changes conditions before the requests that it names', async () => {
     const sandbox = await openWith({
       script: [
         { at: 2, set: { paid: false } },
@@ -120,7 +120,7 @@ describe('a script', () => {
     expect(await statuses(sandbox, 5)).toEqual([200, 403, 404, 200, 200])
   })
 
-  it('that sets what cannot be set is refused', async () => {
+  it('that sets invalid conditions is refused', async () => {
     const sandbox = await open({ agents: 1 })
     for (const rule of [{ at: 1, set: { gone: [2] } }, { at: 1, set: { rich: true } }, { at: 1 }]) {
       expect((await control(sandbox, 'faults', { script: [rule] })).status).toBe(400)
@@ -129,8 +129,8 @@ describe('a script', () => {
   })
 })
 
-describe('the control door', () => {
-  it('changes the conditions that are given, and tells all', async () => {
+describe('the control endpoints', () => {
+  it('change the given conditions and report all of them', async () => {
     const sandbox = await open({ agents: 1 })
     const agentId = firstAgent(sandbox)
     await control(sandbox, 'conditions', { paid: false, mirrorLagMs: 1_000 })
@@ -155,7 +155,7 @@ describe('the control door', () => {
     { turnPeriod: false },
     { colour: 'red' },
     'none',
-  ])('refuses %j', async setting => {
+  ])('refuse %j', async setting => {
     const sandbox = await open({ agents: 1 })
     const before = (await control(sandbox, 'conditions')).json
     expect((await control(sandbox, 'conditions', setting)).status).toBe(400)

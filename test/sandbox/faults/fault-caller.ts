@@ -18,9 +18,9 @@ export function ask(sandbox: Sandbox, params: Params = {}): Promise<Response> {
 
 /** Status of each of a sequence of requests; 0 if there was no answer. */
 export async function statuses(sandbox: Sandbox, requests: number): Promise<number[]> {
-  const reported: number[] = []
-  for (let request = 0; request < requests; request++) reported.push(await statusOf(ask(sandbox, { limit: 1 })))
-  return reported
+  const answers: number[] = []
+  for (let request = 0; request < requests; request++) answers.push(await statusOf(ask(sandbox, { limit: 1 })))
+  return answers
 }
 
 export async function statusOf(answer: Promise<Response>): Promise<number> {
@@ -43,6 +43,6 @@ export async function served(sandbox: Sandbox): Promise<ServedRequest[]> {
   return (await control<{ requests: ServedRequest[] }>(sandbox, 'requests')).json.requests
 }
 
-export async function reportedFaults(sandbox: Sandbox): Promise<ReportedFaults> {
+export async function faultReport(sandbox: Sandbox): Promise<ReportedFaults> {
   return (await control<ReportedFaults>(sandbox, 'faults')).json
 }

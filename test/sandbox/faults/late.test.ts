@@ -6,7 +6,7 @@ const HOUR = 3_600_000
 const LATE = { agents: 1, conversations: 0, arrivalsPerDay: 1_000, lateShare: 0.2, lateMs: 6 * HOUR }
 
 describe.each(['created', 'activity'] as const)('late conversations, ts %s', ts => {
-  it('show up behind what was read before, each once, and all in the end', async () => {
+  it('appear in ranges that were read before, each once, and finally all', async () => {
     const sandbox = await open({ ...LATE, ts })
     const agentId = firstAgent(sandbox)
     sandbox.clock.advance(DAY)
@@ -14,8 +14,8 @@ describe.each(['created', 'activity'] as const)('late conversations, ts %s', ts 
     const early = new Set(idsOf(await exportAll(sandbox, agentId, window)))
     expect(early).toEqual(new Set(exportable(sandbox, agentId).map(({ id }) => id)))
     sandbox.clock.advance(6 * HOUR)
-    const whole = await exportAll(sandbox, agentId, { sort: 'asc', limit: 100 })
-    const records = whole.flatMap(page => page.data)
+    const pages = await exportAll(sandbox, agentId, { sort: 'asc', limit: 100 })
+    const records = pages.flatMap(page => page.data)
     expect(records.map(({ ID }) => ID).toSorted()).toEqual(
       exportable(sandbox, agentId)
         .map(({ id }) => id)
@@ -33,7 +33,7 @@ describe.each(['created', 'activity'] as const)('late conversations, ts %s', ts 
 })
 
 describe('a late conversation', () => {
-  it('is not found by its id before its time', async () => {
+  it('cannot be selected before it appears', async () => {
     const sandbox = await open(LATE)
     const agentId = firstAgent(sandbox)
     sandbox.clock.advance(DAY)
@@ -45,7 +45,7 @@ describe('a late conversation', () => {
     expect(idsOf(await exportAll(sandbox, agentId, { convoIds: waiting.id }))).toEqual([waiting.id])
   })
 
-  it('is one of the share asked for, late by no more than asked, and counted when it shows', () => {
+  it('occurs at the configured share, within the maximum delay, and is counted once it appears', () => {
     const world = createWorld({ ...LATE, startMs: START_MS })
     const agentId = world.agentIds()[0]!
     const nowMs = START_MS + 3 * DAY
@@ -56,7 +56,7 @@ describe('a late conversation', () => {
     expect(Math.max(...late.map(({ lateMs }) => lateMs))).toBeLessThanOrEqual(6 * HOUR)
   })
 
-  it('is not there unless asked for', () => {
+  it('does not occur by default', () => {
     const world = createWorld({ startMs: START_MS, conversations: 500 })
     const all = world.agentIds().flatMap(id => [...world.conversations(id, START_MS)])
     expect(all).toHaveLength(500)

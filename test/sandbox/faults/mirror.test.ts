@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { DAY, exportAll, exportable, firstAgent, idsOf, open } from '../caller.ts'
 
 describe('the mirror’s lag', () => {
-  it.each(['created', 'activity'] as const)('hides what happened within it, ts %s', async ts => {
+  it.each(['created', 'activity'] as const)('hides changes within the lag, ts %s', async ts => {
     const sandbox = await open({ ts, conversations: 500, agents: 1, arrivalsPerDay: 500, mirrorLagMs: DAY })
     const agentId = firstAgent(sandbox)
     sandbox.clock.advance(2 * DAY)
@@ -14,7 +14,7 @@ describe('the mirror’s lag', () => {
     expect(exportable(sandbox, agentId, nowMs).length).toBeGreaterThan(records.length)
   })
 
-  it('holds for conversations that are asked for by id', async () => {
+  it('applies to conversations that are requested by id', async () => {
     const sandbox = await open({ conversations: 100, agents: 1, arrivalsPerDay: 500, mirrorLagMs: DAY })
     const agentId = firstAgent(sandbox)
     sandbox.clock.advance(DAY / 2)

@@ -17,14 +17,14 @@ handoff internal settings teams onboardingState
   .trim()
   .split(/\s+/)
 
-type Told = { success: boolean; data: Record<string, unknown> }
-type Teams = { teams: Record<string, unknown>[]; total: number; hasMore: boolean }
+type OrganizationBody = { success: boolean; data: Record<string, unknown> }
+type TeamsBody = { teams: Record<string, unknown>[]; total: number; hasMore: boolean }
 
 const organization = async (sandbox: Sandbox, id: string) =>
-  (await (await call(sandbox, `/v3/orgs/${encodeURIComponent(id)}`)).json()) as Told
+  (await (await call(sandbox, `/v3/orgs/${encodeURIComponent(id)}`)).json()) as OrganizationBody
 
 const teams = async (sandbox: Sandbox, id: string, query = '') =>
-  (await (await call(sandbox, `/v3/orgs/${id}/teams?${query}`)).json()) as Teams
+  (await (await call(sandbox, `/v3/orgs/${id}/teams?${query}`)).json()) as TeamsBody
 
 const remove = (sandbox: Sandbox, id: string) =>
   call(sandbox, `/v3/orgs/${id}`, { method: 'DELETE', headers: { authorization: 'Bearer test-token' } })
@@ -40,7 +40,7 @@ function passing(seed: number) {
 }
 
 describe('an organization', () => {
-  it('that conversations are handed to is there, with every field of the document, its secrets too', async () => {
+  it('that conversations are handed to has every documented field, including its secrets', async () => {
     const { success, data } = await organization(await open(), 'org_alpha')
     expect(success).toBe(true)
     expect(data).toMatchObject({ ID: 'org_alpha', orgId: 'org_alpha', workspaceId: 'ws_demo', name: 'Alpha Service' })
@@ -53,7 +53,7 @@ describe('an organization', () => {
       expect(data[name]).toContain(CANARY)
   })
 
-  it('tells its agents, who has which role, and the teams that the other address lists', async () => {
+  it('has its agents, its administrators, and the teams that the team endpoint lists', async () => {
     const sandbox = await open()
     const { data } = await organization(sandbox, 'org_alpha')
     expect(sandbox.world.agentIds()).toEqual(expect.arrayContaining(data.widgetIDs as string[]))
@@ -61,7 +61,7 @@ describe('an organization', () => {
     expect(data.teams).toMatchObject((await teams(sandbox, 'org_alpha')).teams.map(({ ID, key }) => ({ ID, key })))
   })
 
-  it('comes, is renamed, and goes when events say so', async () => {
+  it('is created, renamed and deleted when events report it', async () => {
     const sandbox = await open({ seed: 4 })
     const { id, createdMs, updatedMs, deletedMs, name, newName } = passing(4)
     const at = async (ms: number) => {
@@ -74,14 +74,14 @@ describe('an organization', () => {
   })
 
   it.each(['/v3/orgs/org_nobody', '/v3/orgs/org_nobody/teams', '/v3/orgs/a%2Fb'])(
-    'of an unknown id is not found: %s',
+    'with an unknown id is not found: %s',
     async path => {
       const { status, body } = await refusal(await open(), path)
       expect({ status, code: body.code }).toEqual({ status: 404, code: 'NOT_FOUND' })
     },
   )
 
-  it('is told to nobody without the token, and takes no other methods', async () => {
+  it('is served only with the token, and only to the documented methods', async () => {
     const sandbox = await open()
     const authorized = { authorization: 'Bearer test-token' }
     for (const method of ['GET', 'DELETE'])
@@ -94,7 +94,7 @@ describe('an organization', () => {
 })
 
 describe('the teams of an organization', () => {
-  it('come in pages, each once, as handoffs name them', async () => {
+  it('are listed in pages, each once, with the ids and keys of handoffs', async () => {
     const sandbox = await open()
     const pages = [
       await teams(sandbox, 'org_alpha', 'limit=1&page=1'),
@@ -111,13 +111,13 @@ describe('the teams of an organization', () => {
     expect(pages[0]!.teams[0]!.memberIds).toEqual(expect.arrayContaining([expect.stringMatching(/^(user|client)_/)]))
   })
 
-  it.each(['page=0', 'limit=101', 'limit=x'])('refuse %s', async query => {
+  it.each(['page=0', 'limit=101', 'limit=x'])('are refused for %s', async query => {
     expect(await refusal(await open(), `/v3/orgs/org_alpha/teams?${query}`)).toMatchObject({ status: 400 })
   })
 })
 
 describe('deleting an organization', () => {
-  it('takes it and its clients away for good, and says how many', async () => {
+  it('removes it and its clients permanently, and returns the number of clients', async () => {
     const sandbox = await open()
     expect(await (await remove(sandbox, 'org_beta')).json()).toMatchObject({ success: true, deletedClientsCount: 3 })
     expect((await remove(sandbox, 'org_beta')).status).toBe(404)
@@ -126,7 +126,7 @@ describe('deleting an organization', () => {
     expect((await call(sandbox, '/v3/orgs/org_beta')).status).toBe(404)
   })
 
-  it('is told by an event, and nothing more happens to it', async () => {
+  it('is reported by an event, its last one', async () => {
     const receiver = await openReceiver()
     const sandbox = await open({ seed: 4, conversations: 3, historyDays: 2, webhooks: { url: receiver.url } })
     const { id, name, createdMs, updatedMs } = passing(4)
@@ -145,7 +145,7 @@ describe('deleting an organization', () => {
 })
 
 describe('a request for organizations', () => {
-  it('is logged by its kind, and counts in no hour', async () => {
+  it('is logged by its kind, and does not count against the rate limit', async () => {
     const sandbox = await open()
     await organization(sandbox, 'org_alpha')
     await teams(sandbox, 'org_alpha', 'page=1&limit=9&secret=x')
@@ -159,7 +159,7 @@ describe('a request for organizations', () => {
     expect(await control('state')).toMatchObject({ hour: { remainingHour: 1_500 } })
   })
 
-  it('meets faults by script, and by rate where searches do', async () => {
+  it('gets faults by script, and by rate only with `search`', async () => {
     const sandbox = await open({
       faults: { rates: { html: 1 }, script: [{ kind: 'organization', at: 2, fault: '503' }] },
     })

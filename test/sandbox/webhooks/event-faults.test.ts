@@ -28,8 +28,8 @@ function struck(settings: EventFaultSettings, events = 2_000): EventFaultName[][
 const hits = (settings: EventFaultSettings, name: EventFaultName, events?: number) =>
   struck(settings, events).flatMap((names, place) => (names.includes(name) ? [place + 1] : []))
 
-describe('faults of events, by rate', () => {
-  it('strike about as often as they are asked for, and the same events for the same seed', () => {
+describe('event faults by rate', () => {
+  it('hit about the configured share of events, the same ones for the same seed', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...EVENT_FAULT_NAMES),
@@ -45,13 +45,13 @@ describe('faults of events, by rate', () => {
     )
   })
 
-  it('strike others for another seed, and one does not move what another strikes', () => {
+  it('hit other events for another seed, and one rate does not change which events another hits', () => {
     const alone = hits({ rates: { delayed: 0.2 } }, 'delayed')
     expect(hits({ rates: { delayed: 0.2, duplicated: 0.3 } }, 'delayed')).toEqual(alone)
     expect(hits({ seed: 2, rates: { delayed: 0.2 } }, 'delayed')).not.toEqual(alone)
   })
 
-  it('befall an event one of a stage at most, and nothing befalls what is never sent', () => {
+  it('hit an event at most once per stage, and a dropped event only once', () => {
     const all = struck({ rates: Object.fromEntries(EVENT_FAULT_NAMES.map(name => [name, 0.5])) })
     for (const names of all) {
       expect(names.filter(name => ['dropped', 'wrong-secret', 'oversized'].includes(name)).length).toBeLessThan(2)
@@ -61,7 +61,7 @@ describe('faults of events, by rate', () => {
     expect(all.some(names => names.length === 3)).toBe(true)
   })
 
-  it('are counted, with the events', () => {
+  it('are counted together with the events', () => {
     const faults = new EventFaults({ rates: { dropped: 0.25 } })
     const dropped = Array.from({ length: 400 }, (_, number) => faults.planFor(event(number))).filter(
       fate => fate.content,
@@ -70,7 +70,7 @@ describe('faults of events, by rate', () => {
   })
 })
 
-describe('faults of events, by script', () => {
+describe('event faults by script', () => {
   it.each<[EventFaultSettings['script'], number[]]>([
     [[{ fault: 'dropped', at: 3 }], [3]],
     [[{ fault: 'dropped', from: 4, to: 6 }], [4, 5, 6]],
@@ -78,11 +78,11 @@ describe('faults of events, by script', () => {
     [[{ fault: 'dropped', type: 'message_received', to: 5 }], [1, 3, 5]],
     [[{ fault: 'dropped', convoId: 'conversation 2', to: 10 }], [3, 8]],
     [[{ fault: 'dropped', agentId: 'agent_2' }], []],
-  ])('strike those that they name: %j', (script, numbers) => {
+  ])('hit the events that they name: %j', (script, numbers) => {
     expect(hits({ script }, 'dropped', 12)).toEqual(numbers)
   })
 
-  it('go before the rates, each with its own parameter', () => {
+  it('take precedence over the rates, each with its own parameter', () => {
     const faults = new EventFaults({
       rates: { delayed: { rate: 1, param: 7 } },
       script: [{ fault: 'reordered', at: 2, param: 9 }],

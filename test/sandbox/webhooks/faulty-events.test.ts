@@ -28,7 +28,7 @@ async function faulty(faults: EventFaultSettings) {
 const keyOf = (event: Record<string, unknown> | Received) => JSON.stringify({ ...event, workspaceSecret: undefined })
 
 describe('an event that is', () => {
-  it('dropped never arrives, and the log tells which it was', async () => {
+  it('dropped never arrives, and is marked in the log', async () => {
     const { receiver, pass, truth, log } = await faulty({ rates: { dropped: 0.2 } })
     await pass(12 * HOUR)
     const dropped = log.list({ outcome: 'dropped' })
@@ -38,7 +38,7 @@ describe('an event that is', () => {
     expect(receiver.received.map(keyOf)).toEqual(truth(START_MS + 12 * HOUR).filter(key => !lost.has(key)))
   })
 
-  it('duplicated arrives so many times more, the same each time', async () => {
+  it('duplicated arrives as many more times as its parameter says, unchanged', async () => {
     const { receiver, pass, truth, log } = await faulty({ rates: { duplicated: { rate: 0.2, param: 2 } } })
     await pass(12 * HOUR)
     const arrived = new Map<string, number>()
@@ -48,7 +48,7 @@ describe('an event that is', () => {
     expect(log.list().map(({ attempts }) => attempts.length)).toEqual(times)
   })
 
-  it('reordered arrives behind so many that were created later, and none is lost', async () => {
+  it('reordered arrives after as many later ones as its parameter says, and none is lost', async () => {
     const { receiver, pass, truth } = await faulty({ script: [{ fault: 'reordered', at: 5, param: 4 }] })
     await pass(12 * HOUR)
     const [arrived, created] = [receiver.received.map(keyOf), truth(START_MS + 12 * HOUR)]
@@ -61,7 +61,7 @@ describe('an event that is', () => {
     expect(place).toBeLessThanOrEqual(8)
   })
 
-  it('delayed arrives so much later by the sandbox’s clock, and is told to wait until then', async () => {
+  it('delayed arrives late by the sandbox’s clock, and is reported as waiting until then', async () => {
     const { receiver, pass, truth, log, sandbox } = await faulty({
       script: [{ fault: 'delayed', at: 3, param: 5 * HOUR }],
     })
@@ -77,16 +77,16 @@ describe('an event that is', () => {
     expect(receiver.received.map(keyOf).toSorted()).toEqual(truth(START_MS + 15 * HOUR).toSorted())
   })
 
-  it('sent with a wrong secret has another than the workspace’s, and is told apart', async () => {
+  it('sent with a wrong secret has another than the workspace’s, and is marked in the log', async () => {
     const { receiver, pass, log } = await faulty({ rates: { 'wrong-secret': 0.2 } })
     await pass(12 * HOUR)
     const wrong = receiver.received.filter(({ workspaceSecret }) => workspaceSecret !== SECRET)
     expect(wrong.length).toBeGreaterThan(5)
-    const reported = log.list().filter(({ faults }) => faults.includes('wrong-secret'))
-    expect(reported.map(({ payload }) => keyOf(payload))).toEqual(wrong.map(keyOf))
+    const marked = log.list().filter(({ faults }) => faults.includes('wrong-secret'))
+    expect(marked.map(({ payload }) => keyOf(payload))).toEqual(wrong.map(keyOf))
   })
 
-  it('oversized is as long as it was told to be, and valid JSON', async () => {
+  it('oversized has the length of its parameter, and is valid JSON', async () => {
     const { receiver, pass, log } = await faulty({ script: [{ fault: 'oversized', at: 2, param: 300_000 }] })
     await pass(6 * HOUR)
     const sizes = receiver.requests.map(({ bytes }) => bytes)
@@ -96,13 +96,13 @@ describe('an event that is', () => {
   })
 })
 
-describe('faults of events', () => {
-  it('are changed while it runs, and told with how often each struck', async () => {
+describe('event faults', () => {
+  it('can be changed at run time, and are reported with how often each was applied', async () => {
     const { sandbox, receiver, pass } = await faulty({ rates: { dropped: 1 } })
     await pass(6 * HOUR)
     expect(receiver.received).toEqual([])
-    const reported = await control<{ events: number; served: object }>(sandbox, 'webhooks')
-    expect(reported.json.served).toEqual({ dropped: reported.json.events })
+    const report = await control<{ events: number; served: object }>(sandbox, 'webhooks')
+    expect(report.json.served).toEqual({ dropped: report.json.events })
     await control(sandbox, 'webhooks', { faults: {} })
     await pass(6 * HOUR)
     expect(receiver.received.length).toBe(sandbox.webhooks.report().events)

@@ -23,8 +23,8 @@ async function opened(webhooks: WebhookSettings = {}) {
 const keyOf = ({ type, createdMs, convoId }: Pick<EmittedEvent, 'type' | 'createdMs' | 'convoId'>) =>
   `${createdMs} ${type} ${convoId}`
 
-describe('a sandbox with an address for events', () => {
-  it('posts each event of the time that passes, once, as JSON with the secret, and logs it', async () => {
+describe('a sandbox with a webhook address', () => {
+  it('posts each event once, as JSON with the secret, and logs it', async () => {
     const { receiver, sandbox } = await opened()
     await sandbox.webhooks.settled()
     expect(receiver.received).toEqual([])
@@ -46,7 +46,7 @@ describe('a sandbox with an address for events', () => {
     expect(receiver.received).toHaveLength(truth.length)
   })
 
-  it('sends them by its own clock as it ticks', async () => {
+  it('sends events by its own clock', async () => {
     const { receiver, sandbox } = await opened()
     sandbox.clock.setSpeed(DAY / 100)
     await vi.waitFor(() => expect(receiver.received.length).toBeGreaterThan(10), 20_000)
@@ -55,7 +55,7 @@ describe('a sandbox with an address for events', () => {
     expect(receiver.received).toHaveLength([...sandbox.world.events(START_MS, sandbox.clock.now())].length)
   })
 
-  it('has no more under way than it is allowed', async () => {
+  it('has at most `concurrency` requests in flight', async () => {
     const { receiver, sandbox } = await opened({ concurrency: 3 })
     sandbox.clock.advance(DAY)
     await sandbox.webhooks.settled()
@@ -63,7 +63,7 @@ describe('a sandbox with an address for events', () => {
     expect(receiver.received.length).toBeGreaterThan(50)
   })
 
-  it('never sends again what was refused, or not answered in time', async () => {
+  it('never resends events that were refused or not answered in time', async () => {
     const { receiver, sandbox } = await opened()
     receiver.status = 503
     sandbox.clock.advance(2 * HOUR)
@@ -84,7 +84,7 @@ describe('a sandbox with an address for events', () => {
     expect(sandbox.webhooks.log.total).toBe(refused + failed)
   })
 
-  it('fails where nobody listens, and goes on', async () => {
+  it('logs failures if nothing listens, and continues', async () => {
     const { sandbox, receiver } = await opened({ url: 'http://127.0.0.1:9/' })
     sandbox.clock.advance(6 * HOUR)
     await sandbox.webhooks.settled()
@@ -95,7 +95,7 @@ describe('a sandbox with an address for events', () => {
     expect(sandbox.webhooks.report().outcomes.delivered).toBe(receiver.received.length)
   })
 
-  it('sends nothing of the time in which it had none', async () => {
+  it('never sends events of a time without an address', async () => {
     const { sandbox, receiver } = await opened()
     sandbox.webhooks.set({ url: null })
     sandbox.clock.advance(DAY)
@@ -107,7 +107,7 @@ describe('a sandbox with an address for events', () => {
     expect(Math.min(...receiver.received.map(({ createdAt }) => createdAt))).toBeGreaterThan(START_MS + DAY)
   })
 
-  it('sends the types that are subscribed to, and no others', async () => {
+  it('sends only the subscribed types', async () => {
     const { sandbox, receiver } = await opened({ types: ['conversation_updated', 'chat_delegated'] })
     sandbox.clock.advance(2 * DAY)
     await sandbox.webhooks.settled()
@@ -117,7 +117,7 @@ describe('a sandbox with an address for events', () => {
     expect(sandbox.webhooks.log.total).toBe(receiver.received.length)
   })
 
-  it('tells of an agent that is taken away, of nothing that it does then, and of its return', async () => {
+  it('reports that an agent is deleted and created again, and nothing of it in between', async () => {
     const { sandbox, receiver } = await opened()
     const agentId = firstAgent(sandbox)
     sandbox.conditions.set({ gone: [1] })
@@ -143,7 +143,7 @@ describe('a sandbox with an address for events', () => {
     expect(ofAgent().length).toBeGreaterThan(20)
   })
 
-  it('has traffic, unless it is told to have none', async () => {
+  it('has traffic unless it is turned off', async () => {
     const { sandbox, receiver } = await opened()
     sandbox.clock.advance(2 * DAY)
     await sandbox.webhooks.settled()
@@ -154,8 +154,8 @@ describe('a sandbox with an address for events', () => {
   })
 })
 
-describe('the control door', () => {
-  it('sets the address, sends a test, and tells what was sent', async () => {
+describe('the control endpoints', () => {
+  it('set the address, send a test, and list the sent events', async () => {
     const receiver = await openReceiver()
     const sandbox = await open({ traffic: true, arrivalsPerDay: 30 })
     const set = await control<object>(sandbox, 'webhooks', { url: receiver.url, secret: SECRET, test: true })
@@ -179,14 +179,14 @@ describe('the control door', () => {
       outcome: 'delivered',
       attempts: [{ atMs: START_MS + DAY, bytes: expect.any(Number), status: 200 }],
     })
-    const whole = await control<{ events: EmittedEvent[] }>(sandbox, 'events?type=message_received&payload=true')
-    expect(whole.json.events.every(({ payload }) => payload.event === 'message_received')).toBe(true)
-    const { convoId } = whole.json.events[0]!
+    const messages = await control<{ events: EmittedEvent[] }>(sandbox, 'events?type=message_received&payload=true')
+    expect(messages.json.events.every(({ payload }) => payload.event === 'message_received')).toBe(true)
+    const { convoId } = messages.json.events[0]!
     const ofOne = await control<{ events: EmittedEvent[] }>(sandbox, `events?convoId=${convoId}&outcome=delivered`)
     expect(new Set(ofOne.json.events.map(event => event.convoId))).toEqual(new Set([convoId]))
   })
 
-  it('never tells the secret', async () => {
+  it('never show the secret', async () => {
     const { sandbox } = await opened()
     sandbox.clock.advance(HOUR)
     await sandbox.webhooks.settled()
@@ -206,7 +206,7 @@ describe('the control door', () => {
     { faults: { script: [{ at: 1 }] } },
     { faults: { script: [{ fault: 'oversized', param: 1 }] } },
     { retries: 3 },
-  ])('refuses %j', async setting => {
+  ])('refuse %j', async setting => {
     const sandbox = await open({ conversations: 5 })
     expect((await control(sandbox, 'webhooks', setting)).status).toBe(400)
     await expect(open({ webhooks: setting as WebhookSettings })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })

@@ -51,13 +51,13 @@ describe('a workspace whose vendor reports usage late', () => {
 
 describe('a single answer that names an unknown billing period', () => {
   const world = { conversations: 100, historyDays: 1_800, quotaSessions: 5_000 }
-  const stale = (at: number) => ({ script: [{ at, fault: 'unseen-period-told' as const }] })
+  const stale = (at: number) => ({ script: [{ at, fault: 'unseen-period-reported' as const }] })
 
   it.runIf(isDeep).each([1, 2, 4])('stops no export as answer %i', async at => {
     const simulated = await simulatedApp({ sandbox: world, settings: { maxPage: 20 } })
     simulated.sandbox.faults.set(stale(at))
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
-    expect(simulated.sandbox.faults.report().served['unseen-period-told']).toBe(1)
+    expect(simulated.sandbox.faults.report().served['unseen-period-reported']).toBe(1)
   })
 
   it('stops no export after a restart or a replay', async () => {

@@ -133,7 +133,7 @@ describe('sessions that are billed unexpectedly', () => {
       sandbox: { conversations: 200, quotaSessions: 100, historyDays: 2_000 },
       settings: PAGES,
     })
-    simulated.sandbox.faults.set({ script: [{ from: 6, fault: 'usage-told-low' }] })
+    simulated.sandbox.faults.set({ script: [{ from: 6, fault: 'usage-reported-low' }] })
     await simulated.sync({ maxRequests: 6 })
     simulated.advance(2 * HOUR)
     simulated.sandbox.faults.set({})

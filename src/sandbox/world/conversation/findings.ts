@@ -1,4 +1,4 @@
-// Section 2.10, "Other": sessions, metrics, variables, campaign calls and the funnel, all of free shape.
+// Section 2.10, "Other": sessions, metrics, variables, campaign calls and the funnel, none of which has a documented shape.
 import { MINUTE } from '../../../core/time.ts'
 import { type Draw, PURPOSE } from '../random.ts'
 import { sentence } from './locales.ts'

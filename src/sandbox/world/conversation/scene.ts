@@ -18,12 +18,12 @@ export interface Life {
 
 export interface SeenSession {
   id: string
-  /** The scheduled session, including what has not happened yet. */
+  /** The scheduled session, including its future part. */
   span: Session
   startMs: number
   /** Last message so far. */
   lastMs: number
-  /** Undefined while the session goes on. */
+  /** Undefined while the session is open. */
   endMs: number | undefined
   human: boolean
   messages: number
@@ -52,7 +52,7 @@ export interface Scene {
   createdMs: number
   /** Last message. */
   lastActivityMs: number
-  /** Start or end of a session, whichever came last. */
+  /** The last start or end of a session. */
   boundaryMs: number
   /** Time of the last event: nothing in the record is later. */
   asOfMs: number

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { startSandbox } from '../../../src/sandbox/server.ts'
 import { call, exportPath, firstAgent, open } from '../caller.ts'
-import { ask, control, openWith, reportedFaults, served, statuses } from './fault-caller.ts'
+import { ask, control, faultReport, openWith, served, statuses } from './fault-caller.ts'
 
-const hit = (reported: number[]) => reported.flatMap((status, place) => (status === 200 ? [] : [place + 1]))
+const hit = (statuses: number[]) => statuses.flatMap((status, place) => (status === 200 ? [] : [place + 1]))
 
 describe('a rate', () => {
-  it('hits about so many requests, the same ones for the same seed, others for another', async () => {
+  it('hits about that share of requests, the same ones for the same seed and others for another', async () => {
     const sandbox = await openWith({ seed: 7, rates: { '503': 0.3 } })
     const once = hit(await statuses(sandbox, 100))
     expect([once.length > 20, once.length < 40]).toEqual([true, true])
@@ -16,34 +16,34 @@ describe('a rate', () => {
     expect(hit(await statuses(sandbox, 100))).not.toEqual(once)
   })
 
-  it('does not move what another rate hits', async () => {
+  it('does not change which requests another rate hits', async () => {
     const sandbox = await openWith({ rates: { '500': 0.2 } })
     const alone = hit(await statuses(sandbox, 100))
     sandbox.faults.set({ rates: { '500': 0.2, shuffled: 0.5, 'cut-json': 0.5 } })
     expect(hit(await statuses(sandbox, 100))).toEqual(alone)
   })
 
-  it('of 0 hits nothing, and so does a sandbox without faults', async () => {
+  it('of 0 hits no request, and a sandbox without faults reports none', async () => {
     const sandbox = await openWith({ rates: { '503': 0 } })
     expect(hit(await statuses(sandbox, 20))).toEqual([])
     const plain = await open()
-    expect(await reportedFaults(plain)).toEqual({
+    expect(await faultReport(plain)).toEqual({
       settings: {},
       requests: { export: 0, search: 0, organization: 0, tools: 0 },
       served: {},
     })
   })
 
-  it('may meet others in one request: one of each stage', async () => {
-    const rates = { slow: { rate: 1, param: 1 }, html: 1, shuffled: 1, 'usage-told-low': 1, 'cut-body': 1 }
+  it('may apply together with others to one request, one fault per stage', async () => {
+    const rates = { slow: { rate: 1, param: 1 }, html: 1, shuffled: 1, 'usage-reported-low': 1, 'cut-body': 1 }
     const sandbox = await openWith({ rates })
     await (await ask(sandbox)).text().catch(() => {})
-    expect((await served(sandbox))[0]!.faults).toEqual(['shuffled', 'usage-told-low', 'cut-body', 'slow'])
+    expect((await served(sandbox))[0]!.faults).toEqual(['shuffled', 'usage-reported-low', 'cut-body', 'slow'])
   })
 })
 
 describe('a script', () => {
-  it('hits the numbers that it names, counted since it was set', async () => {
+  it('hits the request numbers that it names, counted since it was set', async () => {
     const script = [
       { fault: '503' as const, at: 3 },
       { fault: '500' as const, from: 5, to: 6 },
@@ -56,23 +56,23 @@ describe('a script', () => {
     expect(await statuses(sandbox, 8)).toEqual(expected)
   })
 
-  it('serves a rule no more often than it says, and only to its agent', async () => {
+  it('serves a rule at most `times` times, and only to its agent', async () => {
     const sandbox = await open({ agents: 2 })
     const [one, other] = sandbox.world.agentIds() as [string, string]
     sandbox.faults.set({ script: [{ fault: '503', agentId: other, times: 2 }] })
-    const reported: number[] = []
+    const answers: number[] = []
     for (const agentId of [one, other, one, other, other]) {
-      reported.push((await call(sandbox, exportPath(agentId))).status)
+      answers.push((await call(sandbox, exportPath(agentId))).status)
     }
-    expect(reported).toEqual([200, 503, 200, 503, 200])
+    expect(answers).toEqual([200, 503, 200, 503, 200])
   })
 
-  it('goes before the rates', async () => {
+  it('takes precedence over the rates', async () => {
     const sandbox = await openWith({ rates: { '503': 1 }, script: [{ fault: '429', at: 2 }] })
     expect(await statuses(sandbox, 3)).toEqual([503, 429, 503])
   })
 
-  it('counts no request that is turned away for want of a token', async () => {
+  it('does not count requests without a valid token', async () => {
     const sandbox = await openWith({ script: [{ fault: '503', at: 1 }] })
     const init = { headers: { authorization: 'Bearer wrong' } }
     expect((await call(sandbox, exportPath(firstAgent(sandbox)), init)).status).toBe(401)
@@ -80,24 +80,24 @@ describe('a script', () => {
   })
 })
 
-describe('the control door', () => {
-  it('sets faults while the sandbox runs, tells how often each was served, and turns them off', async () => {
+describe('the control endpoints', () => {
+  it('set faults at run time, report how often each was served, and turn them off', async () => {
     const sandbox = await open({ agents: 1 })
     expect(await statuses(sandbox, 1)).toEqual([200])
     const settings = { seed: 3, rates: { html: { rate: 1 } }, script: [{ fault: '503', every: 2 }] }
     expect((await control(sandbox, 'faults', settings)).status).toBe(200)
     await statuses(sandbox, 5)
-    expect(await reportedFaults(sandbox)).toEqual({
+    expect(await faultReport(sandbox)).toEqual({
       settings,
       requests: { export: 5, search: 0, organization: 0, tools: 0 },
       served: { html: 3, '503': 2 },
     })
     await control(sandbox, 'faults', {})
     expect(await statuses(sandbox, 2)).toEqual([200, 200])
-    expect((await reportedFaults(sandbox)).served).toEqual({})
+    expect((await faultReport(sandbox)).served).toEqual({})
   })
 
-  it('takes the number of a status for its name', async () => {
+  it('accept the number of a status as the name of a fault', async () => {
     const sandbox = await open({ agents: 1 })
     await control(sandbox, 'faults', { script: [{ fault: 503, at: 1 }] })
     expect(await statuses(sandbox, 1)).toEqual([503])
@@ -115,17 +115,17 @@ describe('the control door', () => {
     [{ script: [{ fault: 'shuffled', kind: 'organization' }] }, 'not served to requests for organizations'],
     [{ rate: {} }, 'rate'],
     ['none', 'object'],
-  ])('refuses %j, and leaves what was set', async (settings, issue) => {
+  ])('refuse %j and keep the current faults', async (settings, issue) => {
     const sandbox = await openWith({ rates: { '503': 1 } })
     const answer = await control(sandbox, 'faults', settings)
     expect(answer.status).toBe(400)
     expect(JSON.stringify(answer.json)).toContain(issue)
-    expect((await reportedFaults(sandbox)).settings).toEqual({ rates: { '503': 1 } })
+    expect((await faultReport(sandbox)).settings).toEqual({ rates: { '503': 1 } })
   })
 })
 
 describe('a sandbox that is started with an unknown fault', () => {
-  it('does not start, and tells the names that there are', async () => {
+  it('does not start, and names the known faults', async () => {
     const faults = { rates: { bogus: 1 } } as object
     await expect(startSandbox({ port: 0, faults })).rejects.toMatchObject({
       code: 'CONFIG_INVALID',

@@ -6,12 +6,12 @@ import { ask, openWith, served, statuses, statusOf } from './fault-caller.ts'
 const usageOf = async (sandbox: Awaited<ReturnType<typeof open>>) =>
   (await exportPage(sandbox, firstAgent(sandbox))).usage
 
-describe('a request that is turned away', () => {
+describe('a refused request', () => {
   it.each([
     ['429', 429, 'TOO_MANY_REQUESTS'],
     ['503', 503, 'SERVICE_UNAVAILABLE'],
     ['500', 500, 'INTERNAL_SERVER_ERROR'],
-  ] as const)('by %s has its status and code, and bills nothing', async (fault, status, code) => {
+  ] as const)('with the fault %s has its status and code, and bills nothing', async (fault, status, code) => {
     const sandbox = await openWith({ script: [{ fault, at: 1 }] })
     const response = await ask(sandbox)
     expect([response.status, response.headers.get('retry-after')]).toEqual([status, null])
@@ -21,19 +21,19 @@ describe('a request that is turned away', () => {
     expect(usage.billableUsedThisPeriod).toBe(usage.billableUsedThisRequest)
   })
 
-  it('by somebody else’s 429 is told when to come back, where the fault says so', async () => {
+  it('with the fault 429-retry-after has the Retry-After of its parameter', async () => {
     const sandbox = await openWith({ script: [{ fault: '429-retry-after', param: 90_000 }] })
     expect((await ask(sandbox)).headers.get('retry-after')).toBe('90')
   })
 
-  it('counts in the hour only where it reached the export', async () => {
+  it('counts against the rate limit only if it reached the export', async () => {
     const faults = ['429', '503', 'dropped-before', '500'] as const
     const sandbox = await openWith({ script: faults.map((fault, place) => ({ fault, at: place + 1 })) })
     expect(await statuses(sandbox, 4)).toEqual([429, 503, 0, 500])
     expect((await exportPage(sandbox, firstAgent(sandbox))).rateLimit.remainingHour).toBe(1_498)
   })
 
-  it('by an expired cursor is one that carries a cursor, and the same cursor is good again', async () => {
+  it('with the fault expired-cursor has a cursor, which is valid again without the fault', async () => {
     const sandbox = await openWith({ rates: { 'expired-cursor': 1 } })
     const { nextCursor } = await exportPage(sandbox, firstAgent(sandbox))
     const response = await ask(sandbox, { cursor: nextCursor! })
@@ -47,7 +47,7 @@ describe('a request that is turned away', () => {
 })
 
 describe('an answer with a deep envelope', () => {
-  it('holds the same page, with that nesting beside it', async () => {
+  it('has the same page beside the nested field', async () => {
     const sandbox = await openWith({ script: [{ fault: 'deep-envelope', param: 9, at: 1 }] })
     const text = await (await ask(sandbox)).text()
     expect(text.startsWith(`{"futureDepth":${'{"a":'.repeat(9)}1${'}'.repeat(9)},"success":true`)).toBe(true)
@@ -56,8 +56,8 @@ describe('an answer with a deep envelope', () => {
   })
 })
 
-describe('an answer that is lost', () => {
-  it.each(['cut-body', 'cut-json', 'html', 'dropped-after'] as const)('by %s is billed all the same', async fault => {
+describe('a lost answer', () => {
+  it.each(['cut-body', 'cut-json', 'html', 'dropped-after'] as const)('by the fault %s is billed', async fault => {
     const sandbox = await openWith({ script: [{ fault, at: 1 }] })
     await statusOf(ask(sandbox))
     const [first] = await served(sandbox)
@@ -67,7 +67,7 @@ describe('an answer that is lost', () => {
     expect(good.usage.billableUsedThisPeriod).toBe(2 * first!.billed)
   })
 
-  it('by a dropped connection has no answer, before the work or after it, and only the later one is billed', async () => {
+  it('by a dropped connection is billed only if the work was done before', async () => {
     const sandbox = await openWith({
       script: [
         { fault: 'dropped-before', at: 1 },
@@ -81,21 +81,21 @@ describe('an answer that is lost', () => {
     expect(after!.billed).toBeGreaterThan(0)
   })
 
-  it('in the middle of its body breaks off, with a good status before', async () => {
+  it('by the fault cut-body has status 200 and an incomplete body', async () => {
     const sandbox = await openWith({ rates: { 'cut-body': 1 } })
     const response = await ask(sandbox)
     expect(response.status).toBe(200)
     await expect(response.text()).rejects.toThrow()
   })
 
-  it('in the middle of its JSON comes whole, and cannot be parsed', async () => {
+  it('by the fault cut-json arrives completely but cannot be parsed', async () => {
     const sandbox = await openWith({ rates: { 'cut-json': 1 } })
     const text = await (await ask(sandbox)).text()
     expect(text.startsWith('{"success":true')).toBe(true)
     expect(() => JSON.parse(text)).toThrow()
   })
 
-  it('to a proxy is a page of HTML with status 200', async () => {
+  it('by the fault html is an HTML page with status 200', async () => {
     const sandbox = await openWith({ rates: { html: 1 } })
     const response = await ask(sandbox)
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
@@ -104,7 +104,7 @@ describe('an answer that is lost', () => {
 })
 
 describe('a page with a fault', () => {
-  it('that is empty costs nothing and goes on with its cursor, from the first page to the last', async () => {
+  it('that is empty bills nothing, and paging continues with its cursor to the end', async () => {
     const sandbox = await openWith({ rates: { 'empty-page': 0.5 } })
     const pages = await exportAll(sandbox, firstAgent(sandbox), { sort: 'asc', limit: 20 })
     expect(idsOf(pages)).toEqual(exportable(sandbox, firstAgent(sandbox)).map(({ id }) => id))
@@ -115,7 +115,7 @@ describe('a page with a fault', () => {
     expect(new Set(cursors).size).toBe(cursors.length)
   })
 
-  it('has the cursor just used, or none, and says that there is more', async () => {
+  it('has the cursor just used, or none, although hasMore is true', async () => {
     const sandbox = await openWith({
       script: [
         { fault: 'repeated-cursor', from: 1, to: 2 },
@@ -131,7 +131,7 @@ describe('a page with a fault', () => {
     expect((await served(sandbox)).map(({ faults }) => faults)).toEqual([[], ['repeated-cursor'], ['missing-cursor']])
   })
 
-  it('that is shuffled holds the same records in another order', async () => {
+  it('that is shuffled has the same records in another order', async () => {
     const sandbox = await openWith({ rates: { shuffled: 1 } })
     const shuffled = idsOf([await exportPage(sandbox, firstAgent(sandbox))])
     sandbox.faults.set({})
@@ -141,21 +141,21 @@ describe('a page with a fault', () => {
   })
 })
 
-describe('the counters', () => {
-  it('tell what another user of the token takes, until nothing is left for anybody', async () => {
+describe('the reported counters', () => {
+  it('include the requests of another user of the token, until none is left', async () => {
     const sandbox = await openWith({ rates: { 'others-requests': { rate: 1, param: 700 } } })
     const left = [await exportPage(sandbox, firstAgent(sandbox)), await exportPage(sandbox, firstAgent(sandbox))]
     expect(left.map(({ rateLimit }) => rateLimit.remainingHour)).toEqual([799, 98])
     expect((await ask(sandbox)).status).toBe(429)
   })
 
-  it('spring back up when the process that counts forgets', async () => {
+  it('start again when the hourly count is reset', async () => {
     const sandbox = await openWith({ script: [{ fault: 'hour-forgotten', at: 3 }] }, { hourlyRequests: 2 })
     expect(await statuses(sandbox, 5)).toEqual([200, 200, 200, 200, 429])
   })
 
-  it('are told wrong in one answer, and right again in the next', async () => {
-    const faults = ['hour-told-high', 'usage-told-low'] as const
+  it('are wrong in one answer and right in the next', async () => {
+    const faults = ['hour-reported-high', 'usage-reported-low'] as const
     const sandbox = await openWith({ script: faults.map((fault, place) => ({ fault, at: 2 * place + 2 })) })
     const pages = []
     for (let request = 1; request <= 5; request++) pages.push(await exportPage(sandbox, firstAgent(sandbox)))
@@ -166,8 +166,8 @@ describe('the counters', () => {
     expect(pages[3]!.usage.billableRemainingThisPeriod).toBe(50_000 - each)
   })
 
-  it('tell the period before, once there was one', async () => {
-    const sandbox = await openWith({ rates: { 'old-period-told': 0.5 } })
+  it('are those of the previous period, once there is one', async () => {
+    const sandbox = await openWith({ rates: { 'old-period-reported': 0.5 } })
     const usage = async () => (await exportPage(sandbox, firstAgent(sandbox))).usage
     const first = await usage()
     for (let request = 0; request < 5; request++) expect((await usage()).periodKey).toBe(first.periodKey)
@@ -182,8 +182,8 @@ describe('the counters', () => {
   })
 })
 
-describe('an answer that is late', () => {
-  it('goes out no earlier than told', async () => {
+describe('a late answer', () => {
+  it('is sent no earlier than the fault says', async () => {
     const sandbox = await openWith({ rates: { slow: { rate: 1, param: 300 } } })
     const startedMs = performance.now()
     expect((await ask(sandbox)).status).toBe(200)
@@ -191,7 +191,7 @@ describe('an answer that is late', () => {
     expect(performance.now() - startedMs).toBeGreaterThanOrEqual(298)
   })
 
-  it('is overtaken by that of the next request, and goes out behind it', async () => {
+  it('is sent after the answer of the next request', async () => {
     const sandbox = await openWith({ script: [{ fault: 'overtaking', at: 1, param: 60_000 }] })
     const order: string[] = []
     const first = ask(sandbox).then(() => order.push('first'))
@@ -201,7 +201,7 @@ describe('an answer that is late', () => {
     expect(order).toEqual(['second', 'first'])
   })
 
-  it('goes out alone when none follows, and keeps nobody waiting who closes the sandbox', async () => {
+  it('is sent alone if no request follows, and does not delay closing the sandbox', async () => {
     const sandbox = await openWith({
       script: [
         { fault: 'overtaking', at: 1, param: 50 },
@@ -217,7 +217,7 @@ describe('an answer that is late', () => {
 })
 
 describe('the Date header', () => {
-  it('is off by what the fault says, ahead or behind', async () => {
+  it('is off by the parameter of the fault, ahead or behind', async () => {
     const sandbox = await openWith({
       script: [
         { fault: 'clock-off', at: 2, param: -7_200_000 },
@@ -231,7 +231,7 @@ describe('the Date header', () => {
 })
 
 describe('faults of agent searches', () => {
-  it('are served by script, and by rate only where that is asked for', async () => {
+  it('are served by script, and by rate only with `search`', async () => {
     const sandbox = await openWith({ rates: { '503': 1 }, script: [{ fault: 'html', kind: 'search', at: 2 }] })
     const search = () => call(sandbox, '/v3/agents/search')
     expect((await search()).headers.get('content-type')).toContain('json')
@@ -240,7 +240,7 @@ describe('faults of agent searches', () => {
     expect((await search()).status).toBe(503)
   })
 
-  it('leave out those that only an export can have', async () => {
+  it('exclude those that only an export can have', async () => {
     const sandbox = await openWith({ rates: { '429': 1, 'expired-cursor': 1, shuffled: 1 }, search: true })
     expect((await call(sandbox, '/v3/agents/search')).status).toBe(200)
   })
