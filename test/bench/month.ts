@@ -7,7 +7,7 @@ import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
-import { openEventSource } from '../workflows/simulated/simulated-events.ts'
+import { openEventSender } from '../workflows/simulated/simulated-events.ts'
 import { type BenchOptions, rounded } from './measure.ts'
 import { agesOf, meanOf, quantileOf } from './month/ages.ts'
 import { type ChangedConversation, Changes } from './month/changes.ts'
@@ -69,7 +69,7 @@ async function live(simulated: SimulatedApp): Promise<Lived> {
   const { sandbox, config, app } = simulated
   const changes = new Changes()
   const history = historyOf(sandbox, changes)
-  const telling = openEventSource(simulated, {
+  const telling = openEventSender(simulated, {
     dropped: DROPPED,
     each({ type, agentId, convoId, createdMs }, isReported) {
       if (type === 'conversation_updated') changes.add({ agentId: agentId!, id: convoId!, ms: createdMs, isReported })
@@ -92,7 +92,7 @@ async function live(simulated: SimulatedApp): Promise<Lived> {
   let reportedMs = START_MS
   for (let atMs = START_MS + POLL_EVERY_MS; atMs <= START_MS + DAYS * DAY; atMs += POLL_EVERY_MS) {
     sandbox.clock.set(atMs)
-    await telling.tell(reportedMs, atMs)
+    await telling.send(reportedMs, atMs)
     reportedMs = atMs
     await drainAll(spool, WORKSPACE)
     const { outcome } = await simulated.sync()
@@ -100,7 +100,7 @@ async function live(simulated: SimulatedApp): Promise<Lived> {
     lived.polls.push(atMs)
     if ((atMs - START_MS) % DAY === 0) await endDay(lived)
   }
-  return { ...lived, ours: billOf((await simulated.served()).slice(before)), events: telling.reported() }
+  return { ...lived, ours: billOf((await simulated.served()).slice(before)), events: telling.counts() }
 }
 
 async function endDay(lived: Omit<Lived, 'ours' | 'events'>): Promise<void> {

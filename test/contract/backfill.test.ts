@@ -47,8 +47,8 @@ describeWithTemporal('a backfill', ({ place, env: temporal }) => {
     }
     const report = async (...args: string[]) => JSON.parse((await done(...args, '--json')).trim().split('\n').at(-1)!)
     const held = async () => Number((await app!.warehouse.writer.rows('SELECT count(*) AS n FROM conversations'))[0]!.n)
-    const reported = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
-    const truth = (sinceMs: number) => reported.filter(({ record }) => (timeMs(record.ts) ?? 0) >= sinceMs).length
+    const all = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
+    const truth = (sinceMs: number) => all.filter(({ record }) => (timeMs(record.ts) ?? 0) >= sinceMs).length
     return { ...there, run, done, report, held, truth }
   }
 

@@ -93,10 +93,8 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
   async function expectCounted({ served, rows }: Pick<Scene, 'served' | 'rows'>, outcome: string): Promise<void> {
     const requests = await served()
     const sessions = requests.reduce((sum, { billed }) => sum + billed, 0)
-    const reported = await rows(
-      'SELECT outcome, requests::INTEGER AS requests, sessions::INTEGER AS sessions FROM _runs',
-    )
-    expect(reported).toEqual([{ outcome, requests: requests.length, sessions }])
+    const runs = await rows('SELECT outcome, requests::INTEGER AS requests, sessions::INTEGER AS sessions FROM _runs')
+    expect(runs).toEqual([{ outcome, requests: requests.length, sessions }])
   }
 
   async function expectTruth({ sandbox, exported, rows }: Pick<Scene, 'sandbox' | 'exported' | 'rows'>): Promise<void> {
@@ -134,11 +132,11 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     const plan = await handle.query<PlanSummary | null>('plan')
     expect(plan!.windows.length).toBeGreaterThanOrEqual(AGENTS)
     const { events } = await handle.fetchHistory()
-    const reported = events!.flatMap(event => event.activityTaskCompletedEventAttributes?.result?.payloads ?? [])
-    const unpacked = await dataConverter.payloadCodecs[0]!.decode(reported)
-    const largest = (payloads: typeof reported) => Math.max(...payloads.map(({ data }) => data?.length ?? 0))
+    const compressed = events!.flatMap(event => event.activityTaskCompletedEventAttributes?.result?.payloads ?? [])
+    const unpacked = await dataConverter.payloadCodecs[0]!.decode(compressed)
+    const largest = (payloads: typeof compressed) => Math.max(...payloads.map(({ data }) => data?.length ?? 0))
     expect(largest(unpacked)).toBeGreaterThan(REFUSED_BYTES)
-    expect(largest(reported)).toBeLessThan(REFUSED_BYTES / 4)
+    expect(largest(compressed)).toBeLessThan(REFUSED_BYTES / 4)
   })
 
   it('is started once for concurrent callers, joins identical requests, and continues its queue behind a sync that cannot start', async () => {
@@ -153,8 +151,8 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
       [false, true, true, true, true].map(joined => [first.run, joined]),
     )
     expect([wrong.joined, last.joined]).toEqual([false, false])
-    const looking = { client, workspaceId: WORKSPACE, signal: new AbortController().signal, onProgress: () => {} }
-    await expect(follow({ ...looking, asked: wrong })).rejects.toMatchObject({ code: 'AGENT_UNKNOWN' })
+    const following = { client, workspaceId: WORKSPACE, signal: new AbortController().signal, onProgress: () => {} }
+    await expect(follow({ ...following, asked: wrong })).rejects.toMatchObject({ code: 'AGENT_UNKNOWN' })
     expect(await reportOf(last.handle)).toMatchObject({ run: last.run, outcome: 'done' })
     await record(last.handle, 'joined-and-queued')
     const { reports } = await last.handle.query<Progress>('progress')
@@ -247,15 +245,15 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     const [some] = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
     const askedMs = Date.now()
     const named = await there.ask({ mode: 'selected', ids: { [some!.agentId]: [String(some!.record.ID)] } })
-    const looking = { client, workspaceId: WORKSPACE, signal: new AbortController().signal, onProgress: () => {} }
-    expect(await follow({ ...looking, asked: named })).toMatchObject({
+    const following = { client, workspaceId: WORKSPACE, signal: new AbortController().signal, onProgress: () => {} }
+    expect(await follow({ ...following, asked: named })).toMatchObject({
       run: named.run,
       outcome: 'done',
       conversations: 1,
     })
     // A plain sync with `--no-wait` gets its answer, too.
     const hasty = await there.ask({ wait: false })
-    expect(await follow({ ...looking, asked: hasty })).toMatchObject({ run: hasty.run, outcome: 'hour-spent' })
+    expect(await follow({ ...following, asked: hasty })).toMatchObject({ run: hasty.run, outcome: 'hour-spent' })
     expect(Date.now() - askedMs).toBeLessThan(20_000)
     await waits(first.handle, 'hour')
     const { run, pages } = await first.handle.query<Progress>('progress')
@@ -289,8 +287,8 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
       const before = (await made()).length
       // As a tick of a schedule does.
       const tick = await there.ask({ unattended: true, maxRequests: 1 })
-      const looking = { client, workspaceId: WORKSPACE, signal: new AbortController().signal, onProgress: () => {} }
-      await follow({ ...looking, asked: tick })
+      const following = { client, workspaceId: WORKSPACE, signal: new AbortController().signal, onProgress: () => {} }
+      await follow({ ...following, asked: tick })
       await sleep(2_500)
       expect((await made()).length).toBe(before)
       await first.handle.cancel()

@@ -28,19 +28,19 @@ function leaves(value: unknown): string[] {
 }
 
 /** Shorter values occur in any text. */
-const LEAST_CHARS = 8
+const MIN_CHARS = 8
 /** Times are references: a window has bounds, and knows the last landed `ts`. A single word is one of a field's few values. */
 const TIME_OR_WORD = /^(1[78]\d{8}(\d{3})?|[a-z_-]+)$/
 /** Values that several conversations share identify none of them. */
-const MOST_HOLDERS = 3
+const MAX_HOLDERS = 3
 
 /** All texts of the records that identify one conversation or few: names, addresses, messages, ids. */
-function tellingTexts(sandbox: Sandbox): string[] {
+function identifyingTexts(sandbox: Sandbox): string[] {
   const holders = new Map<string, number>()
   for (const { record } of truthOf(sandbox, { throughMs: sandbox.clock.now() }))
     for (const text of new Set(leaves(record))) holders.set(text, (holders.get(text) ?? 0) + 1)
-  const tells = (text: string) => text.length >= LEAST_CHARS && !TIME_OR_WORD.test(text)
-  return [...holders].flatMap(([text, count]) => (count <= MOST_HOLDERS && tells(text) ? [text] : []))
+  const identifies = (text: string) => text.length >= MIN_CHARS && !TIME_OR_WORD.test(text)
+  return [...holders].flatMap(([text, count]) => (count <= MAX_HOLDERS && identifies(text) ? [text] : []))
 }
 
 const found = (texts: readonly string[], needles: readonly string[]): string[] => {
@@ -103,7 +103,7 @@ describeWithTemporal('data on the Temporal server', ({ place }) => {
 
   it('of syncs, refreshes, schedules and ticks contains nothing private', async () => {
     const there = await app()
-    const secrets = tellingTexts(there.sandbox)
+    const secrets = identifyingTexts(there.sandbox)
     expect(secrets.length).toBeGreaterThan(500)
     const handle = await there.ask()
     await until(async () => (await there.exported()).length >= 1, { everyMs: 20 })
@@ -152,8 +152,8 @@ describeWithTemporal('data on the Temporal server', ({ place }) => {
     }
     // After a failure, the vendor gets no requests for a sixtieth of its hour.
     const script = [{ fault: 'cut-json', at: 2 } as const, { fault: 'missing-cursor', at: 6 } as const]
-    const spoilt = await app({ ...others, hostile, faults: { script }, hourMs: MINUTE }, { hourMs: MINUTE })
-    expect(await ended(await spoilt.ask())).toMatchObject({ cause: { type: 'API_PROTOCOL' } })
+    const faulty = await app({ ...others, hostile, faults: { script }, hourMs: MINUTE }, { hourMs: MINUTE })
+    expect(await ended(await faulty.ask())).toMatchObject({ cause: { type: 'API_PROTOCOL' } })
     const broken = await app(others)
     const landing = join(broken.config.home, 'landing')
     await rm(landing, { recursive: true, force: true })
@@ -165,6 +165,6 @@ describeWithTemporal('data on the Temporal server', ({ place }) => {
     const texts = await everything()
     expect(found(texts, ['API_UNAUTHORIZED', 'API_PROTOCOL', 'HOME_UNUSABLE'])).toHaveLength(3)
     expect(found(texts, [TOKEN, CANARY, WRONG_TOKEN])).toEqual([])
-    for (const { sandbox } of [refused, spoilt, broken]) expect(found(texts, tellingTexts(sandbox))).toEqual([])
+    for (const { sandbox } of [refused, faulty, broken]) expect(found(texts, identifyingTexts(sandbox))).toEqual([])
   })
 })

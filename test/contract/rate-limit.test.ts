@@ -7,7 +7,7 @@ import type { ServedRequest } from '../../src/sandbox/request-log.ts'
 import type { SyncRequest } from '../../workflows/steps.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { rounds } from '../tier.ts'
-import { expectTruth } from './afterwards.ts'
+import { expectTruth } from './expectations.ts'
 import { reportOf, startWorkerAt } from './hosts.ts'
 import { elsewhere, scene, WORKSPACE } from './scene.ts'
 import { writeConfig } from './workers/worker-process.ts'
@@ -66,10 +66,10 @@ describeWithTemporal('three workers', ({ place }) => {
       ],
     })
     const disturbed = await synced('full')
-    const paid = disturbed
+    const exportedQueries = disturbed
       .filter(({ status }) => status === 200)
       .map(({ agentId, query }) => JSON.stringify([agentId, query]))
-    expect(new Set(paid).size).toBe(paid.length)
+    expect(new Set(exportedQueries).size).toBe(exportedQueries.length)
     expect(disturbed.flatMap(({ faults }) => faults)).toEqual(expect.arrayContaining(['others-requests', '429']))
     // Each window loop may have one request in flight when the first is refused because of other users' requests.
     const refused = disturbed.filter(({ status, faults }) => status === 429 && !faults.includes('429'))

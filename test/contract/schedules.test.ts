@@ -87,7 +87,7 @@ describeWithTemporal('a schedule', ({ place, env: temporal }) => {
         workspace: { ...workspace!, id, schedule },
       })
     await made('ws_gone', config.temporal.queues)
-    await made('ws_elsewhere', 'another-house')
+    await made('ws_elsewhere', 'another-configuration')
     await made(WORKSPACE, config.temporal.queues)
     // Temporal's list of schedules is eventually consistent.
     await until(async () => (await deleteUnconfigured(client, config)).includes('ws_gone'))

@@ -27,10 +27,10 @@ const lines = (stdout: string): Line[] =>
 /** Waits until standard output contains the text. */
 const said = ({ process }: Running, text: string): Promise<void> =>
   new Promise(resolve => {
-    let reported = ''
+    let output = ''
     process.stdout!.on('data', chunk => {
-      reported += chunk
-      if (reported.includes(text)) resolve()
+      output += chunk
+      if (output.includes(text)) resolve()
     })
   })
 
@@ -53,10 +53,10 @@ describeWithTemporal('sync --on temporal', ({ place, env }) => {
     const there = await app({ latencyMs: 30 })
     const { code, stdout, stderr } = await there.run('sync', '--on', 'temporal', '--json')
     expect(code, stderr).toBe(0)
-    const reported = lines(stdout)
-    expect(reported.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['planned', 'progress', 'report']))
-    expect(reported.at(-1)).toMatchObject({ kind: 'report', outcome: 'done' })
-    expect(reported.at(-1)!.pages).toBe((await there.exported()).length)
+    const updates = lines(stdout)
+    expect(updates.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['planned', 'progress', 'report']))
+    expect(updates.at(-1)).toMatchObject({ kind: 'report', outcome: 'done' })
+    expect(updates.at(-1)!.pages).toBe((await there.exported()).length)
     const beside = await there.run('sync')
     expect([beside.code, beside.stderr]).toEqual([6, expect.stringContaining('sync --on temporal')])
 

@@ -14,7 +14,7 @@ import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { isDeep } from '../tier.ts'
 import { until } from '../until.ts'
 import { truthOf } from '../workflows/simulated/truth.ts'
-import { billedTwice, expectTruth } from './afterwards.ts'
+import { expectTruth, repeatedRequests } from './expectations.ts'
 import { elsewhere, type Scene, scene, TOKEN } from './scene.ts'
 import { writeConfig } from './workers/worker-process.ts'
 
@@ -52,9 +52,10 @@ const conversations = async ({ run }: App): Promise<number> => {
 const truth = ({ sandbox }: Scene) => truthOf(sandbox, { throughMs: sandbox.clock.now() })
 
 /** Waits until `running` has exported and loaded everything. */
-const untilWhole = (there: App, running: Running): Promise<void> => Promise.race([isWhole(there), endsEarly(running)])
+const untilComplete = (there: App, running: Running): Promise<void> =>
+  Promise.race([isComplete(there), endsEarly(running)])
 
-async function isWhole(there: App): Promise<void> {
+async function isComplete(there: App): Promise<void> {
   const all = truth(there).length
   await until(async () => (await there.exported()).reduce((sum, { returned }) => sum + returned, 0) >= all, {
     everyMs: 200,
@@ -118,16 +119,18 @@ describeWithTemporal('up', ({ command, place, env }) => {
     second.process.kill('SIGKILL')
     await second.ended
     const third = there.begin()
-    await untilWhole(there, third)
+    await untilComplete(there, third)
     for (const pid of await there.servers()) process.kill(pid, 'SIGKILL')
-    const whole = await third.ended
-    expect([whole.code, whole.stderr]).toEqual([5, expect.stringContaining('has ended')])
-    expect(whole.stdout).toContain('(schedule unchanged)')
+    const stopped = await third.ended
+    expect([stopped.code, stopped.stderr]).toEqual([5, expect.stringContaining('has ended')])
+    expect(stopped.stdout).toContain('(schedule unchanged)')
     expect(await there.servers()).toEqual([])
     await expectTruth(there)
-    const paid = (await there.exported()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
-    expect(paid.slice(0, beforeKill).filter(one => paid.lastIndexOf(one) !== paid.indexOf(one))).toEqual([])
-    expect(await billedTwice(there)).toBeLessThanOrEqual(CONCURRENT_WINDOWS)
+    const requested = (await there.exported()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
+    expect(requested.slice(0, beforeKill).filter(one => requested.lastIndexOf(one) !== requested.indexOf(one))).toEqual(
+      [],
+    )
+    expect(await repeatedRequests(there)).toBeLessThanOrEqual(CONCURRENT_WINDOWS)
   })
 
   /** An app of two workspaces: the vendor refuses the second one. The first one has webhooks. */
@@ -220,11 +223,11 @@ describe('up without a Temporal CLI', () => {
     const { code, stdout, stderr } = await running.ended
     expect(code, stderr).toBe(0)
     expect(stderr.match(/^.*without Temporal.*$/gm)).toHaveLength(1)
-    const reported = `${stdout}${stderr}`.split('\n').filter(line => /ws_demo|Metrics|Syncing/.test(line))
-    expect(reported.length).toBeGreaterThan(3)
-    expect(reported.filter(line => !STAMPED.test(line))).toEqual([])
+    const logged = `${stdout}${stderr}`.split('\n').filter(line => /ws_demo|Metrics|Syncing/.test(line))
+    expect(logged.length).toBeGreaterThan(3)
+    expect(logged.filter(line => !STAMPED.test(line))).toEqual([])
     expect(stderr).not.toContain('Building')
     await expectTruth(there)
-    expect(await billedTwice(there)).toBe(0)
+    expect(await repeatedRequests(there)).toBe(0)
   })
 })

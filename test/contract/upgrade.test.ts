@@ -10,7 +10,7 @@ import { whileSlowed } from '../cli/delayed-vendor.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { isDeep } from '../tier.ts'
 import { until } from '../until.ts'
-import { billedTwice, ended, expectTruth } from './afterwards.ts'
+import { ended, expectTruth, repeatedRequests } from './expectations.ts'
 import { payloadTexts } from './history.ts'
 import { reportOf } from './hosts.ts'
 import { installRelease, PATCH } from './releases.ts'
@@ -105,7 +105,7 @@ describeWithTemporal('an upgrade', ({ place }) => {
       expect(await patchedAfter(later, builds[0]!)).toBe(0)
       for (const one of [exporting, warehouse]) await ended(one)
       await expectTruth(there)
-      expect(await billedTwice(there)).toBe(0)
+      expect(await repeatedRequests(there)).toBe(0)
     },
   )
 
@@ -128,7 +128,7 @@ describeWithTemporal('an upgrade', ({ place }) => {
       expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [], windowsLeft: 0 })
       for (const one of [exporting, again]) await ended(one)
       await expectTruth(there)
-      expect(await billedTwice(there)).toBe(0)
+      expect(await repeatedRequests(there)).toBe(0)
     },
   )
 })

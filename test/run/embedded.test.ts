@@ -180,8 +180,8 @@ describe('watch mode with a vendor that stops answering', () => {
     await watch({
       ...embedded(simulated, { signal: controller.signal }),
       everyMs: 10_000,
-      each(reported) {
-        report = reported
+      each(latest) {
+        report = latest
         controller.abort(new Error('enough'))
       },
     })

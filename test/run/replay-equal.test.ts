@@ -14,7 +14,7 @@ import { drainAll } from '../../workflows/ingest.ts'
 import { isDeep } from '../tier.ts'
 import { everyColumn } from '../workflows/simulated/every-column.ts'
 import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
-import { openEventSource } from '../workflows/simulated/simulated-events.ts'
+import { openEventSender } from '../workflows/simulated/simulated-events.ts'
 
 const tablesAt = async (config: Config): Promise<Record<string, string[]>> => {
   const app = await openApp({ config })
@@ -26,18 +26,18 @@ const tablesAt = async (config: Config): Promise<Record<string, string[]>> => {
 }
 
 /** Simulates days in which conversations change, events report them, ids are exported again, and records are deleted. */
-async function live(simulated: SimulatedApp, steps: readonly Step[]): Promise<void> {
+async function simulateDays(simulated: SimulatedApp, steps: readonly Step[]): Promise<void> {
   const { sandbox, config, app, clock } = simulated
   const spool = spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: clock.now })
-  const eventSource = openEventSource(simulated, { dropped: 0.1 })
+  const eventSender = openEventSender(simulated, { dropped: 0.1 })
   const agents = sandbox.world.agentIds()
-  let reportedMs = START_MS
+  let sentMs = START_MS
   for (const { hours, gone, drainFirst, ids } of steps) {
     simulated.advance(hours * HOUR)
     sandbox.conditions.set({ gone: gone ? [agents[1]!] : [] })
     const untilMs = sandbox.clock.now()
-    await eventSource.tell(reportedMs, untilMs)
-    reportedMs = untilMs
+    await eventSender.send(sentMs, untilMs)
+    sentMs = untilMs
     if (drainFirst) await drainAll(spool, WORKSPACE)
     await simulated.sync()
     const known = await simulated.rows<{ id: string }>(
@@ -102,7 +102,7 @@ describe('a replay', () => {
           const elsewhere = await mkdtemp(join(tmpdir(), 'convohouse-elsewhere-'))
           try {
             await simulated.sync()
-            await live(simulated, given)
+            await simulateDays(simulated, given)
             const before = await everyColumn(simulated.rows)
             const requests = (await simulated.served()).length
             await simulated.close()

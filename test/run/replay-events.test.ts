@@ -30,8 +30,8 @@ const apply = ({ app, config, clock }: SimulatedApp) =>
 
 /** The first word of each message. */
 const messages = async (simulated: SimulatedApp): Promise<string[]> => {
-  const reported = await simulated.rows<{ text: string }>('SELECT message_content AS text FROM messages_received')
-  return reported.map(({ text }) => text.split(' ')[0]!).sort()
+  const rows = await simulated.rows<{ text: string }>('SELECT message_content AS text FROM messages_received')
+  return rows.map(({ text }) => text.split(' ')[0]!).sort()
 }
 
 const WAITING: [string, string[]][] = [

@@ -58,13 +58,13 @@ const synced = madeOnce(async () => {
         agentId: 'agent-1',
         convoId,
         createdAt: Date.UTC(2027, 0, 1),
-        lightConvoData: { state: 'told-by-event', tags: ['patched'] },
+        lightConvoData: { state: 'from-event', tags: ['patched'] },
         turns: [{ role: 'user', text: 'hello' }],
       },
       { receivedAtMs: Date.UTC(2027, 0, 1) },
     )
   const context = { writer, workspaceId: WORKSPACE, timeZone: 'UTC', now: () => 0 }
-  await applyEvents(context, [updated('even'), updated('only an event tells of it')])
+  await applyEvents(context, [updated('even'), updated('known only from an event')])
   await simulated.close()
   return simulated.config
 })

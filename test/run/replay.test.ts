@@ -45,14 +45,14 @@ describe('a replay', () => {
 
     const app = await openApp({ config })
     await app.warehouse.writer.run(`INSERT INTO conversations (workspace_id, agent_id, conversation_id, _complete, _fetched_at, _record)
-      SELECT workspace_id, agent_id, 'told by nothing that landed', true, _fetched_at, _record + 1000000 FROM conversations LIMIT 1`)
+      SELECT workspace_id, agent_id, 'in no landed page', true, _fetched_at, _record + 1000000 FROM conversations LIMIT 1`)
     const withOne = asLines(await warehouseTables(app.warehouse.writer.rows))
     await app.close()
     expect(withOne).not.toEqual(before)
     await expect(replay({ config })).rejects.toMatchObject({
       code: 'REPLAY_LOSES_ROWS',
       exitCode: 6,
-      message: expect.stringMatching(/1 of conversations \(".* told by nothing that landed"\)/) as string,
+      message: expect.stringMatching(/1 of conversations \(".* in no landed page"\)/) as string,
     })
     expect(await tablesOf(simulated)).toEqual(withOne)
     expect(await rebuilt()).toEqual([])

@@ -16,16 +16,16 @@ import { asLines, warehouseTables } from './simulated/warehouse-tables.ts'
 const signal = new AbortController().signal
 
 /** Starts a sync under a host with the given controls, and runs until it ends or hands over. */
-async function controlled(simulated: SimulatedApp, asked: Partial<SyncRequest>, wishes: Partial<Host>) {
+async function controlled(simulated: SimulatedApp, asked: Partial<SyncRequest>, controls: Partial<Host>) {
   const { config, app, clock } = simulated
   const workspace = config.workspaces[0]!
   const { run, steps, close } = await openRun({ config, workspace, app, signal, clock: clock.within })
-  const host = { ...simulatedHost(clock, { signal, tell: () => {} }), ...wishes }
+  const host = { ...simulatedHost(clock, { signal, notify: () => {} }), ...controls }
   const request: SyncRequest = { ...PLAIN_SYNC, ...asked, run, workspaceId: workspace.id }
   const within = timed(steps, clock)
   return {
     begin: () => planSync(within, host, request),
-    goOn: (checkpoint: Checkpoint) => continueSync(within, host, request, checkpoint),
+    proceed: (checkpoint: Checkpoint) => continueSync(within, host, request, checkpoint),
     close,
   }
 }
@@ -36,11 +36,11 @@ describe('a sync that is handed over repeatedly', () => {
     const { sandbox } = simulated
     const nowMs = sandbox.clock.now()
     let turns = 0
-    const { begin, goOn, close } = await controlled(simulated, {}, { shouldHandOver: () => ++turns % 5 === 0 })
+    const { begin, proceed, close } = await controlled(simulated, {}, { shouldHandOver: () => ++turns % 5 === 0 })
     let handovers = 0
     let checkpoint = await begin()
     for (;;) {
-      const ended = await goOn(JSON.parse(JSON.stringify(checkpoint)) as Checkpoint)
+      const ended = await proceed(JSON.parse(JSON.stringify(checkpoint)) as Checkpoint)
       if (ended.checkpoint === null) {
         expect(ended.report).toMatchObject({ outcome: 'done', windowsLeft: 0, breaches: 0 })
         expect(ended.report.pages).toBe((await simulated.exported()).length)
@@ -68,7 +68,7 @@ describe('a sync that is cancelled while it hands over', () => {
       return true
     }
     const first = await controlled(simulated, {}, { shouldHandOver: handsOver, cancelled: () => cancelled })
-    const { report, checkpoint } = await first.goOn(await first.begin())
+    const { report, checkpoint } = await first.proceed(await first.begin())
     expect([report?.outcome, checkpoint]).toEqual(['interrupted', null])
     expect(await simulated.rows('SELECT outcome FROM _runs')).toEqual([{ outcome: 'interrupted' }])
     await first.close()
@@ -78,13 +78,13 @@ describe('a sync that is cancelled while it hands over', () => {
     const resumed = new Promise<void>(resolve => {
       resume = resolve
     })
-    const wishes = [[{ requests: 500 }]]
-    const { begin, goOn, close } = await controlled(
+    const allowances = [[{ requests: 500 }]]
+    const { begin, proceed, close } = await controlled(
       simulated,
       { maxRequests: 3 },
-      { untilResumed: () => resumed, takeAllowances: () => wishes.pop() ?? [] },
+      { untilResumed: () => resumed, takeAllowances: () => allowances.pop() ?? [] },
     )
-    const ended = goOn(await begin())
+    const ended = proceed(await begin())
     await new Promise(resolve => setTimeout(resolve, 50))
     expect(await simulated.served()).toHaveLength(before)
     resume()

@@ -8,7 +8,7 @@ import { simulatedApp } from './simulated/simulated-app.ts'
 import { simulatedHost } from './simulated/simulated-host.ts'
 import { simulatedTime } from './simulated/simulated-time.ts'
 
-function gate() {
+function latch() {
   let open = () => {}
   const opened = new Promise<void>(done => {
     open = done
@@ -24,7 +24,7 @@ it('a first sync loads its first rows while it fetches the rest, and the rest in
   const signal = new AbortController().signal
   const { run, steps, close } = await openRun({ config, workspace: workspace!, app, signal, clock })
   let [leases, loads] = [0, 0]
-  const [listing, firstRows] = [gate(), gate()]
+  const [listing, firstRows] = [latch(), latch()]
   const counted: Steps = {
     ...steps,
     async fetchPages(input) {
@@ -42,7 +42,7 @@ it('a first sync loads its first rows while it fetches the rest, and the rest in
       return loaded
     },
   }
-  const host = simulatedHost(clock, { signal, tell: () => {} })
+  const host = simulatedHost(clock, { signal, notify: () => {} })
   const report = await syncWorkspace(counted, host, { ...PLAIN_SYNC, run, workspaceId: workspace!.id })
   await close()
   expect(report).toMatchObject({ outcome: 'done', failures: [] })
@@ -76,7 +76,7 @@ it('a sync of a workspace that has rows loads once, after everything has landed'
       return steps.load(input)
     },
   }
-  const host = simulatedHost(clock, { signal, tell: () => {} })
+  const host = simulatedHost(clock, { signal, notify: () => {} })
   const report = await syncWorkspace(noted, host, { ...PLAIN_SYNC, run, workspaceId: config.workspaces[0]!.id })
   await close()
   expect(report.pages).toBeGreaterThan(3)

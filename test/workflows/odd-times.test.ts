@@ -27,9 +27,9 @@ async function syncAndLearn(simulated: SimulatedApp, known: Map<string, TrueReco
   const report = await simulated.sync()
   expect(report).toMatchObject({ outcome: 'done', failures: [] })
   const before = lastThrough.get(simulated)
-  const news = settled(simulated, before).filter(({ record }) => Number(record.firstMessageTS) <= beganMs)
+  const added = settled(simulated, before).filter(({ record }) => Number(record.firstMessageTS) <= beganMs)
   lastThrough.set(simulated, readThrough(beganMs, SETTLE_MS))
-  for (const one of news) known.set(String(one.record.ID), one)
+  for (const one of added) known.set(String(one.record.ID), one)
   return [...known.values()]
 }
 
@@ -271,13 +271,13 @@ describe('a clock that is wrong', () => {
       const simulated = await simulatedApp({ sandbox })
       await simulated.sync()
       simulated.sandbox.conditions.set({ clockOffsetMs: vendorMs })
-      simulated.clock.goAhead(oursMs)
+      simulated.clock.setAhead(oursMs)
       for (let round = 0; round < 2; round++) {
         simulated.advance(10 * MINUTE)
         expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
       }
       simulated.sandbox.conditions.set({ clockOffsetMs: 0 })
-      simulated.clock.goAhead(0)
+      simulated.clock.setAhead(0)
       simulated.advance(2 * HOUR)
       expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
       const held = new Set(await heldIds(simulated))

@@ -110,7 +110,7 @@ async function exportedRecords({ config }: SimulatedApp): Promise<Exported[]> {
 }
 
 /** Records that were exported again unchanged, and not because a window restarted. */
-async function twiceViolations(simulated: SimulatedApp): Promise<string[]> {
+async function repeatViolations(simulated: SimulatedApp): Promise<string[]> {
   const before = new Set<string>()
   const twice: string[] = []
   for (const { key, text, isRestart } of await exportedRecords(simulated)) {
@@ -196,7 +196,7 @@ async function unpaidViolations(simulated: SimulatedApp): Promise<string[]> {
   return made > 5 ? [`an unpaid workspace was asked ${made} times`] : []
 }
 
-async function lived(run: ReadingRun, simulated: SimulatedApp): Promise<string[]> {
+async function violationsOf(run: ReadingRun, simulated: SimulatedApp): Promise<string[]> {
   const { sandbox } = simulated
   const violations: string[] = []
   const timed = async (what: string, sync: () => Promise<unknown>) => {
@@ -216,17 +216,22 @@ async function lived(run: ReadingRun, simulated: SimulatedApp): Promise<string[]
     await timed('the sync that an agent leaves', () => tried(simulated))
   }
   const { plannedAtMs, violations: unfinished } = await finish(simulated)
-  const tellsUsage = run.readings.usage === 'present'
-  const tellsSkipped = run.readings.scanned === 'looked-at'
+  const reportsUsage = run.readings.usage === 'present'
+  const reportsSkipped = run.readings.scanned === 'looked-at'
   const exportedAgain = run.sandbox.ts === 'activity'
   // With a short hour, head windows wait their turn, so newer conversations may be missing.
   const pollMs = pollSeconds(sandbox.world.agentIds().length, simulated.config.workspaces[0]!.requestsPerHour) * SECOND
   return [
     ...violations,
     ...unfinished,
-    ...(await appViolations(simulated, { torn: 0, exportedAgain, tellsUsage, ofOneTs: run.sandbox.burstSize ?? 0 })),
-    ...(await truthViolations(simulated, { plannedAtMs: plannedAtMs - pollMs, readSinceMs: START_MS, tellsSkipped })),
-    ...(await twiceViolations(simulated)),
+    ...(await appViolations(simulated, {
+      stoppedRuns: 0,
+      exportedAgain,
+      reportsUsage,
+      conversationsPerTs: run.sandbox.burstSize ?? 0,
+    })),
+    ...(await truthViolations(simulated, { plannedAtMs: plannedAtMs - pollMs, readSinceMs: START_MS, reportsSkipped })),
+    ...(await repeatViolations(simulated)),
     ...(isPlain404(run.readings) ? [] : await selectedViolations(simulated)),
     ...(await listingViolations(simulated, run)),
     ...(await replayViolations(simulated)),
@@ -236,7 +241,7 @@ async function lived(run: ReadingRun, simulated: SimulatedApp): Promise<string[]
 const LOAD_MS = 5 * MINUTE
 
 /** Executes the run; returns every violation. */
-export async function liveReadings(run: ReadingRun): Promise<string[]> {
+export async function executeReadingRun(run: ReadingRun): Promise<string[]> {
   const { readings, settings } = run
   const { simulated, end } = await openSimulatedApp({
     sandbox: { ...run.sandbox, readings },
@@ -244,7 +249,7 @@ export async function liveReadings(run: ReadingRun): Promise<string[]> {
     loadMs: LOAD_MS,
   })
   try {
-    return await lived(run, simulated)
+    return await violationsOf(run, simulated)
   } finally {
     await end()
   }

@@ -6,7 +6,7 @@ import { isDeep } from '../tier.ts'
 import { expectedTables } from './simulated/expected-rows.ts'
 import { type SimulatedApp, START_MS, WORKSPACE } from './simulated/open-simulated-app.ts'
 import { simulatedApp } from './simulated/simulated-app.ts'
-import { openEventSource } from './simulated/simulated-events.ts'
+import { openEventSender } from './simulated/simulated-events.ts'
 import { readThrough, truthOf } from './simulated/truth.ts'
 import { asLines, warehouseTables } from './simulated/warehouse-tables.ts'
 
@@ -100,12 +100,12 @@ describe('a conversation in which a person writes only later', () => {
     const { sandbox: vendor, config, app, clock } = simulated
     const workspace = config.workspaces[0]!
     const spool = spoolOf({ app, home: config.home, workspace, now: clock.now })
-    const eventSource = openEventSource(simulated, { dropped: 0 })
+    const eventSender = openEventSender(simulated, { dropped: 0 })
     await simulated.sync()
     for (let hour = 0; hour < 48; hour += 24) {
       const fromMs = vendor.clock.now()
       simulated.advance(24 * HOUR)
-      await eventSource.tell(fromMs, vendor.clock.now())
+      await eventSender.send(fromMs, vendor.clock.now())
       await drainAll(spool, WORKSPACE)
       expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
     }
@@ -236,12 +236,12 @@ describe('a change that events report completely', () => {
     })
     const { sandbox, config, app, clock } = simulated
     const spool = spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: clock.now })
-    const eventSource = openEventSource(simulated, { dropped: 0 })
+    const eventSender = openEventSender(simulated, { dropped: 0 })
     await simulated.sync()
     for (const days of [4, 3]) {
       const fromMs = sandbox.clock.now()
       simulated.advance(days * DAY)
-      await eventSource.tell(fromMs, sandbox.clock.now())
+      await eventSender.send(fromMs, sandbox.clock.now())
       await drainAll(spool, WORKSPACE)
       expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
     }

@@ -7,7 +7,7 @@ import { replay } from '../../src/run/replay.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { type SimulatedApp, START_MS, WORKSPACE } from './simulated/open-simulated-app.ts'
 import { simulatedApp } from './simulated/simulated-app.ts'
-import { openEventSource } from './simulated/simulated-events.ts'
+import { openEventSender } from './simulated/simulated-events.ts'
 
 const ZONE = 'Pacific/Kiritimati'
 
@@ -28,12 +28,12 @@ const expectDaysIn = (zone: string, rows: Stored[]) => {
 }
 
 /** Conversations that were exported, and some that only events have reported. */
-async function living(): Promise<SimulatedApp> {
+async function appWithEvents(): Promise<SimulatedApp> {
   const simulated = await simulatedApp({ sandbox: { conversations: 30, arrivalsPerDay: 150, traffic: true } })
   await simulated.sync()
   simulated.advance(2 * HOUR)
-  const eventSource = openEventSource(simulated, { dropped: 0 })
-  await eventSource.tell(START_MS, simulated.sandbox.clock.now())
+  const eventSender = openEventSender(simulated, { dropped: 0 })
+  await eventSender.send(START_MS, simulated.sandbox.clock.now())
   const { app, config } = simulated
   const spool = spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: simulated.clock.now })
   await drainAll(spool, WORKSPACE)
@@ -47,7 +47,7 @@ const zoned = (config: Config, timeZone: string): Config => ({
 
 describe('a time zone that is changed in the configuration', () => {
   it('updates every stored day at the next sync, even if nothing is read, and at a replay, also of conversations known only from events', async () => {
-    const simulated = await living()
+    const simulated = await appWithEvents()
     const before = await simulated.rows<Stored>(DAYS)
     expectDaysIn('UTC', before)
     expect(before.some(({ complete, day }) => !complete && day !== null)).toBe(true)

@@ -8,7 +8,7 @@ import { isDeep } from '../tier.ts'
 import { expectedTables } from './simulated/expected-rows.ts'
 import { type SimulatedApp, START_MS, WORKSPACE } from './simulated/open-simulated-app.ts'
 import { simulatedApp } from './simulated/simulated-app.ts'
-import { openEventSource } from './simulated/simulated-events.ts'
+import { openEventSender } from './simulated/simulated-events.ts'
 import { readThrough, truthOf } from './simulated/truth.ts'
 import { asLines, warehouseTables } from './simulated/warehouse-tables.ts'
 
@@ -31,7 +31,7 @@ async function eventsOf(readings: Partial<Readings>): Promise<{ simulated: Simul
   await simulated.sync()
   simulated.advance(2 * HOUR)
   const sent: Sent = { transcripts: new Map(), types: [] }
-  const eventSource = openEventSource(simulated, {
+  const eventSender = openEventSender(simulated, {
     dropped: 0,
     each({ convoId, type, payload }) {
       const { turns } = payload as { turns?: SentTurn[] }
@@ -39,7 +39,7 @@ async function eventsOf(readings: Partial<Readings>): Promise<{ simulated: Simul
       sent.types.push(type)
     },
   })
-  await eventSource.tell(START_MS, simulated.sandbox.clock.now())
+  await eventSender.send(START_MS, simulated.sandbox.clock.now())
   const { app, config } = simulated
   await drainAll(
     spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: simulated.clock.now }),
@@ -48,11 +48,11 @@ async function eventsOf(readings: Partial<Readings>): Promise<{ simulated: Simul
   return { simulated, sent }
 }
 
-const SAID = `SELECT conversation_id AS id, role, text, session_id AS session, epoch_ms("at")::DOUBLE AS "at"
+const TURNS = `SELECT conversation_id AS id, role, text, session_id AS session, epoch_ms("at")::DOUBLE AS "at"
   FROM conversation_turns ORDER BY conversation_id, position`
 
 const EVENT_FIELDS = READINGS['event-field'].values
-const WAYS: [string, string][] = isDeep
+const SHAPES: [string, string][] = isDeep
   ? READINGS.turns.values.flatMap(turns => EVENT_FIELDS.map((field): [string, string] => [turns, field]))
   : [
       ['messages', 'name'],
@@ -81,7 +81,7 @@ async function channelsIn({ rows }: SimulatedApp): Promise<string[]> {
 }
 
 describe('a transcript', () => {
-  it.each(WAYS)(
+  it.each(SHAPES)(
     'with the text of turns in `%s` and the type of events in `%s` is stored with role, text, time and session, without drift and with one spelling of channels',
     async (turns, field) => {
       const readings = { turns, 'event-field': field } as Partial<Readings>
@@ -92,7 +92,7 @@ describe('a transcript', () => {
         .flatMap(([id, all]) =>
           all.map(({ role, text, sessionId, timestamp }) => ({ id, role, text, session: sessionId, at: timestamp })),
         )
-      expect(await simulated.rows(SAID)).toEqual(said)
+      expect(await simulated.rows(TURNS)).toEqual(said)
       const [places] = await simulated.rows(
         'SELECT count(DISTINCT (conversation_id, position))::INTEGER AS n FROM conversation_turns',
       )

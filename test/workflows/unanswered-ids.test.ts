@@ -34,7 +34,7 @@ async function scene(
 }
 
 /** Rows that only events have reported. */
-async function sendEvents({ simulated, agentId }: Scene, ids: readonly string[]): Promise<void> {
+async function insertEventRows({ simulated, agentId }: Scene, ids: readonly string[]): Promise<void> {
   for (const id of ids)
     await simulated.rows(`INSERT INTO conversations BY NAME SELECT workspace_id, '${agentId}' AS agent_id, '${id}' AS conversation_id, ts,
       _version, _as_of, _fetched_at, _loaded_at, 'webhook' AS _source, false AS _complete, _fetched_at AS _dirty_since, 900000 + hash('${id}') % 10000 AS _record
@@ -57,9 +57,9 @@ const numbered = (row: Record<string, unknown>) =>
     Object.entries(row).map(([name, value]) => [name, /^\d+$/.test(String(value)) ? Number(value) : value]),
   )
 
-async function ledger({ simulated }: Scene) {
+async function reconcile({ simulated }: Scene) {
   const settings = simulated.config.workspaces[0]
-  const reported = await reconcileWorkspace({
+  const reconciliation = await reconcileWorkspace({
     rows: async <R>(sql: string) => (await simulated.rows(sql)).map(numbered) as R[],
     workspaceId: 'ws_demo',
     settings,
@@ -68,8 +68,8 @@ async function ledger({ simulated }: Scene) {
     by: 'agent',
     nowMs: simulated.clock.now(),
   })
-  const kinds = reported.differences.map(({ kind, count }) => [kind, count])
-  return { ...Object.fromEntries(kinds), text: ledgerLines(ledgerOf(reported, settings)).join('\n') } as Record<
+  const kinds = reconciliation.differences.map(({ kind, count }) => [kind, count])
+  return { ...Object.fromEntries(kinds), text: ledgerLines(ledgerOf(reconciliation, settings)).join('\n') } as Record<
     string,
     number | string
   >
@@ -79,21 +79,25 @@ describe('conversations without a message of a person, known only from events', 
   it('are marked as not exportable rather than missing and counted once in the reconciliation; they are exported once a person has written', async () => {
     const known = await scene()
     const ids = known.unwritten.slice(0, 4)
-    await sendEvents(known, ids)
-    expect(await ledger(known)).toMatchObject({ incomplete: 4 })
+    await insertEventRows(known, ids)
+    expect(await reconcile(known)).toMatchObject({ incomplete: 4 })
     const { sessions } = await ask(known, ids)
     expect(sessions).toBe(0)
     expect(await marked(known, '_missing_since')).toEqual([])
     expect(await marked(known, '_not_exportable_since')).toEqual([...ids].sort())
-    const reported = await ledger(known)
-    expect(reported).toMatchObject({ notExportable: 4 })
-    expect([reported.incomplete, reported.missing, reported.stale]).toEqual([undefined, undefined, undefined])
-    expect(reported.text).toContain(
+    const reconciliation = await reconcile(known)
+    expect(reconciliation).toMatchObject({ notExportable: 4 })
+    expect([reconciliation.incomplete, reconciliation.missing, reconciliation.stale]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ])
+    expect(reconciliation.text).toContain(
       '4 rows were requested by id, scanned and not returned: no person has written in them.',
     )
 
     const [a, b, c] = known.unwritten.slice(4, 7) as [string, string, string]
-    await sendEvents(known, [a, b, c, 'gone-1', 'gone-2'])
+    await insertEventRows(known, [a, b, c, 'gone-1', 'gone-2'])
     const before = (await known.simulated.served()).length
     known.simulated.advance(60_000)
     const report = await ask(known, [a, 'gone-1', known.stored[5]!, b, 'gone-2', c])
@@ -101,7 +105,7 @@ describe('conversations without a message of a person, known only from events', 
     const unwritten = [...ids, a, b, c].sort()
     expect(await marked(known, '_missing_since')).toEqual(['gone-1', 'gone-2'])
     expect(await marked(known, '_not_exportable_since')).toEqual(unwritten)
-    expect(await ledger(known)).toMatchObject({ missing: 2, notExportable: 7 })
+    expect(await reconcile(known)).toMatchObject({ missing: 2, notExportable: 7 })
     const asked = (await known.simulated.served()).slice(before)
     expect(asked.length).toBeLessThanOrEqual(10)
     expect(asked.slice(1).every(({ billed }) => billed === 0)).toBe(true)
@@ -113,7 +117,7 @@ describe('conversations without a message of a person, known only from events', 
     known.simulated.advance(60_000)
     await ask(known, [id])
     expect(await marked(known, '_not_exportable_since')).toEqual(unwritten)
-    const last = await ledger(known)
+    const last = await reconcile(known)
     expect([last.incomplete, last.missing, last.notExportable]).toEqual([undefined, 2, 7])
   })
 
@@ -121,7 +125,7 @@ describe('conversations without a message of a person, known only from events', 
     'keep their state, as do stored ones, if `scannedConvoCount` is %s: none is marked as missing without proof',
     async scanned => {
       const known = await scene({ scanned })
-      await sendEvents(known, known.unwritten.slice(0, 1))
+      await insertEventRows(known, known.unwritten.slice(0, 1))
       await ask(known, [known.stored[3]!, known.stored[9]!])
       expect(await marked(known, '_missing_since')).toEqual([])
       expect(await marked(known, '_not_exportable_since')).toEqual([])
@@ -152,7 +156,7 @@ describe('a sync of ids whose vendor refuses requests with unknown ids', () => {
       const agent = { isGone: false, exports: 0 }
       const known = await scene({ 'unknown-ids': status }, ({ url }) => leavingAgent(url, agent))
       const ids = known.stored.slice(0, 40)
-      await sendEvents(known, ['gone-1', 'gone-2'])
+      await insertEventRows(known, ['gone-1', 'gone-2'])
       ids.splice(7, 0, 'gone-1')
       ids.splice(23, 0, 'gone-2')
       const before = (await known.simulated.served()).length

@@ -15,9 +15,9 @@ if (noDisk) console.warn(`skipped, storage that fails under events: ${noDisk}`)
 
 const SECRET = 'canary-webhook-secret'
 /** Each check starts a process. */
-const LOOK_MS = 1_500
+const CHECK_EVERY_MS = 1_500
 
-interface EventsTold {
+interface EventsStatus {
   received: number
   waiting: number
   unreadableSegments: number
@@ -41,10 +41,10 @@ async function failingApp(begin: string[], env: Record<string, string>) {
   const options = { env: { T: 'none', S: SECRET, ...env }, through: disk.through }
   const at = (...args: string[]) => [...args, '--config', path] as const
   const receiver = start(at('receive', '--json'), options)
-  const reported = await new Promise<string>(resolve =>
+  const firstLine = await new Promise<string>(resolve =>
     receiver.process.stdout!.once('data', text => resolve(String(text))),
   )
-  const { url } = JSON.parse(reported) as { url: string }
+  const { url } = JSON.parse(firstLine) as { url: string }
   const drainer: Running = start(at(...begin), options)
   let sent = 0
   return {
@@ -64,9 +64,9 @@ async function failingApp(begin: string[], env: Record<string, string>) {
       const { code, stdout } = await cli(at(...asked), options)
       return code === 0 ? Number((JSON.parse(stdout) as { n: string }[])[0]!.n) : 0
     },
-    async events(): Promise<EventsTold> {
+    async events(): Promise<EventsStatus> {
       const { stdout } = await cli(at('status', '--json'), options)
-      return (JSON.parse(stdout) as { workspaces: { events: EventsTold }[] }).workspaces[0]!.events
+      return (JSON.parse(stdout) as { workspaces: { events: EventsStatus }[] }).workspaces[0]!.events
     },
     status: async () => (await cli(at('status'), options)).stdout,
   }
@@ -75,15 +75,15 @@ async function failingApp(begin: string[], env: Record<string, string>) {
 type FailingApp = Awaited<ReturnType<typeof failingApp>>
 
 /** The warehouse's disk is full while the spool's disk has space. */
-async function expectHealed(there: FailingApp): Promise<void> {
+async function expectRecovery(there: FailingApp): Promise<void> {
   const { disk, home, drainer } = there
   await there.send(1)
-  await until(async () => (await there.applied()) === 1, { everyMs: LOOK_MS })
+  await until(async () => (await there.applied()) === 1, { everyMs: CHECK_EVERY_MS })
   await disk.fill(home, 0)
   await there.send(4)
-  await until(async () => (await there.events()).failing !== null, { everyMs: LOOK_MS })
-  const { failing, ...reported } = await there.events()
-  expect(reported).toMatchObject({ received: 5, waiting: 4, unreadableSegments: 0 })
+  await until(async () => (await there.events()).failing !== null, { everyMs: CHECK_EVERY_MS })
+  const { failing, ...counts } = await there.events()
+  expect(counts).toMatchObject({ received: 5, waiting: 4, unreadableSegments: 0 })
   expect(failing).toMatchObject({ code: 'HOME_UNUSABLE', what: expect.stringMatching(/warehouse.*the disk is full/) })
   expect(Date.parse(failing!.nextTry)).toBeGreaterThan(Date.parse(failing!.since))
   expect(await there.status()).toMatch(
@@ -91,7 +91,7 @@ async function expectHealed(there: FailingApp): Promise<void> {
   )
   await there.send(1)
   await disk.free(home)
-  await until(async () => (await there.applied()) === 6, { everyMs: LOOK_MS })
+  await until(async () => (await there.applied()) === 6, { everyMs: CHECK_EVERY_MS })
   expect(await there.events()).toMatchObject({ received: 6, waiting: 0, failing: null })
   expect(drainer.process.exitCode).toBe(null)
 }
@@ -100,7 +100,7 @@ describe.skipIf(noDisk)('storage that fails in watch mode', () => {
   it('is reported and retried until every event is in the tables', async () => {
     const there = await failingApp(['sync', '--watch', '1h', '--yes'], {})
     const said = there.drainer.said('Webhook events of ws wait in the spool')
-    await expectHealed(there)
+    await expectRecovery(there)
     await said
     await there.drainer.said('ws: webhook events are applied again.')
   })
@@ -119,7 +119,7 @@ describe.skipIf(noDisk)('storage that fails under Temporal', () => {
       const handle = client.workflow.getHandle(ingestId('ws'))
       const { runId } = await handle.describe()
       const said = there.drainer.said('webhook events wait in the spool')
-      await expectHealed(there)
+      await expectRecovery(there)
       await said
       const { status, runId: running } = await handle.describe()
       expect([status.name, running]).toEqual(['RUNNING', runId])

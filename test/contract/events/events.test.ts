@@ -15,7 +15,7 @@ import { startWorkerAt } from '../hosts.ts'
 import { elsewhere, scene, TOKEN } from '../scene.ts'
 
 const SECRET = 'canary-webhook-secret'
-const LOOK_MS = 500
+const CHECK_EVERY_MS = 500
 
 async function app(more: Record<string, string> = {}) {
   const { sandbox, config } = await scene(elsewhere)
@@ -68,10 +68,10 @@ async function expectSeen({ query }: App, url: string): Promise<void> {
     query<{ agentId: string; convoId: string }>(
       'SELECT agent_id AS "agentId", conversation_id AS "convoId" FROM conversations WHERE _complete ORDER BY ALL LIMIT 1',
     )
-  await until(async () => (await held()).length > 0, { everyMs: LOOK_MS })
+  await until(async () => (await held()).length > 0, { everyMs: CHECK_EVERY_MS })
   const [conversation] = await held()
   const common = { ...conversation, createdAt: Date.now() }
-  const lightConvoData = { state: 'told-by-event' }
+  const lightConvoData = { state: 'from-event' }
   expect(
     await post(url, {
       event: 'conversation_updated',
@@ -83,8 +83,8 @@ async function expectSeen({ query }: App, url: string): Promise<void> {
   expect(await post(url, { event: 'message_received', ...common, messageContent: 'hi', channel: 'webchat' })).toBe(200)
   const seen = `SELECT c.state, t.text, m.message_content AS content FROM conversations c
     JOIN conversation_turns t USING (agent_id, conversation_id) JOIN messages_received m USING (agent_id, conversation_id)`
-  await until(async () => (await query(seen)).length > 0, { everyMs: LOOK_MS })
-  expect(await query(seen)).toEqual([{ state: 'told-by-event', text: 'hi', content: 'hi' }])
+  await until(async () => (await query(seen)).length > 0, { everyMs: CHECK_EVERY_MS })
+  expect(await query(seen)).toEqual([{ state: 'from-event', text: 'hi', content: 'hi' }])
 }
 
 async function expectStatus(there: App, events: number): Promise<void> {
@@ -101,7 +101,7 @@ describe('events with the embedded host', () => {
     const url = await receiverOf(there.begin('receive'))
     expect(await post(url, { event: 'webhook_test', createdAt: Date.now(), message: 'hello' })).toBe(200)
     await until(async () => (await there.run('status')).stdout.includes('1 event received, 1 waiting, 0 applied'), {
-      everyMs: LOOK_MS,
+      everyMs: CHECK_EVERY_MS,
     })
     const spool = openSpool({ home: there.home, now: Date.now, sealAfterMs: 3_000 })
     onTestFinished(() => spool.close())
@@ -139,8 +139,8 @@ describeWithTemporal('events under Temporal', ({ place, env }) => {
     await worker.stop()
     await expectStatus(there, 2)
     // The receiver has only counted the drained events; it holds nothing else about them.
-    const reported = payloadTexts(await handle.fetchHistory()).join('\n')
-    expect(reported).toContain('"events":2')
-    for (const text of [SECRET, TOKEN, 'told-by-event', 'message_received']) expect(reported).not.toContain(text)
+    const history = payloadTexts(await handle.fetchHistory()).join('\n')
+    expect(history).toContain('"events":2')
+    for (const text of [SECRET, TOKEN, 'from-event', 'message_received']) expect(history).not.toContain(text)
   })
 })

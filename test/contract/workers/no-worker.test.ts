@@ -19,7 +19,7 @@ import { elsewhere, scene, TOKEN, WORKSPACE } from '../scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
 
 /** In one line, with the command that starts a worker. */
-const NOBODY =
+const NO_WORKER =
   /No worker has answered yet, and none polls the queue contract-\S+-warehouse: start one with `convohouse worker` or/g
 
 type PendingActivity = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number]
@@ -51,7 +51,7 @@ describeWithTemporal('without a worker', ({ place, env }) => {
       run: (...words: string[]) => inProcess(args(...words), options),
       begin: (...words: string[]) => start(args(...words), options),
       /** An owner workflow without a worker. */
-      own: () =>
+      startOwner: () =>
         client.workflow.start('syncWorkspace', {
           workflowId: ownerId(WORKSPACE),
           taskQueue: queue,
@@ -64,19 +64,19 @@ describeWithTemporal('without a worker', ({ place, env }) => {
   async function endOf(running: Running): Promise<string> {
     const { code, stdout, stderr } = await running.ended
     expect(code, stderr).toBe(0)
-    expect(stderr.match(NOBODY)).toHaveLength(1)
+    expect(stderr.match(NO_WORKER)).toHaveLength(1)
     return stdout
   }
 
   it('pause, allow and resume report that none runs and wait for one, or until the sync has ended; unpolled queues and unanswered queries are recognised', async () => {
     const there = await app()
-    const gone = await there.own()
+    const gone = await there.startOwner()
     const unheard = there.begin('pause')
     await unheard.said('Still waiting.')
     await gone.terminate()
     expect(await endOf(unheard)).toBe(`${WORKSPACE}: no sync is running\n`)
 
-    const owner = await there.own()
+    const owner = await there.startOwner()
     const waiting = [there.begin('pause'), there.begin('allow', '--overage-packs', '2'), there.begin('resume')]
     for (const { said } of waiting) await said('Still waiting.')
     expect(await hasPollers(client, there.queue)).toBe(false)
@@ -96,7 +96,7 @@ describeWithTemporal('without a worker', ({ place, env }) => {
 
   it('cancel and a tick are accepted by the server and report that none runs; a sync reports it and waits for one, or until Ctrl-C', async () => {
     const there = await app()
-    const owner = await there.own()
+    const owner = await there.startOwner()
     const cancelled = await there.run('cancel')
     expect([cancelled.code, cancelled.stdout]).toEqual([0, `${WORKSPACE}: cancellation requested\n`])
     expect(cancelled.stderr).toContain(
@@ -104,7 +104,7 @@ describeWithTemporal('without a worker', ({ place, env }) => {
     )
     expect((await there.run('schedule', 'ensure')).code).toBe(0)
     const trigger = await there.run('schedule', 'trigger')
-    expect([trigger.code, trigger.stderr]).toEqual([0, expect.stringMatching(NOBODY)])
+    expect([trigger.code, trigger.stderr]).toEqual([0, expect.stringMatching(NO_WORKER)])
     expect((await there.run('schedule', 'delete')).stderr).toBe('')
     await owner.terminate()
 

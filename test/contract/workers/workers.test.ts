@@ -9,7 +9,7 @@ import { cli } from '../../cli/cli-process.ts'
 import { inProcess } from '../../cli/in-process.ts'
 import { connected, describeWithTemporal } from '../../run/temporal/with-temporal.ts'
 import { until } from '../../until.ts'
-import { billedTwice, ended, expectTruth } from '../afterwards.ts'
+import { ended, expectTruth, repeatedRequests } from '../expectations.ts'
 import { reportOf } from '../hosts.ts'
 import { elsewhere, scene, TOKEN } from '../scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
@@ -64,18 +64,18 @@ describeWithTemporal('workers', ({ place }) => {
       await first.warehouse.ended
       const warehouse = await there.worker('warehouse', ['--metrics', metrics])
       expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
-      expect(await billedTwice(there)).toBeLessThanOrEqual(CONCURRENT_WINDOWS)
+      expect(await repeatedRequests(there)).toBeLessThanOrEqual(CONCURRENT_WINDOWS)
 
       expect(await reportOf(await there.ask())).toMatchObject({ outcome: 'done', failures: [] })
       expect(await (await fetch(`http://${metrics}/metrics`)).text()).toContain('temporal_workflow_completed')
       for (const one of [warehouse, exporting]) await ended(one)
       const lines = (await warehouse.ended).stderr.trim().split('\n')
       expect(lines.filter(line => !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ./.test(line))).toEqual([])
-      const reported = lines.flatMap(line => /ws_demo: sync \S+ (.*)/.exec(line)?.[1] ?? [])
+      const logged = lines.flatMap(line => /ws_demo: sync \S+ (.*)/.exec(line)?.[1] ?? [])
       const end = expect.stringMatching(
         /^ended: done; \d+ conversations in \d+ pages, \d+ requests, \d+ sessions billed$/,
       )
-      expect(reported.slice(-3)).toEqual([end, expect.stringMatching(/^begins: \d windows? to read$/), end])
+      expect(logged.slice(-3)).toEqual([end, expect.stringMatching(/^begins: \d windows? to read$/), end])
       await expectTruth(there)
     },
   )

@@ -10,7 +10,7 @@ import type { Running } from '../../cli/cli-process.ts'
 import { connected, describeWithTemporal } from '../../run/temporal/with-temporal.ts'
 import { isDeep } from '../../tier.ts'
 import { until } from '../../until.ts'
-import { billedTwice, ended, expectTruth } from '../afterwards.ts'
+import { ended, expectTruth, repeatedRequests } from '../expectations.ts'
 import { record } from '../history.ts'
 import { reportOf, startWorkerAt } from '../hosts.ts'
 import { elsewhere, type Scene, scene, WORKSPACE } from '../scene.ts'
@@ -18,13 +18,13 @@ import { workerProcess, writeConfig } from './worker-process.ts'
 
 /** A lost worker is detected after ten seconds, as is each task that goes to one of its open polls; then its leases must expire. */
 const PATIENCE = { timeout: 300_000 }
-const LANES = 4
+const WINDOW_LOOPS = 4
 
 const { EventType } = temporal.api.enums.v1
 
 /** Leases that have begun and not ended, according to the lease log. */
 async function openLeases({ config, sandbox }: Scene): Promise<number> {
-  const ledger = openLeaseLog({ home: config.home, workspaceId: WORKSPACE, run: 'looks-on' })
+  const ledger = openLeaseLog({ home: config.home, workspaceId: WORKSPACE, run: 'observer' })
   const entries = await ledger.recent(sandbox.clock.now(), 3_600 * SECOND)
   await ledger.close()
   const over = new Set(entries.flatMap(entry => (entry.kind === 'end' ? [entry.lease] : [])))
@@ -32,7 +32,7 @@ async function openLeases({ config, sandbox }: Scene): Promise<number> {
 }
 
 /** Activities that timed out on the server. */
-async function givenUp(handle: OwnerHandle): Promise<number> {
+async function timedOutActivities(handle: OwnerHandle): Promise<number> {
   const { events } = await handle.fetchHistory()
   return (events ?? []).filter(({ eventType }) => eventType === EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT).length
 }
@@ -77,11 +77,11 @@ describeWithTemporal('a frozen worker', ({ place }) => {
     const held = await frozen(there, zombie)
     const second = await there.worker('export')
     expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
-    expect(await givenUp(handle)).toBeGreaterThanOrEqual(held)
+    expect(await timedOutActivities(handle)).toBeGreaterThanOrEqual(held)
     // It was detected after its leases' deadlines: they have expired.
     await record(handle, 'held-lease')
     // Requests in flight when it froze were billed, but their answers were never stored.
-    expect(await billedTwice(there)).toBeLessThanOrEqual(Math.min(held, LANES))
+    expect(await repeatedRequests(there)).toBeLessThanOrEqual(Math.min(held, WINDOW_LOOPS))
     const exported = (await there.exported()).length
 
     await second.stop()
@@ -108,7 +108,7 @@ describeWithTemporal('a frozen worker', ({ place }) => {
       await until(async () => (await there.exported()).length >= 8)
       const held = await frozen(there, zombie)
       const second = await there.worker('export')
-      await until(async () => (await givenUp(handle)) >= held, { everyMs: 500 })
+      await until(async () => (await timedOutActivities(handle)) >= held, { everyMs: 500 })
       zombie.process.kill('SIGCONT')
       expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
       // It was detected before its leases' deadlines: the owner waits until they expire.
@@ -117,7 +117,7 @@ describeWithTemporal('a frozen worker', ({ place }) => {
       await ended(zombie)
       for (const { stop } of [second, warehouse]) await stop()
       await expectTruth(there)
-      expect(await billedTwice(there)).toBe(0)
+      expect(await repeatedRequests(there)).toBe(0)
     },
   )
 })

@@ -17,7 +17,7 @@ const billedForHistory = async ({ rows }: SimulatedApp): Promise<number> =>
   (await rows<{ n: number }>(`SELECT sum(billed)::INTEGER AS n FROM _windows WHERE kind = 'tail'`))[0]!.n
 
 /** Syncs once a day until the end of the billing period. */
-async function liveThrough(simulated: SimulatedApp, days: number): Promise<void> {
+async function syncDaily(simulated: SimulatedApp, days: number): Promise<void> {
   for (let poll = 0; poll < days - 1; poll++) {
     simulated.advance(DAY)
     const { outcome } = await simulated.sync()
@@ -40,7 +40,7 @@ describe('the quota reserve of a busy workspace', () => {
       // The expected new conversations leave no sessions for history, whatever the settings.
       expect(first.reserve).toMatchObject({ expected: true })
       const history = new Set(trueIds(simulated))
-      await liveThrough(simulated, period.periodDays)
+      await syncDaily(simulated, period.periodDays)
       expect(simulated.sandbox.clock.now()).toBeLessThan(START_MS + period.periodDays * DAY)
       const held = await idsIn(simulated)
       const missing = trueIds(simulated).filter(id => !history.has(id) && !held.has(id))

@@ -165,7 +165,9 @@ describe('a workspace whose vendor reports no usage', () => {
     simulated.advance(3 * DAY)
     await simulated.restart()
     await simulated.sync()
-    const reported = simulated.news.flatMap(news => (news.kind === 'governor' ? [news.governor.quota] : [])).at(-1)!
-    expect(reported.usedSessions + (reported.pending?.sessions ?? 0)).toBeGreaterThan(sessions)
+    const quota = simulated.updates
+      .flatMap(update => (update.kind === 'governor' ? [update.governor.quota] : []))
+      .at(-1)!
+    expect(quota.usedSessions + (quota.pending?.sessions ?? 0)).toBeGreaterThan(sessions)
   })
 })

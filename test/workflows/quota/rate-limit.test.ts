@@ -36,7 +36,7 @@ describe('a sync that needs more requests than the hourly limit', () => {
     // A twentieth of the hour is reserved for polls for new conversations.
     expect(Math.max(...inAnHour)).toBe(14)
     expect(simulated.sandbox.clock.now()).toBeGreaterThan(START_MS + 2 * HOUR)
-    expect(simulated.news.some(news => news.kind === 'waiting' && news.reason === 'hour')).toBe(true)
+    expect(simulated.updates.some(update => update.kind === 'waiting' && update.reason === 'hour')).toBe(true)
     await expectTruth(simulated)
   })
 

@@ -65,9 +65,9 @@ describe('the reconciliation of a synced workspace', () => {
 
     simulated.advance(5 * DAY)
     await simulated.sync()
-    const reported = await byAgent(simulated)
+    const actual = await byAgent(simulated)
     const truth = trueByAgent(sandbox)
-    for (const [id, { skipped }] of Object.entries(truth)) expect(reported[id]!.skipped).toBeGreaterThanOrEqual(skipped)
+    for (const [id, { skipped }] of Object.entries(truth)) expect(actual[id]!.skipped).toBeGreaterThanOrEqual(skipped)
     simulated.advance(MINUTE)
     await simulated.sync({ mode: 'full' })
     expect(trueByAgent(sandbox)).toEqual(truth)
@@ -93,10 +93,10 @@ describe('the reconciliation of a synced workspace', () => {
       const name = new Date(from - newYork).toISOString().slice(0, 10)
       for (const id of sandbox.world.agentIds()) truth[`${name} ${id}`] = trueBetween(sandbox, id, from, from + DAY)
     }
-    const reported = await simulated.rows<Account & { day: string }>(
+    const actual = await simulated.rows<Account & { day: string }>(
       `SELECT day::VARCHAR || ' ' || agent_id AS day, ${SUMS} FROM _ledger WHERE day IS NOT NULL GROUP BY ALL`,
     )
-    expect(Object.fromEntries(reported.map(({ day, ...account }) => [day, account]))).toEqual(truth)
+    expect(Object.fromEntries(actual.map(({ day, ...account }) => [day, account]))).toEqual(truth)
     expect(Object.values(truth).reduce((sum, { skipped }) => sum + skipped, 0)).toBeGreaterThan(2)
   })
 })

@@ -35,7 +35,7 @@ export async function meddlingProxy(
     searchIsDown = () => false,
   }: { dropRetryAfter?: boolean; searchIsDown?: () => boolean } = {},
 ): Promise<MeddlingProxy> {
-  const underWay: string[] = []
+  const inFlight: string[] = []
   const most = { atOnce: 0, ofOneWindow: 0 }
   let number = 0
 
@@ -72,12 +72,12 @@ export async function meddlingProxy(
   const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     const url = new URL(request.url ?? '/', upstream)
     const key = windowOf(url.pathname, url.searchParams)
-    underWay.push(key)
-    most.atOnce = Math.max(most.atOnce, underWay.length)
-    most.ofOneWindow = Math.max(most.ofOneWindow, underWay.filter(other => other === key).length)
+    inFlight.push(key)
+    most.atOnce = Math.max(most.atOnce, inFlight.length)
+    most.ofOneWindow = Math.max(most.ofOneWindow, inFlight.filter(other => other === key).length)
     serve(request, response)
       .catch(() => response.destroy())
-      .finally(() => underWay.splice(underWay.indexOf(key), 1))
+      .finally(() => inFlight.splice(inFlight.indexOf(key), 1))
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(

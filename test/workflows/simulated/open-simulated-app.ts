@@ -35,8 +35,8 @@ export interface SimulatedApp extends SceneRequests {
   config: Config
   app: App
   clock: SimulatedTime
-  /** The report of the last sync. */
-  news: ProgressUpdate[]
+  /** Progress updates of the last sync. */
+  updates: ProgressUpdate[]
   sync(asked?: Asked, signal?: AbortSignal): Promise<SyncReport>
   /** Syncs this many times, `everyMs` apart, with the same runner. */
   polls(options: { count: number; everyMs: number; each(report: SyncReport): void }): Promise<void>
@@ -107,12 +107,12 @@ export async function openSimulatedApp(
     config,
     app,
     clock,
-    news: [],
+    updates: [],
     async sync(asked = {}, signal = new AbortController().signal) {
-      simulated.news = []
+      simulated.updates = []
       const workspace = config.workspaces[0]!
       const { run, steps, close: closeRun } = await openRun({ config, workspace, app, signal, clock: clock.within })
-      const host = simulatedHost(clock, { signal, tell: news => simulated.news.push(news) })
+      const host = simulatedHost(clock, { signal, notify: update => simulated.updates.push(update) })
       const request = { ...PLAIN_SYNC, ...asked, run, workspaceId: workspace.id }
       const load: Steps['load'] = async input => {
         await clock.within.sleepUntil(clock.now() + (options.loadMs ?? LOAD_MS), signal).catch(() => {})
@@ -124,7 +124,7 @@ export async function openSimulatedApp(
       const signal = new AbortController().signal
       const workspace = config.workspaces[0]!
       const { run, steps, close: closeRun } = await openRun({ config, workspace, app, signal, clock: clock.within })
-      const host = simulatedHost(clock, { signal, tell: () => {} })
+      const host = simulatedHost(clock, { signal, notify: () => {} })
       for (let poll = 0; poll < count; poll++) {
         sandbox.clock.advance(everyMs)
         each(await syncWorkspace(steps, host, { ...PLAIN_SYNC, run, workspaceId: workspace.id }))

@@ -9,16 +9,16 @@ import { bodyOf } from '../../../src/sandbox/webhooks/webhooks.ts'
 import { openSpool } from '../../../src/spool/spool.ts'
 import { type SimulatedApp, WORKSPACE } from './open-simulated-app.ts'
 
-const SECRET = 'whsec_of_a_simulated_house'
+const SECRET = 'whsec_of_a_simulated_app'
 
 export interface EventSender {
   /** Sends the events between two times, then seals the spool. */
-  tell(afterMs: number, untilMs: number): Promise<void>
+  send(afterMs: number, untilMs: number): Promise<void>
   /** Number of events so far, and of those that were never sent. */
-  reported(): { events: number; dropped: number }
+  counts(): { events: number; dropped: number }
 }
 
-export function openEventSource(
+export function openEventSender(
   { sandbox, config }: SimulatedApp,
   options: {
     /** Share of the events that are never sent. */
@@ -28,9 +28,9 @@ export function openEventSource(
   },
 ): EventSender {
   const faults = new EventFaults({ rates: { dropped: options.dropped } })
-  const door = makeAuthenticator([{ id: WORKSPACE, secrets: [SECRET] }])
+  const authenticator = makeAuthenticator([{ id: WORKSPACE, secrets: [SECRET] }])
   return {
-    async tell(afterMs, untilMs) {
+    async send(afterMs, untilMs) {
       const spool = openSpool({ home: config.home, now: () => sandbox.clock.now() })
       const kept: Promise<void>[] = []
       for (const event of sandbox.world.events(afterMs, untilMs)) {
@@ -39,14 +39,14 @@ export function openEventSource(
         options.each?.(event, isSent)
         if (!isSent) continue
         const body = Buffer.from(bodyOf(event, fate, { secret: SECRET, readings: sandbox.readings }))
-        const checked = parseAsSent(body, null, door) ?? parseEvent(body, null, door)
+        const checked = parseAsSent(body, null, authenticator) ?? parseEvent(body, null, authenticator)
         if ('refused' in checked) throw new Error(`an event was refused: ${checked.refused}`)
         kept.push(spool.append({ ...checked.event, receivedAtMs: event.createdMs }))
       }
       await Promise.all(kept)
       await spool.close()
     },
-    reported() {
+    counts() {
       const { events, served } = faults.report()
       return { events, dropped: served.dropped ?? 0 }
     },

@@ -6,15 +6,15 @@ import type { SimulatedTime } from './simulated-time.ts'
 
 export function simulatedHost(
   time: SimulatedTime,
-  options: { signal: AbortSignal; tell(news: ProgressUpdate): void },
+  options: { signal: AbortSignal; notify(update: ProgressUpdate): void },
 ): Host {
-  const { signal, tell } = options
+  const { signal, notify } = options
   let ids = 0
   return {
     now: time.now,
     newId: () => `lease-${++ids}`,
     cancelled: () => signal.aborted,
-    notify: tell,
+    notify,
     async sleepUntil(untilMs, wake) {
       const woken = new AbortController()
       const slept = time.sleepUntil(untilMs, AbortSignal.any([signal, woken.signal])).catch(error => {

@@ -8,7 +8,7 @@ export interface SimulatedTime extends Clock {
   /** The same clock for sleeps inside such work: during them the clock may advance. */
   within: Clock
   /** Sets how far our clock is ahead of the vendor's, ms; negative: behind. */
-  goAhead(byMs: number): void
+  setAhead(byMs: number): void
 }
 
 interface Sleeper {
@@ -77,7 +77,7 @@ export function simulatedTime(sandbox: SandboxClock): SimulatedTime {
     sleepUntil,
     during: work => counted(1, work),
     within: { now, sleepUntil: (untilMs, signal) => counted(-1, () => sleepUntil(untilMs, signal)) },
-    goAhead(byMs) {
+    setAhead(byMs) {
       aheadMs = byMs
     },
   }

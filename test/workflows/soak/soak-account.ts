@@ -5,7 +5,7 @@ import { MINUTE } from '../../../src/core/time.ts'
 import type { World } from '../../../src/sandbox/world/world.ts'
 import type { SimulatedApp } from '../simulated/open-simulated-app.ts'
 import type { Soaked } from './soak-run.ts'
-import type { Look, Mirror, Sight } from './soak-scans.ts'
+import type { Mirror, PageScan, ScanEntry } from './soak-scans.ts'
 
 const SETTLE_MS = 2 * MINUTE
 
@@ -18,7 +18,7 @@ export interface AgentAccount {
   /** Conversations for which the bookkeeping gives no reason. */
   unexplained: string[]
   /** Stored, but not exportable. */
-  invented: string[]
+  surplus: string[]
 }
 
 interface Reading {
@@ -31,7 +31,7 @@ interface Reading {
   hides: boolean
 }
 
-interface Books {
+interface Bookkeeping {
   goneAgents: Set<string>
   /** Seconds covered, by agent. */
   covered: Map<string, { from: number; to: number }[]>
@@ -50,7 +50,7 @@ export const grouped = <R, K, V>(rows: R[], keyOf: (row: R) => K, made: (row: R)
 }
 
 /** What the tables record about pages and their records. */
-export async function readBooks({ rows }: SimulatedApp): Promise<Books> {
+export async function readBookkeeping({ rows }: SimulatedApp): Promise<Bookkeeping> {
   const agents = await rows<{ id: string }>('SELECT agent_id AS id FROM agents WHERE _missing_since IS NOT NULL')
   const covered = await rows<{ agent: string; from: number; to: number }>(
     'SELECT agent_id AS agent, from_sec::DOUBLE AS "from", to_sec::DOUBLE AS "to" FROM _covered',
@@ -96,45 +96,47 @@ interface Missing {
   shownMs: number
   /** The mirror did not have it when it should have settled. */
   late: boolean
-  looks: Look[]
+  entries: ScanEntry[]
 }
 
 /** The reason from the bookkeeping; null if there is none. */
-function reasonOf(books: Books, sights: readonly Sight[], missing: Missing): Reason | null {
-  const { agentId, id, placeMs, shownMs, looks } = missing
+function reasonOf(bookkeeping: Bookkeeping, scans: readonly PageScan[], missing: Missing): Reason | null {
+  const { agentId, id, placeMs, shownMs, entries } = missing
   const second = Math.floor(placeMs / 1_000)
   const within = ({ from, to }: { from: number; to: number }) => from <= second && second <= to
-  if (!books.covered.get(agentId)?.some(within)) return books.goneAgents.has(agentId) ? 'agent-gone' : 'not-covered'
-  const exported = looks.filter(look => look.returned)
-  if (exported.length > 0) return exported.every(look => isQuarantined(books, id, look)) ? 'quarantined' : null
-  const passes = (books.readings.get(agentId) ?? []).filter(({ fromSec, toSec }) =>
+  if (!bookkeeping.covered.get(agentId)?.some(within))
+    return bookkeeping.goneAgents.has(agentId) ? 'agent-gone' : 'not-covered'
+  const exported = entries.filter(entry => entry.returned)
+  if (exported.length > 0) return exported.every(entry => isQuarantined(bookkeeping, id, entry)) ? 'quarantined' : null
+  const passes = (bookkeeping.readings.get(agentId) ?? []).filter(({ fromSec, toSec }) =>
     within({ from: fromSec, to: toSec }),
   )
   const newest = passes.at(-1)
   if (newest === undefined) return null
   // Many conversations of one second span several pages of a window; any of these may have skipped it.
-  if (looks.length > 0) return passes.some(({ window, hides }) => window === newest.window && hides) ? 'skipped' : null
+  if (entries.length > 0)
+    return passes.some(({ window, hides }) => window === newest.window && hides) ? 'skipped' : null
   if (!missing.late) return null
-  const passed = sights.filter(({ range }) => range && range.fromMs <= placeMs && placeMs <= range.toMs)
+  const passed = scans.filter(({ range }) => range && range.fromMs <= placeMs && placeMs <= range.toMs)
   return passed.every(({ dataMs }) => dataMs < shownMs) ? 'late' : null
 }
 
 /** Its record from that page could not be loaded. */
-const isQuarantined = ({ quarantine }: Books, id: string, { page }: Look): boolean =>
+const isQuarantined = ({ quarantine }: Bookkeeping, id: string, { page }: ScanEntry): boolean =>
   page.ids.some((other, element) => other === id && quarantine.has(elementKey(page.path, element + 1)))
 
 /** Accounts for every conversation that could be exported now. */
 export function accountOf(
   { simulated, mirror }: Pick<Soaked, 'simulated' | 'mirror'>,
-  books: Books,
-  sights: readonly Sight[],
+  bookkeeping: Bookkeeping,
+  scans: readonly PageScan[],
 ): Record<string, AgentAccount> {
   const { world, clock, conditions } = simulated.sandbox
   const dataMs = conditions.dataMs(clock.now())
   return Object.fromEntries(
     world.agentIds().map(agentId => {
-      const own = sights.filter(({ page }) => page.request.agentId === agentId)
-      return [agentId, accountOfAgent({ world, mirror, books, sights: own, agentId, dataMs })]
+      const own = scans.filter(({ page }) => page.request.agentId === agentId)
+      return [agentId, accountOfAgent({ world, mirror, bookkeeping, scans: own, agentId, dataMs })]
     }),
   )
 }
@@ -142,24 +144,24 @@ export function accountOf(
 interface Accounting {
   world: World
   mirror: Mirror
-  books: Books
+  bookkeeping: Bookkeeping
   /** Conversations of that agent. */
-  sights: readonly Sight[]
+  scans: readonly PageScan[]
   agentId: string
   dataMs: number
 }
 
-function accountOfAgent({ world, mirror, books, sights, agentId, dataMs }: Accounting): AgentAccount {
+function accountOfAgent({ world, mirror, bookkeeping, scans, agentId, dataMs }: Accounting): AgentAccount {
   const everything = { sort: 'asc', fromMs: 0, toMs: Number.POSITIVE_INFINITY, after: undefined } as const
   const places = new Map([...world.walk(agentId, everything, dataMs)].map(({ ts, index }) => [index, ts]))
-  const looks = grouped(
-    sights.flatMap(sight => sight.looks),
-    look => look.index,
-    look => look,
+  const entries = grouped(
+    scans.flatMap(scan => scan.entries),
+    entry => entry.index,
+    entry => entry,
   )
-  const held = books.held.get(agentId) ?? new Set<string>()
+  const held = bookkeeping.held.get(agentId) ?? new Set<string>()
   const missing: AgentAccount['missing'] = { 'agent-gone': 0, 'not-covered': 0, quarantined: 0, skipped: 0, late: 0 }
-  const account: AgentAccount = { exportable: 0, held: held.size, missing, unexplained: [], invented: [] }
+  const account: AgentAccount = { exportable: 0, held: held.size, missing, unexplained: [], surplus: [] }
   const known = new Set<string>()
   for (const { id, billableSessions, document, lateMs } of world.conversations(agentId, dataMs)) {
     if (billableSessions === 0) continue
@@ -168,13 +170,13 @@ function accountOfAgent({ world, mirror, books, sights, agentId, dataMs }: Accou
     const index = world.find(agentId, id, dataMs)!
     const placeMs = places.get(index)!
     const shownMs = (placeMs || Number(document.firstMessageTS)) + lateMs
-    const own = looks.get(index) ?? []
+    const own = entries.get(index) ?? []
     const late = mirror.dataMs(shownMs - lateMs + SETTLE_MS) < shownMs
-    const reason = reasonOf(books, sights, { agentId, id, placeMs, shownMs, late, looks: own })
+    const reason = reasonOf(bookkeeping, scans, { agentId, id, placeMs, shownMs, late, entries: own })
     if (reason) missing[reason] += 1
     else account.unexplained.push(`${id} at ${placeMs}, shown at ${shownMs}, ${own.length} looks`)
   }
   account.exportable = known.size
-  account.invented = [...held].filter(id => !known.has(id))
+  account.surplus = [...held].filter(id => !known.has(id))
   return account
 }

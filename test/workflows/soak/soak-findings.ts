@@ -4,36 +4,36 @@ import { HOUR } from '../../../src/core/time.ts'
 import type { ServedRequest } from '../../../src/sandbox/request-log.ts'
 import { grouped } from './soak-account.ts'
 import type { Evidence, LandedPage, OurClock } from './soak-evidence.ts'
-import type { Sight } from './soak-scans.ts'
+import type { PageScan } from './soak-scans.ts'
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
 
 /** Pages whose counts of scanned or returned conversations differ from the sandbox's world. */
-export const miscounted = (sights: readonly Sight[]): string[] =>
-  sights
-    .filter(({ page, looks }) => {
+export const miscounted = (scans: readonly PageScan[]): string[] =>
+  scans
+    .filter(({ page, entries }) => {
       const { scanned, returned } = page.head.facts!
-      return scanned !== looks.length || returned !== looks.filter(look => look.returned).length
+      return scanned !== entries.length || returned !== entries.filter(entry => entry.returned).length
     })
     .map(({ page }) => page.path)
 
 /** What the pages of each agent add up to, by the sandbox. */
 export function tallyOf(
-  sights: readonly Sight[],
+  scans: readonly PageScan[],
 ): { agentId: string; returned: number; skipped: number; billed: number }[] {
   const byAgent = grouped(
-    [...sights],
+    [...scans],
     ({ page }) => page.request.agentId!,
-    sight => sight,
+    scan => scan,
   )
   return [...byAgent]
     .map(([agentId, own]) => {
-      const looks = own.flatMap(sight => sight.looks)
-      const returned = looks.filter(look => look.returned).length
+      const entries = own.flatMap(scan => scan.entries)
+      const returned = entries.filter(entry => entry.returned).length
       return {
         agentId,
         returned,
-        skipped: looks.length - returned,
+        skipped: entries.length - returned,
         billed: sum(own.map(({ page }) => page.request.billed)),
       }
     })
@@ -87,14 +87,14 @@ export interface Sessions {
   /** As counted by the sandbox. */
   billed: number
   /** As counted by the lease log. */
-  reported: number
+  logged: number
   /** As counted by the sandbox, for answers that produced no page. */
   lost: number
 }
 
 export const sessionsOf = ({ requests, ledger, pageless }: Evidence): Sessions => ({
   billed: sum(requests.map(request => request.billed)),
-  reported: sum(ledger.map(entry => (entry.error === null ? (entry.billed ?? 0) : 0))),
+  logged: sum(ledger.map(entry => (entry.error === null ? (entry.billed ?? 0) : 0))),
   lost: sum(pageless.map(request => request.billed)),
 })
 
@@ -109,7 +109,7 @@ export function silentLosses({ pageless, ledger }: Evidence, ourTime: OurClock):
 const lineOf = ({ agentId, sentAtMs }: Pick<RequestMade, 'agentId' | 'sentAtMs'>): string => `${agentId} ${sentAtMs}`
 
 /** Requests without a line in the lease log; each line matches one request. */
-export function unreported({ requests, ledger }: Evidence, ourTime: OurClock): ServedRequest[] {
+export function unlogged({ requests, ledger }: Evidence, ourTime: OurClock): ServedRequest[] {
   const lines = new Map<string, number>()
   for (const entry of ledger) lines.set(lineOf(entry), (lines.get(lineOf(entry)) ?? 0) + 1)
   return requests.filter(({ agentId, at }) => {

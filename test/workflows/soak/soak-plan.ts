@@ -4,7 +4,7 @@ import type { FaultSettings } from '../../../src/sandbox/faults/fault-settings.t
 import type { ConditionSettings } from '../../../src/sandbox/limits/condition-settings.ts'
 import { Draw } from '../../../src/sandbox/world/random.ts'
 
-export interface Happening {
+export interface PlannedChange {
   /** Time since the start of the soak. */
   afterMs: number
   conditions?: ConditionSettings
@@ -13,10 +13,10 @@ export interface Happening {
   aheadMs?: number
 }
 
-const WEATHER = 7_001
+const PURPOSE = 7_001
 
 /** Rates of a fair day; a rough day has `ROUGH` times as many. Kept low for faults that take real time. */
-const FAIR: NonNullable<FaultSettings['rates']> = {
+const NORMAL_RATES: NonNullable<FaultSettings['rates']> = {
   'others-requests': { rate: 0.01, param: 10 },
   'hour-forgotten': 0.004,
   '429': 0.002,
@@ -41,11 +41,11 @@ const FAIR: NonNullable<FaultSettings['rates']> = {
   // Behind: if the vendor's clock stays ahead of its own data, rows that arrive meanwhile are late, and no client can detect it.
   'clock-off': { rate: 0.01, param: -20 * MINUTE },
 }
-const ROUGH = 4
-const ROUGH_SHARE = 0.3
+const BAD_DAY_FACTOR = 4
+const BAD_DAY_SHARE = 0.3
 
 function ratesOf(times: number): NonNullable<FaultSettings['rates']> {
-  const entries = Object.entries(FAIR).map(([name, rate]) =>
+  const entries = Object.entries(NORMAL_RATES).map(([name, rate]) =>
     typeof rate === 'number'
       ? ([name, rate * times] as const)
       : ([name, { rate: rate.rate * times, param: rate.param }] as const),
@@ -54,16 +54,19 @@ function ratesOf(times: number): NonNullable<FaultSettings['rates']> {
 }
 
 /** Faults of each day; searches meet them too. */
-const dailyFaults = (seed: number, days: number): Happening[] =>
+const dailyFaults = (seed: number, days: number): PlannedChange[] =>
   Array.from({ length: days }, (_, day) => {
-    const rough = new Draw(seed, day, WEATHER).chance(ROUGH_SHARE)
-    return { afterMs: day * DAY, faults: { seed: seed + day, rates: ratesOf(rough ? ROUGH : 1), search: true } }
+    const isBad = new Draw(seed, day, PURPOSE).chance(BAD_DAY_SHARE)
+    return {
+      afterMs: day * DAY,
+      faults: { seed: seed + day, rates: ratesOf(isBad ? BAD_DAY_FACTOR : 1), search: true },
+    }
   })
 
 /**
  * Temporary changes, reverted after the next poll, except for the agent that is deleted for good. Each recurs every thirty days.
  */
-const CHANGES: readonly Happening[] = [
+const CHANGES: readonly PlannedChange[] = [
   { afterMs: 4 * DAY + 20 * MINUTE, conditions: { gone: [2] } },
   { afterMs: 7 * DAY, conditions: { gone: [] } },
   { afterMs: 8 * DAY + 5 * HOUR, conditions: { turnPeriod: true } },
@@ -87,20 +90,20 @@ const CHANGES: readonly Happening[] = [
 ]
 
 /** Number of the agent that is deleted for good. */
-export const LEAVES_FOR_GOOD = 3
+export const DELETED_AGENT = 3
 
 /** All changes within this many days, in order; the third agent is deleted for good a day and a half before the end. */
-export function planOf(seed: number, days: number): Happening[] {
-  const leavesMs = (days - 1.5) * DAY
-  const stayingAway = (change: Happening): Happening =>
-    change.conditions?.gone && change.afterMs >= leavesMs
-      ? { ...change, conditions: { ...change.conditions, gone: [...change.conditions.gone, LEAVES_FOR_GOOD] } }
+export function planOf(seed: number, days: number): PlannedChange[] {
+  const deletedMs = (days - 1.5) * DAY
+  const keepingDeleted = (change: PlannedChange): PlannedChange =>
+    change.conditions?.gone && change.afterMs >= deletedMs
+      ? { ...change, conditions: { ...change.conditions, gone: [...change.conditions.gone, DELETED_AGENT] } }
       : change
   const months = Array.from({ length: Math.ceil(days / 30) }, (_, month) => month * 30 * DAY)
   const changes = months.flatMap(startMs => CHANGES.map(change => ({ ...change, afterMs: startMs + change.afterMs })))
-  const leaves = { afterMs: leavesMs, conditions: { gone: [LEAVES_FOR_GOOD] } }
-  return [...dailyFaults(seed, days), ...changes, leaves]
+  const deletion = { afterMs: deletedMs, conditions: { gone: [DELETED_AGENT] } }
+  return [...dailyFaults(seed, days), ...changes, deletion]
     .filter(({ afterMs }) => afterMs < days * DAY)
-    .map(stayingAway)
+    .map(keepingDeleted)
     .sort((a, b) => a.afterMs - b.afterMs)
 }

@@ -22,7 +22,7 @@ export async function ledgerSums({ rows }: SimulatedApp): Promise<Record<string,
   const found = await rows<LedgerSums & { agent: string }>(
     `SELECT agent_id AS agent, ${sums} FROM _ledger GROUP BY agent_id ORDER BY agent_id`,
   )
-  return Object.fromEntries(found.map(({ agent, ...reported }) => [agent, reported]))
+  return Object.fromEntries(found.map(({ agent, ...own }) => [agent, own]))
 }
 
 /** Ids that were requested and not answered, minus those that were answered since. */
@@ -42,8 +42,8 @@ function unanswered({ pages }: Evidence, agentId: string): number {
  * Differences of the view, agent by agent. It cannot know which conversations were skipped, only an upper bound: that must be at
  * least the number in the account.
  */
-export function ledgerViolations(
-  reported: Record<string, LedgerSums>,
+export function reconciliationViolations(
+  actual: Record<string, LedgerSums>,
   accounts: Record<string, AgentAccount>,
   evidence: Evidence,
   quarantine: ReadonlySet<string>,
@@ -53,7 +53,7 @@ export function ledgerViolations(
       .filter(({ request }) => request.agentId === agentId)
       .reduce((sum, { path, ids }) => sum + ids.filter((_, at) => quarantine.has(elementKey(path, at + 1))).length, 0)
     const returned = held + quarantined
-    const skipped = Math.max(reported[agentId]?.skipped ?? 0, missing.skipped)
+    const skipped = Math.max(actual[agentId]?.skipped ?? 0, missing.skipped)
     const expected: LedgerSums = {
       scanned: returned + skipped,
       returned,
@@ -63,8 +63,8 @@ export function ledgerViolations(
       incomplete: 0,
       missing: unanswered(evidence, agentId),
     }
-    return NAMES.every(name => reported[agentId]?.[name] === expected[name])
+    return NAMES.every(name => actual[agentId]?.[name] === expected[name])
       ? []
-      : [{ agentId, reported: reported[agentId], expected }]
+      : [{ agentId, actual: actual[agentId], expected }]
   })
 }

@@ -16,7 +16,7 @@ export interface Soaked {
   ourTime(sandboxMs: number): number
   mirror: Mirror
   /** Number of runs by outcome and failure. */
-  ends: Record<string, number>
+  outcomes: Record<string, number>
   /** Overage packs that were charged in any period. */
   packs: number
 }
@@ -28,7 +28,7 @@ interface Soak {
   draw: Draw
   ahead: { atMs: number; aheadMs: number }[]
   lags: { atMs: number; lagMs: number }[]
-  ends: Record<string, number>
+  outcomes: Record<string, number>
   packs: number
 }
 
@@ -36,20 +36,20 @@ const PURPOSE = 7_002
 /** From one poll to the next, minutes: seven hours on average in the deep tier, else seventeen. */
 const POLL = { least: 40, most: isDeep ? 800 : 2_000 }
 const RESTART_SHARE = 1 / 20
-const GIVE_UP_SHARE = 0.08
+const ABORT_SHARE = 0.08
 /** Real milliseconds after which a run is aborted, at most: during its listing, fetching or loading. */
-const GIVE_UP_MS = 120
+const ABORT_AFTER_MS = 120
 
-const count = ({ ends }: Soak, what: string): void => {
-  ends[what] = (ends[what] ?? 0) + 1
+const count = ({ outcomes }: Soak, what: string): void => {
+  outcomes[what] = (outcomes[what] ?? 0) + 1
 }
 
-async function run(soak: Soak, asked: Parameters<SimulatedApp['sync']>[0], giveUpShare: number): Promise<void> {
+async function run(soak: Soak, asked: Parameters<SimulatedApp['sync']>[0], abortShare: number): Promise<void> {
   const { simulated, draw } = soak
-  const giveUp = new AbortController()
-  const timer = draw.chance(giveUpShare) ? setTimeout(() => giveUp.abort(), draw.int(1, GIVE_UP_MS)) : undefined
+  const aborting = new AbortController()
+  const timer = draw.chance(abortShare) ? setTimeout(() => aborting.abort(), draw.int(1, ABORT_AFTER_MS)) : undefined
   try {
-    const report: SyncReport = await simulated.sync(asked, giveUp.signal)
+    const report: SyncReport = await simulated.sync(asked, aborting.signal)
     count(soak, report.outcome)
     for (const failure of report.failures) count(soak, failure.code)
   } catch (error) {
@@ -63,7 +63,7 @@ async function run(soak: Soak, asked: Parameters<SimulatedApp['sync']>[0], giveU
 }
 
 /** Applies what is due by now. */
-function happen({ simulated, ahead, lags }: Soak, due: ReturnType<typeof planOf>): void {
+function applyDueChanges({ simulated, ahead, lags }: Soak, due: ReturnType<typeof planOf>): void {
   const { clock, conditions, faults } = simulated.sandbox
   while (due[0] && START_MS + due[0].afterMs <= clock.now()) {
     const { conditions: changed, faults: served, aheadMs } = due.shift()!
@@ -71,7 +71,7 @@ function happen({ simulated, ahead, lags }: Soak, due: ReturnType<typeof planOf>
     if (changed?.mirrorLagMs !== undefined) lags.push({ atMs: clock.now(), lagMs: changed.mirrorLagMs })
     if (served) faults.set(served)
     if (aheadMs === undefined) continue
-    simulated.clock.goAhead(aheadMs)
+    simulated.clock.setAhead(aheadMs)
     ahead.push({ atMs: clock.now(), aheadMs })
   }
 }
@@ -83,16 +83,16 @@ async function rounds(soak: Soak): Promise<void> {
   let refreshedMs = START_MS
   for (let atMs = START_MS; atMs < START_MS + days * DAY; atMs += draw.int(POLL.least, POLL.most) * MINUTE) {
     if (clock.now() < atMs) clock.set(atMs)
-    happen(soak, due)
+    applyDueChanges(soak, due)
     if (draw.chance(RESTART_SHARE)) await simulated.restart()
     const weekly = clock.now() >= refreshedMs + 7 * DAY
     if (weekly) refreshedMs = clock.now()
-    await run(soak, weekly ? { refresh: { ids: {}, ageMs: 2 * DAY } } : {}, GIVE_UP_SHARE)
+    await run(soak, weekly ? { refresh: { ids: {}, ageMs: 2 * DAY } } : {}, ABORT_SHARE)
   }
 }
 
 /** A day without faults, with a quota large enough for everything that remains. */
-async function quietDay(soak: Soak): Promise<void> {
+async function faultFreeDay(soak: Soak): Promise<void> {
   const { simulated } = soak
   simulated.sandbox.faults.set({})
   for (let round = 0; round < 6; round++) {
@@ -115,14 +115,14 @@ export async function soakFor(options: {
   const { seed, days, sandbox, settings } = options
   const simulated = await simulatedApp({ sandbox: { ...sandbox, seed }, settings: settings! })
   const draw = new Draw(seed, 0, PURPOSE)
-  const soak: Soak = { simulated, seed, days, draw, ahead: [], lags: [], ends: {}, packs: 0 }
+  const soak: Soak = { simulated, seed, days, draw, ahead: [], lags: [], outcomes: {}, packs: 0 }
   await rounds(soak)
-  await quietDay(soak)
+  await faultFreeDay(soak)
   return {
     simulated,
     ourTime: atMs => atMs + (soak.ahead.findLast(span => span.atMs <= atMs)?.aheadMs ?? 0),
     mirror: mirrorOf(soak.lags),
-    ends: soak.ends,
+    outcomes: soak.outcomes,
     packs: soak.packs,
   }
 }

@@ -6,7 +6,7 @@ import { type ExportQuery, parseExportQuery } from '../../../src/sandbox/routes/
 import type { Sandbox } from '../../../src/sandbox/server.ts'
 import type { LandedPage } from './soak-evidence.ts'
 
-export interface Look {
+export interface ScanEntry {
   page: LandedPage
   index: number
   /** False: skipped, because no person had written in it. */
@@ -14,9 +14,9 @@ export interface Look {
 }
 
 /** What one page scanned. */
-export interface Sight {
+export interface PageScan {
   page: LandedPage
-  looks: Look[]
+  entries: ScanEntry[]
   /** Bounds of the scanned places, ms, both inclusive; null: ids, or nothing. */
   range: { fromMs: number; toMs: number } | null
   /** Time of the data that it was served from. */
@@ -45,12 +45,12 @@ interface Scope {
   mirror: Mirror
 }
 
-interface Passed {
+interface ScannedPlaces {
   indices: number[]
-  range: Sight['range']
+  range: PageScan['range']
 }
 
-function passedOver({ sandbox, seed }: Scope, agentId: string, query: ExportQuery, dataMs: number): Passed {
+function scannedPlaces({ sandbox, seed }: Scope, agentId: string, query: ExportQuery, dataMs: number): ScannedPlaces {
   if (query.convoIds) {
     const found = query.convoIds.map(id => sandbox.world.find(agentId, id, dataMs))
     return { indices: found.filter(index => index !== undefined), range: null }
@@ -59,10 +59,10 @@ function passedOver({ sandbox, seed }: Scope, agentId: string, query: ExportQuer
   const after = cursor === undefined ? undefined : decodeCursor(cursor, { seed, agentId, sort, fromMs, toMs })?.after
   const places = [...sandbox.world.walk(agentId, { sort, fromMs, toMs, after }, dataMs)].slice(0, limit + 1)
   const more = places.length > limit
-  const looked = places.slice(0, limit)
-  const [begins, ends] = [after?.ts, more ? looked.at(-1)!.ts : undefined]
+  const withinLimit = places.slice(0, limit)
+  const [begins, ends] = [after?.ts, more ? withinLimit.at(-1)!.ts : undefined]
   return {
-    indices: looked.map(({ index }) => index),
+    indices: withinLimit.map(({ index }) => index),
     range:
       sort === 'asc'
         ? { fromMs: begins ?? fromMs, toMs: ends ?? toMs }
@@ -71,17 +71,17 @@ function passedOver({ sandbox, seed }: Scope, agentId: string, query: ExportQuer
 }
 
 /** What a page scanned, in the vendor's order. */
-export function sightOf(scope: Scope, page: LandedPage): Sight {
+export function scanOf(scope: Scope, page: LandedPage): PageScan {
   const { request } = page
   const dataMs = scope.mirror.dataMs(request.at)
-  if (request.faults.includes('empty-page')) return { page, looks: [], range: null, dataMs }
+  if (request.faults.includes('empty-page')) return { page, entries: [], range: null, dataMs }
   const parsed = parseExportQuery(new URLSearchParams(request.query), {
     paid: true,
     readings: resolveReadings({}, false),
   })
   if ('issues' in parsed) throw new Error(parsed.issues.join('; '))
-  const { indices, range } = passedOver(scope, request.agentId!, parsed.query, dataMs)
+  const { indices, range } = scannedPlaces(scope, request.agentId!, parsed.query, dataMs)
   const { world } = scope.sandbox
-  const looks = indices.map(index => ({ page, index, returned: world.billable(index, dataMs) > 0 }))
-  return { page, looks, range, dataMs }
+  const entries = indices.map(index => ({ page, index, returned: world.billable(index, dataMs) > 0 }))
+  return { page, entries, range, dataMs }
 }

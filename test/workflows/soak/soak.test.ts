@@ -14,7 +14,7 @@ import { expectedTables } from '../simulated/expected-rows.ts'
 import { START_MS } from '../simulated/open-simulated-app.ts'
 import type { TrueRecord } from '../simulated/truth.ts'
 import { asLines, warehouseTables } from '../simulated/warehouse-tables.ts'
-import { type AgentAccount, accountOf, grouped, readBooks } from './soak-account.ts'
+import { type AgentAccount, accountOf, grouped, readBookkeeping } from './soak-account.ts'
 import { type Evidence, gather } from './soak-evidence.ts'
 import {
   beyondHour,
@@ -24,12 +24,12 @@ import {
   sessionsOf,
   silentLosses,
   tallyOf,
-  unreported,
+  unlogged,
 } from './soak-findings.ts'
-import { LEAVES_FOR_GOOD } from './soak-plan.ts'
-import { ledgerSums, ledgerViolations } from './soak-reconciliation.ts'
+import { DELETED_AGENT } from './soak-plan.ts'
+import { ledgerSums, reconciliationViolations } from './soak-reconciliation.ts'
 import { type Soaked, soakFor } from './soak-run.ts'
-import { type Sight, sightOf } from './soak-scans.ts'
+import { type PageScan, scanOf } from './soak-scans.ts'
 
 const DAYS = rounds('SOAK_DAYS', { usual: 8, deep: 90 })
 const SEED = Number(process.env.SOAK_SEED ?? 1)
@@ -72,7 +72,7 @@ const SETTINGS = { maxPage: 20, rereadShare: 0.1, sampleShare: 0.04 }
 
 interface Found extends Soaked {
   evidence: Evidence
-  sights: Sight[]
+  scans: PageScan[]
 }
 
 /** For each conversation that is not hostile: the record at its last export. */
@@ -95,29 +95,31 @@ function lastExported({ simulated, mirror, evidence }: Found): TrueRecord[] {
 }
 
 /** Each page answers one request and reports what the vendor scanned. */
-async function expectPagesTrue({ simulated, evidence, sights }: Found): Promise<void> {
+async function expectPagesTrue({ simulated, evidence, scans }: Found): Promise<void> {
   expect(evidence.strays).toEqual([])
-  expect(miscounted(sights)).toEqual([])
-  const reported = await simulated.rows(`SELECT agent_id AS "agentId", sum(returned)::INTEGER AS returned,
+  expect(miscounted(scans)).toEqual([])
+  const stored = await simulated.rows(`SELECT agent_id AS "agentId", sum(returned)::INTEGER AS returned,
       sum(scanned - returned)::INTEGER AS skipped, sum(billed_sessions)::INTEGER AS billed
     FROM _requests WHERE stream = 'conversations' GROUP BY agent_id ORDER BY agent_id`)
-  expect(reported).toEqual(tallyOf(sights))
+  expect(stored).toEqual(tallyOf(scans))
 }
 
 /** Each conversation is stored, or the bookkeeping gives the reason; the view `_ledger` has the same totals. */
-async function expectAllNamed(found: Found): Promise<Record<string, AgentAccount>> {
-  const { simulated, sights } = found
-  const books = await readBooks(simulated)
-  const accounts = accountOf(found, books, sights)
-  expect(ledgerViolations(await ledgerSums(simulated), accounts, found.evidence, books.quarantine)).toEqual([])
-  for (const { exportable, held, missing, unexplained, invented } of Object.values(accounts)) {
-    expect({ unexplained, invented }).toEqual({ unexplained: [], invented: [] })
+async function expectAllAccounted(found: Found): Promise<Record<string, AgentAccount>> {
+  const { simulated, scans } = found
+  const bookkeeping = await readBookkeeping(simulated)
+  const accounts = accountOf(found, bookkeeping, scans)
+  expect(
+    reconciliationViolations(await ledgerSums(simulated), accounts, found.evidence, bookkeeping.quarantine),
+  ).toEqual([])
+  for (const { exportable, held, missing, unexplained, surplus } of Object.values(accounts)) {
+    expect({ unexplained, surplus }).toEqual({ unexplained: [], surplus: [] })
     expect(held + Object.values(missing).reduce((sum, count) => sum + count, 0)).toBe(exportable)
   }
   const gone = await simulated.rows<{ id: string }>(
     'SELECT agent_id AS id FROM agents WHERE _missing_since IS NOT NULL',
   )
-  expect(gone.map(({ id }) => id)).toEqual([simulated.sandbox.world.agentIds()[LEAVES_FOR_GOOD - 1]])
+  expect(gone.map(({ id }) => id)).toEqual([simulated.sandbox.world.agentIds()[DELETED_AGENT - 1]])
   return accounts
 }
 
@@ -142,11 +144,11 @@ async function expectRowsTrue(found: Found): Promise<void> {
 /**
  * Each request and session is in the lease log; nothing was exported twice without a reason; no hourly limit or quota was exceeded.
  */
-function expectSpentWell({ evidence, ourTime, packs }: Found): void {
-  expect(unreported(evidence, ourTime)).toEqual([])
+function expectSpentCorrectly({ evidence, ourTime, packs }: Found): void {
+  expect(unlogged(evidence, ourTime)).toEqual([])
   expect(silentLosses(evidence, ourTime)).toEqual([])
-  const { reported, lost, billed } = sessionsOf(evidence)
-  expect(reported + lost).toBe(billed)
+  const { logged, lost, billed } = sessionsOf(evidence)
+  expect(logged + lost).toBe(billed)
   expect(repeatsOf(evidence).twice).toEqual([])
   expect(beyondHour(evidence.requests, HOURLY_REQUESTS)).toEqual([])
   expect(packs).toBe(0)
@@ -156,20 +158,20 @@ it('a workspace that is polled through a month of faults holds what the vendor h
   timeout: DAYS * 60_000,
 }, async () => {
   const soaked = await soakFor({ seed: SEED, days: DAYS, sandbox: SANDBOX, settings: SETTINGS })
-  const { simulated, mirror, ourTime, ends } = soaked
-  expect(await simulated.sync(), JSON.stringify(ends)).toMatchObject({ outcome: 'done', failures: [] })
+  const { simulated, mirror, ourTime, outcomes } = soaked
+  expect(await simulated.sync(), JSON.stringify(outcomes)).toMatchObject({ outcome: 'done', failures: [] })
   const evidence = await gather(simulated, ourTime)
   const scope = { sandbox: simulated.sandbox, seed: SEED, mirror }
-  const found = { ...soaked, evidence, sights: evidence.pages.map(page => sightOf(scope, page)) }
+  const found = { ...soaked, evidence, scans: evidence.pages.map(page => scanOf(scope, page)) }
   const met = new Set(evidence.requests.flatMap(request => request.faults))
   expect(met.size).toBeGreaterThan(DAYS >= 30 ? 15 : 4)
 
   await expectPagesTrue(found)
-  const accounts = await expectAllNamed(found)
+  const accounts = await expectAllAccounted(found)
   await expectRowsTrue(found)
-  expectSpentWell(found)
+  expectSpentCorrectly(found)
 
   const { twice: _, ...repeats } = repeatsOf(evidence)
   const figures = { requests: evidence.requests.length, sessions: sessionsOf(evidence), repeats }
-  console.info(JSON.stringify({ seed: SEED, days: DAYS, ends, ...figures, accounts }))
+  console.info(JSON.stringify({ seed: SEED, days: DAYS, outcomes, ...figures, accounts }))
 })

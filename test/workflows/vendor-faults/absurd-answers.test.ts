@@ -26,10 +26,10 @@ async function meddled(sandbox: Sandbox, meddle: (passed: Passed, number: number
     const answer = await fetch(url, { headers: { authorization: request.headers.authorization ?? '' } })
     const headers = { date: answer.headers.get('date') ?? '' }
     const passed = { status: answer.status, headers, body: (await answer.json()) as Body }
-    const reported: Passed = isExport ? meddle(passed, number) : passed
-    const text = typeof reported.body === 'string' ? reported.body : JSON.stringify(reported.body)
+    const sent: Passed = isExport ? meddle(passed, number) : passed
+    const text = typeof sent.body === 'string' ? sent.body : JSON.stringify(sent.body)
     // JSON.stringify cannot write numbers beyond a double, but JSON can hold them.
-    response.writeHead(reported.status, reported.headers).end(text.replaceAll('"<1e400>"', '1e400'))
+    response.writeHead(sent.status, sent.headers).end(text.replaceAll('"<1e400>"', '1e400'))
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {
@@ -42,7 +42,7 @@ async function meddled(sandbox: Sandbox, meddle: (passed: Passed, number: number
 const stored = async ({ rows }: SimulatedApp): Promise<number> =>
   (await rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM conversations'))[0]!.n
 
-const waits = ({ news }: SimulatedApp) => news.flatMap(one => (one.kind === 'waiting' ? [one.untilMs] : []))
+const waits = ({ updates }: SimulatedApp) => updates.flatMap(one => (one.kind === 'waiting' ? [one.untilMs] : []))
 
 describe('a sync whose vendor sends an absurd Retry-After', () => {
   const FEW = ['99999999999999']
@@ -83,14 +83,14 @@ describe('a sync whose vendor sends an absurd Retry-After', () => {
 })
 
 /** Usage values that must count as missing. */
-const NOTHING = ['NaN', '<1e400>', '1e400', -1e300, 1e300, -1, 'many', {}, [], true, null]
+const INVALID_USAGE = ['NaN', '<1e400>', '1e400', -1e300, 1e300, -1, 'many', {}, [], true, null]
 
 describe('a sync whose vendor reports usage and limits that are not numbers', () => {
   it.each(isDeep ? [1, 2, 3, 4] : [3])(
     'exports until the quota is used and charges no overage (seed %i)',
     async seed => {
       const draw = new Draw(seed, 0, PURPOSE.exportFault)
-      const absurd = () => NOTHING[Math.floor(draw.unit() * NOTHING.length)]
+      const absurd = () => INVALID_USAGE[Math.floor(draw.unit() * INVALID_USAGE.length)]
       const simulated = await simulatedApp({
         sandbox: { conversations: 180, historyDays: 1_800, quotaSessions: 120 },
         through: sandbox =>
@@ -173,7 +173,9 @@ describe('an answer that cannot be parsed', () => {
         meddled(sandbox, (passed, number) => (number < 5 ? { ...passed, body: '<html>Sign in</html>' } : passed)),
     })
     expect((await simulated.sync()).outcome).toBe('done')
-    const paused = simulated.news.flatMap(one => (one.kind === 'waiting' && one.reason === 'paused' ? [one.code] : []))
+    const paused = simulated.updates.flatMap(one =>
+      one.kind === 'waiting' && one.reason === 'paused' ? [one.code] : [],
+    )
     expect(new Set(paused)).toEqual(new Set(['API_NOT_JSON']))
   })
 })

@@ -27,8 +27,8 @@ describe('an echoed query', () => {
     ['is text', { sort: 'ASC', fromTs: String(FROM), toTs: String(TO) }],
     ['is ISO-8601', { sort: 'ascending', fromTs: new Date(FROM).toISOString(), toTs: new Date(TO).toISOString() }],
     ['cannot be parsed', { sort: 'ts', fromTs: 'then', toTs: {} }],
-  ])('is accepted if it %s', (_, reported) => {
-    expect(misread(ASKED, reported)).toBeNull()
+  ])('is accepted if it %s', (_, echo) => {
+    expect(misread(ASKED, echo)).toBeNull()
   })
 
   it.each<[string, Echo]>([
@@ -39,8 +39,8 @@ describe('an echoed query', () => {
     ['toTs', { toTs: TO - 1_000 }],
     ['toTs', { toTs: Math.ceil(TO / 1_000) + 1 }],
     ['toTs', { toTs: 0 }],
-  ])('is rejected if its %s differs: %j', (field, reported) => {
-    expect(misread(ASKED, reported)).toBe(field)
+  ])('is rejected if its %s differs: %j', (field, echo) => {
+    expect(misread(ASKED, echo)).toBe(field)
   })
 
   it('is rejected if it adds a lower bound other than 0', () => {

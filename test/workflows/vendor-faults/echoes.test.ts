@@ -100,11 +100,11 @@ it('no file contains a token that an answer echoes, in any encoding or compressi
   const { home } = simulated.config
   const report = await simulated.sync()
   expect(report.failures.length).toBeGreaterThanOrEqual(5)
-  expect(holds(JSON.stringify([report, simulated.news]))).toBe(false)
-  const reported = await simulated.rows(
+  expect(holds(JSON.stringify([report, simulated.updates]))).toBe(false)
+  const issues = await simulated.rows(
     `SELECT issue, sum(occurrences)::INTEGER AS n FROM _issues WHERE path = '(API token)' GROUP BY 1`,
   )
-  expect(reported).toEqual([{ issue: 'secret removed', n: 2 }])
+  expect(issues).toEqual([{ issue: 'secret removed', n: 2 }])
   expect(await simulated.rows('SELECT count(*) > 0 AS there FROM conversations')).toEqual([{ there: true }])
   await simulated.close()
 

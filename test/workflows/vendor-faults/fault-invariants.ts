@@ -17,7 +17,7 @@ import { asLines, warehouseTables } from '../simulated/warehouse-tables.ts'
 
 const idOf = (simulated: SimulatedApp): string => simulated.config.workspaces[0]!.id
 
-export function ledgerOf(simulated: SimulatedApp): LeaseEntry[] {
+export function leaseLogOf(simulated: SimulatedApp): LeaseEntry[] {
   const folder = join(simulated.config.home, 'landing', idOf(simulated), 'ledger')
   const lines = readdirSync(folder).flatMap(name => readFileSync(join(folder, name), 'utf8').split('\n'))
   return lines.filter(line => line !== '').map(line => JSON.parse(line) as LeaseEntry)
@@ -30,7 +30,7 @@ export const wasLost = ({ faults }: ServedRequest): boolean =>
 const fails = ({ status }: RequestMade): boolean => status === null || status === 429 || status >= 500
 
 /** Requests that are in flight when a lease is told to stop may still be sent. */
-const UNDER_WAY_MS = 5 * SECOND
+const IN_FLIGHT_MS = 5 * SECOND
 
 /**
  * After a lease that ended with a failure, nothing may be sent for a minute, unless the vendor has answered a request that was sent
@@ -48,7 +48,7 @@ export function pauseViolations(ledger: readonly LeaseEntry[]): string[] {
         ...requests.filter(one => one.sentAtMs >= sinceMs && !fails(one)).map(one => one.receivedAtMs),
       )
       const early = requests.filter(
-        ({ sentAtMs }) => sentAtMs > sinceMs + UNDER_WAY_MS && sentAtMs < Math.min(untilMs, answeredMs),
+        ({ sentAtMs }) => sentAtMs > sinceMs + IN_FLIGHT_MS && sentAtMs < Math.min(untilMs, answeredMs),
       )
       return early.map(({ sentAtMs }) => `asked ${sentAtMs - sinceMs} ms after the vendor had failed`)
     })
@@ -64,12 +64,12 @@ function counted(lines: readonly string[]): Map<string, number> {
 }
 
 /** Each served request is in the lease log, and no other; except, with `torn`, those in flight at an abort. */
-export function ledgerViolations(
+export function leaseLogViolations(
   ledger: readonly LeaseEntry[],
   served: readonly ServedRequest[],
-  torn: number,
+  stoppedRuns: number,
 ): string[] {
-  const reported = ledger
+  const logged = ledger
     .filter((entry): entry is RequestMade => entry.kind === 'request')
     .map(entry => `${entry.agentId} ${kindOf(entry.status, false)} ${entry.status === 200 ? entry.billed : ''}`)
   const done = served.map(
@@ -78,14 +78,14 @@ export function ledgerViolations(
         request.status === 200 && !wasLost(request) ? request.billed : ''
       }`,
   )
-  const [inLedger, inLog] = [counted(reported), counted(done)]
-  const differences = [...new Set([...reported, ...done])].flatMap(line => {
-    const difference = (inLedger.get(line) ?? 0) - (inLog.get(line) ?? 0)
+  const [inLeaseLog, inLog] = [counted(logged), counted(done)]
+  const differences = [...new Set([...logged, ...done])].flatMap(line => {
+    const difference = (inLeaseLog.get(line) ?? 0) - (inLog.get(line) ?? 0)
     return difference === 0 ? [] : [{ line, difference }]
   })
   const off = differences.reduce((sum, { difference }) => sum + Math.abs(difference), 0)
   // A torn request may be in both, with different values.
-  return off <= 2 * torn
+  return off <= 2 * stoppedRuns
     ? []
     : differences.map(({ line, difference }) => `ledger and requests differ by ${difference}: ${line}`)
 }
@@ -103,7 +103,7 @@ async function landedViolations(simulated: SimulatedApp): Promise<string[]> {
     : [`${landed.length} pages landed, ${loaded.length} are loaded`]
 }
 
-interface Books {
+interface Bookkeeping {
   billed: number
   returned: number
   restarts: number
@@ -116,23 +116,24 @@ interface Books {
 async function billingViolations(
   simulated: SimulatedApp,
   served: readonly ServedRequest[],
-  { torn, ofOneTs = 0 }: Circumstances,
+  { stoppedRuns, conversationsPerTs = 0 }: Circumstances,
 ): Promise<string[]> {
   const where = `workspace_id = '${idOf(simulated)}'`
-  const [books] = await simulated.rows<Books>(`SELECT coalesce(sum(billed), 0)::INTEGER AS billed,
+  const [bookkeeping] = await simulated.rows<Bookkeeping>(`SELECT coalesce(sum(billed), 0)::INTEGER AS billed,
     coalesce(sum(returned), 0)::INTEGER AS returned,
     coalesce(sum((progress->>'$.generation')::INTEGER - 1), 0)::INTEGER AS restarts FROM _windows WHERE ${where}`)
   const [held] = await simulated.rows<{ n: number }>(
     `SELECT (SELECT count(*) FROM conversations WHERE ${where})::INTEGER
       + (SELECT count(*) FROM _quarantine WHERE ${where})::INTEGER AS n`,
   )
-  const paid = served.filter(request => !wasLost(request)).reduce((sum, request) => sum + request.billed, 0)
+  const charged = served.filter(request => !wasLost(request)).reduce((sum, request) => sum + request.billed, 0)
   const violations: string[] = []
-  const { billed, returned, restarts } = books!
-  if (torn === 0 ? billed !== paid : billed > paid) violations.push(`billed ${paid}, and ${billed} in the books`)
-  const twice = returned - held!.n
-  const mayBeTwice = restarts * Math.max(simulated.config.workspaces[0]!.maxPage, ofOneTs)
-  if (twice > mayBeTwice) violations.push(`${twice} conversations came twice in ${restarts} restarts`)
+  const { billed, returned, restarts } = bookkeeping!
+  if (stoppedRuns === 0 ? billed !== charged : billed > charged)
+    violations.push(`billed ${charged}, but ${billed} in the tables`)
+  const repeated = returned - held!.n
+  const mayRepeat = restarts * Math.max(simulated.config.workspaces[0]!.maxPage, conversationsPerTs)
+  if (repeated > mayRepeat) violations.push(`${repeated} conversations were exported twice in ${restarts} restarts`)
   return violations
 }
 
@@ -155,26 +156,26 @@ async function usageViolations(simulated: SimulatedApp, ledger: readonly LeaseEn
 
 export interface Circumstances {
   /** Number of runs that were stopped midway. */
-  torn: number
+  stoppedRuns: number
   /** Conversations may be exported twice, because they change or are requested again. */
   exportedAgain?: boolean
   /** Number of conversations that may share one `ts`. */
-  ofOneTs?: number
+  conversationsPerTs?: number
   /** False if the vendor does not report what it bills. Default: true. */
-  tellsUsage?: boolean
+  reportsUsage?: boolean
 }
 
 /** All invariants of requests, bills, landed pages and loaded rows. */
 export async function appViolations(simulated: SimulatedApp, circumstances: Circumstances): Promise<string[]> {
-  const { torn, exportedAgain = false, tellsUsage = true } = circumstances
-  const ledger = ledgerOf(simulated)
+  const { stoppedRuns, exportedAgain = false, reportsUsage = true } = circumstances
+  const ledger = leaseLogOf(simulated)
   const served = await simulated.served()
-  const underWay = 4 * torn
+  const inFlight = 4 * stoppedRuns
   return [
     ...pauseViolations(ledger),
-    ...(tellsUsage ? ledgerViolations(ledger, served, underWay) : []),
+    ...(reportsUsage ? leaseLogViolations(ledger, served, inFlight) : []),
     ...(await landedViolations(simulated)),
-    ...(exportedAgain || !tellsUsage ? [] : await billingViolations(simulated, served, circumstances)),
+    ...(exportedAgain || !reportsUsage ? [] : await billingViolations(simulated, served, circumstances)),
     ...(await usageViolations(simulated, ledger)),
     ...served.filter(request => isProbe(request) && request.billed > 0).map(() => 'a probe was billed'),
   ]
@@ -190,7 +191,7 @@ export interface TruthOptions {
   /** Some conversations reached the mirror late, behind the coverage; only re-reads find them. */
   mayMiss?: boolean
   /** False if the vendor does not report how many conversations it skipped, in which a person may write later. Default: true. */
-  tellsSkipped?: boolean
+  reportsSkipped?: boolean
 }
 
 async function skippedByAgent(simulated: SimulatedApp): Promise<Map<string, number>> {
@@ -218,7 +219,7 @@ export async function truthViolations(simulated: SimulatedApp, options: TruthOpt
   const skipped = await skippedByAgent(simulated)
   const missing = truth.filter(one => {
     if (held.has(keyOf(one)) || options.mayMiss) return false
-    if (options.tellsSkipped === false && !before.has(keyOf(one))) return false
+    if (options.reportsSkipped === false && !before.has(keyOf(one))) return false
     // No person had written in these when they were read: the vendor reported how many it skipped.
     const left = before.has(keyOf(one)) ? 0 : (skipped.get(one.agentId) ?? 0)
     skipped.set(one.agentId, left - 1)
@@ -272,12 +273,12 @@ function difference(row: Row, surplus: readonly string[]): string {
       key => other[key] === row[key],
     )
   const found = surplus.map(line => JSON.parse(line) as Row).find(isOf)
-  if (found === undefined) return `is not there: ${JSON.stringify(row).slice(0, 300)}`
+  if (found === undefined) return `is missing: ${JSON.stringify(row).slice(0, 300)}`
   const columns = Object.keys({ ...row, ...found }).filter(
     column => JSON.stringify(row[column]) !== JSON.stringify(found[column]),
   )
-  const reported = columns.map(
+  const changes = columns.map(
     column => `${column} is ${JSON.stringify(found[column])}, not ${JSON.stringify(row[column])}`,
   )
-  return reported.join('; ').slice(0, 300)
+  return changes.join('; ').slice(0, 300)
 }

@@ -16,7 +16,7 @@ describe('a workspace whose vendor has random faults', () => {
   })
   afterAll(() => shared.close())
   const seeds = Array.from({ length: Math.ceil(RUNS / AT_ONCE) }, (_, chunk) =>
-    Array.from({ length: Math.min(AT_ONCE, RUNS) }, (_, lane) => FROM + chunk * AT_ONCE + lane),
+    Array.from({ length: Math.min(AT_ONCE, RUNS) }, (_, index) => FROM + chunk * AT_ONCE + index),
   )
   it.each(seeds.map(chunk => ({ chunk })))('violates no invariant, with seeds $chunk', async ({ chunk }) => {
     const found = await Promise.all(

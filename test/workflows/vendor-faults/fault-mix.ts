@@ -105,7 +105,7 @@ function stopper(simulated: SimulatedApp, stopAt: number | null): { signal: Abor
   return { signal: controller.signal, end: () => clearInterval(timer) }
 }
 
-const QUIET: ConditionSettings = { paid: true, gone: [], mirrorLagMs: 0, clockOffsetMs: 0 }
+const NORMAL_CONDITIONS: ConditionSettings = { paid: true, gone: [], mirrorLagMs: 0, clockOffsetMs: 0 }
 
 const MOST_ROUNDS = 30
 
@@ -117,7 +117,7 @@ interface Finished {
 /** Syncs without faults until nothing is left; waits for the next period or hour where one is spent. */
 export async function finish(simulated: SimulatedApp): Promise<Finished> {
   simulated.sandbox.faults.set({})
-  simulated.sandbox.conditions.set(QUIET)
+  simulated.sandbox.conditions.set(NORMAL_CONDITIONS)
   simulated.sandbox.clock.setSpeed(0)
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const plannedAtMs = simulated.sandbox.clock.now()
@@ -161,9 +161,9 @@ export async function runMix(mix: Mix, beside: { app: App; home: string; workspa
   })
   const { sandbox } = simulated
   sandbox.faults.set({ seed, rates, script, search })
-  let torn = 0
+  let stoppedRuns = 0
   for (const [index, pauseMs] of [...mix.pauses, 0].entries()) {
-    if (await disturbed(simulated, seed % 7 !== 0, index === 0 ? mix.stopAt : null)) torn += 1
+    if (await disturbed(simulated, seed % 7 !== 0, index === 0 ? mix.stopAt : null)) stoppedRuns += 1
     sandbox.clock.advance(pauseMs)
   }
   const { violations, plannedAtMs } = await finish(simulated)
@@ -174,7 +174,7 @@ export async function runMix(mix: Mix, beside: { app: App; home: string; workspa
   const requests = (await simulated.served()).length
   return [
     ...violations,
-    ...(await appViolations(simulated, { torn, exportedAgain, ofOneTs: mix.sandbox.burstSize ?? 0 })),
+    ...(await appViolations(simulated, { stoppedRuns, exportedAgain, conversationsPerTs: mix.sandbox.burstSize ?? 0 })),
     ...(await truthViolations(simulated, truth)),
     ...(requests > MOST_REQUESTS ? [`${requests} requests`] : []),
   ]

@@ -91,7 +91,7 @@ describe('an answer that announces more pages with a repeated or missing cursor'
 })
 
 /** From the third page of a window on, this number of pages are empty, but their cursors advance. */
-const emptied = (pages: number, reported: Record<string, unknown>) => {
+const emptied = (pages: number, fields: Record<string, unknown>) => {
   let page = 0
   return simulatedApp({
     sandbox: { agents: 1, conversations: 80, historyDays: 20 },
@@ -100,7 +100,7 @@ const emptied = (pages: number, reported: Record<string, unknown>) => {
       const meddle = () => {
         page += 1
         return page > 2 && page <= 2 + pages
-          ? { change: (body: object) => ({ ...body, data: [], ...reported }) }
+          ? { change: (body: object) => ({ ...body, data: [], ...fields }) }
           : undefined
       }
       return (await meddlingProxy(sandbox.url, meddle)).url

@@ -28,7 +28,7 @@ interface Lost {
 }
 
 /** Deletes pages of conversations and returns the records on them. */
-async function lose({ config }: SimulatedApp, which: (index: number, of: number) => boolean): Promise<Lost> {
+async function deletePages({ config }: SimulatedApp, which: (index: number, of: number) => boolean): Promise<Lost> {
   const landing = openLanding(config.home).workspace(WORKSPACE)
   const pages = await landing.list('conversations')
   const lost = pages.filter((_, index) => which(index, pages.length))
@@ -104,7 +104,7 @@ describe('a deleted page', () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 160, agents: 2 }, settings: { maxPage: size } })
     await simulated.sync()
     await withoutWarehouse(simulated)
-    const lost = await lose(simulated, which)
+    const lost = await deletePages(simulated, which)
     pageSizeOf(simulated, then)
     await expectRecovered(simulated, lost, Math.max(size, then))
   })
@@ -116,10 +116,10 @@ describe('a deleted page', () => {
     await simulated.sync({ maxRequests: 4 })
     await withoutWarehouse(simulated)
     // The last page of the first generation; the second generation begins where it ended.
-    const lost = await lose(simulated, index => index === 2 || index === 4)
+    const lost = await deletePages(simulated, index => index === 2 || index === 4)
     const all = truthOf(simulated.sandbox, { throughMs: readThrough(START_MS, SETTLE_MS) })
-    const toCome = all.reduce((sum, one) => sum + one.billableSessions, 0) - (await billed(simulated))
-    await expectRecovered(simulated, { ...lost, sessions: lost.sessions + toCome }, 30)
+    const remaining = all.reduce((sum, one) => sum + one.billableSessions, 0) - (await billed(simulated))
+    await expectRecovered(simulated, { ...lost, sessions: lost.sessions + remaining }, 30)
   })
 
   // In usual runs test/faults/landing.test.ts covers each kind of damage.
@@ -173,7 +173,7 @@ describe('a deleted page', () => {
               }
               if (finished) await simulated.sync()
               await withoutWarehouse(simulated)
-              const lost = await lose(simulated, index => !kept[index % kept.length]!)
+              const lost = await deletePages(simulated, index => !kept[index % kept.length]!)
               pageSizeOf(simulated, after)
               const { billableUsedThisPeriod: before } = await simulated.usage()
               const held = before - lost.sessions
@@ -183,8 +183,8 @@ describe('a deleted page', () => {
               expect(asLines(await warehouseTables(simulated.rows))).toEqual(truth(simulated))
               const all = truthOf(simulated.sandbox, { throughMs: readThrough(START_MS, SETTLE_MS) })
               const size = Math.max(...sizes, after)
-              const toCome = all.reduce((sum, one) => sum + one.billableSessions, 0) - held
-              expect(billedBy - before).toBeLessThanOrEqual(Math.max(0, toCome) + (lost.windows + 2) * size)
+              const remaining = all.reduce((sum, one) => sum + one.billableSessions, 0) - held
+              expect(billedBy - before).toBeLessThanOrEqual(Math.max(0, remaining) + (lost.windows + 2) * size)
               await withoutWarehouse(simulated)
               await replay({ config: simulated.config })
               expect(await tablesOf(simulated)).toEqual(truth(simulated))

@@ -8,7 +8,7 @@ import type { SimulatedApp } from '../simulated/open-simulated-app.ts'
 import { simulatedApp } from '../simulated/simulated-app.ts'
 
 /** A proxy to the sandbox that can be closed: then the machine refuses connections, and no request is sent. */
-async function gateTo(sandbox: Sandbox): Promise<{ url: string; shut(): Promise<void>; open(): Promise<void> }> {
+async function proxyTo(sandbox: Sandbox): Promise<{ url: string; close(): Promise<void>; open(): Promise<void> }> {
   const target = new URL(sandbox.url)
   let server: Server | undefined
   let port = 0
@@ -30,43 +30,43 @@ async function gateTo(sandbox: Sandbox): Promise<{ url: string; shut(): Promise<
     await new Promise<void>(resolve => server!.listen(port, '127.0.0.1', resolve))
     port = (server.address() as { port: number }).port
   }
-  const shut = async () => {
+  const close = async () => {
     for (const socket of sockets) socket.destroy()
     await new Promise(resolve => server!.close(resolve))
   }
   await listen()
-  onTestFinished(shut)
-  return { url: `http://127.0.0.1:${port}`, shut, open: listen }
+  onTestFinished(close)
+  return { url: `http://127.0.0.1:${port}`, close, open: listen }
 }
 
-const governorsOf = ({ news }: SimulatedApp): GovernorState[] =>
-  news.flatMap(one => (one.kind === 'governor' ? [one.governor] : []))
+const governorsOf = ({ updates }: SimulatedApp): GovernorState[] =>
+  updates.flatMap(one => (one.kind === 'governor' ? [one.governor] : []))
 
 it('requests to an unreachable vendor count neither as billed sessions nor against the rate limit', {
   timeout: 60_000,
 }, async () => {
-  let door!: Awaited<ReturnType<typeof gateTo>>
+  let proxy!: Awaited<ReturnType<typeof proxyTo>>
   const simulated = await simulatedApp({
     sandbox: { conversations: 90, agents: 3 },
     settings: { maxPage: 10 },
     through: async sandbox => {
-      door = await gateTo(sandbox)
-      return door.url
+      proxy = await proxyTo(sandbox)
+      return proxy.url
     },
   })
   await simulated.sync({ maxRequests: 4 })
-  await door.shut()
+  await proxy.close()
   simulated.advance(2 * HOUR)
   const report = await simulated.sync()
   expect(report).toMatchObject({ outcome: 'failed', requests: 0, sessions: 0, lostAnswers: 0, lostSessions: 0 })
   expect(report.failures[0]!.what).toContain('ECONNREFUSED')
-  const reported = governorsOf(simulated)
-  expect(reported.length).toBeGreaterThan(0)
-  for (const { quota, rateLimit } of reported) {
+  const governors = governorsOf(simulated)
+  expect(governors.length).toBeGreaterThan(0)
+  for (const { quota, rateLimit } of governors) {
     expect(quota.pending).toBeNull()
     expect(requestsThisHour(rateLimit, simulated.clock.now())).toBe(0)
   }
-  await door.open()
+  await proxy.open()
   expect(await simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
   expect(governorsOf(simulated)[0]!.quota.pending).toBeNull()
 })

@@ -11,10 +11,10 @@ import { finish } from './fault-mix.ts'
 const PAGES = { maxPage: 10 }
 
 /** After a sync without faults to its end, nothing is missing, duplicated or billed without being reported. */
-async function expectWholeInTheEnd(simulated: SimulatedApp, ofOneTs = 0): Promise<void> {
+async function expectCompleteInTheEnd(simulated: SimulatedApp, conversationsPerTs = 0): Promise<void> {
   const { violations, plannedAtMs } = await finish(simulated)
   expect(violations).toEqual([])
-  expect(await appViolations(simulated, { torn: 0, ofOneTs })).toEqual([])
+  expect(await appViolations(simulated, { stoppedRuns: 0, conversationsPerTs })).toEqual([])
   expect(await truthViolations(simulated, { plannedAtMs, readSinceMs: START_MS })).toEqual([])
 }
 
@@ -35,7 +35,7 @@ describe('more conversations of one ts than a page holds', () => {
       times.set(key, (times.get(key) ?? 0) + 1)
     }
     expect(Math.max(...times.values())).toBeLessThanOrEqual(4)
-    await expectWholeInTheEnd(simulated, bursts.burstSize)
+    await expectCompleteInTheEnd(simulated, bursts.burstSize)
   })
 })
 
@@ -62,7 +62,7 @@ describe('a window without progress', () => {
     const before = await pages()
     await simulated.sync()
     expect(await pages()).toBeGreaterThan(before)
-    await expectWholeInTheEnd(simulated, ofOneSecond.burstSize)
+    await expectCompleteInTheEnd(simulated, ofOneSecond.burstSize)
   })
 })
 
@@ -77,7 +77,7 @@ describe('endless empty pages', () => {
     const before = (await simulated.served()).length
     await simulated.sync()
     expect((await simulated.served()).length - before).toBeLessThanOrEqual(50)
-    await expectWholeInTheEnd(simulated)
+    await expectCompleteInTheEnd(simulated)
   })
 })
 
@@ -100,18 +100,18 @@ describe('sessions that are billed unexpectedly', () => {
       sandbox: { conversations: 200, quotaSessions: 200, historyDays: 2_000 },
       settings: { maxPage: 20 },
       through: async sandbox => {
-        let reported = 0
+        let extra = 0
         const proxy = await meddlingProxy(sandbox.url, ({ number }) => ({
           change: body => {
             const usage = body.usage as Record<string, number>
             const own = number === 3 ? surprise : 0
-            reported = Math.max(reported, own)
+            extra = Math.max(extra, own)
             return {
               ...body,
               usage: {
                 ...usage,
                 billableUsedThisRequest: usage.billableUsedThisRequest! + own,
-                billableUsedThisPeriod: usage.billableUsedThisPeriod! + reported,
+                billableUsedThisPeriod: usage.billableUsedThisPeriod! + extra,
               },
             }
           },
@@ -124,8 +124,8 @@ describe('sessions that are billed unexpectedly', () => {
     // Small pages alone may bill more than estimated.
     expect(report.breaches).toBeGreaterThanOrEqual(1)
     // Each other window loop may have one page in flight, of 20 conversations that bill 25 sessions.
-    const underWay = (CONCURRENT_WINDOWS - 1) * 25
-    expect((await simulated.usage()).billableUsedThisPeriod + surprise).toBeLessThanOrEqual(200 + underWay)
+    const inFlight = (CONCURRENT_WINDOWS - 1) * 25
+    expect((await simulated.usage()).billableUsedThisPeriod + surprise).toBeLessThanOrEqual(200 + inFlight)
   })
 
   it('are known to a later run even if the last answer reported too little', async () => {
@@ -139,9 +139,9 @@ describe('sessions that are billed unexpectedly', () => {
     simulated.sandbox.faults.set({})
     await simulated.sync()
     expect(await simulated.usage()).toMatchObject({ overageUsedThisPeriod: 0 })
-    const reported = simulated.news.flatMap(news =>
-      news.kind === 'governor' ? [news.governor.quota.usedSessions] : [],
+    const usedSessions = simulated.updates.flatMap(update =>
+      update.kind === 'governor' ? [update.governor.quota.usedSessions] : [],
     )
-    expect(reported[0]).toBeGreaterThan(40)
+    expect(usedSessions[0]).toBeGreaterThan(40)
   })
 })

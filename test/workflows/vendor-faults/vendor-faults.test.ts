@@ -13,7 +13,7 @@ import { emptyApp, START_MS } from '../simulated/open-simulated-app.ts'
 import { isProbe } from '../simulated/probe.ts'
 import { simulatedApp } from '../simulated/simulated-app.ts'
 import { asLines, warehouseTables } from '../simulated/warehouse-tables.ts'
-import { appViolations, ledgerOf, truthViolations, wasLost } from './fault-invariants.ts'
+import { appViolations, leaseLogOf, truthViolations, wasLost } from './fault-invariants.ts'
 import { finish } from './fault-mix.ts'
 
 /** Faults after which a sync ends in the same way. */
@@ -143,7 +143,7 @@ describe('a sync of a vendor with faults', () => {
       clock.advance(HOUR)
       const { violations, plannedAtMs } = await finish(simulated)
       expect(violations).toEqual([])
-      expect(await appViolations(simulated, { torn: 0 })).toEqual([])
+      expect(await appViolations(simulated, { stoppedRuns: 0 })).toEqual([])
       expect(await truthViolations(simulated, { plannedAtMs, readSinceMs: START_MS })).toEqual([])
       const served = await simulated.served()
       expect(served.length).toBeLessThan(MOST_REQUESTS)
@@ -181,7 +181,7 @@ describe('a listing of agents', () => {
     const { violations, plannedAtMs } = await finish(simulated)
     expect(violations).toEqual([])
     expect(await truthViolations(simulated, { plannedAtMs, readSinceMs: START_MS })).toEqual([])
-    expect(ledgerOf(simulated).filter(entry => entry.kind === 'request')).toHaveLength(
+    expect(leaseLogOf(simulated).filter(entry => entry.kind === 'request')).toHaveLength(
       (await simulated.served()).length,
     )
   })
@@ -290,6 +290,6 @@ describe('hostile records', () => {
     expect(quarantined!.n).toBe(nameless)
     const coerced = await rows(`SELECT file FROM _loads WHERE ${where} AND stream = 'conversations' AND coerced`)
     expect(coerced.length > 0).toBe(HOSTILE_CASES[names[0]!].group !== 'as landed')
-    expect(await appViolations(simulated, { torn: 0 })).toEqual([])
+    expect(await appViolations(simulated, { stoppedRuns: 0 })).toEqual([])
   })
 })

@@ -25,7 +25,7 @@ export async function expectTruth({ sandbox, config }: Scene): Promise<void> {
 }
 
 /** Requests that were made more than once. */
-export async function billedTwice({ exported }: Scene): Promise<number> {
+export async function repeatedRequests({ exported }: Scene): Promise<number> {
   const asked = (await exported()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
   return asked.length - new Set(asked).size
 }
