@@ -79,7 +79,7 @@ export function notLinked(file: string, cause: unknown): ConvohouseError {
 
 /**
  * Creates a file durably (file and folder synced), mode 0600.
- * @throws LANDING_TAKEN where the name exists; HOME_UNUSABLE where the file system fails.
+ * @throws the system's EEXIST where the name exists; HOME_UNUSABLE where the file system fails.
  */
 export async function writeOnce(file: string, parts: readonly Uint8Array[]): Promise<void> {
   const folder = dirname(file)
@@ -98,13 +98,7 @@ export async function writeOnce(file: string, parts: readonly Uint8Array[]): Pro
     await syncFolder(folder)
   } catch (cause) {
     await unlink(temporary).catch(() => {})
-    if (hasCode(cause, 'EEXIST')) {
-      throw new ConvohouseError('LANDING_TAKEN', {
-        what: `${file} has already landed: another process works on the same window.`,
-        hint: 'Run one sync per workspace at a time.',
-        cause,
-      })
-    }
+    if (hasCode(cause, 'EEXIST')) throw cause
     throw notLinked(file, cause)
   }
 }

@@ -4,7 +4,7 @@ import { access, readdir, rm, stat, unlink } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
 import { STREAMS } from '../catalog/resources/resources.ts'
 import { hasCode, homeUnusable } from '../core/disk.ts'
-import { isCode } from '../core/errors.ts'
+import { ConvohouseError } from '../core/errors.ts'
 import { SECOND } from '../core/time.ts'
 import {
   entriesIn,
@@ -65,7 +65,9 @@ function openWorkspace(root: string, workspaceId: string): Landing {
   return {
     async land(head, body) {
       const address = pageAddress(workspaceId, head.place)
-      await write(address, await encodePage(head, body))
+      await write(address, await encodePage(head, body)).catch(cause => {
+        throw hasCode(cause, 'EEXIST') ? alreadyLanded(fileOf(address), cause) : cause
+      })
       return address
     },
     async landFailed({ atMs, agentId, status, body }) {
@@ -73,7 +75,7 @@ function openWorkspace(root: string, workspaceId: string): Landing {
       const name = posix.join(failedFolder, `${atMs}-${pathSegment(agentId)}-${status}-${digest}.bin`)
       await write(name, [body]).catch(error => {
         // The same bytes at the same millisecond are the same answer.
-        if (!isCode(error, 'LANDING_TAKEN')) throw error
+        if (!hasCode(error, 'EEXIST')) throw error
       })
       return name
     },
@@ -125,6 +127,13 @@ function openWorkspace(root: string, workspaceId: string): Landing {
     fullsDroppedMs: () => readFullsDropped(root, workspaceId),
   }
 }
+
+const alreadyLanded = (file: string, cause: unknown): ConvohouseError =>
+  new ConvohouseError('LANDING_TAKEN', {
+    what: `${file} has already landed: another process works on the same window.`,
+    hint: 'Run one sync per workspace at a time.',
+    cause,
+  })
 
 const isReadable = (file: string): Promise<boolean> =>
   access(file).then(

@@ -1,6 +1,6 @@
 // Rebuilds a warehouse from landing and spool, in a file beside the existing one.
 import { rm } from 'node:fs/promises'
-import { openStores } from '../app/stores.ts'
+import type { App } from '../app.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { applyAll, applySpool, type DamagedArchive, type DrainContext } from '../steps/events/drain.ts'
@@ -46,6 +46,9 @@ export const EMPTY_REPLAY: ReplayReport = {
 /** Larger batches than a sync's, because nobody waits for the first rows of a replay. */
 const LOAD_BATCH = { count: 1_000, bytes: 192 * 1024 * 1024 }
 
+/** What is read, and the warehouse that it is loaded into. */
+type Rebuilding = Pick<App, 'stores' | 'warehouse'>
+
 /** Which landed files of a workspace are loaded, and how. */
 export interface Selection {
   /** Only these files; all where it is absent. */
@@ -58,12 +61,12 @@ export interface Selection {
 /** Loads the landing of one workspace into `warehouse`. @throws LOAD_FAILED, LANDING_CORRUPT */
 export async function loadAll(
   options: ReplayOptions,
-  warehouse: Warehouse,
+  { stores, warehouse }: Rebuilding,
   workspace: WorkspaceConfig,
   { files: only, heldBack, old }: Selection = {},
 ): Promise<ReplayReport> {
   const { config, now = Date.now } = options
-  const landing = openStores(config.home).landing.workspace(workspace.id)
+  const landing = stores.landing.workspace(workspace.id)
   const left = only
     ? (await landing.list()).filter(({ address }) => !only.has(address)).map(({ address }) => address)
     : []
@@ -119,9 +122,9 @@ export const added = (a: ReplayReport, b: ReplayReport): ReplayReport => ({
 })
 
 /** Loaded files that are missing from the landing. */
-export async function goneFiles({ home }: Config, { writer }: Warehouse, workspaceId: string): Promise<string[]> {
-  const landed = new Set((await openStores(home).landing.workspace(workspaceId).list()).map(({ address }) => address))
-  return [...(await loadedFiles(writer, workspaceId))].filter(file => !landed.has(file))
+export async function goneFiles({ stores, warehouse }: Rebuilding, workspaceId: string): Promise<string[]> {
+  const landed = new Set((await stores.landing.workspace(workspaceId).list()).map(({ address }) => address))
+  return [...(await loadedFiles(warehouse.writer, workspaceId))].filter(file => !landed.has(file))
 }
 
 export const incomplete = (workspaceId: string, gone: readonly string[], hint: string): ConvohouseError =>

@@ -60,7 +60,7 @@ export async function replayTables(options: ReplayOptions & { tables: readonly s
   let report = EMPTY_REPLAY
   try {
     for (const { id } of config.workspaces) {
-      const gone = await goneFiles(config, live, id)
+      const gone = await goneFiles(app, id)
       if (gone.length > 0)
         throw incomplete(id, gone, 'Restore them from a backup: without them the table would lose rows.')
     }
@@ -70,7 +70,7 @@ export async function replayTables(options: ReplayOptions & { tables: readonly s
     await rebuildBeside(config, async rebuilt => {
       for (const workspace of config.workspaces) {
         const selection = await selectionOf(live, workspace.id)
-        report = added(report, await loadAll(options, rebuilt, workspace, selection))
+        report = added(report, await loadAll(options, { ...app, warehouse: rebuilt }, workspace, selection))
       }
     })
     const workspaceIds = config.workspaces.map(({ id }) => id)

@@ -57,19 +57,18 @@ async function replayIntoNothing(options: ReplayOptions): Promise<ReplayReport> 
   const app = await openApp({ config: options.config, bulk: true })
   let report = EMPTY_REPLAY
   try {
-    for (const workspace of options.config.workspaces)
-      report = added(report, await loadAll(options, app.warehouse, workspace))
+    for (const workspace of options.config.workspaces) report = added(report, await loadAll(options, app, workspace))
   } finally {
     await app.close()
   }
   return report
 }
 
-async function goneOf(options: WholeReplayOptions, { warehouse }: App): Promise<Map<string, string[]>> {
+async function goneOf(options: WholeReplayOptions, old: App): Promise<Map<string, string[]>> {
   const { config, allowIncomplete = false } = options
   const gone = new Map<string, string[]>()
   for (const { id } of config.workspaces) {
-    const files = await goneFiles(config, warehouse, id)
+    const files = await goneFiles(old, id)
     if (files.length > 0 && !allowIncomplete)
       throw incomplete(
         id,
@@ -88,7 +87,7 @@ async function rebuildFrom(options: WholeReplayOptions, old: App): Promise<Repla
   let report = EMPTY_REPLAY
   await rebuildBeside(config, async rebuilt => {
     for (const workspace of config.workspaces) {
-      report = added(report, await loadAll(options, rebuilt, workspace, { old: old.warehouse }))
+      report = added(report, await loadAll(options, { ...old, warehouse: rebuilt }, workspace, { old: old.warehouse }))
     }
     await copyRuns(writer, rebuilt.writer)
   })

@@ -2,7 +2,6 @@
 import { rename, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasCode, homeUnusable } from '../core/disk.ts'
-import { isCode } from '../core/errors.ts'
 import { makeFolder, namesIn, syncFolder, writeOnce } from '../files/durable.ts'
 import { damagedName } from './damaged.ts'
 import { linesOf } from './event-line.ts'
@@ -69,7 +68,7 @@ async function recover(folders: SpoolFolders, name: string): Promise<SealedAband
   if (events.length > 0)
     await writeOnce(join(folders.sealed, name), [linesOf(events, 0)]).catch(error => {
       // Its writer had sealed it before it was moved, or another drainer has.
-      if (!isCode(error, 'LANDING_TAKEN')) throw error
+      if (!hasCode(error, 'EEXIST')) throw error
     })
   await (damaged.length > 0 ? rename(file, damagedName(file)) : unlink(file)).catch(error => {
     if (!isGone(error)) throw homeUnusable(file, error)
