@@ -1,7 +1,8 @@
 // `convohouse dictionary`: every table and column, as the catalog declares them.
 import { writeFile } from 'node:fs/promises'
 import { Command } from 'commander'
-import { filled, invalidFlag } from './flags/values.ts'
+import { notWritable } from '../core/disk.ts'
+import { filled } from './flags/values.ts'
 import { log } from './terminal/print.ts'
 
 export const dictionaryCommand = (): Command =>
@@ -27,7 +28,7 @@ async function runDictionary({ output }: { output?: string }): Promise<void> {
     return
   }
   await writeFile(output, page).catch(cause => {
-    throw invalidFlag(`--output: ${output} cannot be written (${cause.code}).`, 'Give a file in an existing folder.')
+    throw notWritable('FLAG_INVALID', `--output: ${output}`, cause)
   })
   log(`Wrote ${output}`)
 }

@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Command } from 'commander'
+import { notWritable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { print } from './terminal/print.ts'
 
@@ -26,26 +27,20 @@ const NEXT = [
   '  4. convohouse sync',
 ]
 
-function failure(file: string, cause: NodeJS.ErrnoException): ConvohouseError {
-  if (cause.code === 'EEXIST') {
-    return new ConvohouseError('CONFIG_EXISTS', {
-      what: `${file} already exists.`,
-      hint: 'Edit it, or overwrite it with --force.',
-    })
-  }
-  return new ConvohouseError('HOME_UNUSABLE', {
-    what: `${file} cannot be written (${cause.code ?? cause.message}).`,
-    hint: 'Run `convohouse init` in a folder with write permission.',
-    cause,
+const exists = (file: string): ConvohouseError =>
+  new ConvohouseError('CONFIG_EXISTS', {
+    what: `${file} already exists.`,
+    hint: 'Edit it, or overwrite it with --force.',
   })
-}
 
 /** @throws CONFIG_EXISTS, HOME_UNUSABLE */
 async function runInit({ force }: { force?: boolean }): Promise<void> {
   const { CONFIG_FILE } = await import('../config.ts')
   const file = resolve(CONFIG_FILE)
   await writeFile(file, CONFIG_TEMPLATE, { flag: force ? 'w' : 'wx' }).catch(cause => {
-    throw failure(file, cause)
+    throw cause.code === 'EEXIST'
+      ? exists(file)
+      : notWritable('HOME_UNUSABLE', file, cause, 'Run `convohouse init` in a folder with write permission.')
   })
   print(`Wrote ${file}`, '', ...NEXT)
 }

@@ -1,7 +1,7 @@
 // Parses a command line, runs the command, and prints its error.
 import { type Command, CommanderError } from 'commander'
-import { diskErrorText } from '../core/disk.ts'
-import { ConvohouseError } from '../core/errors.ts'
+import { notWritable } from '../core/disk.ts'
+import type { ConvohouseError } from '../core/errors.ts'
 import { createProgram } from './program.ts'
 import { protectSqlComment } from './query/command.ts'
 import { errorJson, errorLines, exitCodeOf, isHelpOrVersion, usageError, wantsHelp } from './terminal/error-text.ts'
@@ -24,12 +24,13 @@ function printError(error: unknown, args: readonly string[]): void {
   process.exitCode = exitCodeOf(error)
 }
 
-const notWritten = (cause: Error): ConvohouseError =>
-  new ConvohouseError('HOME_UNUSABLE', {
-    what: `Standard output cannot be written: ${diskErrorText(cause)}.`,
-    hint: 'Write it where there is enough space. Only the output is lost.',
+const outputLost = (cause: Error): ConvohouseError =>
+  notWritable(
+    'HOME_UNUSABLE',
+    'Standard output',
     cause,
-  })
+    'Write it where there is enough space. Only the output is lost.',
+  )
 
 /** Runs a command line, prints its error, and sets `process.exitCode`. */
 export async function runCommand(args: readonly string[]): Promise<void> {
@@ -50,9 +51,9 @@ export async function runCommand(args: readonly string[]): Promise<void> {
   }
   // The error of the last lines arrives after the command has returned.
   process.stdout.once('error', error => {
-    if (!isClosedPipe(error)) printError(notWritten(error), args)
+    if (!isClosedPipe(error)) printError(outputLost(error), args)
   })
-  if (unwritten) printError(notWritten(unwritten), args)
+  if (unwritten) printError(outputLost(unwritten), args)
 }
 
 function printUnlessHandled(

@@ -30,6 +30,15 @@ export function diskErrorText(cause: unknown): string {
   return (cause as { code?: string }).code ?? String(cause)
 }
 
+/** The error of an output that cannot be written. `cause`: the error, or the reason in words. */
+export const notWritable = (
+  code: 'HOME_UNUSABLE' | 'FLAG_INVALID',
+  target: string,
+  cause: unknown,
+  hint = 'Give a file in an existing folder with write permission.',
+): ConvohouseError =>
+  new ConvohouseError(code, { what: `${target} cannot be written: ${diskErrorText(cause)}.`, hint, cause })
+
 export const homeUnusable = (path: string, cause: unknown): ConvohouseError =>
   new ConvohouseError('HOME_UNUSABLE', {
     what: `Cannot use ${path}: ${diskErrorText(cause)}.`,

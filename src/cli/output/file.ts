@@ -4,6 +4,7 @@ import { createWriteStream } from 'node:fs'
 import { access, constants, realpath, rm, stat } from 'node:fs/promises'
 import { dirname, extname, resolve } from 'node:path'
 import { finished } from 'node:stream/promises'
+import { hasCode, notWritable } from '../../core/disk.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { partOf, putInPlace } from '../../warehouse/query/parquet.ts'
 import type { QueryResult, Tally } from '../../warehouse/query/results.ts'
@@ -35,14 +36,13 @@ export function formatOfFile(file: string): Format {
 const inFile = (format: RowFormat, file: string): RowFormat =>
   format === 'arrow' && extname(file).toLowerCase() !== '.arrows' ? 'arrow-file' : format
 
-const unwritable = (file: string, why: string, cause?: unknown): ConvohouseError =>
-  new ConvohouseError('FLAG_INVALID', {
-    what: `${file} cannot be written: ${why}.`,
-    hint: 'Give a file in an existing folder with write permission; for a pipe or a device, redirect standard output.',
+const unwritable = (file: string, cause: unknown): ConvohouseError =>
+  notWritable(
+    'FLAG_INVALID',
+    file,
     cause,
-  })
-
-const codeOf = (cause: unknown): string => (cause as NodeJS.ErrnoException).code ?? String(cause)
+    'Give a file in an existing folder with write permission; for a pipe or a device, redirect standard output.',
+  )
 
 /**
  * The path to write to; a link is followed.
@@ -50,15 +50,13 @@ const codeOf = (cause: unknown): string => (cause as NodeJS.ErrnoException).code
  */
 export async function resolveOutput(file: string): Promise<string> {
   try {
-    const path = await realpath(file).catch(cause =>
-      codeOf(cause) === 'ENOENT' ? resolve(file) : Promise.reject(cause),
-    )
-    const found = await stat(path).catch(cause => (codeOf(cause) === 'ENOENT' ? null : Promise.reject(cause)))
+    const path = await realpath(file).catch(cause => (hasCode(cause, 'ENOENT') ? resolve(file) : Promise.reject(cause)))
+    const found = await stat(path).catch(cause => (hasCode(cause, 'ENOENT') ? null : Promise.reject(cause)))
     if (found && !found.isFile()) throw unwritable(file, found.isDirectory() ? 'it is a folder' : 'it is not a file')
     await access(dirname(path), constants.W_OK)
     return path
   } catch (cause) {
-    throw cause instanceof ConvohouseError ? cause : unwritable(file, codeOf(cause), cause)
+    throw cause instanceof ConvohouseError ? cause : unwritable(file, cause)
   }
 }
 
@@ -68,7 +66,7 @@ export async function writeToFile(result: QueryResult, format: RowFormat, file: 
   try {
     const to = createWriteStream(part, { mode: 0o600 })
     await once(to, 'open').catch(cause => {
-      throw unwritable(file, codeOf(cause), cause)
+      throw unwritable(file, cause)
     })
     const tally = await writeResult({ result, format: inFile(format, file), to })
     to.end()
@@ -81,6 +79,6 @@ export async function writeToFile(result: QueryResult, format: RowFormat, file: 
     // System errors, such as a full disk, concern the file; all others concern the query.
     throw error instanceof ConvohouseError || !(error as NodeJS.ErrnoException).syscall
       ? error
-      : unwritable(file, codeOf(error), error)
+      : unwritable(file, error)
   }
 }

@@ -3,6 +3,7 @@
 import { open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
+import { notWritable } from '../../core/disk.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { prepareCast } from './casts.ts'
 import { guard } from './guard/guard.ts'
@@ -35,7 +36,9 @@ export async function copyToParquet(request: ParquetRequest): Promise<ParquetFil
   const part = partOf(request.file)
   try {
     // Created here with mode 0600, because it holds personal data: DuckDB would make it readable for all users.
-    await (await open(part, 'w', 0o600).catch(cause => Promise.reject(unwritable(request.file, cause)))).close()
+    await (
+      await open(part, 'w', 0o600).catch(cause => Promise.reject(notWritable('HOME_UNUSABLE', request.file, cause)))
+    ).close()
     const session = await openSession(request.connection, request)
     const written = await copyIn(session, { ...request, part }).finally(() => session.closeSoon())
     await putInPlace(part, request.file)
@@ -45,7 +48,7 @@ export async function copyToParquet(request: ParquetRequest): Promise<ParquetFil
     // DuckDB reports a full disk like an error of the SQL, but names the file.
     const message = error instanceof ConvohouseError ? error.message : ''
     if (message.startsWith('IO Error') && message.includes(part))
-      throw unwritable(request.file, message.split(': ').at(-1))
+      throw notWritable('HOME_UNUSABLE', request.file, message.split(': ').at(-1))
     throw error
   }
 }
@@ -79,17 +82,9 @@ export async function putInPlace(part: string, file: string): Promise<void> {
     // Windows cannot open a folder, and keeps renames without it.
     if (process.platform !== 'win32') await syncFile(dirname(file), 'r')
   } catch (cause) {
-    throw unwritable(file, cause)
+    throw notWritable('HOME_UNUSABLE', file, cause)
   }
 }
-
-/** The error of a Parquet file that cannot be written. */
-export const unwritable = (file: string, cause: unknown): ConvohouseError =>
-  new ConvohouseError('HOME_UNUSABLE', {
-    what: `${file} cannot be written: ${(cause as NodeJS.ErrnoException | undefined)?.code ?? String(cause)}.`,
-    hint: 'Choose a file in a folder that you may write to.',
-    cause,
-  })
 
 async function syncFile(path: string, flags: 'r' | 'r+'): Promise<void> {
   const handle = await open(path, flags)

@@ -85,7 +85,7 @@ describe.each(FORMATS)('query -o in %s', format => {
     }).catch(error => error as { code: number; stderr: string })
     expect(failed).toMatchObject({
       stderr: expect.stringMatching(
-        /error (FLAG_INVALID|HOME_UNUSABLE): .*x cannot be written: (EFBIG|File too large)/,
+        /error (FLAG_INVALID|HOME_UNUSABLE): .*x cannot be written: the maximum file size is exceeded \(EFBIG\)/,
       ),
     })
     expect(await readdir(folder)).toEqual([])

@@ -3,11 +3,12 @@
 import { open, rm } from 'node:fs/promises'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { notWritable } from '../../../core/disk.ts'
 import { ConvohouseError, ERRORS, type ErrorCode } from '../../../core/errors.ts'
 import { durationText, SECOND } from '../../../core/time.ts'
 import type { ResultLayout } from '../casts.ts'
 import { CELLS_MEDIA_TYPE, type CellsLine, decodeBatch, type ErrorBody, readLines } from '../formats/cells.ts'
-import { type ParquetFile, partOf, putInPlace, unwritable } from '../parquet.ts'
+import { type ParquetFile, partOf, putInPlace } from '../parquet.ts'
 import type { Batch, Column, QueryResult, Tally } from '../results.ts'
 import type { QueryLimits } from '../session.ts'
 import { PARQUET_MEDIA_TYPE, QUERY_PATH, ROWS_HEADER } from './handler.ts'
@@ -66,7 +67,7 @@ export async function queryHolderToParquet(query: HolderQuery & { file: string }
 
 async function receive(answer: Answer, part: string): Promise<number> {
   const handle = await open(part, 'w', 0o600).catch(cause => {
-    throw unwritable(part, cause)
+    throw notWritable('HOME_UNUSABLE', part, cause)
   })
   try {
     let bytes = 0
