@@ -22,23 +22,23 @@ function leaves(value: unknown, path = '$'): [string, unknown][] {
 }
 
 /** Merges a coerced object with its `extra` values, recursively, also in list elements. */
-function whole(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(whole)
+function merged(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(merged)
   if (typeof value !== 'object' || value === null) return value
-  const { [COERCED_EXTRA]: spare, ...kept } = value as Json
-  return together(Object.fromEntries(Object.entries(kept).map(([key, inner]) => [key, whole(inner)])), spare)
+  const { [COERCED_EXTRA]: extra, ...kept } = value as Json
+  return mergeExtra(Object.fromEntries(Object.entries(kept).map(([key, inner]) => [key, merged(inner)])), extra)
 }
 
-function together(kept: unknown, spare: unknown): unknown {
-  if (spare === undefined) return kept
-  if (kept === null || kept === undefined) return spare
+function mergeExtra(kept: unknown, extra: unknown): unknown {
+  if (extra === undefined) return kept
+  if (kept === null || kept === undefined) return extra
   const result = new Map<string, unknown>(Object.entries(kept as Json))
-  for (const [key, inner] of Object.entries(spare as Json)) result.set(key, together(result.get(key), inner))
+  for (const [key, inner] of Object.entries(extra as Json)) result.set(key, mergeExtra(result.get(key), inner))
   return Object.fromEntries(result)
 }
 
 /** A lossless cast may change the notation of a value, but not its meaning. */
-const said = (value: unknown): string => String(value).trim().toLowerCase()
+const normalized = (value: unknown): string => String(value).trim().toLowerCase()
 
 describe('coercion of any record', () => {
   it('never throws, nor does inspection', () => {
@@ -73,8 +73,8 @@ describe('coercion of any record', () => {
   it('yields records that need no further coercion', () => {
     fc.assert(
       fc.property(records, record => {
-        const { record: mended, issues } = coerceRecord(conversation, record)!
-        expect(inspect([mended]).mismatched).toEqual(Object.create(null))
+        const { record: coerced, issues } = coerceRecord(conversation, record)!
+        expect(inspect([coerced]).mismatched).toEqual(Object.create(null))
         if (issues.some(({ issue }) => issue !== UNREAD_TIME)) expect(needsCoercion(inspect([record]))).toBe(true)
       }),
       { numRuns: 300 },
@@ -84,9 +84,10 @@ describe('coercion of any record', () => {
   it('loses no value: each is in the record or in its extra', () => {
     fc.assert(
       fc.property(records, record => {
-        const mended = whole(coerceRecord(conversation, record)!.record)
-        const say = (all: [string, unknown][]) => all.map(([path, value]) => [path, said(value)]).sort()
-        expect(say(leaves(mended))).toEqual(say(leaves(record)))
+        const coerced = merged(coerceRecord(conversation, record)!.record)
+        const normalizedLeaves = (all: [string, unknown][]) =>
+          all.map(([path, value]) => [path, normalized(value)]).sort()
+        expect(normalizedLeaves(leaves(coerced))).toEqual(normalizedLeaves(leaves(record)))
       }),
       { numRuns: 500 },
     )
@@ -154,8 +155,8 @@ describe('coercion', () => {
   })
 
   it('keeps __proto__ as an ordinary key', () => {
-    const mended = coerceRecord(conversation, JSON.parse('{"ID":"c","__proto__":{"x":1}}'))!
-    expect(JSON.stringify(mended.record)).toBe('{"ID":"c","__extra":{"__proto__":{"x":1}}}')
+    const coerced = coerceRecord(conversation, JSON.parse('{"ID":"c","__proto__":{"x":1}}'))!
+    expect(JSON.stringify(coerced.record)).toBe('{"ID":"c","__extra":{"__proto__":{"x":1}}}')
     expect(({} as Json).x).toBeUndefined()
   })
 

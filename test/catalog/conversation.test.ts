@@ -56,10 +56,10 @@ describe('the conversation record', () => {
   })
 
   it('marks every field that may contain personal data', () => {
-    const reported = layoutOf(conversation).columns.filter(column =>
+    const personal = layoutOf(conversation).columns.filter(column =>
       /email|phone|name$|address|ip_address|image|picture|profile|handle|note|comment|summary/.test(column.name),
     )
-    const unmarked = reported.filter(column => column.pii === 'none').map(column => column.name)
+    const unmarked = personal.filter(column => column.pii === 'none').map(column => column.name)
     // Ids and numbers of the business itself.
     expect(unmarked).toEqual(['whatsapp_phone_number_id', 'whatsapp_display_phone_number'])
   })

@@ -12,7 +12,7 @@ const filled = (keys: readonly string[]) => Object.fromEntries(keys.map(key => [
 const showing = ({ has = [], operation }: Mark) => ({ ...filled(has), ...(operation && { operation }) })
 
 /** An event as section 6.3 describes it, with every field set. */
-const whole = (name: string) => {
+const fullEvent = (name: string) => {
   const type = EVENT_TYPES.find(one => one.name === name)!
   const operation = type.marks.flatMap(mark => mark.operation ?? []).at(0) ?? 'updated'
   return { createdAt: 1, ...filled(Object.keys(type.fields)), ...(type.fields.operation && { operation }) }
@@ -33,7 +33,7 @@ describe('the type of an event', () => {
   })
 
   it.each(NAMES)('is recognised by the fields of %s alone', name => {
-    expect(eventTypeOf(whole(name))).toBe(name)
+    expect(eventTypeOf(fullEvent(name))).toBe(name)
     for (const mark of EVENT_TYPES.find(one => one.name === name)!.marks)
       expect([mark, eventTypeOf(showing(mark))]).toEqual([mark, name])
   })

@@ -150,7 +150,7 @@ describe('an inspection', () => {
   })
 
   it.each([
-    ['an id beyond the integers that a double tells apart', '{"ID":9007199254740993}', 'ID'],
+    ['an id beyond the integers that a double distinguishes', '{"ID":9007199254740993}', 'ID'],
     ['an id that is not an integer', '{"ID":1.5}', 'ID'],
     ['an unknown value nested deeper than DuckDB supports', `{"ID":"c","x":${nested(20_000)}}`, 'x'],
     ['a value of any shape nested that deep', `{"ID":"c","origin":${nested(20_000)}}`, 'origin'],

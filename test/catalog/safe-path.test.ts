@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { conversation } from '../../src/catalog/conversation/conversation.ts'
 import { safePath } from '../../src/catalog/inspection/safe-path.ts'
 
-const reported = (...keys: string[]): string => safePath(conversation.fields, keys)
+const pathOf = (...keys: string[]): string => safePath(conversation.fields, keys)
 
 describe('a safe path', () => {
   it.each([
@@ -11,7 +11,7 @@ describe('a safe path', () => {
     [['crmActivities', '[]', 'notesHistory', '[]', 'text'], 'crmActivities[].notesHistory[].text'],
     [['crmActivities', '[]'], 'crmActivities[]'],
   ])('contains declared keys unchanged: %j', (keys, path) => {
-    expect(reported(...keys)).toBe(path)
+    expect(pathOf(...keys)).toBe(path)
   })
 
   it.each([
@@ -20,7 +20,7 @@ describe('a safe path', () => {
     [['csat', 'mood', 'ada@mail.example'], 'csat.mood'],
     [['constructor'], 'constructor'],
   ])('ends with the first undeclared key if that looks like a field: %j', (keys, path) => {
-    expect(reported(...keys)).toBe(path)
+    expect(pathOf(...keys)).toBe(path)
   })
 
   it.each([
@@ -37,6 +37,6 @@ describe('a safe path', () => {
     [['csat', '[]', 'ada@mail.example'], 'csat[]'],
     [['crmActivities', 'ada@mail.example'], 'crmActivities.*'],
   ])('contains a placeholder for a key that may be data: %j', (keys, path) => {
-    expect(reported(...keys)).toBe(path)
+    expect(pathOf(...keys)).toBe(path)
   })
 })

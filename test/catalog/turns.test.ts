@@ -7,24 +7,24 @@ import { readExactly } from '../../src/json/exact-json.ts'
 const AT = Date.UTC(2026, 10, 20, 9)
 
 /** The contents of a turn, independent of its format. */
-interface Said {
+interface TurnContents {
   role: string
   texts: string[]
   atMs: number
   session: string
 }
 
-const said = fc.record({
+const turnContents = fc.record({
   role: fc.constantFrom('user', 'assistant', 'human_agent'),
   texts: fc.array(fc.string({ minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 3 }),
   atMs: fc.integer({ min: 0, max: 5 }).map(minute => AT + minute * 60_000),
   session: fc.constantFrom('s1', 's2'),
 })
 
-type Shape = (one: Said) => unknown
+type Shape = (one: TurnContents) => unknown
 
 /** Formats with one text per turn: each text gets a turn of its own. */
-const oneText: Record<string, (said: Omit<Said, 'texts'> & { text: string }) => unknown> = {
+const oneText: Record<string, (turnContents: Omit<TurnContents, 'texts'> & { text: string }) => unknown> = {
   sandbox: ({ role, text, atMs, session }) => ({
     turnId: 't',
     sessionId: session,
@@ -68,7 +68,7 @@ const vendors: Shape = ({ role, texts, atMs, session }) => ({
   session_id: session,
 })
 
-const lines = (all: Said[]) =>
+const lines = (all: TurnContents[]) =>
   all
     .flatMap(({ role, texts, atMs, session }, turn) => texts.map(text => ({ role, text, atMs, session, turn })))
     .sort((a, b) => a.atMs - b.atMs || a.turn - b.turn)
@@ -80,7 +80,7 @@ const read = (turns: unknown[]) =>
 describe('a transcript', () => {
   it("in the vendor's own format has a row for each message, by time, then in the order sent", () => {
     fc.assert(
-      fc.property(fc.array(said, { maxLength: 12 }), all => {
+      fc.property(fc.array(turnContents, { maxLength: 12 }), all => {
         expect(read(all.map(vendors))).toEqual(lines(all))
         const places = messagesOf(all.map(vendors)).map(({ turnPosition, messagePosition }) => [
           turnPosition,
@@ -94,7 +94,7 @@ describe('a transcript', () => {
 
   it.each(Object.keys(oneText))('with the text of its turns as %s is read', name => {
     fc.assert(
-      fc.property(fc.array(said, { maxLength: 12 }), all => {
+      fc.property(fc.array(turnContents, { maxLength: 12 }), all => {
         const turns = all.flatMap(({ texts, ...one }) => texts.map(text => oneText[name]!({ ...one, text })))
         expect(read(turns)).toEqual(lines(all))
       }),

@@ -75,13 +75,13 @@ describe('webhook secrets', () => {
     ['is missing', { env: 'GONE' }, 'SECRET_MISSING', /GONE, which must contain the webhook secret, is not set/],
     ['could be guessed', { env: 'SHORT' }, 'CONFIG_INVALID', /"a" has fewer than 8 characters/],
     ['is that of another workspace', { env: 'B' }, 'CONFIG_INVALID', /two workspaces have the same/],
-  ])('are reported without being shown if one %s', async (_what, place, code, reported) => {
+  ])('are reported without being shown if one %s', async (_what, place, code, message) => {
     const config = await fromFile(
       { workspaces: [workspace('a', place), workspace('b', { env: 'B' })] },
       { B: 'secret-canary', SHORT: 'canary' },
     )
     expect(() => readWorkspaceSecrets(config)).toThrow(
-      expect.objectContaining({ code, message: expect.stringMatching(reported) }),
+      expect.objectContaining({ code, message: expect.stringMatching(message) }),
     )
     expect(() => readWorkspaceSecrets(config)).not.toThrow(/canary/)
   })

@@ -1,4 +1,4 @@
-// Whatever a vendor's answers contain, the rules that run inside a workflow neither throw nor wait forever.
+// The rules that run inside a workflow neither throw nor wait forever, even if a vendor's answers are absurd.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Answer, type GovernorState, govern, newGovernor, requestLease } from '../../src/core/governor/governor.ts'
@@ -96,20 +96,21 @@ const step = fc.record<Step>({
 
 /** As the client parses it or, with `raw`, as a worker of another version or the lease log may supply it. */
 function answerOf(
-  { status, returned, usage: reported, rateLimit: limits, retryAfter }: Step,
+  { status, returned, usage: reportedUsage, rateLimit: limits, retryAfter }: Step,
   nowMs: number,
   raw: boolean,
 ): Answer {
   const data = Array.from({ length: returned }, () => ({}))
-  const envelope = readExportEnvelope({ data, hasMore: false, usage: reported, rateLimit: limits })
+  const envelope = readExportEnvelope({ data, hasMore: false, usage: reportedUsage, rateLimit: limits })
   const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
   return {
     sentAtMs: nowMs - 100,
     receivedAtMs: nowMs,
     status,
     returned,
-    billed: (raw ? (reported as { billableUsedThisRequest?: never } | null)?.billableUsedThisRequest : null) ?? null,
-    usage: raw ? ((isObject(reported) ? reported : null) as never) : envelope.usage,
+    billed:
+      (raw ? (reportedUsage as { billableUsedThisRequest?: never } | null)?.billableUsedThisRequest : null) ?? null,
+    usage: raw ? ((isObject(reportedUsage) ? reportedUsage : null) as never) : envelope.usage,
     rateLimit: raw ? ((isObject(limits) ? limits : null) as never) : envelope.rateLimit,
     retryAfterMs: raw ? Number(retryAfter) * 1_000 : readRetryAfter(retryAfter, nowMs),
   }
@@ -123,7 +124,7 @@ const numbersIn = (value: unknown): number[] =>
       ? Object.values(value).flatMap(numbersIn)
       : []
 
-function expectSound(state: GovernorState): void {
+function expectFinite(state: GovernorState): void {
   expect(numbersIn(state).filter(number => !Number.isFinite(number))).toEqual([])
   expect(JSON.parse(JSON.stringify(state))).toEqual(state)
 }
@@ -139,17 +140,17 @@ function run(steps: readonly Step[], raw: boolean): void {
       expect(decision.untilMs).toBeGreaterThan(nowMs)
       expect(decision.untilMs).toBeLessThanOrEqual(nowMs + HOUR + HOUR / 60)
       const { untilMs, reason } = decision
-      const news = { kind: 'waiting' as const, untilMs, reason: reason === 'leased' ? ('hour' as const) : reason }
-      expect(progressMarkdown(applyUpdate(newProgress(), news))).not.toMatch(/Invalid|unknown time/)
+      const update = { kind: 'waiting' as const, untilMs, reason: reason === 'leased' ? ('hour' as const) : reason }
+      expect(progressMarkdown(applyUpdate(newProgress(), update))).not.toMatch(/Invalid|unknown time/)
       continue
     }
     if (decision.kind === 'refuse') continue
     state = govern(state, { kind: 'answered', lease: `l${at}`, answer: answerOf(one, nowMs, raw) })
     state = govern(state, { kind: 'ended', lease: `l${at}` })
-    expectSound(state)
+    expectFinite(state)
     const entry = { kind: 'request' as const, lease: null, agentId: 'a', error: null, ...answerOf(one, nowMs, raw) }
-    const noted = JSON.parse(JSON.stringify(entry)) as typeof entry
-    expectSound(recoverGovernor({}, [noted], { nowMs, holdersDead: true }))
+    const logged = JSON.parse(JSON.stringify(entry)) as typeof entry
+    expectFinite(recoverGovernor({}, [logged], { nowMs, holdersDead: true }))
   }
 }
 

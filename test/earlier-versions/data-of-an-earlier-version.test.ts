@@ -1,7 +1,7 @@
 // Data folders that earlier versions wrote stay readable: lease log, spool lines, page names, window kinds, warehouse.
 // `c863418/README.md` says how the stored data folder was made and how its expected tables were reviewed.
 //
-// STORE_TABLES=1 writes the expected tables again. Do that only after a reviewed change of what a load makes of old data.
+// STORE_TABLES=1 writes the expected tables again. Do that only after a reviewed change to how old data is loaded.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -52,8 +52,8 @@ function configAt(home: string, url = 'http://127.0.0.1:9'): Config {
       CONVOHOUSE_HOME: home,
     },
   })
-  const nothingAgain = { rereadShare: 0, sampleShare: 0, settleMs: 1_000, mirrorLagMs: 0, maxPage: 5 }
-  return { ...config, threads: 1, workspaces: [{ ...config.workspaces[0]!, ...nothingAgain }] }
+  const noRepeats = { rereadShare: 0, sampleShare: 0, settleMs: 1_000, mirrorLagMs: 0, maxPage: 5 }
+  return { ...config, threads: 1, workspaces: [{ ...config.workspaces[0]!, ...noRepeats }] }
 }
 
 const sortedKeys = (value: unknown): unknown => {
@@ -187,9 +187,9 @@ async function syncFurther(home: string): Promise<void> {
   const after = (await landedPages(home)).filter(({ address, head }) => !known.has(address) && head.facts !== null)
   const requestsOf = (pages: readonly { head: PageHead }[]) =>
     pages.map(({ head }) => JSON.stringify([head.place.agentId, head.request.query]))
-  const paidFor = new Set(requestsOf(before))
+  const exportedBefore = new Set(requestsOf(before))
   expect(after.length).toBeGreaterThan(2)
-  expect(requestsOf(after).filter(request => paidFor.has(request))).toEqual([])
+  expect(requestsOf(after).filter(request => exportedBefore.has(request))).toEqual([])
   // New conversations come from head windows; the unfinished full export continues.
   const kindOf = ({ head }: { head: PageHead }) => head.facts!.window.kind
   const continued = after.filter(page => kindOf(page) !== 'head')
@@ -278,11 +278,11 @@ describe('data of an earlier version', () => {
       )
       expect(left).toEqual([])
     })
-    const ledger = await withWarehouseRows(access, async rows => {
+    const reconciliation = await withWarehouseRows(access, async rows => {
       const scope = { workspaceId: WORKSPACE, settings: undefined, agents: [], sinceMs: null }
       return reconcileWorkspace({ rows, ...scope, by: 'agent', nowMs: WRITTEN_MS })
     })
-    expect(ledger.totals.held).toBeGreaterThan(0)
+    expect(reconciliation.totals.held).toBeGreaterThan(0)
     await syncFurther(home)
   })
 

@@ -128,8 +128,8 @@ await describeWithPromtool('the metrics of a process', promtool => {
       expect(text).not.toContain(TOKEN)
       expect(text).not.toContain(SECRET)
     }
-    const reported = await scrape(watchUrl)
-    expect(sampleOf(reported, 'convohouse_process_info', { role: 'watch' })).toBe(1)
+    const page = await scrape(watchUrl)
+    expect(sampleOf(page, 'convohouse_process_info', { role: 'watch' })).toBe(1)
 
     // Without the process that holds the warehouse, its metrics disappear, and metrics from files remain.
     watch.process.kill('SIGINT')

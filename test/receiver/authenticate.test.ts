@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { makeAuthenticator } from '../../src/receiver/authenticate.ts'
 
-const door = makeAuthenticator([
+const authenticate = makeAuthenticator([
   { id: 'a', secrets: ['first-secret', 'its-next'] },
   { id: 'b', secrets: ['größe-😀-long-long-long-long'] },
 ])
@@ -14,9 +14,9 @@ describe('an authenticator', () => {
     ['its-next', 'a'],
     ['größe-😀-long-long-long-long', 'b'],
   ])('accepts %s', (secret, id) => {
-    expect(door(secret, null)?.id).toBe(id)
-    expect(door(secret, id)?.id).toBe(id)
-    expect(door(secret, 'elsewhere')).toBeNull()
+    expect(authenticate(secret, null)?.id).toBe(id)
+    expect(authenticate(secret, id)?.id).toBe(id)
+    expect(authenticate(secret, 'elsewhere')).toBeNull()
   })
 
   it.each([
@@ -34,7 +34,7 @@ describe('an authenticator', () => {
     ['undefined', undefined],
     ['a list of a secret', ['first-secret']],
   ])('rejects %s', (_what, given) => {
-    expect(door(given, null)).toBeNull()
+    expect(authenticate(given, null)).toBeNull()
   })
 
   it('without workspaces accepts nothing', () => {
@@ -45,8 +45,11 @@ describe('an authenticator', () => {
     const texts = fc.string({ unit: fc.constantFrom('a', '\0', 'ä', '😀'), minLength: 1, maxLength: 6 })
     fc.assert(
       fc.property(fc.uniqueArray(texts, { minLength: 1, maxLength: 4 }), texts, (secrets, given) => {
-        const opened = makeAuthenticator(secrets.map((secret, at) => ({ id: `${at}`, secrets: [secret] })))(given, null)
-        expect(opened?.id ?? null).toBe(secrets.includes(given) ? `${secrets.indexOf(given)}` : null)
+        const accepted = makeAuthenticator(secrets.map((secret, at) => ({ id: `${at}`, secrets: [secret] })))(
+          given,
+          null,
+        )
+        expect(accepted?.id ?? null).toBe(secrets.includes(given) ? `${secrets.indexOf(given)}` : null)
       }),
     )
   })

@@ -1,4 +1,4 @@
-// The memory limit for request bodies: it holds whatever senders do, and a small new body is accepted.
+// The memory limit for request bodies holds for any senders, and leaves space for a small new body.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { BodyMemory, type HeldBody, SMALL_BYTES } from '../../src/receiver/http/body-memory.ts'
@@ -10,7 +10,7 @@ interface Sender extends HeldBody {
   dropped: string | null
 }
 
-function room() {
+function memoryUnderTest() {
   let nowMs = 0
   const memory = new BodyMemory(LIMITS, () => nowMs)
   const begin = (address: string, options: { isAuthentic?: boolean } = {}): Sender => {
@@ -39,7 +39,7 @@ const steps = fc.array(
     address: fc.integer({ min: 0, max: 3 }),
     pieces: fc.integer({ min: 1, max: 16 }),
     waitMs: fc.integer({ min: 0, max: 100 }),
-    ends: fc.constantFrom('whole', 'authentic', 'open', 'released'),
+    ends: fc.constantFrom('complete', 'authentic', 'open', 'released'),
   }),
   { minLength: 20, maxLength: 150 },
 )
@@ -47,7 +47,7 @@ const steps = fc.array(
 it('the memory is bounded, drops no complete or authentic body, and has space for a small new one', () => {
   fc.assert(
     fc.property(steps, given => {
-      const { memory, begin, wait } = room()
+      const { memory, begin, wait } = memoryUnderTest()
       const kept: Sender[] = []
       let keptBytes = 0
       for (const { address, pieces, waitMs, ends } of given) {
@@ -55,8 +55,8 @@ it('the memory is bounded, drops no complete or authentic body, and has space fo
         for (let left = pieces; left > 0 && sender.dropped === null; left--) memory.hold(sender, PIECE)
         wait(waitMs)
         if (ends === 'released') memory.release(sender)
-        if (sender.dropped === null && (ends === 'whole' || ends === 'authentic')) {
-          sender.isComplete = ends === 'whole'
+        if (sender.dropped === null && (ends === 'complete' || ends === 'authentic')) {
+          sender.isComplete = ends === 'complete'
           kept.push(sender)
           keptBytes += pieces * (PIECE + 256)
         }
@@ -72,7 +72,7 @@ it('the memory is bounded, drops no complete or authentic body, and has space fo
 })
 
 it('large bodies leave a quarter of the memory to small ones, and those of one address leave space for others', () => {
-  const { memory, begin } = room()
+  const { memory, begin } = memoryUnderTest()
   const take = (address: string, many: number) => {
     for (let left = many; left > 0; left--) {
       const sender = begin(address, { isAuthentic: true })
@@ -87,7 +87,7 @@ it('large bodies leave a quarter of the memory to small ones, and those of one a
 })
 
 it('a body that arrives byte by byte counts with its overhead, and is dropped', () => {
-  const { memory, begin } = room()
+  const { memory, begin } = memoryUnderTest()
   const sender = begin('one')
   while (memory.hold(sender, 1));
   expect([sender.dropped, memory.held]).toEqual(['too-slow', 0])

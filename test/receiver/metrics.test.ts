@@ -2,13 +2,13 @@
 import { expect, it } from 'vitest'
 import { families, sampleOf } from '../metrics/scrape.ts'
 import { describeWithPromtool } from '../promtool.ts'
-import { called, WORKSPACE } from './calls.ts'
+import { startTestReceiver, WORKSPACE } from './test-receiver.ts'
 
 const event = { event: 'webhook_test', createdAt: 1, message: 'a' }
 
 await describeWithPromtool("the receiver's metrics", promtool => {
   it('count kept and refused webhooks, in the format of Prometheus', async () => {
-    const { receiver, post } = await called()
+    const { receiver, post } = await startTestReceiver()
     await post(event)
     await post({ ...event, workspaceSecret: 'a wrong secret' })
     const answer = await fetch(`${receiver.url}/metrics`)

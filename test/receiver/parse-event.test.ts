@@ -8,13 +8,13 @@ import { parseEvent } from '../../src/receiver/parse/parse-event.ts'
 const SECRET = 'whsec-canary-"8a1f/Ω"'
 const NEXT = 'whsec-canary-next-77b0'
 const OTHER = 'whsec-canary-other-31c9'
-const door = makeAuthenticator([
+const authenticate = makeAuthenticator([
   { id: 'ws', secrets: [SECRET, NEXT] },
   { id: 'other', secrets: [OTHER] },
 ])
 
 const ofText = (text: string | Buffer, addressed: string | null = null) =>
-  parseEvent(Buffer.from(text), addressed, door)
+  parseEvent(Buffer.from(text), addressed, authenticate)
 const of = (payload: object, addressed: string | null = null) =>
   ofText(JSON.stringify({ workspaceSecret: SECRET, ...payload }), addressed)
 
@@ -81,9 +81,9 @@ describe('a secret', () => {
 
   it('is stored in no encoding: not escaped in JSON inside a text, not in lower-case hexadecimal, not in base64', () => {
     const secret = 'whsec-canary/8a1f+Ω=?>~'
-    const opens = makeAuthenticator([{ id: 'ws', secrets: [secret] }])
+    const authenticateSecret = makeAuthenticator([{ id: 'ws', secrets: [secret] }])
     const plain = 'whsec-canary/8a1f+=?>~'
-    const opensPlain = makeAuthenticator([{ id: 'ws', secrets: [plain] }])
+    const authenticatePlain = makeAuthenticator([{ id: 'ws', secrets: [plain] }])
     const forms = (own: string) => [
       `{"workspaceSecret":"${own.replaceAll('/', '\\/')}"}`,
       encodeURIComponent(own).replace(/%../g, byte => byte.toLowerCase()),
@@ -91,14 +91,14 @@ describe('a secret', () => {
         (['base64', 'base64url'] as const).map(way => Buffer.from(`${before}${own}\n`).toString(way)),
       ),
     ]
-    for (const [own, door] of [
-      [secret, opens],
-      [plain, opensPlain],
+    for (const [own, authenticate] of [
+      [secret, authenticateSecret],
+      [plain, authenticatePlain],
     ] as const) {
       for (const form of forms(own)) {
         const body = Buffer.from(JSON.stringify({ workspaceSecret: own, messageContent: `it is ${form}!` }))
-        expect(parseAsSent(Buffer.from(body), null, door)).toBeNull()
-        const { text, payload } = kept(parseEvent(body, null, door))
+        expect(parseAsSent(Buffer.from(body), null, authenticate)).toBeNull()
+        const { text, payload } = kept(parseEvent(body, null, authenticate))
         expect(text).not.toContain(form)
         expect(payload.messageContent).toMatch(/^it is .*\*\*\*.*!$/s)
         expect(text.replaceAll('\\', '')).not.toContain(own)

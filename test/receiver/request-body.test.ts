@@ -10,7 +10,7 @@ const LIMITS = { maxBytes: 1_000, maxBytesAtOnce: 3_000 }
 
 /** A server that reads bodies; the test gets each body and releases it. */
 async function reading(memory: BodyMemory) {
-  const reported: ReadBody[] = []
+  const bodies: ReadBody[] = []
   let closed = 0
   const server = createServer((request, response) => {
     request.on('close', () => closed++)
@@ -18,7 +18,7 @@ async function reading(memory: BodyMemory) {
       memory,
       isAuthentic: () => false,
       done(body) {
-        reported.push(body)
+        bodies.push(body)
         response.end()
       },
     })
@@ -33,16 +33,16 @@ async function reading(memory: BodyMemory) {
     socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${body}`)
     return socket
   }
-  return { reported, send, closed: () => closed }
+  return { bodies, send, closed: () => closed }
 }
 
 it('a body is held until its reader releases it', async () => {
   const memory = new BodyMemory(LIMITS)
-  const { reported, send, closed } = await reading(memory)
+  const { bodies, send, closed } = await reading(memory)
   await once(send(900, 'x'.repeat(900)), 'data')
   await expect.poll(closed).toBe(1)
   expect(memory.held).toBeGreaterThanOrEqual(900)
-  const [body] = reported
+  const [body] = bodies
   if (!body || 'refused' in body) throw new Error('not read')
   body.release()
   expect(memory.held).toBe(0)
@@ -50,20 +50,20 @@ it('a body is held until its reader releases it', async () => {
 
 it('a sender that hangs up in the middle leaves nothing held, and is not reported', async () => {
   const memory = new BodyMemory(LIMITS)
-  const { reported, send, closed } = await reading(memory)
+  const { bodies, send, closed } = await reading(memory)
   const socket = send(900, 'x'.repeat(500))
   await expect.poll(() => memory.held).toBeGreaterThan(0)
   socket.destroy()
   await expect.poll(closed).toBe(1)
-  expect([memory.held, reported]).toEqual([0, []])
+  expect([memory.held, bodies]).toEqual([0, []])
 })
 
 it('a body that is refused in the middle is reported once, and nothing of it is held', async () => {
   const memory = new BodyMemory(LIMITS)
-  const { reported, send, closed } = await reading(memory)
+  const { bodies, send, closed } = await reading(memory)
   const socket = send(5_000, 'x'.repeat(2_000))
-  await expect.poll(() => reported).toEqual([{ refused: expect.stringMatching(/too-large|too-slow/) }])
+  await expect.poll(() => bodies).toEqual([{ refused: expect.stringMatching(/too-large|too-slow/) }])
   socket.write('x'.repeat(3_000))
   await expect.poll(closed).toBe(1)
-  expect([memory.held, reported.length]).toEqual([0, 1])
+  expect([memory.held, bodies.length]).toEqual([0, 1])
 })

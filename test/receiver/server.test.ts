@@ -2,13 +2,13 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { called, dial, headOf, SECRET, WORKSPACE } from './calls.ts'
+import { dial, headOf, SECRET, startTestReceiver, WORKSPACE } from './test-receiver.ts'
 
 const test = (message: string) => ({ event: 'webhook_test', createdAt: 1, message })
 
 describe('an event', () => {
   it('is answered with an empty 200, and is in the spool', async () => {
-    const { post, sealed, metric } = await called()
+    const { post, sealed, metric } = await startTestReceiver()
     const answers = [await post(test('a')), await post(test('b'), `/webhooks/${WORKSPACE}`)]
     expect(await Promise.all(answers.map(async answer => [answer.status, await answer.text()]))).toEqual([
       [200, ''],
@@ -21,7 +21,7 @@ describe('an event', () => {
   })
 
   it('may arrive in pieces, and after its sender has asked for permission', async () => {
-    const { receiver, sealed } = await called()
+    const { receiver, sealed } = await startTestReceiver()
     const body = JSON.stringify({ ...test('ä'), workspaceSecret: SECRET })
     const { socket, answer } = dial(receiver)
     socket.write(headOf(Buffer.byteLength(body), 'Expect: 100-continue\r\n'))
@@ -48,7 +48,7 @@ describe('a request', () => {
     ['another address', {}, '/elsewhere', 404],
     ['an invalid address', {}, '/webhooks/%E0%A4%A', 404],
   ])('with %s is refused', async (_what, body, path, status) => {
-    const { post, sealed } = await called()
+    const { post, sealed } = await startTestReceiver()
     const answer = await post(body, path)
     expect([answer.status, await answer.text()]).toEqual([status, ''])
     expect((await post(test('after'))).status).toBe(200)
@@ -56,7 +56,7 @@ describe('a request', () => {
   })
 
   it('with another method is answered with the allowed one', async () => {
-    const { receiver, metric } = await called()
+    const { receiver, metric } = await startTestReceiver()
     const answer = await fetch(`${receiver.url}/webhooks`)
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST'])
     expect((await fetch(`${receiver.url}/health`, { method: 'POST' })).status).toBe(405)
@@ -64,7 +64,7 @@ describe('a request', () => {
   })
 
   it('that announces too large a body is refused before it is read', async () => {
-    const { receiver } = await called()
+    const { receiver } = await startTestReceiver()
     const { socket, answer, closed } = dial(receiver)
     socket.write(headOf(100_000_000))
     expect(await answer).toMatch(/^HTTP\/1.1 413 (.|\r\n)*Connection: close/)
@@ -72,7 +72,7 @@ describe('a request', () => {
   })
 
   it('of 100 MB without an announced length is refused while it is read', async () => {
-    const { receiver, post } = await called()
+    const { receiver, post } = await startTestReceiver()
     const { socket, answer, closed } = dial(receiver)
     socket.write('POST /webhooks HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
     const piece = Buffer.from(`100000\r\n${' '.repeat(2 ** 20)}\r\n`)
@@ -91,7 +91,7 @@ describe('a request', () => {
     ['head', 'POST /webhooks HTTP/1.1\r\nHost: x\r\n'],
     ['body', `${headOf(10)}{`],
   ])('whose %s does not arrive is ended with 408', async (_what, text) => {
-    const { receiver, metric } = await called({ headMs: 100, requestMs: 300 })
+    const { receiver, metric } = await startTestReceiver({ headMs: 100, requestMs: 300 })
     const { socket, answer } = dial(receiver)
     socket.write(text)
     expect(await answer).toMatch(/^HTTP\/1.1 408/)
@@ -99,7 +99,7 @@ describe('a request', () => {
   })
 
   it('of a sender that hangs up is discarded', async () => {
-    const { receiver, post, sealed } = await called()
+    const { receiver, post, sealed } = await startTestReceiver()
     const { socket, closed } = dial(receiver)
     socket.write(`${headOf(1_000)}{"x"`)
     await post(test('a'))
@@ -109,7 +109,7 @@ describe('a request', () => {
   })
 
   it('with an endless head is refused', async () => {
-    const { receiver } = await called()
+    const { receiver } = await startTestReceiver()
     const { socket, answer } = dial(receiver)
     socket.write(`GET /health HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)
     expect(await answer).toMatch(/^HTTP\/1.1 431/)
@@ -118,7 +118,7 @@ describe('a request', () => {
 
 describe('a disk that refuses writes', () => {
   it('is answered with 503, and the receiver is not ready until a write succeeds, whatever others send meanwhile', async () => {
-    const { home, receiver, post, sealed } = await called()
+    const { home, receiver, post, sealed } = await startTestReceiver()
     const ready = async () => (await fetch(`${receiver.url}/ready`)).status
     await mkdir(home, { recursive: true })
     // A file at the path of the folder.
@@ -136,7 +136,7 @@ describe('a disk that refuses writes', () => {
   })
 
   it('is found to accept writes again without any event, as behind a proxy that sends none while the receiver is not ready', async () => {
-    const { home, receiver, post } = await called()
+    const { home, receiver, post } = await startTestReceiver()
     const ready = async () => (await fetch(`${receiver.url}/ready`)).status
     await mkdir(home, { recursive: true })
     await writeFile(join(home, 'spool'), '')
@@ -150,7 +150,7 @@ describe('a disk that refuses writes', () => {
 
 describe('closing', () => {
   it('answers requests in flight, and accepts no more', async () => {
-    const { receiver, sealed } = await called()
+    const { receiver, sealed } = await startTestReceiver()
     const body = JSON.stringify({ ...test('late'), workspaceSecret: SECRET })
     const { socket, answer, closed } = dial(receiver)
     socket.write(headOf(body.length) + body.slice(0, 5))

@@ -1,12 +1,12 @@
-// Slow senders without a secret, on real sockets: whatever memory they hold, each real event is acknowledged.
+// Slow senders without a secret, on real sockets: even if they hold all memory, each real event is acknowledged.
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Receiver } from '../../src/receiver/http/server.ts'
-import { type Called, called, dial, headOf, SECRET } from './calls.ts'
+import { dial, headOf, SECRET, startTestReceiver, type TestReceiver } from './test-receiver.ts'
 
 const MAX_BODY_BYTES = 8_000_000
 /** A sixteenth of 64 MiB, minus one byte. */
-const MOST_OF_IT = 4 * 1024 * 1024 - 1
+const BYTES_BELOW_LIMIT = 4 * 1024 * 1024 - 1
 
 /** Sends these bytes on its own connection; resolves with the final answer. */
 function slowSender(receiver: Receiver, text: string | Buffer): { socket: Socket; answer: Promise<string> } {
@@ -16,7 +16,7 @@ function slowSender(receiver: Receiver, text: string | Buffer): { socket: Socket
 }
 
 const largeAndSlow = (receiver: Receiver) =>
-  slowSender(receiver, Buffer.concat([Buffer.from(headOf(MAX_BODY_BYTES)), Buffer.alloc(MOST_OF_IT, 'x')]))
+  slowSender(receiver, Buffer.concat([Buffer.from(headOf(MAX_BODY_BYTES)), Buffer.alloc(BYTES_BELOW_LIMIT, 'x')]))
 
 /** Each of these repeatedly sends one byte of its body. */
 function trickle(senders: readonly { socket: Socket }[]): void {
@@ -27,7 +27,7 @@ function trickle(senders: readonly { socket: Socket }[]): void {
 }
 
 /** Concurrent real events, each on its own connection; returns their answers. */
-async function realEvents({ receiver }: Called, many = 40): Promise<string[]> {
+async function realEvents({ receiver }: TestReceiver, many = 40): Promise<string[]> {
   const post = (n: number) => {
     const body = JSON.stringify({
       event: 'webhook_test',
@@ -49,63 +49,63 @@ const large = (first: object, last: object): string =>
 
 describe('real events', () => {
   it('are acknowledged, small and large, beside senders that hold all memory', async () => {
-    const there = await called({ maxBodyBytes: MAX_BODY_BYTES, maxConnections: 1_000 })
-    const slow = Array.from({ length: 20 }, () => largeAndSlow(there.receiver))
+    const running = await startTestReceiver({ maxBodyBytes: MAX_BODY_BYTES, maxConnections: 1_000 })
+    const slow = Array.from({ length: 20 }, () => largeAndSlow(running.receiver))
     trickle(slow)
     // All memory is held: some of the senders have been dropped to free it.
     expect(await Promise.any(slow.map(({ answer }) => answer))).toMatch(/^HTTP\/1.1 408 /)
-    expect(await realEvents(there)).toEqual(acknowledged())
-    expect((await there.post(large({}, { workspaceSecret: SECRET }))).status).toBe(200)
-    expect(await there.metric('convohouse_webhooks_refused_total{reason="too-busy"}')).toBe(0)
+    expect(await realEvents(running)).toEqual(acknowledged())
+    expect((await running.post(large({}, { workspaceSecret: SECRET }))).status).toBe(200)
+    expect(await running.metric('convohouse_webhooks_refused_total{reason="too-busy"}')).toBe(0)
     for (const { socket } of slow) socket.destroy()
-    expect((await there.sealed()).length).toBe(41)
+    expect((await running.sealed()).length).toBe(41)
   })
 
   it('are acknowledged beside slow heads and bodies on every allowed connection', async () => {
-    const there = await called({ maxConnections: 50 })
-    const heads = Array.from({ length: 40 }, () => slowSender(there.receiver, 'POST /webhooks HTTP/1.1\r\nX-Slow: '))
-    const bodies = Array.from({ length: 40 }, () => slowSender(there.receiver, `${headOf(60_000)}{`))
-    const idle = Array.from({ length: 40 }, () => slowSender(there.receiver, ''))
+    const running = await startTestReceiver({ maxConnections: 50 })
+    const heads = Array.from({ length: 40 }, () => slowSender(running.receiver, 'POST /webhooks HTTP/1.1\r\nX-Slow: '))
+    const bodies = Array.from({ length: 40 }, () => slowSender(running.receiver, `${headOf(60_000)}{`))
+    const idle = Array.from({ length: 40 }, () => slowSender(running.receiver, ''))
     trickle([...heads, ...bodies])
     const slow = [...heads, ...bodies, ...idle]
     await Promise.any(slow.map(({ answer }) => answer))
-    expect(await realEvents(there)).toEqual(acknowledged())
+    expect(await realEvents(running)).toEqual(acknowledged())
     for (const { socket } of slow) socket.destroy()
-    expect((await there.sealed()).length).toBe(40)
+    expect((await running.sealed()).length).toBe(40)
   })
 
   it('that are large and slow are not dropped once their secret has arrived', async () => {
-    const there = await called({ maxBodyBytes: MAX_BODY_BYTES, maxConnections: 1_000 })
+    const running = await startTestReceiver({ maxBodyBytes: MAX_BODY_BYTES, maxConnections: 1_000 })
     const body = large({ workspaceSecret: SECRET }, {})
-    const { socket, answer } = dial(there.receiver)
-    socket.write(headOf(Buffer.byteLength(body)) + body.slice(0, MOST_OF_IT))
-    const slow = Array.from({ length: 20 }, () => largeAndSlow(there.receiver))
+    const { socket, answer } = dial(running.receiver)
+    socket.write(headOf(Buffer.byteLength(body)) + body.slice(0, BYTES_BELOW_LIMIT))
+    const slow = Array.from({ length: 20 }, () => largeAndSlow(running.receiver))
     await Promise.any(slow.map(({ answer }) => answer))
-    socket.write(body.slice(MOST_OF_IT))
+    socket.write(body.slice(BYTES_BELOW_LIMIT))
     expect(await answer).toMatch(/^HTTP\/1.1 200 /)
   })
 
   it.runIf(process.platform === 'linux')(
     'from one address are acknowledged beside slow senders from many',
     async () => {
-      const there = await called({ maxBodyBytes: MAX_BODY_BYTES, maxConnections: 1_000 })
+      const running = await startTestReceiver({ maxBodyBytes: MAX_BODY_BYTES, maxConnections: 1_000 })
       const slow = Array.from({ length: 20 }, (_, n) => {
-        const socket = connect({ port: there.receiver.port, host: '127.0.0.1', localAddress: `127.0.1.${n + 1}` })
+        const socket = connect({ port: running.receiver.port, host: '127.0.0.1', localAddress: `127.0.1.${n + 1}` })
         socket.on('error', () => {})
         onTestFinished(() => void socket.destroy())
-        socket.write(Buffer.concat([Buffer.from(headOf(MAX_BODY_BYTES)), Buffer.alloc(MOST_OF_IT, 'x')]))
+        socket.write(Buffer.concat([Buffer.from(headOf(MAX_BODY_BYTES)), Buffer.alloc(BYTES_BELOW_LIMIT, 'x')]))
         return new Promise<string>(resolve => socket.once('data', text => resolve(String(text))))
       })
       expect(await Promise.any(slow)).toMatch(/^HTTP\/1.1 408 /)
-      expect(await realEvents(there)).toEqual(acknowledged())
-      expect((await there.post(large({}, { workspaceSecret: SECRET }))).status).toBe(200)
+      expect(await realEvents(running)).toEqual(acknowledged())
+      expect((await running.post(large({}, { workspaceSecret: SECRET }))).status).toBe(200)
     },
   )
 })
 
 describe('a connection beyond the limit', () => {
   it('replaces the one that has been idle longest, not one that has delivered', async () => {
-    const { receiver, metric } = await called({ maxConnections: 3 })
+    const { receiver, metric } = await startTestReceiver({ maxConnections: 3 })
     const body = JSON.stringify({ event: 'webhook_test', workspaceSecret: SECRET })
     const delivering = dial(receiver)
     delivering.socket.write(`${headOf(body.length)}${body}`)

@@ -38,9 +38,9 @@ describe('the checks of the warehouse', () => {
     for (const { name, sql } of await warehouseChecks()) expect(await writer.rows(sql), name).toEqual([])
 
     for (const { key, record, children } of RECORD_TYPES.map(type => layoutOf(type))) {
-      const nobody = `(${key.join(', ')}) VALUES (${key.map(() => "'nobody'").join(', ')})`
+      const orphan = `(${key.join(', ')}) VALUES (${key.map(() => "'orphan'").join(', ')})`
       for (const table of [record.table, record.table, ...children.map(child => child.table)])
-        await writer.run(`INSERT INTO ${table} ${nobody}`)
+        await writer.run(`INSERT INTO ${table} ${orphan}`)
     }
     await writer.run('INSERT INTO _loads SELECT * FROM _loads LIMIT 1')
     await writer.run('UPDATE _covered SET to_sec = to_sec + 1')
@@ -55,7 +55,7 @@ describe('the checks of the warehouse', () => {
     for (const table of children) expect(rules.join('\n')).toContain(`FROM ${table} ANTI JOIN`)
   })
 
-  it('pass over views, which begin with their description and can be queried', async () => {
+  it('skip views, which begin with their description and can be queried', async () => {
     for (const [name, sql] of sqlOf(views)) {
       expect(sql, name).toMatch(new RegExp(`^-- ${name.replace('.sql', '')}: `))
       expect(await app.warehouse.writer.rows(`SELECT * FROM ${name.replace('.sql', '')} LIMIT 1`), name).toBeInstanceOf(

@@ -10,7 +10,7 @@ it('the size of a warehouse is that of its file and its log, and zero if there i
   onTestFinished(() => rm(home, { recursive: true }))
   expect(await warehouseSize(join(home, 'warehouse.duckdb'))).toBe(0)
   const { file, writer, close } = await openWarehouse({ home, memoryLimit: '500MB', threads: 1 })
-  await writer.run('CREATE TABLE told AS SELECT uuid()::VARCHAR AS text FROM range(20000)')
+  await writer.run('CREATE TABLE filler AS SELECT uuid()::VARCHAR AS text FROM range(20000)')
   const bytes = (await stat(file)).size
   expect(await warehouseSize(file)).toBeGreaterThan(bytes + 500_000)
   await close()

@@ -66,7 +66,7 @@ describe('an id', () => {
 
   it('differs for another type, time or payload', () => {
     const payload = Buffer.from('{"a":1}')
-    const reported = [
+    const inputs = [
       { type: 'a', createdAt: 1, payload },
       { type: 'b', createdAt: 1, payload },
       { type: 'a', createdAt: 2, payload },
@@ -74,7 +74,7 @@ describe('an id', () => {
       { type: 'a', createdAt: undefined, payload },
       { type: 'a', createdAt: 1, payload: Buffer.from('{"a":2}') },
     ]
-    expect(new Set(reported.map(eventId)).size).toBe(reported.length)
+    expect(new Set(inputs.map(eventId)).size).toBe(inputs.length)
   })
 })
 
@@ -85,9 +85,9 @@ describe('a segment', () => {
         const { bytes, begins } = segmentOf(given)
         const length = Math.floor(bytes.length * share)
         const { events, torn, damaged } = readLines(bytes.subarray(0, length))
-        const whole = [...begins.slice(1), bytes.length].filter(end => end <= length).length
-        expect([events.length, damaged]).toEqual([whole, []])
-        const begun = begins[whole] ?? bytes.length
+        const complete = [...begins.slice(1), bytes.length].filter(end => end <= length).length
+        expect([events.length, damaged]).toEqual([complete, []])
+        const begun = begins[complete] ?? bytes.length
         expect(torn).toEqual(begun < length ? [{ at: begun, bytes: length - begun }] : [])
       }),
     )
@@ -103,8 +103,8 @@ describe('a segment', () => {
         const { events, torn, damaged } = readLines(bytes)
         expect(events.length).toBe(begins.length - 1)
         const isAloneInLast = at === lastSync && given.at(-1)!.length === 1
-        if (at < lastSync && !isAloneInLast) expect([damaged.map(stretch => stretch.at), torn]).toEqual([[at], []])
-        else expect([damaged, torn.map(stretch => stretch.at)]).toEqual([[], [at]])
+        if (at < lastSync && !isAloneInLast) expect([damaged.map(range => range.at), torn]).toEqual([[at], []])
+        else expect([damaged, torn.map(range => range.at)]).toEqual([[], [at]])
       }),
     )
   })

@@ -120,10 +120,10 @@ describe('segments', () => {
     const connection = await instance.connect()
     const columns = `{crc: 'VARCHAR', id: 'VARCHAR', receivedAt: 'BIGINT', workspace: 'VARCHAR', type: 'VARCHAR', payload: 'JSON'}`
     const pattern = join(spoolRoot(home), '*', 'sealed', '*.ndjson')
-    const reported = await connection.runAndReadAll(
+    const reader = await connection.runAndReadAll(
       `SELECT count(*)::INTEGER, max(receivedAt), max((payload->>'createdAt')::INTEGER) FROM read_json('${pattern}', format = 'newline_delimited', columns = ${columns})`,
     )
-    expect(reported.getRows()).toEqual([[6, 1_763_745_000_123n, 7]])
+    expect(reader.getRows()).toEqual([[6, 1_763_745_000_123n, 7]])
     connection.closeSync()
     instance.closeSync()
   })
@@ -149,9 +149,9 @@ describe('a segment of a killed receiver', () => {
     const file = join(folders.open, await written(folders))
     await appendFile(file, (await readFile(file)).subarray(0, 60))
     await longAgo(file)
-    const reported = (await Promise.all([1, 2, 3].map(() => sealAbandoned(home, 'ws', Date.now())))).flat()
-    expect(reported.length).toBeGreaterThan(0)
-    for (const one of reported) expect(one).toMatchObject({ events: 4, damaged: [], torn: [{ bytes: 60 }] })
+    const outcomes = (await Promise.all([1, 2, 3].map(() => sealAbandoned(home, 'ws', Date.now())))).flat()
+    expect(outcomes.length).toBeGreaterThan(0)
+    for (const one of outcomes) expect(one).toMatchObject({ events: 4, damaged: [], torn: [{ bytes: 60 }] })
     expect(await sealedIds(home)).toEqual(idsOf(given))
     expect(await readdir(folders.abandoned)).toEqual([])
     await opened.close()

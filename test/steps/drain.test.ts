@@ -89,14 +89,14 @@ describe('draining', () => {
     const { sealed } = spoolFolders(app.home, id)
     const [name] = await readdir(sealed)
     const bytes = await readFile(join(sealed, name!))
-    const spoilt = flipped(bytes, 8 * bytes.indexOf('secret words'))
+    const damaged = flipped(bytes, 8 * bytes.indexOf('secret words'))
     // The last line, too: a kill cannot truncate a sealed segment.
-    await writeFile(join(sealed, name!), flipped(spoilt, 8 * (bytes.length - 10)))
+    await writeFile(join(sealed, name!), flipped(damaged, 8 * (bytes.length - 10)))
     for (const steps of [1, 2].map(() => spoolSteps(drainingOf(workspace))))
       for (let times = 0; times < 2; times++) await steps.drain({ workspaceId: id })
     expect(await messages(workspace)).toEqual(['one'])
-    const reported = await workspace.rows('_issues')
-    expect(reported).toMatchObject([
+    const issues = await workspace.rows('_issues')
+    expect(issues).toMatchObject([
       {
         record: 'webhook_event',
         path: name,
@@ -105,12 +105,12 @@ describe('draining', () => {
         example_file: `${id}/sealed/${name}.damaged`,
       },
     ])
-    expect(Object.values(reported[0]!).join()).not.toMatch(/secret|words/)
+    expect(Object.values(issues[0]!).join()).not.toMatch(/secret|words/)
     expect(await readFile(join(sealed, `${name}.damaged`))).toHaveLength(bytes.length)
     expect((await spoolWaiting(app.home, id)).events).toBe(0)
     await app.warehouse.writer.run(`DELETE FROM _issues WHERE workspace_id = '${id}'`)
     expect(await applySpool(drainingOf(workspace))).toEqual({ applied: 0, damaged: [] })
-    expect(await workspace.rows('_issues')).toEqual(reported)
+    expect(await workspace.rows('_issues')).toEqual(issues)
   })
 
   it('is not blocked by an unreadable segment, which is reported, retried, and applied once it can be read', async () => {

@@ -84,10 +84,10 @@ describe('the coverage in the warehouse', () => {
         for (let start = 0; start < all.length; start += 7)
           await addFinishedWindows(writer, 'ws', all.slice(start, start + 7))
         expect(await writer.rows(check)).toEqual([])
-        const reported = await coverageByAgent(writer, 'ws')
+        const stored = await coverageByAgent(writer, 'ws')
         for (const agentId of ['a', 'b']) {
           const read = all.filter(({ done, window }) => done && !isById(window.kind) && window.agentId === agentId)
-          expect(reported.get(agentId) ?? []).toEqual(coverAll(read.flatMap(coveredBy)))
+          expect(stored.get(agentId) ?? []).toEqual(coverAll(read.flatMap(coveredBy)))
         }
         const open = await openWindows(writer, 'ws')
         expect(open.map(({ window }) => window.name)).toEqual(

@@ -28,7 +28,7 @@ function windowOf({ sandbox }: SimulatedApp): WindowProgress {
   return newProgress({ name, agentId: agentId!, kind: 'tail', fromSec: null, toSec: nowMs / 1_000, openedAtMs: nowMs })
 }
 
-/** What a separate process has open on that data folder. */
+/** The workspace as a separate process opens it on that data folder. */
 async function processAt({ config, clock }: SimulatedApp, holder: string | undefined) {
   const contexts = openWorkspaceContexts({
     config,
@@ -51,9 +51,9 @@ describe('a lease that ended', () => {
   it('is recovered with the result that was reported', async () => {
     const { simulated, steps, call, request } = await holding()
     const input = { request, progress: windowOf(simulated), grant: grantOf(simulated.sandbox.clock.now()) }
-    const reported = await steps.fetchPages(input, call)
-    expect(reported.pages).toBe(5)
-    expect(await steps.recoverLease(input, call)).toEqual(reported)
+    const result = await steps.fetchPages(input, call)
+    expect(result.pages).toBe(5)
+    expect(await steps.recoverLease(input, call)).toEqual(result)
     expect(await steps.heldUntilMs()).toBeNull()
     // The answer was lost: the lease log alone supplies its usage.
     expect(await steps.heldUntilMs(input.grant)).toBeNull()
@@ -86,14 +86,15 @@ describe('a lease whose holder was lost', () => {
     const nowMs = simulated.sandbox.clock.now()
     const input = { request, progress: windowOf(simulated), grant: grantOf(nowMs) }
     // Two of its five requests were made when its process was killed: the lease log has no end of the lease.
-    const whole = await steps.fetchPages({ ...input, grant: grantOf(nowMs, { lease: 'wf-0', requests: 2 }) }, call)
-    const ledger = openLeaseLog({ home: simulated.config.home, workspaceId: WORKSPACE, run: 'killed' })
-    onTestFinished(() => ledger.close())
+    const served = await steps.fetchPages({ ...input, grant: grantOf(nowMs, { lease: 'wf-0', requests: 2 }) }, call)
+    const leaseLog = openLeaseLog({ home: simulated.config.home, workspaceId: WORKSPACE, run: 'killed' })
+    onTestFinished(() => leaseLog.close())
     const { agentId, name } = input.progress.window
     const { lease, requests, sessions, pageSessions, deadlineMs } = input.grant
     const granted = { lease, requests, sessions, pageSessions, deadlineMs, agentId, window: name }
-    await ledger.append({ kind: 'lease', ...granted, atMs: nowMs })
-    for (const answer of whole.answers) await ledger.append({ kind: 'request', lease, agentId, error: null, ...answer })
+    await leaseLog.append({ kind: 'lease', ...granted, atMs: nowMs })
+    for (const answer of served.answers)
+      await leaseLog.append({ kind: 'request', lease, agentId, error: null, ...answer })
 
     const heldMs = await steps.heldUntilMs()
     expect(heldMs).toBe(deadlineMs + workspaceContext.timeoutMs)
@@ -101,12 +102,16 @@ describe('a lease whose holder was lost', () => {
     simulated.advance(heldMs! - nowMs + 1)
     for (const of of [undefined, input.grant]) expect(await steps.heldUntilMs(of)).toBeNull()
 
-    const stock = await steps.recoverLease(input, call)
-    expect(stock).toMatchObject({ pages: 2, failure: null, progress: { sequence: 3, returned: whole.conversations } })
-    expect(stock.answers.map(({ status }) => status)).toEqual([200, 200, null])
-    expect(stock.answers.at(-1)).toMatchObject({ givenUp: true })
+    const recovered = await steps.recoverLease(input, call)
+    expect(recovered).toMatchObject({
+      pages: 2,
+      failure: null,
+      progress: { sequence: 3, returned: served.conversations },
+    })
+    expect(recovered.answers.map(({ status }) => status)).toEqual([200, 200, null])
+    expect(recovered.answers.at(-1)).toMatchObject({ givenUp: true })
     // Called again because its answer was lost: the same result, and no new lease log line.
-    expect(await steps.recoverLease(input, call)).toEqual(stock)
+    expect(await steps.recoverLease(input, call)).toEqual(recovered)
   })
 
   it('was never begun if the lease log does not contain it', async () => {
@@ -131,11 +136,11 @@ describe('a lease whose holder was lost', () => {
 describe('a lease of the embedded host', () => {
   it('needs no waiting: the previous holder of the warehouse is dead', async () => {
     const { simulated, steps } = await holding()
-    const ledger = openLeaseLog({ home: simulated.config.home, workspaceId: WORKSPACE, run: 'killed' })
-    onTestFinished(() => ledger.close())
+    const leaseLog = openLeaseLog({ home: simulated.config.home, workspaceId: WORKSPACE, run: 'killed' })
+    onTestFinished(() => leaseLog.close())
     const nowMs = simulated.sandbox.clock.now()
     const { lease: _lease, limit: _limit, kind: _kind, ...granted } = grantOf(nowMs)
-    await ledger.append({ kind: 'lease', lease: 'embedded-1', ...granted, agentId: 'a', window: 'w', atMs: nowMs })
+    await leaseLog.append({ kind: 'lease', lease: 'embedded-1', ...granted, agentId: 'a', window: 'w', atMs: nowMs })
     expect(await steps.heldUntilMs()).toBeNull()
   })
 })

@@ -35,10 +35,10 @@ type Answer = { status: number; body?: unknown }
 /** A vendor that answers organizations with `answer`; the sandbox serves everything else. */
 async function organizationsAnswer(upstream: string, answer: (path: string) => Answer | undefined): Promise<string> {
   const server = createServer(async (request, response) => {
-    const reported = request.url!.startsWith('/v3/orgs/') ? answer(request.url!) : undefined
+    const own = request.url!.startsWith('/v3/orgs/') ? answer(request.url!) : undefined
     // The `Date` header would be that of another clock.
     response.sendDate = false
-    if (reported) return void response.writeHead(reported.status).end(JSON.stringify(reported.body ?? {}))
+    if (own) return void response.writeHead(own.status).end(JSON.stringify(own.body ?? {}))
     const authorization = request.headers.authorization ?? ''
     const passed = await fetch(`${upstream}${request.url}`, { headers: { authorization } })
     response.writeHead(passed.status, { date: passed.headers.get('date') ?? '' }).end(await passed.text())
@@ -95,7 +95,7 @@ describe('the organizations that handoffs name', () => {
     expect((await asked(simulated)).slice(8)).toEqual(['org_beta'])
     expect(await simulated.rows('SELECT * FROM organizations WHERE _dirty_since IS NOT NULL')).toEqual([])
 
-    // The log holds the request that deletes it, too.
+    // The log also contains the DELETE request.
     await remove(simulated, 'org_beta')
     simulated.advance(25 * HOUR)
     await sync()

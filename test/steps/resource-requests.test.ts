@@ -1,4 +1,4 @@
-// Every request other than exports that a workspace causes: method, path and parameters, in order.
+// All requests of a workspace other than exports: method, path and parameters, in order.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'

@@ -27,13 +27,14 @@ describe("the server's clock", () => {
 
   it('is the earlier of two times as long as one of them is in doubt', () => {
     const clock = openServerClock()
-    const tell = (off: number) => clock.observe({ serverDateMs: NOW - 400 + off, sentAtMs: NOW, receivedAtMs: NOW })
+    const observeOffset = (off: number) =>
+      clock.observe({ serverDateMs: NOW - 400 + off, sentAtMs: NOW, receivedAtMs: NOW })
     const passed = (off: number) => expect(Math.abs(clock.passedAt(NOW) - NOW - off)).toBeLessThanOrEqual(500)
-    tell(3_600_000)
+    observeOffset(3_600_000)
     passed(0)
-    tell(-86_400_000)
+    observeOffset(-86_400_000)
     passed(-86_400_000)
-    tell(0)
+    observeOffset(0)
     passed(0)
   })
 

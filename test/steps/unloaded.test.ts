@@ -21,8 +21,8 @@ function scene() {
     (await readUnloaded({ landing, writer, workspaceId: id, nowMs })).pages.map(({ address }) => address)
   const folder = (page: { address: string }) => dirname(landedFile(home.home, page.address))
   const settle = (page: { address: string }) => utimes(folder(page), CHANGED_AT, CHANGED_AT)
-  const whole = async () => (await rows('_folders', 'folder')).map(row => row.folder)
-  return { landing, land, unloaded, load, folder, settle, whole }
+  const loadedFolders = async () => (await rows('_folders', 'folder')).map(row => row.folder)
+  return { landing, land, unloaded, load, folder, settle, loadedFolders }
 }
 
 describe('unloaded pages', () => {
@@ -36,12 +36,12 @@ describe('unloaded pages', () => {
   })
 
   it('are not searched for in the loaded folder of a past month until the folder changes', async () => {
-    const { land, unloaded, load, folder, settle, whole } = scene()
+    const { land, unloaded, load, folder, settle, loadedFolders } = scene()
     const [a, b] = [await land('a'), await land('b')]
     await load(a, b)
     await settle(a)
     expect(await unloaded(NEXT_MONTH_MS)).toEqual([])
-    expect(await whole()).toEqual([dirname(a.address)])
+    expect(await loadedFolders()).toEqual([dirname(a.address)])
 
     const late = await land('late')
     expect(await readdir(folder(a))).toHaveLength(3)
@@ -53,18 +53,18 @@ describe('unloaded pages', () => {
   })
 
   it('are searched for while the month lasts, while a page is unloaded, and just after a change of the folder', async () => {
-    const { land, unloaded, load, settle, whole } = scene()
+    const { land, unloaded, load, settle, loadedFolders } = scene()
     const waiting = await land('waiting')
     await settle(waiting)
     await unloaded(NEXT_MONTH_MS)
-    expect(await whole()).toEqual([])
+    expect(await loadedFolders()).toEqual([])
     await load(waiting)
     await settle(waiting)
     await unloaded(SENT_AT_MS)
-    expect(await whole()).toEqual([])
+    expect(await loadedFolders()).toEqual([])
     await load(await land('more'))
     await unloaded(Date.now())
-    expect(await whole()).toEqual([])
+    expect(await loadedFolders()).toEqual([])
   })
 })
 

@@ -37,7 +37,7 @@ const READ = {
 }
 
 describe('an export envelope', () => {
-  const reported = {
+  const documentedBody = {
     success: true,
     message: 'ok',
     data: READ.data,
@@ -46,11 +46,11 @@ describe('an export envelope', () => {
   }
 
   it('is read with flat paging', () => {
-    expect(readExportEnvelope({ ...reported, ...PAGING, query: {}, surprise: 1 })).toEqual({ ...READ, query: {} })
+    expect(readExportEnvelope({ ...documentedBody, ...PAGING, query: {}, surprise: 1 })).toEqual({ ...READ, query: {} })
   })
 
   it('is read with nested paging', () => {
-    expect(readExportEnvelope({ ...reported, paging: { ...PAGING, query: {} } })).toEqual({ ...READ, query: {} })
+    expect(readExportEnvelope({ ...documentedBody, paging: { ...PAGING, query: {} } })).toEqual({ ...READ, query: {} })
   })
 
   it.each([

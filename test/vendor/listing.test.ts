@@ -8,29 +8,29 @@ interface Vendor {
   agents: number
   starred: number
   pageSize: number
-  tellsTotal: boolean
-  tellsMore: 'never' | 'always' | 'only if there is'
+  reportsTotal: boolean
+  reportsMore: 'never' | 'always' | 'only if there is'
 }
 
 const vendors = fc.record<Vendor>({
   agents: fc.integer({ min: 0, max: 60 }),
   starred: fc.integer({ min: 0, max: 60 }),
   pageSize: fc.integer({ min: 1, max: 25 }),
-  tellsTotal: fc.boolean(),
-  tellsMore: fc.constantFrom('never', 'always', 'only if there is'),
+  reportsTotal: fc.boolean(),
+  reportsMore: fc.constantFrom('never', 'always', 'only if there is'),
 })
 
 const idOf = (at: number) => `a${at}`
 
-function pageOf({ agents, starred, pageSize, tellsTotal, tellsMore }: Vendor, number: number): ListedPage {
+function pageOf({ agents, starred, pageSize, reportsTotal, reportsMore }: Vendor, number: number): ListedPage {
   const all = Array.from({ length: agents }, (_, at) => idOf(at))
   const isMore = number * pageSize < agents
   return {
     ids: all.slice((number - 1) * pageSize, number * pageSize),
     besides: all.slice(Math.max(0, agents - starred)),
     unidentified: 0,
-    total: tellsTotal ? agents : null,
-    hasMore: tellsMore === 'always' || (tellsMore === 'only if there is' && isMore) ? isMore : null,
+    total: reportsTotal ? agents : null,
+    hasMore: reportsMore === 'always' || (reportsMore === 'only if there is' && isMore) ? isMore : null,
   }
 }
 
@@ -44,8 +44,8 @@ const read = (pages: (number: number) => ListedPage, isPaged = true) => {
     read: page => page,
     isPaged: () => isPaged,
   })
-  return listing.then(({ pages: reported, cutOff }) => ({
-    ids: new Set(reported.flatMap(({ answer }) => [...answer.ids, ...answer.besides])),
+  return listing.then(({ pages: answers, cutOff }) => ({
+    ids: new Set(answers.flatMap(({ answer }) => [...answer.ids, ...answer.besides])),
     cutOff,
     asked,
   }))

@@ -26,16 +26,16 @@ describe('a transient fault', () => {
     ['an empty body', script.bytes('', 'application/json'), { status: 200, error: 'API_NOT_JSON' }],
   ]
 
-  it.each(faults)('is retried: %s', async (_name, fault, reported) => {
+  it.each(faults)('is retried: %s', async (_name, fault, outcome) => {
     // Short only in the test of the timeout: a busy machine may be slow in the others.
-    const timeoutMs = reported.error === 'API_TIMEOUT' ? 500 : 30_000
+    const timeoutMs = outcome.error === 'API_TIMEOUT' ? 500 : 30_000
     const { client, server } = await clientFor([fault, json(PAGE)], { timeoutMs })
     const { attempts, outcomes } = observer()
     const answer = await client.exportConversations({ ...page, attempts })
     expect(answer.records()).toEqual(PAGE.data)
     expect(server.requests).toHaveLength(2)
     expect(outcomes).toMatchObject([
-      { attempt: 1, ...reported },
+      { attempt: 1, ...outcome },
       { attempt: 2, status: 200, error: null },
     ])
   })

@@ -15,7 +15,7 @@ import { rounds } from '../tier.ts'
 import { clientFor, failureOf, TOKEN } from './vendor-fixture.ts'
 
 /** Encodings in which a program may print what it received. */
-const WRITINGS: Record<string, (text: string) => string> = {
+const ENCODINGS: Record<string, (text: string) => string> = {
   plain: text => text,
   'URL-encoded': encodeURIComponent,
   'URL-encoded in lower case': text => encodeURIComponent(text).replace(/%../g, byte => byte.toLowerCase()),
@@ -46,7 +46,7 @@ const WRITINGS: Record<string, (text: string) => string> = {
   'chunks that were written out': text => text.replace(/.{10}/g, '$&\r\na\r\n'),
 }
 
-const WRAPPINGS: Record<string, { pack: (body: Buffer) => Buffer; encoding: string | null }> = {
+const COMPRESSIONS: Record<string, { pack: (body: Buffer) => Buffer; encoding: string | null }> = {
   nothing: { pack: body => body, encoding: null },
   gzip: { pack: body => gzipSync(body), encoding: 'gzip' },
   'gzip without a Content-Encoding': { pack: body => gzipSync(body), encoding: null },
@@ -66,8 +66,8 @@ const tokens = fc
   })
   .filter(token => !token.includes('*'))
 const around = fc.string({ unit: 'binary', maxLength: 40 })
-const writing = fc.constantFrom(...Object.keys(WRITINGS)).map(name => WRITINGS[name]!)
-const wrapping = fc.constantFrom(...Object.keys(WRAPPINGS)).map(name => WRAPPINGS[name]!)
+const anyEncoding = fc.constantFrom(...Object.keys(ENCODINGS)).map(name => ENCODINGS[name]!)
+const anyCompression = fc.constantFrom(...Object.keys(COMPRESSIONS)).map(name => COMPRESSIONS[name]!)
 
 /** Every text that can be decoded from the bytes, decompressed at most twice. */
 function readings(bytes: Buffer, depth = 0): string[] {
@@ -82,24 +82,24 @@ function readings(bytes: Buffer, depth = 0): string[] {
 }
 
 describe('a failed answer', () => {
-  it.each(Object.entries(WRITINGS))('loses a token written as %s, and nothing else', (_, write) => {
+  it.each(Object.entries(ENCODINGS))('loses a token written as %s, and nothing else', (_, encode) => {
     const echo = (token: string) =>
-      Buffer.from(`<p>é authorization: ${write(`Bearer ${token}`)}\n</p> host: example.com`)
+      Buffer.from(`<p>é authorization: ${encode(`Bearer ${token}`)}\n</p> host: example.com`)
     const kept = failedWithoutToken(echo(TOKEN), { token: TOKEN, encoding: null }).toString()
     expect(kept).toContain('***')
     expect(kept).toMatch(/^<p>é authorization: .*<\/p> host: example.com$/s)
     expect(kept.length).toBeLessThan(110)
-    for (const other of Object.values(WRITINGS)) expect(kept).not.toContain(other(TOKEN))
+    for (const other of Object.values(ENCODINGS)) expect(kept).not.toContain(other(TOKEN))
   })
 
-  it.each(Object.entries(WRAPPINGS))(
+  it.each(Object.entries(COMPRESSIONS))(
     'compressed as %s is searched, and stored unpacked if it contains the token',
     (_, { pack, encoding }) => {
-      const reported = { token: TOKEN, encoding }
-      const kept = failedWithoutToken(pack(Buffer.from(`a host, and Bearer ${TOKEN}`)), reported)
+      const options = { token: TOKEN, encoding }
+      const kept = failedWithoutToken(pack(Buffer.from(`a host, and Bearer ${TOKEN}`)), options)
       expect(kept.toString()).toBe('a host, and Bearer ***')
       const innocent = pack(Buffer.from('a host, and no more'))
-      expect(failedWithoutToken(innocent, reported)).toEqual(innocent)
+      expect(failedWithoutToken(innocent, options)).toEqual(innocent)
     },
   )
 
@@ -132,15 +132,15 @@ describe('a failed answer', () => {
         tokens,
         around,
         around,
-        writing,
-        wrapping,
+        anyEncoding,
+        anyCompression,
         fc.nat(),
-        (token, before, behind, write, { pack, encoding }, end) => {
-          const whole = pack(Buffer.from(`${before}${write(token)}${behind}`))
-          const came = whole.subarray(0, whole.length - (end % 3 === 0 ? end % whole.length : 0))
-          const kept = failedWithoutToken(came, { token, encoding })
+        (token, before, behind, encode, { pack, encoding }, end) => {
+          const packed = pack(Buffer.from(`${before}${encode(token)}${behind}`))
+          const received = packed.subarray(0, packed.length - (end % 3 === 0 ? end % packed.length : 0))
+          const kept = failedWithoutToken(received, { token, encoding })
           for (const text of readings(kept))
-            for (const other of Object.values(WRITINGS)) expect(text).not.toContain(other(token))
+            for (const other of Object.values(ENCODINGS)) expect(text).not.toContain(other(token))
         },
       ),
       { numRuns: rounds('FAULT_RUNS', { usual: 60, deep: 2000 }) },
@@ -149,8 +149,8 @@ describe('a failed answer', () => {
 
   it('that ends inside the token is cut before it', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 4, max: TOKEN.length }), writing, (length, write) => {
-        const body = Buffer.from(`authorization: ${write(TOKEN).slice(0, length)}`)
+      fc.property(fc.integer({ min: 4, max: TOKEN.length }), anyEncoding, (length, encode) => {
+        const body = Buffer.from(`authorization: ${encode(TOKEN).slice(0, length)}`)
         const kept = failedWithoutToken(body, { token: TOKEN, encoding: null }).toString()
         expect(kept).not.toContain(TOKEN.slice(0, 4))
         expect(kept).toMatch(/^authorization: /)
@@ -190,15 +190,15 @@ describe('a failed answer', () => {
 describe('a page', () => {
   it('loses an echoed token in any JSON notation, and nothing else', () => {
     fc.assert(
-      fc.property(fc.json(), fc.constantFrom('plain', 'JSON of PHP', 'base64', 'URL-encoded'), (json, write) => {
-        const echo = `"headers":{"authorization":"Bearer ${WRITINGS[write]!(TOKEN).replace(/^"|"$/g, '')}"}`
+      fc.property(fc.json(), fc.constantFrom('plain', 'JSON of PHP', 'base64', 'URL-encoded'), (json, encode) => {
+        const echo = `"headers":{"authorization":"Bearer ${ENCODINGS[encode]!(TOKEN).replace(/^"|"$/g, '')}"}`
         const { bytes, count } = pageWithoutToken(Buffer.from(`{"data":${json},${echo}}`), TOKEN)
         expect(count).toBe(1)
         expect(JSON.parse(bytes.toString())).toMatchObject({
           data: JSON.parse(json),
           headers: { authorization: expect.stringMatching(/^Bearer ?.*\*\*\*/) },
         })
-        expect(bytes.toString()).not.toContain(WRITINGS[write]!(TOKEN))
+        expect(bytes.toString()).not.toContain(ENCODINGS[encode]!(TOKEN))
       }),
     )
   })
@@ -213,8 +213,8 @@ describe('a page', () => {
 describe('a text', () => {
   it('loses every token', () => {
     fc.assert(
-      fc.property(tokens, around, around, writing, (token, before, behind, write) => {
-        const text = `${before}${write(token)}${behind}`
+      fc.property(tokens, around, around, anyEncoding, (token, before, behind, encode) => {
+        const text = `${before}${encode(token)}${behind}`
         const masked = textWithoutToken(text, token)
         expect(masked).not.toContain(token)
         expect(masked).toContain('***')

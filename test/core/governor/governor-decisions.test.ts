@@ -38,9 +38,9 @@ const answer = (given: Partial<Answer> & { used?: number; included?: number } = 
 })
 
 /** A governor that got this usage twice, so that it counts as confirmed. */
-function reported(given: Partial<GovernorOptions> = {}, used = 0, included = 50_000): GovernorState {
-  const tells = { kind: 'answered' as const, lease: null, answer: answer({ used, included, sentAtMs: NOW - 1 }) }
-  return govern(govern(newGovernor(given), tells), tells)
+function governorWith(given: Partial<GovernorOptions> = {}, used = 0, included = 50_000): GovernorState {
+  const report = { kind: 'answered' as const, lease: null, answer: answer({ used, included, sentAtMs: NOW - 1 }) }
+  return govern(govern(newGovernor(given), report), report)
 }
 
 const granted = (decision: Decision) => {
@@ -73,7 +73,7 @@ describe('the page size', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 2_000 }), fc.integer({ min: 0, max: 2_000 }), (a, b) => {
         const grants = [Math.min(a, b), Math.max(a, b)].map(used => {
-          const state = reported({}, used, 2_000)
+          const state = governorWith({}, used, 2_000)
           const decision = requestLease(state, { lease: 'a', kind: 'head', wants: 5 }, NOW)[1]
           if (decision.kind === 'grant')
             expect(decision.grant.sessions).toBeLessThanOrEqual(sessionsFor(state, 'head', NOW))
@@ -85,7 +85,7 @@ describe('the page size', () => {
   })
 
   const running = (limit: number, used: number) =>
-    granted(requestLease(reported({}, used, 2_000), { lease: 'a', kind: 'head', wants: 5, limit }, NOW)[1]).limit
+    granted(requestLease(governorWith({}, used, 2_000), { lease: 'a', kind: 'head', wants: 5, limit }, NOW)[1]).limit
 
   it('stays that of the current generation while larger pages would not fit several times', () => {
     expect(running(20, 1_900)).toBe(20)
@@ -101,20 +101,21 @@ describe('the page size', () => {
   })
 
   it('does not shrink for concurrent leases: a lease takes at most half of the remaining sessions', () => {
-    const [state, first] = requestLease(reported({}, 1_000, 2_000), { lease: 'a', kind: 'head', wants: 20 }, NOW)
+    const [state, first] = requestLease(governorWith({}, 1_000, 2_000), { lease: 'a', kind: 'head', wants: 20 }, NOW)
     expect(granted(first)).toMatchObject({ limit: 100, requests: 3 })
     expect(granted(requestLease(state, { lease: 'b', kind: 'head', wants: 20 }, NOW)[1])).toMatchObject({ limit: 100 })
   })
 
   it('shrinks if pages of the current generation no longer fit', () => {
     const grant = granted(
-      requestLease(reported({}, 1_900, 2_000), { lease: 'a', kind: 'head', wants: 5, limit: 100 }, NOW)[1],
+      requestLease(governorWith({}, 1_900, 2_000), { lease: 'a', kind: 'head', wants: 5, limit: 100 }, NOW)[1],
     )
     expect(grant.limit).toBe(50)
   })
 
   it('is one at the very end; then nothing is leased', () => {
-    const at = (used: number) => requestLease(reported({}, used, 2_000), { lease: 'a', kind: 'head', wants: 5 }, NOW)[1]
+    const at = (used: number) =>
+      requestLease(governorWith({}, used, 2_000), { lease: 'a', kind: 'head', wants: 5 }, NOW)[1]
     expect(granted(at(1_994)).limit).toBe(1)
     expect(at(1_995)).toEqual({ kind: 'refuse', reason: 'period' })
   })
@@ -124,13 +125,17 @@ describe('a paused governor', () => {
   const refused = answer({ status: 429, usage: null, retryAfterMs: 20 * MINUTE })
 
   it('honours Retry-After', () => {
-    const state = govern(reported(), { kind: 'answered', lease: null, answer: refused })
+    const state = govern(governorWith(), { kind: 'answered', lease: null, answer: refused })
     const decision = requestLease(state, { lease: 'a', kind: 'head', wants: 1 }, NOW + MINUTE)[1]
     expect(decision).toEqual({ kind: 'wait', untilMs: refused.receivedAtMs + 20 * MINUTE, reason: 'paused' })
   })
 
   it('opens with the first answer to a request sent after the failure', () => {
-    const paused = govern(reported(), { kind: 'answered', lease: null, answer: answer({ status: 503, usage: null }) })
+    const paused = govern(governorWith(), {
+      kind: 'answered',
+      lease: null,
+      answer: answer({ status: 503, usage: null }),
+    })
     const early = govern(paused, { kind: 'answered', lease: null, answer: answer({ sentAtMs: NOW + 4 }) })
     expect(early.mode).toBe('paused')
     const later = govern(paused, { kind: 'answered', lease: null, answer: answer({ sentAtMs: NOW + MINUTE }) })
@@ -138,7 +143,11 @@ describe('a paused governor', () => {
   })
 
   it('probes again if the probing worker never reports', () => {
-    const paused = govern(reported(), { kind: 'answered', lease: null, answer: answer({ status: 503, usage: null }) })
+    const paused = govern(governorWith(), {
+      kind: 'answered',
+      lease: null,
+      answer: answer({ status: 503, usage: null }),
+    })
     const [probing] = requestLease(paused, { lease: 'a', kind: 'head', wants: 5 }, NOW + 2 * MINUTE)
     expect(probing.mode).toBe('probing')
     const muchLater = NOW + 3 * GOVERNOR_DEFAULTS.hourMs
@@ -158,7 +167,7 @@ describe('a lost answer', () => {
   }
 
   it('is assumed billed until a later count arrives', () => {
-    const state = afterLosing(reported({}, 0, 1_000))
+    const state = afterLosing(governorWith({}, 0, 1_000))
     expect(state.quota.pending?.sessions).toBe(150 + surpriseReserve(1_000))
     const cleared = govern(state, {
       kind: 'answered',
@@ -169,14 +178,14 @@ describe('a lost answer', () => {
   })
 
   it('pauses the governor, unless we gave up on it ourselves', () => {
-    expect(afterLosing(reported()).mode).toBe('paused')
-    const state = afterLosing(reported({}, 0, 1_000), { givenUp: true })
+    expect(afterLosing(governorWith()).mode).toBe('paused')
+    const state = afterLosing(governorWith({}, 0, 1_000), { givenUp: true })
     expect(state).toMatchObject({ mode: 'open', lost: { answers: 1, sessions: 150 } })
     expect(state.quota.pending?.sessions).toBe(150 + surpriseReserve(1_000))
   })
 
   it('is checked by a probe when no sessions are left', () => {
-    const state = afterLosing(reported({}, 993, 1_000))
+    const state = afterLosing(governorWith({}, 993, 1_000))
     const decision = requestLease(state, { lease: 'b', kind: 'head', wants: 1 }, NOW + 10 * MINUTE)[1]
     expect(granted(decision).kind).toBe('probe')
   })
@@ -184,7 +193,7 @@ describe('a lost answer', () => {
 
 describe('a raised budget', () => {
   it('reopens an exhausted period, and is never lowered', () => {
-    const spent = reported({}, 50_000)
+    const spent = governorWith({}, 50_000)
     expect(requestLease(spent, { lease: 'a', kind: 'head', wants: 1 }, NOW)[1]).toEqual({
       kind: 'refuse',
       reason: 'period',
@@ -195,13 +204,13 @@ describe('a raised budget', () => {
   })
 
   it('extends the limits of a run, and sets none for a run without limits', () => {
-    const limited = reported({ maxRequests: 0, maxSessions: 1 }, 0)
+    const limited = governorWith({ maxRequests: 0, maxSessions: 1 }, 0)
     const refusal = (state: typeof limited) => requestLease(state, { lease: 'a', kind: 'head', wants: 1 }, NOW)[1]
     expect(refusal(limited)).toEqual({ kind: 'refuse', reason: 'max-requests' })
     const requests = govern(limited, { kind: 'allow', requests: 10 })
     expect(refusal(requests)).toEqual({ kind: 'refuse', reason: 'max-sessions' })
     expect(granted(refusal(govern(requests, { kind: 'allow', sessions: 500 }))).kind).toBe('head')
-    expect(govern(reported({}, 0), { kind: 'allow', requests: 1, sessions: 1 }).options).toMatchObject({
+    expect(govern(governorWith({}, 0), { kind: 'allow', requests: 1, sessions: 1 }).options).toMatchObject({
       maxRequests: null,
       maxSessions: null,
     })

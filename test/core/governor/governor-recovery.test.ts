@@ -17,7 +17,7 @@ const INCLUDED = 3_000
 
 interface Undisturbed {
   /** The log entries of a runner, with its governor's state right after each entry. */
-  ledger: { entry: LeaseEntry; after: GovernorState }[]
+  log: { entry: LeaseEntry; after: GovernorState }[]
   endMs: number
 }
 
@@ -47,7 +47,7 @@ const leases = fc.array(lease, { minLength: 1, maxLength: 25 })
  * lack.
  */
 function undisturbed(plan: readonly PlannedLease[], lag = 0): Undisturbed {
-  const ledger: Undisturbed['ledger'] = []
+  const log: Undisturbed['log'] = []
   let state = newGovernor(OPTIONS)
   let nowMs = START
   let used = 0
@@ -58,7 +58,7 @@ function undisturbed(plan: readonly PlannedLease[], lag = 0): Undisturbed {
     state = next
     if (decision.kind !== 'grant') continue
     const { grant } = decision
-    const note = (entry: LeaseEntry) => ledger.push({ entry, after: state })
+    const note = (entry: LeaseEntry) => log.push({ entry, after: state })
     note({
       kind: 'lease',
       lease: grant.lease,
@@ -106,22 +106,22 @@ function undisturbed(plan: readonly PlannedLease[], lag = 0): Undisturbed {
     state = govern(state, { kind: 'ended', lease: grant.lease })
     note({ kind: 'end', lease: grant.lease, atMs: nowMs })
   }
-  return { ledger, endMs: nowMs }
+  return { log, endMs: nowMs }
 }
 
 describe('a governor recovered from the lease log', () => {
   it('allows no more than the undisturbed one, wherever the log is cut', () => {
     fc.assert(
       fc.property(leases, fc.nat(), fc.boolean(), lags, (plan, cut, holdersDead, lag) => {
-        const { ledger, endMs } = undisturbed(plan, lag)
-        if (ledger.length === 0) return
-        const at = cut % ledger.length
-        const kept = ledger.slice(0, at + 1).map(({ entry }) => entry)
+        const { log, endMs } = undisturbed(plan, lag)
+        if (log.length === 0) return
+        const at = cut % log.length
+        const kept = log.slice(0, at + 1).map(({ entry }) => entry)
         const state = recoverGovernor(OPTIONS, kept, { nowMs: endMs, holdersDead })
         // The undisturbed run has recorded its spending, which is not a limit here.
-        const whole = ledger[at]!.after
-        const open = whole.leases.filter(held => kept.some(entry => entry.kind === 'lease' && entry.lease === held.id))
-        const before = holdersDead ? { ...whole, leases: [] } : { ...whole, leases: open }
+        const uncut = log[at]!.after
+        const open = uncut.leases.filter(held => kept.some(entry => entry.kind === 'lease' && entry.lease === held.id))
+        const before = holdersDead ? { ...uncut, leases: [] } : { ...uncut, leases: open }
         for (const kind of ['head', 'tail', 'selected'] as const) {
           expect(requestsFor(state, kind, endMs)).toBeLessThanOrEqual(requestsFor(before, kind, endMs))
           if (state.quota.known)
@@ -136,14 +136,14 @@ describe('a governor recovered from the lease log', () => {
   it('equals the undisturbed one if nothing is cut, except for what that run spent', () => {
     fc.assert(
       fc.property(leases, lags, (plan, lag) => {
-        const { ledger, endMs } = undisturbed(plan, lag)
+        const { log, endMs } = undisturbed(plan, lag)
         const state = recoverGovernor(
           OPTIONS,
-          ledger.map(({ entry }) => entry),
+          log.map(({ entry }) => entry),
           { nowMs: endMs, holdersDead: true },
         )
-        const whole = ledger.at(-1)?.after ?? newGovernor(OPTIONS)
-        const { rateLimit, quota, mode, pausedUntilMs, sessionsPerConversation } = whole
+        const uncut = log.at(-1)?.after ?? newGovernor(OPTIONS)
+        const { rateLimit, quota, mode, pausedUntilMs, sessionsPerConversation } = uncut
         const ended = mode === 'probing' ? 'paused' : mode
         expect(state).toMatchObject({
           rateLimit,
@@ -161,32 +161,32 @@ describe('a governor recovered from the lease log', () => {
   it('is the same if the entries have been through JSON', () => {
     fc.assert(
       fc.property(leases, plan => {
-        const { ledger, endMs } = undisturbed(plan)
-        const entries = ledger.map(({ entry }) => entry)
+        const { log, endMs } = undisturbed(plan)
+        const entries = log.map(({ entry }) => entry)
         const read = JSON.parse(JSON.stringify(entries)) as LeaseEntry[]
-        const recalled = { nowMs: endMs, holdersDead: true }
-        expect(recoverGovernor(OPTIONS, read, recalled)).toEqual(recoverGovernor(OPTIONS, entries, recalled))
+        const recovery = { nowMs: endMs, holdersDead: true }
+        expect(recoverGovernor(OPTIONS, read, recovery)).toEqual(recoverGovernor(OPTIONS, entries, recovery))
       }),
     )
   })
 
   it('counts one request, and holds back one page, for each lease whose holder was killed', () => {
-    const { ledger } = undisturbed([
+    const { log } = undisturbed([
       { kind: 'head', wants: 1, outcomes: [{ status: 200, billed: 0, latencyMs: 5 }], pauseMs: 0 },
       { kind: 'head', wants: 3, outcomes: [{ status: 200, billed: 9, latencyMs: 5 }], pauseMs: 0 },
     ])
-    const killed = ledger.filter(({ entry }) => entry.kind !== 'end' || entry.lease !== 'l1').map(({ entry }) => entry)
+    const killed = log.filter(({ entry }) => entry.kind !== 'end' || entry.lease !== 'l1').map(({ entry }) => entry)
     const state = recoverGovernor(OPTIONS, killed, { nowMs: START + 100, holdersDead: true })
     expect(requestsFor(state, 'selected', START + 100)).toBe(50 - 3)
     expect(state.quota.pending).toMatchObject({ sinceMs: START + 100, sessions: 150 + 4 })
   })
 
   it('counts a lease as fully spent until its hour has passed if its holder may be alive', () => {
-    const { ledger } = undisturbed([
+    const { log } = undisturbed([
       { kind: 'head', wants: 1, outcomes: [{ status: 200, billed: 0, latencyMs: 5 }], pauseMs: 0 },
       { kind: 'head', wants: 3, outcomes: [{ status: 200, billed: 9, latencyMs: 5 }], pauseMs: 0 },
     ])
-    const open = ledger.filter(({ entry }) => entry.kind !== 'end' || entry.lease !== 'l1').map(({ entry }) => entry)
+    const open = log.filter(({ entry }) => entry.kind !== 'end' || entry.lease !== 'l1').map(({ entry }) => entry)
     const state = recoverGovernor(OPTIONS, open, { nowMs: START + 100, holdersDead: false })
     expect(requestsFor(state, 'selected', START + 100)).toBe(50 - 2 - 2)
     expect(state.leases).toMatchObject([{ id: 'l1', requests: 3, made: 1, billed: 9 }])

@@ -82,8 +82,8 @@ const greedyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(61_000, 4_300_000) }) },
 )
 
-/** If a vendor reports no usage at first, the quota of the API document applies. */
-export const TOLD_ONCE: readonly Step[] = [
+/** A first report of usage: before it, the quota of the API document applies. */
+export const REPORTED_ONCE: readonly Step[] = [
   { do: 'ask', kind: 'head', wants: 1 },
   { do: 'request', worker: 0, fate: { kind: 'answered', share: 0, latencyMs: 5 } },
   { do: 'end', worker: 0 },
@@ -105,7 +105,7 @@ function perform(model: GovernorModel, one: Step): Decision | undefined {
   return undefined
 }
 
-export function ran(
+export function runModel(
   given: ModelOptions,
   done: readonly Step[],
   each: (model: GovernorModel, one: Step) => void = () => {},

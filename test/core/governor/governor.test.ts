@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type GovernorState, requestLease } from '../../../src/core/governor/governor.ts'
 import { surpriseReserve } from '../../../src/core/governor/session-budget.ts'
 import { MINUTE } from '../../../src/core/time.ts'
-import { greedyOptions, greedySteps, kinds, options, ran, steps, TOLD_ONCE } from './governor-steps.ts'
+import { greedyOptions, greedySteps, kinds, options, REPORTED_ONCE, runModel, steps } from './governor-steps.ts'
 
 const RUNS = { numRuns: 400 }
 
@@ -11,7 +11,7 @@ describe('a governor under any sequence of events', () => {
   it('never allows more requests within an hour than the vendor does', () => {
     fc.assert(
       fc.property(options, steps, (given, done) => {
-        expect(ran(given, done).worst.requestsInHour).toBeLessThanOrEqual(given.requestsPerHour)
+        expect(runModel(given, done).worst.requestsInHour).toBeLessThanOrEqual(given.requestsPerHour)
       }),
       RUNS,
     )
@@ -20,13 +20,13 @@ describe('a governor under any sequence of events', () => {
   it('never exceeds the allowed sessions while no page bills more than the surprise reserve beyond its hold', () => {
     fc.assert(
       fc.property(options, steps, (given, done) => {
-        expect(ran(given, done).worst.overage).toBeLessThanOrEqual(0)
+        expect(runModel(given, done).worst.overage).toBeLessThanOrEqual(0)
       }),
       RUNS,
     )
     fc.assert(
       fc.property(greedyOptions, greedySteps, (given, done) => {
-        expect(ran(given, [...TOLD_ONCE, ...done]).worst.overage).toBeLessThanOrEqual(0)
+        expect(runModel(given, [...REPORTED_ONCE, ...done]).worst.overage).toBeLessThanOrEqual(0)
       }),
       { numRuns: 1_000 },
     )
@@ -35,7 +35,7 @@ describe('a governor under any sequence of events', () => {
   it('leases no session of the reserve for new conversations to history', () => {
     fc.assert(
       fc.property(options, steps, (given, done) => {
-        ran(given, done, (model, one) => {
+        runModel(given, done, (model, one) => {
           const decision = model.decisions.at(-1)
           if (one.do !== 'ask' || decision?.kind !== 'grant' || !['tail', 'full'].includes(decision.grant.kind)) return
           const held = model.state.leases.reduce((sum, lease) => sum + Math.max(0, lease.sessions - lease.billed), 0)
@@ -58,7 +58,7 @@ describe('a governor under any sequence of events', () => {
     fc.assert(
       fc.property(limited, safe, ({ given, maxRequests, maxSessions }, done) => {
         const governor = { ...given.governor, maxRequests, maxSessions }
-        const model = ran({ ...given, governor }, done, it => it.endOverdue())
+        const model = runModel({ ...given, governor }, done, it => it.endOverdue())
         expect(model.made.requests).toBeLessThanOrEqual(maxRequests)
         const seen = done.every(one => one.do !== 'request' || one.fate.kind !== 'lost-after')
         if (seen) expect(model.made.sessions).toBeLessThanOrEqual(maxSessions)
@@ -72,7 +72,7 @@ describe('a governor under any sequence of events', () => {
       fc.property(options, steps, (given, done) => {
         let before = 'open'
         let cautious = new Set<string>()
-        ran(given, done, (model, one) => {
+        runModel(given, done, (model, one) => {
           const decision = model.decisions.at(-1)
           if (model.state.mode === 'open') cautious = new Set()
           else if (one.do === 'ask' && before !== 'open' && decision?.kind === 'grant')
@@ -90,7 +90,7 @@ describe('a governor under any sequence of events', () => {
   it('eventually grants again, unless the quota or the limit of the run is exhausted', () => {
     fc.assert(
       fc.property(options, steps, (given, done) => {
-        const model = ran(given, done)
+        const model = runModel(given, done)
         while (model.workers.length > 0) model.end(0)
         for (let asked = 0; asked < 500; asked++) {
           const decision = model.ask('head', 1)
@@ -121,7 +121,7 @@ describe('a governor under any sequence of events', () => {
   it('decides the same after its state has been through JSON', () => {
     fc.assert(
       fc.property(options, steps, kinds, (given, done, kind) => {
-        const model = ran(given, done)
+        const model = runModel(given, done)
         const copy = JSON.parse(JSON.stringify(model.state)) as GovernorState
         expect(copy).toEqual(model.state)
         const asked = { lease: 'x', kind, wants: 3 }

@@ -13,8 +13,8 @@ import {
 const HOUR = 3_600_000
 const NOW = 1_750_000_000_000
 const at = (ms: number) => ({ sentAtMs: ms, receivedAtMs: ms + 10 })
-const tell = (hour: RateLimitState, remainingHour: number | null, ms: number, requestsPerHour = 100) =>
-  applyReportedLimit(hour, { requestsPerHour, remainingHour }, at(ms))
+const report = (rateLimit: RateLimitState, remainingHour: number | null, ms: number, requestsPerHour = 100) =>
+  applyReportedLimit(rateLimit, { requestsPerHour, remainingHour }, at(ms))
 
 describe('our own request count', () => {
   it('never lets the vendor count more requests than it allows, however slow answers are and whenever it counts', () => {
@@ -24,14 +24,14 @@ describe('our own request count', () => {
     })
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 12 }), fc.array(trip, { minLength: 40, maxLength: 60 }), (limit, trips) => {
-        let hour = newRateLimit(HOUR, limit)
+        let rateLimit = newRateLimit(HOUR, limit)
         let nowMs = NOW
         const vendor: number[] = []
         for (const { latencyMs, counted } of trips) {
-          while (requestsLeft(hour, nowMs, 0) < 1) nowMs = nextFreeRequestMs(hour, nowMs)
+          while (requestsLeft(rateLimit, nowMs, 0) < 1) nowMs = nextFreeRequestMs(rateLimit, nowMs)
           vendor.push(nowMs + latencyMs * counted)
           nowMs += latencyMs
-          hour = countRequest(hour, nowMs)
+          rateLimit = countRequest(rateLimit, nowMs)
         }
         for (const last of vendor)
           expect(vendor.filter(time => time > last - HOUR && time <= last).length).toBeLessThanOrEqual(limit)
@@ -42,8 +42,8 @@ describe('our own request count', () => {
   it('drops every request within an hour and a slice', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(2 * HOUR), { maxLength: 50 }), times => {
-        const hour = times.reduce((state, time) => countRequest(state, NOW + time), newRateLimit(HOUR, 10))
-        expect(requestsThisHour(hour, NOW + 3 * HOUR + HOUR / 360)).toBe(0)
+        const rateLimit = times.reduce((state, time) => countRequest(state, NOW + time), newRateLimit(HOUR, 10))
+        expect(requestsThisHour(rateLimit, NOW + 3 * HOUR + HOUR / 360)).toBe(0)
       }),
     )
   })
@@ -68,45 +68,45 @@ describe('our own request count', () => {
 
 describe('the reported rate limit', () => {
   it('is used if fewer requests remain than by our own count', () => {
-    expect(requestsLeft(tell(newRateLimit(HOUR, 100), 7, NOW), NOW + 1_000, 0)).toBe(7)
+    expect(requestsLeft(report(newRateLimit(HOUR, 100), 7, NOW), NOW + 1_000, 0)).toBe(7)
   })
 
   it('is ignored if more requests remain', () => {
-    const hour = countRequest(newRateLimit(HOUR, 100), NOW, 60)
-    expect(requestsLeft(tell(hour, 90, NOW), NOW + 1_000, 0)).toBe(40)
+    const rateLimit = countRequest(newRateLimit(HOUR, 100), NOW, 60)
+    expect(requestsLeft(report(rateLimit, 90, NOW), NOW + 1_000, 0)).toBe(40)
   })
 
   it('decreases with the requests that we send later', () => {
-    const hour = countRequest(tell(newRateLimit(HOUR, 100), 7, NOW), NOW + 60_000, 3)
-    expect(requestsLeft(hour, NOW + 61_000, 0)).toBe(4)
+    const rateLimit = countRequest(report(newRateLimit(HOUR, 100), 7, NOW), NOW + 60_000, 3)
+    expect(requestsLeft(rateLimit, NOW + 61_000, 0)).toBe(4)
   })
 
   it('increases as our own requests leave the hour', () => {
-    const hour = tell(countRequest(newRateLimit(HOUR, 100), NOW - HOUR / 2, 20), 30, NOW)
-    expect(requestsLeft(hour, NOW + HOUR / 4, 0)).toBe(30)
-    expect(requestsLeft(hour, NOW + HOUR / 2 + 20_000, 0)).toBe(50)
+    const rateLimit = report(countRequest(newRateLimit(HOUR, 100), NOW - HOUR / 2, 20), 30, NOW)
+    expect(requestsLeft(rateLimit, NOW + HOUR / 4, 0)).toBe(30)
+    expect(requestsLeft(rateLimit, NOW + HOUR / 2 + 20_000, 0)).toBe(50)
   })
 
   it('is ordered by the time of the request, not of the answer', () => {
-    const hour = tell(tell(newRateLimit(HOUR, 100), 5, NOW + 10), 50, NOW)
-    expect(hour.reported?.remaining).toBe(5)
+    const rateLimit = report(report(newRateLimit(HOUR, 100), 5, NOW + 10), 50, NOW)
+    expect(rateLimit.reported?.remaining).toBe(5)
   })
 
   it('is the lowest of several from the same millisecond, in any order', () => {
     const reported = (...counts: number[]) =>
-      counts.reduce((hour, count) => tell(hour, count, NOW), newRateLimit(HOUR, 100)).reported?.remaining
+      counts.reduce((rateLimit, count) => report(rateLimit, count, NOW), newRateLimit(HOUR, 100)).reported?.remaining
     expect([reported(5, 8), reported(8, 5), reported(8, 5, 6)]).toEqual([5, 5, 5])
   })
 
   it('expires after an hour', () => {
-    const hour = tell(newRateLimit(HOUR, 100), 0, NOW)
-    expect(requestsLeft(hour, NOW + HOUR - 1, 0)).toBe(0)
-    expect(requestsLeft(hour, NOW + HOUR, 0)).toBe(100)
+    const rateLimit = report(newRateLimit(HOUR, 100), 0, NOW)
+    expect(requestsLeft(rateLimit, NOW + HOUR - 1, 0)).toBe(0)
+    expect(requestsLeft(rateLimit, NOW + HOUR, 0)).toBe(100)
   })
 
   it('changes the hourly limit, unless it is nonsense', () => {
-    expect(tell(newRateLimit(HOUR, 100), null, NOW, 300).requestsPerHour).toBe(300)
-    expect(tell(newRateLimit(HOUR, 100), null, NOW, 0).requestsPerHour).toBe(100)
+    expect(report(newRateLimit(HOUR, 100), null, NOW, 300).requestsPerHour).toBe(300)
+    expect(report(newRateLimit(HOUR, 100), null, NOW, 0).requestsPerHour).toBe(100)
   })
 })
 
@@ -116,8 +116,8 @@ describe('the time of the next free request', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(2 * HOUR), { maxLength: 20 }), reported, (times, last) => {
         const counted = times.reduce((state, ago) => countRequest(state, NOW - ago), newRateLimit(HOUR, 5))
-        const hour = last ? tell(counted, last.remaining, NOW - last.agoMs, 5) : counted
-        const again = nextFreeRequestMs(hour, NOW)
+        const rateLimit = last ? report(counted, last.remaining, NOW - last.agoMs, 5) : counted
+        const again = nextFreeRequestMs(rateLimit, NOW)
         expect(again).toBeGreaterThan(NOW)
         expect(again).toBeLessThanOrEqual(NOW + HOUR + HOUR / 360)
       }),
@@ -125,13 +125,13 @@ describe('the time of the next free request', () => {
   })
 
   it('is when our oldest request leaves the hour if ours fill it', () => {
-    const hour = countRequest(countRequest(newRateLimit(HOUR, 2), NOW - 30_000), NOW)
-    const again = nextFreeRequestMs(hour, NOW)
-    expect(requestsLeft(hour, again - 1, 0)).toBe(0)
-    expect(requestsLeft(hour, again, 0)).toBe(1)
+    const rateLimit = countRequest(countRequest(newRateLimit(HOUR, 2), NOW - 30_000), NOW)
+    const again = nextFreeRequestMs(rateLimit, NOW)
+    expect(requestsLeft(rateLimit, again - 1, 0)).toBe(0)
+    expect(requestsLeft(rateLimit, again, 0)).toBe(1)
   })
 
   it('is a minute later if others fill it', () => {
-    expect(nextFreeRequestMs(tell(newRateLimit(HOUR, 100), 0, NOW), NOW + 5)).toBe(NOW + 5 + 60_000)
+    expect(nextFreeRequestMs(report(newRateLimit(HOUR, 100), 0, NOW), NOW + 5)).toBe(NOW + 5 + 60_000)
   })
 })

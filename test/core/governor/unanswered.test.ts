@@ -38,7 +38,7 @@ function factsOf(progress: WindowProgress, asked: readonly string[], fates: Read
 
 function readAll(fates: ReadonlyMap<string, Fate>, pageSize: number) {
   const ids = [...fates.keys()]
-  const reported = new Map<string, Fate>()
+  const classified = new Map<string, Fate>()
   const asked: string[][] = []
   let progress = newProgress(
     openWindow({ agentId: 'a', kind: 'refresh', fromSec: null, toSec: 0, openedAtMs: 1_750_000_000_000, ids }),
@@ -48,12 +48,12 @@ function readAll(fates: ReadonlyMap<string, Fate>, pageSize: number) {
     const facts = factsOf(progress, next.query.convoIds!, fates)
     asked.push(next.query.convoIds!)
     const { gone, notExportable } = unansweredOf(facts)
-    for (const id of gone) reported.set(id, 'gone')
-    for (const id of notExportable) reported.set(id, 'not exportable')
+    for (const id of gone) classified.set(id, 'gone')
+    for (const id of notExportable) classified.set(id, 'not exportable')
     progress = advance(next.progress, facts)
     expect(asked.length).toBeLessThan(200)
   }
-  return { reported, asked }
+  return { classified, asked }
 }
 
 describe('ids without an answer', () => {
@@ -94,8 +94,8 @@ describe('ids without an answer', () => {
     fc.assert(
       fc.property(fates, fc.integer({ min: 1, max: 60 }), (given, pageSize) => {
         const truth = new Map(given.map((fate, at) => [`c${at}`, fate]))
-        const { reported, asked } = readAll(truth, pageSize)
-        for (const [id, fate] of reported) expect(truth.get(id)).toBe(fate)
+        const { classified, asked } = readAll(truth, pageSize)
+        for (const [id, fate] of classified) expect(truth.get(id)).toBe(fate)
         // Exported ids are requested once: only they bill.
         const all = asked.flat()
         for (const [id, fate] of truth) if (fate === 'exported') expect(all.filter(one => one === id)).toHaveLength(1)
@@ -108,8 +108,8 @@ describe('ids without an answer', () => {
   it('are all classified if one is gone and one is not exportable', () => {
     const truth = new Map<string, Fate>(Array.from({ length: 50 }, (_, at) => [`c${at}`, 'exported']))
     truth.set('c7', 'gone').set('c31', 'not exportable')
-    const { reported, asked } = readAll(truth, 100)
-    expect([...reported]).toEqual([
+    const { classified, asked } = readAll(truth, 100)
+    expect([...classified]).toEqual([
       ['c7', 'gone'],
       ['c31', 'not exportable'],
     ])

@@ -29,30 +29,30 @@ const page = (window: PageFacts['window'], sequence: number, given: Partial<Page
 })
 
 /** Ranges of the pages, one after another. */
-function stretches(window: PageFacts['window'], pages: Partial<PageFacts>[]) {
+function rangesOf(window: PageFacts['window'], pages: Partial<PageFacts>[]) {
   let progress = newProgress(window)
   return pages.map((given, index) => {
     const facts = page(window, index + 1, given)
-    const stretch = pageRangeOf(progress, facts)
+    const range = pageRangeOf(progress, facts)
     progress = advance(progress, facts)
-    return stretch
+    return range
   })
 }
 
 describe('the time range of a page', () => {
   it('is the entire window if the window has one page', () => {
-    expect(stretches(windowOf('head'), [{ hasMore: false, lastTsMs: 1_500_000 }])).toEqual([{ from: 1_000, to: 2_000 }])
+    expect(rangesOf(windowOf('head'), [{ hasMore: false, lastTsMs: 1_500_000 }])).toEqual([{ from: 1_000, to: 2_000 }])
   })
 
   it('lies between the last conversations of two pages, in either sort order', () => {
     const up = [{ lastTsMs: 1_300_500 }, { lastTsMs: 1_700_000 }, { hasMore: false, lastTsMs: 1_900_000 }]
-    expect(stretches(windowOf('head'), up)).toEqual([
+    expect(rangesOf(windowOf('head'), up)).toEqual([
       { from: 1_000, to: 1_300 },
       { from: 1_300, to: 1_700 },
       { from: 1_700, to: 2_000 },
     ])
     const down = [{ lastTsMs: 1_700_000 }, { lastTsMs: 1_300_000 }, { hasMore: false, lastTsMs: 1_100_000 }]
-    expect(stretches(windowOf('tail', null), down)).toEqual([
+    expect(rangesOf(windowOf('tail', null), down)).toEqual([
       { from: 1_700, to: 2_000 },
       { from: 1_300, to: 1_700 },
       { from: null, to: 1_300 },
@@ -61,7 +61,7 @@ describe('the time range of a page', () => {
 
   it('is the rest of the window for a page without times, and the next page starts at the same point', () => {
     const pages = [{ lastTsMs: 1_700_000 }, { returned: 0 }, { lastTsMs: 1_300_000 }]
-    expect(stretches(windowOf('reread'), pages)).toEqual([
+    expect(rangesOf(windowOf('reread'), pages)).toEqual([
       { from: 1_700, to: 2_000 },
       { from: 1_000, to: 1_700 },
       { from: 1_300, to: 1_700 },
@@ -70,15 +70,15 @@ describe('the time range of a page', () => {
 
   it('is never inverted or outside the requested range, whatever times the records have', () => {
     const pages = [{ lastTsMs: 1_200_000 }, { lastTsMs: 1_900_000 }, { lastTsMs: 9_000_000 }, { lastTsMs: 10 }]
-    for (const stretch of stretches(windowOf('tail'), pages)) {
-      expect(stretch!.from).toBeGreaterThanOrEqual(1_000)
-      expect(stretch!.to).toBeLessThanOrEqual(2_000)
-      expect(stretch!.to).toBeGreaterThanOrEqual(stretch!.from!)
+    for (const range of rangesOf(windowOf('tail'), pages)) {
+      expect(range!.from).toBeGreaterThanOrEqual(1_000)
+      expect(range!.to).toBeLessThanOrEqual(2_000)
+      expect(range!.to).toBeGreaterThanOrEqual(range!.from!)
     }
   })
 
   it('is null for a window by ids', () => {
-    expect(stretches(windowOf('refresh'), [{}])).toEqual([null])
+    expect(rangesOf(windowOf('refresh'), [{}])).toEqual([null])
   })
 })
 

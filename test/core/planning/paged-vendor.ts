@@ -1,13 +1,13 @@
 // A vendor reduced to its paging: conversations on a `ts` axis, a closed range, an order, a limit and a cursor.
 import type { PageFacts, Window, WindowQuery } from '../../../src/core/planning/windows.ts'
 
-export interface Told {
+export interface StoredConversation {
   id: number
   tsMs: number
 }
 
 export interface PagedVendor {
-  all: readonly Told[]
+  all: readonly StoredConversation[]
   /** Whether it compares `ts` with the bounds as milliseconds or as whole seconds; the document does not specify it. */
   unit: 'ms' | 's'
 }
@@ -15,7 +15,10 @@ export interface PagedVendor {
 const inUnit = (ms: number, unit: PagedVendor['unit']): number => (unit === 'ms' ? ms : Math.floor(ms / 1_000))
 
 /** The vendor's answer to a paginated request, in its order. */
-export function pageOf(vendor: PagedVendor, query: WindowQuery): { page: Told[]; cursorOut: string | null } {
+export function pageOf(
+  vendor: PagedVendor,
+  query: WindowQuery,
+): { page: StoredConversation[]; cursorOut: string | null } {
   const { unit } = vendor
   const from = query.fromTs === undefined ? Number.NEGATIVE_INFINITY : inUnit(query.fromTs, unit)
   const to = inUnit(query.toTs!, unit)

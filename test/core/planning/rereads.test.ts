@@ -6,7 +6,7 @@ import { DAY, HOUR } from '../../../src/core/time.ts'
 const NOW = Date.UTC(2026, 5, 20)
 const NOW_SEC = NOW / 1_000
 
-const stretch = (given: Partial<ReadRange> = {}): ReadRange => ({
+const rangeOf = (given: Partial<ReadRange> = {}): ReadRange => ({
   agentId: 'a',
   fromSec: NOW_SEC - 2 * 86_400,
   toSec: NOW_SEC - 2 * 86_400 + 899,
@@ -18,9 +18,9 @@ const stretch = (given: Partial<ReadRange> = {}): ReadRange => ({
   ...given,
 })
 
-const planned = (stretches: ReadRange[], given: Partial<RereadOptions> = {}) =>
+const planned = (ranges: ReadRange[], given: Partial<RereadOptions> = {}) =>
   planRereads({
-    ranges: stretches,
+    ranges,
     nowMs: NOW,
     horizonMs: 7 * DAY,
     quietMs: DAY,
@@ -35,7 +35,7 @@ const boundsOf = (rereads: ReturnType<typeof planned>) =>
 
 describe('a range that may hide conversations', () => {
   it('is read again in a window of its own, at the price of its first reading', () => {
-    const [reread] = planned([stretch()])
+    const [reread] = planned([rangeOf()])
     expect(reread!.progress.window).toMatchObject({ kind: 'reread', agentId: 'a', skipped: 2 })
     expect(reread!.estimate).toEqual({
       conversations: { low: 8, high: 10 },
@@ -45,29 +45,29 @@ describe('a range that may hide conversations', () => {
   })
 
   it('hides less if events have supplied what it skipped', () => {
-    expect(planned([stretch({ knownFromEvents: 2 })], { late: true })).toHaveLength(1)
-    const dear = { scanned: 100, returned: 80, sessions: 90 }
-    expect(planned([stretch({ ...dear, knownFromEvents: 0 })])).toHaveLength(1)
-    expect(planned([stretch({ ...dear, knownFromEvents: 15 })])).toEqual([])
+    expect(planned([rangeOf({ knownFromEvents: 2 })], { late: true })).toHaveLength(1)
+    const expensive = { scanned: 100, returned: 80, sessions: 90 }
+    expect(planned([rangeOf({ ...expensive, knownFromEvents: 0 })])).toHaveLength(1)
+    expect(planned([rangeOf({ ...expensive, knownFromEvents: 15 })])).toEqual([])
   })
 
   it('is left alone for a quiet time that doubles with each reading', () => {
-    expect(planned([stretch({ readAtMs: NOW - 23 * HOUR })])).toEqual([])
+    expect(planned([rangeOf({ readAtMs: NOW - 23 * HOUR })])).toEqual([])
     const toSec = NOW_SEC - 5 * 86_400
     // Read at an age of two days: due at an age of four.
     const once = { fromSec: toSec - 899, toSec, readAtMs: (toSec + 1) * 1_000 + 2 * DAY }
-    expect(planned([stretch(once)], { nowMs: once.readAtMs + 2 * DAY - HOUR })).toEqual([])
-    expect(planned([stretch(once)], { nowMs: once.readAtMs + 2 * DAY })).toHaveLength(1)
+    expect(planned([rangeOf(once)], { nowMs: once.readAtMs + 2 * DAY - HOUR })).toEqual([])
+    expect(planned([rangeOf(once)], { nowMs: once.readAtMs + 2 * DAY })).toHaveLength(1)
   })
 
   it('is left alone for good once it is older than the horizon', () => {
-    expect(planned([stretch()], { nowMs: NOW + 6 * DAY })).toEqual([])
+    expect(planned([rangeOf()], { nowMs: NOW + 6 * DAY })).toEqual([])
   })
 
   it('is merged with its neighbours into one window, but only within an agent', () => {
     const from = NOW_SEC - 3 * 86_400
-    const parts = [0, 900, 1_800, 4_000].map(at => stretch({ fromSec: from + at, toSec: from + at + 899 }))
-    expect(boundsOf(planned([...parts, stretch({ agentId: 'b', fromSec: from + 900, toSec: from + 1_799 })]))).toEqual([
+    const parts = [0, 900, 1_800, 4_000].map(at => rangeOf({ fromSec: from + at, toSec: from + at + 899 }))
+    expect(boundsOf(planned([...parts, rangeOf({ agentId: 'b', fromSec: from + 900, toSec: from + 1_799 })]))).toEqual([
       ['a', from, from + 2_699, 6],
       ['a', from + 4_000, from + 4_899, 2],
       ['b', from + 900, from + 1_799, 2],
@@ -76,20 +76,20 @@ describe('a range that may hide conversations', () => {
 
   it('is ranked by hidden conversations per session if the budget is short, free ones first', () => {
     const at = (hour: number, given: Partial<ReadRange>) =>
-      stretch({ fromSec: NOW_SEC - 172_800 + hour * 3_600, toSec: NOW_SEC - 172_800 + hour * 3_600 + 899, ...given })
-    const dear = at(0, { scanned: 100, returned: 88, sessions: 100 })
+      rangeOf({ fromSec: NOW_SEC - 172_800 + hour * 3_600, toSec: NOW_SEC - 172_800 + hour * 3_600 + 899, ...given })
+    const expensive = at(0, { scanned: 100, returned: 88, sessions: 100 })
     const cheap = at(2, { scanned: 10, returned: 5, sessions: 5 })
     const free = at(4, { scanned: 3, returned: 0, sessions: 0 })
-    expect(boundsOf(planned([dear, cheap, free], { budgetSessions: 50 })).map(bounds => bounds[3])).toEqual([5, 3])
-    expect(boundsOf(planned([dear, cheap, free], { budgetSessions: 0 })).map(bounds => bounds[3])).toEqual([3])
+    expect(boundsOf(planned([expensive, cheap, free], { budgetSessions: 50 })).map(bounds => bounds[3])).toEqual([5, 3])
+    expect(boundsOf(planned([expensive, cheap, free], { budgetSessions: 0 })).map(bounds => bounds[3])).toEqual([3])
   })
 
   it('is left alone if it hides too little for its price, unless rows are known to arrive late', () => {
-    const poor = stretch({ scanned: 100, returned: 95, sessions: 95 })
-    expect(planned([poor])).toEqual([])
-    expect(planned([poor], { late: true })).toHaveLength(1)
+    const lowYield = rangeOf({ scanned: 100, returned: 95, sessions: 95 })
+    expect(planned([lowYield])).toEqual([])
+    expect(planned([lowYield], { late: true })).toHaveLength(1)
     // Part of a sample, or due because of late rows: no other reason grants it.
-    expect(planned([stretch({ scanned: 8, returned: 8 })])).toHaveLength(1)
+    expect(planned([rangeOf({ scanned: 8, returned: 8 })])).toHaveLength(1)
   })
 
   it('never costs more than the budget at its previous price, and every window contains an entire due range', () => {
@@ -103,8 +103,8 @@ describe('a range that may hide conversations', () => {
     })
     fc.assert(
       fc.property(fc.array(arbitrary, { maxLength: 30 }), fc.integer({ min: 0, max: 500 }), (given, budgetSessions) => {
-        const stretches = given.map(({ agentId, start, length, age, returned, skipped }) =>
-          stretch({
+        const ranges = given.map(({ agentId, start, length, age, returned, skipped }) =>
+          rangeOf({
             agentId,
             fromSec: NOW_SEC - 10 * 86_400 + start,
             toSec: Math.min(NOW_SEC - 1, NOW_SEC - 10 * 86_400 + start + length),
@@ -114,7 +114,7 @@ describe('a range that may hide conversations', () => {
             sessions: returned,
           }),
         )
-        const rereads = planned(stretches, { budgetSessions })
+        const rereads = planned(ranges, { budgetSessions })
         expect(rereads.reduce((sum, { estimate }) => sum + estimate.sessions.low, 0)).toBeLessThanOrEqual(
           budgetSessions,
         )
@@ -123,7 +123,7 @@ describe('a range that may hide conversations', () => {
           for (const [index, window] of own.entries()) {
             expect(window.fromSec!).toBeLessThanOrEqual(window.toSec)
             if (index > 0) expect(window.fromSec!).toBeGreaterThan(own[index - 1]!.toSec + 1)
-            expect(stretches.some(each => each.fromSec! >= window.fromSec! && each.toSec <= window.toSec)).toBe(true)
+            expect(ranges.some(each => each.fromSec! >= window.fromSec! && each.toSec <= window.toSec)).toBe(true)
           }
         }
       }),

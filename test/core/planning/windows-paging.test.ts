@@ -19,8 +19,8 @@ interface Stored {
   id: number
   /** ms; 0: the record has no time. */
   ts: number
-  /** As the record has it: some in whole seconds. */
-  reported: number
+  /** `ts` as the record has it: in some records truncated to seconds. */
+  recordTs: number
 }
 
 /** The export of section 4.12 over a list: sorted, bounded, with cursors that are valid only for their query. */
@@ -57,7 +57,7 @@ function pageThrough(
     const next = nextRequest(progress, limit)
     const { data: sorted, cursor } = exportPage(stored, next.query)
     const data = disturbance === 'shuffled' ? sorted.toSorted((a, b) => (a.id % 5) - (b.id % 5)) : sorted
-    const times = data.flatMap(({ reported }) => (reported > 0 ? reported : []))
+    const times = data.flatMap(({ recordTs }) => (recordTs > 0 ? recordTs : []))
     const facts: PageFacts = {
       window,
       generation: next.progress.generation,
@@ -93,7 +93,7 @@ const records = fc
   .map(offsets =>
     offsets.map((offset, id): Stored => {
       const ts = offset < 0 ? 0 : BASE * 1_000 + offset
-      return { id, ts, reported: id % 3 === 0 ? Math.floor(ts / 1_000) * 1_000 : ts }
+      return { id, ts, recordTs: id % 3 === 0 ? Math.floor(ts / 1_000) * 1_000 : ts }
     }),
   )
 
@@ -180,15 +180,15 @@ describe('landed pages that are missing', () => {
   })
 
   /** Continues from the landed pages: gaps in windows of their own, then the rest of the window. */
-  function mended({ stored, one, plan, until, kept, limit }: Parameters<Parameters<typeof scene.map>[0]>[0]) {
+  function resumeFrom({ stored, one, plan, until, kept, limit }: Parameters<Parameters<typeof scene.map>[0]>[0]) {
     const { pages } = pageThrough(stored, one, plan, newProgress(one), until)
-    const there = pages.filter((_, index) => kept[index % kept.length])
-    const known = there.reduce((progress, { facts }) => advance(progress, facts), newProgress(one))
+    const present = pages.filter((_, index) => kept[index % kept.length])
+    const known = present.reduce((progress, { facts }) => advance(progress, facts), newProgress(one))
     const rest = [{ limit, disturbance: 'none' as const }]
-    const whole = { from: one.fromSec ?? 0, to: one.toSec }
+    const windowRange = { from: one.fromSec ?? 0, to: one.toSec }
     // A window without any landed page is not a gap: it is read from its beginning.
-    const holes = there.length === 0 ? [] : gaps(coverAll(coveredBy(known)), whole)
-    const again = holes.flatMap(({ from, to }) => {
+    const holes = present.length === 0 ? [] : gaps(coverAll(coveredBy(known)), windowRange)
+    const reread = holes.flatMap(({ from, to }) => {
       const hole = openWindow({
         agentId: 'a',
         kind: 'tail',
@@ -199,14 +199,14 @@ describe('landed pages that are missing', () => {
       return pageThrough(stored, hole, rest).ids
     })
     const onwards = pageThrough(stored, one, rest, known).ids
-    return { there, again, onwards, lost: pages.filter(page => !there.includes(page)), holes }
+    return { present, reread, onwards, lost: pages.filter(page => !present.includes(page)), holes }
   }
 
   it('lose no conversation: the ranges that they may have covered are read again', () => {
     fc.assert(
       fc.property(scene, given => {
-        const { there, again, onwards } = mended(given)
-        const ids = [...there.flatMap(page => page.ids), ...again, ...onwards]
+        const { present, reread, onwards } = resumeFrom(given)
+        const ids = [...present.flatMap(page => page.ids), ...reread, ...onwards]
         expect([...new Set(ids)].sort((a, b) => a - b)).toEqual(
           given.stored.filter(record => inside(given.one, record)).map(({ id }) => id),
         )
@@ -220,18 +220,18 @@ describe('landed pages that are missing', () => {
       ...given,
       until: 500 as const,
       // No two in one second, and each has a time.
-      stored: given.stored.map(({ id }): Stored => ({ id, ts: (BASE + id) * 1_000, reported: (BASE + id) * 1_000 })),
+      stored: given.stored.map(({ id }): Stored => ({ id, ts: (BASE + id) * 1_000, recordTs: (BASE + id) * 1_000 })),
       plan: given.plan.filter(({ disturbance }) => disturbance !== 'shuffled'),
     }))
     fc.assert(
       fc.property(orderly, given => {
-        const { there, again, onwards, lost, holes } = mended(given)
-        if (there.length === 0) return
-        const held = new Set(there.flatMap(page => page.ids))
-        const twice = again.filter(id => held.has(id))
+        const { present, reread, onwards, lost, holes } = resumeFrom(given)
+        if (present.length === 0) return
+        const held = new Set(present.flatMap(page => page.ids))
+        const twice = reread.filter(id => held.has(id))
         expect(twice.length).toBeLessThanOrEqual(2 * holes.length)
         const gone = lost.flatMap(page => page.ids).length
-        expect(onwards.length + again.length).toBeLessThanOrEqual(gone + 2 * holes.length + 1)
+        expect(onwards.length + reread.length).toBeLessThanOrEqual(gone + 2 * holes.length + 1)
       }),
       { numRuns: 1_000, seed: 20261120 },
     )
@@ -253,16 +253,16 @@ describe('landed pages that are missing', () => {
         const pages = Array.from({ length: Math.ceil(order.length / limit) + 1 }, (_, at) => {
           const times = order.slice(at * limit, (at + 1) * limit).map(second => (BASE + second) * 1_000)
           const [cursorIn, cursorOut] = [at === 0 ? null : `${at}`, times.length > 0 ? `${at + 1}` : null]
-          const reported = { firstTsMs: times[0] ?? null, lastTsMs: restartPoint(one, times), beginMs: null }
-          const facts = { ...NO_FACTS, ...reported, window: one, sequence: at + 1, limit, cursorIn, cursorOut }
+          const bounds = { firstTsMs: times[0] ?? null, lastTsMs: restartPoint(one, times), beginMs: null }
+          const facts = { ...NO_FACTS, ...bounds, window: one, sequence: at + 1, limit, cursorIn, cursorOut }
           return { facts: { ...facts, hasMore: cursorOut !== null }, times }
         })
-        const isThere = (at: number) => at === pages.length - 1 || kept[at % kept.length]!
+        const isPresent = (at: number) => at === pages.length - 1 || kept[at % kept.length]!
         const known = pages
-          .filter((_, at) => isThere(at))
+          .filter((_, at) => isPresent(at))
           .reduce((all, { facts }) => advance(all, facts), newProgress(one))
         const covered = coverAll(coveredBy(known))
-        const lost = pages.flatMap(({ times }, at) => (isThere(at) ? [] : times))
+        const lost = pages.flatMap(({ times }, at) => (isPresent(at) ? [] : times))
         expect(known.done).toBe(true)
         for (const ms of lost) expect(gaps(covered, { from: ms / 1_000, to: ms / 1_000 })).toHaveLength(1)
       }),
@@ -290,10 +290,10 @@ describe('landed pages that are missing', () => {
             return pages
           }
           const pages = ask(newProgress(one), 1)
-          const there = pages.filter((_, index) => kept[index % kept.length])
-          const known = there.reduce((progress, { facts }) => advance(progress, facts), newProgress(one))
-          const again = ask(known, known.sequence).flatMap(page => page.ids)
-          expect([...there.flatMap(page => page.ids), ...again].sort()).toEqual([...ids].sort())
+          const present = pages.filter((_, index) => kept[index % kept.length])
+          const known = present.reduce((progress, { facts }) => advance(progress, facts), newProgress(one))
+          const reread = ask(known, known.sequence).flatMap(page => page.ids)
+          expect([...present.flatMap(page => page.ids), ...reread].sort()).toEqual([...ids].sort())
         },
       ),
       { numRuns: 300, seed: 20261120 },

@@ -17,7 +17,7 @@ import { factsOf, type PagedVendor, pageOf } from './paged-vendor.ts'
 
 const OPENED_AT_MS = Date.UTC(2026, 10, 20, 9)
 
-/** The windows here are within two hundred seconds of this one: bounds are given as seconds and ms after it. */
+/** Base of all windows in this file: bounds are given in seconds or ms after it. */
 const BASE_SEC = 1_700_000_000
 const at = (ms: number): number => BASE_SEC * 1_000 + ms
 
@@ -108,8 +108,8 @@ describe('a window', () => {
     ['head', [110_000, 5_000, 130_000, 9e15], 130_000],
     ['head', [], null],
   ] as const)('of kind %s restarts after a page with the times %j at %j', (kind, times, point) => {
-    const reported = times.map(ms => (ms < 9e15 ? at(ms) : ms))
-    expect(restartPoint(windowOf({ kind }), reported)).toBe(point === null ? null : at(point))
+    const recordTimes = times.map(ms => (ms < 9e15 ? at(ms) : ms))
+    expect(restartPoint(windowOf({ kind }), recordTimes)).toBe(point === null ? null : at(point))
   })
 
   it('resumes under the next generation from the last landed second, inclusive', () => {
@@ -191,26 +191,26 @@ const vendors = fc.record({
 })
 
 /** What happens before each request: nothing, a refused cursor, or a changed limit. */
-const weather = fc.array(fc.constantFrom('fair', 'fair', 'refused', 'smaller', 'larger'), { maxLength: 12 })
+const disturbances = fc.array(fc.constantFrom('none', 'none', 'refused', 'smaller', 'larger'), { maxLength: 12 })
 
 interface Sync {
   kind: 'head' | 'tail'
   fromSec: number | null
   vendor: PagedVendor
-  weather: string[]
+  disturbances: string[]
 }
 
-function paged({ kind, fromSec, vendor, weather: events }: Sync): {
-  got: Set<number>
+function paged({ kind, fromSec, vendor, disturbances: events }: Sync): {
+  exported: Set<number>
   queries: WindowQuery[]
   done: boolean
 } {
   let progress = newProgress(windowOf({ kind, fromSec, toSec: TO_SEC }))
   let limit = 5
-  const got = new Set<number>()
+  const exported = new Set<number>()
   const queries: WindowQuery[] = []
   for (let request = 0; request < 80 && !progress.done; request++) {
-    const event = events[request] ?? 'fair'
+    const event = events[request] ?? 'none'
     if (event === 'refused' && request > 0) progress = restarted(progress)
     if (event === 'smaller') limit = 3
     // The final limit exceeds the number of records at any one `ts`, as the vendor's limit of 100 must: otherwise paging is
@@ -218,30 +218,30 @@ function paged({ kind, fromSec, vendor, weather: events }: Sync): {
     if (event === 'larger' || request >= events.length) limit = 41
     const next = nextRequest(progress, limit)
     const answer = pageOf(vendor, next.query)
-    for (const { id } of answer.page) got.add(id)
+    for (const { id } of answer.page) exported.add(id)
     queries.push(next.query)
     const { window, generation, sequence, cursor } = next.progress
     progress = advance(next.progress, factsOf({ window, generation, sequence, limit, cursorIn: cursor }, answer))
   }
-  return { got, queries, done: progress.done }
+  return { exported, queries, done: progress.done }
 }
 
 const syncs = fc.record({
   kind: fc.constantFrom('head' as const, 'tail' as const),
   fromSec: fc.constantFrom(FROM_SEC, null),
   vendor: vendors,
-  weather,
+  disturbances,
 })
 
 describe('paging a window through refused cursors and changed limits', () => {
   it('returns every conversation of the window, and ends', () => {
     fc.assert(
       fc.property(syncs, sync => {
-        const { got, done } = paged(sync)
+        const { exported, done } = paged(sync)
         const lowest = sync.fromSec === null ? Number.NEGATIVE_INFINITY : sync.fromSec * 1_000
         const inside = sync.vendor.all.filter(({ tsMs }) => tsMs >= lowest && tsMs <= TO_SEC * 1_000 + 999)
         expect(done).toBe(true)
-        expect([...got].sort((a, b) => a - b)).toEqual(inside.map(({ id }) => id))
+        expect([...exported].sort((a, b) => a - b)).toEqual(inside.map(({ id }) => id))
       }),
       { numRuns: 500 },
     )

@@ -12,7 +12,7 @@ export interface KeyedAnswer {
 }
 
 export interface KeyedRun {
-  /** Days of a period. */
+  /** Length of a period in days. */
   periodDays: number
   /** Number of the newest requests that reports lack. */
   lag: number
@@ -39,7 +39,7 @@ const day = fc.record({
   size: fc.constantFrom(1, 6),
 })
 
-/** Each day uses enough that no report can be confused with one of the day before, whatever is in flight. */
+/** Each day uses enough that no report can be confused with one of the day before, even with requests in flight. */
 export const keyedRuns: fc.Arbitrary<KeyedRun> = fc.record({
   periodDays: fc.constantFrom(1, 2, 5, 9),
   lag: fc.constantFrom(0, 0, 1, 2, 5),
@@ -65,7 +65,7 @@ export function answersOf({ periodDays, lag, days }: KeyedRun): { answers: Keyed
     }
     for (const { pages, others, reversed } of [...quiet(lag), ...groups, ...quiet(lag)]) {
       counts[counts.length - 1]! += others
-      const came = pages.map((page, index) => {
+      const received = pages.map((page, index) => {
         // Late reports lack no more than a day uses.
         const billed = lag === 0 ? page * size : page
         counts.push(counts.at(-1)! + billed)
@@ -73,7 +73,7 @@ export function answersOf({ periodDays, lag, days }: KeyedRun): { answers: Keyed
         const receivedAtMs = nowMs + 500 + (reversed ? pages.length - index : index)
         return { sentAtMs: nowMs + index, receivedAtMs, billed, key: `day-${day}`, used }
       })
-      answers.push(...came.sort((a, b) => a.receivedAtMs - b.receivedAtMs))
+      answers.push(...received.sort((a, b) => a.receivedAtMs - b.receivedAtMs))
       nowMs += MINUTE
     }
   }

@@ -4,7 +4,7 @@ import { surpriseReserve } from '../../../src/core/governor/session-budget.ts'
 import { HOUR } from '../../../src/core/time.ts'
 import { rounds } from '../../tier.ts'
 import type { GovernorModel, ModelOptions } from '../governor/governor-model.ts'
-import { greedySteps, ran, type Step, TOLD_ONCE } from '../governor/governor-steps.ts'
+import { greedySteps, REPORTED_ONCE, runModel, type Step } from '../governor/governor-steps.ts'
 
 const lag = fc.oneof(
   fc.record({ requests: fc.integer({ min: 1, max: 30 }), ms: fc.constant(0) }),
@@ -52,7 +52,7 @@ describe('usage that is reported late', () => {
   it('costs no session beyond the allowed ones, however late it is', () => {
     fc.assert(
       fc.property(late, answered, (given, done) => {
-        const model = ran(given, [...TOLD_ONCE, ...done], it => it.endOverdue())
+        const model = runModel(given, [...REPORTED_ONCE, ...done], it => it.endOverdue())
         exhaust(model)
         expect(model.worst.overage).toBeLessThanOrEqual(0)
       }),
@@ -70,7 +70,7 @@ describe('usage that is reported late', () => {
     )
     fc.assert(
       fc.property(late, shared, (given, parts) => {
-        const model = ran(given, [...TOLD_ONCE, ...answeredOnly(parts.flat())], it => it.endOverdue())
+        const model = runModel(given, [...REPORTED_ONCE, ...answeredOnly(parts.flat())], it => it.endOverdue())
         expect(model.worst.ownOverage).toBeLessThanOrEqual(0)
         while (model.workers.length > 0) model.end(0)
         model.nowMs += 2 * HOUR
@@ -91,7 +91,7 @@ describe('usage that is reported late', () => {
   it('leaves no session unused once it is on time again: nothing stays counted twice', () => {
     fc.assert(
       fc.property(late, answered, (given, done) => {
-        const model = ran(given, [...TOLD_ONCE, ...done], it => it.endOverdue())
+        const model = runModel(given, [...REPORTED_ONCE, ...done], it => it.endOverdue())
         while (model.workers.length > 0) model.end(0)
         model.options.lag = { requests: 0, ms: 0 }
         exhaust(model)

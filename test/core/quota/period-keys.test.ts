@@ -7,7 +7,7 @@ import { DAY } from '../../../src/core/time.ts'
 import { rounds } from '../../tier.ts'
 import { answersOf, keyedRuns } from './keyed-vendor.ts'
 
-const UNTOLD = {
+const UNREPORTED = {
   billableUsedThisRequest: null,
   includedQuota: null,
   billableRemainingThisPeriod: null,
@@ -33,8 +33,8 @@ describe('period keys', () => {
         const { answers, sinceMs } = answersOf(run)
         let period = newQuota()
         const seen = new Map<string, number | null>()
-        for (const { key, used, ...exported } of answers) {
-          period = applyUsage(period, { ...UNTOLD, periodKey: key, billableUsedThisPeriod: used }, exported)
+        for (const { key, used, ...request } of answers) {
+          period = applyUsage(period, { ...UNREPORTED, periodKey: key, billableUsedThisPeriod: used }, request)
           seen.set(key, period.sinceMs ?? null)
         }
         // The first answer with a new key is not trusted; once confirmed, its time is the beginning of the period.

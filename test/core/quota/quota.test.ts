@@ -24,14 +24,14 @@ const usage = (reported: Partial<ReportedUsage>): ReportedUsage => ({
   ...reported,
 })
 
-const tell = (period: QuotaState, reported: Partial<ReportedUsage>, sentAtMs = 1, billed = 0) =>
+const report = (period: QuotaState, reported: Partial<ReportedUsage>, sentAtMs = 1, billed = 0) =>
   applyUsage(period, usage(reported), { sentAtMs, receivedAtMs: sentAtMs + 1, billed })
 
 /** Reports it twice in a row, as every answer after a change of period does. */
-const turn = (period: QuotaState, reported: Partial<ReportedUsage>, sentAtMs = 1) =>
-  tell(tell(period, reported, sentAtMs), reported, sentAtMs + 1)
+const reportTwice = (period: QuotaState, reported: Partial<ReportedUsage>, sentAtMs = 1) =>
+  report(report(period, reported, sentAtMs), reported, sentAtMs + 1)
 
-const reported = {
+const confirmed = {
   unproved: false,
   certainSessions: 0,
   includedSessions: 500,
@@ -41,8 +41,8 @@ const reported = {
   reportedAtMs: 5,
 }
 const proved = [
-  { ...reported, key: 'p1', usedSessions: 480 },
-  { ...reported, key: 'p2', usedSessions: 120, certainSessions: 90 },
+  { ...confirmed, key: 'p1', usedSessions: 480 },
+  { ...confirmed, key: 'p2', usedSessions: 120, certainSessions: 90 },
 ]
 
 describe('a billing period', () => {
@@ -53,7 +53,7 @@ describe('a billing period', () => {
   it('takes the highest usage, in any order of the answers', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(2_000), { minLength: 1 }), counts => {
-        const period = counts.reduce((state, used) => tell(state, { billableUsedThisPeriod: used }), newQuota())
+        const period = counts.reduce((state, used) => report(state, { billableUsedThisPeriod: used }), newQuota())
         expect(period.usedSessions).toBe(Math.max(...counts))
         expect(sessionsLeft(period, 0)).toBe(1_000 - Math.max(...counts))
       }),
@@ -61,101 +61,101 @@ describe('a billing period', () => {
   })
 
   it('changes when another key is reported twice, and ignores later reports of the old key', () => {
-    const first = tell(newQuota(), { billableUsedThisPeriod: 900 })
-    const second = turn(first, { periodKey: 'p2', billableUsedThisPeriod: 3 }, 2)
+    const first = report(newQuota(), { billableUsedThisPeriod: 900 })
+    const second = reportTwice(first, { periodKey: 'p2', billableUsedThisPeriod: 3 }, 2)
     expect(second).toMatchObject({ key: 'p2', usedSessions: 3, pastKeys: ['p1'] })
-    expect(tell(second, { billableUsedThisPeriod: 950 }, 4)).toEqual({ ...second, reportedAtMs: 4 })
+    expect(report(second, { billableUsedThisPeriod: 950 }, 4)).toEqual({ ...second, reportedAtMs: 4 })
   })
 
   it('does not change for a key that is reported once, but counts the sessions of that answer', () => {
-    const first = tell(newQuota(), { billableUsedThisPeriod: 900 })
-    const doubted = tell(first, { periodKey: 'p0', billableUsedThisPeriod: 3 }, 2, 7)
+    const first = report(newQuota(), { billableUsedThisPeriod: 900 })
+    const doubted = report(first, { periodKey: 'p0', billableUsedThisPeriod: 3 }, 2, 7)
     expect(doubted).toMatchObject({ key: 'p1', usedSessions: 900, reportedAtMs: 1 })
     expect(sessionsLeft(doubted, 0)).toBe(93)
-    expect(tell(doubted, { billableUsedThisPeriod: 907 }, 3)).toMatchObject({ key: 'p1', pending: null })
+    expect(report(doubted, { billableUsedThisPeriod: 907 }, 3)).toMatchObject({ key: 'p1', pending: null })
   })
 
   it('has no more sessions left than either of two periods that are reported alternately', () => {
-    const first = tell(newQuota(), { billableUsedThisPeriod: 300 })
+    const first = report(newQuota(), { billableUsedThisPeriod: 300 })
     const turns = [850, 300, 870, 300].reduce((period, used, index) => {
       const periodKey = used === 300 ? 'p1' : 'p2'
-      return tell(period, { periodKey, billableUsedThisPeriod: used }, index + 2)
+      return report(period, { periodKey, billableUsedThisPeriod: used }, index + 2)
     }, first)
     expect(turns.key).toBe('p1')
     expect(sessionsLeft(turns, 0)).toBe(130)
   })
 
   it('counts the billed sessions of an answer that reports a past period', () => {
-    const second = turn(tell(newQuota(), {}), { periodKey: 'p2', billableUsedThisPeriod: 10 }, 2)
-    expect(sessionsLeft(tell(second, { billableUsedThisPeriod: 500 }, 3, 20), 0)).toBe(970)
+    const second = reportTwice(report(newQuota(), {}), { periodKey: 'p2', billableUsedThisPeriod: 10 }, 2)
+    expect(sessionsLeft(report(second, { billableUsedThisPeriod: 500 }, 3, 20), 0)).toBe(970)
   })
 
   it('drops a candidate that was reported once, when two later requests in a row report the known period', () => {
-    const first = tell(newQuota(), { billableUsedThisPeriod: 300 })
-    const doubted = tell(first, { periodKey: 'p0', billableUsedThisPeriod: 990 }, 2)
+    const first = report(newQuota(), { billableUsedThisPeriod: 300 })
+    const doubted = report(first, { periodKey: 'p0', billableUsedThisPeriod: 990 }, 2)
     expect(sessionsLeft(doubted, 0)).toBe(10)
-    const asked = [3, 4].reduce((state, sentAtMs) => tell(state, { billableUsedThisPeriod: 300 }, sentAtMs), doubted)
+    const asked = [3, 4].reduce((state, sentAtMs) => report(state, { billableUsedThisPeriod: 300 }, sentAtMs), doubted)
     expect(asked.candidate).toBeNull()
     expect(sessionsLeft(asked, 0)).toBe(700)
     const overtaken = [1, 2].reduce(
-      (state, sentAtMs) => tell(state, { billableUsedThisPeriod: 300 }, sentAtMs),
+      (state, sentAtMs) => report(state, { billableUsedThisPeriod: 300 }, sentAtMs),
       doubted,
     )
     expect(sessionsLeft(overtaken, 0)).toBe(10)
   })
 
   it('does not change for answers to concurrent requests', () => {
-    const first = tell(newQuota(), { billableUsedThisPeriod: 300 })
-    const together = [2, 2, 2].reduce((state, sentAtMs) => tell(state, { periodKey: 'p0' }, sentAtMs), first)
+    const first = report(newQuota(), { billableUsedThisPeriod: 300 })
+    const together = [2, 2, 2].reduce((state, sentAtMs) => report(state, { periodKey: 'p0' }, sentAtMs), first)
     expect(together.key).toBe('p1')
-    expect(tell(together, { periodKey: 'p0' }, 3).key).toBe('p0')
+    expect(report(together, { periodKey: 'p0' }, 3).key).toBe('p0')
   })
 
   it('changes to one with no lower usage after three answers in a row: two of a past period may overtake others', () => {
-    const first = turn(newQuota(), { billableUsedThisPeriod: 300 })
+    const first = reportTwice(newQuota(), { billableUsedThisPeriod: 300 })
     const reported = { periodKey: 'p0', billableUsedThisPeriod: 990 }
-    const twice = turn(first, reported, 3)
+    const twice = reportTwice(first, reported, 3)
     expect(twice.key).toBe('p1')
-    expect(tell(twice, reported, 5).key).toBe('p0')
-    const asked = [5, 6].reduce((state, sentAtMs) => tell(state, { billableUsedThisPeriod: 310 }, sentAtMs), twice)
+    expect(report(twice, reported, 5).key).toBe('p0')
+    const asked = [5, 6].reduce((state, sentAtMs) => report(state, { billableUsedThisPeriod: 310 }, sentAtMs), twice)
     expect(sessionsLeft(asked, 0)).toBe(690)
   })
 
   it('still asks at once after a restart has replayed old answers', () => {
     const spent = { periodKey: 'p0', billableUsedThisPeriod: 1_000 }
-    const recalled = recoverQuota({ proved, newest: [{ key: 'p0', usedSessions: 1_000, reportedAtMs: 100 }] })
-    const anew = [10, 20, 30, 40].reduce((state, sentAtMs) => tell(state, spent, sentAtMs), recalled)
-    expect(resolvesAtMs(anew)).toBe(0)
+    const recovered = recoverQuota({ proved, newest: [{ key: 'p0', usedSessions: 1_000, reportedAtMs: 100 }] })
+    const replayed = [10, 20, 30, 40].reduce((state, sentAtMs) => report(state, spent, sentAtMs), recovered)
+    expect(resolvesAtMs(replayed)).toBe(0)
   })
 
   it('counts sessions in a new period from the first answer that reported it', () => {
-    const first = tell(newQuota(), { billableUsedThisPeriod: 900 })
-    const late = tell(
-      tell(first, { periodKey: 'p2', billableUsedThisPeriod: 0 }, 2, 40),
+    const first = report(newQuota(), { billableUsedThisPeriod: 900 })
+    const late = report(
+      report(first, { periodKey: 'p2', billableUsedThisPeriod: 0 }, 2, 40),
       { periodKey: 'p2', billableUsedThisPeriod: 0 },
       3,
       30,
     )
-    expect(tell(late, { periodKey: 'p2', billableUsedThisPeriod: 0 }, 4, 20)).toMatchObject({
+    expect(report(late, { periodKey: 'p2', billableUsedThisPeriod: 0 }, 4, 20)).toMatchObject({
       key: 'p2',
       usedSessions: 90,
     })
   })
 
   it('asks again at once if the very first answer reports it as exhausted', () => {
-    const stale = tell(newQuota(), { periodKey: 'p0', billableUsedThisPeriod: 1_000 })
+    const stale = report(newQuota(), { periodKey: 'p0', billableUsedThisPeriod: 1_000 })
     expect(resolvesAtMs(stale)).toBe(0)
-    expect(sessionsLeft(turn(stale, { billableUsedThisPeriod: 10 }, 2), 0)).toBe(990)
-    expect(resolvesAtMs(tell(stale, { periodKey: 'p0' }, 2))).toBeNull()
+    expect(sessionsLeft(reportTwice(stale, { billableUsedThisPeriod: 10 }, 2), 0)).toBe(990)
+    expect(resolvesAtMs(report(stale, { periodKey: 'p0' }, 2))).toBeNull()
   })
 
   it('asks again at once whether another has begun, but not forever if the answers disagree', () => {
-    const spent = tell(newQuota(), { billableUsedThisPeriod: 300 })
-    const doubted = tell(spent, { periodKey: 'p2', billableUsedThisPeriod: 1_000 }, 2)
+    const spent = report(newQuota(), { billableUsedThisPeriod: 300 })
+    const doubted = report(spent, { periodKey: 'p2', billableUsedThisPeriod: 1_000 }, 2)
     expect(resolvesAtMs(doubted)).toBe(0)
     const again = [3, 5, 7].reduce((state, sentAtMs) => {
-      const known = tell(state, { billableUsedThisPeriod: 300 }, sentAtMs)
-      return tell(known, { periodKey: 'p2', billableUsedThisPeriod: 1_000 }, sentAtMs + 1)
+      const known = report(state, { billableUsedThisPeriod: 300 }, sentAtMs)
+      return report(known, { periodKey: 'p2', billableUsedThisPeriod: 1_000 }, sentAtMs + 1)
     }, doubted)
     expect(resolvesAtMs(again)).toBeNull()
   })
@@ -166,8 +166,8 @@ describe('a billing period', () => {
     const period = recoverQuota({ proved, newest: [answer('p3', 6), answer('p2', 5)] })
     expect(period).toMatchObject({ key: 'p2', usedSessions: 120, includedSessions: 500, pastKeys: ['p1'], known: true })
     expect(sessionsLeft(period, 0)).toBe(370)
-    expect(tell(period, { billableUsedThisPeriod: 3 }, 6).usedSessions).toBe(120)
-    expect(tell(period, { periodKey: 'p3', billableUsedThisPeriod: 3 }, 6)).toMatchObject({
+    expect(report(period, { billableUsedThisPeriod: 3 }, 6).usedSessions).toBe(120)
+    expect(report(period, { periodKey: 'p3', billableUsedThisPeriod: 3 }, 6)).toMatchObject({
       key: 'p3',
       pastKeys: ['p1', 'p2'],
     })
@@ -177,7 +177,7 @@ describe('a billing period', () => {
   it('is recovered without a candidate that the newest two answers do not report', () => {
     const once = recoverQuota({ proved, newest: [answer('p2', 7), answer('p0', 6)] })
     expect(once.candidate).toMatchObject({ key: 'p0', isNewest: false, contradictions: 1 })
-    expect(tell(once, { periodKey: 'p2' }, 8).candidate).toBeNull()
+    expect(report(once, { periodKey: 'p2' }, 8).candidate).toBeNull()
     expect(recoverQuota({ proved, newest: [answer('p2', 8), answer('p2', 7)] }).candidate).toBeNull()
   })
 
@@ -191,7 +191,7 @@ describe('a billing period', () => {
       fc.property(fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 20 }), keys => {
         const seen: (string | null)[] = []
         keys.reduce((state, periodKey, index) => {
-          const next = tell(state, { periodKey, billableUsedThisPeriod: index }, index)
+          const next = report(state, { periodKey, billableUsedThisPeriod: index }, index)
           if (next.key !== seen.at(-1)) expect(seen).not.toContain(next.key)
           seen.push(next.key)
           return next
@@ -201,30 +201,30 @@ describe('a billing period', () => {
   })
 
   it('derives the usage from the remaining sessions if only those are reported', () => {
-    expect(tell(newQuota(), { billableRemainingThisPeriod: 400 }).usedSessions).toBe(600)
+    expect(report(newQuota(), { billableRemainingThisPeriod: 400 }).usedSessions).toBe(600)
   })
 
   it('keeps the included sessions if they are not reported', () => {
-    const period = tell(newQuota(), { billableUsedThisPeriod: 1 })
-    expect(tell(period, { includedQuota: null, billableUsedThisPeriod: 2 }).includedSessions).toBe(1_000)
-    expect(turn(period, { periodKey: 'p2', includedQuota: null }).includedSessions).toBe(1_000)
+    const period = report(newQuota(), { billableUsedThisPeriod: 1 })
+    expect(report(period, { includedQuota: null, billableUsedThisPeriod: 2 }).includedSessions).toBe(1_000)
+    expect(reportTwice(period, { periodKey: 'p2', includedQuota: null }).includedSessions).toBe(1_000)
   })
 
   it('has more sessions if packs are allowed', () => {
-    const period = tell(newQuota(), { billableUsedThisPeriod: 1_000 })
+    const period = report(newQuota(), { billableUsedThisPeriod: 1_000 })
     expect(sessionsLeft(period, 0)).toBe(0)
     expect(sessionsLeft(period, 2)).toBe(2_000)
   })
 })
 
 describe('sessions without a report', () => {
-  const reported = tell(newQuota(), { billableUsedThisPeriod: 100 })
+  const reported = report(newQuota(), { billableUsedThisPeriod: 100 })
 
   it('are held back until the count of a later request', () => {
     const held = holdPending(reported, 50, 1_000)
     expect(sessionsLeft(held, 0)).toBe(850)
-    expect(sessionsLeft(tell(held, { billableUsedThisPeriod: 120 }, 999), 0)).toBe(830)
-    expect(sessionsLeft(tell(held, { billableUsedThisPeriod: 120 }, 1_000), 0)).toBe(880)
+    expect(sessionsLeft(report(held, { billableUsedThisPeriod: 120 }, 999), 0)).toBe(830)
+    expect(sessionsLeft(report(held, { billableUsedThisPeriod: 120 }, 1_000), 0)).toBe(880)
   })
 
   it('add up, and wait for a count later than the last of them', () => {
@@ -240,7 +240,7 @@ describe('sessions without a report', () => {
 
   it('do not cross into the next period', () => {
     const held = holdPending(reported, 50, 1_000)
-    expect(turn(held, { periodKey: 'p2', billableUsedThisPeriod: 0 }, 2_000).pending).toBeNull()
+    expect(reportTwice(held, { periodKey: 'p2', billableUsedThisPeriod: 0 }, 2_000).pending).toBeNull()
   })
 })
 
@@ -257,7 +257,7 @@ describe('a vendor that names another period in each answer', () => {
   })
 })
 
-const unreported = usage({ periodKey: null, includedQuota: 100_000 })
+const unkeyed = usage({ periodKey: null, includedQuota: 100_000 })
 
 describe('without period keys, another period', () => {
   const pages = fc.array(fc.integer({ min: 0, max: 30 }), { minLength: 2, maxLength: 30 })
@@ -272,7 +272,7 @@ describe('without period keys, another period', () => {
           const counts = [0]
           for (const [index, billed] of billedBy.entries()) {
             counts.push(counts.at(-1)! + billed)
-            const reported = { ...unreported, billableUsedThisPeriod: counts.at(-1 - lag) ?? 0 }
+            const reported = { ...unkeyed, billableUsedThisPeriod: counts.at(-1 - lag) ?? 0 }
             nowMs += 1_000
             period = applyUsage(period, reported, { sentAtMs: nowMs, receivedAtMs: nowMs + 100, billed })
             const used = counts.at(-1)!
@@ -288,26 +288,26 @@ describe('without period keys, another period', () => {
   it('does not begin after one answer, nor after concurrent ones', () => {
     const spent = applyUsage(
       newQuota(),
-      { ...unreported, billableUsedThisPeriod: 900 },
+      { ...unkeyed, billableUsedThisPeriod: 900 },
       { sentAtMs: 1, receivedAtMs: 2, billed: 0 },
     )
-    const low = { ...unreported, billableUsedThisPeriod: 3 }
+    const low = { ...unkeyed, billableUsedThisPeriod: 3 }
     const doubted = [3, 3, 3].reduce(
       (state, sentAtMs) => applyUsage(state, low, { sentAtMs, receivedAtMs: sentAtMs + 1, billed: 0 }),
       spent,
     )
     expect(doubted).toMatchObject({ usedSessions: 900 })
     expect(resolvesAtMs(doubted)).toBe(0)
-    const exported = { sentAtMs: 5, receivedAtMs: 6, billed: 0 }
-    expect(applyUsage(doubted, { ...unreported, billableUsedThisPeriod: 903 }, exported)).toMatchObject({
+    const request = { sentAtMs: 5, receivedAtMs: 6, billed: 0 }
+    expect(applyUsage(doubted, { ...unkeyed, billableUsedThisPeriod: 903 }, request)).toMatchObject({
       usedSessions: 903,
       drop: null,
     })
-    expect(applyUsage(doubted, low, exported)).toMatchObject({ usedSessions: 3, pending: null })
+    expect(applyUsage(doubted, low, request)).toMatchObject({ usedSessions: 3, pending: null })
   })
 
   it('is dismissed if the next count contradicts it, and all billed sessions stay counted', () => {
-    const reported = (usedSessions: number) => ({ ...unreported, billableUsedThisPeriod: usedSessions })
+    const reported = (usedSessions: number) => ({ ...unkeyed, billableUsedThisPeriod: usedSessions })
     const first = applyUsage(newQuota(), reported(40), { sentAtMs: 1, receivedAtMs: 2, billed: 40 })
     const late = applyUsage(first, reported(0), { sentAtMs: 3, receivedAtMs: 4, billed: 63 })
     const next = applyUsage(late, reported(40), { sentAtMs: 5, receivedAtMs: 6, billed: 10 })
@@ -318,7 +318,7 @@ describe('without period keys, another period', () => {
 
 describe('a vendor whose every third answer names the previous period', () => {
   const reported = (periodKey: string, billableUsedThisPeriod: number) => ({
-    ...unreported,
+    ...unkeyed,
     periodKey,
     billableUsedThisPeriod,
   })
@@ -340,11 +340,11 @@ describe('a vendor whose every third answer names the previous period', () => {
   })
 
   it('is no longer asked if its answers never agree', () => {
-    const torn = asked(
+    const disagreeing = asked(
       known,
       Array.from({ length: 30 }, (_, index) => (index % 2 === 0 ? 'new' : 'old')),
     )
-    expect(torn.key).toBe('old')
-    expect(resolvesAtMs(torn)).toBe(null)
+    expect(disagreeing.key).toBe('old')
+    expect(resolvesAtMs(disagreeing)).toBe(null)
   })
 })

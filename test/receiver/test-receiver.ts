@@ -12,7 +12,7 @@ import { temporaryHome } from '../landing/temporary-home.ts'
 export const SECRET = 'whsec-canary-5512'
 export const WORKSPACE = 'ws_demo'
 
-export interface Called {
+export interface TestReceiver {
   home: string
   receiver: Receiver
   intake: Intake
@@ -22,7 +22,7 @@ export interface Called {
   sealed(): Promise<Record<string, unknown>[]>
 }
 
-export async function called(options: Partial<ReceiverOptions> = {}): Promise<Called> {
+export async function startTestReceiver(options: Partial<ReceiverOptions> = {}): Promise<TestReceiver> {
   const home = await temporaryHome()
   const page = new MetricsPage()
   const workspaces = [{ id: WORKSPACE, secrets: [SECRET] }]
