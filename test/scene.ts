@@ -17,7 +17,7 @@ export const START_MS = Date.UTC(2026, 5, 1, 12)
 /** The environment that the configuration needs. */
 export const TOKEN_ENV = { CONVOHOUSE_API_TOKEN: TOKEN }
 
-/** Options of a sandbox whose clock stands still until a test or a sleep advances it. */
+/** Options of a sandbox with a clock that only tests and simulated sleeps advance. */
 export const STILL: Partial<SandboxOptions> = { startMs: START_MS, speed: 0 }
 
 /** Settings of a workspace that refreshes nothing: a refresh would change the number of requests that a test counts. */

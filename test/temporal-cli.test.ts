@@ -42,14 +42,14 @@ it('a build that fails or is aborted leaves no files', async () => {
 
   const endless = await withGo('echo half > "$GOBIN/temporal"; exec sleep 60')
   const ending = new AbortController()
-  let building = false
+  let isBuilding = false
   const log = (line: string) => {
-    building ||= line.startsWith('Building')
+    isBuilding ||= line.startsWith('Building')
   }
-  const given = obtainTemporal({ places: endless, release, log, signal: ending.signal })
-  given.catch(() => {})
-  await until(async () => building && (await readdir(endless.cache)).length === 1, { everyMs: 10 })
+  const obtaining = obtainTemporal({ places: endless, release, log, signal: ending.signal })
+  obtaining.catch(() => {})
+  await until(async () => isBuilding && (await readdir(endless.cache)).length === 1, { everyMs: 10 })
   ending.abort()
-  await expect(given).rejects.toMatchObject({ name: 'AbortError' })
+  await expect(obtaining).rejects.toMatchObject({ name: 'AbortError' })
   expect(await readdir(endless.cache)).toEqual([])
 })

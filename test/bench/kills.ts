@@ -16,7 +16,7 @@ async function killsOnTemporal({ kills, seed }: BenchOptions): Promise<Record<st
       command: await obtainTemporal(),
       kills,
       seed,
-      tell: ({ kills, killed, syncs, rebilled, lost, doubled, exportedTwice }) => {
+      onReport: ({ kills, killed, syncs, rebilled, lost, doubled, exportedTwice }) => {
         const whom = Object.entries(killed).map(([victim, count]) => `${victim} ${count}`)
         console.log(
           `${kills} kills (${whom.join(', ')}), ${syncs} syncs, ${rebilled} requests repaid, ${exportedTwice} bought twice, ${lost} rows lost, ${doubled} doubled`,
@@ -34,7 +34,7 @@ async function killsOfSync({ kills, seed }: BenchOptions): Promise<Record<string
     const { phases, ...report } = await killSyncs({
       kills,
       seed,
-      tell: report => {
+      onReport: report => {
         const phases = Object.entries(report.phases).map(([phase, count]) => `${phase} ${count}`)
         console.log(`${report.kills} kills (${phases.join(', ')}), ${report.ended} syncs ended by themselves`)
       },

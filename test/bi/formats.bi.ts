@@ -4,8 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeAll, expect, it } from 'vitest'
-import { startSandbox } from '../../src/sandbox/server.ts'
-import { cli, TOKEN, temporaryFolder } from '../cli/cli-process.ts'
+import { cli, scene, temporaryFolder } from '../cli/cli-process.ts'
 import { formatRows } from '../cli/query/format-rows.ts'
 import { python } from './python.ts'
 
@@ -40,15 +39,8 @@ async function reports(env: Record<string, string>, queries: Record<string, stri
 }
 
 it('pandas, Polars and pyarrow read the same types and values from Arrow and Parquet', async () => {
-  const sandbox = await startSandbox({ port: 0, token: TOKEN, conversations: 300, arrivalsPerDay: 0 })
-  const env = {
-    CONVOHOUSE_API_URL: sandbox.url,
-    CONVOHOUSE_API_TOKEN: TOKEN,
-    CONVOHOUSE_WORKSPACE: 'ws_demo',
-    CONVOHOUSE_HOME: await temporaryFolder(),
-  }
+  const { env } = await scene({ conversations: 300 })
   expect((await cli(['sync'], { env })).code).toBe(0)
-  await sandbox.close()
   const documented = formatRows(await readFile(join(import.meta.dirname, '..', '..', 'docs', 'formats.md'), 'utf8'))
   const found = await reports(env, {
     conversations: 'FROM conversations ORDER BY ALL',

@@ -7,7 +7,7 @@ import { usageError } from '../../src/cli/terminal/error-text.ts'
 import { cli, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 
-/** What the command line reports about these arguments, without running a command. */
+/** The error of the command line for these arguments, without running a command. */
 async function violation(line: string): Promise<string> {
   const args = line.split(' ')
   const program = createProgram()
@@ -16,11 +16,11 @@ async function violation(line: string): Promise<string> {
     await program.parseAsync(args, { from: 'user' })
     return 'none'
   } catch (error) {
-    const reported =
+    const failure =
       (error as Error).constructor.name === 'CommanderError'
         ? usageError(error as never, `convohouse ${args[0]}`)
         : error
-    const { code, message, hint } = reported as { code: string; message: string; hint: string }
+    const { code, message, hint } = failure as { code: string; message: string; hint: string }
     return `${code}: ${message} → ${hint}`
   }
 }

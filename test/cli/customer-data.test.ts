@@ -11,7 +11,7 @@ const AGENT = 'agent_1'
 const NOW_MS = Date.now()
 const CREATED_MS = NOW_MS - 3 * 86_400_000
 
-const TOLD = {
+const FIELDS = {
   capturedVariables: { discount_token: 'SAVE20', secret_santa: 'Eve', plan: 'pro' },
   metrics: [{ key: 'password_reset_asked', value: 'twice' }],
   tokenUsage: { cumulativeInputTokens: 12, cumulativeTotalTokens: 15, lastTurnModelId: 'gpt-4o' },
@@ -25,7 +25,7 @@ const RECORD = {
   userName: 'Eve',
   summary: 'Asked for her password: Bearer abc123456',
   externalSession: { sessionKey: 'session-1' },
-  ...TOLD,
+  ...FIELDS,
 }
 const QUESTION = 'Password reset needed?'
 const TURNS = [
@@ -105,10 +105,8 @@ it('form answers, variables, turns and metrics with any names are kept, from exp
   expect(JSON.stringify(before)).toContain('twice')
 
   const running = start(['receive', '--port', '0', '--json'], { env })
-  const reported = await new Promise<string>(resolve =>
-    running.process.stdout!.once('data', text => resolve(String(text))),
-  )
-  const { url } = JSON.parse(reported)
+  const line = await new Promise<string>(resolve => running.process.stdout!.once('data', text => resolve(String(text))))
+  const { url } = JSON.parse(line)
   const conversation = { agentId: AGENT, agentName: 'Ada', convoId: 'c1', createdAt: NOW_MS, workspaceSecret: SECRET }
   const { ID, ts: _, ...light } = RECORD
   const updated = {

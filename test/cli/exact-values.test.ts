@@ -39,16 +39,16 @@ it('ids and summaries of bills, and numbers of agents, are stored exactly as the
     CONVOHOUSE_WORKSPACE: 'ws_demo',
     CONVOHOUSE_HOME: join(await temporaryFolder(), 'data'),
   }
-  const reported = async () => [
+  const storedValues = async () => [
     await rowsOf('SELECT DISTINCT log_id, usage_summary FROM _requests WHERE log_id IS NOT NULL', env),
     await rowsOf("SELECT title, extra::VARCHAR AS extra, extra->>'$.instagramOptions.pageId' AS page FROM agents", env),
   ]
   expect((await inProcess(['sync'], { env })).code).toBe(0)
-  const live = await reported()
+  const live = await storedValues()
   expect(live).toEqual([
     [{ log_id: LOG_ID, usage_summary: SUMMARY }],
     [{ title: 'Zoë', extra: `{"instagramOptions":{"pageId":${PAGE_ID},"share":0.5}}`, page: PAGE_ID }],
   ])
   expect((await inProcess(['replay'], { env })).code).toBe(0)
-  expect(await reported()).toEqual(live)
+  expect(await storedValues()).toEqual(live)
 })

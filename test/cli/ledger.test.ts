@@ -104,8 +104,8 @@ describe('convohouse ledger', () => {
        DELETE FROM _covered WHERE agent_id = '${other}'`,
     )
     const { differences, uncovered } = await ledger(env)
-    const reported = Object.fromEntries(differences.map(({ kind, count, sessions }) => [kind, { count, sessions }]))
-    expect(reported).toMatchObject({
+    const byKind = Object.fromEntries(differences.map(({ kind, count, sessions }) => [kind, { count, sessions }]))
+    expect(byKind).toMatchObject({
       incomplete: { count: 1, sessions: 2 },
       stale: { count: 2, sessions: 3 },
       missing: { count: 1, sessions: 0 },

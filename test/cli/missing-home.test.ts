@@ -7,10 +7,10 @@ import { scene, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 
 /** Runs the command in an empty folder; returns its result and the files that it created. */
-async function inNothing(env: Record<string, string>, command: string) {
+async function inEmptyFolder(env: Record<string, string>, command: string) {
   const home = join(await temporaryFolder(), 'dtaa')
   const ended = await inProcess(command.split(' '), { env: { ...env, CONVOHOUSE_HOME: home } })
-  return { ...ended, made: existsSync(home) ? await readdir(home, { recursive: true }) : null }
+  return { ...ended, created: existsSync(home) ? await readdir(home, { recursive: true }) : null }
 }
 
 it('a mistyped data folder is not created: commands that need a warehouse say that there is none', async () => {
@@ -26,8 +26,8 @@ it('a mistyped data folder is not created: commands that need a warehouse say th
     'quarantine retry',
   ]
   for (const command of commands) {
-    const { code, stdout, stderr, made } = await inNothing(env, command)
-    expect([command, code, stdout, made]).toEqual([command, 6, '', null])
+    const { code, stdout, stderr, created } = await inEmptyFolder(env, command)
+    expect([command, code, stdout, created]).toEqual([command, 6, '', null])
     expect(stderr).toMatch(/error WAREHOUSE_MISSING: .*dtaa/)
     expect(stderr).toContain('→')
   }
@@ -36,8 +36,8 @@ it('a mistyped data folder is not created: commands that need a warehouse say th
     ['plan', 'Nothing was exported.'],
     ['doctor', 'does not exist yet'],
   ] as const) {
-    const { code, stdout, made } = await inNothing(env, command)
-    expect([command, code, made]).toEqual([command, 0, null])
+    const { code, stdout, created } = await inEmptyFolder(env, command)
+    expect([command, code, created]).toEqual([command, 0, null])
     expect(stdout).toContain(said)
   }
 })

@@ -8,7 +8,7 @@ import { inProcess } from './in-process.ts'
 const SECRET = 'whsec-canary-3a77'
 
 /** Its first line on standard output, as JSON. */
-const reported = async ({ process: child }: ReturnType<typeof start>): Promise<{ url: string; workspaces: unknown }> =>
+const firstLine = async ({ process: child }: ReturnType<typeof start>): Promise<{ url: string; workspaces: unknown }> =>
   new Promise(resolve => child.stdout!.once('data', text => resolve(JSON.parse(text))))
 
 const env = (home: string, more: Record<string, string> = {}) => ({
@@ -22,7 +22,7 @@ const env = (home: string, more: Record<string, string> = {}) => ({
 it('the receiver accepts events until SIGTERM, large and ambiguous ones included, and reveals its secret nowhere', async () => {
   const home = join(await temporaryFolder(), 'data')
   const running = start(['receive', '--port', '0', '--json'], { env: env(home, { CONVOHOUSE_WEBHOOK_SECRET: SECRET }) })
-  const { url, workspaces } = await reported(running)
+  const { url, workspaces } = await firstLine(running)
   expect(workspaces).toEqual([{ id: 'ws_demo', secrets: 1 }])
   const post = (more: object, workspaceSecret = SECRET) =>
     fetch(`${url}/webhooks`, {
@@ -58,7 +58,7 @@ it('the receiver reloads its secrets at SIGHUP: no event is refused meanwhile, a
   await writeFile(join(folder, 'next'), NEXT)
   await configure('now')
   const running = start(['receive', '--port', '0', '--json', '--config', path], { env: { T: TOKEN } })
-  const { url } = await reported(running)
+  const { url } = await firstLine(running)
   let sent = 0
   const post = async (workspaceSecret: string, size = 0) => {
     sent += 1
@@ -66,17 +66,17 @@ it('the receiver reloads its secrets at SIGHUP: no event is refused meanwhile, a
     return (await fetch(`${url}/webhooks`, { method: 'POST', body: JSON.stringify(event) })).status
   }
   const hangUp = async () => {
-    const telling = reported(running)
+    const reloading = firstLine(running)
     running.process.kill('SIGHUP')
-    return (await telling).workspaces
+    return (await reloading).workspaces
   }
   expect([await post(SECRET), await post(SECRET, 300_000), await post(NEXT)]).toEqual([200, 200, 401])
 
   await configure('now', 'next')
-  const telling = hangUp()
+  const reloading = hangUp()
   const meanwhile = await Promise.all(Array.from({ length: 40 }, () => post(SECRET)))
   expect(new Set(meanwhile)).toEqual(new Set([200]))
-  expect(await telling).toEqual([{ id: 'ws_demo', secrets: 2 }])
+  expect(await reloading).toEqual([{ id: 'ws_demo', secrets: 2 }])
   expect([await post(SECRET), await post(NEXT), await post(NEXT, 300_000)]).toEqual([200, 200, 200])
 
   await configure('next')
@@ -99,7 +99,7 @@ it('the receiver reports refused requests in its log, in status and in doctor, a
   const options = { env: env(home, { CONVOHOUSE_WEBHOOK_SECRET: SECRET }) }
   const refuse = async (times: number) => {
     const running = start(['receive', '--port', '0', '--json'], options)
-    const { url } = await reported(running)
+    const { url } = await firstLine(running)
     const body = JSON.stringify({
       event: 'webhook_test',
       createdAt: 1,
@@ -143,7 +143,7 @@ it('the receiver needs a secret and a free address', async () => {
   expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringContaining('→ Add `webhooks:')])
   const secret = { CONVOHOUSE_WEBHOOK_SECRET: SECRET }
   const first = start(['receive', '--port', '0', '--json'], { env: env(home, secret) })
-  const { port } = new URL((await reported(first)).url)
+  const { port } = new URL((await firstLine(first)).url)
   const second = await inProcess(['receive', '--port', port], { env: env(home, secret) })
   expect([second.code, second.stderr]).toEqual([2, expect.stringContaining('error ADDRESS_IN_USE')])
   expect(second.stderr).toContain(`127.0.0.1:${port}`)
@@ -176,12 +176,12 @@ it('the receiver is part of `up` if a workspace has a secret, reloads its secret
   await configure({ port: 0 }, 'S')
   const kept = { PATH: folder, XDG_CACHE_HOME: join(folder, 'cache'), T: TOKEN, S: SECRET, NEXT }
   const running = start(['up', '--every', '1h', '--config', config], { env: kept })
-  let reported = ''
+  let logged = ''
   running.process.stderr!.on('data', text => {
-    reported += text
+    logged += text
   })
   await running.said('next round at')
-  const [, url] = /Listening for webhooks of ws_demo at (\S+)\./.exec(reported)!
+  const [, url] = /Listening for webhooks of ws_demo at (\S+)\./.exec(logged)!
   const post = async (workspaceSecret: string) => {
     const body = JSON.stringify({ event: 'webhook_test', createdAt: 1, workspaceSecret })
     return (await fetch(url!, { method: 'POST', body })).status
@@ -192,10 +192,10 @@ it('the receiver is part of `up` if a workspace has a secret, reloads its secret
   await running.said('ws_demo (2 secrets)')
   expect([await post(SECRET), await post(NEXT)]).toEqual([200, 200])
   await configure({ port: Number(new URL(url!).port) }, 'S')
-  const beside = start(['up', '--config', config], { env: kept })
-  const { code: besideCode, stderr: besideSays } = await beside.ended
-  expect([besideCode, besideSays]).toEqual([6, expect.stringContaining('error WAREHOUSE_LOCKED')])
-  expect(besideSays).toMatch(/Another process \(PID \d+\) holds the warehouse/)
+  const second = start(['up', '--config', config], { env: kept })
+  const { code: secondCode, stderr: secondStderr } = await second.ended
+  expect([secondCode, secondStderr]).toEqual([6, expect.stringContaining('error WAREHOUSE_LOCKED')])
+  expect(secondStderr).toMatch(/Another process \(PID \d+\) holds the warehouse/)
 
   running.process.kill('SIGINT')
   const { code, stderr } = await running.ended
@@ -203,5 +203,5 @@ it('the receiver is part of `up` if a workspace has a secret, reloads its secret
   // Sealed, or already applied.
   const files = await readdir(join(folder, 'convohouse-data', 'spool', 'ws_demo'), { recursive: true })
   expect(files.filter(name => name.endsWith('.ndjson'))).not.toEqual([])
-  expect(reported + stderr + besideSays).not.toMatch(/whsec/)
+  expect(logged + stderr + secondStderr).not.toMatch(/whsec/)
 })

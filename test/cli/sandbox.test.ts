@@ -20,9 +20,9 @@ async function optionsOf(...args: string[]): Promise<Partial<SandboxOptions>> {
 
 describe('the flags of the sandbox', () => {
   it('set faults by rate, each with its own parameter', async () => {
-    const rates = ['503=.1', 'slow=0.2:1500ms', 'clock-off=1:-5m', 'others-requests=0:7'].flatMap(reported => [
+    const rates = ['503=.1', 'slow=0.2:1500ms', 'clock-off=1:-5m', 'others-requests=0:7'].flatMap(rate => [
       '--fault',
-      reported,
+      rate,
     ])
     const { faults } = await optionsOf(...rates, '--fault-seed', '9', '--fault-search')
     expect(faults).toEqual({
@@ -65,10 +65,10 @@ describe('the flags of the sandbox', () => {
     [['--fault-script', 'no-such-file.json'], 'no-such-file.json cannot be read'],
     [['--fault-script', 'package.json'], 'package.json is not a JSON list'],
     [['--clock-offset', 'wrong'], '--clock-offset cannot be "wrong"'],
-  ])('are refused: %j', async (args, reported) => {
+  ])('are refused: %j', async (args, message) => {
     await expect(optionsOf(...args)).rejects.toMatchObject({
       code: 'FLAG_INVALID',
-      message: expect.stringContaining(reported),
+      message: expect.stringContaining(message),
     })
   })
 })
@@ -141,10 +141,10 @@ describe('the flags for ambiguities of the API document', () => {
     ['pages=flat', 'unknown reading "pages"; the known ones are paging'],
     ['paging', 'paging must be one of'],
     ['toString=1', 'unknown reading "toString"'],
-  ])('are refused: %s', async (text, reported) => {
+  ])('are refused: %s', async (text, message) => {
     await expect(optionsOf('--reading', text)).rejects.toMatchObject({
       code: 'FLAG_INVALID',
-      message: expect.stringContaining(reported),
+      message: expect.stringContaining(message),
     })
   })
 })

@@ -62,11 +62,9 @@ async function secretsSent(url: string) {
 /** Posts an event to a receiver, then stops the receiver. */
 async function post(env: Record<string, string>, event: object): Promise<void> {
   const running = start(['receive', '--port', '0', '--json'], { env })
-  const reported = await new Promise<string>(resolve =>
-    running.process.stdout!.once('data', text => resolve(String(text))),
-  )
+  const line = await new Promise<string>(resolve => running.process.stdout!.once('data', text => resolve(String(text))))
   const body = JSON.stringify({ ...event, workspaceSecret: WEBHOOK_SECRET })
-  const { status } = await fetch(`${JSON.parse(reported).url}/webhooks`, { method: 'POST', body })
+  const { status } = await fetch(`${JSON.parse(line).url}/webhooks`, { method: 'POST', body })
   expect(status).toBe(200)
   running.process.kill('SIGTERM')
   await running.ended
@@ -146,8 +144,8 @@ describe('a secret', () => {
     expect(await canariesOf(home)).toEqual([])
     const paths = (record: string) =>
       rowsOf(`SELECT path FROM _issues WHERE issue = 'secret removed' AND record = '${record}' ORDER BY 1`, env)
-    const reported = await Promise.all(['agent', 'organization', 'webhook_event'].map(paths))
-    expect(reported.map(rows => rows.map(({ path }) => path))).toEqual([
+    const removed = await Promise.all(['agent', 'organization', 'webhook_event'].map(paths))
+    expect(removed.map(rows => rows.map(({ path }) => path))).toEqual([
       [
         'SECRET_API_KEY',
         'advanced.serverUrlSecret',

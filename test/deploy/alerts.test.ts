@@ -24,20 +24,20 @@ interface Rules {
 const { groups } = parse(readFileSync(join(ROOT, 'docs/alerts.yml'), 'utf8')) as Rules
 const { rules } = groups.find(({ name }) => name === 'convohouse-temporal')!
 
-interface Asked {
+interface UsedMetric {
   metric: string
   labels: [name: string, equal: boolean, value: string][]
 }
 
 /** The metrics in an expression, with their labels. */
-const askedBy = (expr: string): Asked[] =>
+const metricsIn = (expr: string): UsedMetric[] =>
   [...expr.matchAll(/(temporal_\w+)(?:\{([^}]*)\})?/g)].map(([, metric, labels = '']) => ({
     metric: metric!,
     labels: [...labels.matchAll(/(\w+)(=~|=)"([^"]*)"/g)].map(([, name, sign, value]) => [name!, sign === '=', value!]),
   }))
 
 /** True if a worker exports such a metric. */
-function isServed({ metric, labels }: Asked, served: string): boolean {
+function isServed({ metric, labels }: UsedMetric, served: string): boolean {
   const fits = (line: string) =>
     labels.every(([name, equal, value]) => {
       const has = new RegExp(`[{,]${name}="([^"]*)"`).exec(line)?.[1]
@@ -89,7 +89,7 @@ describeWithTemporal('the example alerts', ({ command }) => {
       await handle.executeUpdate('pause')
       return handle
     })
-    const reported = [await first.metrics()]
+    const scrapes = [await first.metrics()]
     first.running.process.kill('SIGTERM')
     await first.running.ended
     const second = await worker((await installRelease('careless')).main)
@@ -104,13 +104,13 @@ describeWithTemporal('the example alerts', ({ command }) => {
     // Also without a server.
     await server.stop()
     await until(async () => (await second.metrics()).includes('temporal_long_request_failure'), { everyMs: 100 })
-    reported.push(await second.metrics())
+    scrapes.push(await second.metrics())
 
-    const asked = rules.flatMap(({ expr }) => askedBy(expr))
-    expect(asked.length).toBeGreaterThanOrEqual(rules.length)
-    expect(asked.filter(one => !isServed(one, reported.join('\n')))).toEqual([])
+    const used = rules.flatMap(({ expr }) => metricsIn(expr))
+    expect(used.length).toBeGreaterThanOrEqual(rules.length)
+    expect(used.filter(one => !isServed(one, scrapes.join('\n')))).toEqual([])
     expect(
-      isServed({ metric: 'temporal_workflow_failed', labels: [['workflow_type', true, 'other']] }, reported[0]!),
+      isServed({ metric: 'temporal_workflow_failed', labels: [['workflow_type', true, 'other']] }, scrapes[0]!),
     ).toBe(false)
     second.running.process.kill('SIGKILL')
   })

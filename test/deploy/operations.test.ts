@@ -39,10 +39,10 @@ describeWithTemporal('a profile in a file', ({ place }) => {
   it('gives the address of Temporal', async () => {
     const folder = await temporaryFolder()
     const file = join(folder, 'temporal.toml')
-    await writeFile(file, `[profile.house]\naddress = "${place.address}"\nnamespace = "${place.namespace}"\n`)
+    await writeFile(file, `[profile.example]\naddress = "${place.address}"\nnamespace = "${place.namespace}"\n`)
     const workspace = { id: 'ws_1', apiUrl: 'http://127.0.0.1:9', token: { env: 'NONE' }, schedule: { every: '1h' } }
     await writeFile(join(folder, 'convohouse.yaml'), JSON.stringify({ workspaces: [workspace] }))
-    const env = { TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: 'house' }
+    const env = { TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: 'example' }
     const schedule = (action: string, more = {}) =>
       inProcess(['schedule', action, '--json'], { cwd: folder, env: { ...env, ...more } })
     expect(await schedule('ensure')).toMatchObject({ code: 0, stdout: expect.stringContaining('created') })
@@ -52,11 +52,11 @@ describeWithTemporal('a profile in a file', ({ place }) => {
     expect(JSON.parse(other.stdout)).toMatchObject({ schedule: null })
     // The error names a missing namespace as such.
     const nowhere = { TEMPORAL_NAMESPACE: 'nowhere' }
-    const reported = [
+    const failures = [
       await schedule('list', nowhere),
       await cli(['worker'], { cwd: folder, env: { ...env, ...nowhere } }),
     ]
-    for (const { code, stderr } of reported)
+    for (const { code, stderr } of failures)
       expect([code, stderr]).toEqual([
         5,
         expect.stringMatching(/TEMPORAL_UNREACHABLE.*namespace nowhere: .*not found\.[^.]/s),

@@ -29,10 +29,8 @@ it('the receiver is healthy, accepts an event without an API token, and stores i
   await writeFile(join(home, 'convohouse.yaml'), JSON.stringify(config))
   const env = { CONVOHOUSE_CONFIG: join(home, 'convohouse.yaml'), CONVOHOUSE_HOME: join(home, 'data') }
   const running = start(placed(service.command!, '0'), { env })
-  const reported = await new Promise<string>(resolve =>
-    running.process.stdout!.once('data', text => resolve(String(text))),
-  )
-  const [, port] = /:(\d+)\/webhooks/.exec(reported)!
+  const line = await new Promise<string>(resolve => running.process.stdout!.once('data', text => resolve(String(text))))
+  const [, port] = /:(\d+)\/webhooks/.exec(line)!
   await until(() => isHealthy(port!), { everyMs: 300 })
   const body = JSON.stringify({ event: 'webhook_test', createdAt: 1, message: 'hello', workspaceSecret: SECRET })
   expect((await fetch(`http://127.0.0.1:${port}/webhooks`, { method: 'POST', body })).status).toBe(200)

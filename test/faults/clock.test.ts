@@ -11,7 +11,7 @@ import type { SimulatedApp } from '../workflows/simulated/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 import { simulatedTime } from '../workflows/simulated/simulated-time.ts'
 import { readThrough, truthOf } from '../workflows/simulated/truth.ts'
-import { expectWhole, exportedTwice, type FaultScene, faultScene, SETTLE_MS } from './scene.ts'
+import { expectComplete, exportedTwice, type FaultScene, faultScene, SETTLE_MS } from './scene.ts'
 
 /**
  * Sets the clock of one process: its wall clock jumps after a while, but its monotonic clock does not, as when a person or a time
@@ -56,7 +56,7 @@ describe('a clock that is set by a day during a run', () => {
     const ended = await scene.run(['sync', '--yes'], clockSet(byMs, 900))
     expect(ended.code, ended.stderr).toBe(0)
     expect(await exportedTwice(scene)).toEqual([])
-    await expectWhole(scene)
+    await expectComplete(scene)
   })
 
   it('while it waits for the rate limit does not change what is exported, nor prolong the wait', async () => {
@@ -67,7 +67,7 @@ describe('a clock that is set by a day during a run', () => {
     expect(ended.code, ended.stderr).toBe(0)
     expect(ended.stderr).toContain('waiting')
     expect(await exportedTwice(scene)).toEqual([])
-    await expectWhole(scene)
+    await expectComplete(scene)
   })
 })
 

@@ -6,7 +6,7 @@ import { openLanding } from '../../src/landing/folder-landing.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
 import { landedFile } from '../landing/landed-file.ts'
 import { isDeep } from '../tier.ts'
-import { expectError, expectWhole, type FaultScene, syncedScenes } from './scene.ts'
+import { expectComplete, expectError, type FaultScene, syncedScenes } from './scene.ts'
 
 const PAGE_SIZE = 10
 
@@ -75,8 +75,8 @@ describe('a damaged landed page', () => {
     const { facts } = await landingOf(scene).head(inTheMiddle(scene))
     for (const damage of Object.values(isDeep ? { ...DAMAGES, ...MORE_DAMAGES } : DAMAGES)) {
       await damage(file, scene)
-      const reported = { exit: 6, error: 'LANDING_CORRUPT', says: [file, 'delete it and sync again'] }
-      expectError(scene, await scene.run(['sync', '--yes']), reported)
+      const expected = { exit: 6, error: 'LANDING_CORRUPT', says: [file, 'delete it and sync again'] }
+      expectError(scene, await scene.run(['sync', '--yes']), expected)
       await rm(file, { recursive: true })
       await writeFile(file, intact)
     }
@@ -89,7 +89,7 @@ describe('a damaged landed page', () => {
     expect(more).toBeLessThanOrEqual(2)
     // The landing is complete again.
     expect((await scene.run(['replay'])).code).toBe(0)
-    await expectWhole(scene)
+    await expectComplete(scene)
   })
 })
 
@@ -113,7 +113,7 @@ describe('deleted landed pages', () => {
         await expectSynced(scene)
         // At most one page beside each: after a page without a `ts`, the first record of the next page is unknown.
         expect((await exported(scene)) - before).toBeLessThanOrEqual(lost + PAGE_SIZE * deleted.length)
-        await expectWhole(scene)
+        await expectComplete(scene)
       }),
       { numRuns: isDeep ? 20 : 1 },
     )
@@ -130,9 +130,9 @@ describe('a deleted page that had been loaded', () => {
       await writeFile(join(folder, name), 'half a page')
     await mkdir(join(folder, 'a-folder', 'and-another'), { recursive: true })
     await expectSynced(scene)
-    const reported = { exit: 6, error: 'LANDING_INCOMPLETE', says: [] }
-    expectError(scene, await scene.run(['replay']), reported)
-    await expectWhole(scene)
+    const expected = { exit: 6, error: 'LANDING_INCOMPLETE', says: [] }
+    expectError(scene, await scene.run(['replay']), expected)
+    await expectComplete(scene)
     expect(await scene.exported()).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-// The scene of each fault test: a sandbox whose clock stands still, a data folder, and the command between them.
+// The scene of each fault test: a sandbox with a stopped clock, a data folder, and the command that syncs them.
 import { cp } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { openLanding } from '../../src/landing/folder-landing.ts'
@@ -83,10 +83,10 @@ export function syncedScenes(options: FaultSceneOptions = {}): () => Promise<Fau
 export function expectError(
   { sandbox }: FaultScene,
   ended: Ended,
-  reported: { exit: number; error: string; says: string[] },
+  expected: { exit: number; error: string; says: string[] },
 ) {
-  expect(ended.code, ended.stderr).toBe(reported.exit)
-  for (const text of [`error ${reported.error}: `, '  → ', ...reported.says]) expect(ended.stderr).toContain(text)
+  expect(ended.code, ended.stderr).toBe(expected.exit)
+  for (const text of [`error ${expected.error}: `, '  → ', ...expected.says]) expect(ended.stderr).toContain(text)
   expectClean(sandbox, ended)
 }
 
@@ -101,7 +101,7 @@ export function expectClean(sandbox: Sandbox, { stdout, stderr }: Ended): void {
 }
 
 /** The tables equal the sandbox's data. `home`: a folder other than the scene's. */
-export async function expectWhole({ sandbox, home }: Pick<FaultScene, 'sandbox' | 'home'>): Promise<void> {
+export async function expectComplete({ sandbox, home }: Pick<FaultScene, 'sandbox' | 'home'>): Promise<void> {
   const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
   try {
     const truth = truthOf(sandbox, { throughMs: readThrough(sandbox.clock.now(), SETTLE_MS) })
@@ -135,15 +135,15 @@ async function landedKeys({ home }: FaultScene): Promise<Set<string>> {
  * A successful sync that leaves nothing to read. It requests nothing that had landed; over all runs, no more than `underWay`
  * requests (at a kill) were made twice.
  */
-export async function expectRecovered(scene: FaultScene, { underWay = 0 } = {}): Promise<Ended> {
+export async function expectRecovered(scene: FaultScene, { inFlight = 0 } = {}): Promise<Ended> {
   const landed = await landedKeys(scene)
   const before = (await scene.exported()).length
   const ended = await scene.run(['sync', '--yes'])
   expect(ended.code, ended.stderr).toBe(0)
   expectClean(scene.sandbox, ended)
-  const asked = (await scene.exported()).slice(before)
-  expect(asked.filter(request => landed.has(keyOf(request)))).toEqual([])
-  expect((await exportedTwice(scene)).length).toBeLessThanOrEqual(underWay)
-  await expectWhole(scene)
+  const requests = (await scene.exported()).slice(before)
+  expect(requests.filter(request => landed.has(keyOf(request)))).toEqual([])
+  expect((await exportedTwice(scene)).length).toBeLessThanOrEqual(inFlight)
+  await expectComplete(scene)
   return ended
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../cli/cli-process.ts'
 import { whileSlowed } from '../cli/delayed-vendor.ts'
-import { expectClean, expectError, expectRecovered, expectWhole, exportedTwice, faultScene } from './scene.ts'
+import { expectClean, expectComplete, expectError, expectRecovered, exportedTwice, faultScene } from './scene.ts'
 
 const SLOW = { sandbox: { conversations: 50, latencyMs: 150 } }
 const LOCKED = { exit: 6, error: 'WAREHOUSE_LOCKED', says: ['PID ', 'Wait until its sync has ended, or stop it.'] }
@@ -31,7 +31,7 @@ describe('a second process on the same warehouse', () => {
     expect(query.code, query.stderr).toBe(0)
     expect((await running.ended).code).toBe(0)
     expect(await exportedTwice(scene)).toEqual([])
-    await expectWhole(scene)
+    await expectComplete(scene)
   })
 })
 
@@ -51,8 +51,8 @@ describe('a second sync on the same landing, with a warehouse elsewhere', () => 
     }
     // Only requests for a page that both landed at the same time were billed twice; neither sync requests a page that had landed.
     const exported = (await scene.exported()).length
-    await expectRecovered(scene, { underWay: exported })
-    await expectRecovered(other, { underWay: exported })
+    await expectRecovered(scene, { inFlight: exported })
+    await expectRecovered(other, { inFlight: exported })
     const complete = (await scene.exported()).length
     for (const one of [scene, other]) expect((await one.run(['sync', '--yes'])).code).toBe(0)
     expect((await scene.exported()).length).toBe(complete)

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Ended, Running } from '../cli/cli-process.ts'
 import { isDeep, rounds } from '../tier.ts'
-import { expectClean, expectRecovered, expectWhole, exportedTwice, type FaultScene, faultScene } from './scene.ts'
+import { expectClean, expectComplete, expectRecovered, exportedTwice, type FaultScene, faultScene } from './scene.ts'
 
 const SEED = 20_260_601
 const MOMENTS = rounds('SIGNALS', { usual: 2, deep: 100 })
@@ -15,13 +15,14 @@ const seeded = (count: number, { from, to }: { from: number; to: number }): numb
   fc.sample(fc.integer({ min: from, max: to }), { numRuns: count, seed: SEED })
 
 /** The process has printed its result: a signal that arrives while it exits has no handler. */
-const hasReported = ({ stdout, stderr }: Ended): boolean =>
+const hasPrintedResult = ({ stdout, stderr }: Ended): boolean =>
   /up to date|stopped on request/.test(stdout) || stderr.includes('nothing to read')
 
 /** A sync that got a signal ended correctly: stopped, done, or killed before it had a handler. */
 async function expectStopped(scene: FaultScene, running: Running): Promise<void> {
   const ended = await running.ended
-  if (running.process.signalCode !== null) expect(ended.stderr === '' || hasReported(ended), ended.stderr).toBe(true)
+  if (running.process.signalCode !== null)
+    expect(ended.stderr === '' || hasPrintedResult(ended), ended.stderr).toBe(true)
   else expect([0, 130], ended.stderr).toContain(ended.code)
   expect(ended.stderr).not.toContain('error ')
   expectClean(scene.sandbox, ended)
@@ -79,7 +80,7 @@ describe('a signal', () => {
       await expectStopped(scene, running)
     }
     // At most four requests are in flight for each sync. Their aborts do not count as vendor failures, so no backoff follows.
-    const { stderr } = await expectRecovered(scene, { underWay: 4 * pauses.length })
+    const { stderr } = await expectRecovered(scene, { inFlight: 4 * pauses.length })
     expect(stderr).not.toContain('waiting')
   })
 })
@@ -109,7 +110,7 @@ describe('a reader that closes its pipe', () => {
       const answered = await query.ended
       expect(answered.code, answered.stderr).toBe(0)
       expect(answered.stderr).toBe('')
-      await expectWhole(scene)
+      await expectComplete(scene)
     },
   )
 })

@@ -51,13 +51,13 @@ it('twenty slow queries delay no webhook, no sync and no loading; queries that w
       })
   }
   // A query that waits until its timeout proves that slow queries hold all slots.
-  const turnedAway = await until(() =>
+  const refused = await until(() =>
     ask('SELECT 1', 400).then(
       answer => answer.close(),
       error => error,
     ),
   )
-  expect(turnedAway).toMatchObject({ code: 'TOO_MANY_QUERIES', message: /runs 4 queries at a time.*waited 0.4 s/ })
+  expect(refused).toMatchObject({ code: 'TOO_MANY_QUERIES', message: /runs 4 queries at a time.*waited 0.4 s/ })
   expect(said()).not.toContain('next round')
 
   const event = { event: 'message_received', createdAt: Date.now(), workspaceSecret: SECRET, messageContent: 'hello' }

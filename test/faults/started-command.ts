@@ -14,10 +14,10 @@ export function startCommand(args: readonly string[], env: Record<string, string
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const reported = { stdout: '', stderr: '' }
+  const output = { stdout: '', stderr: '' }
   for (const stream of ['stdout', 'stderr'] as const) {
     child[stream].setEncoding('utf8').on('data', text => {
-      reported[stream] += text
+      output[stream] += text
     })
   }
   // The parent process may be killed first, for example by a timeout.
@@ -26,16 +26,16 @@ export function startCommand(args: readonly string[], env: Record<string, string
   const ended = new Promise<Ended>(resolve =>
     child.once('close', code => {
       process.off('exit', orphan)
-      resolve({ code, ...reported })
+      resolve({ code, ...output })
     }),
   )
   const said = (text: string) =>
     new Promise<void>((resolve, reject) => {
       const look = () => {
-        if (reported.stderr.includes(text)) resolve()
+        if (output.stderr.includes(text)) resolve()
       }
       child.stderr.on('data', look)
-      ended.then(() => reject(new Error(`ended without saying ${text}: ${reported.stderr}`)))
+      ended.then(() => reject(new Error(`ended without saying ${text}: ${output.stderr}`)))
       look()
     })
   return { ended, said, kill: signal => void child.kill(signal) }

@@ -6,7 +6,7 @@ import { openWarehouse } from '../../src/warehouse/open.ts'
 import { temporaryFolder } from '../cli/cli-process.ts'
 import { isDeep } from '../tier.ts'
 import { until } from '../until.ts'
-import { expectError, expectRecovered, expectWhole, type FaultScene, faultScene, syncedScenes } from './scene.ts'
+import { expectComplete, expectError, expectRecovered, type FaultScene, faultScene, syncedScenes } from './scene.ts'
 
 const SMALL = { memoryLimit: '1GB', threads: 1 }
 
@@ -48,7 +48,7 @@ describe('a warehouse', () => {
     const replayed = await scene.run(['replay'])
     expect(replayed.code, replayed.stderr).toBe(0)
     expect((await readdir(scene.home)).filter(name => name.includes('rebuilt'))).toEqual([])
-    await expectWhole(scene)
+    await expectComplete(scene)
     await expectNothingExported(scene)
   })
 
@@ -124,7 +124,7 @@ describe('the WAL of a killed sync', () => {
     for (const other of damaged) {
       const ended = await other.run(['sync', '--yes'])
       expect(ended.code, ended.stderr).toBe(0)
-      await expectWhole(other)
+      await expectComplete(other)
     }
   })
 })

@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { startSandbox } from '../../src/sandbox/server.ts'
-import { type Running, start, TOKEN, temporaryFolder } from '../cli/cli-process.ts'
+import { type Running, scene, start, TOKEN, temporaryFolder } from '../cli/cli-process.ts'
 import { inProcess } from '../cli/in-process.ts'
 import { describeWithPromtool } from '../promtool.ts'
 import { until } from '../until.ts'
@@ -47,7 +46,7 @@ interface Status {
 
 /** A workspace that has webhooks, and one whose token is wrong. */
 async function app() {
-  const sandbox = await startSandbox({ port: 0, token: TOKEN, conversations: 120, arrivalsPerDay: 0 })
+  const { sandbox } = await scene({ conversations: 120 })
   const folder = await temporaryFolder()
   const path = join(folder, 'convohouse.yaml')
   const workspace = { apiUrl: sandbox.url, webhooks: { secrets: [{ env: 'HOOK' }] } }

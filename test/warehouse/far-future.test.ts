@@ -63,7 +63,7 @@ describe('a lastModified in the future', () => {
       fc.asyncProperty(
         fc.uniqueArray(page, { selector: one => one.hour, minLength: 3, maxLength: 5 }),
         async versions => {
-          const wanted = `at ${Math.max(...versions.map(({ hour }) => hour))}`
+          const expected = `at ${Math.max(...versions.map(({ hour }) => hour))}`
           for (const order of [versions, [...versions].reverse(), 'batch' as const]) {
             const workspace = app.workspace()
             const pages = []
@@ -79,7 +79,7 @@ describe('a lastModified in the future', () => {
             }
             if (order === 'batch') await workspace.load(...pages)
             else for (const page of pages) await workspace.load(page)
-            expect(await statesOf(workspace)).toEqual(Array(8).fill(wanted))
+            expect(await statesOf(workspace)).toEqual(Array(8).fill(expected))
           }
         },
       ),

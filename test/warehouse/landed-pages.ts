@@ -162,17 +162,17 @@ const ofOrganization = (
 ): Promise<LoadablePage> => {
   const body = bytesOf(page.body)
   const place = { stream, agentId: null, window: freshWindow().name, generation: 1, sequence: 1 }
-  const reported = { ...page, place, requestedId: id, bodyBytes: body.length, notes: emptyNotes() }
-  return landed(landing, headOf({ lastPage: true, ...reported }, sentAtMs), body)
+  const parts = { ...page, place, requestedId: id, bodyBytes: body.length, notes: emptyNotes() }
+  return landed(landing, headOf({ lastPage: true, ...parts }, sentAtMs), body)
 }
 
 /** Lands an answer to a request for an organization: `data`, or a 404. */
 export const landOrganization = (
   landing: Landing,
-  { data, ...asked }: OfOrganization & { data: unknown | null },
+  { data, ...request }: OfOrganization & { data: unknown | null },
 ): Promise<LoadablePage> =>
   ofOrganization(landing, 'organizations', {
-    ...asked,
+    ...request,
     status: data === null ? 404 : 200,
     body: JSON.stringify(data === null ? { message: 'Not found', code: 'NOT_FOUND' } : { success: true, data }),
   })
@@ -180,6 +180,6 @@ export const landOrganization = (
 /** Lands one page of an organization's teams. */
 export const landTeams = (
   landing: Landing,
-  { teams, ...asked }: OfOrganization & { teams: unknown[]; lastPage?: boolean },
+  { teams, ...request }: OfOrganization & { teams: unknown[]; lastPage?: boolean },
 ): Promise<LoadablePage> =>
-  ofOrganization(landing, 'teams', { ...asked, body: JSON.stringify({ success: true, teams }) })
+  ofOrganization(landing, 'teams', { ...request, body: JSON.stringify({ success: true, teams }) })

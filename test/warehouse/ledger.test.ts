@@ -109,16 +109,16 @@ describe('the view _ledger', () => {
 
   it('counts skipped conversations by the newest finished reading of their range', async () => {
     const workspace = app.workspace()
-    const stretch = { fromSec: MIDNIGHT, toSec: MIDNIGHT + HOUR }
-    await read(workspace, { ...stretch, skipped: 5 })
-    await read(workspace, { ...stretch, fromSec: MIDNIGHT + HOUR + 1, toSec: MIDNIGHT + 2 * HOUR, skipped: 7 })
+    const range = { fromSec: MIDNIGHT, toSec: MIDNIGHT + HOUR }
+    await read(workspace, { ...range, skipped: 5 })
+    await read(workspace, { ...range, fromSec: MIDNIGHT + HOUR + 1, toSec: MIDNIGHT + 2 * HOUR, skipped: 7 })
     expect(await skippedIn(workspace)).toBe(12)
-    // Unfinished: it neither counts itself nor replaces what was read before.
-    await read(workspace, { ...stretch, kind: 'reread', openedAt: MIDNIGHT + DAY, skipped: 3, hasMore: true })
+    // An unfinished window neither counts nor replaces earlier readings.
+    await read(workspace, { ...range, kind: 'reread', openedAt: MIDNIGHT + DAY, skipped: 3, hasMore: true })
     expect(await skippedIn(workspace)).toBe(12)
-    await read(workspace, { ...stretch, kind: 'reread', openedAt: MIDNIGHT + 2 * DAY, skipped: 2 })
+    await read(workspace, { ...range, kind: 'reread', openedAt: MIDNIGHT + 2 * DAY, skipped: 2 })
     expect(await skippedIn(workspace)).toBe(9)
-    // It covers only a part of what was read first.
+    // A reading that covers only a part of the first one.
     await read(workspace, {
       fromSec: MIDNIGHT + 1,
       toSec: MIDNIGHT + HOUR,
@@ -128,7 +128,7 @@ describe('the view _ledger', () => {
     })
     expect(await skippedIn(workspace)).toBe(10)
     // A window that was opened earlier supersedes nothing.
-    await read(workspace, { ...stretch, fromSec: null, kind: 'full', openedAt: MIDNIGHT + HOUR, skipped: 0 })
+    await read(workspace, { ...range, fromSec: null, kind: 'full', openedAt: MIDNIGHT + HOUR, skipped: 0 })
     expect(await skippedIn(workspace)).toBe(10)
     await read(workspace, {
       fromSec: null,

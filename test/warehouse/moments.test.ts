@@ -1,4 +1,4 @@
-// Texts that hold a time: each is parsed by itself, whatever the texts beside it.
+// Times as texts: each is parsed independently of the texts beside it.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isMoment } from '../../src/core/time.ts'
@@ -26,7 +26,7 @@ const offset = fc.record({
 })
 
 /** A text, and its time in microseconds since the epoch; null: none. */
-interface Told {
+interface TimeText {
   text: string
   micros: bigint | null
 }
@@ -45,7 +45,7 @@ const isoMoment = fc
       }),
     ),
   })
-  .map(({ day: { year, month, day }, clock }): Told => {
+  .map(({ day: { year, month, day }, clock }): TimeText => {
     const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
     const exists = day <= DAYS_IN_MONTH[month - 1]! + (month === 2 && isLeap ? 1 : 0)
     const date = `${year}-${two(month)}-${two(day)}`
@@ -127,8 +127,8 @@ const NO_MOMENTS = [
   'Infinity',
   '٢٠٢٦-٠١-١٥',
 ]
-const noMoment = fc.constantFrom(...NO_MOMENTS).map((text): Told => ({ text, micros: null }))
-const reported = fc.oneof({ weight: 3, arbitrary: isoMoment }, epoch, { weight: 2, arbitrary: noMoment })
+const noMoment = fc.constantFrom(...NO_MOMENTS).map((text): TimeText => ({ text, micros: null }))
+const anyText = fc.oneof({ weight: 3, arbitrary: isoMoment }, epoch, { weight: 2, arbitrary: noMoment })
 
 /** Every field of a conversation whose text is parsed as a time. */
 const recordOf = (id: string, text: string) => ({
@@ -173,9 +173,9 @@ async function readIn(workspace: Workspace): Promise<Map<string, Set<string>>> {
   return found
 }
 
-const expected = ({ text, micros }: Told): Set<string> => new Set([String(micros), `sent ${text}`])
+const expected = ({ text, micros }: TimeText): Set<string> => new Set([String(micros), `sent ${text}`])
 
-async function load(texts: readonly Told[], pageSize: number): Promise<Map<string, Set<string>>> {
+async function load(texts: readonly TimeText[], pageSize: number): Promise<Map<string, Set<string>>> {
   const workspace = app.workspace()
   const records = texts.map(({ text }, index) => recordOf(`c${index}`, text))
   const pages = []
@@ -188,7 +188,7 @@ async function load(texts: readonly Told[], pageSize: number): Promise<Map<strin
 describe('a date as text', () => {
   it('is parsed by itself: no row influences another, in any order and batch', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(reported, { minLength: 60, maxLength: 60 }), fc.integer(), async (texts, seed) => {
+      fc.asyncProperty(fc.array(anyText, { minLength: 60, maxLength: 60 }), fc.integer(), async (texts, seed) => {
         const shuffled = [...texts].sort(
           (a, b) => ((a.text.length * 31 + seed) % 97) - ((b.text.length * 31 + seed) % 97),
         )
@@ -216,7 +216,7 @@ describe('a date as text', () => {
   })
 
   it('is parsed the same alone and beside one with the name of a time zone', async () => {
-    const plain: Told = { text: '2026-01-15 10:00:00', micros: BigInt(Date.UTC(2026, 0, 15, 10)) * 1_000n }
+    const plain: TimeText = { text: '2026-01-15 10:00:00', micros: BigInt(Date.UTC(2026, 0, 15, 10)) * 1_000n }
     const zones = ['PST', 'EST', 'America/New_York'].map(zone => ({ text: `${plain.text} ${zone}`, micros: null }))
     const texts = zones.flatMap(one => [one, ...Array.from({ length: 60 }, () => plain)])
     const read = await load(texts, 50)
@@ -302,9 +302,9 @@ describe('a text that inspection accepts as a date', () => {
     const text = fc.oneof(
       fc.string({ unit: characters, maxLength: 28 }),
       fc
-        .tuple(reported, fc.nat(40), characters)
+        .tuple(anyText, fc.nat(40), characters)
         .map(([{ text: base }, at, one]) => base.slice(0, at) + one + base.slice(at + 1)),
-      reported.map(({ text: base }) => base),
+      anyText.map(({ text: base }) => base),
     )
     await fc.assert(
       fc.asyncProperty(fc.array(text, { minLength: 100, maxLength: 100 }), async texts => {

@@ -79,8 +79,8 @@ describe('doctor on a healthy data folder', () => {
     const ours = found.checks.filter(({ check }) => !['space', 'file system', 'memory'].includes(check))
     expect(ours.filter(({ state }) => state !== 'ok')).toEqual([])
     expect(found.text).not.toContain(TOKEN)
-    const asked = await (await fetch(`${sandbox.url}/_sandbox/requests`)).json()
-    expect(asked).toMatchObject({ total: 1, requests: [{ kind: 'search' }] })
+    const requests = await (await fetch(`${sandbox.url}/_sandbox/requests`)).json()
+    expect(requests).toMatchObject({ total: 1, requests: [{ kind: 'search' }] })
     expect(await listing(home)).toEqual(before)
   })
 

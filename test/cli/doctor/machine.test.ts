@@ -61,17 +61,17 @@ describe('a memory limit', () => {
 })
 
 describe('space', () => {
-  const room = (freeBytes: number, warehouseBytes: number) =>
+  const space = (freeBytes: number, warehouseBytes: number) =>
     spaceFinding({ freeBytes, warehouseBytes, landingBytes: 0 })
 
-  it('that suffices is ok', () => expect(room(10 * GB, 2 * GB).state).toBe('ok'))
+  it('that suffices is ok', () => expect(space(10 * GB, 2 * GB).state).toBe('ok'))
   it('must suffice for a second warehouse, which a replay builds', () => {
-    expect(room(2 * GB, 3 * GB)).toMatchObject({ state: 'warn' })
-    expect(room(2 * GB, 3 * GB).hint).toContain('replay')
+    expect(space(2 * GB, 3 * GB)).toMatchObject({ state: 'warn' })
+    expect(space(2 * GB, 3 * GB).hint).toContain('replay')
   })
-  it('that is running out causes a warning', () => expect(room(GB / 2, 0).state).toBe('warn'))
+  it('that is running out causes a warning', () => expect(space(GB / 2, 0).state).toBe('warn'))
   it('that has run out is a failure', () => {
-    expect(room(1_000_000, 0)).toMatchObject({ state: 'fail', code: 'HOME_UNUSABLE', exitCode: 6 })
+    expect(space(1_000_000, 0)).toMatchObject({ state: 'fail', code: 'HOME_UNUSABLE', exitCode: 6 })
   })
 })
 

@@ -1,4 +1,4 @@
-// What `doctor` reports about webhook secrets, and about events that are not applied.
+// Findings of `doctor` about webhook secrets, and about events that are not applied.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

@@ -110,9 +110,9 @@ describe('a query with very many rows', () => {
         const report = 'process.on("exit", () => process.stderr.write(String(process.resourceUsage().maxRSS)))'
         const args = ['--import', `data:text/javascript,${report}`, MAIN, 'query', sql, '--format', format]
         const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'pipe'] })
-        let reported = ''
-        for await (const piece of child.stderr) reported += piece
-        return Number(reported)
+        let printed = ''
+        for await (const piece of child.stderr) printed += piece
+        return Number(printed)
       }
       expect(await peak(1_000_000)).toBeLessThan((await peak(100_000)) + 80_000)
     },

@@ -1,30 +1,25 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { tableFromIPC } from 'apache-arrow'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startSandbox } from '../../../src/sandbox/server.ts'
-import { cli, MAIN, TOKEN, temporaryFolder } from '../cli-process.ts'
+import { cli, MAIN, openCliScene, temporaryFolder } from '../cli-process.ts'
 import { inProcess } from '../in-process.ts'
 
+let scene: Awaited<ReturnType<typeof openCliScene>>
 let env: Record<string, string>
 let folder: string
 
 beforeAll(async () => {
-  const sandbox = await startSandbox({ port: 0, token: TOKEN, conversations: 60, arrivalsPerDay: 0 })
-  folder = await mkdtemp(join(tmpdir(), 'convohouse-query-'))
-  env = {
-    CONVOHOUSE_API_URL: sandbox.url,
-    CONVOHOUSE_API_TOKEN: TOKEN,
-    CONVOHOUSE_WORKSPACE: 'ws_demo',
-    CONVOHOUSE_HOME: join(folder, 'data'),
-  }
+  scene = await openCliScene({ conversations: 60 })
+  env = scene.env
+  folder = dirname(scene.home)
   expect((await inProcess(['sync'], { env })).code).toBe(0)
-  await sandbox.close()
+  // Queries and status need no vendor.
+  await scene.sandbox.close()
 })
-afterAll(() => rm(folder, { recursive: true, force: true }))
+afterAll(() => scene.close())
 
 const SQL = "SELECT range AS n, 'a' || range AS x FROM range(2)"
 

@@ -14,14 +14,14 @@ it('a preempted run is shown as running or as waiting for a worker, not as ended
   await beginRun(writer, 'ws', record, NOW - 60_000)
   const end = { outcome: 'preempted', success: true, requests: 3, sessions: 2, pages: 3, conversations: 2 }
   await endRun(writer, 'ws', { run: 'long', end, endedMs: NOW - 30_000, unlessEnded: false })
-  const reported = (isHeld: boolean) =>
+  const statusIf = (isHeld: boolean) =>
     runsStatus(
       sql => writer.rows(sql),
       "workspace_id = 'ws'",
       () => isHeld,
     )
-  const running = await reported(true)
+  const running = await statusIf(true)
   expect(running.lastRun).toMatchObject({ state: 'running', endedAt: null, outcome: null, success: null })
   expect(runLines(running, NOW)[0]).toMatch(/^ {2}last run {5}running, started/)
-  expect((await reported(false)).lastRun).toMatchObject({ state: 'waiting', endedAt: null })
+  expect((await statusIf(false)).lastRun).toMatchObject({ state: 'waiting', endedAt: null })
 })

@@ -5,7 +5,7 @@ import { jsonLines, scene, start } from '../cli-process.ts'
 import { whileSlowed } from '../delayed-vendor.ts'
 import { inProcess, rowsOf } from '../in-process.ts'
 
-interface RunReported {
+interface RunStatus {
   run: string
   state: string
   origin: string
@@ -20,7 +20,7 @@ interface RunReported {
   quarantined: number | null
 }
 
-type Runs = Record<'lastRun' | 'lastSuccess' | 'lastFailure', RunReported | null>
+type Runs = Record<'lastRun' | 'lastSuccess' | 'lastFailure', RunStatus | null>
 
 async function runsIn(env: Record<string, string>): Promise<Runs> {
   const { stdout } = await inProcess(['status', '--json'], { env })

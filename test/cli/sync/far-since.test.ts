@@ -1,38 +1,32 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { EARLIEST_MS } from '../../../src/core/time.ts'
-import { startSandbox } from '../../../src/sandbox/server.ts'
+import { openScene, TOKEN_ENV } from '../../scene.ts'
 import { isDeep } from '../../tier.ts'
 import { meddlingProxy } from '../../workflows/simulated/meddling-proxy.ts'
-import { TOKEN, temporaryFolder } from '../cli-process.ts'
 import { inProcess } from '../in-process.ts'
 
-/** A workspace of 60 conversations, and every time that export requests for them carried. */
+/** A workspace of 60 conversations, and the parameters of its export requests. */
 async function workspace() {
-  const sandbox = await startSandbox({
-    port: 0,
-    token: TOKEN,
-    conversations: 60,
-    agents: 1,
-    arrivalsPerDay: 0,
-    historyDays: 200,
-  })
-  const asked: URLSearchParams[] = []
-  const proxy = await meddlingProxy(sandbox.url, ({ query }) => {
-    asked.push(query)
-    return undefined
-  })
-  const env = {
-    CONVOHOUSE_API_URL: proxy.url,
-    CONVOHOUSE_API_TOKEN: TOKEN,
-    CONVOHOUSE_WORKSPACE: 'ws_demo',
-    CONVOHOUSE_HOME: await temporaryFolder(),
+  const requested: URLSearchParams[] = []
+  const record = async (url: string) => {
+    const proxy = await meddlingProxy(url, ({ query }) => {
+      requested.push(query)
+      return undefined
+    })
+    return proxy.url
   }
+  const { file, close } = await openScene({
+    sandbox: { conversations: 60, agents: 1, arrivalsPerDay: 0, historyDays: 200 },
+    through: ({ url }) => record(url),
+  })
+  onTestFinished(close)
+  const env = { ...TOKEN_ENV, CONVOHOUSE_CONFIG: file }
   const query = async (sql: string) => (await inProcess(['query', sql], { env })).stdout.split('\r\n').slice(1, -1)
-  return { env, query, asked, close: () => sandbox.close() }
+  return { env, query, requested }
 }
 
-const timesIn = (asked: readonly URLSearchParams[]): number[] =>
-  asked.flatMap(query => ['fromTs', 'toTs'].flatMap(name => (query.has(name) ? [Number(query.get(name))] : [])))
+const timesIn = (requested: readonly URLSearchParams[]): number[] =>
+  requested.flatMap(query => ['fromTs', 'toTs'].flatMap(name => (query.has(name) ? [Number(query.get(name))] : [])))
 
 /** 1917. */
 const FAR = ['40000d']
@@ -45,25 +39,24 @@ describe('a sync from before the time at which the API can tell seconds from mil
   it.each(isDeep ? [...FAR, ...FARTHER] : FAR)(
     'exports and covers 90 days with --since 90d, and everything from the beginning with --since %s',
     async since => {
-      const { env, query, asked, close } = await workspace()
+      const { env, query, requested } = await workspace()
       await inProcess(['sync', '--since', '90d'], { env })
-      expect(asked.length).toBeGreaterThan(0)
-      for (const one of asked) expect(Number(one.get('fromTs'))).toBeGreaterThan(Date.now() - 91 * 86_400_000)
+      expect(requested.length).toBeGreaterThan(0)
+      for (const one of requested) expect(Number(one.get('fromTs'))).toBeGreaterThan(Date.now() - 91 * 86_400_000)
       expect(await query('SELECT count(*) FROM coverage WHERE from_at IS NULL')).toEqual(['0'])
 
       const whole = await inProcess(['sync', '--since', since], { env })
       const again = await inProcess(['sync', '--since', since], { env })
-      const requests = asked.length
+      const requests = requested.length
       await inProcess(['sync'], { env })
-      await close()
       expect([whole.code, again.code]).toEqual([0, 0])
       expect(Number((await query('SELECT count(*) FROM conversations'))[0])).toBeGreaterThan(50)
       // One window from the beginning; later windows begin where it ended.
       const covered = "SELECT count(*) FILTER (from_at IS NULL), count(*) FILTER (from_at < '2026-01-01') FROM coverage"
       expect(await query(covered)).toEqual(['1,0'])
-      for (const time of timesIn(asked)) expect(time).toBeGreaterThanOrEqual(EARLIEST_MS)
+      for (const time of timesIn(requested)) expect(time).toBeGreaterThanOrEqual(EARLIEST_MS)
       // A range that was read without a lower bound is not read again when a bound is given.
-      expect(asked.slice(requests).filter(one => !one.has('fromTs'))).toEqual([])
+      expect(requested.slice(requests).filter(one => !one.has('fromTs'))).toEqual([])
     },
   )
 })

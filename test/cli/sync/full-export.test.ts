@@ -9,13 +9,15 @@ import { countConversations, inProcess, rowsOf } from '../in-process.ts'
 import { syncedOnce } from '../synced-once.ts'
 
 /** Export requests that the sandbox has served, and the sessions that they billed. */
-async function spent({ sandbox }: Scene): Promise<{ requests: number; sessions: number; asked: string[] }> {
+async function spent({ sandbox }: Scene): Promise<{ requests: number; sessions: number; requested: string[] }> {
   const answer = await fetch(`${sandbox.url}/_sandbox/requests?kind=export`)
   const { requests } = (await answer.json()) as { requests: { agentId: string; query: object; billed: number }[] }
   return {
     requests: requests.length,
     sessions: requests.reduce((sum, { billed }) => sum + billed, 0),
-    asked: requests.filter(({ billed }) => billed > 0).map(({ agentId, query }) => JSON.stringify([agentId, query])),
+    requested: requests
+      .filter(({ billed }) => billed > 0)
+      .map(({ agentId, query }) => JSON.stringify([agentId, query])),
   }
 }
 
@@ -28,7 +30,7 @@ async function sessionsOf({ env }: Scene): Promise<number> {
 }
 
 /** Full windows that were exported twice from the same position. */
-const twice = (asked: string[]): string[] => asked.filter((one, index) => asked.indexOf(one) !== index)
+const twice = (requested: string[]): string[] => requested.filter((one, index) => requested.indexOf(one) !== index)
 
 describe('a full export', { timeout: 120_000 }, () => {
   const synced = syncedOnce({ conversations: 180, agents: 6 }, { pageSize: 15 })
@@ -104,8 +106,8 @@ describe('a full export', { timeout: 120_000 }, () => {
     await run(there, 'sync', '--full', '--yes', '--max-requests', '6')
     expect((await run(there, 'sync', '--yes')).code).toBe(0)
     expect(await countConversations(there.env)).toBe(exportable(there.sandbox))
-    const { sessions, asked } = await spent(there)
-    expect(twice(asked)).toEqual([])
+    const { sessions, requested } = await spent(there)
+    expect(twice(requested)).toEqual([])
     const [once] = await rowsOf('SELECT sum(returned)::INTEGER AS n FROM _requests', there.env)
     // Conversations of the second at which the full export stopped are exported again.
     expect(Number(once!.n) - exportable(there.sandbox)).toBeLessThanOrEqual(3)

@@ -6,16 +6,16 @@ import { exportable, scene, start } from '../cli-process.ts'
 import { whileSlowed } from '../delayed-vendor.ts'
 import { countConversations, inProcess } from '../in-process.ts'
 
-/** A server that never answers; `asked` resolves with its first request. */
-async function silentVendor(): Promise<{ url: string; asked: Promise<unknown> }> {
+/** A server that never answers; `requested` resolves with its first request. */
+async function silentVendor(): Promise<{ url: string; requested: Promise<unknown> }> {
   const server = createServer()
-  const asked = once(server, 'request')
+  const requested = once(server, 'request')
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {
     server.closeAllConnections()
     server.close()
   })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requested }
 }
 
 describe('a running sync', () => {
@@ -23,14 +23,14 @@ describe('a running sync', () => {
     const { env, sandbox } = await scene({ conversations: 400, latencyMs: 150 }, { pageSize: 20 })
     const running = start(['sync'], { env })
     await running.said('reading 3 windows')
-    const asked = async (...args: string[]) => inProcess(args, { env })
+    const run = async (...args: string[]) => inProcess(args, { env })
     const [query, status, ledger, doctor, plan] = await whileSlowed(sandbox, () =>
       Promise.all([
-        asked('query', 'SELECT count(*) AS n FROM conversations', '--format', 'json'),
-        asked('status', '--json'),
-        asked('ledger', '--json'),
-        asked('doctor', '--offline', '--json'),
-        asked('plan'),
+        run('query', 'SELECT count(*) AS n FROM conversations', '--format', 'json'),
+        run('status', '--json'),
+        run('ledger', '--json'),
+        run('doctor', '--offline', '--json'),
+        run('plan'),
       ]),
     )
     const { pid } = running.process
@@ -62,10 +62,10 @@ describe('a running sync', () => {
   })
 
   it('aborts its requests in flight on the second Ctrl-C', async () => {
-    const { url, asked } = await silentVendor()
+    const { url, requested } = await silentVendor()
     const { CONVOHOUSE_CONFIG: _, ...env } = (await scene({ conversations: 1 })).env
     const running = start(['sync'], { env: { ...env, CONVOHOUSE_API_URL: url } })
-    await asked
+    await requested
     running.process.kill('SIGINT')
     await running.said('Press Ctrl-C again to abort them')
     const begunMs = performance.now()

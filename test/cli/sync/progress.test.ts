@@ -100,8 +100,8 @@ describe('progress', () => {
 
   it('shows webhook events beside a sync, and alone between syncs', () => {
     const events = { kind: 'events', received: 12, waiting: 3, applied: 9 } as const
-    const reported = withNews(startProgress(NOW), events, NOW)
-    const planning = withNews(reported, { kind: 'planning', heldUntilMs: null }, NOW)
+    const withEvents = withNews(startProgress(NOW), events, NOW)
+    const planning = withNews(withEvents, { kind: 'planning', heldUntilMs: null }, NOW)
     expect(live(planning).slice(1)).toEqual(['12 events received, 3 waiting, 9 applied'])
     const over = overProgress(planning, NOW)
     expect(liveLines({ name: 'ws', progress: over, nowMs: NOW, syncs: false })).toEqual([
@@ -110,8 +110,8 @@ describe('progress', () => {
   })
 
   it('shows the requests and the quota of the governor', () => {
-    const reported = withNews(startProgress(NOW), { kind: 'governor', governor: newGovernor(), windowsLeft: 2 }, NOW)
-    expect(live(reported)).toEqual([
+    const progress = withNews(startProgress(NOW), { kind: 'governor', governor: newGovernor(), windowsLeft: 2 }, NOW)
+    expect(live(progress)).toEqual([
       'ws  0 pages · 0 conversations · 2 windows left',
       '1,500 requests left this hour · quota not reported yet',
     ])
@@ -133,12 +133,10 @@ describe('a report', () => {
     const failure = { code: 'API_FORBIDDEN', kind: 'access', what: 'No.', hint: null } as const
     const failed = report({ outcome: 'failed', failures: [{ ...failure, agentId: 'a' }] })
     expect(unreportedFailures(startProgress(NOW), failed)).toEqual(failed.failures)
-    const reported = withNews(startProgress(NOW), { kind: 'failure', failure, agentId: 'a' }, NOW)
-    expect(unreportedFailures(reported, failed)).toEqual([])
-    expect(unreportedFailures(overProgress(reported, NOW), failed)).toEqual(failed.failures)
-    expect(reportLines('ws', { report: failed, progress: overProgress(reported, NOW), nowMs: NOW })[0]).toBe(
-      'ws: failed',
-    )
+    const known = withNews(startProgress(NOW), { kind: 'failure', failure, agentId: 'a' }, NOW)
+    expect(unreportedFailures(known, failed)).toEqual([])
+    expect(unreportedFailures(overProgress(known, NOW), failed)).toEqual(failed.failures)
+    expect(reportLines('ws', { report: failed, progress: overProgress(known, NOW), nowMs: NOW })[0]).toBe('ws: failed')
   })
 
   it('mentions breaches, lost answers, agents that are gone, and how to continue', () => {
@@ -157,8 +155,8 @@ describe('a report', () => {
       const quota = { ...governor.quota, known: true, includedSessions: 1_000, usedSessions }
       const news = { kind: 'governor', governor: { ...governor, quota }, windowsLeft: 2 } as const
       const progress = withNews(startProgress(NOW), news, NOW)
-      const reported = report({ outcome: 'period-spent', windowsLeft: 2, ...(reserve && { reserve }) })
-      return reportLines('ws', { report: reported, progress, nowMs: NOW }).filter(
+      const spent = report({ outcome: 'period-spent', windowsLeft: 2, ...(reserve && { reserve }) })
+      return reportLines('ws', { report: spent, progress, nowMs: NOW }).filter(
         line => !line.includes('conversations in'),
       )
     }

@@ -27,18 +27,18 @@ describe('an API that cannot be reached', () => {
     const { checks } = JSON.parse(stdout) as {
       checks: { check: string; workspaceId: string; found: string; hint: string }[]
     }
-    const reported = (way: keyof typeof addresses) => {
+    const findingOf = (way: keyof typeof addresses) => {
       const { found: what, hint } = checks.find(({ check, workspaceId }) => check === 'api' && workspaceId === way)!
       expect([way, what]).toEqual([way, expect.stringContaining(new URL(addresses[way]).host)])
       expect([way, hint]).toEqual([way, expect.stringContaining(`\`apiUrl\` (${addresses[way]})`)])
       return `${what} → ${hint}`
     }
-    expect(reported('closed')).toMatch(/refused the connection .*ECONNREFUSED.* → Check host and port of/)
-    expect(reported('unknown')).toMatch(/no-such-host\.invalid cannot be resolved.* → Check/)
-    expect(reported('self-signed')).toMatch(/certificate that is self-signed.* → .*NODE_EXTRA_CA_CERTS/)
-    expect(reported('expired')).toMatch(/certificate that has expired.* → Check this machine's clock/)
-    expect(reported('other-host')).toMatch(/certificate that is for another host.* → Check the host name/)
-    expect(reported('no-tls')).toMatch(/does not answer in TLS.* → .*must begin with http:\/\//)
+    expect(findingOf('closed')).toMatch(/refused the connection .*ECONNREFUSED.* → Check host and port of/)
+    expect(findingOf('unknown')).toMatch(/no-such-host\.invalid cannot be resolved.* → Check/)
+    expect(findingOf('self-signed')).toMatch(/certificate that is self-signed.* → .*NODE_EXTRA_CA_CERTS/)
+    expect(findingOf('expired')).toMatch(/certificate that has expired.* → Check this machine's clock/)
+    expect(findingOf('other-host')).toMatch(/certificate that is for another host.* → Check the host name/)
+    expect(findingOf('no-tls')).toMatch(/does not answer in TLS.* → .*must begin with http:\/\//)
     const of = (way: string) => checks.find(({ check, workspaceId }) => check === 'api' && workspaceId === way)!
     expect(of('no-http').found).toMatch(/cut the connection off|not in HTTP/)
     expect(of('cutting').found).toMatch(/cut the connection off before an answer came/)

@@ -3,46 +3,40 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { SandboxOptions } from '../../../src/sandbox/options.ts'
-import type { ServedRequest } from '../../../src/sandbox/request-log.ts'
-import { type Sandbox, startSandbox } from '../../../src/sandbox/server.ts'
+import { NO_REFRESH, openScene, type Scene, TOKEN_ENV } from '../../scene.ts'
 import { isDeep } from '../../tier.ts'
 import { until } from '../../until.ts'
-import { jsonLines, start, TOKEN, temporaryFolder } from '../cli-process.ts'
+import { jsonLines, start, temporaryFolder } from '../cli-process.ts'
 import { inProcess, rowsOf } from '../in-process.ts'
 
-interface Place {
+interface Workspaces {
   env: Record<string, string>
-  sandboxes: Sandbox[]
+  /** The scenes of the workspaces; their own configurations are not used. */
+  scenes: Scene[]
 }
 
-/** A workspace for each of these sandboxes, in one data folder. */
-async function place(sandboxes: Partial<SandboxOptions>[], settings: object = {}): Promise<Place> {
-  const started: Sandbox[] = []
+/** Workspaces w1, w2 … in one data folder, each with its own sandbox. */
+async function openWorkspaces(sandboxes: Partial<SandboxOptions>[], settings: object = {}): Promise<Workspaces> {
+  const scenes: Scene[] = []
   for (const [index, options] of sandboxes.entries()) {
-    const still = { port: 0, token: TOKEN, workspaceId: `w${index + 1}`, conversations: 60, arrivalsPerDay: 0 }
-    const sandbox = await startSandbox({ ...still, ...options })
-    onTestFinished(() => sandbox.close())
-    started.push(sandbox)
+    const sandbox = { conversations: 60, arrivalsPerDay: 0, ...options }
+    const scene = await openScene({ workspaceId: `w${index + 1}`, sandbox })
+    onTestFinished(scene.close)
+    scenes.push(scene)
   }
   const folder = await temporaryFolder()
   const path = join(folder, 'convohouse.yaml')
-  const of = ({ url }: Sandbox, index: number) => ({
+  const workspaces = scenes.map(({ sandbox }, index) => ({
     id: `w${index + 1}`,
-    apiUrl: url,
+    apiUrl: sandbox.url,
     token: { env: 'CONVOHOUSE_API_TOKEN' },
     settle: '0s',
     mirrorLag: '0s',
-    rereadShare: 0,
-    sampleShare: 0,
+    ...NO_REFRESH,
     ...settings,
-  })
-  await writeFile(path, JSON.stringify({ home: join(folder, 'data'), threads: 1, workspaces: started.map(of) }))
-  return { env: { CONVOHOUSE_API_TOKEN: TOKEN, CONVOHOUSE_CONFIG: path }, sandboxes: started }
-}
-
-async function served({ url }: Sandbox): Promise<ServedRequest[]> {
-  const answer = await fetch(`${url}/_sandbox/requests?kind=export`)
-  return ((await answer.json()) as { requests: ServedRequest[] }).requests
+  }))
+  await writeFile(path, JSON.stringify({ home: join(folder, 'data'), threads: 1, workspaces }))
+  return { env: { ...TOKEN_ENV, CONVOHOUSE_CONFIG: path }, scenes }
 }
 
 /** Number of finished rounds in the `--json` output. */
@@ -50,7 +44,7 @@ const reportsIn = (stdout: string) =>
   jsonLines(stdout.slice(0, stdout.lastIndexOf('\n') + 1)).filter(({ kind }) => kind === 'report')
 
 /** Watches until the output satisfies the condition; returns all of it. */
-async function watched(args: string[], { env }: Place, enough: (stdout: string) => boolean) {
+async function watched(args: string[], { env }: Workspaces, enough: (stdout: string) => boolean) {
   const watching = start(['sync', '--json', '--yes', ...args], { env })
   let stdout = ''
   watching.process.stdout!.on('data', text => {
@@ -65,17 +59,17 @@ describe('several workspaces', { timeout: 90_000 }, () => {
   const SPENT = { conversations: 400, hourlyRequests: 10 }
 
   it('are synced concurrently: one that waits for its rate limit does not delay the others', async () => {
-    const there = await place([SPENT, {}], { pageSize: 10 })
-    const [first, second] = there.sandboxes
-    const syncing = start(['sync', '--json', '--yes'], { env: there.env })
+    const { env, scenes } = await openWorkspaces([SPENT, {}], { pageSize: 10 })
+    const [first, second] = scenes
+    const syncing = start(['sync', '--json', '--yes'], { env })
     let stdout = ''
     syncing.process.stdout!.on('data', text => {
       stdout += text
     })
     await until(async () => reportsIn(stdout).some(({ workspaceId }) => workspaceId === 'w2'))
     expect(stdout).toContain('"waiting"')
-    expect((await served(first!)).length).toBeLessThanOrEqual(10)
-    expect((await served(second!)).length).toBeGreaterThan(5)
+    expect((await first!.served()).length).toBeLessThanOrEqual(10)
+    expect((await second!.served()).length).toBeGreaterThan(5)
     syncing.process.kill('SIGINT')
     const { code } = await syncing.ended
     expect(code).toBe(130)
@@ -84,25 +78,25 @@ describe('several workspaces', { timeout: 90_000 }, () => {
       ['w2', 'done', 0],
       ['w1', 'interrupted', 130],
     ])
-    const [held] = await rowsOf('SELECT count(DISTINCT workspace_id) AS n FROM conversations', there.env)
+    const [held] = await rowsOf('SELECT count(DISTINCT workspace_id) AS n FROM conversations', env)
     expect(Number(held!.n)).toBe(2)
   })
 
   it.runIf(isDeep)(
     'are watched concurrently: one that waits for its rate limit does not delay the others',
     async () => {
-      const there = await place([SPENT, { agents: 1 }], { pageSize: 10 })
-      const roundsOf = (reported: string) =>
-        reportsIn(reported).filter(({ workspaceId, outcome }) => workspaceId === 'w2' && outcome === 'done')
-      const { code } = await watched(['--watch', '10s'], there, reported => roundsOf(reported).length === 2)
+      const workspaces = await openWorkspaces([SPENT, { agents: 1 }], { pageSize: 10 })
+      const roundsOf = (stdout: string) =>
+        reportsIn(stdout).filter(({ workspaceId, outcome }) => workspaceId === 'w2' && outcome === 'done')
+      const { code } = await watched(['--watch', '10s'], workspaces, stdout => roundsOf(stdout).length === 2)
       expect(code).toBe(130)
-      expect((await served(there.sandboxes[0]!)).length).toBeLessThanOrEqual(10)
+      expect((await workspaces.scenes[0]!.served()).length).toBeLessThanOrEqual(10)
     },
   )
 
   it('exit with the first code that is not 0, in their order, and an error of one stops none of the others', async () => {
-    const there = await place([{ paid: false }, SPENT, {}], { pageSize: 10 })
-    const { code, stdout } = await inProcess(['sync', '--json', '--yes', '--no-wait'], { env: there.env })
+    const { env } = await openWorkspaces([{ paid: false }, SPENT, {}], { pageSize: 10 })
+    const { code, stdout } = await inProcess(['sync', '--json', '--yes', '--no-wait'], { env })
     expect(code).toBe(3)
     const codes = reportsIn(stdout).map(({ workspaceId, exitCode }) => [workspaceId, exitCode])
     expect(codes.sort()).toEqual([

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { isDeep } from '../../tier.ts'
-import { expectError, expectWhole, exportedTwice, type FaultScene, faultScene } from '../scene.ts'
+import { expectComplete, expectError, exportedTwice, type FaultScene, faultScene } from '../scene.ts'
 import { type SmallDisk, smallDisks, whyNoDisk } from './small-disk.ts'
 
 const noDisk = whyNoDisk()
@@ -38,7 +38,7 @@ async function expectRecovered(scene: FullScene): Promise<void> {
   const ended = await sync(scene)
   expect(ended.code, ended.stderr).toBe(0)
   expect(await exportedTwice(scene)).toEqual([])
-  await expectWhole({ sandbox: scene.sandbox, home: await scene.disk.copyOut(scene.home) })
+  await expectComplete({ sandbox: scene.sandbox, home: await scene.disk.copyOut(scene.home) })
 }
 
 const count = async (scene: FullScene): Promise<number> => (await scene.exported()).length
@@ -62,8 +62,8 @@ describe.skipIf(noDisk)('a full disk', () => {
   it('while the warehouse is written, closed or rebuilt leaves one that opens and into which landed pages are still loaded', async () => {
     const scene = await onDisks()
     await expectFull(scene, scene.home, { but: 900_000, at: 'warehouse.duckdb' })
-    const asked = await scene.run(['query', 'SELECT count(*) FROM conversations'], { through: scene.disk.through })
-    expect(asked.code, asked.stderr).toBe(0)
+    const answer = await scene.run(['query', 'SELECT count(*) FROM conversations'], { through: scene.disk.through })
+    expect(answer.code, answer.stderr).toBe(0)
     const exported = await count(scene)
     await scene.disk.fill(scene.home, 4_000_000)
     const ended = await sync(scene)

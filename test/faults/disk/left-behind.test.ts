@@ -19,10 +19,10 @@ const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() 
 /** A separate process that runs `script`, an ES module. It is killed at the latest when the test ends. */
 function processOf(script: string, ...args: string[]) {
   const child = spawn(process.execPath, ['--input-type=module', '-e', script, ...args], { stdio: 'ignore' })
-  const gone = new Promise<void>(resolve => child.once('close', () => resolve()))
+  const closed = new Promise<void>(resolve => child.once('close', () => resolve()))
   const kill = async () => {
     child.kill('SIGKILL')
-    await gone
+    await closed
   }
   onTestFinished(kill)
   return { kill }

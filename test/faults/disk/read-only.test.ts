@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmod } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { DAY } from '../../../src/core/time.ts'
-import { expectError, expectRecovered, expectWhole, exportedTwice, type FaultScene, syncedScenes } from '../scene.ts'
+import { expectComplete, expectError, expectRecovered, exportedTwice, type FaultScene, syncedScenes } from '../scene.ts'
 import { smallDisks, whyNoDisk } from './small-disk.ts'
 
 const noDisk = whyNoDisk()
@@ -32,13 +32,13 @@ describe.skipIf(noDisk)('a disk that turned read-only', () => {
     const refused = { exit: 6, error: 'HOME_UNUSABLE', says: ['the disk is read-only (EROFS)', 'write permission'] }
     expectError(scene, await scene.run(['sync', '--yes'], { through }), refused)
     expect(await scene.exported()).toEqual([])
-    const asked = await scene.run(COUNT, { through })
-    expect(asked.code, asked.stderr).toBe(0)
+    const answer = await scene.run(COUNT, { through })
+    expect(answer.code, answer.stderr).toBe(0)
     disk.protect(scene.home, false)
     const synced = await scene.run(['sync', '--yes'], { through })
     expect(synced.code, synced.stderr).toBe(0)
     expect(await exportedTwice(scene)).toEqual([])
-    await expectWhole({ sandbox: scene.sandbox, home: await disk.copyOut(scene.home) })
+    await expectComplete({ sandbox: scene.sandbox, home: await disk.copyOut(scene.home) })
   })
 })
 
@@ -50,8 +50,8 @@ describe.skipIf(!isRoot)('a data folder of another user', () => {
     expectError(scene, await scene.run(['sync', '--yes'], { uid: NOBODY }), refused)
     spawnSync('chmod', ['-R', 'a+rX', scene.home])
     expectError(scene, await scene.run(['sync', '--yes'], { uid: NOBODY }), refused)
-    const asked = await scene.run(COUNT, { uid: NOBODY })
-    expect(asked.code, asked.stderr).toBe(0)
+    const answer = await scene.run(COUNT, { uid: NOBODY })
+    expect(answer.code, answer.stderr).toBe(0)
     expect(await scene.exported()).toEqual([])
     await expectRecovered(scene)
   })

@@ -5,18 +5,18 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type CliOptions, scene as commandScene, temporaryFolder } from '../../cli/cli-process.ts'
 import { inProcess } from '../../cli/in-process.ts'
-import { expectError, expectRecovered, expectWhole, type FaultScene, faultScene } from '../scene.ts'
+import { expectComplete, expectError, expectRecovered, type FaultScene, faultScene } from '../scene.ts'
 
 const NOBODY = 65_534
 const isRoot = process.getuid?.() === 0
 
 /** `sync` reports why that folder cannot be used, and makes no request to the vendor. */
 async function expectRefused(scene: FaultScene, says: string, options?: CliOptions): Promise<void> {
-  const asked = async () => (await fetch(`${scene.sandbox.url}/_sandbox/requests`)).text()
-  const before = await asked()
+  const requests = async () => (await fetch(`${scene.sandbox.url}/_sandbox/requests`)).text()
+  const before = await requests()
   const ended = await scene.run(['sync', '--yes'], options)
   expectError(scene, ended, { exit: 6, error: 'HOME_UNUSABLE', says: [says] })
-  expect(await asked()).toBe(before)
+  expect(await requests()).toBe(before)
 }
 
 describe('a data folder that cannot be created', () => {
@@ -76,6 +76,6 @@ describe.skipIf(refusesLinks.status !== 0)('a file system without hard links', (
     await expectRefused(scene, says, { through: withoutLinks })
     await expectRecovered(scene)
     await expectRefused(scene, says, { through: withoutLinks })
-    await expectWhole(scene)
+    await expectComplete(scene)
   })
 })

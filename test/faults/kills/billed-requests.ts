@@ -1,5 +1,5 @@
-// What killed syncs were billed for, from both sides: the requests that the sandbox served, and the pages that landed. The next
-// sync repeats a request whose page did not land.
+// Requests that killed syncs were billed for, compared with the pages that landed: the next sync repeats a request whose page did
+// not land.
 import { openLanding } from '../../../src/landing/folder-landing.ts'
 import type { ServedRequest } from '../../../src/sandbox/request-log.ts'
 import { isProbe } from '../../workflows/simulated/probe.ts'
@@ -16,7 +16,7 @@ export interface BilledRequest {
 }
 
 export interface BilledRequests {
-  /** What was exported since the last call. */
+  /** Counts the requests since the last call. */
   next(): Promise<BilledRequest>
   /** Number of conversations in all landed pages. */
   conversations(): number

@@ -40,7 +40,7 @@ it('a replay that is killed at random points leaves either the old warehouse or 
   const times = killTimes(3)
   for (let kills = 0; kills < KILLS; ) {
     const ended = await killedReplay(killed, times)
-    times.tell(ended)
+    times.record(ended)
     expect([null, 0], ended.stderr).toContain(ended.code)
     if (ended.code === null) kills += 1
     expect(await killed.compare()).toEqual(EQUAL)
@@ -57,7 +57,7 @@ it('a replay of single tables that is killed at random points leaves each of the
   const tables = ['conversations', 'conversation_tags', '_windows'].flatMap(name => ['--table', name])
   for (let kills = 0; kills < Math.ceil(KILLS / 2); ) {
     const ended = await killedReplay(killed, times, tables)
-    times.tell(ended)
+    times.record(ended)
     expect([null, 0], ended.stderr).toContain(ended.code)
     if (ended.code === null) kills += 1
     expect(await killed.compare()).toEqual(EQUAL)
@@ -75,7 +75,7 @@ it('a replay of a deleted warehouse that is killed at random points is completed
     await rm(warehouseFile(killed.home), { force: true })
     await rm(`${warehouseFile(killed.home)}.wal`, { force: true })
     const ended = await killedReplay(killed, times)
-    times.tell(ended)
+    times.record(ended)
     if (ended.code !== null) continue
     kills += 1
     await sync(killed)

@@ -6,7 +6,7 @@ export interface KillTimes {
   /** Milliseconds from a start to its kill. */
   nextMs(): number
   /** Reports how the command ended. */
-  tell(ended: Ended): void
+  record(ended: Ended): void
 }
 
 /** Node's start-up time: a kill within it cannot damage anything. */
@@ -19,7 +19,7 @@ export function killTimes(seed: number): KillTimes {
   let spanMs = SPAN.firstMs
   return {
     nextMs: () => spanMs * (FIRST_SHARE + (1 - FIRST_SHARE) * draw.unit()),
-    tell({ code }) {
+    record({ code }) {
       spanMs *= code === null ? SPAN.afterKill : SPAN.afterEnd
     },
   }

@@ -1,7 +1,7 @@
 // A data folder whose syncs are killed, with the sandbox that they read, and the expected contents of its warehouse.
 //
-// The sandbox's clock stands still until a sync has come to its end; then a day goes by, so that the next one finds new
-// conversations, and old ones that have changed. What each day's sync must bring is worked out from the generator alone.
+// The sandbox's clock is stopped until a sync has completed, then advances by a day, so that the next sync finds new and changed
+// conversations. The expected result of each day's sync is computed from the generator alone.
 import { DAY, MINUTE, SECOND } from '../../../src/core/time.ts'
 import type { Sandbox } from '../../../src/sandbox/server.ts'
 import { openWarehouse } from '../../../src/warehouse/open.ts'

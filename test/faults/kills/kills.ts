@@ -15,7 +15,7 @@ export interface KillsOptions {
   kills: number
   seed: number
   /** Called after the kills of each home. */
-  tell?: (report: KillsReport) => void
+  onReport?: (report: KillsReport) => void
 }
 
 export interface KillsReport {
@@ -77,7 +77,7 @@ async function killOnce(run: Run, scene: Scene): Promise<void> {
   const isTimed = report.kills % 2 === 0
   const more = REQUESTS[((report.kills - 1) / 2) % REQUESTS.length]!
   const ended = await syncOf(scene, isTimed ? () => sleep(times.nextMs()) : await afterRequests(scene, more))
-  if (isTimed) times.tell(ended)
+  if (isTimed) times.record(ended)
   const exported = await scene.billedRequests.next()
   report.exportedTwice += exported.repeated
   if (ended.code !== null) {
@@ -125,7 +125,7 @@ export async function killSyncs(options: KillsOptions): Promise<KillsReport> {
   }
   for (let home = 0; run.report.kills < options.kills; home++) {
     await killInOneHome(run, options.seed + home, Math.min(run.report.kills + KILLS_A_HOME, options.kills))
-    options.tell?.(run.report)
+    options.onReport?.(run.report)
   }
   return run.report
 }

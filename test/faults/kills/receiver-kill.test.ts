@@ -36,7 +36,7 @@ it('a receiver that is killed under load stores every acknowledged event exactly
   let left = KILLS
   let hit = 0
 
-  async function killAgainAndAgain(): Promise<void> {
+  async function killRepeatedly(): Promise<void> {
     while (left-- > 0) {
       const { child, port } = await startReceiver(home)
       const load = sender.run(port)
@@ -51,7 +51,7 @@ it('a receiver that is killed under load stores every acknowledged event exactly
     }
   }
 
-  await Promise.all(Array.from({ length: RECEIVERS }, killAgainAndAgain))
+  await Promise.all(Array.from({ length: RECEIVERS }, killRepeatedly))
   const { numbers, ids, abandoned } = await spooled(home, 'ws')
   const found = new Set(numbers)
   expect([hit, [...sender.acknowledged].filter(number => !found.has(number))]).toEqual([KILLS, []])

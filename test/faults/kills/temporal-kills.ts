@@ -15,7 +15,7 @@ export interface TemporalKillsOptions {
   kills: number
   seed: number
   /** Called after each sync. */
-  tell?: (report: TemporalKillsReport) => void
+  onReport?: (report: TemporalKillsReport) => void
 }
 
 export interface TemporalKillsReport {
@@ -49,7 +49,7 @@ const FIRST_KILL_MS = 6_000
 /** Time from the first request after a kill to the next kill. */
 const NEXT_KILL_MS = 1_500
 /** A lost lease is detected and granted again within about twenty seconds. */
-const MENDED_MS = 25_000
+const CONTINUES_MS = 25_000
 /** Number of syncs after which the tables are compared. */
 const COMPARED_EVERY = 3
 const QUEUES = 'killed'
@@ -65,12 +65,15 @@ const SHORT = {
 
 const isExport = (victim: Victim): boolean => victim.startsWith('export')
 
-/** Resolves when fetching continues after a kill; at the latest when the sync has ended or nothing is left to fetch. */
-async function mended(run: Run): Promise<void> {
+/** Resolves when fetching continues after a kill or the sync has ended, or at a deadline, in case nothing is left to fetch. */
+async function untilFetching(run: Run): Promise<void> {
   const before = await run.killed.served()
-  const untilMs = performance.now() + MENDED_MS
-  while (performance.now() < untilMs && (await run.killed.served()) === before && (await run.team.isGoingOn()))
-    await sleep(100)
+  const latestMs = performance.now() + CONTINUES_MS
+  await until(
+    async () =>
+      performance.now() >= latestMs || (await run.killed.served()) !== before || !(await run.team.isRunning()),
+    { everyMs: 100 },
+  )
 }
 
 /** Yields the sync's kills; ends when the sync has ended or was killed often enough. */
@@ -79,13 +82,13 @@ async function killWhileItRuns(run: Run, most: number): Promise<Victim[]> {
   const victims: Victim[] = []
   while (victims.length < most) {
     await sleep(draw.unit() * (victims.length === 0 ? FIRST_KILL_MS : NEXT_KILL_MS))
-    if (!(await team.isGoingOn())) return victims
+    if (!(await team.isRunning())) return victims
     const victim = VICTIMS[Math.floor(draw.unit() * VICTIMS.length)]!
     await team.kill(victim)
     victims.push(victim)
     report.kills += 1
     report.killed[victim] += 1
-    await mended(run)
+    await untilFetching(run)
   }
   return victims
 }
@@ -112,14 +115,14 @@ async function syncOnce(run: Run, most: number): Promise<void> {
   const { report, team } = run
   await team.ask()
   const victims = await killWhileItRuns(run, Math.min(KILLS_A_SYNC, most))
-  await until(async () => !(await team.isGoingOn()), { everyMs: 200, withinMs: 300_000 })
+  await until(async () => !(await team.isRunning()), { everyMs: 200, withinMs: 300_000 })
   const ended = await team.report()
   if (ended?.outcome !== 'done') throw new Error(`a sync ended so: ${JSON.stringify(ended)}`)
   report.syncs += 1
   await account(run, victims)
 }
 
-async function killUntil(run: Run, { kills, tell }: TemporalKillsOptions): Promise<void> {
+async function killUntil(run: Run, { kills, onReport: tell }: TemporalKillsOptions): Promise<void> {
   const { report, killed } = run
   while (report.kills < kills) {
     await syncOnce(run, kills - report.kills)

@@ -17,7 +17,7 @@ type WorkerName = Exclude<Victim, 'server'>
 export interface Team {
   /** Starts a sync; resolves when the server has accepted it, even if processes are restarted meanwhile. */
   ask(): Promise<void>
-  isGoingOn(): Promise<boolean>
+  isRunning(): Promise<boolean>
   /** The result of the last sync, which has ended. */
   report(): Promise<SyncReport | null>
   /** Kills one process and restarts it; resolves when it is ready. */
@@ -63,12 +63,12 @@ async function startWorker(name: WorkerName, { config, env }: TeamOptions, addre
   return worker
 }
 
-function asking(client: Client, { queues, workspaceId }: TeamOptions): Pick<Team, 'ask' | 'isGoingOn' | 'report'> {
+function asking(client: Client, { queues, workspaceId }: TeamOptions): Pick<Team, 'ask' | 'isRunning' | 'report'> {
   const handle = client.workflow.getHandle<() => Promise<SyncReport | null>>(ownerId(workspaceId))
   return {
     ask: () =>
       eventually(async () => void (await askForSync(client, { queues, request: { ...PLAIN_SYNC, workspaceId } }))),
-    isGoingOn: () => eventually(async () => (await handle.describe()).status.name === 'RUNNING'),
+    isRunning: () => eventually(async () => (await handle.describe()).status.name === 'RUNNING'),
     report: () => handle.result(),
   }
 }

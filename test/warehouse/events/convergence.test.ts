@@ -13,27 +13,27 @@ const app = temporaryWarehouse()
 const KEYS = ['state', 'tags', 'unheard', 'userPlatform'] as const
 
 /** A message about a conversation: its state at `version`, from an export or an event. */
-interface Told {
+interface Message {
   by: 'export' | 'update' | 'message'
   version: number
   /** The fields that an update carries. */
   keys: readonly string[]
   turns: boolean
   channel: boolean
-  tellsModified: boolean
+  hasModified: boolean
   /** How late it arrives. */
   lateMs: number
 }
 
-const reported = fc.record({
+const message = fc.record({
   by: fc.constantFrom('export', 'update', 'update', 'message'),
   version: fc.integer({ min: 1, max: 6 }),
   keys: fc.subarray([...KEYS]),
   turns: fc.boolean(),
   channel: fc.boolean(),
-  tellsModified: fc.boolean(),
+  hasModified: fc.boolean(),
   lateMs: fc.constantFrom(0, 1, MINUTE, 3 * MINUTE),
-}) as fc.Arbitrary<Told>
+}) as fc.Arbitrary<Message>
 
 /** The time at which the conversation reached that version. */
 const changedMs = (version: number): number => SENT_AT_MS + version * MINUTE
@@ -47,8 +47,8 @@ const valuesAt = (version: number): Record<string, unknown> => ({
 
 const nameOf = (id: number): string => `c${id}`
 
-function eventFor(one: Told, id: number): FiledEvent {
-  const { version, keys, turns, channel, tellsModified, lateMs } = one
+function eventFor(one: Message, id: number): FiledEvent {
+  const { version, keys, turns, channel, hasModified, lateMs } = one
   const createdAt = changedMs(version)
   const common = {
     agentId: AGENT,
@@ -59,32 +59,32 @@ function eventFor(one: Told, id: number): FiledEvent {
   const receivedAtMs = createdAt + lateMs
   if (one.by === 'message') return eventOf('message_received', { ...common, messageContent: 'hello' }, { receivedAtMs })
   const values = Object.fromEntries(keys.map(key => [key, valuesAt(version)[key]]))
-  const light = { ...values, ...(tellsModified && { lastModified: createdAt }) }
+  const light = { ...values, ...(hasModified && { lastModified: createdAt }) }
   const spoken = turns ? { turns: [{ role: 'user', text: `turn ${version}` }] } : {}
   return eventOf('conversation_updated', { ...common, lightConvoData: light, ...spoken }, { receivedAtMs })
 }
 
 /** No two exports of a conversation are sent at once. */
-function landExport(workspace: Workspace, { version, lateMs, id }: Telling) {
+function landExport(workspace: Workspace, { version, lateMs, id }: Delivery) {
   const records = [{ ID: nameOf(id), lastModified: changedMs(version), ...valuesAt(version) }]
   const sentAtMs = changedMs(version) + lateMs + MIRROR_LAG_MS + id
   return landConversations(workspace.landing, { records, sentAtMs })
 }
 
-interface Telling extends Told {
+interface Delivery extends Message {
   id: number
   place: number
 }
 
 /** Loads and applies six at a time: the exports of a batch as pages of one load, then its events. */
-async function tell(workspace: Workspace, tellings: readonly Telling[]): Promise<void> {
-  for (let first = 0; first < tellings.length; first += 6) {
-    const batch = tellings.slice(first, first + 6)
-    const exports = batch.filter(telling => telling.by === 'export')
-    const events = batch.filter(telling => telling.by !== 'export')
-    const pages = await Promise.all(exports.map(telling => landExport(workspace, telling)))
+async function deliver(workspace: Workspace, deliveries: readonly Delivery[]): Promise<void> {
+  for (let first = 0; first < deliveries.length; first += 6) {
+    const batch = deliveries.slice(first, first + 6)
+    const exports = batch.filter(delivery => delivery.by === 'export')
+    const events = batch.filter(delivery => delivery.by !== 'export')
+    const pages = await Promise.all(exports.map(delivery => landExport(workspace, delivery)))
     if (pages.length > 0) await workspace.load(...pages)
-    if (events.length > 0) await applyTo(workspace, ...events.map(telling => eventFor(telling, telling.id)))
+    if (events.length > 0) await applyTo(workspace, ...events.map(delivery => eventFor(delivery, delivery.id)))
   }
 }
 
@@ -107,19 +107,21 @@ async function tablesOf(workspace: Workspace) {
 }
 
 const histories = fc.array(
-  fc.uniqueArray(reported, { selector: one => `${one.by} ${one.version}`, minLength: 1, maxLength: 5 }),
+  fc.uniqueArray(message, { selector: one => `${one.by} ${one.version}`, minLength: 1, maxLength: 5 }),
   isDeep ? { minLength: 12, maxLength: 12 } : { minLength: 6, maxLength: 6 },
 )
 
 const scrambled = histories.chain(conversations => {
-  const tellings = conversations.flatMap((history, id) => history.map((one, place): Telling => ({ ...one, id, place })))
-  const again = fc.subarray(tellings)
+  const deliveries = conversations.flatMap((history, id) =>
+    history.map((one, place): Delivery => ({ ...one, id, place })),
+  )
+  const again = fc.subarray(deliveries)
   return fc.record({
-    inOrder: fc.constant([...tellings].sort((a, b) => a.version - b.version || a.id - b.id || a.place - b.place)),
+    inOrder: fc.constant([...deliveries].sort((a, b) => a.version - b.version || a.id - b.id || a.place - b.place)),
     scrambled: again.chain(twice =>
-      fc.shuffledSubarray([...tellings, ...twice], {
-        minLength: tellings.length + twice.length,
-        maxLength: tellings.length + twice.length,
+      fc.shuffledSubarray([...deliveries, ...twice], {
+        minLength: deliveries.length + twice.length,
+        maxLength: deliveries.length + twice.length,
       }),
     ),
   })
@@ -129,8 +131,8 @@ it('exports and events converge, in any order and any number of times', async ()
   await fc.assert(
     fc.asyncProperty(scrambled, async ({ inOrder, scrambled }) => {
       const [once, often] = [app.workspace(), app.workspace()]
-      await tell(once, inOrder)
-      await tell(often, scrambled)
+      await deliver(once, inOrder)
+      await deliver(often, scrambled)
       expect(await tablesOf(often)).toEqual(await tablesOf(once))
     }),
     { numRuns: rounds('FAULT_RUNS', { usual: 1, deep: 40 }), endOnFailure: true },

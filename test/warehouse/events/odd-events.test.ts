@@ -92,9 +92,9 @@ describe('events of any shape', () => {
 describe('an id that begins with a byte order mark', () => {
   it('differs from the id without it, and its events change its own row', async () => {
     const workspace = app.workspace()
-    const reported = (convoId: string, state: string) =>
+    const stateEvent = (convoId: string, state: string) =>
       eventOf('conversation_updated', { agentId: AGENT, convoId, createdAt: RECEIVED_MS, lightConvoData: { state } })
-    await applyTo(workspace, reported('\ufeff', 'alone'), reported('\ufeffc1', 'with'), reported('c1', 'without'))
+    await applyTo(workspace, stateEvent('\ufeff', 'alone'), stateEvent('\ufeffc1', 'with'), stateEvent('c1', 'without'))
     expect(await workspace.rows('conversations', 'hex(conversation_id) AS id, state')).toEqual([
       { id: '6331', state: 'without' },
       { id: 'EFBBBF', state: 'alone' },

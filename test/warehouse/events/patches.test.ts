@@ -191,7 +191,8 @@ describe('a patch', () => {
   })
 })
 
-interface Told {
+/** A state of a conversation, in a full record or in a patch of these keys. */
+interface Version {
   version: number
   full: boolean
   keys: string[]
@@ -199,7 +200,7 @@ interface Told {
 
 const KEYS = ['state', 'tags', 'unheard', 'userPlatform']
 
-const valuesOf = ({ version, full, keys }: Told): Record<string, unknown> => {
+const valuesOf = ({ version, full, keys }: Version): Record<string, unknown> => {
   const all: Record<string, unknown> = {
     state: `state ${version}`,
     tags: [`tag ${version}`],
@@ -209,33 +210,33 @@ const valuesOf = ({ version, full, keys }: Told): Record<string, unknown> => {
   return Object.fromEntries((full ? KEYS : keys).map(key => [key, all[key]]))
 }
 
-/** The rule, stated directly: the newest full record, and over it for each key the newest patch that is newer. */
-function folded(reported: Told[]): Record<string, unknown> {
-  const fullest = Math.max(-1, ...reported.filter(each => each.full).map(each => each.version))
-  const ascending = reported.filter(each => each.version >= fullest).sort((a, b) => a.version - b.version)
+/** The rule: the newest full record, patched per key by the newest patch that is newer than it. */
+function folded(versions: Version[]): Record<string, unknown> {
+  const fullest = Math.max(-1, ...versions.filter(each => each.full).map(each => each.version))
+  const ascending = versions.filter(each => each.version >= fullest).sort((a, b) => a.version - b.version)
   return Object.assign({}, ...ascending.map(valuesOf))
 }
 
 const histories = fc.uniqueArray(
   fc.record({ version: fc.nat(9), full: fc.boolean(), keys: fc.subarray(KEYS, { minLength: 1 }) }),
-  { selector: reported => reported.version, minLength: 1, maxLength: 4 },
+  { selector: one => one.version, minLength: 1, maxLength: 4 },
 )
 
 /** A text whose sort order equals the number's. */
 const nameOf = (id: number): string => `c${String(id).padStart(2, '0')}`
 
-/** Conversations in parallel: first messages together, then second ones, so that one load serves them all. */
-async function tellAll(workspace: Workspace, conversations: Told[][]): Promise<void> {
+/** Applies the first versions of all conversations together, then the second ones, so that each step needs only one load. */
+async function applyAll(workspace: Workspace, conversations: Version[][]): Promise<void> {
   for (let step = 0; conversations.some(history => step < history.length); step++) {
-    const reported = conversations.flatMap((history, id) => {
+    const versions = conversations.flatMap((history, id) => {
       const each = history[step]
       return each ? [{ ...each, id: nameOf(id) }] : []
     })
-    const records = reported
+    const records = versions
       .filter(each => each.full)
       .map(each => ({ ID: each.id, lastModified: modifiedAt(each.version), ...valuesOf(each) }))
     await workspace.load(await landConversations(workspace.landing, { records, sentAtMs: SENT_AT_MS + step }))
-    const patches = reported.filter(each => !each.full).map(each => patch(each.version, valuesOf(each), each.id))
+    const patches = versions.filter(each => !each.full).map(each => patch(each.version, valuesOf(each), each.id))
     await apply(workspace, ...patches)
   }
 }
@@ -250,16 +251,16 @@ async function shownRows(workspace: Workspace) {
   }))
 }
 
-const wantedOf = (history: Told[], id: number) => {
-  const wanted = folded(history)
+const expectedOf = (history: Version[], id: number) => {
+  const fields = folded(history)
   return {
     conversation_id: nameOf(id),
-    state: wanted.state ?? null,
-    user_platform: wanted.userPlatform ?? null,
-    channel: wanted.userPlatform ?? null,
-    extra: 'unheard' in wanted ? { unheard: wanted.unheard } : {},
-    tags: wanted.tags ?? [],
-    _complete: history.some(reported => reported.full),
+    state: fields.state ?? null,
+    user_platform: fields.userPlatform ?? null,
+    channel: fields.userPlatform ?? null,
+    extra: 'unheard' in fields ? { unheard: fields.unheard } : {},
+    tags: fields.tags ?? [],
+    _complete: history.some(({ full }) => full),
   }
 }
 
@@ -268,8 +269,8 @@ describe('full records and patches', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(histories, { minLength: 20, maxLength: 30 }), async conversations => {
         const workspace = app.workspace()
-        await tellAll(workspace, conversations)
-        expect(await shownRows(workspace)).toEqual(conversations.map(wantedOf))
+        await applyAll(workspace, conversations)
+        expect(await shownRows(workspace)).toEqual(conversations.map(expectedOf))
       }),
       // A run has about twenty-five histories; shrinking would take minutes, and the difference is readable without it.
       { numRuns: rounds('FAULT_RUNS', { usual: 1, deep: 40 }), endOnFailure: true },

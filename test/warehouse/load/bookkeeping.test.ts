@@ -173,9 +173,9 @@ describe('drift', () => {
         { path: '*', seen: 'number', occurrences: '2', from: 1, to: 1 },
         { path: 'csat.mood', seen: 'number', occurrences: '2', from: 1, to: 1 },
         { path: 'title', seen: 'string', occurrences: '6', from: 1, to: 5 },
-      ].map(({ from, to, ...reported }) => ({
+      ].map(({ from, to, ...row }) => ({
         record: 'conversation',
-        ...reported,
+        ...row,
         first_seen: shown(SENT_AT_MS + from * MINUTE),
         last_seen: shown(SENT_AT_MS + to * MINUTE),
       })),

@@ -31,7 +31,7 @@ const recordOf = (version: Version) => ({
   ...(version.modified !== null && { lastModified: version.modified }),
 })
 
-/** The rule, stated directly: the last changed version wins; of versions with equal or no change time, the last fetched one. */
+/** The rule: the last changed version wins; of versions with equal or no change time, the last fetched one. */
 const newest = (versions: Version[]): Version =>
   versions.reduce((best, version) => {
     const later = (version.modified ?? 0) - (best.modified ?? 0)
@@ -148,13 +148,13 @@ describe('a full record', () => {
 
   it('has the version of its last change, else of its request less the mirror lag', async () => {
     const workspace = app.workspace()
-    const records = [{ ID: 'silent' }, { ID: 'told', lastModified: MODIFIED }]
+    const records = [{ ID: 'silent' }, { ID: 'versioned', lastModified: MODIFIED }]
     await workspace.load(await landConversations(workspace.landing, { records }))
     const lagged = new Date(SENT_AT_MS - MIRROR_LAG_MS).toISOString().replace('T', ' ').slice(0, 19)
     expect(await workspace.rows('conversations', 'conversation_id, _version, _as_of, _source, _complete')).toEqual([
       { conversation_id: 'silent', _version: lagged, _as_of: lagged, _source: 'export', _complete: true },
       {
-        conversation_id: 'told',
+        conversation_id: 'versioned',
         _version: '2025-11-20 00:53:20',
         _as_of: lagged,
         _source: 'export',

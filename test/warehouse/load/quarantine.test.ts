@@ -254,17 +254,19 @@ describe('an arbitrary page', () => {
         expect(result.files).toBe(pages.length)
         const rows = await workspace.rows('conversations', 'agent_id, conversation_id')
         const held = pages.reduce((sum, elements) => sum + elements.length, 0)
-        const away = await workspace.rows('_quarantine', 'file, element')
+        const quarantinedRows = await workspace.rows('_quarantine', 'file, element')
         const [distinct] = await workspace.rows(
           'conversations',
           'count(DISTINCT (agent_id, conversation_id))::INTEGER AS n',
         )
         expect(rows.length).toBe(distinct!.n)
-        expect(rows.length + away.length).toBe(held)
+        expect(rows.length + quarantinedRows.length).toBe(held)
         for (const [index, elements] of pages.entries()) {
-          const gone = away.filter(({ file }) => file === landed[index]!.address).map(({ element }) => Number(element))
+          const elementsOfPage = quarantinedRows
+            .filter(({ file }) => file === landed[index]!.address)
+            .map(({ element }) => Number(element))
           const plain = elements.flatMap((text, at) => (hasUsableId(text) && !text.includes('[[[[[') ? [at + 1] : []))
-          expect(gone.filter(element => plain.includes(element))).toEqual([])
+          expect(elementsOfPage.filter(element => plain.includes(element))).toEqual([])
         }
       }),
       { numRuns: RUNS },

@@ -52,7 +52,7 @@ describe('the number of a record', () => {
     const patch = (conversationId: string) => ({
       agentId: AGENT,
       conversationId,
-      values: { tags: ['told by an event'] },
+      values: { tags: ['from an event'] },
       modifiedMs: null,
       createdMs: SENT_AT_MS + 1,
       orderedMs: SENT_AT_MS + 1,
@@ -63,8 +63,8 @@ describe('the number of a record', () => {
     expect(await misnumbered()).toEqual([])
     expect(await numbersIn(workspace, 'conversations')).toEqual(expect.arrayContaining(before))
     expect(await workspace.rows('conversation_tags', 'conversation_id AS id, tag')).toEqual([
-      { id: 'a', tag: 'told by an event' },
-      { id: 'b', tag: 'told by an event' },
+      { id: 'a', tag: 'from an event' },
+      { id: 'b', tag: 'from an event' },
     ])
     expect(await numbersIn(workspace, 'conversation_sessions')).toEqual([...before, ...before])
   })
@@ -110,8 +110,8 @@ describe('the number of a record', () => {
           ),
         ).toHaveLength(new Set(pages.flatMap(page => page.records.map(([id]) => id))).size)
         const wrong = await workspace.rows(
-          `(SELECT c.workspace_id, json_array_length(c.sessions) AS told, count(s._record) AS held FROM conversations c
-            LEFT JOIN conversation_sessions s USING (_record) GROUP BY c.workspace_id, c._record, told HAVING told <> held)`,
+          `(SELECT c.workspace_id, json_array_length(c.sessions) AS expected, count(s._record) AS held FROM conversations c
+            LEFT JOIN conversation_sessions s USING (_record) GROUP BY c.workspace_id, c._record, expected HAVING expected <> held)`,
         )
         expect(wrong).toEqual([])
       }),

@@ -220,13 +220,13 @@ describe('a warehouse', () => {
       ],
       { stdio: ['pipe', 'pipe', 'inherit'], cwd: import.meta.dirname },
     )
-    const gone = once(holder, 'exit')
+    const exited = once(holder, 'exit')
     await once(createInterface(holder.stdout), 'line')
     const error = await refusal(open())
     expect(error).toMatchObject({ code: 'WAREHOUSE_LOCKED', facts: { pid: holder.pid } })
     expect(error.message).toContain(`PID ${holder.pid}`)
     holder.stdin.end()
-    await gone
+    await exited
     expect((await open()).file).toBe(warehouseFile(home))
   })
 

@@ -21,7 +21,7 @@ async function everything(workspace: Workspace): Promise<object> {
   return { records: await recordRows(workspace), books: Object.fromEntries(books) }
 }
 
-/** As an older version left it that could not load this element: it is in `_quarantine` and in no other table. */
+/** Makes tables as of an older version that could not load this element: it is only in `_quarantine`. */
 async function quarantine(
   workspace: Workspace,
   file: string,

@@ -54,7 +54,7 @@ describe('period keys that name days', () => {
         const { id } = app.workspace()
         const { answers, sinceMs } = answersOf(run)
         const reported = answers.map(({ sentAtMs, key, used }) => `('${id}', epoch_ms(${sentAtMs}), '${key}', ${used})`)
-        const made = answers.map(
+        const requests = answers.map(
           ({ sentAtMs, receivedAtMs, billed }, index) =>
             `('${id}', '${index}', 'run', 'conversations', 'head', epoch_ms(${sentAtMs}), ${receivedAtMs - sentAtMs}, 200, 0, ${billed})`,
         )
@@ -62,7 +62,7 @@ describe('period keys that name days', () => {
           `INSERT INTO _quota (workspace_id, reported_at, period_key, used_sessions) VALUES ${reported.join()}`,
         )
         await writer.run(
-          `INSERT INTO _requests (workspace_id, file, run, stream, "window", sent_at, duration_ms, status, body_bytes, billed_sessions) VALUES ${made.join()}`,
+          `INSERT INTO _requests (workspace_id, file, run, stream, "window", sent_at, duration_ms, status, body_bytes, billed_sessions) VALUES ${requests.join()}`,
         )
         const periods = periodsOf(await keysReported(writer, id))
         expect(periods.map(period => period.sinceMs)).toEqual(sinceMs)

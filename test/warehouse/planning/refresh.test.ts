@@ -12,27 +12,28 @@ const WRITTEN = SENT_AT_MS - 12 * HOUR
 const CHANGED = SENT_AT_MS + 6 * HOUR
 const LATER = SENT_AT_MS + 48 * HOUR
 
-type Told = (convoId: string) => FiledEvent
+/** An event about that conversation. */
+type EventFor = (convoId: string) => FiledEvent
 
 const updated =
-  (createdAt: number, light: Record<string, unknown>): Told =>
+  (createdAt: number, light: Record<string, unknown>): EventFor =>
   convoId =>
     eventOf('conversation_updated', { agentId: AGENT, convoId, createdAt, operation: 'updated', lightConvoData: light })
 
-const resolved = (lastMessageTS: unknown = WRITTEN): Told =>
+const resolved = (lastMessageTS: unknown = WRITTEN): EventFor =>
   updated(CHANGED, { isResolved: true, lastModified: CHANGED, lastMessageTS })
 
-const asked: Told = convoId =>
+const question: EventFor = convoId =>
   eventOf('message_received', { agentId: AGENT, convoId, createdAt: CHANGED + MINUTE, messageContent: 'and now?' })
 
 interface Case {
   /** Time of the last message, as it was exported. */
   writtenMs?: number
-  reported: readonly Told[]
+  events: readonly EventFor[]
 }
 
-/** Ids of the conversations that are refreshed: if any change counts, and if only changes beyond those in events count. */
-async function exportedAgain(cases: Record<string, Case>): Promise<{ change: string[]; message: string[] }> {
+/** Ids of the refreshed conversations, if any change counts, and if only messages that the events do not contain count. */
+async function refreshed(cases: Record<string, Case>): Promise<{ change: string[]; message: string[] }> {
   const workspace = app.workspace()
   const records = Object.entries(cases).map(([ID, { writtenMs = WRITTEN }]) => ({
     ID,
@@ -42,7 +43,7 @@ async function exportedAgain(cases: Record<string, Case>): Promise<{ change: str
   await workspace.load(await landConversations(workspace.landing, { records, sentAtMs: SENT_AT_MS }))
   // One drain for each position: the first event is applied first.
   for (const place of [0, 1])
-    await applyTo(workspace, ...Object.entries(cases).flatMap(([id, { reported }]) => reported[place]?.(id) ?? []))
+    await applyTo(workspace, ...Object.entries(cases).flatMap(([id, { events }]) => events[place]?.(id) ?? []))
   const ids = async (skipKnown: boolean) => {
     const found = await dirtyIds(app.warehouse.writer, workspace.id, { beforeMs: LATER, skipKnown, limit: 100 })
     return found.map(({ id }) => id).sort()
@@ -53,37 +54,37 @@ async function exportedAgain(cases: Record<string, Case>): Promise<{ change: str
 describe('a stored conversation that has changed', () => {
   it('is refreshed for any change, or only if a message was written that the copy may lack', async () => {
     const soon = SENT_AT_MS - 30 * MINUTE
-    const exported = await exportedAgain({
-      resolved: { reported: [resolved()] },
-      written: { reported: [resolved(SENT_AT_MS + HOUR)] },
-      'message alone': { reported: [asked] },
-      'message behind it': { reported: [resolved(), asked] },
-      'exported too soon': { writtenMs: soon, reported: [resolved(soon)] },
+    const exported = await refreshed({
+      resolved: { events: [resolved()] },
+      written: { events: [resolved(SENT_AT_MS + HOUR)] },
+      'message alone': { events: [question] },
+      'message behind it': { events: [resolved(), question] },
+      'exported too soon': { writtenMs: soon, events: [resolved(soon)] },
     })
     const message = ['exported too soon', 'message alone', 'message behind it', 'written']
     expect(exported).toEqual({ change: [...message, 'resolved'].sort(), message })
   })
 
   it('is refreshed if the event does not say when the last message was written', async () => {
-    const exported = await exportedAgain({
-      nothing: { reported: [updated(CHANGED, { isResolved: true, lastModified: CHANGED })] },
-      null: { reported: [resolved(null)] },
-      nonsense: { reported: [resolved('yesterday')] },
+    const exported = await refreshed({
+      nothing: { events: [updated(CHANGED, { isResolved: true, lastModified: CHANGED })] },
+      null: { events: [resolved(null)] },
+      nonsense: { events: [resolved('yesterday')] },
     })
     expect(exported.message).toEqual(['nonsense', 'nothing', 'null'])
   })
 
   it('is refreshed by its newest event, in any order of arrival', async () => {
     const note = { lastModified: CHANGED + HOUR, crmActivities: [] }
-    const telling = updated(CHANGED + HOUR, { ...note, lastMessageTS: WRITTEN })
-    const silent = updated(CHANGED + HOUR, note)
-    const exported = await exportedAgain({
-      'telling last': { reported: [resolved(), telling] },
-      'telling first': { reported: [telling, resolved()] },
-      'silent last': { reported: [resolved(), silent] },
-      'silent first': { reported: [silent, resolved()] },
+    const dated = updated(CHANGED + HOUR, { ...note, lastMessageTS: WRITTEN })
+    const undated = updated(CHANGED + HOUR, note)
+    const exported = await refreshed({
+      'dated last': { events: [resolved(), dated] },
+      'dated first': { events: [dated, resolved()] },
+      'undated last': { events: [resolved(), undated] },
+      'undated first': { events: [undated, resolved()] },
     })
-    expect(exported.message).toEqual(['silent first', 'silent last'])
+    expect(exported.message).toEqual(['undated first', 'undated last'])
   })
 })
 

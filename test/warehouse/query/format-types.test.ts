@@ -350,9 +350,9 @@ describe('Arrow and Parquet', () => {
 
   it('show where an error is in the SQL of the caller, not in the rewritten SQL', async () => {
     const sql = "SELECT 1::HUGEINT AS h,\n  ('x' || range)::INTEGER AS n FROM range(3)"
-    const reported = { message: expect.stringMatching(/'x0'(.|\n)*LINE 2: {3}\('x'/) }
-    await expect(bytesOf(sql, 'arrow')).rejects.toMatchObject(reported)
-    await expect(parquetTypes(sql)).rejects.toMatchObject(reported)
-    await expect(bytesOf(sql.replace('1::HUGEINT', "'10:00'::TIME"), 'csv')).rejects.toMatchObject(reported)
+    const located = { message: expect.stringMatching(/'x0'(.|\n)*LINE 2: {3}\('x'/) }
+    await expect(bytesOf(sql, 'arrow')).rejects.toMatchObject(located)
+    await expect(parquetTypes(sql)).rejects.toMatchObject(located)
+    await expect(bytesOf(sql.replace('1::HUGEINT', "'10:00'::TIME"), 'csv')).rejects.toMatchObject(located)
   })
 })

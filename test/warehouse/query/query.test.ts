@@ -41,7 +41,7 @@ async function rowsOf(result: QueryResult): Promise<Cell[][]> {
   return rows
 }
 
-/** Fails inside a transaction that was left open. */
+/** Fails if a transaction was left open. */
 const expectFree = () => expect(connection.run('BEGIN').then(() => connection.run('ROLLBACK'))).resolves.toBeDefined()
 
 /** Never ends by itself. */
@@ -239,7 +239,7 @@ describe('a reader', () => {
     await expect(copyToParquet({ connection, sql, file: target, timeoutMs: 9_000 })).resolves.toMatchObject({ rows: 1 })
     const other = copyToParquet({ connection, sql, file: join(folder, 'other.parquet'), timeoutMs: 9_000 })
     await expect(other).rejects.toMatchObject({ code: 'SQL_REFUSED' })
-    // The second protection, behind the guard.
+    // The second protection, after the guard.
     for (const past of [`FROM '${join(folder, 'secret.csv')}'`, 'SET threads = 4', 'DELETE FROM t']) {
       await expect(connection.run(past)).rejects.toThrow(/disabled by configuration|locked|read-only/)
     }

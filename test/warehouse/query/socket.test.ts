@@ -110,7 +110,7 @@ describe('the process that holds the warehouse', () => {
     await sleep(200)
     const third = there.ask('SELECT 1', { timeoutMs: 100 })
     await expect(third).rejects.toMatchObject({ code: 'TOO_MANY_QUERIES', message: /runs 2 queries at a time/ })
-    for (const asker of leaving) asker.abort()
+    for (const client of leaving) client.abort()
     for (const outcome of await Promise.all(outcomes)) expect(outcome).toMatchObject({ code: 'INTERRUPTED' })
     await there.untilAnswered()
   })
