@@ -14,7 +14,6 @@ import { countWaiting, type SpoolBacklog } from '../spool/waiting.ts'
 import { warehouseFile } from '../warehouse/open.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
 import { newConversations, noFigures, type WorkspaceFigures, workspaceFigures } from './figures.ts'
-import { latest } from './latest.ts'
 
 /** The stores of the data folder, as far as metrics read them. */
 export interface MeasuredStores {
@@ -228,3 +227,45 @@ type CounterName = keyof typeof COUNTERS
 
 const mapped = <K extends string, V>(table: Record<K, Described>, make: (described: Described) => V): Record<K, V> =>
   Object.fromEntries(Object.entries<Described>(table).map(([key, described]) => [key, make(described)])) as Record<K, V>
+
+export interface LatestOptions<T> {
+  read: () => Promise<T>
+  /** Age at which a value is read again, ms. */
+  freshMs: number
+  /** How long a caller waits for a new value before it gets the previous one, ms. */
+  patienceMs: number
+  /** Age at which a value is dropped, ms: an absent series is better than a frozen one. */
+  staleMs: number
+  /** A monotonic clock, ms. */
+  now?: () => number
+}
+
+/**
+ * A reader of the newest value of a source that may be slow, so that a scrape waits only for a bounded time; null where none is recent enough.
+ * Concurrent readers share one read; failures never reject.
+ */
+export function latest<T>(options: LatestOptions<T>): () => Promise<T | null> {
+  const { read, freshMs, patienceMs, staleMs, now = () => performance.now() } = options
+  let last: { answer: T; atMs: number } | null = null
+  let reading: Promise<void> | null = null
+
+  async function ask(): Promise<void> {
+    const atMs = now()
+    try {
+      last = { answer: await read(), atMs }
+    } catch {
+      // The previous value stays until it is stale.
+    }
+    reading = null
+  }
+
+  return async () => {
+    if (last === null || now() - last.atMs > freshMs) {
+      reading ??= ask()
+      await Promise.race([reading, patience(patienceMs)])
+    }
+    return last !== null && now() - last.atMs <= staleMs ? last.answer : null
+  }
+}
+
+const patience = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms).unref())

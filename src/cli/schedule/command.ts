@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { CHANGES, type Change } from '../../run/temporal/client/schedule-change.ts'
+import type { Change } from '../../run/temporal/client/schedules.ts'
 import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
 import { moment, whole } from '../flags/values.ts'
 import type { BackfillFlags, ScheduleFlags } from './schedule.ts'
@@ -52,7 +52,7 @@ export function scheduleCommand(): Command {
     .description('recurring syncs by Temporal: ensure, list, pause, resume, trigger, backfill, delete')
     .addCommand(ensureCommand())
     .addCommand(listCommand(), { isDefault: true })
-  for (const change of CHANGES) command.addCommand(changeCommand(change))
+  for (const change of Object.keys(ABOUT) as Change[]) command.addCommand(changeCommand(change))
   return command.addCommand(backfillCommand()).addHelpText(
     'after',
     `

@@ -9,8 +9,8 @@ import { count, utc } from '../../core/words.ts'
 import { hasPollers } from '../../run/temporal/client/await-worker.ts'
 import { connectClient } from '../../run/temporal/client/connection.ts'
 import { type LastRun, lastRun } from '../../run/temporal/client/last-run.ts'
-import type { Change } from '../../run/temporal/client/schedule-change.ts'
 import {
+  type Change,
   changeSchedule,
   deleteUnconfigured,
   type Ensured,

@@ -1,8 +1,10 @@
 import { Command, Option } from 'commander'
-import { ROLES, type Role } from '../../run/temporal/worker/role.ts'
+import type { Role } from '../../run/temporal/worker/worker.ts'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import { invalidFlag, metricsAddress } from '../flags/values.ts'
 import type { WorkerFlags } from './worker.ts'
+
+const ROLES = ['export', 'warehouse', 'all'] as const satisfies readonly Role[]
 
 function role(text: string): Role {
   const known = ROLES.find(one => one === text)

@@ -7,7 +7,7 @@
 // unfinished windows are not planned again.
 
 import { ConvohouseError } from '../errors.ts'
-import { DAY, EARLIEST_MS } from '../time.ts'
+import { DAY, EARLIEST_MS, MINUTE } from '../time.ts'
 import { type Coverage, cover, gaps, type Interval } from './coverage.ts'
 import {
   type Density,
@@ -49,7 +49,7 @@ export interface AgentFacts {
   coverage: Coverage
   /** Unfinished windows, oldest first. */
   open: readonly WindowProgress[]
-  /** Names of those that back off (window-backoff.ts): neither they nor their ranges are planned. */
+  /** Names of those that back off (`backoffUntilMs`): neither they nor their ranges are planned. */
   backingOff?: readonly string[]
   density: Density | null
   /** Windows of full exports, finished or not; not in `open`. */
@@ -344,6 +344,27 @@ export const confirmationNeeded = (workspaceId: string, plan: Plan): ConvohouseE
 export function takesMostOfQuota(plan: Plan, includedSessions: number): boolean {
   const refreshes = plan.windows.some(({ progress }) => progress.window.kind === 'refresh')
   return (plan.firstBackfills > 0 || refreshes) && plan.total.sessions.high > includedSessions / 2
+}
+
+/**
+ * Consecutive generations without progress before a window backs off: each restart bills the conversations of a second or more again. A sync
+ * that a person requested retries it at once, an unattended one after growing pauses.
+ */
+const MAX_VAIN_GENERATIONS = 3
+const MIN_BACKOFF_MS = 15 * MINUTE
+const MAX_BACKOFF_MS = DAY
+
+/** Pause after a window's last page, ms; 0 while it makes progress. */
+export function backoffMs({ vain = 0 }: Pick<WindowProgress, 'vain'>): number {
+  if (vain < MAX_VAIN_GENERATIONS) return 0
+  // The maximum is reached long before the power overflows.
+  return Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** Math.min(vain - MAX_VAIN_GENERATIONS, 20))
+}
+
+/** End of the pause, ms; null where there is none, or it has passed. `lastSentMs`: when the newest page was requested. */
+export function backoffUntilMs(progress: WindowProgress, lastSentMs: number, nowMs: number): number | null {
+  const pauseMs = backoffMs(progress)
+  return pauseMs > 0 && lastSentMs + pauseMs > nowMs ? lastSentMs + pauseMs : null
 }
 
 const DAYS_OBSERVED = 28

@@ -1,8 +1,7 @@
 // Queries of the planner besides coverage and quota: unfinished windows, agents, and their density of conversations.
 import { quoteText } from '../../catalog/layout.ts'
 import type { Density } from '../../core/planning/estimate.ts'
-import { observedSince } from '../../core/planning/planner.ts'
-import { backoffUntilMs } from '../../core/planning/window-backoff.ts'
+import { backoffUntilMs, observedSince } from '../../core/planning/planner.ts'
 import type { WindowProgress } from '../../core/planning/windows.ts'
 import { iso, type Writer } from '../connection.ts'
 import { sqlFile } from '../sql-files.ts'

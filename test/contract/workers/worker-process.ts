@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../../src/config.ts'
 import type { TemporalPlace } from '../../../src/run/temporal/client/connection.ts'
-import type { Role } from '../../../src/run/temporal/worker/role.ts'
+import type { Role } from '../../../src/run/temporal/worker/worker.ts'
 import { type Running, start } from '../../cli/cli-process.ts'
 import { TOKEN } from '../scene.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { backoffMs, backoffUntilMs } from '../../../src/core/planning/window-backoff.ts'
+import { backoffMs, backoffUntilMs } from '../../../src/core/planning/planner.ts'
 import {
   advance,
   newProgress,

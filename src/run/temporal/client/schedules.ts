@@ -15,7 +15,6 @@ import { parseMoment } from '../../../core/time.ts'
 import { PLAIN_SYNC } from '../../embedded.ts'
 import type { Tick } from './last-run.ts'
 import { ownerId } from './owner.ts'
-import type { Change } from './schedule-change.ts'
 
 /** The sync that a tick requests: everything new; it waits where the quota is exhausted. */
 export const scheduledSync = ({ id, since }: WorkspaceConfig, nowMs: number): Omit<SyncRequest, 'run'> => ({
@@ -184,6 +183,8 @@ export async function scheduleState(client: Client, workspaceId: string): Promis
     },
   }
 }
+
+export type Change = 'pause' | 'resume' | 'trigger' | 'delete'
 
 /** @throws SCHEDULE_MISSING */
 export async function changeSchedule(client: Client, workspaceId: string, change: Change): Promise<void> {

@@ -20,7 +20,6 @@ import { dataConverter } from '../payload-codec.ts'
 import { exportActivities, warehouseActivities } from './activities.ts'
 import type { ShutdownSignals } from './activity-call.ts'
 import { ingestingTasks, startIngesting } from './drain.ts'
-import type { Role } from './role.ts'
 import { type RunLines, runLines } from './run-log-lines.ts'
 
 /** Connects a worker, and checks the namespace. @throws TEMPORAL_UNREACHABLE */
@@ -47,6 +46,9 @@ const HEARTBEAT_THROTTLE = '1 second'
 const CACHED_WORKFLOWS = 200
 /** Loads are serialised by the warehouse's writer; several workspaces can be planned at once. */
 const WAREHOUSE_TASKS = 8
+
+/** `export` runs leases, `warehouse` runs workflows, planning and loading, `all` both. */
+export type Role = 'export' | 'warehouse' | 'all'
 
 export interface WorkerSettings {
   config: Config
