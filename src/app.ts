@@ -91,7 +91,7 @@ export function openApp({ config, bulk = false, onQuery }: AppOptions): Promise<
 export const eventsComeTo = ({ spools }: App, workspaceId: string): boolean =>
   spools.get(workspaceId)?.eventsCome() ?? false
 
-export interface RunOptions {
+interface RunOptions {
   config: Config
   workspace: WorkspaceConfig
   app: App

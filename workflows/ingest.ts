@@ -8,7 +8,7 @@ const POLL_MS = 300
 
 export type DrainFailing = ReturnType<IngestSteps['failing']>
 
-export interface IngestOptions {
+interface IngestOptions {
   workspaceId: string
   /** Called with the number of events that were applied. */
   applied?: (events: number) => void

@@ -13,7 +13,7 @@ export interface WorkspaceContexts {
   close(): Promise<void>
 }
 
-export interface WorkspaceContextOptions {
+interface WorkspaceContextOptions {
   config: Config
   /** Lifetime of a lease, ms. */
   leaseMs: number

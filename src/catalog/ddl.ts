@@ -7,7 +7,7 @@ interface TableColumn {
   about: string
 }
 
-export interface Table {
+interface Table {
   name: string
   about: string
   columns: TableColumn[]

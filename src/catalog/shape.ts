@@ -10,7 +10,7 @@
  * - `loose`: any scalar, of a type that the API does not state → text
  * - `any`: any JSON → JSON
  */
-export type ScalarType = 'text' | 'number' | 'boolean' | 'time' | 'moment' | 'loose' | 'any'
+type ScalarType = 'text' | 'number' | 'boolean' | 'time' | 'moment' | 'loose' | 'any'
 
 /**
  * Class of personal data: `identity` a contact's name, address or account; `content` text that was said or noted; `device` the contact's
@@ -43,7 +43,7 @@ export interface Scalar extends Described {
 }
 
 /** An object whose fields become columns of the same row, with the object's name as prefix. */
-export interface Group extends Described {
+interface Group extends Described {
   kind: 'group'
   fields: Fields
 }

@@ -19,7 +19,7 @@ export const urlOf = ({ host, port }: ListenAddress): string =>
   `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 
 /** Messages for a taken and for a refused address, each with a hint. */
-export interface ListenTexts {
+interface ListenTexts {
   /** Completes `Another program listens on HOST:PORT already: … there.` */
   taken: string
   takenHint: string

@@ -25,7 +25,7 @@ export const absolutePlace = (where: SecretPlace, folder: string): SecretPlace =
 const mayBeSecretItself = (name: string): boolean =>
   (name.match(/[A-Za-z0-9]{10,}/g) ?? []).some(run => /\d/.test(run) && /[A-Za-z]/.test(run))
 
-export interface KeptSecret {
+interface KeptSecret {
   /** Its name in messages: `API token`. */
   what: string
   code: Extract<ErrorCode, 'TOKEN_MISSING' | 'SECRET_MISSING'>

@@ -3,7 +3,7 @@ import type { z } from 'zod'
 
 type Issue = z.core.$ZodIssue
 
-export interface Problem {
+interface Problem {
   path: readonly PropertyKey[]
   /** Follows the setting's name. */
   words: string

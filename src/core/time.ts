@@ -16,7 +16,7 @@ export const EARLIEST_MS = 1e12
 export const MAX_CLOCK_SKEW_MS = 5 * MINUTE
 
 /** A raw numeric time. `zero` is the vendor's "never". */
-export type TimeReading = { ms: number } | { ms: null; reason: 'zero' | 'out-of-range' }
+type TimeReading = { ms: number } | { ms: null; reason: 'zero' | 'out-of-range' }
 
 /**
  * Reads a numeric time by its magnitude (notes on the API, "Unit of a timestamp"):

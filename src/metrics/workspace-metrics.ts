@@ -21,7 +21,7 @@ export interface MeasuredStores {
   leaseLog(options: { workspaceId: string; run: string }): Pick<LeaseLog, 'recent'>
 }
 
-export interface WorkspaceMetricsOptions {
+interface WorkspaceMetricsOptions {
   registry: Registry
   config: Config
   stores: MeasuredStores
@@ -228,7 +228,7 @@ type CounterName = keyof typeof COUNTERS
 const mapped = <K extends string, V>(table: Record<K, Described>, make: (described: Described) => V): Record<K, V> =>
   Object.fromEntries(Object.entries<Described>(table).map(([key, described]) => [key, make(described)])) as Record<K, V>
 
-export interface LatestOptions<T> {
+interface LatestOptions<T> {
   read: () => Promise<T>
   /** Age at which a value is read again, ms. */
   freshMs: number

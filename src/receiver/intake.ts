@@ -50,7 +50,7 @@ export interface Intake {
 }
 
 /** Separates the fast path, which nearly all bodies take, from parsing, which takes three times as long. */
-export interface OwnIntake extends Intake {
+interface OwnIntake extends Intake {
   /** Null where the body is ambiguous and must be parsed. */
   takeFast(body: readonly Uint8Array[], addressed: string | null): Promise<IntakeResult> | null
   takeParsed(body: readonly Uint8Array[], addressed: string | null): Promise<IntakeResult>

@@ -4,7 +4,7 @@ import { MINUTE, SECOND } from '../core/time.ts'
 import { type Refused, recordRefused } from '../spool/refusal-record.ts'
 import type { Refusal } from './refusals.ts'
 
-export interface RefusalReportOptions {
+interface RefusalReportOptions {
   home: string
   /** Writes a line to the log. */
   log: (refused: Refused) => void

@@ -19,7 +19,7 @@ export interface QuotaStatus {
   reportedAt: string
 }
 
-export interface QuotaQuestion {
+interface QuotaQuestion {
   leaseLog: Pick<LeaseLog, 'recent'>
   /** Undefined for a workspace that is in the warehouse and not configured. */
   settings: WorkspaceConfig | undefined

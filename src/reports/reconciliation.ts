@@ -44,7 +44,7 @@ export interface Difference {
   sessions: number | null
 }
 
-export interface ReconciliationOptions {
+interface ReconciliationOptions {
   rows: Rows
   workspaceId: string
   /** Undefined for a workspace that is in the warehouse and not configured. */

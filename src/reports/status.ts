@@ -29,7 +29,7 @@ export interface WorkspaceStatus extends RunsStatus {
   events: EventsStatus
 }
 
-export interface LandingStatus {
+interface LandingStatus {
   pages: number
   notLoaded: number
   bytes: number

@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { hasSpool } from '../spool/folders.ts'
 
-export interface IngestOptions {
+interface IngestOptions {
   config: Config
   app: App
   clock?: Clock
@@ -14,7 +14,7 @@ export interface IngestOptions {
   failing: (workspaceId: string, failure: DrainFailing) => void
 }
 
-export interface RunningIngest {
+interface RunningIngest {
   /** Drains the remaining events and ends. */
   end(): Promise<void>
 }

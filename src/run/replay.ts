@@ -33,7 +33,7 @@ import {
   removeRebuilt,
 } from './rebuild.ts'
 
-export interface WholeReplayOptions extends ReplayOptions {
+interface WholeReplayOptions extends ReplayOptions {
   /** Continue when loaded files are missing: rows that only they supplied are kept from the old warehouse. */
   allowIncomplete?: boolean
 }

@@ -16,7 +16,7 @@ export interface EventCounts {
   applied: number
 }
 
-export interface WatchEvents {
+interface WatchEvents {
   /** The workspace's drainer. */
   drained: { counts(): DrainCounts; drain?(): Promise<unknown> }
   home: string

@@ -36,7 +36,7 @@ export async function damagedFiles(home: string, workspaceId: string): Promise<s
   return found.flat().sort()
 }
 
-export interface Damage {
+interface Damage {
   /** The segment's name. */
   segment: string
   /** When the segment was opened, according to its name, ms. */

@@ -9,7 +9,7 @@ export interface ByteRange {
   bytes: number
 }
 
-export interface SegmentReading {
+interface SegmentReading {
   events: ReadLine[]
   /** After the start of the last batch: a kill or a full disk cut the write off. Never acknowledged. */
   torn: ByteRange[]

@@ -8,14 +8,14 @@ import { linesOf } from './event-line.ts'
 import { isSegment, type SpoolFolders, spoolFolders } from './folders.ts'
 import { type ByteRange, readSegment } from './read-segment.ts'
 
-export interface OpenSegment {
+interface OpenSegment {
   name: string
   bytes: number
   /** The writer has touched the file within `SILENT_MS`. */
   writerLives: boolean
 }
 
-export interface SealedAbandoned {
+interface SealedAbandoned {
   name: string
   events: number
   torn: ByteRange[]

@@ -8,7 +8,7 @@ import type { SpoolEvent } from './event-line.ts'
 import { spoolFolders, spoolRoot } from './folders.ts'
 import { type Commit, SpoolWriter } from './writer.ts'
 
-export interface Spool {
+interface Spool {
   /** Resolves when the event is durable. @throws HOME_UNUSABLE */
   append(event: SpoolEvent): Promise<void>
   /** Number of open segments. */

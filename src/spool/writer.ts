@@ -10,7 +10,7 @@ import { type SpoolEvent, WriteBuffer } from './event-line.ts'
 import { type SpoolFolders, segmentName } from './folders.ts'
 import { Fenced, Segment } from './segment.ts'
 
-export interface WriterOptions {
+interface WriterOptions {
   folders: SpoolFolders
   now: () => number
   /** A segment is sealed when its first event is this old, or its size reaches this many bytes. */

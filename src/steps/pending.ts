@@ -32,7 +32,7 @@ export interface Pending {
 const READ_AT_ONCE = 32
 
 /** The landed pages that are not loaded, and the addresses of the loaded ones. */
-export interface Unloaded {
+interface Unloaded {
   pages: LoadablePage[]
   loaded: ReadonlySet<string>
 }

@@ -3,7 +3,7 @@
 import type { PageRequest, Resource } from '../catalog/resources/resource.ts'
 import { ConvohouseError } from '../core/errors.ts'
 
-export interface ApiAddress {
+interface ApiAddress {
   origin: string
   /** Path before `/v3`: empty, or `/some/path`. */
   prefix: string

@@ -33,7 +33,7 @@ export interface ExportEnvelope {
   query: EchoedQuery | null
 }
 
-export interface ErrorEnvelope {
+interface ErrorEnvelope {
   message: string | null
   code: string | null
   issues: string[]

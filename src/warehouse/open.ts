@@ -30,7 +30,7 @@ export interface Warehouse {
   close(): Promise<void>
 }
 
-export interface WarehouseOptions {
+interface WarehouseOptions {
   home: string
   /** Another file of the data folder, for a warehouse that is being rebuilt. */
   name?: string

@@ -159,7 +159,7 @@ export const endKilledRuns = (writer: Writer): Promise<KilledRun[]> =>
     }))
   })
 
-export interface KilledRun {
+interface KilledRun {
   workspaceId: string
   record: Pick<RunRecord, 'run'> & Partial<RunRecord>
 }

@@ -6,7 +6,7 @@ import { ExactNumber } from '../../json/exact-json.ts'
 import { isObject, isScalar } from '../inspection/inspect.ts'
 
 /** One message; a turn without messages counts as one. */
-export interface Message {
+interface Message {
   /** Positions of the turn in the list as sent, and of the message in the turn, from 1. */
   turnPosition: number
   messagePosition: number

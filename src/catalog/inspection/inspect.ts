@@ -182,7 +182,7 @@ function compile(fields: Fields, prefix: string): Walk {
   }
 }
 
-export type Inspect = (records: readonly unknown[]) => PageNotes
+type Inspect = (records: readonly unknown[]) => PageNotes
 
 // No prototype: a key of the record may be called `constructor`.
 const bare = <T>(): Record<string, T> => Object.create(null) as Record<string, T>

@@ -95,7 +95,7 @@ function loadsFindings(options: {
   })
 }
 
-export interface ContentsOptions {
+interface ContentsOptions {
   rows: Rows
   landing: LandingStore
   workspaceIds: readonly string[]

@@ -55,7 +55,7 @@ export function dataFolderCheck(home: string, { landing }: Stores): Promise<Find
   })
 }
 
-export interface DiskUsage {
+interface DiskUsage {
   freeBytes: number
   warehouseBytes: number
   landingBytes: number
@@ -108,7 +108,7 @@ export function diskChecks(home: string, { landing }: Stores): Promise<Finding[]
   })
 }
 
-export interface FileSystem {
+interface FileSystem {
   name: string
   /** `network`: locks and fsync depend on the server. `memory`: lost at a restart. */
   nature: 'disk' | 'network' | 'memory'

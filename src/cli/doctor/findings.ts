@@ -5,7 +5,7 @@ import { describeError } from '../terminal/error-text.ts'
 import { plain, type Style, type TextStyle } from '../terminal/style.ts'
 
 /** `skip`: not checked, with the reason. */
-export type State = 'ok' | 'warn' | 'fail' | 'skip'
+type State = 'ok' | 'warn' | 'fail' | 'skip'
 
 export interface Subject {
   /** Name of the check. */

@@ -33,7 +33,7 @@ const SUBJECT = { check: 'memory' }
 /** Memory of the process beyond DuckDB's limit: pages in flight, and allocations that DuckDB does not count. */
 const BESIDE_BYTES = 400_000_000
 
-export interface Memory {
+interface Memory {
   machineBytes: number
   /** The limit of the container (cgroup); null without one. */
   containerBytes: number | null
@@ -47,7 +47,7 @@ export function memoryOf(): Memory {
   return { machineBytes, containerBytes: bound > 0 && bound < machineBytes ? bound : null }
 }
 
-export interface MemoryLimits {
+interface MemoryLimits {
   memoryLimit: string
   replayMemoryLimit: string
 }

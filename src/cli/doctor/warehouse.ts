@@ -13,7 +13,7 @@ import type { Storage } from '../flags/configuration.ts'
 import { examine, type Finding, fail, ok, skip, warn } from './findings.ts'
 
 /** `free`: no process holds it, and it opens. `pid` is null if the system does not report it. */
-export type Holding = { state: 'missing' } | { state: 'free' } | { state: 'held'; pid: number | null; error: unknown }
+type Holding = { state: 'missing' } | { state: 'free' } | { state: 'held'; pid: number | null; error: unknown }
 
 /** Opens the warehouse for reading, and closes it again. @throws HOME_UNUSABLE where it is damaged */
 export async function findHolder({ home, memoryLimit, threads }: Storage): Promise<Holding> {
@@ -34,7 +34,7 @@ const holderText = (pid: number | null): string => (pid === null ? 'another proc
 const SUBJECT = { check: 'warehouse' }
 const MIGRATION = { check: 'migration' }
 
-export interface WarehouseFound {
+interface WarehouseFound {
   findings: Finding[]
   /** Null if unknown, because the file does not open. */
   holding: Holding | null

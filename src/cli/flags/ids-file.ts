@@ -135,7 +135,7 @@ export function decodeList(bytes: Uint8Array): string {
 }
 
 /** The flag that names the file. */
-export type IdsFlag = '--ids' | '--refresh'
+type IdsFlag = '--ids' | '--refresh'
 
 function parsed(flag: IdsFlag, place: string, content: string): NamedConversation[] {
   try {

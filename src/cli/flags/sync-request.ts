@@ -8,7 +8,7 @@ import { idsByAgent, type LookUp, type NamedConversation } from './ids-file.ts'
 import type { SyncFlags } from './sync-flags.ts'
 import { invalidFlag } from './values.ts'
 
-export type AskedSync = Omit<SyncRequest, 'run' | 'workspaceId'>
+type AskedSync = Omit<SyncRequest, 'run' | 'workspaceId'>
 
 /** @throws FLAG_INVALID if the configured `since` is not before --until */
 function sinceOf(flags: SyncFlags, workspace: WorkspaceConfig, nowMs: number): number | null {

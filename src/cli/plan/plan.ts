@@ -25,7 +25,7 @@ import { type GridOptions, grid, gridOnStdout } from '../terminal/columns.ts'
 import { print, printJson } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
 
-export interface PlanFacts {
+interface PlanFacts {
   workspaceId: string
   prepared: Prepared
   nowMs: number

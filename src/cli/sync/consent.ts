@@ -8,7 +8,7 @@ import { planSummary } from '../plan/plan.ts'
 import { log } from '../terminal/print.ts'
 import { isTerminal } from '../terminal/style.ts'
 
-export interface Consent {
+interface Consent {
   workspaceId: string
   prepared: Prepared
   /** True with `--yes` or a session limit. */

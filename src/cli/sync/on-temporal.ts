@@ -56,7 +56,7 @@ export function showProgressOn(display: Display): (seen: SyncView) => void {
   }
 }
 
-export interface OnTemporal {
+interface OnTemporal {
   flags: SyncFlags
   config: Config
   workspaces: readonly WorkspaceConfig[]

@@ -80,7 +80,7 @@ export const unreportedFailures = ({ reportedFailures }: Progress, { failures }:
   failures.filter(failure => !reportedFailures.includes(failureKey(failure)))
 
 /** Plan and governor state at the start of a sync. */
-export interface Planned {
+interface Planned {
   plan: PlanSummary
   governor: GovernorState
 }
@@ -99,7 +99,7 @@ export function plannedProgress({ plan, governor }: Planned, before: Progress, n
   }
 }
 
-export interface PageLanded {
+interface PageLanded {
   agentId: string
   records: number
   billed: number | null

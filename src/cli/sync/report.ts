@@ -9,7 +9,7 @@ import { failureLines } from '../terminal/error-text.ts'
 import type { Progress } from './progress.ts'
 import { eventsText } from './progress-text.ts'
 
-export interface Reported {
+interface Reported {
   report: SyncReport
   progress: Progress
   nowMs: number

@@ -7,7 +7,7 @@ import { EXIT_CODES } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-export type EndingSignal = (typeof SIGNALS)[number]
+type EndingSignal = (typeof SIGNALS)[number]
 
 /** Event that a stop request of the parent process emits, in place of a signal. */
 const STOP = 'stop' as NodeJS.Signals

@@ -29,7 +29,7 @@ export interface UpFlags {
   metrics?: ListenAddress
 }
 
-export interface Up {
+interface Up {
   config: Config
   flags: UpFlags
   /** The Temporal CLI; null if a server is configured. */

@@ -104,7 +104,7 @@ async function runWarehouseChild(config: Config, install: () => Promise<string>)
   }
 }
 
-export interface Team extends Pick<WorkerSettings, 'ending'> {
+interface Team extends Pick<WorkerSettings, 'ending'> {
   config: Config
   role: Exclude<Role, 'export'>
   place?: Partial<TemporalPlace>

@@ -1,7 +1,7 @@
 // Allowances that a person grants to a running sync: limits only rise.
 
 /** Limits of a run; null: none. */
-export interface Limits {
+interface Limits {
   allowedPacks: number
   maxRequests: number | null
   maxSessions: number | null

@@ -144,7 +144,7 @@ export interface Answer {
   retryAfterMs: number | null
 }
 
-export type GovernorEvent =
+type GovernorEvent =
   | { kind: 'answered'; lease: string | null; answer: Answer }
   | { kind: 'ended'; lease: string }
   | { kind: 'seen'; before: WindowProgress; after: WindowProgress }

@@ -14,7 +14,7 @@ const PAGE_SIZES = [100, 50, 20, 10, 5, 2, 1]
 const GROWTH_FACTOR = 4
 
 /** The part of the governor's state that decides how many sessions may be leased. */
-export interface SessionBudget {
+interface SessionBudget {
   options: {
     projectedSessions: number
     headReserveShare: number

@@ -11,7 +11,7 @@ const MAX_IDS_PER_WINDOW = 1_000
 /** After a day the conversations of an unfinished selection are too old for a new request. */
 const RESUMES_WITHIN_MS = DAY
 
-export interface IdWindows {
+interface IdWindows {
   resumed: WindowProgress[]
   opened: WindowProgress[]
 }

@@ -39,7 +39,7 @@ export interface RereadOptions {
 /** Least number of hidden conversations per session. A page of 100 that skipped five would cost some eighty sessions a find. */
 const MIN_FINDS_PER_SESSION = 0.1
 
-export interface Reread {
+interface Reread {
   progress: WindowProgress
   estimate: Estimate
 }

@@ -1,6 +1,6 @@
 // Ids that a page requested and the answer does not contain.
 
-export interface Unanswered {
+interface Unanswered {
   /** Not scanned: the vendor no longer has them. */
   gone: string[]
   /** Scanned and not exported: no person has written in them (section 4.12, rule 1). */

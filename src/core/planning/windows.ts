@@ -24,7 +24,7 @@ const BY_ID: ReadonlySet<WindowKind> = new Set(['selected', 'refresh', 'sample']
 
 /** True for windows over ids; they cover no time. */
 export const isById = (kind: WindowKind): boolean => BY_ID.has(kind)
-export type Sort = 'asc' | 'desc'
+type Sort = 'asc' | 'desc'
 
 /** What a full export includes; each of its windows carries it. */
 export interface FullScope {

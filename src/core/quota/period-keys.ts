@@ -31,7 +31,7 @@ const LONGEST_PART_MS = 8 * DAY
 export const countGoesOn = (mostUsed: number, carried: number): boolean | null =>
   mostUsed === 0 ? null : carried >= mostUsed
 
-export interface KeyedPeriod {
+interface KeyedPeriod {
   sinceMs: number
   keys: readonly string[]
 }

@@ -5,7 +5,7 @@ import type { ReportedUsage } from './reported-usage.ts'
 import { newAccount } from './usage-account.ts'
 
 /** What the loaded answers have reported of a period. */
-export interface ReportedPeriod {
+interface ReportedPeriod {
   key: string
   /** Only the very first answer has reported it: nothing is proved. */
   unproved: boolean

@@ -7,7 +7,7 @@
 import { HOUR, MINUTE } from '../time.ts'
 
 /** One request of ours. */
-export interface OwnRequest {
+interface OwnRequest {
   sessions: number
   sentAtMs: number
   receivedAtMs: number

@@ -10,7 +10,7 @@ export function refusedByHead(request: IncomingMessage, { maxBytes }: BodyLimits
   return Number(request.headers['content-length'] ?? 0) > maxBytes ? 'too-large' : null
 }
 
-export interface BodyReader {
+interface BodyReader {
   memory: BodyMemory
   /** True where the chunks contain a valid secret. */
   isAuthentic: (chunks: readonly Buffer[]) => boolean

@@ -10,7 +10,7 @@ import { maySecretBeIn } from '../../vendor/redaction/secret-values.ts'
 import { isAt, MEANING, type Name, Names } from './names.ts'
 
 /** The member of the workspace's secret: its byte range includes one adjacent comma. */
-export interface SecretMember {
+interface SecretMember {
   secret: string
   from: number
   to: number

@@ -5,7 +5,7 @@ import type { App } from '../../app.ts'
 import { SECOND } from '../../core/time.ts'
 import { type ChildMessage, DATABASE_INVALIDATED, type SupervisorMessage, type Work, type Working } from './messages.ts'
 
-export interface SupervisorLink {
+interface SupervisorLink {
   /** Reports that the warehouse is open, then drain counts every second; exits when DuckDB has invalidated the database. */
   holds(app: App): void
   /** Reports the start of a query (`sql`) or its end (null). */

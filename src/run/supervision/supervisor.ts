@@ -17,7 +17,7 @@ import {
   type Working,
 } from './messages.ts'
 
-export interface SupervisorOptions {
+interface SupervisorOptions {
   /** The command's entry file, then its arguments. */
   entry: string
   args: readonly string[]

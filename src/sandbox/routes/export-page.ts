@@ -102,7 +102,7 @@ function billedOf(world: World, indices: readonly number[], dataMs: number): Pic
 }
 
 /** Parameters that must not change while paging; `limit` may. */
-export interface CursorScope {
+interface CursorScope {
   seed: number
   agentId: string
   sort: 'asc' | 'desc'
@@ -111,7 +111,7 @@ export interface CursorScope {
 }
 
 /** Where a page begins. */
-export interface Bookmark {
+interface Bookmark {
   /** Undefined: at the start. */
   after: Place | undefined
   /** Number of pages that ended at this position: makes their cursors differ. */

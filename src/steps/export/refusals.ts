@@ -35,7 +35,7 @@ const refusal = (exchange: Exchange): ExportAnswer => ({
   records: () => [],
 })
 
-export interface RefusedIds {
+interface RefusedIds {
   progress: WindowProgress
   asked: readonly string[]
   error: unknown

@@ -23,7 +23,7 @@ export interface ListedAgent {
   title: string | null
 }
 
-export interface ListedAgents {
+interface ListedAgents {
   agents: ListedAgent[]
   /** Ids that no URL can carry. */
   unusable: string[]

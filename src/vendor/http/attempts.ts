@@ -43,7 +43,7 @@ export interface AttemptPolicy {
   slots: Slots
 }
 
-export interface Attempts<T> {
+interface Attempts<T> {
   send: () => Promise<Sent>
   /** Parses the answer. @throws the error that the answer amounts to */
   read: (sent: Sent, attempt: number) => T

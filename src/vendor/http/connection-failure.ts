@@ -1,6 +1,6 @@
 // Text and hint for each way in which a connection to the API fails, by error code (Node's, OpenSSL's, undici's).
 
-export interface ConnectionFailure {
+interface ConnectionFailure {
   /** Completes the sentence after the host name: `refused the connection`. */
   words: string
   hint: string

@@ -19,7 +19,7 @@ export type Sent = { sentAtMs: number; receivedAtMs: number } & (
   | { exchange: null; breakdown: Breakdown }
 )
 
-export interface TransportOptions {
+interface TransportOptions {
   origin: string
   token: string
   userAgent: string

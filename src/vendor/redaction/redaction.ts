@@ -10,13 +10,13 @@ import { MASK, maySecretBeIn, withoutNamedSecret, withoutSecretValues } from './
 
 type JsonObject = Record<string, unknown>
 
-export interface Redacted {
+interface Redacted {
   value: unknown
   /** Paths of removed values in document order: `agents[0].voiceConfig.speechGen.apiKey`. A key that may be data or a secret is `*`. */
   droppedPaths: string[]
 }
 
-export interface RedactionOptions {
+interface RedactionOptions {
   /** Keys whose values are kept without applying any rule. */
   isUntouched?: (name: string) => boolean
 }

@@ -4,7 +4,7 @@
 import { ExactNumber } from '../../json/exact-json.ts'
 
 /** The classification of a key by its name alone. */
-export interface NameMeaning {
+interface NameMeaning {
   /** A secret, unless the value is a boolean or empty. */
   isSecret: boolean
   /** A secret, unless the value is a count: `maxTokens: 4096` is kept, `accessTokens: ["abc"]` is not. */

@@ -16,7 +16,7 @@ import { MASK } from './secret-values.ts'
 /** A shorter token may be a word and one of digits a number in the data, so pages are not searched for those. */
 const isMaskable = (token: string): boolean => token.length >= 16 && /\D/.test(token)
 
-export interface Masked {
+interface Masked {
   bytes: Buffer
   /** Masked occurrences. */
   count: number

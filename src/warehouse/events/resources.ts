@@ -44,7 +44,7 @@ const RESOURCES: ReadonlyMap<Table, Resource> = new Map(
   }),
 )
 
-export interface ResourceOptions {
+interface ResourceOptions {
   workspaceId: string
   nowMs: number
 }

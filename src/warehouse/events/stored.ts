@@ -7,7 +7,7 @@ import type { FiledEvent } from './apply.ts'
 const ROWS = 500
 
 /** The number of events, and an XOR of their ids' hashes: equal for the same events, in whatever files they are. */
-export interface EventSum {
+interface EventSum {
   n: string
   ids: string
   /** When the newest was received; null if there is none. */

@@ -220,7 +220,7 @@ export async function writeFindings(
 }
 
 /** A segment of the spool with lines that cannot be read any more. */
-export interface ReportedDamage {
+interface ReportedDamage {
   /** The segment's name. */
   segment: string
   begunMs: number

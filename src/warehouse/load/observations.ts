@@ -37,7 +37,7 @@ export async function observeExports(writer: Writer, options: { layout: Layout; 
 }
 
 /** The state of a conversation that an event carries. */
-export interface EventSighting {
+interface EventSighting {
   agentId: string
   conversationId: string
   /** The part of the record that the event carries. */

@@ -12,7 +12,7 @@ import { columnsOf, isAboutThisRecord, isLoadError, loadError, safeReason } from
 import { mergeOptions, stageRecords, writeRecords } from '../load/write-records.ts'
 import { removeCoerced } from '../temporary-files.ts'
 
-export interface Retried {
+interface Retried {
   element: number
   /** Why it stays in quarantine; null if it is loaded. */
   reason: string | null

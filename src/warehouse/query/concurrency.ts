@@ -20,7 +20,7 @@ export function queriesAtOnce(poolSize: string | undefined): number {
   return Math.max(1, Math.min(MAX_QUERIES, Math.floor(threads / 4)))
 }
 
-export interface QueueLimits {
+interface QueueLimits {
   /** Queries that run at once. */
   running: number
   /** Queries that wait for a slot. */

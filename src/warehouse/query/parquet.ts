@@ -10,7 +10,7 @@ import { guard } from './guard/guard.ts'
 import { openSession, type QueryLimits, type QuerySession } from './session.ts'
 import { withoutFirstLine } from './stream-failure.ts'
 
-export interface ParquetRequest extends QueryLimits {
+interface ParquetRequest extends QueryLimits {
   connection: DuckDBConnection
   sql: string
   /** Path of the file; an existing one is replaced atomically or left unchanged. */

@@ -7,7 +7,7 @@ import { expectFile } from '../open.ts'
 import { createSpillParent, readerSpillFolder } from '../temporary-files.ts'
 import { partOf } from './parquet.ts'
 
-export interface ReaderOptions {
+interface ReaderOptions {
   /** The DuckDB file. */
   file: string
   /** As DuckDB writes it: `1GB`. */

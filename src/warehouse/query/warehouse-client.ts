@@ -56,7 +56,7 @@ async function locallyOrByHolder<T>(
 const openLocally = ({ home, memoryLimit, threads }: WarehouseAccess, parquetFile?: string): Promise<Reader> =>
   openReader({ file: warehouseFile(home), memoryLimit, threads, ...(parquetFile && { parquetFile }) })
 
-export interface WarehouseClient {
+interface WarehouseClient {
   /** Runs one SELECT; close its result before the next query. @throws as `queryWarehouse` */
   query(query: ClientQuery): Promise<QueryResult>
   /** True when another process, which holds the warehouse, answered the last query. */

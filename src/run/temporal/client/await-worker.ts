@@ -20,7 +20,7 @@ const UNANSWERED: readonly unknown[] = [1, 4, 8, 9]
 /** `none`: no worker polls; `silent`: one polled within 90 seconds and does not answer. */
 export type Absence = 'none' | 'silent'
 
-export interface WorkerWait {
+interface WorkerWait {
   client: Client
   /** The workflow's task queue. */
   queue: string

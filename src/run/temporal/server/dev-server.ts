@@ -6,7 +6,7 @@ import { ConvohouseError } from '../../../core/errors.ts'
 import { SECOND } from '../../../core/time.ts'
 import { freePort, usualPort } from './ports.ts'
 
-export interface DevServerOptions {
+interface DevServerOptions {
   /** The Temporal CLI. */
   command: string
   /** Besides `default`. */

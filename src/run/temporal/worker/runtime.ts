@@ -2,7 +2,7 @@
 import { DefaultLogger, type LogEntry, makeTelemetryFilterString, Runtime } from '@temporalio/worker'
 import { freePort } from '../server/ports.ts'
 
-export interface RuntimeSettings {
+interface RuntimeSettings {
   log(line: string): void
 }
 

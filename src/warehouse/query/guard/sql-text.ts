@@ -23,7 +23,7 @@ export function trimStatement(sql: string): string {
   return sql.slice(from ?? 0, to)
 }
 
-export interface Explain {
+interface Explain {
   /** `EXPLAIN` with its options. */
   head: string
   /** The statement that is explained. */

@@ -50,7 +50,7 @@ export interface ServerLimits {
 /** Called when a query starts (its SQL without literals) and when it has ended (null), so that a supervisor can log the queries of a crash. */
 export type QueryObserver = (id: number, sql: string | null) => void
 
-export interface QueryContext {
+interface QueryContext {
   instance: Connectable
   limits: ServerLimits
   /** Folder for Parquet files that are being sent. */
@@ -62,7 +62,7 @@ export interface QueryContext {
 }
 
 /** Answers one request and resolves when the answer has been sent or its client has gone; never rejects. */
-export type QueryHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+type QueryHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 export const queryHandler =
   (context: QueryContext): QueryHandler =>

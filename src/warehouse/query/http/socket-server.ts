@@ -13,7 +13,7 @@ import { openQueryQueue, queriesAtOnce } from '../concurrency.ts'
 import { type QueryObserver, queryHandler, type ServerLimits } from './handler.ts'
 import { socketPath } from './socket-path.ts'
 
-export interface SocketLimits extends ServerLimits {
+interface SocketLimits extends ServerLimits {
   /** Queries that run at once; others wait for a slot. */
   maxQueries: number
   /** Queries that wait; one more is refused. */
