@@ -1,3 +1,4 @@
+// What the tests of this folder check after a sync: its tables, its requests, and workers that end gracefully.
 import { expect } from 'vitest'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import type { Running } from '../cli/cli-process.ts'
@@ -24,7 +25,7 @@ export async function expectTruth({ sandbox, config }: Scene): Promise<void> {
   }
 }
 
-/** Requests that were made more than once. */
+/** Number of export requests that repeat an earlier one. */
 export async function repeatedRequests({ exported }: Scene): Promise<number> {
   const asked = (await exported()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
   return asked.length - new Set(asked).size

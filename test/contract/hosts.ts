@@ -74,6 +74,7 @@ export async function reportOf(handle: OwnerHandle): Promise<SyncReport> {
   }
 }
 
+/** Syncs on Temporal, with a worker in this process. */
 export const temporalHost =
   (place: TemporalPlace) =>
   async (config: Config): Promise<HostUnderTest> => {

@@ -51,6 +51,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     await server.stop()
   })
 
+  /** A workspace with a worker; `ask` requests a sync of its owner workflow, which is terminated when the test ends. */
   async function owned(sandbox: Partial<SandboxOptions> = {}, settings: Partial<WorkspaceConfig> = {}) {
     const there = await scene(elsewhere, {
       sandbox,
@@ -89,7 +90,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     await until(isWaiting, { everyMs: 200 })
   }
 
-  /** Its one run reports exactly what the vendor has served and billed. */
+  /** The only run in `_runs` has the requests and sessions that the vendor served and billed. */
   async function expectCounted({ served, rows }: Pick<Scene, 'served' | 'rows'>, outcome: string): Promise<void> {
     const requests = await served()
     const sessions = requests.reduce((sum, { billed }) => sum + billed, 0)
@@ -229,7 +230,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
       const second = await there.ask({ unattended: true })
       expect(second).toMatchObject({ joined: true, run: first.run })
       await until(async () => (await heads()).length !== before, { everyMs: 100 })
-      // They are loaded while history continues to wait.
+      // The new conversations are loaded while history continues to wait.
       const loaded = "SELECT 1 FROM _windows WHERE kind = 'head' AND done LIMIT 1"
       await until(async () => (await there.rows(loaded)).length !== 0, { everyMs: 100 })
       await waits(first.handle, 'hour')
@@ -285,7 +286,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
       await until(async () => (await made()).length >= 1, { everyMs: 50 })
       await sleep(1_500)
       const before = (await made()).length
-      // As a tick of a schedule does.
+      // Like the tick of a schedule.
       const tick = await there.ask({ unattended: true, maxRequests: 1 })
       const following = { client, workspaceId: WORKSPACE, signal: new AbortController().signal, onProgress: () => {} }
       await follow({ ...following, asked: tick })

@@ -1,5 +1,5 @@
-// What Temporal's server stores, and what its UI therefore shows: references and counts; no token, no text of a page, no personal
-// data. Searches every history, description and detail on the server.
+// The Temporal server, and therefore its UI, stores references and counts, but no token, text of a page or personal data. The tests
+// search every history, description and detail on the server.
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from '@temporalio/client'

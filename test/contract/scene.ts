@@ -35,6 +35,7 @@ export interface Scene extends Pick<AnyScene, 'sandbox' | 'config' | 'served' | 
 /** Unique task queues, because scenes share a server. */
 let scenes = 0
 
+/** A sandbox and a configuration with its own task queues, synced by that host; both end with the test. */
 export async function scene(
   open: OpenHost,
   options: { sandbox?: Partial<SandboxOptions>; settings?: Partial<WorkspaceConfig> } = {},

@@ -1,3 +1,4 @@
+// Schedules on Temporal: created from the configuration, paused, deleted, and their syncs.
 import type { Client } from '@temporalio/client'
 import { expect, it, onTestFinished } from 'vitest'
 import { HOUR } from '../../src/core/time.ts'
@@ -69,7 +70,7 @@ describeWithTemporal('a schedule', ({ place, env: temporal }) => {
     const named = { ...workspace!, schedule: otherwise }
     expect(await ensure({ otherwise })).toBe('created')
     expect([await ensure(), await ensure({ otherwise })]).toEqual(['kept', 'unchanged'])
-    // From here on the sync has a caller, and later none.
+    // A configured schedule replaces the default one, and is deleted when it is no longer configured.
     expect(await ensure({ workspace: named })).toBe('updated')
     expect([await ensure(), await ensure()]).toEqual(['deleted', 'none'])
     expect(await ensure({ otherwise })).toBe('created')

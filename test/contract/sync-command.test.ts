@@ -35,6 +35,7 @@ const said = ({ process }: Running, text: string): Promise<void> =>
   })
 
 describeWithTemporal('sync --on temporal', ({ place, env }) => {
+  /** A workspace with a worker, and its commands: in this process (`run`, `give`) or in another one (`begin`). */
   async function app(sandbox: Partial<SandboxOptions> = {}) {
     const there = await scene(elsewhere, { sandbox, settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, '2m')

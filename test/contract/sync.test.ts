@@ -1,3 +1,4 @@
+// The contract of a sync: the same tests run with the embedded host and with Temporal.
 import { describe, expect, it } from 'vitest'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
@@ -89,7 +90,7 @@ function contract(open: OpenHost, served: Partial<SandboxOptions> = {}): void {
 
 const LITERAL = { literal: true }
 
-// The vendor's usual reading of the document is the one of all other syncs in this process.
+// Deep tier only: all other syncs in this process have a vendor with the usual interpretation of the document.
 describe.runIf(isDeep)('the embedded host', () => contract(embeddedHost))
 
 describe('the embedded host, with a vendor who serves the document to the letter', () =>

@@ -28,6 +28,7 @@ async function serversOf(file: string): Promise<number[]> {
 /** Longer than any test waits, so no lease reaches its deadline. */
 const LEASE = '10m'
 
+/** A workspace whose `up` keeps the Temporal server in a file; `servers` lists the processes that hold it. */
 async function app(env: Record<string, string>, sandbox: Partial<SandboxOptions> = {}) {
   const there = await scene(elsewhere, { sandbox, settings: { maxPage: 10 } })
   const path = await writeConfig(there.config, LEASE)
@@ -169,7 +170,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
     const says = (text: RegExp) => until(async () => text.test(shown))
     await whileSlowed(sandbox, () => says(/^\S+Z ws_demo: reading \d+ windows? of/m))
     await says(/^\S+Z ws_demo: up to date, after/m)
-    // It ends before a client can follow it, but is shown with its reason.
+    // This sync ends before a client can follow it, but is shown with its reason.
     await says(/^\S+Z ws_unpaid: error API_FORBIDDEN/m)
     await says(/^\S+Z ws_unpaid: failed/m)
     for (const workspace of ['ws_demo', 'ws_unpaid']) await says(new RegExp(`^\\S+Z ${workspace}: next sync at `, 'm'))
@@ -192,7 +193,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
     first.process.kill('SIGINT')
     const { code, stdout, stderr } = await first.ended
     expect(code, stderr).toBe(0)
-    // Each is shown once.
+    // Each sync is shown once.
     expect(stdout.match(/^\S+Z ws_demo: up to date/gm)).toHaveLength(2)
     expect(stdout.match(/^\S+Z ws_unpaid: failed/gm)).toHaveLength(2)
     expect(stderr.match(/^\S+Z ws_unpaid: error API_FORBIDDEN/gm)).toHaveLength(2)

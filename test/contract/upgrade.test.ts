@@ -57,6 +57,7 @@ describeWithTemporal('an upgrade', ({ place }) => {
     client = opened
   })
 
+  /** A workspace whose workers are processes of the built command or of another release. */
   async function app() {
     const there = await scene(elsewhere, { sandbox: { conversations: 240 }, settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, '2m', { timeout: '60s' })
@@ -93,7 +94,7 @@ describeWithTemporal('an upgrade', ({ place }) => {
       expect(new Set(builds).size).toBe(2)
       expect(before).toBeGreaterThan(0)
       expect(await patchedAfter(handle, builds[0]!)).toBe(before)
-      // As another restart would find it.
+      // Another restart would replay the same history.
       await Worker.runReplayHistory(
         { workflowBundle: next.workflowBundle },
         await handle.fetchHistory(),

@@ -1,3 +1,4 @@
+// Plans, syncs and watch mode with the embedded host.
 import { getEventListeners } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -217,7 +218,7 @@ describe('a round that still reads new conversations when the next one is due', 
       },
     }
     await syncOnce(watching)
-    // Two slow requests are left of the hour; the other windows wait for them.
+    // Two slow requests are left of the hourly limit; the other windows wait for them.
     clock.advance(55 * MINUTE)
     simulated.sandbox.faults.set({ rates: { slow: { rate: 1, param: 1_000 } } })
     await watch({ ...watching, everyMs: MINUTE, each: () => controller.abort(new Error('enough')) })

@@ -1,4 +1,4 @@
-// Events that a replay finds only in the warehouse, because their files are gone from the spool.
+// Events that a replay finds only in the warehouse because their files in the spool are missing or damaged.
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'

@@ -1,3 +1,4 @@
+// Replays of single tables and of all tables, compared row by row; also without a landed file that had been loaded.
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

@@ -1,3 +1,4 @@
+// Replays of a warehouse that holds several workspaces, one of which is no longer configured.
 import { rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -76,7 +77,7 @@ describe('a replay of several workspaces', () => {
     expect(await snapshot(config)).toEqual(await asSynced())
   })
 
-  // In usual runs: of one workspace, in replay-tables.test.ts.
+  // Deep tier only: npm test covers one workspace in replay-tables.test.ts.
   it.runIf(isDeep).each([['one', [OTHER]] as const, ['each', [WORKSPACE, OTHER]] as const])(
     'is refused if landed pages of %s are gone; if it may continue, it keeps all rows, but no columns or tables that are no longer declared',
     async (_, from) => {
@@ -98,7 +99,7 @@ describe('a replay of several workspaces', () => {
       expect(report.files).toBe(configured.length - taken.length)
       expect(await snapshot(config)).toEqual(before)
       if (from.length === 1) return
-      // Once more, because the warehouse is now one that was rebuilt without them.
+      // Once more: the warehouse is now one that was rebuilt without these files.
       await replay({ config, allowIncomplete: true })
       expect(await snapshot(config)).toEqual(before)
     },

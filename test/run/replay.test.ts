@@ -1,3 +1,4 @@
+// A replay creates or replaces the warehouse file; a failed one leaves the existing file unchanged.
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

@@ -1,3 +1,4 @@
+// Syncs after the first one: new and changed conversations, time ranges, and selected ids.
 import { describe, expect, it } from 'vitest'
 import { expectedTables } from './simulated/expected-rows.ts'
 import { type SimulatedApp, START_MS } from './simulated/open-simulated-app.ts'

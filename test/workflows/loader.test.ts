@@ -1,3 +1,4 @@
+// When landed pages are loaded: early in a first sync, at the end of a later one.
 import { expect, it } from 'vitest'
 import { openRun } from '../../src/app.ts'
 import { DAY } from '../../src/core/time.ts'

@@ -1,3 +1,5 @@
+// Times that make paging difficult: many conversations with one `ts`, other units, missing or wrong values, late arrivals, agents
+// that disappear, and wrong clocks. No conversation may be missed or exported twice.
 import { describe, expect, it } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import { isDeep } from '../tier.ts'
@@ -78,7 +80,7 @@ describe('more conversations of one ts than a page holds', () => {
     },
   )
 
-  // Usual runs: in test/workflows/vendor-faults/vendor-faults-limits.test.ts.
+  // Deep tier only: npm test covers it in test/workflows/vendor-faults/vendor-faults-limits.test.ts.
   it.runIf(isDeep)(
     'are all exported if cursors are refused and page sizes change, and only their second is exported again',
     async () => {
@@ -123,7 +125,7 @@ describe('more conversations of one ts than a page holds', () => {
 })
 
 describe('a ts', () => {
-  // Usual runs test refused cursors in mixed units above.
+  // Deep tier only: the next test covers mixed units with refused cursors in npm test.
   it.runIf(isDeep).each(['s', 'mixed'] as const)(
     'in %s is converted to the right time, and windows resume behind it',
     async tsUnit => {
@@ -169,11 +171,11 @@ describe('a ts', () => {
 describe('a conversation that arrives behind the cursor while its window is paged', () => {
   it('is not billed in that window and is exported by the next full sync; a longer settle time misses none', async () => {
     const late = { lateShare: 0.5, lateMs: 40 * MINUTE }
-    // Fourteen pages at seven an hour: time goes on between them.
+    // Fourteen pages at seven an hour, so that time passes between them.
     const sandbox = { agents: 1, conversations: 98, historyDays: 0.25, hourlyRequests: 7, ...late }
     const patient = await simulatedApp({ sandbox, settings: { maxPage: 7, settleMs: 45 * MINUTE } })
     const hasty = await simulatedApp({ sandbox, settings: { maxPage: 7 } })
-    /** What could be exported at the start, had the mirror not been late. */
+    /** What could be exported at the start if the mirror were not late. */
     const atStart = ({ sandbox: { world } }: SimulatedApp, throughMs: number) =>
       truthOf(hasty.sandbox, { throughMs })
         .filter(({ agentId, record }) => {
@@ -295,7 +297,7 @@ describe('a clock that is wrong', () => {
 })
 
 describe('history that was read back to a since', () => {
-  // Usual runs: in incremental.test.ts.
+  // Deep tier only: npm test covers it in incremental.test.ts.
   it.runIf(isDeep)('continues to an earlier one and to the beginning, each conversation once', async () => {
     const simulated = await simulatedApp({
       sandbox: { agents: 2, conversations: 80, tsUnit: 'mixed' },

@@ -1,5 +1,5 @@
-// A short life of a workspace whose vendor resolves every open point of the API document in its own way: two days, some faults, an
-// unpaid workspace, an agent that is gone for a while, and a replay at the end.
+// Two days of a workspace whose vendor resolves every open point of the API document in its own way, with some faults, an unpaid
+// workspace, an agent that is deleted for a while, and a replay at the end.
 
 import fc from 'fast-check'
 import { openApp } from '../../src/app.ts'
@@ -96,6 +96,7 @@ interface Exported {
   isRestart: boolean
 }
 
+/** Every landed record, in the order of its pages. */
 async function exportedRecords({ config }: SimulatedApp): Promise<Exported[]> {
   const landing = openLanding(config.home).workspace(WORKSPACE)
   const pages = await landing.list('conversations')
@@ -166,10 +167,11 @@ async function selectedViolations(simulated: SimulatedApp): Promise<string[]> {
   return conversations === held.length && failures.length + agentsGone.length === 0
     ? []
     : [
-        `of ${held.length} that were asked for by id ${conversations} came: ${outcome}, ${failures[0]?.what ?? agentsGone.join()}`,
+        `of ${held.length} conversations requested by id, ${conversations} were exported: ${outcome}, ${failures[0]?.what ?? agentsGone.join()}`,
       ]
 }
 
+/** Tables that a replay rebuilds with other rows. */
 async function replayViolations(simulated: SimulatedApp): Promise<string[]> {
   const before = asLines(await warehouseTables(simulated.rows))
   await simulated.close()
@@ -179,7 +181,7 @@ async function replayViolations(simulated: SimulatedApp): Promise<string[]> {
   await app.close()
   return Object.keys({ ...before, ...after })
     .filter(table => JSON.stringify(before[table]) !== JSON.stringify(after[table]))
-    .map(table => `a replay makes other rows of ${table}`)
+    .map(table => `a replay rebuilds ${table} with other rows`)
 }
 
 /** Longer than any pause that the faults request, and shorter than an absurd one. */
@@ -193,9 +195,10 @@ async function unpaidViolations(simulated: SimulatedApp): Promise<string[]> {
   const made = (await simulated.served()).length - requests
   const kinds = report?.failures.map(({ kind }) => kind) ?? []
   if (made > 0 && kinds[0] !== 'access') return [`an unpaid workspace ends ${report?.outcome}: ${kinds.join()}`]
-  return made > 5 ? [`an unpaid workspace was asked ${made} times`] : []
+  return made > 5 ? [`${made} requests for an unpaid workspace`] : []
 }
 
+/** Runs the first sync, the second day and the checks; no sync may take longer than LONGEST_SYNC_MS. */
 async function violationsOf(run: ReadingRun, simulated: SimulatedApp): Promise<string[]> {
   const { sandbox } = simulated
   const violations: string[] = []
@@ -213,13 +216,13 @@ async function violationsOf(run: ReadingRun, simulated: SimulatedApp): Promise<s
   if (run.goneAt !== null) {
     const [first] = sandbox.world.agentIds()
     sandbox.faults.set({ script: [{ at: run.goneAt, set: { gone: [first!] } }] })
-    await timed('the sync that an agent leaves', () => tried(simulated))
+    await timed('the sync during which an agent is deleted', () => tried(simulated))
   }
   const { plannedAtMs, violations: unfinished } = await finish(simulated)
   const reportsUsage = run.readings.usage === 'present'
   const reportsSkipped = run.readings.scanned === 'looked-at'
   const exportedAgain = run.sandbox.ts === 'activity'
-  // With a short hour, head windows wait their turn, so newer conversations may be missing.
+  // With a small hourly limit head windows wait, so newer conversations may be missing.
   const pollMs = pollSeconds(sandbox.world.agentIds().length, simulated.config.workspaces[0]!.requestsPerHour) * SECOND
   return [
     ...violations,

@@ -1,3 +1,5 @@
+// The API document leaves points open (`READINGS` of the sandbox). Each run has a vendor that resolves all of them at random, and
+// executes the two days of reading-run.ts, with faults and a replay.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { rounds } from '../tier.ts'

@@ -1,3 +1,5 @@
+// What is exported more than once on purpose: re-reads of ranges that hid conversations, refreshes of changed, named or recent
+// ones, and the weekly sample.
 import { describe, expect, it } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
@@ -10,6 +12,7 @@ import { openEventSender } from './simulated/simulated-events.ts'
 import { readThrough, truthOf } from './simulated/truth.ts'
 import { asLines, warehouseTables } from './simulated/warehouse-tables.ts'
 
+/** Number of windows of a kind, and their sums. */
 const windows = (simulated: SimulatedApp, kind: string) =>
   simulated.rows<{ n: number; billed: number; returned: number }>(
     `SELECT count(*)::INTEGER AS n, coalesce(sum(billed), 0)::INTEGER AS billed, coalesce(sum(returned), 0)::INTEGER AS returned
@@ -26,7 +29,7 @@ const ledgerOf = async ({ rows }: SimulatedApp) =>
     )
   )[0]!
 
-/** Ids of conversations that can be exported, as the sandbox has them now, up to the end of what is read. */
+/** Ids of the conversations that can be exported at that time, up to the end of the head window. */
 function exportable(simulated: SimulatedApp, atMs = simulated.sandbox.clock.now()): string[] {
   const { world } = simulated.sandbox
   const throughMs = readThrough(atMs, 2 * MINUTE)
@@ -65,17 +68,17 @@ describe('a conversation in which a person writes only later', () => {
     expect(hidden.filter(id => recent.has(id)).length).toBeGreaterThan(0)
     expect(hidden.filter(id => recent.has(id) && !after.has(id))).toEqual([])
     expect((await windows(simulated, 'reread'))[0]!.n).toBeGreaterThan(0)
-    // The ledger counts what has come to light no longer as skipped.
+    // Conversations that were found no longer count as skipped.
     const ledger = await ledgerOf(simulated)
     expect(ledger.skipped).toBeLessThan(ledgerBefore.skipped)
     expect(ledger.held).toBeGreaterThan(ledgerBefore.held)
     const visible = world.agentIds().map(id => world.tally(id, simulated.sandbox.clock.now()).visible)
     expect(ledger.scanned).toBeLessThanOrEqual(visible.reduce((sum, n) => sum + n, 0))
-    // What was read again just now is left alone.
+    // A range that was just re-read is not read once more.
     expect(await simulated.sync()).toMatchObject({ requests: 0 })
   })
 
-  // The budget as a rule: test/core/planning/rereads.test.ts.
+  // Deep tier only: npm test covers the budget in test/core/planning/rereads.test.ts.
   it.runIf(isDeep)('is searched for within the budget of the period', async () => {
     const simulated = await simulatedApp({
       sandbox: { ...sandbox, quotaSessions: 4_000 },

@@ -18,6 +18,7 @@ interface Scene {
   unwritten: string[]
 }
 
+/** A synced workspace with one agent, one minute later. */
 async function scene(
   readings: SandboxOptions['readings'] = {},
   through: NonNullable<SimulatedAppOptions['through']> = async ({ url }) => url,
@@ -33,7 +34,7 @@ async function scene(
   return { simulated, agentId, stored: rows.map(({ id }) => id), unwritten }
 }
 
-/** Rows that only events have reported. */
+/** Inserts rows as events create them for conversations that were never exported. */
 async function insertEventRows({ simulated, agentId }: Scene, ids: readonly string[]): Promise<void> {
   for (const id of ids)
     await simulated.rows(`INSERT INTO conversations BY NAME SELECT workspace_id, '${agentId}' AS agent_id, '${id}' AS conversation_id, ts,
@@ -57,6 +58,7 @@ const numbered = (row: Record<string, unknown>) =>
     Object.entries(row).map(([name, value]) => [name, /^\d+$/.test(String(value)) ? Number(value) : value]),
   )
 
+/** The reconciliation report: the count of each kind of difference, and its text. */
 async function reconcile({ simulated }: Scene) {
   const settings = simulated.config.workspaces[0]
   const reconciliation = await reconcileWorkspace({

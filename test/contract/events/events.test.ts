@@ -17,6 +17,7 @@ import { elsewhere, scene, TOKEN } from '../scene.ts'
 const SECRET = 'canary-webhook-secret'
 const CHECK_EVERY_MS = 500
 
+/** A configured workspace with webhooks, and its commands. */
 async function app(more: Record<string, string> = {}) {
   const { sandbox, config } = await scene(elsewhere)
   const { home, temporal } = config

@@ -1,3 +1,4 @@
+// Random kills of workers and of the Temporal server during a sync; the seed chooses victims and times.
 import { expect, it } from 'vitest'
 import { CONCURRENT_WINDOWS } from '../../../workflows/window-loop.ts'
 import { killOnTemporal } from '../../faults/kills/temporal-kills.ts'
@@ -9,7 +10,7 @@ const KILLS = rounds('TEMPORAL_KILLS', { usual: 3, deep: 40 })
 const SEED = 4
 
 describeWithTemporal('a sync on Temporal', ({ command }) => {
-  // The usual tier kills a worker of each role in the middle of a lease (workers.test.ts), and `up` with its server (up.test.ts).
+  // Deep tier only: npm test kills a worker of each role during a lease (workers.test.ts), and `up` with its server (up.test.ts).
   it.runIf(isDeep)(
     'whose workers and server are killed at random points loses and duplicates nothing, and repeats only requests in flight',
     {

@@ -18,7 +18,7 @@ import { startWorkerAt } from '../hosts.ts'
 import { elsewhere, scene, TOKEN, WORKSPACE } from '../scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
 
-/** In one line, with the command that starts a worker. */
+/** The message is one line and names the command that starts a worker. */
 const NO_WORKER =
   /No worker has answered yet, and none polls the queue contract-\S+-warehouse: start one with `convohouse worker` or/g
 
@@ -35,6 +35,7 @@ describeWithTemporal('without a worker', ({ place, env }) => {
     client = opened
   })
 
+  /** A configured workspace without a worker, and its commands. */
   async function app(sandbox: Partial<SandboxOptions> = {}) {
     const there = await scene(elsewhere, { sandbox, settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, '3s', { schedule: { every: '1h' } })
@@ -88,7 +89,7 @@ describeWithTemporal('without a worker', ({ place, env }) => {
     expect(said).toEqual([`${WORKSPACE}: paused\n`, `${WORKSPACE}: allowed\n`, `${WORKSPACE}: resumed\n`])
     // Its first poll is in flight.
     await until(async () => (await hasPollers(client, there.queue)) === true)
-    // Another kind of task than workflow tasks.
+    // The export queue is polled for activities, which do not count: only workflow tasks do.
     expect(await hasPollers(client, exportQueue(there.config.temporal.queues))).toBe(false)
     const unknown: unknown = await owner.query('nothing').catch(error => error)
     expect(failedForWantOfWorker(unknown)).toBe(false)
@@ -135,7 +136,7 @@ describeWithTemporal('without a worker', ({ place, env }) => {
       worker.process.kill('SIGKILL')
       await worker.ended
     })
-    // The server keeps it for the next worker for half a minute.
+    // The server keeps the query for the next worker for half a minute.
     const query = handle.query('progress')
     await following.said('No worker has answered yet on the queue')
     const lost = async () =>

@@ -31,6 +31,7 @@ describeWithTemporal('workers', ({ place }) => {
     client = opened
   })
 
+  /** A workspace whose workers are processes of the built command. */
   async function app() {
     const there = await scene(elsewhere, { sandbox: { conversations: 400, latencyMs: 60 }, settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, '3s')

@@ -1,4 +1,4 @@
-// Frozen workers: frozen during their leases, considered lost by the server, then resumed.
+// Workers that are frozen during their leases, lost for the server, and then resumed.
 import type { Client } from '@temporalio/client'
 import { temporal } from '@temporalio/proto'
 import { expect, it, onTestFinished } from 'vitest'
@@ -43,6 +43,7 @@ describeWithTemporal('a frozen worker', ({ place }) => {
     client = opened
   })
 
+  /** A workspace whose export worker (`victim`) is a process that can be frozen. */
   async function app(lease: string, timeout: string) {
     const there = await scene(elsewhere, { sandbox: { latencyMs: 60, conversations: 400 }, settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, lease, { timeout })
@@ -78,7 +79,7 @@ describeWithTemporal('a frozen worker', ({ place }) => {
     const second = await there.worker('export')
     expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
     expect(await timedOutActivities(handle)).toBeGreaterThanOrEqual(held)
-    // It was detected after its leases' deadlines: they have expired.
+    // The loss was detected after the deadlines of its leases, which have expired.
     await record(handle, 'held-lease')
     // Requests in flight when it froze were billed, but their answers were never stored.
     expect(await repeatedRequests(there)).toBeLessThanOrEqual(Math.min(held, WINDOW_LOOPS))
@@ -86,7 +87,7 @@ describeWithTemporal('a frozen worker', ({ place }) => {
 
     await second.stop()
     zombie.process.kill('SIGCONT')
-    // It completes its pending actions before it has taken all tasks of another sync.
+    // The resumed worker completes its old activities before it has taken all tasks of the next sync.
     const served = (await there.served()).length
     const again = await reportOf(await there.ask())
     expect(again).toMatchObject({ outcome: 'done', sessions: 0 })
@@ -111,7 +112,7 @@ describeWithTemporal('a frozen worker', ({ place }) => {
       await until(async () => (await timedOutActivities(handle)) >= held, { everyMs: 500 })
       zombie.process.kill('SIGCONT')
       expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
-      // It was detected before its leases' deadlines: the owner waits until they expire.
+      // The loss was detected before the deadlines of its leases: the owner waits until they expire.
       await record(handle, 'lost-lease')
       expect(await openLeases(there)).toBe(0)
       await ended(zombie)

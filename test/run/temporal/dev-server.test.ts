@@ -1,3 +1,4 @@
+// The Temporal dev server that `up` starts: its namespaces, UI and port, and its end.
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

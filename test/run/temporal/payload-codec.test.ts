@@ -1,3 +1,4 @@
+// The codec that compresses payloads for Temporal.
 import { defaultPayloadConverter } from '@temporalio/common'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

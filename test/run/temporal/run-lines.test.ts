@@ -1,3 +1,4 @@
+// The log lines that a worker writes for each sync.
 import { expect, it } from 'vitest'
 import { ConvohouseError } from '../../../src/core/errors.ts'
 import { runLines } from '../../../src/run/temporal/worker/run-log-lines.ts'

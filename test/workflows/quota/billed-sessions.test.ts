@@ -1,4 +1,4 @@
-// How a bill is identified at the vendor, and which values are assumed where an answer omits them.
+// What is stored about each billed answer, and how many sessions are assumed if an answer does not report them.
 import { describe, expect, it } from 'vitest'
 import { simulatedApp } from '../simulated/simulated-app.ts'
 

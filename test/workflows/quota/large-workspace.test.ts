@@ -1,3 +1,4 @@
+// How a first sync divides the quota between history and the new conversations of the rest of the period.
 import { describe, expect, it } from 'vitest'
 import { DAY, MINUTE } from '../../../src/core/time.ts'
 import { isDeep } from '../../tier.ts'

@@ -1,3 +1,4 @@
+// Vendors that report usage late or not at all, or name no billing period or a wrong one: no overage, and no unused quota.
 import { describe, expect, it } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../../src/core/time.ts'
 import { isDeep } from '../../tier.ts'
@@ -80,7 +81,7 @@ describe('a workspace whose vendor names the previous, used-up period in every t
     { agents: 3, maxPage: 20 },
     { agents: 6, maxPage: 20 },
   ]
-  // Usual runs meet such answers in vendor-faults.test.ts.
+  // Deep tier only: npm test has such answers in vendor-faults.test.ts.
   it.runIf(isDeep).each(CASES)(
     'is exported completely: $agents agents in pages of $maxPage',
     async ({ agents, maxPage }) => {
@@ -151,7 +152,7 @@ describe('a workspace whose vendor names periods by the day and counts sessions 
       history.push(tail!.n)
       simulated.advance(DAY)
     }
-    // The reserve that earlier days did not use comes to a few sessions; a reserve for one day would leave history all of it.
+    // History gets only what earlier days did not use of the reserve. With a reserve for one day it would get nearly everything.
     expect(history.at(-1)! - history[1]!).toBeLessThan(30)
   })
 })

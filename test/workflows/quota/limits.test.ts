@@ -1,3 +1,4 @@
+// Limits of one run (`maxRequests`, `maxSessions`), and the concurrency of windows.
 import { describe, expect, it } from 'vitest'
 import { MINUTE } from '../../../src/core/time.ts'
 import { type MeddlingProxy, meddlingProxy } from '../simulated/meddling-proxy.ts'

@@ -1,3 +1,4 @@
+// The quota of a billing period: the reserve, overage packs, and the probe for a new period.
 import { describe, expect, it } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../../src/core/time.ts'
 import { type SimulatedApp, START_MS } from '../simulated/open-simulated-app.ts'
@@ -87,7 +88,7 @@ describe('a first sync that exceeds the quota', () => {
     const probes = (await simulated.served()).filter(isProbe)
     expect(probes.filter(probe => probe.billed > 0)).toEqual([])
     expect(probes.length).toBeGreaterThanOrEqual(3)
-    // The one that tells of another period is asked again at once.
+    // A probe that reports another period is repeated at once.
     const times = [...new Set(probes.map(probe => probe.at))]
     expect(probes.length - times.length).toBeLessThanOrEqual(2)
     for (const [index, at] of times.slice(1).entries()) expect(at - times[index]!).toBeGreaterThanOrEqual(HOUR)

@@ -1,3 +1,4 @@
+// The hourly rate limit, used up by the sync itself or by another client with the same token.
 import { describe, expect, it } from 'vitest'
 import { HOUR, MINUTE } from '../../../src/core/time.ts'
 import type { Sandbox } from '../../../src/sandbox/server.ts'

@@ -131,6 +131,7 @@ function assignee(value: unknown, prefix: string): ExpectedRow {
 /** Without a prototype, V8 uses a dictionary from the start; with an ordinary object of 150 fields each row took 2 ms. */
 const emptyRow = (): ExpectedRow => Object.create(null) as ExpectedRow
 
+/** Adds the columns of nested objects. */
 function addNested(row: ExpectedRow, record: Json): void {
   for (const [name, { plain, times = [] }] of Object.entries(OBJECTS)) {
     // The vendor's name for the external voice platform.
@@ -164,6 +165,7 @@ function channelOf(record: Json): string | null {
 const spelled = (channel: unknown): unknown =>
   typeof channel === 'string' && /^web-?chat$/i.test(channel) ? 'webchat' : present(channel)
 
+/** The row of `conversations`. */
 function conversationRow(record: Json): ExpectedRow {
   const row = emptyRow()
   const day = timeMs(record.firstMessageTS) ?? timeMs(record.ts)
@@ -186,6 +188,7 @@ function conversationRow(record: Json): ExpectedRow {
   })
 }
 
+/** Rows of handoffs and of their teams. */
 function handoffs(record: Json): [string, ExpectedRow][] {
   return list(record.handoffHistory).flatMap((value, index): [string, ExpectedRow][] => {
     const handoff = object(value)
@@ -217,6 +220,7 @@ function handoffs(record: Json): [string, ExpectedRow][] {
   })
 }
 
+/** Rows of CRM activities and of their notes. */
 function crmActivities(record: Json): [string, ExpectedRow][] {
   const plain = words('type title note completed responded firstEngaged secondEngaged firstChannel secondChannel')
   return list(record.crmActivities).flatMap((value, index): [string, ExpectedRow][] => {
@@ -268,6 +272,7 @@ const captured = (entry: unknown): ExpectedRow => ({
   value_text: asText(isScalar(object(entry).value) ? object(entry).value : entry),
 })
 
+/** Rows of all child tables, without the key of the conversation. */
 function childRows(record: Json): [string, ExpectedRow][] {
   return [
     ...texts('conversation_linked_channels', 'channel', list(record.linkedChannels).map(spelled)),

@@ -1,4 +1,4 @@
-// A proxy between convohouse and the sandbox that changes answers and records the order of requests.
+// A proxy between convohouse and the sandbox that changes answers and counts concurrent requests.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
@@ -27,6 +27,7 @@ export interface MeddlingProxy {
 
 const windowOf = (path: string, query: URLSearchParams) => `${path} ${query.get('fromTs')} ${query.get('toTs')}`
 
+/** Starts the proxy; it is closed when the test ends. */
 export async function meddlingProxy(
   upstream: string,
   meddle: (passing: Passing) => Meddling | undefined = () => undefined,

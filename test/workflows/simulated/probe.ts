@@ -1,3 +1,4 @@
+// Recognises probes among the requests that the sandbox served.
 import type { ServedRequest } from '../../../src/sandbox/request-log.ts'
 
 export const PROBE_TS = '1000000000000'

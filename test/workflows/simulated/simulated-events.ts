@@ -18,6 +18,7 @@ export interface EventSender {
   counts(): { events: number; dropped: number }
 }
 
+/** Draws from the seed which events are dropped; all others are appended to the spool at their time of creation. */
 export function openEventSender(
   { sandbox, config }: SimulatedApp,
   options: {

@@ -4,6 +4,7 @@ import type { Host, ProgressUpdate } from '../../../workflows/host.ts'
 import type { Steps } from '../../../workflows/steps.ts'
 import type { SimulatedTime } from './simulated-time.ts'
 
+/** Sleeps end at the simulated time, when woken, or with an error when `signal` aborts. */
 export function simulatedHost(
   time: SimulatedTime,
   options: { signal: AbortSignal; notify(update: ProgressUpdate): void },

@@ -48,6 +48,7 @@ export async function listingTables(rows: Rows, names: readonly string[]): Promi
 
 type Tables = Map<string, { name: string; type: string }[]>
 
+/** Reads these columns of each table; omits empty tables. */
 async function rowsOf(rows: Rows, found: Tables, workspaceId?: string): Promise<ExpectedTables> {
   const where = workspaceId === undefined ? '' : ` WHERE workspace_id = '${workspaceId}'`
   const tables: ExpectedTables = new Map()

@@ -1,3 +1,4 @@
+// A month of polls costs one request for each agent and poll, and bills each session once.
 import { expect, it } from 'vitest'
 import { DAY, MINUTE } from '../../../src/core/time.ts'
 import { rounds } from '../../tier.ts'

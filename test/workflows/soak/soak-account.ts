@@ -15,7 +15,7 @@ export interface AgentAccount {
   exportable: number
   held: number
   missing: Record<Reason, number>
-  /** Conversations for which the bookkeeping gives no reason. */
+  /** Missing conversations for which the bookkeeping gives no reason. */
   unexplained: string[]
   /** Stored, but not exportable. */
   surplus: string[]
@@ -27,7 +27,7 @@ interface Reading {
   toSec: number
   /** Server time as estimated by convohouse, ms. */
   sentAtMs: number
-  /** It or the page before it skipped conversations: those may be behind the last record returned. */
+  /** This page or the one before it skipped conversations, which may be behind the last returned record. */
   hides: boolean
 }
 
@@ -49,7 +49,7 @@ export const grouped = <R, K, V>(rows: R[], keyOf: (row: R) => K, made: (row: R)
   return groups
 }
 
-/** What the tables record about pages and their records. */
+/** Reads from the tables what they record about pages and records. */
 export async function readBookkeeping({ rows }: SimulatedApp): Promise<Bookkeeping> {
   const agents = await rows<{ id: string }>('SELECT agent_id AS id FROM agents WHERE _missing_since IS NOT NULL')
   const covered = await rows<{ agent: string; from: number; to: number }>(
@@ -145,12 +145,13 @@ interface Accounting {
   world: World
   mirror: Mirror
   bookkeeping: Bookkeeping
-  /** Conversations of that agent. */
+  /** Scans of pages of that agent. */
   scans: readonly PageScan[]
   agentId: string
   dataMs: number
 }
 
+/** Counts the exportable conversations of one agent, and gives each that is not stored its reason. */
 function accountOfAgent({ world, mirror, bookkeeping, scans, agentId, dataMs }: Accounting): AgentAccount {
   const everything = { sort: 'asc', fromMs: 0, toMs: Number.POSITIVE_INFINITY, after: undefined } as const
   const places = new Map([...world.walk(agentId, everything, dataMs)].map(({ ts, index }) => [index, ts]))

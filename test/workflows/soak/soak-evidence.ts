@@ -1,5 +1,4 @@
-// What remains after a soak: the sandbox's log on one side; landing, lease log and tables on the other; and which request produced
-// which page.
+// Collects what a soak leaves behind (log of the sandbox, landing, lease log) and matches requests with the pages they produced.
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { LeaseEntry, RequestMade } from '../../../src/core/governor/lease-entries.ts'

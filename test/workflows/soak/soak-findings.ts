@@ -17,7 +17,7 @@ export const miscounted = (scans: readonly PageScan[]): string[] =>
     })
     .map(({ page }) => page.path)
 
-/** What the pages of each agent add up to, by the sandbox. */
+/** Sums of the pages of each agent, as counted by the sandbox. */
 export function tallyOf(
   scans: readonly PageScan[],
 ): { agentId: string; returned: number; skipped: number; billed: number }[] {

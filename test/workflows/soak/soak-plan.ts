@@ -15,7 +15,7 @@ export interface PlannedChange {
 
 const PURPOSE = 7_001
 
-/** Rates of a fair day; a rough day has `ROUGH` times as many. Kept low for faults that take real time. */
+/** Rates of a normal day; on a bad day they are BAD_DAY_FACTOR times as high. Low for faults that take real time. */
 const NORMAL_RATES: NonNullable<FaultSettings['rates']> = {
   'others-requests': { rate: 0.01, param: 10 },
   'hour-forgotten': 0.004,

@@ -1,4 +1,4 @@
-// Runs a soak: rounds of syncs under the planned faults, with restarts and aborted runs, then a quiet end.
+// Runs a soak: rounds of syncs under the planned faults, with restarts and aborted runs, then a day without faults.
 import { isCode } from '../../../src/core/errors.ts'
 import { DAY, HOUR, MINUTE } from '../../../src/core/time.ts'
 import type { SandboxOptions } from '../../../src/sandbox/options.ts'
@@ -44,6 +44,7 @@ const count = ({ outcomes }: Soak, what: string): void => {
   outcomes[what] = (outcomes[what] ?? 0) + 1
 }
 
+/** Runs one sync, aborts it with that probability, and counts how it ended. */
 async function run(soak: Soak, asked: Parameters<SimulatedApp['sync']>[0], abortShare: number): Promise<void> {
   const { simulated, draw } = soak
   const aborting = new AbortController()
@@ -62,7 +63,7 @@ async function run(soak: Soak, asked: Parameters<SimulatedApp['sync']>[0], abort
   soak.packs = Math.max(soak.packs, (await simulated.usage()).overagePacksCharged)
 }
 
-/** Applies what is due by now. */
+/** Applies the planned changes that are due. */
 function applyDueChanges({ simulated, ahead, lags }: Soak, due: ReturnType<typeof planOf>): void {
   const { clock, conditions, faults } = simulated.sandbox
   while (due[0] && START_MS + due[0].afterMs <= clock.now()) {
@@ -76,6 +77,7 @@ function applyDueChanges({ simulated, ahead, lags }: Soak, due: ReturnType<typeo
   }
 }
 
+/** Syncs at random intervals until the last day, with restarts, aborts, planned changes and a weekly refresh. */
 async function rounds(soak: Soak): Promise<void> {
   const { simulated, draw, seed, days } = soak
   const { clock } = simulated.sandbox

@@ -50,6 +50,7 @@ interface ScannedPlaces {
   range: PageScan['range']
 }
 
+/** Repeats the query in the sandbox's world, as of the data that the mirror had. */
 function scannedPlaces({ sandbox, seed }: Scope, agentId: string, query: ExportQuery, dataMs: number): ScannedPlaces {
   if (query.convoIds) {
     const found = query.convoIds.map(id => sandbox.world.find(agentId, id, dataMs))

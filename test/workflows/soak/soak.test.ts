@@ -1,8 +1,7 @@
-// A month of bad days in minutes: every fault that the sandbox knows, hostile records, late rows, conditions that change, a house
-// that is restarted and runs that are given up, all at once. Then the sandbox's truth, the ledger and the tables have to agree,
-// and the books to name every difference.
+// Days of polls under all faults of the sandbox at once: hostile records, late rows, changing conditions, restarts and aborted
+// runs. Afterwards the sandbox's records, the lease log and the tables must agree, or the bookkeeping must explain the difference.
 //
-// A longer one, or another:
+// Longer, or with another seed:
 //   SOAK_DAYS=90 SOAK_SEED=7 npx vitest run test/workflows/soak/soak.test.ts
 
 import { expect, it } from 'vitest'

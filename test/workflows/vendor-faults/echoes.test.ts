@@ -1,4 +1,4 @@
-// A proxy that echoes the request, token included, in answers that were billed.
+// A proxy that echoes the request, including its token, in billed answers.
 import { readdir, readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

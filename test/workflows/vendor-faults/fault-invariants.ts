@@ -29,7 +29,7 @@ export const wasLost = ({ faults }: ServedRequest): boolean =>
 
 const fails = ({ status }: RequestMade): boolean => status === null || status === 429 || status >= 500
 
-/** Requests that are in flight when a lease is told to stop may still be sent. */
+/** Requests that are in flight when a lease ends may still be sent. */
 const IN_FLIGHT_MS = 5 * SECOND
 
 /**
@@ -63,11 +63,11 @@ function counted(lines: readonly string[]): Map<string, number> {
   return counts
 }
 
-/** Each served request is in the lease log, and no other; except, with `torn`, those in flight at an abort. */
+/** Each served request is in the lease log, and no other, except for this many that were in flight at an abort. */
 export function leaseLogViolations(
   ledger: readonly LeaseEntry[],
   served: readonly ServedRequest[],
-  stoppedRuns: number,
+  inFlight: number,
 ): string[] {
   const logged = ledger
     .filter((entry): entry is RequestMade => entry.kind === 'request')
@@ -84,12 +84,13 @@ export function leaseLogViolations(
     return difference === 0 ? [] : [{ line, difference }]
   })
   const off = differences.reduce((sum, { difference }) => sum + Math.abs(difference), 0)
-  // A torn request may be in both, with different values.
-  return off <= 2 * stoppedRuns
+  // A request in flight may be in both, with different values.
+  return off <= 2 * inFlight
     ? []
     : differences.map(({ line, difference }) => `ledger and requests differ by ${difference}: ${line}`)
 }
 
+/** Every landed page is loaded, and no other. */
 async function landedViolations(simulated: SimulatedApp): Promise<string[]> {
   const landed = (await openLanding(simulated.config.home).workspace(idOf(simulated)).list())
     .map(({ address }) => address)
@@ -137,7 +138,7 @@ async function billingViolations(
   return violations
 }
 
-/** What the data tests find in the whole warehouse. */
+/** Violations of the data tests of `doctor`, in the whole warehouse. */
 export async function checkViolations(simulated: Pick<SimulatedApp, 'rows'>): Promise<string[]> {
   const violations: string[] = []
   for (const { name, sql } of await warehouseChecks()) {
@@ -165,7 +166,7 @@ export interface Circumstances {
   reportsUsage?: boolean
 }
 
-/** All invariants of requests, bills, landed pages and loaded rows. */
+/** Violations of all invariants of requests, bills, landed pages and loaded rows. */
 export async function appViolations(simulated: SimulatedApp, circumstances: Circumstances): Promise<string[]> {
   const { stoppedRuns, exportedAgain = false, reportsUsage = true } = circumstances
   const ledger = leaseLogOf(simulated)

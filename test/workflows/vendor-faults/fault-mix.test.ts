@@ -1,3 +1,4 @@
+// Random mixes of vendor faults, changes and stops (fault-mix.ts), checked against the invariants of fault-invariants.ts.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rounds } from '../../tier.ts'
 import { emptyApp } from '../simulated/open-simulated-app.ts'

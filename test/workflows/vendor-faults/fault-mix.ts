@@ -1,5 +1,5 @@
-// One short run against a vendor with many faults. A seed chooses the faults, their rates, the changes during the run and the
-// stops. Then the faults end, and syncs run until nothing is left.
+// One short run against a vendor with many faults. A seed chooses the faults, their rates, the changes during the run and when it
+// is stopped. Then the faults end, and syncs run until everything is exported.
 
 import type { App } from '../../../src/app.ts'
 import type { WorkspaceConfig } from '../../../src/config.ts'
@@ -35,6 +35,7 @@ export interface Mix {
 const LOAD_MS = 10 * MINUTE
 const MIRROR_LAG_MS = 10 * MINUTE
 
+/** A change of conditions during the run, and for most kinds its end. */
 function changes(draw: Draw, arrives: boolean): ScriptRule[] {
   const at = draw.int(2, 12)
   const back = at + draw.int(2, 8)
@@ -66,6 +67,7 @@ function ratesOf(draw: Draw): Mix['rates'] {
   )
 }
 
+/** Everything that the seed chooses. */
 export function mixOf(seed: number): Mix {
   const draw = new Draw(seed, 0, PURPOSE)
   const late = draw.chance(0.15)
@@ -114,7 +116,7 @@ interface Finished {
   violations: string[]
 }
 
-/** Syncs without faults until nothing is left; waits for the next period or hour where one is spent. */
+/** Syncs without faults until nothing is left; waits for the next period or hour if one is used up. */
 export async function finish(simulated: SimulatedApp): Promise<Finished> {
   simulated.sandbox.faults.set({})
   simulated.sandbox.conditions.set(NORMAL_CONDITIONS)

@@ -1,3 +1,4 @@
+// Vendor faults made by a proxy: refused or repeated cursors, empty pages, an outage, and an interrupted run.
 import { describe, expect, it } from 'vitest'
 import { MINUTE } from '../../../src/core/time.ts'
 import type { SyncReport } from '../../../workflows/steps.ts'
@@ -43,7 +44,7 @@ describe('a cursor that is refused', () => {
     await expectTruth(simulated)
   })
 
-  // Usual runs: in vendor-faults-limits.test.ts.
+  // Deep tier only: npm test covers it in vendor-faults-limits.test.ts.
   it.runIf(isDeep)('fails its window after a few restarts that make no progress', async () => {
     const same = (body: Record<string, unknown>) => ({
       ...body,
@@ -62,7 +63,7 @@ describe('a cursor that is refused', () => {
 })
 
 describe('an answer that announces more pages with a repeated or missing cursor', () => {
-  // Usual runs: in vendor-faults.test.ts.
+  // Deep tier only: npm test covers it in vendor-faults.test.ts.
   it.runIf(isDeep)('ends its window with what landed, and the next sync continues behind it', async () => {
     const changes = [
       (body: Record<string, unknown>, asked: string | null) => ({ ...body, nextCursor: asked, hasMore: true }),
@@ -83,7 +84,7 @@ describe('an answer that announces more pages with a repeated or missing cursor'
     expect(report.windowsLeft).toBe(2)
     const before = (await simulated.exported()).length
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
-    // Only the windows that were stopped are read on: nobody else is asked again.
+    // Only the stopped windows are continued; no other agent is requested.
     const asked = (await simulated.exported()).slice(before).map(request => request.agentId!)
     expect([...new Set(asked)].sort()).toEqual(stopped.sort())
     await expectTruth(simulated)
@@ -134,7 +135,7 @@ describe('a sync whose vendor is down', () => {
 })
 
 describe('a run that is interrupted', () => {
-  // Usual runs: in fault-mix.test.ts, and by signals in test/faults/signals.test.ts.
+  // Deep tier only: npm test covers it in fault-mix.test.ts and, with signals, in test/faults/signals.test.ts.
   it.runIf(isDeep)(
     'ends soon and keeps what landed, and the next one repeats only requests that were in flight',
     async () => {

@@ -16,7 +16,7 @@ import { asLines, warehouseTables } from '../simulated/warehouse-tables.ts'
 
 const SETTLE_MS = 120_000
 
-/** Number of runs with randomly deleted pages. In usual runs test/faults/landing.test.ts covers random deletions. */
+/** Number of runs with randomly deleted pages. Deep tier only: npm test covers random deletions in test/faults/landing.test.ts. */
 const RUNS = rounds('LOST_RUNS', { usual: 0, deep: 30 })
 
 const truth = ({ sandbox }: SimulatedApp) =>
@@ -27,7 +27,7 @@ interface Lost {
   windows: number
 }
 
-/** Deletes pages of conversations and returns the records on them. */
+/** Deletes pages of conversations and returns how many sessions and windows they belonged to. */
 async function deletePages({ config }: SimulatedApp, which: (index: number, of: number) => boolean): Promise<Lost> {
   const landing = openLanding(config.home).workspace(WORKSPACE)
   const pages = await landing.list('conversations')
@@ -99,7 +99,7 @@ describe('a deleted page', () => {
     ['one in the middle, with larger pages since', 20, 50, index => index === 3],
     ['every one', 50, 50, () => true],
   ]
-  // In usual runs test/faults/landing.test.ts deletes pages of finished windows.
+  // Deep tier only: npm test deletes pages of finished windows in test/faults/landing.test.ts.
   it.runIf(isDeep).each(CASES)('is exported again with little overhead: %s', async (_, size, then, which) => {
     const simulated = await simulatedApp({ sandbox: { conversations: 160, agents: 2 }, settings: { maxPage: size } })
     await simulated.sync()
@@ -122,7 +122,7 @@ describe('a deleted page', () => {
     await expectRecovered(simulated, { ...lost, sessions: lost.sessions + remaining }, 30)
   })
 
-  // In usual runs test/faults/landing.test.ts covers each kind of damage.
+  // Deep tier only: npm test covers each kind of damage in test/faults/landing.test.ts.
   it.runIf(isDeep).each(['truncated', 'overwritten'] as const)(
     'is exported again after it was %s and reported as corrupt',
     async how => {

@@ -1,3 +1,4 @@
+// Answers that refuse access: a deleted agent, an unpaid workspace, a wrong token.
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'

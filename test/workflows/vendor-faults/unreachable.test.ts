@@ -1,3 +1,4 @@
+// A vendor that cannot be reached, so that no request is sent.
 import { connect, createServer, type Server } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import type { GovernorState } from '../../../src/core/governor/governor.ts'

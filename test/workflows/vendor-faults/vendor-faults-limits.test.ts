@@ -1,3 +1,4 @@
+// Faults that never end, or that bill more than expected: what a sync may spend on them.
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../../src/core/time.ts'
 import { CONCURRENT_WINDOWS } from '../../../workflows/window-loop.ts'

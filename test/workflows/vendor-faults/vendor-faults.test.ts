@@ -1,3 +1,4 @@
+// Every fault and every hostile record of the sandbox, in groups; in the deep tier also each one alone.
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { UNREAD_TIME } from '../../../src/catalog/inspection/unread-times.ts'
@@ -34,7 +35,7 @@ const GROUPS: Record<Group, GroupCase> = {
   refused: { every: 2 },
   lost: { every: 3, sandbox: { conversations: 100 } },
   'odd answer': { every: 1 },
-  // Two of them end their window: with three agents there is another.
+  // Two of these faults end their window; with three agents one window remains.
   cursor: { sandbox: { agents: 3 }, outcome: 'failed', once: false },
   'rate limit': { every: 2, sandbox: { hourlyRequests: 20 } },
   period: {
