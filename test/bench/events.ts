@@ -16,14 +16,14 @@ import { eventBodies, SECRET } from './webhooks/bodies.ts'
 
 const cli = fileURLToPath(new URL('../../src/cli/convohouse.cjs', import.meta.url))
 const WORKSPACE = 'ws_demo'
-const A_SECOND = 80
+const EVENTS_PER_SECOND = 80
 const SECONDS = 30
 /** Number of conversations that the events are about; each has many events. */
 const CONVERSATIONS = 500
 /** More conversations than a sync reads in that time. */
 const EXPORTED = 100_000
 const LATENCY = '100ms'
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 /** Starts a process that prints its address on its first line. */
 async function serving(
@@ -46,9 +46,9 @@ async function exported(home: string): Promise<number> {
 }
 
 async function until(isSo: () => Promise<boolean> | boolean, what: string): Promise<void> {
-  const endMs = Date.now() + PATIENCE_MS
+  const endMs = Date.now() + TIMEOUT_MS
   while (!(await isSo())) {
-    if (Date.now() > endMs) throw new Error(`${what}: not within ${PATIENCE_MS / 1_000} s`)
+    if (Date.now() > endMs) throw new Error(`${what}: not within ${TIMEOUT_MS / 1_000} s`)
     await sleep(100)
   }
 }
@@ -57,11 +57,11 @@ async function until(isSo: () => Promise<boolean> | boolean, what: string): Prom
 async function send(url: string, stages: Stages, fromMs: number): Promise<void> {
   const bodies = eventBodies(50).map(body => JSON.parse(body.toString()) as Record<string, unknown>)
   const answers: Promise<void>[] = []
-  for (let count = 0; count < A_SECOND * SECONDS; count++) {
-    await sleep(fromMs + (count * 1_000) / A_SECOND - Date.now())
+  for (let count = 0; count < EVENTS_PER_SECOND * SECONDS; count++) {
+    await sleep(fromMs + (count * 1_000) / EVENTS_PER_SECOND - Date.now())
     const createdAt = fromMs + count
-    const convoId = `told-${count % CONVERSATIONS}`
-    const body = JSON.stringify({ ...bodies[count % bodies.length], agentId: 'told', convoId, createdAt })
+    const convoId = `conversation-${count % CONVERSATIONS}`
+    const body = JSON.stringify({ ...bodies[count % bodies.length], agentId: 'agent', convoId, createdAt })
     const answered = request(url, { method: 'POST', body }).then(async answer => {
       await answer.body.dump()
       if (answer.statusCode !== 200) throw new Error(`an event was answered with ${answer.statusCode}`)
@@ -106,7 +106,7 @@ async function measure(home: string, url: string): Promise<Record<string, number
   const before = await exported(home)
   const fromMs = Date.now()
   const stages = new Stages(home, WORKSPACE)
-  const stops = [repeat(() => stages.lookAtSpool(), 20), repeat(() => stages.lookAtTables(fromMs), 100)]
+  const stops = [repeat(() => stages.checkSpool(), 20), repeat(() => stages.checkTables(fromMs), 100)]
   await send(url, stages, fromMs)
   const after = await exported(home)
   const events = () => [...stages.events.values()]

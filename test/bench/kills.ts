@@ -17,9 +17,9 @@ async function killsOnTemporal({ kills, seed }: BenchOptions): Promise<Record<st
       kills,
       seed,
       onReport: ({ kills, killed, syncs, rebilled, lost, doubled, exportedTwice }) => {
-        const whom = Object.entries(killed).map(([victim, count]) => `${victim} ${count}`)
+        const victims = Object.entries(killed).map(([victim, count]) => `${victim} ${count}`)
         console.log(
-          `${kills} kills (${whom.join(', ')}), ${syncs} syncs, ${rebilled} requests repaid, ${exportedTwice} bought twice, ${lost} rows lost, ${doubled} doubled`,
+          `${kills} kills (${victims.join(', ')}), ${syncs} syncs, ${rebilled} requests billed again, ${exportedTwice} exported twice, ${lost} rows lost, ${doubled} duplicated`,
         )
       },
     })
@@ -36,7 +36,7 @@ async function killsOfSync({ kills, seed }: BenchOptions): Promise<Record<string
       seed,
       onReport: report => {
         const phases = Object.entries(report.phases).map(([phase, count]) => `${phase} ${count}`)
-        console.log(`${report.kills} kills (${phases.join(', ')}), ${report.ended} syncs ended by themselves`)
+        console.log(`${report.kills} kills (${phases.join(', ')}), ${report.ended} syncs completed without a kill`)
       },
     })
     Object.assign(result, report)

@@ -84,7 +84,7 @@ export async function landBench(options: BenchOptions): Promise<Record<string, n
     const pages = await pagesOf(join(folder, 'source'), options)
     const kilobytes = (of: (page: Page) => Buffer) => pages.reduce((sum, page) => sum + of(page).length, 0) / 1_000
     const [sent, kept] = [kilobytes(page => page.body) / pages.length, kilobytes(page => page.landed) / pages.length]
-    console.log(`${pages.length} pages of ${rounded(sent, 0)} KB, of which ${rounded(kept, 0)} KB land`)
+    console.log(`${pages.length} pages of ${rounded(sent, 0)} KB; ${rounded(kept, 0)} KB of it land`)
     const alone: Measured = { landing: [], writing: [] }
     const together: Measured = { landing: [], writing: [] }
     for (let round = 0; round < options.rounds; round++) {
@@ -92,7 +92,7 @@ export async function landBench(options: BenchOptions): Promise<Record<string, n
         await measure(join(folder, 'round'), writers, pages, measured)
         const [landing, writing] = [measured.landing.at(-1)!, measured.writing.at(-1)!]
         console.log(
-          `round ${round + 1}, ${writers} at once: landing ${rounded(landing)} ms a page, only writing ${rounded(writing)} ms`,
+          `round ${round + 1}, ${writers} at once: landing ${rounded(landing)} ms per page, only writing ${rounded(writing)} ms`,
         )
       }
     }

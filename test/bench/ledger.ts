@@ -44,7 +44,7 @@ async function fill({ writer }: Warehouse, { records, agents }: BenchOptions): P
     await writer.run(statement)
 }
 
-const ASKED =
+const REPORT =
   'SELECT count(*)::INTEGER AS rows, sum(skipped)::INTEGER AS skipped, sum(held)::INTEGER AS held FROM _ledger'
 
 /** Seconds for one complete report. */
@@ -58,7 +58,7 @@ export async function ledgerBench(options: BenchOptions): Promise<Record<string,
     for (let round = 0; round < options.rounds; round++) {
       taken.push(
         await seconds(async () => {
-          const [row] = await warehouse.writer.rows(ASKED)
+          const [row] = await warehouse.writer.rows(REPORT)
           console.log(JSON.stringify(row))
         }),
       )

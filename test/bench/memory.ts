@@ -13,8 +13,8 @@ import { type BenchOptions, rounded } from './measure.ts'
 
 const cli = fileURLToPath(new URL('../../src/cli/convohouse.cjs', import.meta.url))
 
-const LOOK_EVERY_MS = 500
-const TELL_EVERY_LOOKS = 60
+const CHECK_EVERY_MS = 500
+const PRINT_EVERY_CHECKS = 60
 
 const MIB = 2 ** 20
 
@@ -61,16 +61,16 @@ async function syncOnce(conversations: number, { agents }: BenchOptions): Promis
   createInterface(sync.stdout).on('line', line => {
     last = line
   })
-  const gone = once(sync, 'close')
+  const closed = once(sync, 'close')
   try {
     let peakBytes = 0
-    for (let looks = 1; sync.exitCode === null && sync.signalCode === null; looks++) {
+    for (let checks = 1; sync.exitCode === null && sync.signalCode === null; checks++) {
       peakBytes = Math.max(peakBytes, await peakOf(sync.pid!))
-      if (looks % TELL_EVERY_LOOKS === 0)
+      if (checks % PRINT_EVERY_CHECKS === 0)
         console.error(`${conversations.toLocaleString('en')}: ${rounded(peakBytes / MIB, 0)} MB`)
-      await sleep(LOOK_EVERY_MS)
+      await sleep(CHECK_EVERY_MS)
     }
-    await gone
+    await closed
     const report = JSON.parse(last) as { outcome?: string; conversations?: number }
     if (sync.exitCode !== 0 || report.outcome !== 'done') throw new Error(`sync ended with ${sync.exitCode}: ${last}`)
     return { peakBytes, conversations: report.conversations ?? 0 }

@@ -1,6 +1,6 @@
-// A month of a workspace in simulated time, with default settings: polls, changes for days, events of which some are never sent, and wrong
-// or reset counters. Reports the cost, compared with an oracle that knows the truth and with a daily export of the last week; how many
-// rows are stale at each day's end; and how long rows have differed from the vendor's records.
+// A month of a workspace in simulated time, with default settings: polls, conversations that change for days, webhook events (some are
+// never sent), and wrong or reset counters. Reports the cost, compared with an oracle that knows the truth and with a daily export of the
+// last week; how many rows are stale at the end of each day; and how long rows have differed from the vendor's records.
 import { spoolOf } from '../../src/app/spool.ts'
 import { readConfig } from '../../src/config.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
@@ -18,11 +18,15 @@ import { type Staleness, stalenessOf } from './month/staleness.ts'
 
 const DAYS = 30
 const AGENTS = 2
-/** Half of the benchmark's time is spent in DuckDB, with a few statements per poll. With a shorter interval, polls have a larger share of the requests. */
+/** A compromise: half of the benchmark's time is a few DuckDB statements per poll, and polls have a larger share of the requests if they are more frequent. */
 const POLL_EVERY_MS = 6 * HOUR
-const SOMEBODY = { CONVOHOUSE_API_URL: 'http://127.0.0.1', CONVOHOUSE_API_TOKEN: 'token', CONVOHOUSE_WORKSPACE: 'ws' }
+const ENVIRONMENT = {
+  CONVOHOUSE_API_URL: 'http://127.0.0.1',
+  CONVOHOUSE_API_TOKEN: 'token',
+  CONVOHOUSE_WORKSPACE: 'ws',
+}
 /** The default settings of a workspace. */
-const { settleMs, quietMs, refreshOn, rereadShare, sampleShare } = readConfig({ env: SOMEBODY }).workspaces[0]!
+const { settleMs, quietMs, refreshOn, rereadShare, sampleShare } = readConfig({ env: ENVIRONMENT }).workspaces[0]!
 const SETTINGS = { settleMs, quietMs, refreshOn, rereadShare, sampleShare }
 const DROPPED = 0.05
 
@@ -69,7 +73,7 @@ async function live(simulated: SimulatedApp): Promise<Lived> {
   const { sandbox, config, app } = simulated
   const changes = new Changes()
   const history = historyOf(sandbox, changes)
-  const telling = openEventSender(simulated, {
+  const sender = openEventSender(simulated, {
     dropped: DROPPED,
     each({ type, agentId, convoId, createdMs }, isReported) {
       if (type === 'conversation_updated') changes.add({ agentId: agentId!, id: convoId!, ms: createdMs, isReported })
@@ -92,7 +96,7 @@ async function live(simulated: SimulatedApp): Promise<Lived> {
   let reportedMs = START_MS
   for (let atMs = START_MS + POLL_EVERY_MS; atMs <= START_MS + DAYS * DAY; atMs += POLL_EVERY_MS) {
     sandbox.clock.set(atMs)
-    await telling.send(reportedMs, atMs)
+    await sender.send(reportedMs, atMs)
     reportedMs = atMs
     await drainAll(spool, WORKSPACE)
     const { outcome } = await simulated.sync()
@@ -100,7 +104,7 @@ async function live(simulated: SimulatedApp): Promise<Lived> {
     lived.polls.push(atMs)
     if ((atMs - START_MS) % DAY === 0) await endDay(lived)
   }
-  return { ...lived, ours: billOf((await simulated.served()).slice(before)), events: telling.counts() }
+  return { ...lived, ours: billOf((await simulated.served()).slice(before)), events: sender.counts() }
 }
 
 async function endDay(lived: Omit<Lived, 'ours' | 'events'>): Promise<void> {
@@ -128,7 +132,8 @@ function historyOf({ world }: Sandbox, changes: Changes): Map<string, number> {
 
 const SPENT = 'count(*)::INTEGER AS requests, coalesce(sum(billed_sessions), 0)::INTEGER AS sessions'
 
-async function tellSpent({ rows }: SimulatedApp): Promise<void> {
+/** Prints the requests, sessions and conversations of each kind of window. */
+async function printSpending({ rows }: SimulatedApp): Promise<void> {
   const kinds = await rows(`SELECT kind, ${SPENT}, sum(returned)::INTEGER AS conversations
     FROM _requests WHERE stream = 'conversations' GROUP BY kind ORDER BY kind`)
   for (const kind of kinds) console.log(JSON.stringify(kind))
@@ -149,7 +154,7 @@ const messagesIn =
   ({ agentId, id }: ChangedConversation, ms: number): number =>
     (JSON.parse(world.render(world.find(agentId, id, ms)!, ms)) as { messagesNum: number }).messagesNum
 
-async function judge(lived: Lived): Promise<Record<string, number>> {
+async function evaluate(lived: Lived): Promise<Record<string, number>> {
   const { simulated, changes, history, polls, ours, staleness, ages, packs, events } = lived
   const { world } = simulated.sandbox
   const sessionsAt = ({ agentId, id }: { agentId: string; id: string }, ms: number) =>
@@ -180,8 +185,8 @@ export async function monthBench({ seed }: BenchOptions): Promise<Record<string,
   const { simulated, end } = await openSimulatedApp({ sandbox: { ...SANDBOX, seed }, settings: SETTINGS })
   try {
     const lived = await live(simulated)
-    await tellSpent(simulated)
-    return await judge(lived)
+    await printSpending(simulated)
+    return await evaluate(lived)
   } finally {
     await end()
   }

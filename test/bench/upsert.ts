@@ -19,7 +19,7 @@ import { EXPORTED_AT_MS, type ExportedPage, type LandedExport, landExport, PAGE,
 import { type BenchOptions, median, rounded, seconds } from './measure.ts'
 import { copyId, multiply } from './multiplied.ts'
 
-const PAGES_A_LOAD = 50
+const PAGES_PER_LOAD = 50
 const LOADS = 10
 
 /** Deleted rows take about 160 MB per million conversations until the file is closed, so three million exceed the default limit. */
@@ -87,10 +87,10 @@ function replacingPages({ source }: Place, options: Replacing): ExportedPage[] {
     return Math.floor((mix(options.seed, drawn) / 2 ** 32) * n)
   }
   const copyOfLoad = Array.from({ length: LOADS }, () => 1 + below(options.copies - 1))
-  return Array.from({ length: PAGES_A_LOAD * LOADS }, (_, index) => {
+  return Array.from({ length: PAGES_PER_LOAD * LOADS }, (_, index) => {
     const { held, window } = windows[index % windows.length]!
-    const load = Math.floor(index / PAGES_A_LOAD)
-    const first = Math.floor((index % PAGES_A_LOAD) / windows.length) * PAGE
+    const load = Math.floor(index / PAGES_PER_LOAD)
+    const first = Math.floor((index % PAGES_PER_LOAD) / windows.length) * PAGE
     const texts = Array.from({ length: PAGE }, (_, place) => {
       const random = options.order === 'random'
       const document = held[random ? below(held.length) : (first + place) % held.length]!
@@ -127,7 +127,7 @@ async function measure(place: Place, options: Replacing): Promise<number[]> {
     const before = await countHeld(context)
     const taken: number[] = []
     for (let load = 0; load < LOADS; load++) {
-      const own = pages.slice(load * PAGES_A_LOAD, (load + 1) * PAGES_A_LOAD)
+      const own = pages.slice(load * PAGES_PER_LOAD, (load + 1) * PAGES_PER_LOAD)
       let landing = 0
       const took = await seconds(async () => {
         let landed: LoadablePage[] = []
@@ -141,10 +141,10 @@ async function measure(place: Place, options: Replacing): Promise<number[]> {
       const msPerPage = (part: number) => (part * 1_000) / own.length
       taken.push(msPerPage(took))
       console.error(
-        `beside ${before.toLocaleString('en')}, ${options.order}: ${rounded(msPerPage(took), 1)} ms a page, of which ${rounded(msPerPage(landing), 1)} landing`,
+        `beside ${before.toLocaleString('en')}, ${options.order}: ${rounded(msPerPage(took), 1)} ms per page, ${rounded(msPerPage(landing), 1)} of it landing`,
       )
     }
-    if ((await countHeld(context)) !== before) throw new Error('conversations were lost or doubled')
+    if ((await countHeld(context)) !== before) throw new Error('conversations were lost or duplicated')
     return taken
   })
 }

@@ -96,7 +96,7 @@ interface Turn {
   bare: Load
 }
 
-/** The two alternate in going first. */
+/** The two servers alternate in being measured first. */
 async function turns(ports: { ours: number; bare: number }): Promise<Turn[]> {
   for (const port of [ports.ours, ports.bare]) await load(port, WARMING_SECONDS, FASTEST)
   const taken: Turn[] = []

@@ -12,9 +12,10 @@ const run = promisify(execFile)
 export async function python(): Promise<string> {
   const folder = join(import.meta.dirname, '..', '..', 'node_modules', '.cache', `bi-${PACKAGES.join('-')}`)
   const interpreter = join(folder, 'bin', 'python')
-  const whole = join(folder, 'whole')
+  /** Exists once the installation is complete. */
+  const marker = join(folder, 'whole')
   if (
-    await access(whole).then(
+    await access(marker).then(
       () => true,
       () => false,
     )
@@ -22,6 +23,6 @@ export async function python(): Promise<string> {
     return interpreter
   await run('python3', ['-m', 'venv', '--clear', folder])
   await run(interpreter, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...PACKAGES])
-  await run('touch', [whole])
+  await run('touch', [marker])
   return interpreter
 }

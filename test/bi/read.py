@@ -1,6 +1,6 @@
 """Reads what `convohouse query` wrote as pandas, Polars and pyarrow do, and prints as JSON what they found.
 
-Usage: read.py FOLDER NAME…: FOLDER/NAME.arrow, FOLDER/NAME.arrows and FOLDER/NAME.parquet hold the same answer.
+Usage: read.py FOLDER NAME…: FOLDER/NAME.arrow, FOLDER/NAME.arrows and FOLDER/NAME.parquet contain the same result.
 """
 import json
 import sys

@@ -1,5 +1,5 @@
-// SQL that strains DuckDB: each function with deeply nested and huge arguments, and deeply nested syntax. A case is determined by
-// the seed and its number.
+// SQL that stresses DuckDB: each function with deeply nested and huge arguments, and deeply nested syntax. Seed and number determine
+// a case.
 import { Draw } from '../../src/sandbox/world/random.ts'
 
 export interface FunctionFacts {

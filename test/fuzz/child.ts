@@ -1,4 +1,4 @@
-// Runs cases one after another as the query socket does, and prints each before it begins: `child.js SEED FROM TO UNTIL_MS`.
+// Runs cases one after another as the query socket does, and prints each one before it runs: `child.js SEED FROM TO UNTIL_MS`.
 import { mkdtempSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -37,15 +37,15 @@ async function run(sql: string): Promise<string> {
   }
 }
 
-const say = (value: object): void => void writeSync(1, `${JSON.stringify(value)}\n`)
+const printLine = (value: object): void => void writeSync(1, `${JSON.stringify(value)}\n`)
 
 for (let number = from; number < to && Date.now() < untilMs; number++) {
   const sql = caseAt(seed, number, known)
-  say({ number, sql: sql.length > 400 ? `${sql.slice(0, 150)} … ${sql.slice(-50)}` : sql, length: sql.length })
+  printLine({ number, sql: sql.length > 400 ? `${sql.slice(0, 150)} … ${sql.slice(-50)}` : sql, length: sql.length })
   const outcome = await run(sql)
-  say({ number, outcome: outcome.slice(0, 200) })
+  printLine({ number, outcome: outcome.slice(0, 200) })
   // After such an error the DuckDB instance answers nothing more; a supervised process would be restarted.
   if (/FATAL|INTERNAL|invalidated/.test(outcome)) process.exit(99)
 }
-say({ done: true })
+printLine({ done: true })
 process.exit(0)

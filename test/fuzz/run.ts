@@ -24,8 +24,8 @@ const CHILD = fileURLToPath(
 )
 
 const STUCK_MS = 30_000
-const LOOK_EVERY_MS = 250
-const MOST_BYTES = 2_500_000_000
+const CHECK_EVERY_MS = 250
+const MAX_BYTES = 2_500_000_000
 
 /** Only Linux reports it; on other systems memory is not limited. */
 function bytesOf(pid: number): number {
@@ -36,7 +36,8 @@ function bytesOf(pid: number): number {
   }
 }
 
-interface Said {
+/** A line of the child: a case before it runs, its outcome, or the end. */
+interface Line {
   number: number
   sql?: string
   outcome?: string
@@ -55,26 +56,26 @@ function runChild(
       env,
       stdio: ['ignore', 'pipe', 'ignore'],
     })
-    let [last, done, killedFor, saidMs] = [{ number: from - 1, sql: '' }, false, '', Date.now()]
+    let [last, done, killReason, lastLineMs] = [{ number: from - 1, sql: '' }, false, '', Date.now()]
     createInterface({ input: child.stdout }).on('line', line => {
-      const said = JSON.parse(line) as Said
-      saidMs = Date.now()
-      done = said.done === true
-      if (said.sql !== undefined) last = { number: said.number, sql: said.sql }
-      if (said.outcome !== undefined) {
+      const { number, sql, outcome, done: isDone } = JSON.parse(line) as Line
+      lastLineMs = Date.now()
+      done = isDone === true
+      if (sql !== undefined) last = { number, sql }
+      if (outcome !== undefined) {
         report.cases += 1
-        const kind = said.outcome.split(' ')[0]!
+        const kind = outcome.split(' ')[0]!
         report.outcomes[kind] = (report.outcomes[kind] ?? 0) + 1
       }
     })
     const watch = setInterval(() => {
-      if (Date.now() - saidMs > STUCK_MS) killedFor = 'stuck'
-      if (bytesOf(child.pid!) > MOST_BYTES) killedFor = 'memory'
-      if (killedFor) child.kill('SIGKILL')
-    }, LOOK_EVERY_MS)
+      if (Date.now() - lastLineMs > STUCK_MS) killReason = 'stuck'
+      if (bytesOf(child.pid!) > MAX_BYTES) killReason = 'memory'
+      if (killReason) child.kill('SIGKILL')
+    }, CHECK_EVERY_MS)
     child.once('close', (code, signal) => {
       clearInterval(watch)
-      if (!done) report.crashes.push({ ...last, how: killedFor || signal || `exit ${code}` })
+      if (!done) report.crashes.push({ ...last, how: killReason || signal || `exit ${code}` })
       resolve(done ? null : last.number + 1)
     })
   })

@@ -18,7 +18,7 @@ const historyIn = (name: string): { events: { eventType: string }[] } =>
   JSON.parse(readFileSync(join(FOLDER, name), 'utf8'))
 
 /** The text of a history, with its payloads decoded. */
-const saidIn = (name: string): string =>
+const textIn = (name: string): string =>
   JSON.stringify(
     JSON.parse(readFileSync(join(FOLDER, name), 'utf8'), (key, value) =>
       key === 'data' && typeof value === 'string' ? Buffer.from(value, 'base64').toString('utf8') : value,
@@ -48,13 +48,13 @@ describe('a recorded history', () => {
   })
 
   it('exists for each patch', () => {
-    const all = recorded.map(saidIn)
-    expect(PATCHES.filter(patch => !all.some(said => said.includes(patch)))).toEqual([])
+    const texts = recorded.map(textIn)
+    expect(PATCHES.filter(patch => !texts.some(text => text.includes(patch)))).toEqual([])
   })
 
   it('has no personal data and no token', () => {
-    const telling = /contract-token|messageContent|@[\w-]+\.[a-z]{2}/i
-    expect(recorded.filter(name => telling.test(saidIn(name)))).toEqual([])
+    const secrets = /contract-token|messageContent|@[\w-]+\.[a-z]{2}/i
+    expect(recorded.filter(name => secrets.test(textIn(name)))).toEqual([])
     expect(recorded.length).toBeGreaterThan(2)
   })
 })

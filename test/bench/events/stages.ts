@@ -35,13 +35,13 @@ export class Stages {
   }
 
   /** Records segments that have been sealed. */
-  async lookAtSpool(): Promise<void> {
+  async checkSpool(): Promise<void> {
     const { sealed } = spoolFolders(this.home, this.workspaceId)
     const names = await readdir(sealed).catch(() => [])
     const nowMs = Date.now()
     for (const name of names.filter(one => !this.segments.has(one))) {
       this.segments.add(name)
-      // Drained between two checks.
+      // Fails if the segment was drained in the meantime.
       const reading = await readSegment(join(sealed, name)).catch(() => null)
       for (const { payload } of reading?.events ?? [])
         this.at((JSON.parse(Buffer.from(payload).toString()) as { createdAt: number }).createdAt).sealedMs = nowMs
@@ -49,7 +49,7 @@ export class Stages {
   }
 
   /** Records events that are visible to SQL, as with `convohouse query`. */
-  async lookAtTables(fromMs: number): Promise<void> {
+  async checkTables(fromMs: number): Promise<void> {
     const sql = `SELECT epoch_ms(created_at)::DOUBLE AS created, epoch_ms(_loaded_at)::DOUBLE AS begun FROM webhook_events
       WHERE created_at >= make_timestamp(${fromMs * 1_000})`
     const result = await queryHolder({ home: this.home, sql, timeoutMs: 10_000, maxRows: 100_000 })

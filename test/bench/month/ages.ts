@@ -27,7 +27,7 @@ function exportOnly(
 }
 
 /** Time of the first change that is missing in the row, ms; undefined if none is. */
-function lacksSince(sandbox: Sandbox, row: Row, changes: readonly Change[], nowMs: number): number | undefined {
+function missingSince(sandbox: Sandbox, row: Row, changes: readonly Change[], nowMs: number): number | undefined {
   const { modifiedMs, exportedMs } = row
   const missing = changes.find(({ ms }) => ms > Number(modifiedMs ?? 0))?.ms
   if (exportedMs === null) return changes[0]!.ms
@@ -45,7 +45,7 @@ export async function agesOf(simulated: SimulatedApp, changes: Changes, nowMs: n
     epoch_ms(last_modified)::VARCHAR AS "modifiedMs", CASE WHEN _complete THEN epoch_ms(_as_of)::VARCHAR END AS "exportedMs"
     FROM conversations`)
   return rows.map(row => {
-    const since = lacksSince(simulated.sandbox, row, changes.of(row.agentId, row.id), nowMs)
+    const since = missingSince(simulated.sandbox, row, changes.of(row.agentId, row.id), nowMs)
     return since === undefined ? 0 : nowMs - since
   })
 }

@@ -21,14 +21,14 @@ export function lookbackOf(world: {
   }
   const bill = { requests: 0, sessions: 0 }
   for (const day of days) {
-    const pages = new Map<string, number>()
+    const conversations = new Map<string, number>()
     for (const [key, ms] of began) {
       if (ms > day || ms <= day - WEEK_MS) continue
       const [agentId, id] = JSON.parse(key) as [string, string]
       bill.sessions += sessionsAt({ agentId, id }, day)
-      pages.set(agentId, (pages.get(agentId) ?? 0) + 1)
+      conversations.set(agentId, (conversations.get(agentId) ?? 0) + 1)
     }
-    for (const looked of pages.values()) bill.requests += Math.ceil(looked / PAGE)
+    for (const count of conversations.values()) bill.requests += Math.ceil(count / PAGE)
   }
   return bill
 }

@@ -1,6 +1,6 @@
-// Lower bound of the cost: an oracle that knows the truth. Each poll costs a request per agent and brings what has just settled. Each
-// conversation is exported once after it has become quiet, and once for each change that no event reported; exports that no poll brings
-// cost a request per agent and poll.
+// Lower bound of the cost: an oracle that knows the truth. Each poll costs a request per agent and returns the conversations that have just
+// settled. Each conversation is exported once after it has become quiet, and once for each change that no event reported; exports outside
+// of a poll's page cost a request per agent and poll.
 import type { ChangedConversation } from './changes.ts'
 
 export interface OracleWorld {
@@ -31,7 +31,7 @@ export interface OracleBill {
 }
 
 /** Polls at which it is exported: for each change that an event cannot replace, the first poll at which it has been quiet since. */
-function* billedRequests(
+function* exportsOf(
   { polls, settleMs, quietMs, ...world }: OracleWorld,
   conversation: ChangedConversation,
   isHeld: boolean,
@@ -50,9 +50,9 @@ function* billedRequests(
     }
     if (!changed || ms < settledMs || changes[next - 1]!.ms > ms - quietMs) continue
     changed = false
-    const written = world.messagesAt(conversation, ms)
-    if (isReported && written === messages) continue
-    messages = written
+    const currentMessages = world.messagesAt(conversation, ms)
+    if (isReported && currentMessages === messages) continue
+    messages = currentMessages
     yield { ms, isReported, comesWithPoll: ms === passedMs }
   }
 }
@@ -61,18 +61,18 @@ function* billedRequests(
 export function oracleBill(world: OracleWorld): OracleBill {
   const { startMs } = world
   const bill: OracleBill = { requests: 0, sessions: 0, first: 0, reported: 0, unreported: 0, leastSessions: 0 }
-  const again = new Set<string>()
+  const extraRequests = new Set<string>()
   for (const conversation of world.conversations) {
     let isHeld = (world.beganMs(conversation) ?? startMs) <= startMs - world.settleMs
-    for (const { ms, isReported, comesWithPoll } of billedRequests(world, conversation, isHeld)) {
+    for (const { ms, isReported, comesWithPoll } of exportsOf(world, conversation, isHeld)) {
       const sessions = world.sessionsAt(conversation, ms)
       if (sessions === 0) continue
       bill.sessions += sessions
       if (!isHeld || !isReported) bill.leastSessions += sessions
       bill[isHeld ? (isReported ? 'reported' : 'unreported') : 'first'] += 1
-      if (!comesWithPoll) again.add(`${conversation.agentId} ${ms}`)
+      if (!comesWithPoll) extraRequests.add(`${conversation.agentId} ${ms}`)
       isHeld = true
     }
   }
-  return { ...bill, requests: world.polls.length * world.agents + again.size }
+  return { ...bill, requests: world.polls.length * world.agents + extraRequests.size }
 }

@@ -6,7 +6,7 @@ Environment: API_URL, API_TOKEN, WORKSPACE. Prints one JSON line: rows by table.
 default   dlt as its guide shows it: records yielded one by one, the default loader (INSERT statements).
 tuned     the Parquet loader without compression, whole pages yielded.
 
-Tried for `tuned` and left out: one resource an agent with `parallelized=True` (12.65 s against 12.72, one run each), and two
+Tried for `tuned` and left out: one resource per agent with `parallelized=True` (12.65 s against 12.72, one run each), and two
 normalize workers over files of 5,000 records (19 s of CPU against 12, and slower in three of three, on cores that were busy).
 """
 
