@@ -33,7 +33,7 @@ export interface ControlService extends ExportService {
 
 interface ControlRequest {
   method: string
-  /** Path behind `/_sandbox/`. */
+  /** Path after `/_sandbox/`. */
   name: string
   params: URLSearchParams
   body: string

@@ -30,7 +30,7 @@ export interface SandboxOptions {
   traffic: boolean
   /** Unit of the record's `ts`. */
   tsUnit: TsUnit
-  /** `hasEverPaid` of the workspace. */
+  /** `hasEverPaid` of the workspace; false: the export is refused. */
   paid: boolean
   /** False lifts the hourly limit and the quota. */
   limits: boolean
@@ -44,7 +44,7 @@ export interface SandboxOptions {
   latencyMs: number
   /** How far the export lags behind, in ms. */
   mirrorLagMs: number
-  /** Added to the `Date` header of every answer, to imitate a vendor whose clock is off. */
+  /** Added to the `Date` header of every answer, to simulate a vendor with a wrong clock, in ms. */
   clockOffsetMs: number
   /** The sandbox's clock at the start, in ms since the epoch; undefined: real time. */
   startMs: number | undefined

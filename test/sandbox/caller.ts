@@ -42,7 +42,7 @@ export interface ErrorBody {
   issues: { message: string }[]
 }
 
-/** A sandbox whose clock stands still, closed when the test ends. */
+/** A sandbox with a stopped clock, closed when the test ends. */
 export async function open(options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
   const sandbox = await startSandbox({
     port: 0,
@@ -99,7 +99,7 @@ export function idsOf(pages: readonly ExportBody[]): string[] {
   return pages.flatMap(page => page.data.map(record => record.ID))
 }
 
-/** What an export must hold according to the generator. */
+/** The conversations that an export must contain, according to the generator. */
 export function exportable(sandbox: Sandbox, agentId: string, nowMs = sandbox.clock.now()) {
   return [...sandbox.world.conversations(agentId, nowMs)].filter(conversation => conversation.billableSessions > 0)
 }

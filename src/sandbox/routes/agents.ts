@@ -43,8 +43,8 @@ export function answerSearch(searched: Searched, sent: URLSearchParams): Answer 
   const list = listReadings(readings)
   const place = listPlace(sent, list)
   const params = list.params === 'read' ? sent : new URLSearchParams()
-  const asked = params.get('workspaceId')
-  if (asked !== null && asked !== workspaceId) return fault(403, 'The token belongs to another workspace')
+  const requested = params.get('workspaceId')
+  if (requested !== null && requested !== workspaceId) return fault(403, 'The token belongs to another workspace')
   const order = ORDERS[params.get('sortBy') ?? 'newest']
   const orderIssues = order ? [] : [`sortBy must be one of ${Object.keys(ORDERS).join(', ')}`]
   if ('issues' in place) return invalidQuery([...place.issues, ...orderIssues])
@@ -77,8 +77,8 @@ function starredOn(
 /** Existing agents that contain the text. */
 function matching({ world, conditions, nowMs }: Searched, search: string): AgentRecord[] {
   const needle = search.toLowerCase()
-  const there = world.agentIds().filter(id => !conditions.isGone(id))
-  const agents = there.map(id => world.agent(id, nowMs)!)
+  const existing = world.agentIds().filter(id => !conditions.isGone(id))
+  const agents = existing.map(id => world.agent(id, nowMs)!)
   return agents.filter(({ ID, title, description }) => `${ID}\n${title}\n${description}`.toLowerCase().includes(needle))
 }
 

@@ -15,7 +15,7 @@ export interface Placement {
   agentOf(index: number): number
   /** Time of its first message, in ms; grows with the index. */
   createdMs(index: number): number
-  /** When the mirror gets it: `createdMs` for most, later for some. */
+  /** When it reaches the mirror: at `createdMs` for most, later for some. */
   shownMs(index: number): number
   /** The conversation whose times this one shares; usually itself. */
   leaderOf(index: number): number
@@ -74,7 +74,7 @@ function agentShares(agents: number): number[] {
   return shares
 }
 
-// Runs: conversations that share one `ts`, more than fit on any page, as after an import or a campaign.
+// Runs: conversations with equal `ts`, more than fit on a page, as after an import or a campaign.
 
 /** Without `burstEvery` there is a single run, in the first agent if that has enough conversations. */
 const RUN_LENGTH = 150

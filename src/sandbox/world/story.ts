@@ -33,7 +33,7 @@ interface Course {
 export interface Story extends Aftermath {
   /** One per session. */
   courses: Course[]
-  /** When the contact left contact details, or submitted a form: each at a time when the conversation is persisted. */
+  /** When the contact left contact details, or submitted a form. The conversation is persisted at these times. */
   leadMs: number | undefined
   formMs: number | undefined
 }
@@ -94,7 +94,7 @@ function courseOf(key: SessionKey, session: Session): Course {
   return { exchanges, persisted: middles(exchanges.length), handoff: handoffOf(key, session) }
 }
 
-/** At most twice, after one and two thirds: the vendor does not persist with each message. */
+/** At most twice, after one third and two thirds: the vendor does not persist each message. */
 function middles(exchanges: number): number[] {
   if (exchanges < 3) return []
   if (exchanges === 3) return [2]

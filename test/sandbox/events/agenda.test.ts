@@ -31,9 +31,9 @@ describe('the agenda of an hour', () => {
     const { agenda } = minutely()
     const hour = hourOf(500_000)
     const begins = [...Array(60).keys()].map(place => hour * 60 + place)
-    const goOn = [...Array(30).keys()].map(place => hour * 60 - 30 + place)
+    const continuing = [...Array(30).keys()].map(place => hour * 60 - 30 + place)
     const later = begins.map(index => index - 10 * 24 * 60)
-    expect(agenda.inHour(hour).toSorted((a, b) => a - b)).toEqual([...later, ...goOn, ...begins])
+    expect(agenda.inHour(hour).toSorted((a, b) => a - b)).toEqual([...later, ...continuing, ...begins])
   })
 
   it('is built without conversations that began too long before it, or after it', () => {

@@ -16,7 +16,7 @@ async function search(sandbox: Awaited<ReturnType<typeof open>>, query = ''): Pr
   return (await (await call(sandbox, `/v3/agents/search?${query}`)).json()) as SearchBody
 }
 
-/** Paths of all string values below a record that hold the canary. */
+/** Paths of all strings in a record that contain the canary. */
 function canaries(value: unknown, path = ''): string[] {
   if (typeof value === 'string') return value.includes(CANARY) ? [path] : []
   if (typeof value !== 'object' || value === null) return []

@@ -1,4 +1,4 @@
-// Calls a sandbox that serves faults, and reads its report of them.
+// Calls a sandbox that serves faults, and reads its control endpoints.
 import type { FaultSettings } from '../../../src/sandbox/faults/fault-settings.ts'
 import type { ReportedFaults } from '../../../src/sandbox/faults/faults.ts'
 import type { SandboxOptions } from '../../../src/sandbox/options.ts'

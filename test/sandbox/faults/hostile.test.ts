@@ -21,7 +21,7 @@ const recordsOf = (hostile: Rates) => textsOf(hostile).map(text => JSON.parse(te
 
 const plain = recordsOf({})
 
-/** Fields, nested ones too, whose type differs from that in the plain record. */
+/** Top-level and nested fields whose type differs from that in the plain record. */
 function mistyped(record: Found, original: Found): string[] {
   const kind = (value: unknown) => (Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value)
   return Object.keys(original).flatMap(key => {

@@ -29,8 +29,8 @@ const teams = async (sandbox: Sandbox, id: string, query = '') =>
 const remove = (sandbox: Sandbox, id: string) =>
   call(sandbox, `/v3/orgs/${id}`, { method: 'DELETE', headers: { authorization: 'Bearer test-token' } })
 
-/** An organization that is created after the start and exists for a while, with the time by which all of its clients exist. */
-function passing(seed: number) {
+/** An organization that is created after the start and deleted later. */
+function temporaryOrganization(seed: number) {
   const changes = organizationChanges(seed, START_MS, START_MS + 40 * DAY)
   const { organization: found } = changes.find(
     ({ change, client, organization: { createdMs, deletedMs } }) =>
@@ -63,7 +63,7 @@ describe('an organization', () => {
 
   it('is created, renamed and deleted when events report it', async () => {
     const sandbox = await open({ seed: 4 })
-    const { id, createdMs, updatedMs, deletedMs, name, newName } = passing(4)
+    const { id, createdMs, updatedMs, deletedMs, name, newName } = temporaryOrganization(4)
     const at = async (ms: number) => {
       sandbox.clock.set(ms)
       return (await organization(sandbox, id)).data?.name
@@ -129,7 +129,7 @@ describe('deleting an organization', () => {
   it('is reported by an event, its last one', async () => {
     const receiver = await openReceiver()
     const sandbox = await open({ seed: 4, conversations: 3, historyDays: 2, webhooks: { url: receiver.url } })
-    const { id, name, createdMs, updatedMs } = passing(4)
+    const { id, name, createdMs, updatedMs } = temporaryOrganization(4)
     const half = Math.floor((createdMs + updatedMs) / 2)
     sandbox.clock.set(half)
     await sandbox.webhooks.settled()

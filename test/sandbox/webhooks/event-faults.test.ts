@@ -17,7 +17,7 @@ const event = (number: number): WorldEvent => ({
 })
 
 /** Names of the faults that apply to each of a number of events. */
-function struck(settings: EventFaultSettings, events = 2_000): EventFaultName[][] {
+function faultsOf(settings: EventFaultSettings, events = 2_000): EventFaultName[][] {
   const faults = new EventFaults(settings)
   return Array.from({ length: events }, (_, number) =>
     Object.values(faults.planFor(event(number))).map(one => one.name),
@@ -26,7 +26,7 @@ function struck(settings: EventFaultSettings, events = 2_000): EventFaultName[][
 
 /** Numbers of the events, from 1, to which the fault applies. */
 const hits = (settings: EventFaultSettings, name: EventFaultName, events?: number) =>
-  struck(settings, events).flatMap((names, place) => (names.includes(name) ? [place + 1] : []))
+  faultsOf(settings, events).flatMap((names, place) => (names.includes(name) ? [place + 1] : []))
 
 describe('event faults by rate', () => {
   it('hit about the configured share of events, the same ones for the same seed', () => {
@@ -52,7 +52,7 @@ describe('event faults by rate', () => {
   })
 
   it('hit an event at most once per stage, and a dropped event only once', () => {
-    const all = struck({ rates: Object.fromEntries(EVENT_FAULT_NAMES.map(name => [name, 0.5])) })
+    const all = faultsOf({ rates: Object.fromEntries(EVENT_FAULT_NAMES.map(name => [name, 0.5])) })
     for (const names of all) {
       expect(names.filter(name => ['dropped', 'wrong-secret', 'oversized'].includes(name)).length).toBeLessThan(2)
       expect(names.filter(name => ['delayed', 'reordered'].includes(name)).length).toBeLessThan(2)

@@ -26,10 +26,10 @@ export interface Receiver {
 /** Closed when the test ends. */
 export async function openReceiver(): Promise<Receiver> {
   const receiver: Receiver = { url: '', received: [], status: 200, most: 0, requests: [] }
-  let underWay = 0
+  let inFlight = 0
   const server = createServer(async (request, response) => {
-    receiver.most = Math.max(receiver.most, ++underWay)
-    const body = await textOf(request).finally(() => underWay--)
+    receiver.most = Math.max(receiver.most, ++inFlight)
+    const body = await textOf(request).finally(() => inFlight--)
     const { method, headers } = request
     receiver.requests.push({ method, contentType: headers['content-type'], bytes: Buffer.byteLength(body) })
     receiver.received.push(JSON.parse(body) as Received)

@@ -8,7 +8,7 @@ import { openReceiver } from './receiver.ts'
 const HOUR = 3_600_000
 const SECRET = 'shared-between-the-two'
 
-/** A sandbox with some traffic, whose events go to a receiver; its clock stands still. */
+/** A sandbox with some traffic and a stopped clock, whose events go to a receiver. */
 async function opened(webhooks: WebhookSettings = {}) {
   const receiver = await openReceiver()
   const sandbox = await open({

@@ -105,7 +105,7 @@ function assignee(draw: Draw, { createdMs, locale }: Scene) {
   }
 }
 
-/** Without a story, a handoff appears complete when its session has ended. */
+/** Without a story, a handoff appears with all its steps when its session has ended. */
 function handoffs({ seed, index, sessions, story, asOfMs }: Scene) {
   return sessions.flatMap(({ span, endMs }, session) => {
     const handoff = handoffOf({ seed, index, session }, span)
