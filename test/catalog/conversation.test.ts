@@ -31,12 +31,12 @@ describe('the conversation record', () => {
   })
 
   it('has a child table for each documented array and object of section 2.10', () => {
-    const made = layoutOf(conversation).children.map(({ table, columns }) => {
+    const derived = layoutOf(conversation).children.map(({ table, columns }) => {
       const paths = columns.flatMap(column => (column.path === null ? [] : [column.path]))
       return [table, paths] as const
     })
-    expect(made.map(([table]) => table).sort()).toEqual(Object.keys(documented.childTables).sort())
-    for (const [table, paths] of made) {
+    expect(derived.map(([table]) => table).sort()).toEqual(Object.keys(documented.childTables).sort())
+    for (const [table, paths] of derived) {
       const [first, ...more] = documented.childTables[table]!
       if (more.length > 0) expect(paths, table).toEqual([first, ...more])
       else

@@ -56,7 +56,7 @@ describe('a duration', () => {
     [' 2 d ', 2 * DAY],
     ['1w', 7 * DAY],
     ['0s', 0],
-    // No value beyond the range of a calendar.
+    // Values are limited to the range of a calendar.
     ['40000d', 36_525 * DAY],
     [`${'9'.repeat(400)}w`, 36_525 * DAY],
   ])('%j is %d ms', (text, ms) => expect(parseDuration(text)).toBe(ms))
@@ -126,7 +126,7 @@ describe('a moment that a person typed', () => {
     ['2026-11-20T10:00:00-0530', Date.UTC(2026, 10, 20, 15, 30)],
     ['2028-02-29', Date.UTC(2028, 1, 29)],
     ['1763600000000000', 1_763_600_000_000],
-    // No value before the epoch.
+    // Values before the epoch become 0.
     ['99999999999d', 0],
     ['1969-12-31', 0],
     ['0001-01-01T00:00:00Z', 0],

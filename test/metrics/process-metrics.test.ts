@@ -30,7 +30,7 @@ async function metricsUrl({ process: child, said }: Running): Promise<string> {
 const scrape = async (url: string): Promise<string> => (await fetch(url)).text()
 
 /** Scrapes until the condition holds. */
-async function scraped(url: string, holds: (text: string) => boolean): Promise<string> {
+async function scrapeUntil(url: string, holds: (text: string) => boolean): Promise<string> {
   const holding = async () => {
     const text = await scrape(url)
     return holds(text) && text
@@ -44,7 +44,7 @@ interface Status {
   events: { waiting: number }
 }
 
-/** A workspace that has webhooks, and one whose token is wrong. */
+/** A workspace with webhooks, and one whose vendor is unreachable. */
 async function app() {
   const { sandbox } = await scene({ conversations: 120 })
   const folder = await temporaryFolder()
@@ -88,7 +88,7 @@ await describeWithPromtool('the metrics of a process', promtool => {
       sampleOf(text, 'convohouse_runs_total', done) === 1 &&
       sampleOf(text, 'convohouse_events_applied_total', demo) === 1
     for (const url of [watchUrl, receiveUrl]) {
-      const text = await scraped(url, isDone)
+      const text = await scrapeUntil(url, isDone)
       expect(await promtool.check(['check', 'metrics'], text)).toEqual({ code: 0, output: '' })
       expect(sampleOf(text, 'convohouse_workspace_info', { ...demo, webhooks: 'true' })).toBe(1)
       expect(sampleOf(text, 'convohouse_workspace_info', { workspace: 'ws_new', webhooks: 'false' })).toBe(1)

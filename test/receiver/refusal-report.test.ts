@@ -9,7 +9,7 @@ import { temporaryHome } from '../landing/temporary-home.ts'
 
 const NEVER = 2 ** 30
 
-function reporting(home: string, every: { logEveryMs?: number; recordEveryMs?: number } = {}) {
+function newReport(home: string, every: { logEveryMs?: number; recordEveryMs?: number } = {}) {
   const lines: Refused[] = []
   let nowMs = 1_000
   const now = () => nowMs++
@@ -26,7 +26,7 @@ function reporting(home: string, every: { logEveryMs?: number; recordEveryMs?: n
 
 it('the first refusal of a kind is logged at once, and 173 more as one line with a count', async () => {
   const home = await temporaryHome()
-  const { report, lines } = reporting(home)
+  const { report, lines } = newReport(home)
   for (let times = 0; times < 174; times++) report.refuse('wrong-secret', 'ws')
   report.refuse('not-found', null)
   expect(lines.map(({ workspaceId, reason, count }) => [workspaceId, reason, count])).toEqual([
@@ -46,7 +46,7 @@ it('the first refusal of a kind is logged at once, and 173 more as one line with
 
 it('lines and records are written again by a timer', async () => {
   const home = await temporaryHome()
-  const { report, lines } = reporting(home, { logEveryMs: 30, recordEveryMs: 10 })
+  const { report, lines } = newReport(home, { logEveryMs: 30, recordEveryMs: 10 })
   for (let times = 0; times < 10; times++) report.refuse('wrong-secret', 'ws')
   const logged = () => lines.reduce((sum, { count }) => sum + count, 0)
   await expect.poll(logged, { timeout: 30_000 }).toBe(10)
@@ -74,7 +74,7 @@ it('refusals that a full disk does not accept are recorded with the next ones', 
   const home = await temporaryHome()
   await mkdir(home, { recursive: true })
   await writeFile(join(home, 'spool'), '')
-  const { report } = reporting(home, { recordEveryMs: 1 })
+  const { report } = newReport(home, { recordEveryMs: 1 })
   report.refuse('wrong-secret', 'ws')
   await new Promise(resolve => setTimeout(resolve, 30))
   await rm(join(home, 'spool'))

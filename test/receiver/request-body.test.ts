@@ -9,7 +9,7 @@ import { type ReadBody, readBody } from '../../src/receiver/http/request-body.ts
 const LIMITS = { maxBytes: 1_000, maxBytesAtOnce: 3_000 }
 
 /** A server that reads bodies; the test gets each body and releases it. */
-async function reading(memory: BodyMemory) {
+async function startBodyReader(memory: BodyMemory) {
   const bodies: ReadBody[] = []
   let closed = 0
   const server = createServer((request, response) => {
@@ -38,7 +38,7 @@ async function reading(memory: BodyMemory) {
 
 it('a body is held until its reader releases it', async () => {
   const memory = new BodyMemory(LIMITS)
-  const { bodies, send, closed } = await reading(memory)
+  const { bodies, send, closed } = await startBodyReader(memory)
   await once(send(900, 'x'.repeat(900)), 'data')
   await expect.poll(closed).toBe(1)
   expect(memory.held).toBeGreaterThanOrEqual(900)
@@ -50,7 +50,7 @@ it('a body is held until its reader releases it', async () => {
 
 it('a sender that hangs up in the middle leaves nothing held, and is not reported', async () => {
   const memory = new BodyMemory(LIMITS)
-  const { bodies, send, closed } = await reading(memory)
+  const { bodies, send, closed } = await startBodyReader(memory)
   const socket = send(900, 'x'.repeat(500))
   await expect.poll(() => memory.held).toBeGreaterThan(0)
   socket.destroy()
@@ -60,7 +60,7 @@ it('a sender that hangs up in the middle leaves nothing held, and is not reporte
 
 it('a body that is refused in the middle is reported once, and nothing of it is held', async () => {
   const memory = new BodyMemory(LIMITS)
-  const { bodies, send, closed } = await reading(memory)
+  const { bodies, send, closed } = await startBodyReader(memory)
   const socket = send(5_000, 'x'.repeat(2_000))
   await expect.poll(() => bodies).toEqual([{ refused: expect.stringMatching(/too-large|too-slow/) }])
   socket.write('x'.repeat(3_000))

@@ -14,7 +14,7 @@ const sqlOf = (where: URL) =>
 describe('the checks of the warehouse', () => {
   const app = temporaryWarehouse()
 
-  it('find nothing in loaded data, and find data that was broken by hand', async () => {
+  it('find no fault in loaded data, and find data that was broken by hand', async () => {
     const workspace = app.workspace()
     const record = {
       ID: 'c1',

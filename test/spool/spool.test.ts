@@ -26,7 +26,7 @@ async function spool(options: Partial<SpoolOptions> = {}) {
   return { home, folders, opened: openSpool({ home, now: () => 1_763_745_000_123, ...NEVER, ...options }) }
 }
 
-const appended = (opened: ReturnType<typeof openSpool>, given: readonly IdentifiedEvent[]) =>
+const appendAll = (opened: ReturnType<typeof openSpool>, given: readonly IdentifiedEvent[]) =>
   Promise.all(given.map(event => opened.append(event)))
 
 /** Ids in all sealed segments, in their order. */
@@ -65,11 +65,11 @@ describe('an event', () => {
     const commits: Commit[] = []
     const { opened, home } = await spool({ onCommit: commit => commits.push(commit) })
     const given = events(200)
-    await appended(opened, given)
+    await appendAll(opened, given)
     expect(commits.map(commit => commit.events)).toEqual([200])
     const first = opened.append(given[0]!)
     await new Promise(resolve => setImmediate(resolve))
-    await appended(opened, given.slice(1, 9)).then(() => first)
+    await appendAll(opened, given.slice(1, 9)).then(() => first)
     expect(commits.map(commit => commit.events)).toEqual([200, 1, 8])
     await opened.close()
     expect(await sealedIds(home)).toEqual([...idsOf(given), ...idsOf(given.slice(0, 9))])
@@ -80,7 +80,7 @@ describe('segments', () => {
   it('are sealed by size and by age, in order of arrival, none empty', async () => {
     const { opened, home, folders } = await spool({ sealAfterBytes: 1_000 })
     const given = events(30)
-    for (let at = 0; at < given.length; at += 3) await appended(opened, given.slice(at, at + 3))
+    for (let at = 0; at < given.length; at += 3) await appendAll(opened, given.slice(at, at + 3))
     await opened.close()
     expect((await sealedSegments(home, 'ws')).length).toBeGreaterThan(3)
     expect(await sealedIds(home)).toEqual(idsOf(given))
@@ -88,7 +88,7 @@ describe('segments', () => {
 
     const aging = openSpool({ home, now: () => 1_763_745_100_000, sealAfterMs: 20, sealAfterBytes: 2 ** 40 })
     const before = (await sealedSegments(home, 'ws')).length
-    await appended(aging, given)
+    await appendAll(aging, given)
     await until(async () => (await sealedSegments(home, 'ws')).length !== before, { everyMs: 5 })
     await aging.close()
   })
@@ -114,7 +114,7 @@ describe('segments', () => {
       text: 'line\nbreak "quoted" \u0000 \ud83d\ude00',
       nested: { __proto__x: [1, null] },
     })
-    await appended(opened, [...events(5), odd])
+    await appendAll(opened, [...events(5), odd])
     await opened.close()
     const instance = await DuckDBInstance.create()
     const connection = await instance.connect()
@@ -132,7 +132,7 @@ describe('segments', () => {
 describe('a segment of a killed receiver', () => {
   it('is distinguished from one of a live receiver', async () => {
     const { home, folders, opened } = await spool()
-    await appended(opened, events(2))
+    await appendAll(opened, events(2))
     const lives = async () => (await openSegments(home, 'ws', Date.now())).map(({ writerLives }) => writerLives)
     expect(await lives()).toContain(true)
     for (const name of await readdir(folders.open)) await longAgo(join(folders.open, name))
@@ -144,7 +144,7 @@ describe('a segment of a killed receiver', () => {
   it('is sealed without its torn end, once, however many try', async () => {
     const { home, folders, opened } = await spool()
     const given = events(4)
-    await appended(opened, given.slice(0, 3))
+    await appendAll(opened, given.slice(0, 3))
     await opened.append(given[3]!)
     const file = join(folders.open, await written(folders))
     await appendFile(file, (await readFile(file)).subarray(0, 60))
@@ -161,11 +161,11 @@ describe('a segment of a killed receiver', () => {
   it('is sealed even if a process was killed while sealing it', async () => {
     const { home, folders, opened } = await spool()
     const given = events(3)
-    await appended(opened, given)
+    await appendAll(opened, given)
     await opened.close()
     const [sealed] = await sealedSegments(home, 'ws')
     const name = sealed!.split('/').at(-1)!
-    // As after the rename, and as after the link.
+    // A kill after the link, then one after the rename.
     await writeFile(join(folders.open, name), await readFile(sealed!))
     await longAgo(join(folders.open, name))
     await sealAbandoned(home, 'ws', Date.now())
@@ -238,7 +238,7 @@ it('waiting events are counted as they come and go, in every folder', async () =
   const [first, ...more] = events(4)
   await opened.append(first!)
   expect((await waiting()).events).toBe(1)
-  await appended(opened, more)
+  await appendAll(opened, more)
   const { bytes } = await waiting()
   expect(await waiting()).toMatchObject({ events: 4, bytes })
   await opened.close()

@@ -15,7 +15,7 @@ import { LOADED_AT_MS, temporaryWarehouse, type Workspace } from '../warehouse/t
 
 const app = temporaryWarehouse()
 
-const drainingOf = ({ context }: Workspace, nowMs = LOADED_AT_MS): DrainContext => ({
+const drainContextOf = ({ context }: Workspace, nowMs = LOADED_AT_MS): DrainContext => ({
   ...context,
   home: app.home,
   now: () => nowMs,
@@ -23,7 +23,7 @@ const drainingOf = ({ context }: Workspace, nowMs = LOADED_AT_MS): DrainContext 
 
 /** Drains once, as a newly started process does. */
 const drain = (workspace: Workspace, nowMs?: number) =>
-  spoolSteps(drainingOf(workspace, nowMs)).drain({ workspaceId: workspace.id })
+  spoolSteps(drainContextOf(workspace, nowMs)).drain({ workspaceId: workspace.id })
 
 /** Receives messages as one segment. */
 async function receive(workspace: Workspace, ...texts: string[]): Promise<void> {
@@ -74,7 +74,7 @@ describe('draining', () => {
 
   it('counts the events that it has taken, and the new ones among them', async () => {
     const workspace = app.workspace()
-    const steps = spoolSteps(drainingOf(workspace))
+    const steps = spoolSteps(drainContextOf(workspace))
     await receive(workspace, 'one', 'two')
     await steps.drain({ workspaceId: workspace.id })
     await receive(workspace, 'two', 'three')
@@ -92,7 +92,7 @@ describe('draining', () => {
     const damaged = flipped(bytes, 8 * bytes.indexOf('secret words'))
     // The last line, too: a kill cannot truncate a sealed segment.
     await writeFile(join(sealed, name!), flipped(damaged, 8 * (bytes.length - 10)))
-    for (const steps of [1, 2].map(() => spoolSteps(drainingOf(workspace))))
+    for (const steps of [1, 2].map(() => spoolSteps(drainContextOf(workspace))))
       for (let times = 0; times < 2; times++) await steps.drain({ workspaceId: id })
     expect(await messages(workspace)).toEqual(['one'])
     const issues = await workspace.rows('_issues')
@@ -109,7 +109,7 @@ describe('draining', () => {
     expect(await readFile(join(sealed, `${name}.damaged`))).toHaveLength(bytes.length)
     expect((await spoolWaiting(app.home, id)).events).toBe(0)
     await app.warehouse.writer.run(`DELETE FROM _issues WHERE workspace_id = '${id}'`)
-    expect(await applySpool(drainingOf(workspace))).toEqual({ applied: 0, damaged: [] })
+    expect(await applySpool(drainContextOf(workspace))).toEqual({ applied: 0, damaged: [] })
     expect(await workspace.rows('_issues')).toEqual(issues)
   })
 
@@ -117,7 +117,7 @@ describe('draining', () => {
     const workspace = app.workspace()
     const { id } = workspace
     let nowMs = LOADED_AT_MS
-    const steps = spoolSteps({ ...drainingOf(workspace), now: () => nowMs })
+    const steps = spoolSteps({ ...drainContextOf(workspace), now: () => nowMs })
     await receive(workspace, 'one')
     const { sealed } = spoolFolders(app.home, id)
     const [name] = await readdir(sealed)
@@ -147,7 +147,7 @@ describe('draining', () => {
     const workspace = app.workspace()
     const { id } = workspace
     let nowMs = LOADED_AT_MS
-    const steps = spoolSteps({ ...drainingOf(workspace), now: () => nowMs })
+    const steps = spoolSteps({ ...drainContextOf(workspace), now: () => nowMs })
     const { drained, sealed } = spoolFolders(app.home, id)
     await receive(workspace, 'one')
     await writeFile(drained, '')
@@ -191,7 +191,7 @@ describe('draining', () => {
     expect((await archived(workspace)).sort()).toEqual(['2026-11-20.1.ndjson.gz', '2026-11-21.ndjson'])
     await app.warehouse.writer.run(`DELETE FROM webhook_events WHERE workspace_id = '${workspace.id}'`)
     await app.warehouse.writer.run(`DELETE FROM messages_received WHERE workspace_id = '${workspace.id}'`)
-    expect(await applySpool(drainingOf(workspace))).toEqual({ applied: 3, damaged: [] })
+    expect(await applySpool(drainContextOf(workspace))).toEqual({ applied: 3, damaged: [] })
     expect(await messages(workspace)).toEqual(['one', 'three', 'two'])
   })
 })

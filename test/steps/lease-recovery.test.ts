@@ -40,7 +40,7 @@ async function processAt({ config, clock }: SimulatedApp, holder: string | undef
   return contexts.of(WORKSPACE)
 }
 
-async function holding({ holder }: { holder?: string } = {}) {
+async function setUp({ holder }: { holder?: string } = {}) {
   const simulated = await simulatedApp({ sandbox: { conversations: 200 }, settings: { maxPage: 10 } })
   const { steps, workspaceContext } = await processAt(simulated, holder)
   const call = { signal: new AbortController().signal }
@@ -49,7 +49,7 @@ async function holding({ holder }: { holder?: string } = {}) {
 
 describe('a lease that ended', () => {
   it('is recovered with the result that was reported', async () => {
-    const { simulated, steps, call, request } = await holding()
+    const { simulated, steps, call, request } = await setUp()
     const input = { request, progress: windowOf(simulated), grant: grantOf(simulated.sandbox.clock.now()) }
     const result = await steps.fetchPages(input, call)
     expect(result.pages).toBe(5)
@@ -62,7 +62,7 @@ describe('a lease that ended', () => {
 
 describe('a lease of a process that holds the warehouse', () => {
   it('is over before its deadline once another process holds the warehouse', async () => {
-    const { simulated, steps, workspaceContext, call, request } = await holding({ holder: 'other' })
+    const { simulated, steps, workspaceContext, call, request } = await setUp({ holder: 'other' })
     const grant = grantOf(simulated.sandbox.clock.now())
     const { append } = workspaceContext.leaseLog
     // As after a kill: the lease log has no end of the lease.
@@ -82,7 +82,7 @@ describe('a lease of a process that holds the warehouse', () => {
 
 describe('a lease whose holder was lost', () => {
   it('is held until its deadline plus a request timeout, and counts one unseen request, once', async () => {
-    const { simulated, steps, workspaceContext, call, request } = await holding()
+    const { simulated, steps, workspaceContext, call, request } = await setUp()
     const nowMs = simulated.sandbox.clock.now()
     const input = { request, progress: windowOf(simulated), grant: grantOf(nowMs) }
     // Two of its five requests were made when its process was killed: the lease log has no end of the lease.
@@ -114,8 +114,8 @@ describe('a lease whose holder was lost', () => {
     expect(await steps.recoverLease(input, call)).toEqual(recovered)
   })
 
-  it('was never begun if the lease log does not contain it', async () => {
-    const { simulated, steps, call, request } = await holding()
+  it('was never started if the lease log does not contain it', async () => {
+    const { simulated, steps, call, request } = await setUp()
     const input = { request, progress: windowOf(simulated), grant: grantOf(simulated.sandbox.clock.now()) }
     expect(await steps.heldUntilMs(input.grant)).toBeNull()
     const nothing = {
@@ -135,7 +135,7 @@ describe('a lease whose holder was lost', () => {
 
 describe('a lease of the embedded host', () => {
   it('needs no waiting: the previous holder of the warehouse is dead', async () => {
-    const { simulated, steps } = await holding()
+    const { simulated, steps } = await setUp()
     const leaseLog = openLeaseLog({ home: simulated.config.home, workspaceId: WORKSPACE, run: 'killed' })
     onTestFinished(() => leaseLog.close())
     const nowMs = simulated.sandbox.clock.now()

@@ -26,7 +26,7 @@ const HEADERS = { authorization: `Bearer ${TOKEN}` }
 export interface ListingVendor {
   url: string
   /** Parameters of each search. */
-  asked: URLSearchParams[]
+  searches: URLSearchParams[]
 }
 
 /** Its `answer` to a search: a body, or a status and a body. Other requests are forwarded to the sandbox, if there is one. */
@@ -35,7 +35,7 @@ export async function listingVendor(
   answer: (listed: Listed) => ListingAnswer,
   sandbox?: Sandbox,
 ): Promise<ListingVendor> {
-  const asked: URLSearchParams[] = []
+  const searches: URLSearchParams[] = []
   const server = createServer(async (request, response) => {
     const url = new URL(request.url!, sandbox?.url ?? 'http://vendor')
     if (!url.pathname.endsWith('/agents/search')) {
@@ -43,7 +43,7 @@ export async function listingVendor(
       response.writeHead(passed.status, { date: passed.headers.get('date') ?? '' }).end(await passed.text())
       return
     }
-    asked.push(url.searchParams)
+    searches.push(url.searchParams)
     const given = answer({ agents, params: url.searchParams })
     const { status, body } =
       'status' in given ? (given as { status: number; body?: unknown }) : { status: 200, body: given }
@@ -55,7 +55,7 @@ export async function listingVendor(
     server.closeAllConnections()
     server.close()
   })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, searches }
 }
 
 /** The requested page, with `size` agents if the vendor ignores the requested size. */

@@ -150,38 +150,38 @@ const CUT_OFF: [string, number, (listed: Listed) => ListingAnswer, RegExp][] = [
 
 describe('a listing that may be cut off', () => {
   it.each(CUT_OFF)('is recognised for a vendor that %s', async (_, count, answer, why) => {
-    const { url, asked } = await listingVendor(AGENTS, answer)
+    const { url, searches } = await listingVendor(AGENTS, answer)
     const { ids, cutOff } = await listAgentsOf(url)
     expect(ids).toHaveLength(count)
     expect(`${cutOff?.issue} (${cutOff?.detail})`).toMatch(why)
-    expect(asked.length).toBeLessThan(6)
+    expect(searches.length).toBeLessThan(6)
   })
 })
 
 describe('a listing', () => {
   it('is requested without parameters if the vendor refuses them for the first page', async () => {
-    const { url, asked } = await listingVendor(AGENTS, listed =>
+    const { url, searches } = await listingVendor(AGENTS, listed =>
       listed.params.size > 0 ? { status: 422 } : { agents: listed.agents, starredAgents: [], hasMore: false },
     )
     expect(await listAgentsOf(url)).toEqual({ ids: idsOf(AGENTS), cutOff: null })
-    expect(asked.map(({ size }) => size > 0)).toEqual([true, false])
+    expect(searches.map(({ size }) => size > 0)).toEqual([true, false])
   })
 })
 
 const LISTING_ONLY = { maxRequests: 0 }
 
 async function appListedBy(answer: (listed: Listed) => ListingAnswer, agents: number) {
-  let asked: URLSearchParams[] = []
+  let searches: URLSearchParams[] = []
   const simulated = await simulatedApp({
     sandbox: { conversations: 10, agents },
     through: async sandbox => {
       const listed = sandbox.world.agentIds().map((ID, at) => ({ ID, starred: at % 3 === 0 }))
       const vendor = await listingVendor(listed, answer, sandbox)
-      asked = vendor.asked
+      searches = vendor.searches
       return vendor.url
     },
   })
-  return { simulated, asked }
+  return { simulated, searches }
 }
 
 const agentIds = async ({ rows }: SimulatedApp, which = 'true'): Promise<string[]> =>
@@ -212,7 +212,7 @@ describe('a sync', () => {
       const agents = listed.agents.filter(({ ID }) => ID !== gone)
       const starredAgents = starredOf({ ...listed, agents })
       const page = Number(listed.params.get('page'))
-      // Pages: four agents; none; those that the first page had as starred; the others.
+      // Pages: four agents; none; the starred ones, which came with the first page; the others.
       const lists = [agents.slice(0, 4), [], starredAgents, agents.slice(4)]
       return { agents: lists[page - 1] ?? [], starredAgents, hasMore: page < lists.length }
     }, 10)

@@ -11,7 +11,7 @@ import { type SimulatedApp, TOKEN } from '../workflows/simulated/open-simulated-
 import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 
 /** Requests for organizations and their teams, `id` and `id/teams`. */
-async function asked({ sandbox }: SimulatedApp): Promise<string[]> {
+async function requestedPaths({ sandbox }: SimulatedApp): Promise<string[]> {
   const answer = await fetch(`${sandbox.url}/_sandbox/requests`)
   const { requests } = (await answer.json()) as { requests: ServedRequest[] }
   return requests.flatMap(({ kind, organizationId }) => {
@@ -36,7 +36,7 @@ type Answer = { status: number; body?: unknown }
 async function organizationsAnswer(upstream: string, answer: (path: string) => Answer | undefined): Promise<string> {
   const server = createServer(async (request, response) => {
     const own = request.url!.startsWith('/v3/orgs/') ? answer(request.url!) : undefined
-    // The `Date` header would be that of another clock.
+    // The server's own `Date` header would not follow the sandbox's clock.
     response.sendDate = false
     if (own) return void response.writeHead(own.status).end(JSON.stringify(own.body ?? {}))
     const authorization = request.headers.authorization ?? ''
@@ -56,7 +56,7 @@ describe('the organizations that handoffs name', () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 30 } })
     const { sync } = simulated
     await sync()
-    expect(await asked(simulated)).toEqual(BOTH)
+    expect(await requestedPaths(simulated)).toEqual(BOTH)
     const joined = await simulated.rows(`SELECT DISTINCT h.organization_id AS id, o.name FROM conversation_handoffs h
       JOIN organizations o USING (workspace_id, organization_id) ORDER BY id`)
     expect(joined).toEqual([
@@ -79,10 +79,10 @@ describe('the organizations that handoffs name', () => {
     await sync()
     await simulated.restart()
     await sync()
-    expect(await asked(simulated)).toEqual(BOTH)
+    expect(await requestedPaths(simulated)).toEqual(BOTH)
     simulated.advance(2 * HOUR)
     await sync()
-    expect(await asked(simulated)).toEqual([...BOTH, ...BOTH])
+    expect(await requestedPaths(simulated)).toEqual([...BOTH, ...BOTH])
 
     simulated.advance(HOUR)
     const changed = new Date(simulated.clock.now()).toISOString().slice(0, -1)
@@ -92,7 +92,7 @@ describe('the organizations that handoffs name', () => {
     simulated.advance(HOUR)
     await sync()
     await sync()
-    expect((await asked(simulated)).slice(8)).toEqual(['org_beta'])
+    expect((await requestedPaths(simulated)).slice(8)).toEqual(['org_beta'])
     expect(await simulated.rows('SELECT * FROM organizations WHERE _dirty_since IS NOT NULL')).toEqual([])
 
     // The log also contains the DELETE request.
@@ -100,14 +100,14 @@ describe('the organizations that handoffs name', () => {
     simulated.advance(25 * HOUR)
     await sync()
     await sync()
-    expect((await asked(simulated)).slice(10)).toEqual(['org_alpha', 'org_alpha/teams', 'org_beta'])
+    expect((await requestedPaths(simulated)).slice(10)).toEqual(['org_alpha', 'org_alpha/teams', 'org_beta'])
     expect((await names(simulated)).map(({ id, missing }) => [id, missing])).toEqual([
       ['org_alpha', false],
       ['org_beta', true],
     ])
     simulated.advance(DAY + HOUR)
     await sync()
-    expect((await asked(simulated)).slice(13)).toEqual(['org_alpha', 'org_alpha/teams', 'org_beta'])
+    expect((await requestedPaths(simulated)).slice(13)).toEqual(['org_alpha', 'org_alpha/teams', 'org_beta'])
 
     const tables = ['organizations', 'organization_members', 'organization_agents', 'teams', 'team_members']
     const rows = () =>
@@ -116,12 +116,12 @@ describe('the organizations that handoffs name', () => {
           simulated.rows(`SELECT COLUMNS(c -> c NOT IN ('_record', '_loaded_at')) FROM ${table} ORDER BY ALL`),
         ),
       )
-    const [before, requests] = [await rows(), await asked(simulated)]
+    const [before, requests] = [await rows(), await requestedPaths(simulated)]
     expect(before.every(found => found.length > 0)).toBe(true)
     await simulated.replay()
     expect(await rows()).toEqual(before)
     await sync()
-    expect(await asked(simulated)).toEqual(requests)
+    expect(await requestedPaths(simulated)).toEqual(requests)
   })
 })
 
@@ -136,7 +136,7 @@ describe('organizations of the configuration', () => {
     await planOnly({ config, workspace, app, request: PLAIN_SYNC, signal, clock: clock.within })
     const stopped = await simulated.sync({}, AbortSignal.abort()).catch(error => error)
     expect(stopped).toMatchObject({ code: 'INTERRUPTED' })
-    expect(await asked(simulated)).toEqual([])
+    expect(await requestedPaths(simulated)).toEqual([])
 
     const { warnings, outcome } = await simulated.sync()
     expect(outcome).toBe('done')
@@ -146,10 +146,10 @@ describe('organizations of the configuration', () => {
       ),
     )
     const first = ['org_alpha', 'org_alpha/teams', 'org_nobody', 'a/b c', ...others.slice(0, 47)]
-    expect(await asked(simulated)).toEqual(first)
+    expect(await requestedPaths(simulated)).toEqual(first)
     for (let run = 0; run < 2; run++) {
       await simulated.sync()
-      expect(await asked(simulated)).toEqual([...first, ...others.slice(47)])
+      expect(await requestedPaths(simulated)).toEqual([...first, ...others.slice(47)])
     }
     expect((await names(simulated)).map(({ id }) => id)).toEqual(['org_alpha'])
   })
@@ -205,7 +205,7 @@ describe('a vendor that fails to answer for organizations', () => {
     answer = path => (path.includes('/teams') ? { status: 400 } : undefined)
     await simulated.sync()
     await simulated.sync()
-    expect(await asked(simulated)).toEqual(['org_alpha', 'org_beta'])
+    expect(await requestedPaths(simulated)).toEqual(['org_alpha', 'org_beta'])
     expect((await names(simulated)).map(({ id }) => id)).toEqual(['org_alpha', 'org_beta'])
     expect(await simulated.rows('SELECT team_id FROM teams')).toEqual([])
   })
@@ -226,7 +226,7 @@ const REPEATED = (page: number | null, teams: Team[], size: number) => {
   return { teams: teams.slice((last - 1) * size, last * size), hasMore: true }
 }
 
-/** Number of teams requested per page, of 130. */
+/** How a vendor of 130 teams answers a page; how many of them are listed, and whether the list is known to be complete. */
 const TEAMS_GIVEN: [string, (page: number | null, teams: Team[]) => object, { listed: number; isComplete: boolean }][] =
   [
     [

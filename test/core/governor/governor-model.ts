@@ -18,7 +18,7 @@ export interface ModelOptions {
   governor: Partial<GovernorOptions>
   includedSessions: number
   requestsPerHour: number
-  /** Reports lack the newest requests, or those of the last milliseconds. */
+  /** Usage reports omit the newest requests, or those of the last milliseconds. */
   lag?: { requests: number; ms: number }
 }
 
@@ -82,7 +82,7 @@ export class GovernorModel {
     const reached = fate.kind !== 'lost-before'
     // The vendor may count it at once, or just before it answers.
     if (fate.share < 0.5) this.nowMs += fate.latencyMs
-    const full = reached && this.hourIsFull()
+    const full = reached && this.isRateLimited()
     const billed = reached && !full && fate.kind !== 'failed' ? this.bill(worker, fate) : 0
     const remaining = this.remainingRequests()
     const usage = this.usage(billed)
@@ -118,8 +118,8 @@ export class GovernorModel {
   }
 
   /** A request of another user of the token. */
-  useHour(requests: number): void {
-    for (let made = 0; made < requests && !this.hourIsFull(); made++) this.others.push(this.nowMs)
+  requestByOthers(requests: number): void {
+    for (let made = 0; made < requests && !this.isRateLimited(); made++) this.others.push(this.nowMs)
   }
 
   /** Sessions that are billed to another user of the token. */
@@ -129,7 +129,7 @@ export class GovernorModel {
   }
 
   /** The vendor's counter is in memory of one process: a restart resets it. */
-  resetHour(): void {
+  resetRateLimit(): void {
     this.others = []
     this.forgotten = this.counted.length
   }
@@ -148,7 +148,7 @@ export class GovernorModel {
     return this.options.requestsPerHour - this.within(this.counted.slice(this.forgotten)) - this.within(this.others)
   }
 
-  private hourIsFull(): boolean {
+  private isRateLimited(): boolean {
     return this.remainingRequests() <= 0
   }
 

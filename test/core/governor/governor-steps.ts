@@ -99,9 +99,9 @@ function perform(model: GovernorModel, one: Step): Decision | undefined {
   else if (one.do === 'lose') model.lose(one.worker)
   else if (one.do === 'wait') model.nowMs += one.ms
   else if (one.do === 'turn') model.turnPeriod()
-  else if (one.do === 'others') model.useHour(one.requests)
+  else if (one.do === 'others') model.requestByOthers(one.requests)
   else if (one.do === 'elsewhere') model.spendElsewhere(one.sessions)
-  else model.resetHour()
+  else model.resetRateLimit()
   return undefined
 }
 

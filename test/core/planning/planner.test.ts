@@ -126,7 +126,7 @@ describe('a plan', () => {
     expect(plan.firstBackfills).toBe(0)
   })
 
-  it('exports everything again in one full window, which is begun once', () => {
+  it('exports everything again in one full window, which is started once', () => {
     const coverage = [{ from: 0, to: LAST }]
     expect(boundsOf(planned({ agents: [agent({ coverage })], mode: FULL }))).toEqual([['a', 'full', null, LAST]])
     const open = openWindow('full', null, LAST - 10)

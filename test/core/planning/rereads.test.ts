@@ -88,7 +88,7 @@ describe('a range that may hide conversations', () => {
     const lowYield = rangeOf({ scanned: 100, returned: 95, sessions: 95 })
     expect(planned([lowYield])).toEqual([])
     expect(planned([lowYield], { late: true })).toHaveLength(1)
-    // Part of a sample, or due because of late rows: no other reason grants it.
+    // A range that hides nothing is only passed in as a sample or because of late rows, so it is always due.
     expect(planned([rangeOf({ scanned: 8, returned: 8 })])).toHaveLength(1)
   })
 

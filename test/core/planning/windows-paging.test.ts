@@ -198,15 +198,15 @@ describe('landed pages that are missing', () => {
       })
       return pageThrough(stored, hole, rest).ids
     })
-    const onwards = pageThrough(stored, one, rest, known).ids
-    return { present, reread, onwards, lost: pages.filter(page => !present.includes(page)), holes }
+    const continued = pageThrough(stored, one, rest, known).ids
+    return { present, reread, continued, lost: pages.filter(page => !present.includes(page)), holes }
   }
 
   it('lose no conversation: the ranges that they may have covered are read again', () => {
     fc.assert(
       fc.property(scene, given => {
-        const { present, reread, onwards } = resumeFrom(given)
-        const ids = [...present.flatMap(page => page.ids), ...reread, ...onwards]
+        const { present, reread, continued } = resumeFrom(given)
+        const ids = [...present.flatMap(page => page.ids), ...reread, ...continued]
         expect([...new Set(ids)].sort((a, b) => a - b)).toEqual(
           given.stored.filter(record => inside(given.one, record)).map(({ id }) => id),
         )
@@ -225,13 +225,13 @@ describe('landed pages that are missing', () => {
     }))
     fc.assert(
       fc.property(orderly, given => {
-        const { present, reread, onwards, lost, holes } = resumeFrom(given)
+        const { present, reread, continued, lost, holes } = resumeFrom(given)
         if (present.length === 0) return
         const held = new Set(present.flatMap(page => page.ids))
         const twice = reread.filter(id => held.has(id))
         expect(twice.length).toBeLessThanOrEqual(2 * holes.length)
         const gone = lost.flatMap(page => page.ids).length
-        expect(onwards.length + reread.length).toBeLessThanOrEqual(gone + 2 * holes.length + 1)
+        expect(continued.length + reread.length).toBeLessThanOrEqual(gone + 2 * holes.length + 1)
       }),
       { numRuns: 1_000, seed: 20261120 },
     )

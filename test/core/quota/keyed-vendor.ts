@@ -14,7 +14,7 @@ export interface KeyedAnswer {
 export interface KeyedRun {
   /** Length of a period in days. */
   periodDays: number
-  /** Number of the newest requests that reports lack. */
+  /** Number of the newest requests that reports omit. */
   lag: number
   days: { groups: Group[]; size: number }[]
 }
@@ -66,7 +66,7 @@ export function answersOf({ periodDays, lag, days }: KeyedRun): { answers: Keyed
     for (const { pages, others, reversed } of [...quiet(lag), ...groups, ...quiet(lag)]) {
       counts[counts.length - 1]! += others
       const received = pages.map((page, index) => {
-        // Late reports lack no more than a day uses.
+        // Late reports omit no more than a day uses.
         const billed = lag === 0 ? page * size : page
         counts.push(counts.at(-1)! + billed)
         const used = counts.at(-1 - lag) ?? 0

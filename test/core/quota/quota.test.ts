@@ -94,9 +94,12 @@ describe('a billing period', () => {
     const first = report(newQuota(), { billableUsedThisPeriod: 300 })
     const doubted = report(first, { periodKey: 'p0', billableUsedThisPeriod: 990 }, 2)
     expect(sessionsLeft(doubted, 0)).toBe(10)
-    const asked = [3, 4].reduce((state, sentAtMs) => report(state, { billableUsedThisPeriod: 300 }, sentAtMs), doubted)
-    expect(asked.candidate).toBeNull()
-    expect(sessionsLeft(asked, 0)).toBe(700)
+    const afterReports = [3, 4].reduce(
+      (state, sentAtMs) => report(state, { billableUsedThisPeriod: 300 }, sentAtMs),
+      doubted,
+    )
+    expect(afterReports.candidate).toBeNull()
+    expect(sessionsLeft(afterReports, 0)).toBe(700)
     const overtaken = [1, 2].reduce(
       (state, sentAtMs) => report(state, { billableUsedThisPeriod: 300 }, sentAtMs),
       doubted,
@@ -117,8 +120,11 @@ describe('a billing period', () => {
     const twice = reportTwice(first, reported, 3)
     expect(twice.key).toBe('p1')
     expect(report(twice, reported, 5).key).toBe('p0')
-    const asked = [5, 6].reduce((state, sentAtMs) => report(state, { billableUsedThisPeriod: 310 }, sentAtMs), twice)
-    expect(sessionsLeft(asked, 0)).toBe(690)
+    const afterReports = [5, 6].reduce(
+      (state, sentAtMs) => report(state, { billableUsedThisPeriod: 310 }, sentAtMs),
+      twice,
+    )
+    expect(sessionsLeft(afterReports, 0)).toBe(690)
   })
 
   it('still asks at once after a restart has replayed old answers', () => {
@@ -322,7 +328,7 @@ describe('a vendor whose every third answer names the previous period', () => {
     periodKey,
     billableUsedThisPeriod,
   })
-  const asked = (period: QuotaState, keys: readonly string[]) =>
+  const afterReports = (period: QuotaState, keys: readonly string[]) =>
     keys.reduce(
       (state, key, index) =>
         applyUsage(state, reported(key, key === 'old' ? 21 : 26), {
@@ -332,15 +338,15 @@ describe('a vendor whose every third answer names the previous period', () => {
         }),
       period,
     )
-  const known = asked(newQuota(), ['old', 'old'])
+  const known = afterReports(newQuota(), ['old', 'old'])
 
   it('is followed into the new one, although its usage is higher and no three answers in a row name it', () => {
-    expect(asked(known, ['new', 'new', 'old', 'new']).key).toBe('old')
-    expect(asked(known, ['new', 'new', 'old', 'new', 'new']).key).toBe('new')
+    expect(afterReports(known, ['new', 'new', 'old', 'new']).key).toBe('old')
+    expect(afterReports(known, ['new', 'new', 'old', 'new', 'new']).key).toBe('new')
   })
 
   it('is no longer asked if its answers never agree', () => {
-    const disagreeing = asked(
+    const disagreeing = afterReports(
       known,
       Array.from({ length: 30 }, (_, index) => (index % 2 === 0 ? 'new' : 'old')),
     )
