@@ -40,7 +40,7 @@ export async function runCommand(args: readonly string[]): Promise<void> {
   process.stdout.on('error', error => {
     if (!isClosedPipe(error)) unwritten ??= error
   })
-  // The command before it in this process may have been a service.
+  // The previous command of this process (a test) may have been a service.
   stampLines(false)
   const program = createProgram()
   try {

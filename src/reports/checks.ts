@@ -42,7 +42,7 @@ const childrenHaveRecords = ({ record: { table }, key, children }: Layout): SqlF
     .join('\nUNION ALL\n'),
 })
 
-/** What came of one check: how many rows break the rule, or why it was not checked. */
+/** The result of one check: how many rows break the rule, or why it was not checked. */
 export type CheckResult = { name: string } & ({ violations: number } | { unchecked: 'timeout' | 'other version' })
 
 /** Runs every check. @throws what the query throws, except QUERY_TIMEOUT and SQL_INVALID */

@@ -1,4 +1,4 @@
-// The quarantined records: which they are, and what landed of each.
+// The quarantined records, and their bytes in the landing.
 import { createHash } from 'node:crypto'
 import { webhookEvent } from '../catalog/events/event-records.ts'
 import { RECORD_TYPES } from '../catalog/records.ts'

@@ -80,7 +80,7 @@ interface DifferenceInput {
   coverage: ReadCoverage
 }
 
-/** The kinds of which there is at least one. */
+/** Kinds with at least one difference. */
 export function differencesOf({ totals, price, coverage }: DifferenceInput): Difference[] {
   const refreshed = (count: number) => ({ count, sessions: Math.ceil(count * price.perConversation) })
   const found: Record<Difference['kind'], Omit<Difference, 'kind'>> = {
