@@ -55,7 +55,7 @@ describe('the package', () => {
     const installed = join(folder, 'node_modules', packageJson.name)
     await mkdir(installed, { recursive: true })
     await run('tar', ['-xzf', join(folder, tarball!), '--strip-components=1', '-C', installed])
-    // Only its direct dependencies, linked as strict package managers lay them out: unpacking a third of a gigabyte takes long.
+    // Only its direct dependencies, linked as strict package managers do, because unpacking a third of a gigabyte takes long.
     const names = Object.keys(packageJson.dependencies)
     for (const name of names) {
       await mkdir(dirname(join(folder, 'node_modules', name)), { recursive: true })

@@ -1,5 +1,5 @@
-// Runs a command inside the test process, which saves a process where the process is not tested. One at a time: environment,
-// working directory, standard streams, exit code and umask are the command's while it runs.
+// Runs a command inside the test process, which is faster than a process of its own. One at a time: while a command runs, the
+// environment, working directory, standard streams, exit code and umask are its own.
 import { tmpdir } from 'node:os'
 import { Readable, Writable } from 'node:stream'
 import { runCommand } from '../../src/cli/run-command.ts'
@@ -58,7 +58,7 @@ async function run(args: readonly string[], { env = {}, cwd, stdin = '' }: InPro
 
 let last: Promise<unknown> = Promise.resolve()
 
-/** The command; it waits for the previous one. */
+/** Runs the command after the previous one has ended. */
 export function inProcess(args: readonly string[], options: InProcessOptions = {}): Promise<Ended> {
   const ended = last.then(() => run(args, options))
   last = ended.catch(() => {})

@@ -45,8 +45,8 @@ describe('a clock that is set by a day between runs', () => {
     const ended = await scene.run(['sync', '--yes', '--no-wait'])
     expect(ended.code, ended.stderr).toBe(8)
     expect(await usageOf(scene)).toMatchObject({ overageUsedThisPeriod: 0 })
-    const ledger = await readdir(join(scene.home, 'landing', 'ws_demo', 'ledger'))
-    expect(ledger.some(name => name.endsWith('.set-aside'))).toBe(true)
+    const leaseLog = await readdir(join(scene.home, 'landing', 'ws_demo', 'ledger'))
+    expect(leaseLog.some(name => name.endsWith('.set-aside'))).toBe(true)
   })
 })
 

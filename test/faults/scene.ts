@@ -91,13 +91,13 @@ export function expectError(
 }
 
 export function expectClean(sandbox: Sandbox, { stdout, stderr }: Ended): void {
-  const said = stdout + stderr
-  expect(said).not.toContain(TOKEN)
-  expect(said).not.toMatch(/^\s+at .+:\d+:\d+/m)
+  const output = stdout + stderr
+  expect(output).not.toContain(TOKEN)
+  expect(output).not.toMatch(/^\s+at .+:\d+:\d+/m)
   const people = truthOf(sandbox, { throughMs: Number.POSITIVE_INFINITY })
     .flatMap(({ record }) => [record.userEmail, record.userPhone, record.summary])
     .filter(value => typeof value === 'string' && value.length > 6)
-  expect(people.filter(value => said.includes(value as string))).toEqual([])
+  expect(people.filter(value => output.includes(value as string))).toEqual([])
 }
 
 /** The tables equal the sandbox's data. `home`: a folder other than the scene's. */
@@ -132,8 +132,8 @@ async function landedKeys({ home }: FaultScene): Promise<Set<string>> {
 }
 
 /**
- * A successful sync that leaves nothing to read. It requests nothing that had landed; over all runs, no more than `underWay`
- * requests (at a kill) were made twice.
+ * The next sync succeeds and completes the tables. It requests no page that had landed; over all runs, at most `inFlight` requests
+ * (those in flight at kills) were made twice.
  */
 export async function expectRecovered(scene: FaultScene, { inFlight = 0 } = {}): Promise<Ended> {
   const landed = await landedKeys(scene)

@@ -8,7 +8,7 @@ import { expectClean, expectComplete, expectError, expectRecovered, exportedTwic
 const SLOW = { sandbox: { conversations: 50, latencyMs: 150 } }
 const LOCKED = { exit: 6, error: 'WAREHOUSE_LOCKED', says: ['PID ', 'Wait until its sync has ended, or stop it.'] }
 
-/** How many listen in this process, in which commands run that were kept out. */
+/** Number of signal listeners in this process, in which the refused commands run. */
 const listenersForSignals = () => ['SIGINT', 'SIGTERM', 'SIGHUP'].map(signal => process.listenerCount(signal))
 
 describe('a second process on the same warehouse', () => {

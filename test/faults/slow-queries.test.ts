@@ -21,16 +21,16 @@ async function upInOneProcess() {
   onTestFinished(scene.close)
   const env = { ...TOKEN_ENV, SECRET, ...(await withoutTemporal()) }
   const up = start(['up', '--every', '1h', '--config', scene.file], { env })
-  let said = ''
+  let stderr = ''
   up.process.stderr!.on('data', text => {
-    said += text
+    stderr += text
   })
-  const url = await until(async () => /at (http\S+webhooks)\./.exec(said)?.[1])
-  return { up, home: scene.home, url, said: () => said }
+  const url = await until(async () => /at (http\S+webhooks)\./.exec(stderr)?.[1])
+  return { up, home: scene.home, url, stderr: () => stderr }
 }
 
 it('twenty slow queries delay no webhook, no sync and no loading; queries that wait too long are refused', async () => {
-  const { up, home, url, said } = await upInOneProcess()
+  const { up, home, url, stderr } = await upInOneProcess()
   const ask = (sql: string, timeoutMs = 60_000) => queryHolder({ home, sql, timeoutMs })
   await until(() =>
     ask('SELECT 1').then(
@@ -58,7 +58,7 @@ it('twenty slow queries delay no webhook, no sync and no loading; queries that w
     ),
   )
   expect(refused).toMatchObject({ code: 'TOO_MANY_QUERIES', message: /runs 4 queries at a time.*waited 0.4 s/ })
-  expect(said()).not.toContain('next round')
+  expect(stderr()).not.toContain('next round')
 
   const event = { event: 'message_received', createdAt: Date.now(), workspaceSecret: SECRET, messageContent: 'hello' }
   const answer = await fetch(url, { method: 'POST', body: JSON.stringify(event) })

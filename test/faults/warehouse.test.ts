@@ -16,7 +16,7 @@ const fileOf = ({ home }: FaultScene): string => join(home, 'warehouse.duckdb')
 
 /** A sync that was killed with commits in its WAL, which is checkpointed only at the end. */
 async function killedInTheMidst(): Promise<FaultScene & { log: string }> {
-  // It fetches for longer than a load waits, so it continues after the load with whose WAL it is killed.
+  // It fetches for longer than a load waits, so it is still fetching when the load has written the WAL.
   const scene = await faultScene({ sandbox: { conversations: 120, latencyMs: 500 } })
   const log = join(scene.home, 'warehouse.duckdb.wal')
   const running = scene.start(['sync', '--yes'])
@@ -72,12 +72,12 @@ describe('a warehouse', () => {
   it('that is damaged is reported, and rebuilt from the landing when it is moved away', async () => {
     const scene = await synced()
     const damaged = { exit: 6, error: 'HOME_UNUSABLE', says: [fileOf(scene), 'convohouse replay'] }
-    const whole = await readFile(fileOf(scene))
+    const intact = await readFile(fileOf(scene))
     const damages: Record<string, Buffer> = {
-      half: whole.subarray(0, whole.length / 2),
+      half: intact.subarray(0, intact.length / 2),
       garbage: Buffer.from('no database at all, '.repeat(5_000)),
-      zeros: Buffer.alloc(whole.length),
-      headers: Buffer.concat([whole.subarray(0, 4_096), Buffer.alloc(8_192, 7), whole.subarray(12_288)]),
+      zeros: Buffer.alloc(intact.length),
+      headers: Buffer.concat([intact.subarray(0, 4_096), Buffer.alloc(8_192, 7), intact.subarray(12_288)]),
     }
     for (const [name, bytes] of Object.entries(damages)) {
       const home = await temporaryFolder()
@@ -96,12 +96,12 @@ describe('a warehouse', () => {
 
   it('that is empty, or truncated within its headers, is rebuilt from the landing', async () => {
     const scene = await synced()
-    const whole = await readFile(fileOf(scene))
+    const intact = await readFile(fileOf(scene))
     await writeFile(fileOf(scene), '')
     const empty = await openWarehouse({ home: scene.home, ...SMALL })
     expect(await empty.writer.rows('FROM conversations')).toEqual([])
     await empty.close()
-    await writeFile(fileOf(scene), whole.subarray(0, 5_000))
+    await writeFile(fileOf(scene), intact.subarray(0, 5_000))
     await expectRecovered(scene)
     await expectNothingExported(scene)
   })

@@ -7,7 +7,7 @@ export interface FormatRow {
   inColumns: string
 }
 
-/** Its rows: the code in each of the four columns. */
+/** Its rows, each with the code in its four columns. */
 export function formatRows(page: string): FormatRow[] {
   return page
     .split('\n')

@@ -5,11 +5,11 @@ import { runsStatus } from '../../../src/reports/runs.ts'
 import { beginRun, endRun } from '../../../src/warehouse/runs.ts'
 import { temporaryWarehouse } from '../../warehouse/temporary-warehouse.ts'
 
-const there = temporaryWarehouse()
+const app = temporaryWarehouse()
 const NOW = Date.UTC(2026, 10, 20, 12)
 
 it('a preempted run is shown as running or as waiting for a worker, not as ended', async () => {
-  const { writer } = there.warehouse
+  const { writer } = app.warehouse
   const record = { run: 'long', startedMs: NOW - 60_000, host: 'temporal', origin: 'sync', pid: 1 } as const
   await beginRun(writer, 'ws', record, NOW - 60_000)
   const end = { outcome: 'preempted', success: true, requests: 3, sessions: 2, pages: 3, conversations: 2 }

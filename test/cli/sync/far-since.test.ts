@@ -45,11 +45,11 @@ describe('a sync from before the time at which the API can tell seconds from mil
       for (const one of requested) expect(Number(one.get('fromTs'))).toBeGreaterThan(Date.now() - 91 * 86_400_000)
       expect(await query('SELECT count(*) FROM coverage WHERE from_at IS NULL')).toEqual(['0'])
 
-      const whole = await inProcess(['sync', '--since', since], { env })
-      const again = await inProcess(['sync', '--since', since], { env })
+      const first = await inProcess(['sync', '--since', since], { env })
+      const second = await inProcess(['sync', '--since', since], { env })
       const requests = requested.length
       await inProcess(['sync'], { env })
-      expect([whole.code, again.code]).toEqual([0, 0])
+      expect([first.code, second.code]).toEqual([0, 0])
       expect(Number((await query('SELECT count(*) FROM conversations'))[0])).toBeGreaterThan(50)
       // One window from the beginning; later windows begin where it ended.
       const covered = "SELECT count(*) FILTER (from_at IS NULL), count(*) FILTER (from_at < '2026-01-01') FROM coverage"

@@ -21,7 +21,7 @@ async function spent({ sandbox }: Scene): Promise<{ requests: number; sessions: 
   }
 }
 
-const run = (there: Scene, ...args: string[]) => inProcess(args, { env: there.env })
+const convohouse = (workspace: Scene, ...args: string[]) => inProcess(args, { env: workspace.env })
 
 /** Sessions of the first sync, from a copy into which nothing was exported since. */
 async function sessionsOf({ env }: Scene): Promise<number> {
@@ -36,28 +36,28 @@ describe('a full export', { timeout: 120_000 }, () => {
   const synced = syncedOnce({ conversations: 180, agents: 6 }, { pageSize: 15 })
 
   it('does not start without confirmation, and exits with 2 if nobody can be asked', async () => {
-    const there = await synced()
-    const before = await spent(there)
-    const { code, stderr } = await run(there, 'sync', '--full')
+    const workspace = await synced()
+    const before = await spent(workspace)
+    const { code, stderr } = await convohouse(workspace, 'sync', '--full')
     expect([code, stderr]).toEqual([2, expect.stringContaining('error CONFIRMATION_NEEDED')])
     expect(stderr).toContain(`bills ${before.sessions} to `)
     expect(stderr).toContain(
       '`convohouse plan` with the same flags, then confirm with --yes, or limit the sync with --max-sessions.',
     )
-    expect((await spent(there)).requests).toBe(before.requests)
-    expect((await run(there, 'sync', '--full', '--yes')).code).toBe(0)
-    expect((await spent(there)).sessions).toBe(2 * before.sessions)
+    expect((await spent(workspace)).requests).toBe(before.requests)
+    expect((await convohouse(workspace, 'sync', '--full', '--yes')).code).toBe(0)
+    expect((await spent(workspace)).sessions).toBe(2 * before.sessions)
   })
 
   it('of one agent is estimated from its stored conversations', async () => {
-    const there = await synced()
+    const workspace = await synced()
     const [agent] = await rowsOf(
       `SELECT agent_id, count(*)::INTEGER AS n,
          (SELECT sum(billed)::INTEGER FROM _windows w WHERE w.agent_id = c.agent_id) AS sessions
        FROM conversations c GROUP BY agent_id ORDER BY n LIMIT 1`,
-      there.env,
+      workspace.env,
     )
-    const { stdout } = await run(there, 'plan', '--agent', String(agent!.agent_id), '--full', '--json')
+    const { stdout } = await convohouse(workspace, 'plan', '--agent', String(agent!.agent_id), '--full', '--json')
     const [{ plan }] = jsonLines(stdout) as [{ plan: { total: Record<string, { low: number; high: number }> } }]
     expect(plan.total.conversations).toEqual({ low: agent!.n, high: agent!.n })
     expect(plan.total.sessions!.low).toBeLessThanOrEqual(Number(agent!.sessions))
@@ -66,65 +66,66 @@ describe('a full export', { timeout: 120_000 }, () => {
   })
 
   it('that was stopped is reported, survives an unconfirmed --drop-full, is continued only by --full, and is billed once', async () => {
-    const there = await synced()
-    const [before, once] = [await spent(there), await sessionsOf(there)]
-    const stopped = await run(there, 'sync', '--full', '--yes', '--max-requests', '4')
+    const workspace = await synced()
+    const [before, once] = [await spent(workspace), await sessionsOf(workspace)]
+    const stopped = await convohouse(workspace, 'sync', '--full', '--yes', '--max-requests', '4')
     expect(stopped.stdout).toContain('stopped at the given limit')
-    const begun = await spent(there)
-    const refused = await run(there, 'sync', '--drop-full', '--full')
+    const begun = await spent(workspace)
+    const refused = await convohouse(workspace, 'sync', '--drop-full', '--full')
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('error CONFIRMATION_NEEDED')])
     for (const args of [['sync', '--since', '10d'], ['sync']]) {
-      const { code, stdout } = await run(there, ...args)
+      const { code, stdout } = await convohouse(workspace, ...args)
       expect(code).toBe(0)
       expect(stdout).toMatch(/warning: a full export of .* is not finished \(\d of 6 agents are left\)/)
       expect(stdout).toContain('`convohouse sync --full` continues it, `convohouse sync --drop-full` drops it')
     }
-    expect((await spent(there)).sessions).toBe(begun.sessions)
-    expect((await run(there, 'sync', '--full', '--yes')).code).toBe(0)
-    const after = await spent(there)
+    expect((await spent(workspace)).sessions).toBe(begun.sessions)
+    expect((await convohouse(workspace, 'sync', '--full', '--yes')).code).toBe(0)
+    const after = await spent(workspace)
     // Only smaller pages of new generations, and the second at which one begins, are billed in addition.
     expect(after.sessions - before.sessions).toBeGreaterThanOrEqual(once)
     expect(after.sessions - before.sessions).toBeLessThan(1.05 * once)
-    expect((await run(there, 'sync')).stdout).not.toContain('full export')
+    expect((await convohouse(workspace, 'sync')).stdout).not.toContain('full export')
   })
 
   it('of a time range is continued by the command that the warning suggests, and does not start over', async () => {
-    const there = await synced()
+    const workspace = await synced()
     const bounds = ['--since', '20d', '--until', new Date(Date.now() - 3 * DAY).toISOString()]
-    const stopped = await run(there, 'sync', '--full', ...bounds, '--yes', '--max-requests', '2')
+    const stopped = await convohouse(workspace, 'sync', '--full', ...bounds, '--yes', '--max-requests', '2')
     expect(stopped.stdout).toContain('The same command continues where it stopped.')
-    const [, command] = /`convohouse (sync --full[^`]*)` continues it/.exec((await run(there, 'sync')).stdout) ?? []
-    const planned = await run(there, 'plan', ...command!.split(' ').slice(1), '--json')
+    const [, command] =
+      /`convohouse (sync --full[^`]*)` continues it/.exec((await convohouse(workspace, 'sync')).stdout) ?? []
+    const planned = await convohouse(workspace, 'plan', ...command!.split(' ').slice(1), '--json')
     const [{ plan }] = jsonLines(planned.stdout) as [{ plan: { windows: unknown[] } }]
-    expect(plan.windows.length).toBeLessThan(there.sandbox.world.agentIds().length)
-    expect((await run(there, ...command!.split(' '), '--yes')).code).toBe(0)
-    expect((await run(there, 'sync')).stdout).not.toContain('full export')
+    expect(plan.windows.length).toBeLessThan(workspace.sandbox.world.agentIds().length)
+    expect((await convohouse(workspace, ...command!.split(' '), '--yes')).code).toBe(0)
+    expect((await convohouse(workspace, 'sync')).stdout).not.toContain('full export')
   })
 
   it('that was stopped in a new workspace leaves only the pages that have not landed to the next sync', async () => {
-    const there = await scene({ conversations: 180 }, { pageSize: 20 })
-    await run(there, 'sync', '--full', '--yes', '--max-requests', '6')
-    expect((await run(there, 'sync', '--yes')).code).toBe(0)
-    expect(await countConversations(there.env)).toBe(exportable(there.sandbox))
-    const { sessions, requested } = await spent(there)
+    const workspace = await scene({ conversations: 180 }, { pageSize: 20 })
+    await convohouse(workspace, 'sync', '--full', '--yes', '--max-requests', '6')
+    expect((await convohouse(workspace, 'sync', '--yes')).code).toBe(0)
+    expect(await countConversations(workspace.env)).toBe(exportable(workspace.sandbox))
+    const { sessions, requested } = await spent(workspace)
     expect(twice(requested)).toEqual([])
-    const [once] = await rowsOf('SELECT sum(returned)::INTEGER AS n FROM _requests', there.env)
+    const [once] = await rowsOf('SELECT sum(returned)::INTEGER AS n FROM _requests', workspace.env)
     // Conversations of the second at which the full export stopped are exported again.
-    expect(Number(once!.n) - exportable(there.sandbox)).toBeLessThanOrEqual(3)
+    expect(Number(once!.n) - exportable(workspace.sandbox)).toBeLessThanOrEqual(3)
     expect(sessions).toBeGreaterThan(0)
   })
 
   it('that was stopped or dropped leaves no gap in the coverage; once dropped, it is no longer reported, also after a replay, and the next one starts over', async () => {
-    const there = await scene({ conversations: 150, arrivalsPerDay: 12 }, { pageSize: 25 })
-    await run(there, 'sync')
-    const first = await spent(there)
-    there.sandbox.clock.advance(86_400_000)
-    const planned = await run(there, 'plan', '--full')
+    const workspace = await scene({ conversations: 150, arrivalsPerDay: 12 }, { pageSize: 25 })
+    await convohouse(workspace, 'sync')
+    const first = await spent(workspace)
+    workspace.sandbox.clock.advance(86_400_000)
+    const planned = await convohouse(workspace, 'plan', '--full')
     expect(planned.stdout).toContain('Nothing was exported. `convohouse sync` with the same flags executes this plan.')
-    const stopped = await run(there, 'sync', '--full', '--yes', '--max-requests', '4')
+    const stopped = await convohouse(workspace, 'sync', '--full', '--yes', '--max-requests', '4')
     expect(stopped.stdout).toContain('left. The same command continues where it stopped.')
     const shown = async () => {
-      const { stdout } = await run(there, 'status', '--json')
+      const { stdout } = await convohouse(workspace, 'status', '--json')
       const { workspaces } = JSON.parse(stdout) as {
         workspaces: { openWindows: number; agents: { gaps: object[] }[] }[]
       }
@@ -132,28 +133,28 @@ describe('a full export', { timeout: 120_000 }, () => {
       return { openWindows, gaps: agents.flatMap(({ gaps }) => gaps) }
     }
     const nothing = { openWindows: 0, gaps: [] }
-    expect((await run(there, 'sync')).stdout).toContain('up to date')
+    expect((await convohouse(workspace, 'sync')).stdout).toContain('up to date')
     const left = await shown()
     expect(left).toEqual({ openWindows: expect.any(Number), gaps: [] })
     expect(left.openWindows).toBeGreaterThan(0)
-    const dropped = await run(there, 'sync', '--drop-full')
+    const dropped = await convohouse(workspace, 'sync', '--drop-full')
     expect(dropped.stdout).toContain('up to date')
     expect(dropped.stdout).not.toContain('full export')
     expect(await shown()).toEqual(nothing)
-    expect((await run(there, 'ledger')).stdout).not.toContain('not covered')
+    expect((await convohouse(workspace, 'ledger')).stdout).not.toContain('not covered')
 
     if (isDeep) {
-      expect((await run(there, 'replay')).code).toBe(0)
+      expect((await convohouse(workspace, 'replay')).code).toBe(0)
       expect(await shown()).toEqual(nothing)
     }
-    await rm(join(there.home, 'warehouse.duckdb'))
-    expect((await run(there, 'replay')).code).toBe(0)
+    await rm(join(workspace.home, 'warehouse.duckdb'))
+    expect((await convohouse(workspace, 'replay')).code).toBe(0)
     expect(await shown()).toEqual(nothing)
-    await run(there, 'sync', '--full', '--yes', '--max-requests', '3')
+    await convohouse(workspace, 'sync', '--full', '--yes', '--max-requests', '3')
     expect((await shown()).openWindows).toBeGreaterThan(0)
-    const begun = await spent(there)
-    expect((await run(there, 'sync', '--drop-full', '--full', '--yes')).code).toBe(0)
-    expect((await spent(there)).sessions - begun.sessions).toBeGreaterThanOrEqual(first.sessions)
-    expect((await run(there, 'sync')).stdout).not.toContain('full export')
+    const begun = await spent(workspace)
+    expect((await convohouse(workspace, 'sync', '--drop-full', '--full', '--yes')).code).toBe(0)
+    expect((await spent(workspace)).sessions - begun.sessions).toBeGreaterThanOrEqual(first.sessions)
+    expect((await convohouse(workspace, 'sync')).stdout).not.toContain('full export')
   })
 })

@@ -47,12 +47,12 @@ describe.skipIf(noDisk)('a checkpoint that fails on a full disk', () => {
     const disk = await smallDisks([home])
     const [command, ...args] = [...disk.through, process.execPath, '--input-type=module', '--eval', script(home)]
     const child = spawn(command!, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-    let said = ''
+    let stdout = ''
     child.stdout.on('data', text => {
-      said += text
+      stdout += text
     })
     await once(child, 'close')
     const n = 4_001
-    expect(JSON.parse(said)).toEqual(['HOME_UNUSABLE', 'HOME_UNUSABLE', 'written', { n }, { n }, { n }])
+    expect(JSON.parse(stdout)).toEqual(['HOME_UNUSABLE', 'HOME_UNUSABLE', 'written', { n }, { n }, { n }])
   })
 })

@@ -12,14 +12,14 @@ interface FullScene extends FaultScene {
   disk: SmallDisk
   /** Separate disks: the data folder, in it the landing, and in that the lease log. */
   landing: string
-  ledger: string
+  leaseLog: string
 }
 
 async function onDisks(): Promise<FullScene> {
   const scene = await faultScene({ sandbox: { conversations: 200 }, workspace: { pageSize: 10 } })
   const landing = join(scene.home, 'landing')
-  const ledger = join(landing, 'ws_demo', 'ledger')
-  return { ...scene, landing, ledger, disk: await smallDisks([scene.home, landing, ledger]) }
+  const leaseLog = join(landing, 'ws_demo', 'ledger')
+  return { ...scene, landing, leaseLog, disk: await smallDisks([scene.home, landing, leaseLog]) }
 }
 
 const sync = ({ run, disk }: FullScene) => run(['sync', '--yes'], { through: disk.through })
@@ -46,11 +46,11 @@ const count = async (scene: FullScene): Promise<number> => (await scene.exported
 describe.skipIf(noDisk)('a full disk', () => {
   it('is reported before anything is exported, and loses no requested page if it fills up during a sync', async () => {
     const scene = await onDisks()
-    const { home, landing, ledger } = scene
+    const { home, landing, leaseLog } = scene
     if (isDeep) await expectFull(scene, home, { but: 8_192, at: 'warehouse.duckdb' })
     await expectFull(scene, landing, { but: 1_000_000, at: landing })
     expect(await count(scene)).toBe(0)
-    await expectFull(scene, ledger, { but: 8_192, at: ledger })
+    await expectFull(scene, leaseLog, { but: 8_192, at: leaseLog })
     const first = await count(scene)
     // The disk reserve, and some pages.
     await expectFull(scene, landing, { but: 4 * 1024 * 1024 + 50_000, at: landing })

@@ -26,17 +26,17 @@ export async function runCommand(options: {
   const { args, killAt } = options
   const env = { PATH: process.env.PATH, ...TOKEN_ENV }
   const child: ChildProcess = spawn(process.execPath, [CLI, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
-  const said = { stdout: '', stderr: '' }
+  const output = { stdout: '', stderr: '' }
   for (const stream of ['stdout', 'stderr'] as const) {
     child[stream]!.setEncoding('utf8').on('data', text => {
-      said[stream] += text
+      output[stream] += text
     })
   }
   let hasEnded = false
   const ended = new Promise<Ended>(resolve =>
     child.once('close', code => {
       hasEnded = true
-      resolve({ code, ...said })
+      resolve({ code, ...output })
     }),
   )
   if (killAt) {

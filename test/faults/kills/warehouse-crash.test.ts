@@ -27,7 +27,7 @@ async function childrenOf(pid: number): Promise<{ pid: number; args: string }[]>
   )
 }
 
-async function place(env: Record<string, string>, args: string[]) {
+async function startScene(env: Record<string, string>, args: string[]) {
   const scene = await openScene({
     sandbox: { ...STILL, conversations: 60, latencyMs: 150 },
     top: { webhooks: { port: 0 } },
@@ -35,20 +35,20 @@ async function place(env: Record<string, string>, args: string[]) {
   })
   onTestFinished(scene.close)
   const running = start([...args, '--config', scene.file], { env: { ...TOKEN_ENV, SECRET, ...env } })
-  let said = ''
+  let stderr = ''
   running.process.stderr!.on('data', text => {
-    said += text
+    stderr += text
   })
   const holder = () =>
     until(async () => (await childrenOf(running.process.pid!)).find(({ args: of }) => of.includes('--supervised'))?.pid)
-  return { ...scene, running, said: () => said, holder }
+  return { ...scene, running, stderr: () => stderr, holder }
 }
 
-type Place = Awaited<ReturnType<typeof place>>
+type CrashScene = Awaited<ReturnType<typeof startScene>>
 
-const port = ({ said }: Place) => until(async () => Number(/127\.0\.0\.1:(\d+)\/webhooks/.exec(said())?.[1]))
+const port = ({ stderr }: CrashScene) => until(async () => Number(/127\.0\.0\.1:(\d+)\/webhooks/.exec(stderr())?.[1]))
 
-const answers = ({ home }: Place) =>
+const answers = ({ home }: CrashScene) =>
   until(() =>
     queryHolder({ home, sql: 'SELECT 1', timeoutMs: 5_000 }).then(
       answer => answer.close().then(() => true),
@@ -57,15 +57,15 @@ const answers = ({ home }: Place) =>
   )
 
 /** Kills the holder while it loads and events arrive; resolves when the crash has been reported. */
-async function killHolder(there: Place): Promise<void> {
-  await answers(there)
-  const before = there.said().split('was ended by SIGSEGV').length
-  process.kill(await there.holder(), 'SIGSEGV')
-  await until(async () => there.said().split('was ended by SIGSEGV').length > before)
+async function killHolder(scene: CrashScene): Promise<void> {
+  await answers(scene)
+  const before = scene.stderr().split('was ended by SIGSEGV').length
+  process.kill(await scene.holder(), 'SIGSEGV')
+  await until(async () => scene.stderr().split('was ended by SIGSEGV').length > before)
 }
 
 /** Each acknowledged event is applied once, and the tables equal the vendor's data. */
-async function expectNothingLost({ sandbox, home }: Place, acknowledged: ReadonlySet<number>): Promise<void> {
+async function expectNothingLost({ sandbox, home }: CrashScene, acknowledged: ReadonlySet<number>): Promise<void> {
   const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
   try {
     const truth = truthOf(sandbox, { throughMs: readThrough(sandbox.clock.now(), 120_000) })
@@ -87,7 +87,7 @@ async function expectNothingLost({ sandbox, home }: Place, acknowledged: Readonl
   }
 }
 
-const ended = async ({ running }: Place): Promise<void> => {
+const ended = async ({ running }: CrashScene): Promise<void> => {
   running.process.kill('SIGINT')
   const { code, stderr } = await running.ended
   expect(code, stderr).toBe(0)
@@ -95,25 +95,25 @@ const ended = async ({ running }: Place): Promise<void> => {
 
 describe('a crash of the process that holds the warehouse', () => {
   it('causes a restart, in `up` without Temporal: webhooks are accepted meanwhile, and nothing is lost', async () => {
-    const there = await place(await withoutTemporal(), ['up', '--every', '10s'])
+    const scene = await startScene(await withoutTemporal(), ['up', '--every', '10s'])
     const sender = makeSender({ secret: SECRET, connections: 2, bytes: 1_000, pauseMs: 20 })
-    const load = sender.run(await port(there))
-    await answers(there)
+    const load = sender.run(await port(scene))
+    await answers(scene)
     // The message for the client of the query, and the message in the log.
-    const query = queryHolder({ home: there.home, sql: "SELECT sleep_ms(60000), 'private'", timeoutMs: 60_000 })
+    const query = queryHolder({ home: scene.home, sql: "SELECT sleep_ms(60000), 'private'", timeoutMs: 60_000 })
     await sleep(300)
     const before = sender.acknowledged.size
-    process.kill(await there.holder(), 'SIGSEGV')
+    process.kill(await scene.holder(), 'SIGSEGV')
     await expect(query).rejects.toMatchObject({ code: 'WAREHOUSE_ENDED', message: /ended while it ran this query/ })
     await until(async () => sender.acknowledged.size > before + 5)
-    await until(async () => there.said().includes('it was running the query: SELECT sleep_ms(?), ?'))
-    expect(there.said()).not.toContain('private')
-    await killHolder(there)
-    await answers(there)
+    await until(async () => scene.stderr().includes('it was running the query: SELECT sleep_ms(?), ?'))
+    expect(scene.stderr()).not.toContain('private')
+    await killHolder(scene)
+    await answers(scene)
     await load.stop()
-    await there.running.said('next round at')
-    await ended(there)
-    await expectNothingLost(there, sender.acknowledged)
+    await scene.running.said('next round at')
+    await ended(scene)
+    await expectNothingLost(scene, sender.acknowledged)
   })
 })
 
@@ -122,30 +122,30 @@ describeWithTemporal('a crash of the warehouse process, on Temporal', ({ env }) 
     'causes a restart, but loses neither a request nor an event: `up` continues exporting',
     { timeout: 240_000 },
     async () => {
-      const there = await place(env, ['up', '--every', '1h'])
+      const scene = await startScene(env, ['up', '--every', '1h'])
       const sender = makeSender({ secret: SECRET, connections: 1, bytes: 1_000, pauseMs: 20 })
-      const load = sender.run(await port(there))
-      await there.running.said('Up.')
-      await until(async () => (await there.exported()).length > 3)
-      const [pid, before] = [there.running.process.pid!, sender.acknowledged.size]
-      await killHolder(there)
-      expect(there.running.process.pid).toBe(pid)
+      const load = sender.run(await port(scene))
+      await scene.running.said('Up.')
+      await until(async () => (await scene.exported()).length > 3)
+      const [pid, before] = [scene.running.process.pid!, sender.acknowledged.size]
+      await killHolder(scene)
+      expect(scene.running.process.pid).toBe(pid)
       await until(async () => sender.acknowledged.size > before)
       await load.stop()
       const rows = (sql: string) =>
-        queryHolder({ home: there.home, sql, timeoutMs: 5_000 }).then(
+        queryHolder({ home: scene.home, sql, timeoutMs: 5_000 }).then(
           async answer => {
             for await (const batch of answer.batches) return batch.columns[0]![0]
             return null
           },
           () => null,
         )
-      const all = truthOf(there.sandbox, { throughMs: readThrough(there.sandbox.clock.now(), 120_000) }).length
+      const all = truthOf(scene.sandbox, { throughMs: readThrough(scene.sandbox.clock.now(), 120_000) }).length
       await until(async () => Number(await rows('SELECT count(*) FROM conversations')) === all)
       await until(async () => Number(await rows('SELECT count(*) FROM webhook_events')) >= sender.acknowledged.size)
-      await ended(there)
-      await expectNothingLost(there, sender.acknowledged)
-      const requests = (await there.exported()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
+      await ended(scene)
+      await expectNothingLost(scene, sender.acknowledged)
+      const requests = (await scene.exported()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
       expect(new Set(requests).size).toBe(requests.length)
     },
   )

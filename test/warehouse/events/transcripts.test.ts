@@ -28,8 +28,8 @@ describe('a transcript', () => {
       { position: 3, turn: 3, message: 1, role: 'human', text: 'Are you open?', session: 's1', at: 1_768_471_205 },
       { position: 4, turn: 2, message: 1, role: 'bot', text: 'Yes', session: 's1', at: 1_768_471_210 },
     ])
-    const [whole] = await workspace.rows('conversation_transcripts', 'turns')
-    expect(JSON.parse(String(whole!.turns))).toEqual(turns)
+    const [transcript] = await workspace.rows('conversation_transcripts', 'turns')
+    expect(JSON.parse(String(transcript!.turns))).toEqual(turns)
   })
 
   it('for the model has the text of contents that are lists of parts', async () => {

@@ -310,12 +310,12 @@ describe('a landed file that cannot be read', () => {
         sentAtMs: SENT_AT_MS + sequence,
       })
     const pages = [await paged(1, true), await paged(2, true), await paged(3, false)]
-    const whole = await bytesOf(pages[1]!)
+    const intact = await bytesOf(pages[1]!)
     await cutShort(pages[1]!)
     await failureOf(workspace.load(...pages))
     expect(await workspace.rows('_windows', 'done, pages')).toEqual([{ done: false, pages: 1 }])
 
-    await writeFile(fileOf(pages[1]!), whole)
+    await writeFile(fileOf(pages[1]!), intact)
     await workspace.load(pages[1]!, pages[2]!)
     expect(await workspace.rows('_windows', 'done, pages')).toEqual([{ done: true, pages: 3 }])
     expect(await workspace.rows('conversations', 'conversation_id')).toHaveLength(3)

@@ -77,9 +77,11 @@ describe('records that DuckDB refuses even when they are coerced', () => {
   it('reveal no value in any table or message', async () => {
     const workspace = app.workspace()
     // The value looks like the column name itself.
-    const sly = `${CANARY} when casting from source column ${CANARY.replaceAll('-', '_')}`
+    const misleading = `${CANARY} when casting from source column ${CANARY.replaceAll('-', '_')}`
     await workspace.load(
-      await page(workspace, [JSON.stringify({ ID: 'c', summary: sly, [`${CANARY}@mail.example`]: 1, other: CANARY })]),
+      await page(workspace, [
+        JSON.stringify({ ID: 'c', summary: misleading, [`${CANARY}@mail.example`]: 1, other: CANARY }),
+      ]),
     )
     for (const table of ['_issues', '_drift', '_quarantine', '_loads', '_requests', '_windows'])
       expect(JSON.stringify(await workspace.rows(table)), table).not.toContain(CANARY)

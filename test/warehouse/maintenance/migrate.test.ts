@@ -260,14 +260,14 @@ describe('a writer', () => {
 
   it('runs one transaction at a time', async () => {
     const { writer } = await open()
-    const story: string[] = []
+    const order: string[] = []
     const work = (name: string) =>
       writer.transaction(async () => {
-        story.push(`${name} begins`)
+        order.push(`${name} begins`)
         await writer.rows('SELECT 1')
-        story.push(`${name} ends`)
+        order.push(`${name} ends`)
       })
     await Promise.all([work('a'), work('b')])
-    expect(story).toEqual(['a begins', 'a ends', 'b begins', 'b ends'])
+    expect(order).toEqual(['a begins', 'a ends', 'b begins', 'b ends'])
   })
 })

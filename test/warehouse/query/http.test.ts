@@ -10,7 +10,7 @@ import { describe, expect, it } from 'vitest'
 import { until } from '../../until.ts'
 import { ENDLESS, LATE, servedWarehouse } from './served-warehouse.ts'
 
-const there = servedWarehouse()
+const served = servedWarehouse()
 
 /** A request as any HTTP client makes it. */
 async function post(
@@ -18,7 +18,7 @@ async function post(
   { accept, path = '/query', method = 'POST' }: { accept?: string; path?: string; method?: string } = {},
 ): Promise<{ response: IncomingMessage; body: Buffer }> {
   const headers = accept === undefined ? {} : { Accept: accept }
-  const request = httpRequest({ socketPath: there.server.path, path, method, headers, agent: false })
+  const request = httpRequest({ socketPath: served.server.path, path, method, headers, agent: false })
   // The server may close the connection before it has read all of a request that it refuses.
   request.on('error', () => {})
   request.end(method === 'GET' ? undefined : typeof body === 'string' ? body : JSON.stringify(body))
@@ -84,7 +84,7 @@ describe('the query endpoint', () => {
 
   it('refuses one query too many with a status that asks for a retry', async () => {
     const leaving = new AbortController()
-    const running = [1, 2].map(() => there.ask(ENDLESS, { signal: leaving.signal }).catch(error => error))
+    const running = [1, 2].map(() => served.ask(ENDLESS, { signal: leaving.signal }).catch(error => error))
     await sleep(200)
     const { response, body } = await post({ sql: 'SELECT 1', timeoutMs: 100 })
     expect([response.statusCode, response.headers['retry-after']]).toEqual([503, '1'])
@@ -101,7 +101,7 @@ describe('the query endpoint', () => {
   )
 
   it('answers several requests on one connection', async () => {
-    const socket = connect(there.server.path)
+    const socket = connect(served.server.path)
     const request = 'POST /query HTTP/1.1\r\nHost: x\r\nContent-Length: 18\r\n\r\n{"sql":"SELECT 1"}'
     let answers = ''
     socket.on('data', piece => {
@@ -112,7 +112,7 @@ describe('the query endpoint', () => {
       await until(() => answers.split('HTTP/1.1 200 OK').length > number, { everyMs: 5 })
     }
     socket.destroy()
-    await there.untilAnswered()
+    await served.untilAnswered()
   })
 
   it('answers curl, and makes it fail if the answer is cut off', async context => {
@@ -120,7 +120,15 @@ describe('the query endpoint', () => {
       promisify(execFile)(
         'curl',
         [
-          ...['--silent', '--show-error', '--fail', '--unix-socket', there.server.path, '--header', 'Accept: text/csv'],
+          ...[
+            '--silent',
+            '--show-error',
+            '--fail',
+            '--unix-socket',
+            served.server.path,
+            '--header',
+            'Accept: text/csv',
+          ],
           ...['--data', JSON.stringify({ sql }), 'http://convohouse/query'],
         ],
         { maxBuffer: 100_000_000 },

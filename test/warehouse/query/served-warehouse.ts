@@ -33,30 +33,30 @@ export async function rowsOf(result: QueryResult): Promise<Cell[][]> {
 
 /** To be called at the top level of a test file. */
 export function servedWarehouse(): ServedWarehouse {
-  const there = {
+  const served = {
     // Longer than a test may take: a query that nothing else stops fails the test.
-    ask: (sql, more = {}) => queryHolder({ home: there.home, sql, timeoutMs: 120_000, ...more }),
+    ask: (sql, more = {}) => queryHolder({ home: served.home, sql, timeoutMs: 120_000, ...more }),
     async untilAnswered() {
-      await until(() => there.ask('SELECT 1').then(rowsOf, () => undefined), { everyMs: 20 })
+      await until(() => served.ask('SELECT 1').then(rowsOf, () => undefined), { everyMs: 20 })
     },
   } as ServedWarehouse
   beforeAll(async () => {
-    there.home = await mkdtemp(join(tmpdir(), 'socket-'))
-    there.instance = await DuckDBInstance.create(join(there.home, 'warehouse.duckdb'))
-    there.writer = await there.instance.connect()
-    await there.writer.run("CREATE TABLE numbers AS SELECT range AS n, repeat('x', 100) AS text FROM range(20000)")
+    served.home = await mkdtemp(join(tmpdir(), 'socket-'))
+    served.instance = await DuckDBInstance.create(join(served.home, 'warehouse.duckdb'))
+    served.writer = await served.instance.connect()
+    await served.writer.run("CREATE TABLE numbers AS SELECT range AS n, repeat('x', 100) AS text FROM range(20000)")
   })
   beforeEach(async () => {
-    there.server = await serveQueries({ home: there.home, instance: there.instance, maxQueries: 2 })
+    served.server = await serveQueries({ home: served.home, instance: served.instance, maxQueries: 2 })
   })
   afterEach(async () => {
-    await there.server.close()
-    await rm(there.server.path, { force: true })
+    await served.server.close()
+    await rm(served.server.path, { force: true })
   })
   afterAll(async () => {
-    there.writer.closeSync()
-    there.instance.closeSync()
-    await rm(there.home, { recursive: true })
+    served.writer.closeSync()
+    served.instance.closeSync()
+    await rm(served.home, { recursive: true })
   })
-  return there
+  return served
 }

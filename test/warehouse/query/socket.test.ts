@@ -16,21 +16,21 @@ import type { Column } from '../../../src/warehouse/query/results.ts'
 import { rounds } from '../../tier.ts'
 import { ENDLESS, LATE, rowsOf, servedWarehouse } from './served-warehouse.ts'
 
-const there = servedWarehouse()
+const served = servedWarehouse()
 
 describe('the process that holds the warehouse', () => {
   it('answers while it writes', async () => {
-    await there.writer.run('BEGIN')
-    await there.writer.run('INSERT INTO numbers SELECT 0, NULL')
-    const result = await there.ask('SELECT count(*), sum(n), max(text) FROM numbers')
+    await served.writer.run('BEGIN')
+    await served.writer.run('INSERT INTO numbers SELECT 0, NULL')
+    const result = await served.ask('SELECT count(*), sum(n), max(text) FROM numbers')
     expect(await rowsOf(result)).toEqual([[20_000n, 199_990_000n, 'x'.repeat(100)]])
-    await there.writer.run('COMMIT')
-    expect(await rowsOf(await there.ask('SELECT count(*) FROM numbers'))).toEqual([[20_001n]])
-    await there.writer.run('DELETE FROM numbers WHERE text IS NULL')
+    await served.writer.run('COMMIT')
+    expect(await rowsOf(await served.ask('SELECT count(*) FROM numbers'))).toEqual([[20_001n]])
+    await served.writer.run('DELETE FROM numbers WHERE text IS NULL')
   })
 
   it('answers with the same columns and values as DuckDB in this process', async () => {
-    const result = await there.ask('SELECT n, text, [n] AS list FROM numbers ORDER BY n')
+    const result = await served.ask('SELECT n, text, [n] AS list FROM numbers ORDER BY n')
     expect(result.columns.map(({ type }) => type)).toEqual(['BIGINT', 'VARCHAR', 'BIGINT[]'])
     const rows = await rowsOf(result)
     expect(rows).toHaveLength(20_000)
@@ -39,43 +39,43 @@ describe('the process that holds the warehouse', () => {
   })
 
   it('stops at maxRows, and says so', async () => {
-    const result = await there.ask('FROM numbers', { maxRows: 10 })
+    const result = await served.ask('FROM numbers', { maxRows: 10 })
     expect(await rowsOf(result)).toHaveLength(10)
     expect(result.tally()).toEqual({ rows: 10, truncated: true })
   })
 
   it('reports errors with code, position and hint', async () => {
-    await expect(there.ask('SELECT zz FROM numbers')).rejects.toMatchObject({
+    await expect(served.ask('SELECT zz FROM numbers')).rejects.toMatchObject({
       code: 'SQL_INVALID',
       message: expect.stringContaining('LINE 1: SELECT zz'),
     })
-    await expect(there.ask('DROP TABLE numbers')).rejects.toMatchObject({
+    await expect(served.ask('DROP TABLE numbers')).rejects.toMatchObject({
       code: 'SQL_REFUSED',
       hint: expect.stringContaining('SELECT'),
     })
-    await expect(there.ask(LATE).then(rowsOf)).rejects.toMatchObject({ code: 'SQL_INVALID' })
-    await expect(there.ask(ENDLESS, { timeoutMs: 200 })).rejects.toMatchObject({ code: 'QUERY_TIMEOUT' })
+    await expect(served.ask(LATE).then(rowsOf)).rejects.toMatchObject({ code: 'SQL_INVALID' })
+    await expect(served.ask(ENDLESS, { timeoutMs: 200 })).rejects.toMatchObject({ code: 'QUERY_TIMEOUT' })
   })
 
   it('sends Parquet, and keeps no copy', async () => {
-    const file = join(there.home, 'out.parquet')
-    const written = await queryHolderToParquet({ home: there.home, sql: 'FROM numbers;', file, timeoutMs: 20_000 })
+    const file = join(served.home, 'out.parquet')
+    const written = await queryHolderToParquet({ home: served.home, sql: 'FROM numbers;', file, timeoutMs: 20_000 })
     expect(written).toEqual({ rows: 20_000, bytes: (await readFile(file)).length })
-    const back = await there.writer.runAndReadAll(`SELECT count(*), sum(n) FROM '${file}'`)
+    const back = await served.writer.runAndReadAll(`SELECT count(*), sum(n) FROM '${file}'`)
     expect(back.getRows()).toEqual([[20_000n, 199_990_000n]])
-    expect(await readdir(join(there.home, 'query-parts'))).toEqual([])
-    const failed = queryHolderToParquet({ home: there.home, sql: 'FROM nowhere', file: `${file}2`, timeoutMs: 20_000 })
+    expect(await readdir(join(served.home, 'query-parts'))).toEqual([])
+    const failed = queryHolderToParquet({ home: served.home, sql: 'FROM nowhere', file: `${file}2`, timeoutMs: 20_000 })
     await expect(failed).rejects.toMatchObject({ code: 'SQL_INVALID' })
-    expect((await readdir(there.home)).filter(name => /parquet2|part$/.test(name))).toEqual([])
+    expect((await readdir(served.home)).filter(name => /parquet2|part$/.test(name))).toEqual([])
   })
 
   it('gives access only to the warehouse, although it may open files itself', async () => {
-    const secret = join(there.home, 'secret.csv')
+    const secret = join(served.home, 'secret.csv')
     await writeFile(secret, 'word\nopensesame\n')
-    expect((await there.writer.runAndReadAll(`FROM '${secret}'`)).getRows()).toEqual([['opensesame']])
+    expect((await served.writer.runAndReadAll(`FROM '${secret}'`)).getRows()).toEqual([['opensesame']])
     for (const sql of [
       `FROM '${secret}'`,
-      `FROM "${join(there.home, 'secret')}".csv`,
+      `FROM "${join(served.home, 'secret')}".csv`,
       `SELECT * FROM numbers, LATERAL read_text('${secret}')`,
       `FROM main."READ_TEXT"('${secret}')`,
       `FROM query('FROM "${secret}"')`,
@@ -85,11 +85,11 @@ describe('the process that holds the warehouse', () => {
       'SET enable_external_access = true',
       'FROM force_checkpoint()',
     ]) {
-      await expect(there.ask(sql).then(rowsOf), sql).rejects.toMatchObject({ code: expect.stringMatching(/^SQL_/) })
+      await expect(served.ask(sql).then(rowsOf), sql).rejects.toMatchObject({ code: expect.stringMatching(/^SQL_/) })
       const parquet = queryHolderToParquet({
-        home: there.home,
+        home: served.home,
         sql,
-        file: join(there.home, 'stolen'),
+        file: join(served.home, 'stolen'),
         timeoutMs: 20_000,
       })
       await expect(parquet, sql).rejects.toMatchObject({ code: expect.stringMatching(/^SQL_/) })
@@ -98,7 +98,7 @@ describe('the process that holds the warehouse', () => {
   })
 
   it('fetches no extension for a query', async () => {
-    const settings = await there.writer.runAndReadAll(
+    const settings = await served.writer.runAndReadAll(
       "SELECT value FROM duckdb_settings() WHERE name IN ('autoinstall_known_extensions', 'autoload_known_extensions')",
     )
     expect(settings.getRows()).toEqual([['false'], ['false']])
@@ -106,24 +106,24 @@ describe('the process that holds the warehouse', () => {
 
   it('stops the query of a client that has gone, and frees its slot', async () => {
     const leaving = [new AbortController(), new AbortController()]
-    const outcomes = leaving.map(({ signal }) => there.ask(ENDLESS, { signal }).catch(error => error))
+    const outcomes = leaving.map(({ signal }) => served.ask(ENDLESS, { signal }).catch(error => error))
     await sleep(200)
-    const third = there.ask('SELECT 1', { timeoutMs: 100 })
+    const third = served.ask('SELECT 1', { timeoutMs: 100 })
     await expect(third).rejects.toMatchObject({ code: 'TOO_MANY_QUERIES', message: /runs 2 queries at a time/ })
     for (const client of leaving) client.abort()
     for (const outcome of await Promise.all(outcomes)) expect(outcome).toMatchObject({ code: 'INTERRUPTED' })
-    await there.untilAnswered()
+    await served.untilAnswered()
   })
 
   it('stops the query of a client that leaves in the middle of its rows', async () => {
     for (let turn = 0; turn < 3; turn++) {
-      for await (const _ of (await there.ask('SELECT a.text FROM numbers a, numbers b')).batches) break
+      for await (const _ of (await served.ask('SELECT a.text FROM numbers a, numbers b')).batches) break
     }
-    await there.untilAnswered()
+    await served.untilAnswered()
   })
 
   it('buffers little of an answer that is not read', async () => {
-    const result = await there.ask('SELECT a.text FROM numbers a, numbers b LIMIT 4000000')
+    const result = await served.ask('SELECT a.text FROM numbers a, numbers b LIMIT 4000000')
     const before = process.memoryUsage().rss
     await sleep(500)
     // The complete answer is 400 MB.
@@ -133,72 +133,72 @@ describe('the process that holds the warehouse', () => {
 
   it('rejects a client that does not speak HTTP', async () => {
     for (const bytes of ['nonsense\r\n\r\n', Buffer.from([0, 0, 0, 2, 0, 0, 0, 0, 0x7b, 0x7d])]) {
-      const socket = connect(there.server.path)
+      const socket = connect(served.server.path)
       socket.write(bytes)
       expect(String(await buffer(socket))).toMatch(/^HTTP\/1\.1 400 /)
     }
-    await there.untilAnswered()
+    await served.untilAnswered()
   })
 
   it('closes a connection without a request', async () => {
-    const socket = connect(there.server.path)
+    const socket = connect(served.server.path)
     const begun = Date.now()
     expect(String(await buffer(socket))).toMatch(/^HTTP\/1\.1 408 /)
     expect(Date.now() - begun).toBeLessThan(15_000)
   })
 
   it('tells its clients when it ends, and then answers nothing', async () => {
-    const answer = there.ask(ENDLESS)
+    const answer = served.ask(ENDLESS)
     await sleep(100)
-    const [outcome] = await Promise.all([answer.catch(error => error), there.server.close()])
+    const [outcome] = await Promise.all([answer.catch(error => error), served.server.close()])
     expect(outcome).toMatchObject({ code: 'INTERRUPTED' })
-    await expect(there.ask('SELECT 1')).rejects.toMatchObject({ code: 'WAREHOUSE_LOCKED' })
+    await expect(served.ask('SELECT 1')).rejects.toMatchObject({ code: 'WAREHOUSE_LOCKED' })
   })
 })
 
 describe('the socket', () => {
   it('is accessible only to its owner', async () => {
-    expect((await stat(there.server.path)).mode & 0o777).toBe(0o600)
+    expect((await stat(served.server.path)).mode & 0o777).toBe(0o600)
   })
 
   it('is not taken over from a living process', async () => {
-    await expect(serveQueries({ home: there.home, instance: there.instance })).rejects.toMatchObject({
+    await expect(serveQueries({ home: served.home, instance: served.instance })).rejects.toMatchObject({
       code: 'WAREHOUSE_LOCKED',
     })
-    expect(await rowsOf(await there.ask('SELECT 1'))).toEqual([[1]])
+    expect(await rowsOf(await served.ask('SELECT 1'))).toEqual([[1]])
   })
 
   it('is taken over from a killed process', async () => {
-    await there.server.close()
+    await served.server.close()
     const script = `require('node:net').createServer().listen(process.argv[1], () => console.log('listening'))`
-    const killed = spawn(process.execPath, ['-e', script, there.server.path], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const killed = spawn(process.execPath, ['-e', script, served.server.path], { stdio: ['ignore', 'pipe', 'inherit'] })
     await once(killed.stdout, 'data')
     killed.kill('SIGKILL')
     await once(killed, 'exit')
-    expect((await stat(there.server.path)).isSocket()).toBe(true)
-    await expect(there.ask('SELECT 1')).rejects.toMatchObject({ code: 'WAREHOUSE_LOCKED' })
-    there.server = await serveQueries({ home: there.home, instance: there.instance })
-    expect(await rowsOf(await there.ask('SELECT 1'))).toEqual([[1]])
+    expect((await stat(served.server.path)).isSocket()).toBe(true)
+    await expect(served.ask('SELECT 1')).rejects.toMatchObject({ code: 'WAREHOUSE_LOCKED' })
+    served.server = await serveQueries({ home: served.home, instance: served.instance })
+    expect(await rowsOf(await served.ask('SELECT 1'))).toEqual([[1]])
   })
 
   it('replaces no file that is not a socket', async () => {
-    await there.server.close()
-    await writeFile(there.server.path, 'precious')
-    await expect(serveQueries({ home: there.home, instance: there.instance })).rejects.toMatchObject({
+    await served.server.close()
+    await writeFile(served.server.path, 'precious')
+    await expect(serveQueries({ home: served.home, instance: served.instance })).rejects.toMatchObject({
       code: 'HOME_UNUSABLE',
     })
-    expect(await readFile(there.server.path, 'utf8')).toBe('precious')
+    expect(await readFile(served.server.path, 'utf8')).toBe('precious')
   })
 
   it('is in a separate folder if the path of the data folder is too long', async () => {
-    const deep = join(there.home, 'd'.repeat(120))
+    const deep = join(served.home, 'd'.repeat(120))
     await mkdir(deep)
     const path = await socketPath(deep)
     expect(Buffer.byteLength(path)).toBeLessThan(104)
     expect((await stat(dirname(path))).mode & 0o777).toBe(0o700)
     expect(await socketPath(join(deep, '..', 'd'.repeat(120)))).toBe(path)
-    const other = await serveQueries({ home: deep, instance: there.instance })
-    expect(await rowsOf(await there.ask('SELECT 2', { home: deep }))).toEqual([[2]])
+    const other = await serveQueries({ home: deep, instance: served.instance })
+    expect(await rowsOf(await served.ask('SELECT 2', { home: deep }))).toEqual([[2]])
     await other.close()
     await chmod(dirname(path), 0o777)
     await expect(socketPath(deep)).rejects.toMatchObject({ code: 'HOME_UNUSABLE' })
@@ -209,9 +209,9 @@ describe('the socket', () => {
 describe('a client', () => {
   /** A holder that answers every request with these bytes, then closes the connection or leaves the answer unfinished. */
   async function answering(how: (response: ServerResponse) => void) {
-    await there.server.close()
+    await served.server.close()
     const other = createServer((_, response) => how(response))
-    other.listen(there.server.path)
+    other.listen(served.server.path)
     await once(other, 'listening')
     return { close: () => other.close() }
   }
@@ -229,7 +229,7 @@ describe('a client', () => {
       response.writeHead(200)
       response.write(encodeLine({ columns }), () => die(response))
     })
-    await expect(there.ask('SELECT 1').then(rowsOf)).rejects.toMatchObject({ code: 'WAREHOUSE_ENDED' })
+    await expect(served.ask('SELECT 1').then(rowsOf)).rejects.toMatchObject({ code: 'WAREHOUSE_ENDED' })
     dying.close()
   })
 
@@ -238,37 +238,37 @@ describe('a client', () => {
       response.writeHead(200, { 'Content-Length': 1_000 })
       response.write('PAR1', () => response.destroy())
     })
-    const file = join(there.home, 'cut.parquet')
-    const query = queryHolderToParquet({ home: there.home, sql: 'SELECT 1', file, timeoutMs: 5_000 })
+    const file = join(served.home, 'cut.parquet')
+    const query = queryHolderToParquet({ home: served.home, sql: 'SELECT 1', file, timeoutMs: 5_000 })
     await expect(query).rejects.toMatchObject({ code: 'WAREHOUSE_ENDED' })
-    expect((await readdir(there.home)).filter(name => name.includes('cut'))).toEqual([])
+    expect((await readdir(served.home)).filter(name => name.includes('cut'))).toEqual([])
     dying.close()
   })
 
   it('reports a holder of another version, older or newer', async () => {
     const locked = { code: 'WAREHOUSE_LOCKED', message: expect.stringContaining('another version') }
     const newer = await answering(response => response.writeHead(404).end())
-    await expect(there.ask('SELECT 1')).rejects.toMatchObject(locked)
+    await expect(served.ask('SELECT 1')).rejects.toMatchObject(locked)
     newer.close()
-    await rm(there.server.path, { force: true })
+    await rm(served.server.path, { force: true })
     const older = createSocketServer(socket => {
       const header = Buffer.from(
         '{"kind":"error","code":"INTERRUPTED","what":"A message of 1347375956 bytes is too long."}',
       )
       socket.end(Buffer.concat([Buffer.from([0, 0, 0, header.length, 0, 0, 0, 0]), header]))
     })
-    older.listen(there.server.path)
+    older.listen(served.server.path)
     await once(older, 'listening')
-    await expect(there.ask('SELECT 1')).rejects.toMatchObject(locked)
+    await expect(served.ask('SELECT 1')).rejects.toMatchObject(locked)
     older.close()
   })
 })
 
 describe('SQL that is too long', () => {
   it('is refused by client and server', async () => {
-    await expect(there.ask(`SELECT '${'x'.repeat(9_000_000)}'`)).rejects.toMatchObject({ code: 'SQL_REFUSED' })
-    await expect(there.ask(`SELECT '${'x'.repeat(2_000_000)}'`)).rejects.toMatchObject({ code: 'SQL_REFUSED' })
-    await there.untilAnswered()
+    await expect(served.ask(`SELECT '${'x'.repeat(9_000_000)}'`)).rejects.toMatchObject({ code: 'SQL_REFUSED' })
+    await expect(served.ask(`SELECT '${'x'.repeat(2_000_000)}'`)).rejects.toMatchObject({ code: 'SQL_REFUSED' })
+    await served.untilAnswered()
   })
 })
 
