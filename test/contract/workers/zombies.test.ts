@@ -24,9 +24,9 @@ const { EventType } = temporal.api.enums.v1
 
 /** Leases that have begun and not ended, according to the lease log. */
 async function openLeases({ config, sandbox }: Scene): Promise<number> {
-  const ledger = openLeaseLog({ home: config.home, workspaceId: WORKSPACE, run: 'observer' })
-  const entries = await ledger.recent(sandbox.clock.now(), 3_600 * SECOND)
-  await ledger.close()
+  const leaseLog = openLeaseLog({ home: config.home, workspaceId: WORKSPACE, run: 'observer' })
+  const entries = await leaseLog.recent(sandbox.clock.now(), 3_600 * SECOND)
+  await leaseLog.close()
   const over = new Set(entries.flatMap(entry => (entry.kind === 'end' ? [entry.lease] : [])))
   return entries.filter(entry => entry.kind === 'lease' && !over.has(entry.lease)).length
 }

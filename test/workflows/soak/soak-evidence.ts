@@ -24,13 +24,13 @@ export interface Evidence {
   strays: string[]
   /** Requests that were answered or billed but produced no page, including probes. */
   pageless: ServedRequest[]
-  ledger: RequestMade[]
+  leaseLog: RequestMade[]
 }
 
 /** Converts the sandbox's time to ours. */
 export type OurClock = (sandboxMs: number) => number
 
-async function ledgerEntries(home: string): Promise<LeaseEntry[]> {
+async function leaseLogEntries(home: string): Promise<LeaseEntry[]> {
   const folder = join(home, 'landing', WORKSPACE, 'ledger')
   const files = await Promise.all((await readdir(folder)).map(name => readFile(join(folder, name), 'utf8')))
   return files.flatMap(text =>
@@ -60,7 +60,7 @@ export async function gather(simulated: SimulatedApp, ourTime: OurClock): Promis
     answered.set(key, [...(answered.get(key) ?? []), request])
   }
   const landing = openLanding(simulated.config.home).workspace(WORKSPACE)
-  const evidence: Evidence = { requests, pages: [], strays: [], pageless: [], ledger: [] }
+  const evidence: Evidence = { requests, pages: [], strays: [], pageless: [], leaseLog: [] }
   const used = new Set<ServedRequest>()
   for (const { address: path } of await landing.list('conversations')) {
     const head = await landing.head(path)
@@ -75,7 +75,7 @@ export async function gather(simulated: SimulatedApp, ourTime: OurClock): Promis
     evidence.pages.push({ path, head, ids: data.map(idOf), request })
   }
   evidence.pageless = requests.filter(request => !used.has(request))
-  const entries = await ledgerEntries(simulated.config.home)
-  evidence.ledger = entries.filter(entry => entry.kind === 'request')
+  const entries = await leaseLogEntries(simulated.config.home)
+  evidence.leaseLog = entries.filter(entry => entry.kind === 'request')
   return evidence
 }

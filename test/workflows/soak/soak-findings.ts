@@ -92,15 +92,15 @@ export interface Sessions {
   lost: number
 }
 
-export const sessionsOf = ({ requests, ledger, pageless }: Evidence): Sessions => ({
+export const sessionsOf = ({ requests, leaseLog, pageless }: Evidence): Sessions => ({
   billed: sum(requests.map(request => request.billed)),
-  logged: sum(ledger.map(entry => (entry.error === null ? (entry.billed ?? 0) : 0))),
+  logged: sum(leaseLog.map(entry => (entry.error === null ? (entry.billed ?? 0) : 0))),
   lost: sum(pageless.map(request => request.billed)),
 })
 
 /** Requests that were billed and produced no page, although the lease log does not record their answer as lost. */
-export function silentLosses({ pageless, ledger }: Evidence, ourTime: OurClock): ServedRequest[] {
-  const lost = new Set(ledger.filter(entry => entry.error !== null).map(lineOf))
+export function silentLosses({ pageless, leaseLog }: Evidence, ourTime: OurClock): ServedRequest[] {
+  const lost = new Set(leaseLog.filter(entry => entry.error !== null).map(lineOf))
   return pageless.filter(
     ({ billed, agentId, at }) => billed > 0 && !lost.has(lineOf({ agentId: agentId!, sentAtMs: ourTime(at) })),
   )
@@ -109,9 +109,9 @@ export function silentLosses({ pageless, ledger }: Evidence, ourTime: OurClock):
 const lineOf = ({ agentId, sentAtMs }: Pick<RequestMade, 'agentId' | 'sentAtMs'>): string => `${agentId} ${sentAtMs}`
 
 /** Requests without a line in the lease log; each line matches one request. */
-export function unlogged({ requests, ledger }: Evidence, ourTime: OurClock): ServedRequest[] {
+export function unlogged({ requests, leaseLog }: Evidence, ourTime: OurClock): ServedRequest[] {
   const lines = new Map<string, number>()
-  for (const entry of ledger) lines.set(lineOf(entry), (lines.get(lineOf(entry)) ?? 0) + 1)
+  for (const entry of leaseLog) lines.set(lineOf(entry), (lines.get(lineOf(entry)) ?? 0) + 1)
   return requests.filter(({ agentId, at }) => {
     const line = lineOf({ agentId: agentId!, sentAtMs: ourTime(at) })
     const left = lines.get(line) ?? 0

@@ -36,9 +36,9 @@ const IN_FLIGHT_MS = 5 * SECOND
  * After a lease that ended with a failure, nothing may be sent for a minute, unless the vendor has answered a request that was sent
  * after the failure.
  */
-export function pauseViolations(ledger: readonly LeaseEntry[]): string[] {
-  const requests = ledger.filter((entry): entry is RequestMade => entry.kind === 'request')
-  const ended = new Set(ledger.filter((entry): entry is LeaseEnded => entry.kind === 'end').map(({ lease }) => lease))
+export function pauseViolations(leaseLog: readonly LeaseEntry[]): string[] {
+  const requests = leaseLog.filter((entry): entry is RequestMade => entry.kind === 'request')
+  const ended = new Set(leaseLog.filter((entry): entry is LeaseEnded => entry.kind === 'end').map(({ lease }) => lease))
   const lastOf = new Map(requests.map(request => [request.lease, request]))
   return [...lastOf.values()]
     .filter(last => fails(last) && last.error !== 'INTERRUPTED' && ended.has(last.lease!))
@@ -65,11 +65,11 @@ function counted(lines: readonly string[]): Map<string, number> {
 
 /** Each served request is in the lease log, and no other, except for this many that were in flight at an abort. */
 export function leaseLogViolations(
-  ledger: readonly LeaseEntry[],
+  leaseLog: readonly LeaseEntry[],
   served: readonly ServedRequest[],
   inFlight: number,
 ): string[] {
-  const logged = ledger
+  const logged = leaseLog
     .filter((entry): entry is RequestMade => entry.kind === 'request')
     .map(entry => `${entry.agentId} ${kindOf(entry.status, false)} ${entry.status === 200 ? entry.billed : ''}`)
   const done = served.map(
@@ -87,7 +87,7 @@ export function leaseLogViolations(
   // A request in flight may be in both, with different values.
   return off <= 2 * inFlight
     ? []
-    : differences.map(({ line, difference }) => `ledger and requests differ by ${difference}: ${line}`)
+    : differences.map(({ line, difference }) => `lease log and requests differ by ${difference}: ${line}`)
 }
 
 /** Every landed page is loaded, and no other. */
@@ -148,8 +148,10 @@ export async function checkViolations(simulated: Pick<SimulatedApp, 'rows'>): Pr
   return violations
 }
 
-async function usageViolations(simulated: SimulatedApp, ledger: readonly LeaseEntry[]): Promise<string[]> {
-  const reported = ledger.flatMap(entry => (entry.kind === 'request' ? (entry.usage?.overageUsedThisPeriod ?? []) : []))
+async function usageViolations(simulated: SimulatedApp, leaseLog: readonly LeaseEntry[]): Promise<string[]> {
+  const reported = leaseLog.flatMap(entry =>
+    entry.kind === 'request' ? (entry.usage?.overageUsedThisPeriod ?? []) : [],
+  )
   const usage = await simulated.usage()
   const overage = Math.max(0, usage.overageUsedThisPeriod, ...reported)
   return overage > 0 ? [`${overage} sessions beyond what is included`] : []
@@ -169,15 +171,15 @@ export interface Circumstances {
 /** Violations of all invariants of requests, bills, landed pages and loaded rows. */
 export async function appViolations(simulated: SimulatedApp, circumstances: Circumstances): Promise<string[]> {
   const { stoppedRuns, exportedAgain = false, reportsUsage = true } = circumstances
-  const ledger = leaseLogOf(simulated)
+  const leaseLog = leaseLogOf(simulated)
   const served = await simulated.served()
   const inFlight = 4 * stoppedRuns
   return [
-    ...pauseViolations(ledger),
-    ...(reportsUsage ? leaseLogViolations(ledger, served, inFlight) : []),
+    ...pauseViolations(leaseLog),
+    ...(reportsUsage ? leaseLogViolations(leaseLog, served, inFlight) : []),
     ...(await landedViolations(simulated)),
     ...(exportedAgain || !reportsUsage ? [] : await billingViolations(simulated, served, circumstances)),
-    ...(await usageViolations(simulated, ledger)),
+    ...(await usageViolations(simulated, leaseLog)),
     ...served.filter(request => isProbe(request) && request.billed > 0).map(() => 'a probe was billed'),
   ]
 }
