@@ -79,5 +79,5 @@ function distanceFrom({ window, lastTsMs }: WindowProgress, fromMs: number | nul
 const restartsExhausted = (failure: Failure, { window }: WindowProgress): Failure => ({
   ...failure,
   what: `${failure.what}. Window ${window.name} of agent ${window.agentId} was restarted ${MAX_VAIN_RESTARTS - 1} times without further progress.`,
-  hint: 'Run the sync again later. What landed is kept, and the window continues from the last second that landed.',
+  hint: 'Run the sync again later. What landed is kept, and the window continues from the last landed conversation.',
 })

@@ -82,7 +82,7 @@ export interface ProbeInput {
   aheadMs?: number
 }
 
-/** A failure as data. Hosts show it, and decide by its code. */
+/** A failure as data: `what` and `hint` are shown; `code` and `kind` decide how the run continues. */
 export interface Failure {
   code: ErrorCode
   kind: ErrorKind

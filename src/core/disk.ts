@@ -42,6 +42,6 @@ export const notWritable = (
 export const homeUnusable = (path: string, cause: unknown): ConvohouseError =>
   new ConvohouseError('HOME_UNUSABLE', {
     what: `Cannot use ${path}: ${diskErrorText(cause)}.`,
-    hint: 'Give the data folder space and write permission, then run the same command again; what has landed is kept.',
+    hint: 'Free disk space or make the data folder writable, then run the same command again; what has landed is kept.',
     cause,
   })

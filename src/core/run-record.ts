@@ -68,7 +68,7 @@ export function endBy(error: unknown): RunEnd {
     return {
       outcome: 'failed',
       success: false,
-      ...failure('UNEXPECTED', 'An unexpected error ended the run; its log has the text.'),
+      ...failure('UNEXPECTED', 'An unexpected error ended the run; the message is in its log.'),
     }
   const { code, message, hint } = error
   if (code === 'INTERRUPTED') return { outcome: 'interrupted', success: false }
@@ -99,7 +99,9 @@ interface Ended extends Required<Pick<RunEnd, 'outcome' | 'requests' | 'sessions
 /** Why history is not read although sessions are left: the setting that reserves them, or the rate of new conversations. */
 export const reserveText = ({ sessions, share, expected }: Reserve): string =>
   `the ${sessions.toLocaleString('en')} sessions left in the period are reserved for new conversations (${
-    expected ? `based on the expected number; headReserve: ${share} alone would reserve fewer` : `headReserve: ${share}`
+    expected
+      ? `which are expected to need them all; headReserve: ${share} alone would reserve fewer`
+      : `headReserve: ${share}`
   })`
 
 const BEYOND = '`convohouse sync --allow-overage-packs N` allows overage.'

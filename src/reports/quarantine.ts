@@ -50,7 +50,7 @@ export function recordsNamed(records: readonly QuarantinedRecord[], names: reado
     const record = records.find(({ id, file, element }) => name === id || name === `${file}#${element}`)
     if (record) return record
     throw new ConvohouseError('RECORD_UNKNOWN', {
-      what: `No quarantined record is called ${JSON.stringify(name)}.`,
+      what: `There is no quarantined record ${JSON.stringify(name)}.`,
       hint: 'Use an id that `convohouse quarantine list` shows, or FILE#ELEMENT.',
     })
   })

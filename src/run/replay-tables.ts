@@ -53,7 +53,7 @@ export async function replayTables(options: ReplayOptions & { tables: readonly s
   checkReplaceable(tables)
   expectWarehouse(
     config.home,
-    'Name the right data folder (`home`, CONVOHOUSE_HOME); or omit --table to build the whole warehouse.',
+    'Set the right data folder (`home`, CONVOHOUSE_HOME); or omit --table to build the whole warehouse.',
   )
   const app = await openApp({ config })
   const { warehouse: live } = app

@@ -47,7 +47,7 @@ async function expectLanded({ home, workspaces }: Config): Promise<void> {
   }
   throw new ConvohouseError('WAREHOUSE_MISSING', {
     what: `${home} has neither a warehouse nor anything to rebuild one from: nothing has landed there for ${workspaces.map(({ id }) => id).join(', ')}.`,
-    hint: 'Name the right data folder (`home`, CONVOHOUSE_HOME) and workspace; a new one begins with `convohouse sync`.',
+    hint: 'Set the right data folder (`home`, CONVOHOUSE_HOME) and workspace; to fill a new data folder, run `convohouse sync`.',
   })
 }
 

@@ -48,7 +48,7 @@ const READ_CHARS = 4_096
 
 const HINTS = {
   API_UNAUTHORIZED:
-    "Check the token of this workspace: it must be the workspace's secret key or an auth token, still valid.",
+    "Check the token of this workspace: it must be the workspace's secret key or an auth token, and still be valid.",
   API_FORBIDDEN:
     'Check that the token is of this workspace, and that the workspace has paid at least once: the export needs it.',
   API_NOT_FOUND: 'Check the agent id and the API address.',
@@ -116,7 +116,7 @@ export function refused(asked: RequestContext, exchange: Exchange): VendorError 
   const said = clean([...new Set([message, ...issues])].filter(Boolean).join('; '), asked.token)
   const facts = code === null ? {} : { vendorCode: clean(code, asked.token) }
   const elsewhere = exchange.status === 404 && !isVendorsError(parsed)
-  const by = elsewhere ? " without the vendor's error body, as by a proxy or at another address" : ''
+  const by = elsewhere ? " without the vendor's error body: probably from a proxy or a wrong address" : ''
   const words = `was answered with ${exchange.status}${by}${said === '' ? '' : `: "${said}"`}`
   // Only a 404 with the vendor's error body means that the agent is gone.
   return fault(elsewhere ? 'API_PROTOCOL' : codeOfStatus(exchange.status), asked, { words, exchange, facts })

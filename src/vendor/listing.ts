@@ -59,7 +59,7 @@ function cutOffOf(end: End, { total, hasMore }: ListedPage, { listed, all, unide
   const because = (issue: string, detail = counted): CutOff => ({ issue, detail })
   if (typeof end === 'object') return because('a page of it failed', `${counted}, then ${end.code}: ${end.message}`)
   if (end === 'endless')
-    return because('the vendor answers page after page without an end', `${counted} on ${MAX_PAGES} pages`)
+    return because('the vendor returns page after page without end', `${counted} on ${MAX_PAGES} pages`)
   if (hasMore === true) return because('the vendor reports more entries and returns no new ones')
   if (total !== null && all.size + unidentified < total)
     return because('the vendor reports more entries in total than it returns')

@@ -48,7 +48,7 @@ const WAREHOUSE_NAME = 'warehouse.duckdb'
 
 export const warehouseFile = (home: string, name = WAREHOUSE_NAME): string => join(home, name)
 
-const MISSING_HINT = 'Run `convohouse sync` first, or name the right data folder (`home`, CONVOHOUSE_HOME).'
+const MISSING_HINT = 'Run `convohouse sync` first, or set the right data folder (`home`, CONVOHOUSE_HOME).'
 
 /** @throws WAREHOUSE_MISSING */
 export function expectFile(file: string, hint = MISSING_HINT): void {

@@ -62,6 +62,8 @@ describe('the command line', () => {
     ['sync --full --refresh 7d', '--full and --refresh contradict each other.'],
     ['sync --watch 15m --refresh ids.csv', '--watch and --refresh with a file contradict each other.'],
     ['sync --watch 15m --ids x', '--watch and --ids contradict each other.'],
+    ['sync --watch 15m --drop-full', '--watch and --drop-full contradict each other.'],
+    ['sync --on temporal --watch 15m', '--on and --watch contradict each other.'],
     ['sync --watch 15m --full', '--watch and --full contradict each other.'],
     ['sync --watch 15m --until 1d', '--watch and --until contradict each other.'],
     ['sync --since 1d --until 2d', '--since is not before --until.'],

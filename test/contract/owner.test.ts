@@ -324,7 +324,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     const exported = (await there.exported()).length
     const { handle } = await there.ask()
     await until(async () => (await there.exported()).length >= exported + 4, { everyMs: 20 })
-    // Slow answers, so that its leases are held when it ends, and its successor has requested nothing when it is checked.
+    // Slow answers, so that the workflow holds leases when it is terminated, and its successor has sent no request when its budget is read.
     const { next, budget, made } = await whileSlowed(there.sandbox, async () => {
       await handle.terminate()
       const successor = await there.ask()

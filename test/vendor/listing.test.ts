@@ -101,6 +101,6 @@ describe('a listing', () => {
       total: null,
       hasMore: true,
     }))
-    expect([asked.length, cutOff?.issue]).toEqual([1_000, 'the vendor answers page after page without an end'])
+    expect([asked.length, cutOff?.issue]).toEqual([1_000, 'the vendor returns page after page without end'])
   })
 })

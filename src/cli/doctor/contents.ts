@@ -67,7 +67,7 @@ function workspacesFindings(rows: Rows, configured: readonly string[]): Promise<
   return examine(WORKSPACES, async () => {
     const others = (await workspacesIn(rows)).filter(id => !configured.includes(id))
     if (others.length === 0) return []
-    const hint = 'To sync them again, configure them. Their stored data is kept, also by a replay.'
+    const hint = 'To sync them again, configure them. Their stored data is kept, even after a replay.'
     return [warn(WORKSPACES, `in the warehouse but not configured: ${others.join(', ')}`, hint)]
   })
 }

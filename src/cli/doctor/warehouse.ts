@@ -117,7 +117,7 @@ export function locksCheck(home: string, holding: Holding | null): Promise<Findi
   return examine(LOCKS, async () => {
     if (holding === null) return [skip(LOCKS, 'not checked: the warehouse does not open')]
     if (holding.state === 'held')
-      return [ok(LOCKS, `held by ${holderText(holding.pid)}; another sync waits until it is released`)]
+      return [ok(LOCKS, `held by ${holderText(holding.pid)}; another sync is refused until it is released`)]
     const halfBuilt = await fileBytes(warehouseFile(home, REBUILT))
     if (halfBuilt > 0) {
       const hint = 'The old warehouse is unchanged. `convohouse replay` starts over and removes the file.'

@@ -34,9 +34,13 @@ function secretFindings(subject: Subject, { home, workspace, source }: WebhooksO
   const [read] = readWorkspaceSecrets({ workspaces: [workspace], source })
   if (read) return [ok(subject, `${counted(read.secrets.length, 'secret')}, each set and long enough`)]
   if (!hasSpool(home, workspace.id)) return []
-  const found = 'events were received, but a secret is no longer configured'
+  const found = 'events were received, but no secret is configured now'
   return [
-    warn(subject, found, 'Configure it (`webhooks: { secrets: [{ env: NAME }] }`), or receivers refuse its events.'),
+    warn(
+      subject,
+      found,
+      'Configure one (`webhooks: { secrets: [{ env: NAME }] }`); otherwise receivers refuse the events of this workspace.',
+    ),
   ]
 }
 

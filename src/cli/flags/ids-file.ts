@@ -202,7 +202,7 @@ export function withLines(error: unknown, named: readonly NamedConversation[] | 
   if (lines.length === 0) return error
   const [first, ...more] = lines
   return new ConvohouseError('AGENT_UNKNOWN', {
-    what: `${error.message} Line ${first} names it${more.length > 0 ? `, and ${more.length} more` : ''}.`,
+    what: `${error.message} Line ${first} names it${more.length > 0 ? ` (and ${counted(more.length, 'other line')})` : ''}.`,
     ...(error.hint !== undefined && { hint: error.hint }),
     facts: { ...error.facts, line: first! },
     cause: error,

@@ -63,7 +63,7 @@ export function addSyncFlags(command: Command): Command {
     )
     .option(
       '--refresh <age or file>',
-      'also export again the conversations active within this age (such as 7d) that were last exported longer ago than the configured `quiet`; or those listed in a file, as with --ids',
+      'also export again the conversations that were active within this time (such as 7d) and last exported longer ago than the configured `quiet`; or those listed in a file, as with --ids',
       ageOrFile('--refresh'),
     )
     .option('--max-requests <n>', 'make at most this many requests', whole('--max-requests', 1))
@@ -106,11 +106,14 @@ const CONTRADICTIONS: readonly [keyof SyncFlags, keyof SyncFlags, string][] = [
   ['watch', 'until', 'Later conversations would never be read: omit one of the two.'],
 ]
 
+/** `dropFull` → `--drop-full`. */
+const spelled = (flag: string): string => `--${flag.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`
+
 /** @throws FLAG_INVALID for contradicting flags */
 export function checkTogether(flags: SyncFlags, nowMs: number): void {
   for (const [one, other, hint] of CONTRADICTIONS) {
     const both = flags[one] !== undefined && flags[other] !== undefined
-    if (both) throw invalidFlag(`--${one} and --${other} contradict each other.`, hint)
+    if (both) throw invalidFlag(`${spelled(one)} and ${spelled(other)} contradict each other.`, hint)
   }
   const { since, until } = flags
   if (flags.metrics !== undefined && flags.watch === undefined)

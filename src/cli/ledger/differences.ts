@@ -31,7 +31,7 @@ const EXPORT_INCOMPLETE =
 function rereadText(settings: Settings | undefined): string {
   if (settings?.rereadShare === 0) return 'With a `rereadShare` above 0, `convohouse sync` reads such ranges again'
   const within = settings ? `the last ${durationText(settings.rereadHorizonMs)}` : 'its horizon'
-  return `\`convohouse sync\` reads those of ${within} again by itself, and older ones with a longer \`rereadHorizon\``
+  return `\`convohouse sync\` automatically reads such ranges within ${within} again; a longer \`rereadHorizon\` includes older ones`
 }
 
 const skipped: Describe = (n, { settings }) => ({

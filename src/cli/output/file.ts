@@ -32,7 +32,7 @@ export function formatOfFile(file: string): Format {
   })
 }
 
-/** Arrow in a file is seekable, except with the extension of Arrow streams, .arrows. */
+/** Arrow is written in its seekable file format, except to files named .arrows, the extension of Arrow streams. */
 const inFile = (format: RowFormat, file: string): RowFormat =>
   format === 'arrow' && extname(file).toLowerCase() !== '.arrows' ? 'arrow-file' : format
 

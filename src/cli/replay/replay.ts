@@ -60,7 +60,7 @@ const summary = (report: ReplayReport, what: string, tookMs: number): string[] =
 /** Warnings about damaged spool files and their events. */
 const damagedLines = ({ damaged }: ReplayReport, hadWarehouse: boolean): string[] =>
   damaged.flatMap(({ file, why }) => [
-    `warning: The spool file ${file} is damaged (${why}). Its readable part was applied${hadWarehouse ? '; events that the old warehouse had of it are kept' : '; its other events are missing from the tables'}.`,
+    `warning: The spool file ${file} is damaged (${why}). Its readable part was applied${hadWarehouse ? '; its events in the old warehouse are kept' : '; its other events are missing from the tables'}.`,
     `  → Restore it from a backup, then run \`convohouse replay\` again${hadWarehouse ? '; or delete it, since the warehouse has its events' : ''}.`,
   ])
 

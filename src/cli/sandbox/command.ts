@@ -112,7 +112,7 @@ export const sandboxCommand = (): Command =>
     )
     .option('--fault-search', 'fault rates also apply to agent searches, organizations and tools')
     .option('--webhooks <url>', 'post webhook events to this address; implies --traffic', filled('--webhooks'))
-    .option('--no-traffic', 'with --webhooks: conversations change only by their sessions')
+    .option('--no-traffic', 'with --webhooks: conversations change only through their sessions and messages')
     .option(
       '--webhook-secret <secret>',
       'secret in each event (default: sandbox-webhook-secret)',
@@ -142,7 +142,7 @@ export const sandboxCommand = (): Command =>
     .addHelpText(
       'after',
       () => `
-Faults, at most one per stage and request; PARAM with its default in parentheses:
+Faults, at most one per stage of a request (docs/sandbox.md); the default of PARAM is in parentheses:
 ${namesTable(FAULTS)}
 
 A fault script is a list of rules; export requests are numbered from 1: [{"at": 3, "fault": "503"},
@@ -152,10 +152,10 @@ POST /_sandbox/faults changes the faults of a running sandbox. docs/sandbox.md h
 Hostile records; the same --seed selects the same conversations:
 ${namesTable(HOSTILE)}
 
-Event faults, at most one per stage and event:
+Event faults, at most one per stage of an event (docs/sandbox.md):
 ${namesTable(EVENT_FAULTS)}
 
-POST /_sandbox/webhooks changes them and the address of a running sandbox.
+POST /_sandbox/webhooks changes the event faults and the webhook address of a running sandbox.
 
 Readings of points that the API document leaves open, the default first:
 ${readingsTable(READINGS)}

@@ -62,7 +62,7 @@ const ENSURED: Record<Ensured, string> = {
   unchanged: 'unchanged',
   kept: 'kept as created by `convohouse up` (none is configured; `convohouse schedule delete` removes it)',
   deleted: 'deleted (no longer configured)',
-  none: 'none (none is configured)',
+  none: 'no schedule (none is configured)',
 }
 
 function printEnsured(

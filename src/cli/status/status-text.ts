@@ -81,7 +81,7 @@ function findingLines({ findings }: WorkspaceStatus): string[] {
 const cutOffLines = ({ agentsCutOff }: WorkspaceStatus['findings']): string[] =>
   agentsCutOff === null
     ? []
-    : [`  agents       the listing ${agentsCutOff}; agents may be missing here, and none is marked as missing`]
+    : [`  agents       the listing ${agentsCutOff}; agents may be missing here, and none is marked as gone`]
 
 const unusableLines = (agents: readonly AgentStatus[]): string[] =>
   agents
@@ -108,7 +108,9 @@ function waitingText({ waitingSince, unreadableSegments }: EventsStatus, nowMs: 
   return [
     ...(waitsMs > SOON_MS ? [`the oldest has waited for ${formatDuration(waitsMs)}`] : []),
     ...(unreadableSegments > 0
-      ? [`${counted(unreadableSegments, 'segment')} of the spool cannot be read, and their events are not counted`]
+      ? [
+          `${counted(unreadableSegments, 'segment')} of the spool cannot be read; events in unreadable segments are not counted`,
+        ]
       : []),
   ]
 }

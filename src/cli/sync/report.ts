@@ -28,7 +28,7 @@ const RESUME: Record<SyncReport['outcome'], string> = {
 }
 
 function headOf({ outcome, reserve }: SyncReport): string {
-  if (outcome === 'period-spent' && reserve) return `stopped, ${reserveText(reserve)}`
+  if (outcome === 'period-spent' && reserve) return `stopped: ${reserveText(reserve)}`
   return outcome === 'done' ? 'up to date' : outcomeText(outcome)
 }
 

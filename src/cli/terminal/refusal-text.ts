@@ -28,7 +28,7 @@ const REASONS: Record<Refusal, Reason> = {
   },
   'too-slow': { what: 'the sender was too slow and was disconnected in favour of others', hint: NOT_OURS },
   'too-large': { what: 'the body is larger than maxBody', hint: 'Raise `webhooks.maxBody`, up to 12MB.' },
-  'disk-refuses': { what: 'the disk refuses writes', hint: 'Give the data folder space and write permission.' },
+  'disk-refuses': { what: 'the disk refuses writes', hint: 'Free disk space or make the data folder writable.' },
   'too-busy': {
     what: 'more concurrent events than the receiver can hold',
     hint: 'Check the load of the machine and its disk.',

@@ -74,7 +74,7 @@ function reportedRemaining(state: RateLimitState, nowMs: number): number | null 
   return reported.remaining - since + expired
 }
 
-/** Requests that may be made now, without `outstanding` ones that are leased and not yet made. May be negative. */
+/** Requests that may be made now, after subtracting `outstanding` ones (leased, not yet made). May be negative. */
 export function requestsLeft(state: RateLimitState, nowMs: number, outstanding: number): number {
   const own = state.requestsPerHour - requestsThisHour(state, nowMs)
   return Math.min(own, reportedRemaining(state, nowMs) ?? own) - outstanding

@@ -3,7 +3,7 @@
 //
 //   since ──────────── tail (descending) ────────────┐ ┌── covered ──┐ ┌─ head (ascending) ─┐ settle │ now
 //
-// Head begins where coverage ends. Everything before is tail, newest first, so that the newest history needs the fewest requests. Ranges of
+// Head begins where coverage ends. Everything before the coverage is tail, read newest first, so that the newest history arrives after the fewest requests. Ranges of
 // unfinished windows are not planned again.
 
 import { ConvohouseError } from '../errors.ts'

@@ -58,7 +58,7 @@ export interface ReceiverOptions {
   metrics: ReceiverMetrics
   /** Called for each refusal, with the workspace to which it is attributed; null where unknown. */
   onRefused?: (reason: Refusal, workspaceId: string | null) => void
-  /** Answers `GET /metrics`, including the other metrics of this process. */
+  /** The answer to `GET /metrics`: the receiver's metrics and all others of this process. */
   page: MetricsPage
   /** Time limits for the head of a request and for the complete request, ms. */
   headMs?: number

@@ -11,7 +11,7 @@ const RETRY = { firstMs: SECOND, longestMs: MINUTE }
 export const retryAfterMs = (attempts: number): number =>
   Math.min(RETRY.longestMs, RETRY.firstMs * 2 ** Math.min(attempts - 1, 30))
 
-const HINT = 'Give the data folder space and write permission; no restart is needed.'
+const HINT = 'Free disk space or make the data folder writable; no restart is needed.'
 
 const hintOf = ({ hint, cause }: ConvohouseError): string | null =>
   diskErrorCode(cause) === null ? (hint ?? null) : HINT

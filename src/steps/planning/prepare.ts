@@ -207,7 +207,7 @@ function unfinishedFulls(
     if (left === 0) return []
     const of = begun.agents.length === 0 ? there.length : begun.agents.length
     return [
-      `a full export of ${momentText(begun.openedAtMs)} is not finished (${left} of ${of} agents are left): \`convohouse sync --full${flagsOf(begun)}\` continues it, \`convohouse sync --drop-full\` drops it`,
+      `a full export begun at ${momentText(begun.openedAtMs)} is not finished (${left} of ${of} agents are left): \`convohouse sync --full${flagsOf(begun)}\` continues it, \`convohouse sync --drop-full\` drops it`,
     ]
   })
 }

@@ -23,7 +23,7 @@ const noTls: ConnectionFailure = {
   words: 'does not answer in TLS; nothing was sent',
   hint: 'Check `apiUrl`: if the server uses plain HTTP, the address must begin with http://; otherwise the port is wrong.',
 }
-const cutOff: ConnectionFailure = { words: 'cut the connection off before an answer came', hint: TRY_LATER }
+const cutOff: ConnectionFailure = { words: 'closed the connection before it answered', hint: TRY_LATER }
 const noHttp: ConnectionFailure = {
   words: 'answers, but not in HTTP',
   hint: 'Check `apiUrl`: if the server uses TLS, the address must begin with https://; otherwise the port is wrong.',
@@ -40,7 +40,7 @@ const noRoute: ConnectionFailure = {
 const TROUBLES: Record<string, ConnectionFailure> = {
   ECONNREFUSED: {
     words: 'refused the connection',
-    hint: 'Check host and port of `apiUrl`: nothing listens there, or a firewall is between; nothing was sent.',
+    hint: 'Check host and port of `apiUrl`: nothing listens there, or a firewall blocks it; nothing was sent.',
   },
   ENOTFOUND: unknownHost,
   EAI_AGAIN: {
@@ -79,7 +79,7 @@ export function describeConnectionFailure(reason: string): ConnectionFailure {
   const known = TROUBLES[reason]
   if (known) return known
   if (reason.startsWith('ERR_SSL_') || reason.startsWith('ERR_TLS_'))
-    return { ...noTls, words: 'could not agree on TLS' }
+    return { ...noTls, words: 'could not complete the TLS handshake' }
   if (reason.startsWith('HPE_')) return noHttp
   return { words: 'could not be reached', hint: 'If `apiUrl` has never worked, check it; otherwise try again later.' }
 }

@@ -25,7 +25,7 @@ export function queryError(cause: unknown): ConvohouseError {
   if (CANNOT_SPILL.test(what)) {
     return new ConvohouseError('SQL_INVALID', {
       what: `The query does not fit into memory, and the rest cannot be spilled to disk beside the warehouse: ${what}`,
-      hint: 'Query fewer rows, raise the memory limit, or give the data folder space and write permission.',
+      hint: 'Query fewer rows, raise the memory limit, free disk space, or make the data folder writable.',
       cause,
     })
   }

@@ -42,7 +42,7 @@ it('doctor reports which secret is missing, too short, shared or no longer confi
     ['good', 'ok', null, '2 secrets, each set and long enough'],
     ['good', 'warn', null, expect.stringMatching(/events have not been applied for 2 min.*\(ENOSPC\)/)],
     ['same', 'ok', null, '1 secret, each set and long enough'],
-    ['no-longer', 'warn', null, expect.stringContaining('a secret is no longer configured')],
+    ['no-longer', 'warn', null, expect.stringContaining('no secret is configured now')],
     [null, 'fail', 'CONFIG_INVALID', expect.stringContaining('two workspaces have the same webhook secret')],
   ])
   expect(code).toBe(2)

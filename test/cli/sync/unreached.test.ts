@@ -40,8 +40,8 @@ describe('an API that cannot be reached', () => {
     expect(findingOf('other-host')).toMatch(/certificate that is for another host.* → Check the host name/)
     expect(findingOf('no-tls')).toMatch(/does not answer in TLS.* → .*must begin with http:\/\//)
     const of = (way: string) => checks.find(({ check, workspaceId }) => check === 'api' && workspaceId === way)!
-    expect(of('no-http').found).toMatch(/cut the connection off|not in HTTP/)
-    expect(of('cutting').found).toMatch(/cut the connection off before an answer came/)
+    expect(of('no-http').found).toMatch(/closed the connection|not in HTTP/)
+    expect(of('cutting').found).toMatch(/closed the connection before it answered/)
     expect(of('silent').found).toMatch(/was not answered within 1s \(`timeout`\)/)
   })
 

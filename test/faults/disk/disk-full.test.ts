@@ -24,7 +24,7 @@ async function onDisks(): Promise<FullScene> {
 
 const sync = ({ run, disk }: FullScene) => run(['sync', '--yes'], { through: disk.through })
 
-const FULL = { exit: 6, error: 'HOME_UNUSABLE', says: ['the disk is full (ENOSPC)', 'Give the data folder space'] }
+const FULL = { exit: 6, error: 'HOME_UNUSABLE', says: ['the disk is full (ENOSPC)', 'Free disk space'] }
 
 /** Syncs while the disk of a folder is full except for this many bytes: the error names a path in `at`. */
 async function expectFull(scene: FullScene, folder: string, options: { but: number; at: string }): Promise<void> {

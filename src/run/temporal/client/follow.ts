@@ -34,7 +34,7 @@ const errorOf = ({ code, what, hint }: Failure): ConvohouseError =>
   new ConvohouseError(code, { what, ...(hint && { hint }) })
 
 const stopped = (how: string): ConvohouseError =>
-  new ConvohouseError('INTERRUPTED', { what: `The sync was ${how} at Temporal; what landed is kept.` })
+  new ConvohouseError('INTERRUPTED', { what: `The sync was ${how} on Temporal; what landed is kept.` })
 
 /** The report of a closed workflow. @throws the error that ended it without a report */
 export async function reportOf(handle: OwnerHandle): Promise<SyncReport | null> {

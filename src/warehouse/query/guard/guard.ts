@@ -171,7 +171,7 @@ const pivots = (text: string): boolean =>
 /** The error of a PIVOT without values: DuckDB first creates a type of them, in a statement of its own. */
 const unnamedPivot = (): ConvohouseError =>
   refuse(
-    'PIVOT does not name the values that become columns: DuckDB makes several statements of it, and only one SELECT is run here.',
+    'PIVOT does not name the values that become columns: DuckDB splits it into several statements, and only one SELECT is run here.',
     "Name them: PIVOT conversations ON channel IN ('webchat', 'voice') USING count(*) GROUP BY day; or write a column for each: count(*) FILTER (channel = 'voice') AS voice.",
   )
 

@@ -44,6 +44,6 @@ async function ownFolder(folder: string): Promise<void> {
 const foreign = (folder: string, cause?: unknown) =>
   new ConvohouseError('HOME_UNUSABLE', {
     what: `Other users may have access to the folder ${folder}, which must be private.`,
-    hint: 'Remove it, or use a data folder with a shorter path.',
+    hint: 'Remove that folder; or shorten the path of the data folder, so that the socket can be in the data folder itself.',
     ...(cause !== undefined && { cause }),
   })
