@@ -18,7 +18,7 @@ Examples:
     )
     .action(runDictionary)
 
-/** @throws FLAG_INVALID where the file cannot be written */
+/** @throws FLAG_INVALID if the file cannot be written */
 async function runDictionary({ output }: { output?: string }): Promise<void> {
   const { dictionary } = await import('../catalog/dictionary.ts')
   const { RECORD_TYPES } = await import('../catalog/records.ts')

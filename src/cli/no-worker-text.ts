@@ -8,6 +8,6 @@ const HEADS: Record<Absence, (queue: string) => string> = {
   silent: queue => `No worker has answered yet on the queue ${queue}; if none runs, ${START}.`,
 }
 
-/** One line; `then` says what happens to the request until a worker runs. */
+/** The message in one line; `then` says what happens to the request until a worker runs. */
 export const noWorkerText = (absence: Absence, queue: string, then = 'Still waiting.'): string =>
   `${HEADS[absence](queue)} ${then}`

@@ -10,7 +10,7 @@ import type { ProcessMetrics } from '../metrics/process-metrics.ts'
 const PATIENCE_MS = 2 * SECOND
 const TRY_EVERY_MS = 100
 
-/** The error with another hint: a Temporal worker that holds the warehouse can run the sync itself. */
+/** The error with a longer hint: a Temporal worker that holds the warehouse can run the sync itself. */
 const heldByOther = ({ message, hint = '', facts, cause }: ConvohouseError): ConvohouseError =>
   new ConvohouseError('WAREHOUSE_LOCKED', {
     what: message,
@@ -33,7 +33,7 @@ export async function openAppWhenReleased(config: Config, onQuery?: AppOptions['
   }
 }
 
-/** Like `openAppWhenReleased`; the metrics query the warehouse until it is closed. */
+/** Like `openAppWhenReleased`; until the app is closed, the metrics query its warehouse. */
 export async function openMeasuredApp(config: Config, metrics: ProcessMetrics): Promise<App> {
   const app = await openAppWhenReleased(config)
   const stopAsking = metrics.askHere(app.warehouse.instance)

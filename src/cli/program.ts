@@ -1,4 +1,4 @@
-// The command line. A command lies in the folder of its name: command.ts declares flags and help, and imports the work only when the command
+// The command line. Each command has a folder of its name: command.ts declares flags and help, and imports the rest only when the command
 // runs, so that `--help` starts fast. A short command is one file.
 import { Command } from 'commander'
 import { allowCommand, cancelCommand, pauseCommand, resumeCommand } from './control/command.ts'
@@ -52,7 +52,7 @@ Start with your own:         convohouse init, then convohouse plan, then convoho
 A single workspace needs no configuration file: set CONVOHOUSE_API_URL, CONVOHOUSE_API_TOKEN (or CONVOHOUSE_API_TOKEN_FILE, the path of
 a file that holds it), CONVOHOUSE_WORKSPACE, and CONVOHOUSE_HOME for the data folder. \`convohouse COMMAND --help\` shows examples.`
 
-/** Creates the program. It throws usage errors as commander's errors and prints only help. */
+/** Creates commander's program. It prints help, but throws usage errors (as commander's) instead of printing them. */
 export function createProgram(): Command {
   const program = new Command('convohouse')
     .description(DESCRIPTION)

@@ -8,11 +8,11 @@ import { errorJson, errorLines, exitCodeOf, isHelpOrVersion, usageError, wantsHe
 import { log, stampLines, timestamp } from './terminal/print.ts'
 import { styleOf } from './terminal/style.ts'
 
-/** True if the reader of our output has closed it: the next command of a pipe, or a closed terminal. */
+/** True if the reader of our output is gone: the next command of the pipe has ended, or the terminal was closed. */
 const isClosedPipe = (error: unknown): boolean =>
   ['EPIPE', 'EIO'].includes((error as NodeJS.ErrnoException | null)?.code ?? '')
 
-/** The named command, for the hint at its help. */
+/** The command that the arguments name, for a hint that points to its help. */
 function commandName(program: Command, args: readonly string[]): string {
   const named = program.commands.find(command => args.includes(command.name()))
   return named ? `convohouse ${named.name()}` : 'convohouse'
@@ -40,7 +40,7 @@ export async function runCommand(args: readonly string[]): Promise<void> {
   process.stdout.on('error', error => {
     if (!isClosedPipe(error)) unwritten ??= error
   })
-  // The previous command of this process (a test) may have been a service.
+  // Tests run several commands in one process, and the previous one may have switched timestamps on.
   stampLines(false)
   const program = createProgram()
   try {

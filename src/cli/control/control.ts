@@ -26,7 +26,7 @@ const DONE: Record<ControlCommand, string> = {
   allow: 'allowed',
 }
 
-/** @throws FLAG_INVALID without any limit */
+/** The limits that `allow` raises. @throws FLAG_INVALID if no limit is given */
 function allowanceOf({ overagePacks, maxSessions }: ControlFlags): Allowance {
   if (overagePacks === undefined && maxSessions === undefined)
     throw invalidFlag('No limit is given.', 'Give --overage-packs or --max-sessions.')
@@ -52,7 +52,7 @@ interface Addressed {
   update: Update | null
 }
 
-/** Executes the request, and logs that no worker polls if so. */
+/** Sends the update or the cancellation, and logs a message if no worker polls the queue. */
 async function execute(client: Client, { handle, queue, update }: Addressed): Promise<void> {
   if (update) {
     const unanswered = (absence: Absence) => log(noWorkerText(absence, queue))

@@ -38,7 +38,7 @@ interface Demo {
 
 const heading = (text: string): void => print('', styleOf(process.stdout)('bold', `── ${text}`), '')
 
-/** An empty folder. @throws FLAG_INVALID if the named one is not empty */
+/** The folder that `--home` names, else a new temporary folder. @throws FLAG_INVALID if the named folder is not empty */
 async function folderFor(home: string | undefined): Promise<string> {
   if (home === undefined) return mkdtemp(join(tmpdir(), 'convohouse-demo-'))
   const folder = resolve(home)
@@ -69,7 +69,7 @@ const optionsFor = ({ config, stop }: Demo, app: App): EmbeddedOptions => ({
   stopping: stop.stopping,
 })
 
-/** Opens the app for one step. Between steps other processes can read the warehouse. */
+/** Opens the app for one step only, so that other processes can read the warehouse between the steps. */
 async function withApp<T>(demo: Demo, work: (options: EmbeddedOptions) => Promise<T>): Promise<T> {
   const app = await openApp({ config: demo.config })
   try {
@@ -146,7 +146,7 @@ async function play(demo: Demo, sandbox: Sandbox): Promise<void> {
   print('', ...secondSyncLines({ arrived, again, heldBefore }))
 }
 
-/** The result of the second sync. `again`: conversations of the random sample, which may be empty. */
+/** The result of the second sync. `again`: the number of conversations exported again as part of the weekly sample; may be 0. */
 function secondSyncLines({
   arrived,
   again,

@@ -11,14 +11,14 @@ import { openReceiver } from '../receive/receive.ts'
 import { print } from '../terminal/print.ts'
 import type { Conversation } from './questions.ts'
 
-/** Shared by sandbox and receiver, which both run in this process. */
+/** Secret of the sandbox and of the receiver, which both run in this process. */
 export const WEBHOOK_SECRET = 'demo-webhook-secret'
 
-/** Step by which the sandbox's clock advances until a stored conversation has changed. */
+/** The sandbox's clock advances in steps of this length until a stored conversation has changed. */
 const STEP_MS = HOUR
 const CHECK_EVERY_MS = 200
 
-/** An exported conversation whose state, assignee or cost an event has changed since. */
+/** Finds a conversation whose state, assignee or cost was changed by an event after its export. */
 const CHANGED = `SELECT o.conversation_id AS id
   FROM conversation_observations o JOIN conversation_observations e USING (workspace_id, agent_id, conversation_id)
   WHERE o.source = 'webhook' AND e.source = 'export' AND (o.state, o.chat_assigned_to, o.token_usage_cumulative_total_tokens)

@@ -1,5 +1,5 @@
-// A workspace's access: token, API, clocks and export. One request is made, for the list of agents, which is not metered. Export requests
-// are metered, so the export check makes none and reports the last answer from the lease log.
+// Checks a workspace's access: token, API, clocks and export. Sends one request, for the list of agents, which is not metered. Export
+// requests are metered, so the export check sends none and reports the last answer from the lease log.
 
 import { stat } from 'node:fs/promises'
 import type { Stores } from '../../app/stores.ts'
@@ -19,7 +19,7 @@ import { examine, type Finding, fail, ok, type Subject, skip, warn } from './fin
 
 const placeText = (kept: SecretPlace): string => ('env' in kept ? `the variable ${kept.env}` : `the file ${kept.file}`)
 
-/** True if other users can read the file. Windows has no such mode. */
+/** True if other users can read the file; always false on Windows, which has no such file mode. */
 const isReadableByOthers = async (file: string): Promise<boolean> =>
   process.platform !== 'win32' && ((await stat(file)).mode & 0o077) !== 0
 
@@ -37,7 +37,7 @@ export function tokenCheck(workspace: WorkspaceConfig): Promise<Finding[]> {
   })
 }
 
-/** Timeout of the request: shorter than that of a sync, since a person waits. */
+/** Timeout of the request: shorter than a sync's, since a person waits for the answer. */
 const TIMEOUT_MS = 15 * SECOND
 
 const agentsOf = ({ envelope }: ResourceAnswer): number => envelope?.total ?? envelope?.records.length ?? 0
@@ -78,11 +78,11 @@ export async function apiChecks(workspace: WorkspaceConfig): Promise<Finding[]> 
   }
 }
 
-/** The same findings with --offline. */
+/** With --offline: the findings about API and clock, both skipped. */
 export const apiSkipped = ({ id: workspaceId }: WorkspaceConfig): Finding[] =>
   ['api', 'clock'].map(check => skip({ check, workspaceId }, 'not checked (--offline)'))
 
-/** A smaller difference is normal drift. */
+/** Clock differences below this are normal drift. */
 const A_FEW_SECONDS_MS = 5 * SECOND
 
 const CLOCK_HINT =

@@ -19,7 +19,7 @@ export interface Configured {
   workspaces: WorkspaceConfig[]
   /** All configured workspaces; null if unknown. */
   all: string[] | null
-  /** Null if it cannot be read. */
+  /** Null if the configuration cannot be read. */
   config: Config | null
   /** Null if the configuration cannot be read: it may name another data folder than the default. */
   storage: Storage | null
@@ -27,7 +27,7 @@ export interface Configured {
 
 const SUBJECT = { check: 'configuration' }
 
-/** Without a configuration the default data folder is checked. */
+/** The storage to check if the configuration cannot be read: the default data folder if there is no configuration, else unknown. */
 function storageWithout(error: unknown, path: string | undefined): Storage | null {
   return isCode(error, 'CONFIG_MISSING') && path === undefined ? storageOf(undefined) : null
 }

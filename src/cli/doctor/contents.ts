@@ -1,4 +1,4 @@
-// The contents of the warehouse: consistency rules, quarantined records, and pages that are not loaded yet.
+// Checks the contents of the warehouse: consistency rules, quarantined records, and pages that are not loaded yet.
 import { ConvohouseError } from '../../core/errors.ts'
 import { count, counted } from '../../core/words.ts'
 import type { LandingStore } from '../../landing/landing.ts'
@@ -13,7 +13,7 @@ const AGENTS = { check: 'agents' }
 const QUARANTINE = { check: 'quarantine' }
 const WORKSPACES = { check: 'workspaces' }
 
-/** Null if the rule holds. */
+/** The finding about a consistency rule; null if the rule holds. */
 function ruleFinding(result: CheckResult): Finding | null {
   const { name } = result
   if ('unchecked' in result)
@@ -47,7 +47,7 @@ function quarantineFindings(rows: Rows): Promise<Finding[]> {
   })
 }
 
-/** Agents whose id cannot be part of a URL. */
+/** Warns of agents whose id cannot be part of a URL. */
 function agentsFindings(rows: Rows): Promise<Finding[]> {
   return examine(AGENTS, async () => {
     const unusable = await unusableAgents(rows)
@@ -62,7 +62,7 @@ function agentsFindings(rows: Rows): Promise<Finding[]> {
   })
 }
 
-/** Workspaces in the warehouse that are no longer configured, so that they are not synced any more. */
+/** Warns of workspaces that are in the warehouse but no longer configured, and therefore no longer synced. */
 function workspacesFindings(rows: Rows, configured: readonly string[]): Promise<Finding[]> {
   return examine(WORKSPACES, async () => {
     const others = (await workspacesIn(rows)).filter(id => !configured.includes(id))

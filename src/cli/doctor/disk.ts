@@ -22,7 +22,7 @@ const isThere = (folder: string): Promise<boolean> =>
     },
   )
 
-/** The folder, or its nearest existing parent, in which it would be created. */
+/** The folder if it exists, else the nearest parent folder that exists, in which it would be created. */
 async function nearest(folder: string): Promise<string> {
   return (await isThere(folder)) || dirname(folder) === folder ? folder : nearest(dirname(folder))
 }
@@ -46,7 +46,7 @@ export function dataFolderCheck(home: string, { landing }: Stores): Promise<Find
     const there = await nearest(home)
     await tryWriting(there)
     if (there !== home) return [ok(SUBJECT, `${home} does not exist yet; it can be created in ${there}`)]
-    // The landing may lie on another disk.
+    // Tested separately: the landing may lie on another disk.
     await landing.probe()
     const found = `${home} is writable, and writes are durable`
     if (await openToOthers(home))
@@ -65,9 +65,9 @@ const SPACE = { check: 'space' }
 const FILE_SYSTEM = { check: 'file system' }
 
 const MB = 1_000_000
-/** Below this, pages may not land. */
+/** With less free space the check fails, since pages may not land. */
 const TOO_LITTLE_BYTES = 64 * MB
-/** DuckDB spills to disk, and the landing grows. */
+/** With less free space the check warns, since DuckDB spills to disk and the landing grows. */
 const LITTLE_BYTES = 1_000 * MB
 
 export function spaceFinding({ freeBytes, warehouseBytes, landingBytes }: DiskUsage): Finding {
@@ -114,7 +114,7 @@ interface FileSystem {
   nature: 'disk' | 'network' | 'memory'
 }
 
-/** Type numbers of `statfs`, from linux/magic.h and from file systems that it does not list. */
+/** File systems by the type number that `statfs` returns: those of linux/magic.h, and some that the header does not list. */
 const KNOWN: Readonly<Record<number, FileSystem>> = {
   61267: { name: 'ext4', nature: 'disk' },
   1481003842: { name: 'xfs', nature: 'disk' },
@@ -137,7 +137,7 @@ const KNOWN: Readonly<Record<number, FileSystem>> = {
 
 /** Null for an unknown number, and on systems other than Linux. */
 export const fileSystemOf = (type: number, platform: NodeJS.Platform = process.platform): FileSystem | null =>
-  // Some systems return it as a signed number: compare its 32 bits.
+  // Some systems return the number signed; `>>> 0` makes it unsigned.
   platform === 'linux' ? (KNOWN[type >>> 0] ?? null) : null
 
 interface Volume {

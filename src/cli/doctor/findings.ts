@@ -20,9 +20,9 @@ export interface Finding {
   state: State
   found: string
   hint: string | null
-  /** Code of the error; null unless it failed. */
+  /** Code of the error; null unless the check failed. */
   code: string | null
-  /** Exit code of the command if this is the first failure; 0 unless it failed. */
+  /** The command's exit code if this is its first failed check; 0 unless the check failed. */
   exitCode: number
 }
 
@@ -43,7 +43,7 @@ export const warn = (subject: Subject, found: string, hint: string): Finding =>
 
 export const skip = (subject: Subject, why: string): Finding => finding(subject, 'skip', { found: why })
 
-/** A failed check, from its error. */
+/** The finding of a check that failed with this error. */
 export function fail(subject: Subject, error: unknown): Finding {
   const { code, what, hint, exitCode } = describeError(error)
   return finding(subject, 'fail', { found: what, hint: hint ?? null, code, exitCode })

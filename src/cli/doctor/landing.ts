@@ -1,4 +1,4 @@
-// A workspace's landing: whether the newest pages can be read, files left by killed processes, and the lease log.
+// Checks a workspace's landing: whether the newest pages can be read, files left by killed processes, and the lease log.
 import type { Stores } from '../../app/stores.ts'
 import { HOUR } from '../../core/time.ts'
 import { count, counted } from '../../core/words.ts'

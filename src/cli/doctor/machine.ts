@@ -1,4 +1,4 @@
-// Node's version, and DuckDB's memory limit against the memory of the machine or container.
+// Checks Node's version, and whether DuckDB's memory limits fit into the memory of the machine or container.
 import { totalmem } from 'node:os'
 import { ConvohouseError } from '../../core/errors.ts'
 import { bytes, sizeOf } from '../../core/words.ts'
@@ -30,7 +30,7 @@ export function nodeFinding(node: string, { version, oldestNode }: PackageFacts)
 
 const SUBJECT = { check: 'memory' }
 
-/** Memory of the process beyond DuckDB's limit: pages in flight, and allocations that DuckDB does not count. */
+/** Memory that the process needs beyond DuckDB's limit: pages in flight, and allocations that DuckDB does not count. */
 const BESIDE_BYTES = 400_000_000
 
 interface Memory {

@@ -1,4 +1,4 @@
-// The warehouse: whether it exists and opens, which process holds it, its version, and what killed processes left behind.
+// Checks the warehouse: whether it exists and opens, which process holds it, its version, and files that killed processes left behind.
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isCode } from '../../core/errors.ts'
@@ -12,10 +12,10 @@ import { type Rows, withWarehouseRows } from '../../warehouse/query/rows.ts'
 import type { Storage } from '../flags/configuration.ts'
 import { examine, type Finding, fail, ok, skip, warn } from './findings.ts'
 
-/** `free`: no process holds it, and it opens. `pid` is null if the system does not report it. */
+/** `free`: no process holds the warehouse, and it opens. `pid`: the process that holds it; null if the system does not report it. */
 type Holding = { state: 'missing' } | { state: 'free' } | { state: 'held'; pid: number | null; error: unknown }
 
-/** Opens the warehouse for reading, and closes it again. @throws HOME_UNUSABLE where it is damaged */
+/** Finds out by opening the warehouse for reading whether another process holds it. @throws HOME_UNUSABLE if it is damaged */
 export async function findHolder({ home, memoryLimit, threads }: Storage): Promise<Holding> {
   try {
     const reader = await openReader({ file: warehouseFile(home), memoryLimit, threads })
@@ -95,7 +95,7 @@ const isThere = (path: string): Promise<boolean> =>
 
 interface Leftover {
   file: string
-  /** What the next sync does with it. */
+  /** What the next sync does with the file. */
   cleanup: string
 }
 

@@ -1,4 +1,4 @@
-// Webhooks: missing or short secrets, refused requests, and events that cannot be applied. No secret is shown.
+// Checks webhooks: missing or short secrets, refused requests, and events that cannot be applied. No secret is shown.
 import type { Config, WorkspaceConfig } from '../../config.ts'
 import { DAY, formatDuration } from '../../core/time.ts'
 import { counted } from '../../core/words.ts'
@@ -71,7 +71,7 @@ export async function commonWebhooksCheck(config: Pick<Config, 'home' | 'workspa
     try {
       return readWorkspaceSecrets({ ...config, workspaces: [workspace] }).length > 0
     } catch {
-      // Reported for the workspace itself.
+      // The workspace's own check reports this error.
       return false
     }
   })

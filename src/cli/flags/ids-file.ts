@@ -1,5 +1,5 @@
-// Conversations that `--ids` or `--refresh` names: one id per line, `agent,id` lines, or a CSV file with a header, as spreadsheets export
-// it. Ids without an agent are looked up in the warehouse.
+// Reads the list of conversations that `--ids` or `--refresh` names: one id per line, `agent,id` lines, or a CSV file with a header, as
+// spreadsheets export it. The agents of ids without one are looked up in the warehouse.
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
@@ -8,7 +8,7 @@ import type { SyncFlags } from './sync-flags.ts'
 import { invalidFlag } from './values.ts'
 
 export interface NamedConversation {
-  /** Null if the line has only the conversation. */
+  /** Null if the line names no agent. */
   agentId: string | null
   id: string
   /** Line of the file, from 1. */
@@ -17,7 +17,7 @@ export interface NamedConversation {
 
 interface Cell {
   text: string
-  /** A quoted empty cell counts as content. */
+  /** A quoted cell counts as content even if it is empty. */
   isQuoted: boolean
 }
 
@@ -81,7 +81,7 @@ interface Columns {
   id: number
 }
 
-/** Null if the first line is not a header. A header has an id column. */
+/** The positions of the columns; null if the first line is not a header, that is, names no id column. */
 function headerOf(first: Line | undefined): Columns | null {
   if (first === undefined) return null
   const names = first.cells.map(columnName)
@@ -89,7 +89,7 @@ function headerOf(first: Line | undefined): Columns | null {
   return id >= 0 ? { agent, id } : null
 }
 
-/** Comma; or `;` or tab, which some locales export, if the header or every line contains it and the first line has no comma. */
+/** Some locales export `;` or tab: it is the separator if no comma is in the first line, and either that is a header or every line has it. */
 function separatorOf(content: string): string {
   const lines = content.split(/\r?\n/).filter(line => line.trim() !== '' && !line.trim().startsWith('#'))
   const first = lines[0] ?? ''
@@ -118,7 +118,7 @@ function namedIn({ number, cells }: Line, columns: Columns | null): NamedConvers
  */
 export function parseIds(content: string): NamedConversation[] {
   const text = content.replace(/^\uFEFF/, '')
-  // Excel declares the separator in a line of its own.
+  // Excel may declare the separator in a first line `sep=;`. It becomes a comment, so that line numbers stay the same.
   const declared = /^sep=(.)\r?\n/i.exec(text)
   const rest = declared ? `#${text.slice(1)}` : text
   const lines = linesOf(rest, declared?.[1] ?? separatorOf(rest))
@@ -178,7 +178,7 @@ export async function namedBy({
   return refresh && 'file' in refresh ? readIds('--refresh', refresh.file) : null
 }
 
-/** Finds the agents of conversations; unknown ids are absent. */
+/** Finds the agent of each conversation; the result lacks unknown ids. */
 export type LookUp = (ids: string[]) => Promise<{ id: string; agentId: string }[]>
 
 const SHOWN = 5
@@ -195,7 +195,7 @@ const unknownIds = (flag: IdsFlag, unknown: readonly NamedConversation[], of: nu
     'Write these lines as agent,id, or give their agent with --agent.',
   )
 
-/** Adds the lines that name the agent to AGENT_UNKNOWN; returns other errors unchanged. */
+/** Adds to an AGENT_UNKNOWN error the lines of the list that name the agent; returns other errors unchanged. */
 export function withLines(error: unknown, named: readonly NamedConversation[] | null): unknown {
   if (!isCode(error, 'AGENT_UNKNOWN')) return error
   const lines = (named ?? []).filter(({ agentId }) => agentId === error.facts.agentId).map(({ line }) => line)
@@ -209,7 +209,7 @@ export function withLines(error: unknown, named: readonly NamedConversation[] | 
   })
 }
 
-/** A warning about listed conversations that are missing after the sync; null if there are none. */
+/** A warning about listed conversations that are missing after the sync; null if none is missing. */
 export async function notFound(options: {
   named: readonly NamedConversation[]
   agents: readonly string[]
@@ -230,7 +230,7 @@ export async function notFound(options: {
 }
 
 /**
- * The ids by agent: from their lines, else the one chosen agent, else from the warehouse.
+ * Groups the ids by agent. An id's agent comes from its line, else from a single `--agent`, else from the warehouse.
  * @throws FLAG_INVALID for ids that are not in the warehouse
  */
 export async function idsByAgent(options: {

@@ -23,7 +23,7 @@ export interface SyncFlags {
   wait: boolean
   /** ms from the start of one round to the next. */
   watch?: number
-  /** With `watch`. */
+  /** Where metrics are served; only with `watch`. */
   metrics?: ListenAddress
   yes?: boolean
   /** Where the sync runs; default: in this process. */
@@ -42,7 +42,7 @@ export const addConfigFlag = (command: Command): Command =>
 export const addWorkspaceFlag = (command: Command): Command =>
   command.option('-w, --workspace <id>', 'only this workspace (default: all configured ones)', filled('--workspace'))
 
-/** Adds the flags to a command; `sync` gets some of its own. */
+/** Adds the shared flags to `plan` or `sync`, and to `sync` the flags that only it has. */
 export function addSyncFlags(command: Command): Command {
   addWorkspaceFlag(addConfigFlag(command))
     .option('-a, --agent <id>', 'only this agent; may be repeated', repeated('--agent'))

@@ -1,4 +1,4 @@
-// The differences of a reconciliation in words: what each is, and what the user can do.
+// Describes the differences of a reconciliation in words: what each means, and what the user can do.
 
 import type { WorkspaceConfig } from '../../config.ts'
 import { durationText } from '../../core/time.ts'
@@ -70,7 +70,7 @@ const notExportable: Describe = n => ({
   hint: `Nothing to do: ${verb(n, 'it is', 'they are')} requested again when an event reports a change.`,
 })
 
-/** More are counted, not named. */
+/** At most this many are named; the others are only counted. */
 const MAX_NAMED = 5
 
 function listed(texts: readonly string[]): string {

@@ -22,7 +22,7 @@ const ENDINGS: Readonly<Record<string, Format>> = {
   '.arrows': 'arrow',
 }
 
-/** The format of a file's extension. @throws FLAG_INVALID for an unknown one */
+/** The format that a file's extension names. @throws FLAG_INVALID for an unknown extension */
 export function formatOfFile(file: string): Format {
   const format = ENDINGS[extname(file).toLowerCase()]
   if (format) return format
@@ -45,7 +45,7 @@ const unwritable = (file: string, cause: unknown): ConvohouseError =>
   )
 
 /**
- * The path to write to; a link is followed.
+ * The path to write to: `file` itself, or the target if it is a symbolic link.
  * @throws FLAG_INVALID for a folder, pipe or device, and if the folder is missing or not writable
  */
 export async function resolveOutput(file: string): Promise<string> {
@@ -76,7 +76,7 @@ export async function writeToFile(result: QueryResult, format: RowFormat, file: 
   } catch (error) {
     await result.close()
     await rm(part, { force: true })
-    // System errors, such as a full disk, concern the file; all others concern the query.
+    // A system error, such as a full disk, comes from writing the file; every other error comes from the query.
     throw error instanceof ConvohouseError || !(error as NodeJS.ErrnoException).syscall
       ? error
       : unwritable(file, error)

@@ -6,11 +6,11 @@ import { align, cut, GAP, layOut, visible, widthOf } from '../terminal/columns.t
 export interface TableOptions {
   /** Width of the terminal in cells; undefined without a terminal: nothing is cut. */
   width?: number | undefined
-  /** True: NULL is dimmed and the header is bold. */
+  /** If true, NULL is dimmed and the header is bold. */
   color?: boolean
 }
 
-/** Column widths come from this many rows; later rows are streamed with the same widths. */
+/** Column widths are measured on this many first rows; later rows are streamed with the same widths. */
 const MEASURED_ROWS = 1_000
 
 const NULL = 'NULL'

@@ -17,7 +17,7 @@ export type RowFormat = Exclude<Format, 'parquet'> | 'arrow-file'
 const BINARY: ReadonlySet<Format> = new Set(['parquet', 'arrow'])
 
 /**
- * The named format; without a name a table on a terminal, else CSV, which every program reads.
+ * The named format; without a name, a table on a terminal and CSV elsewhere, since every program reads CSV.
  * @throws FLAG_INVALID for an unknown name, and for a binary format on a terminal
  */
 export function chooseFormat(name: string | undefined, to: Writable): Format {
@@ -56,15 +56,15 @@ const tableOptions = (to: Writable): TableOptions =>
 interface WriteRequest {
   result: QueryResult
   format: RowFormat
-  /** Stays open, so that more can be written to standard output. */
+  /** Not closed after the result, so that a command can write more to standard output. */
   to: Writable
-  /** Default: as the stream determines. */
+  /** Default: width and colour that the stream `to` supports. */
   table?: TableOptions
 }
 
 /**
- * Writes a result with backpressure, and closes it. A reader that stops early (`| head`) is no error: the query stops, and the tally
- * counts the rows written until then. Other errors of the stream are thrown.
+ * Writes a result with backpressure, then closes the result. A reader that stops early (`| head`) is no error: the query stops, and the
+ * tally counts the rows written until then. Other errors of the stream are thrown.
  */
 export async function writeResult({ result, format, to, table = tableOptions(to) }: WriteRequest): Promise<Tally> {
   const broken = new AbortController()

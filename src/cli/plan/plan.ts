@@ -116,7 +116,7 @@ function budgetLines({ rateLimit, quota, reserveForNewSessions }: Budget, unknow
   ]
 }
 
-/** The length that the reserve assumes: the vendor does not report when a period ends. */
+/** States which length of a billing period the reserve assumes, since the vendor does not report when a period ends. */
 function periodLine({ plan, governor }: Prepared): string[] {
   if (!governor.quota.known) return []
   const { periodLengthMs } = plan
@@ -127,7 +127,7 @@ function periodLine({ plan, governor }: Prepared): string[] {
   ]
 }
 
-/** Totals, time and budget, without the list of windows. */
+/** The plan's totals, duration and budget, without the list of windows. */
 export const planSummary = (facts: PlanFacts): string[] => [
   totals(facts.prepared),
   ...duration(facts),
@@ -136,7 +136,7 @@ export const planSummary = (facts: PlanFacts): string[] => [
   ...(facts.prepared.warnings ?? []).map(warning => `Warning: ${warning}`),
 ]
 
-/** The whole plan. */
+/** The plan as text: the list of windows, then the summary. */
 export function planLines(facts: PlanFacts, options: GridOptions = {}): string[] {
   const { agents, plan } = facts.prepared
   const titles = new Map(agents.map(({ agentId, title }) => [agentId, title]))

@@ -102,7 +102,7 @@ async function retryAll(
   return reports
 }
 
-/** `quarantine retry`: this process holds the warehouse until it ends. @throws RECORD_UNKNOWN, WORKSPACE_UNKNOWN, WAREHOUSE_MISSING, WAREHOUSE_LOCKED, LOAD_FAILED */
+/** `quarantine retry`, during which this process holds the warehouse. @throws RECORD_UNKNOWN, WORKSPACE_UNKNOWN, WAREHOUSE_MISSING, WAREHOUSE_LOCKED, LOAD_FAILED */
 export async function runRetry(names: readonly string[], flags: QuarantineFlags): Promise<void> {
   const config = configAt(flags.config)
   const workspaces = chooseWorkspaces(config, flags.workspace)

@@ -120,7 +120,7 @@ async function writeParquet(
   }
 }
 
-// DuckDB has no error codes for these; the texts are those of DuckDB 1.5.
+// Hints by error message: DuckDB has no codes for these errors. The texts are those of DuckDB 1.5.
 const HINTS: readonly [RegExp, string][] = [
   [
     /^Catalog Error: Table with name/,

@@ -21,7 +21,7 @@ import { listenInstead, STOPPING, stopOnSignals, untilStopping } from '../termin
 import { isTerminal, styleOf } from '../terminal/style.ts'
 import { letYoungSpaceGrow } from '../young-space.ts'
 
-/** Time for requests in flight when the receiver closes. */
+/** When the receiver closes, requests in flight get this time to finish. */
 export const CLOSE_MS = 10 * SECOND
 
 /** True if any workspace has a webhook secret. */
@@ -95,8 +95,8 @@ export const waitsForText = ({ waitsFor }: OpenedReceiver): string =>
 const isInTerminal = (): boolean => [process.stdin, process.stdout, process.stderr].some(isTerminal)
 
 /**
- * Rereads the webhook secrets on SIGHUP, until the returned function is called. In a terminal, SIGHUP ends the process as usual. Install it
- * before the address is announced: while the receiver opens, `receiver` returns undefined and signals are ignored.
+ * Rereads the webhook secrets on SIGHUP, until the returned function is called. In a terminal, SIGHUP ends the process as usual. Call this
+ * before the receiver's address is announced; until the receiver is open, `receiver` returns undefined and SIGHUP is ignored.
  */
 export function rereadSecretsOnSighup(options: {
   receiver: () => OpenedReceiver | undefined

@@ -175,7 +175,7 @@ Examples:
       await runSandbox(flags)
     })
 
-/** A repeatable flag NAME=RATE[:PARAM]. `table` has the names; `noun` names one in messages. */
+/** A repeatable flag NAME=RATE[:PARAM]. `table` lists the valid names; messages call such a name a `noun`. */
 const rated =
   (flag: string, table: RateTable, noun: string) =>
   (text: string, before: Record<string, Rate> = {}): Record<string, Rate> => {

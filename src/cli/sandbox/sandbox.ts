@@ -12,7 +12,7 @@ import { invalidFlag } from '../flags/values.ts'
 import { print, printJson } from '../terminal/print.ts'
 import { stopOnSignals, untilStopping } from '../terminal/signals.ts'
 
-/** As commander parses them: absent flags are undefined; `limits` is false for `--no-limits`. */
+/** The flags as commander parses them: absent ones are undefined; `limits` is false for `--no-limits`. */
 export interface SandboxFlags {
   port?: number
   host?: string
@@ -59,7 +59,7 @@ export interface SandboxFlags {
   json?: boolean
 }
 
-/** The sandbox's options; those without a flag are absent and have their default. @throws FLAG_INVALID */
+/** The sandbox's options that flags set; the sandbox uses its defaults for the others. @throws FLAG_INVALID */
 export async function sandboxOptions(flags: SandboxFlags): Promise<Partial<SandboxOptions>> {
   const {
     unpaid,

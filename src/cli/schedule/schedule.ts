@@ -1,4 +1,4 @@
-// `convohouse schedule`: one line or JSON object per chosen workspace.
+// `convohouse schedule`: creates, shows and changes the Temporal schedules of the chosen workspaces, and runs backfills.
 import type { Client } from '@temporalio/client'
 import { warehouseQueue } from '../../../workflows/activities.ts'
 import { systemClock } from '../../clock.ts'
@@ -126,7 +126,7 @@ export const runChange = (change: Change, flags: ScheduleFlags): Promise<void> =
     },
   )
 
-/** A schedule and its last run; null if there was none. */
+/** A workspace's schedule and last run; `lastRun` is null if nothing has run. */
 type ScheduleStatus = ScheduleState & { lastRun: LastRun | null }
 
 const COLUMNS = [
@@ -156,7 +156,7 @@ function lastOutcomeText({ outcome, failure }: LastRun): string {
   return failure ? `${outcomeText(outcome)} (${failure.code ?? failure.what})` : outcomeText(outcome)
 }
 
-/** Cells for the last run. The server deletes ended runs after its retention period. */
+/** Cells for the last run. It is null after a tick if the server has deleted the run, as it does after its retention period. */
 function runCells({ lastRun, schedule }: ScheduleStatus, nowMs: number): string[] {
   const tick = schedule?.lastTick
   if (lastRun === null) return tick ? [timeText(tick.takenAt), 'no longer kept by the server', ''] : ['never', '', '']

@@ -100,7 +100,7 @@ const backingOffLines = (windows: WorkspaceStatus['backingOff']): string[] =>
       `  backing off  ${agentId}: ${window} made no progress; watch mode and schedules retry it at ${second(until)} UTC, \`sync\` retries it now`,
   )
 
-/** Events are normally applied within seconds; a longer wait is shown. */
+/** Events are normally applied within seconds; a wait longer than this is shown. */
 const SOON_MS = 30 * SECOND
 
 function waitingText({ waitingSince, unreadableSegments }: EventsStatus, nowMs: number): string[] {
@@ -137,7 +137,7 @@ export const refusedLines = (refused: readonly RefusedStatus[], nowMs: number): 
     `               → ${hintOf({ reason })}`,
   ])
 
-/** Nothing for a workspace without webhooks. */
+/** Lines about webhook events; none for a workspace without webhooks. */
 function eventLines({ events }: WorkspaceStatus, nowMs: number): string[] {
   const { received, types, conversationsChanged, conversationsNotExported, failing, unreadableSegments, refused } =
     events
@@ -196,7 +196,7 @@ const counts = ({ conversations, requests, sessions, quarantined }: RunStatus): 
     ...(quarantined ? [`${counted(quarantined, 'record')} quarantined`] : []),
   ].join(', ')
 
-/** Why, and what to do. */
+/** A run's error, and the hint. */
 const whyLines = ({ errorCode, error, hint }: RunStatus): string[] => [
   ...(error === null ? [] : [`               ${errorCode === null ? '' : `${errorCode}: `}${error}`]),
   ...(hint === null ? [] : [`               → ${hint}`]),
@@ -232,7 +232,7 @@ function failureLines(run: RunStatus | null, nowMs: number): string[] {
   return [`  last failure ${failure}`, ...whyLines(run)]
 }
 
-/** The last run unless it is one of the other two, the last success, and the last failure if any. */
+/** Lines about the last success, the last failure if any, and the last run unless it is one of these two. */
 export function runLines({ lastRun, lastSuccess, lastFailure }: RunsStatus, nowMs: number): string[] {
   if (lastRun === null) return ['  last run     none yet']
   const isOther =

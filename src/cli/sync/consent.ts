@@ -11,7 +11,7 @@ import { isTerminal } from '../terminal/style.ts'
 interface Consent {
   workspaceId: string
   prepared: Prepared
-  /** True with `--yes` or a session limit. */
+  /** Consent was given by a flag: `--yes` or a session limit. */
   given: boolean
   interactive: boolean
   stopping: AbortSignal
@@ -41,7 +41,7 @@ export const isInteractive = (): boolean => isTerminal(process.stdin) && isTermi
 
 /** Returns true only for `y` or `yes`. @throws INTERRUPTED if the signal comes first */
 async function confirm(question: string, signal: AbortSignal): Promise<boolean> {
-  // Terminal mode would intercept Ctrl-C.
+  // With `terminal: true`, readline would intercept Ctrl-C.
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
   try {
     const ended = new Promise<string>(resolve => lines.once('close', () => resolve('')))

@@ -22,7 +22,7 @@ export interface Displays {
   ask<T>(question: () => Promise<T>): Promise<T>
 }
 
-/** Queues questions. */
+/** Asks each question after the previous one is answered. */
 function inTurn(): Displays['ask'] {
   let last: Promise<unknown> = Promise.resolve()
   return question => {

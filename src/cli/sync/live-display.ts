@@ -17,7 +17,7 @@ import {
 import { liveLines } from './progress-text.ts'
 import { reportLines } from './report.ts'
 
-/** Shows a section of the board; with `several`, each failure names its workspace. */
+/** The display of the workspace `name`, as a section of the board; with `several`, each failure names its workspace. */
 export function liveDisplay(
   name: string,
   board: Board,

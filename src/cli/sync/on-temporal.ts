@@ -22,7 +22,7 @@ import { exitCodeOfAll, exitCodeOfReport } from './report.ts'
 
 const PAUSED = 'paused: no requests until `convohouse resume`'
 
-/** Returns a listener that turns polled states into the calls an embedded sync makes. */
+/** Returns a listener that turns polled states into the display calls that an embedded sync makes. */
 export function showProgressOn(display: Display): (seen: SyncView) => void {
   let planned = false
   let paused = false

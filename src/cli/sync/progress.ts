@@ -42,11 +42,11 @@ export interface Progress {
   events: EventCounts | null
   /** Keys of failures that have been shown. */
   reportedFailures: readonly string[]
-  /** Conversations landed at points in the last seconds, for the rate. */
+  /** How many conversations had landed at moments of the last seconds; the rate is computed from them. */
   recent: readonly { atMs: number; conversations: number }[]
 }
 
-/** The rate covers this many ms: long enough not to flicker, short enough to show a slow vendor. */
+/** The rate is an average over this time: long enough not to flicker, short enough to show a slow vendor. */
 const RATE_OVER_MS = 15 * SECOND
 
 export const startProgress = (nowMs: number): Progress => ({
@@ -65,7 +65,7 @@ export const startProgress = (nowMs: number): Progress => ({
   recent: [{ atMs: nowMs, conversations: 0 }],
 })
 
-/** The state after a report: the start of the next sync may not be seen, only its report. */
+/** The state after a report. `startedMs` is null, because the next sync may be seen only when it reports. */
 export const overProgress = ({ events }: Progress, nowMs: number): Progress => ({
   ...startProgress(nowMs),
   startedMs: null,
@@ -75,7 +75,7 @@ export const overProgress = ({ events }: Progress, nowMs: number): Progress => (
 
 const failureKey = ({ code, what }: Pick<Failure, 'code' | 'what'>): string => JSON.stringify([code, what])
 
-/** Failures of the report that have not been shown: they happened before the display attached, or between two polls. */
+/** Failures of the report that have not been shown, such as those before the display attached or between two polls. */
 export const unreportedFailures = ({ reportedFailures }: Progress, { failures }: SyncReport): SyncReport['failures'] =>
   failures.filter(failure => !reportedFailures.includes(failureKey(failure)))
 
@@ -145,7 +145,7 @@ export function rateOf({ recent, conversations }: Progress, nowMs: number): numb
   return first && seconds >= 1 ? (conversations - first.conversations) / seconds : null
 }
 
-/** Remaining time, ms; null if the size is unknown or nothing moves. */
+/** Estimated remaining time, ms; null if the total is unknown or no conversations are landing. */
 export function timeToGo(progress: Progress, nowMs: number): number | null {
   const { expected, conversations } = progress
   const rate = rateOf(progress, nowMs)

@@ -1,4 +1,4 @@
-// The report of a sync as text (results, cost, rest, how to continue), and its exit code (docs/errors.md).
+// The report of a sync as text (results, cost, what is left, how to continue), and its exit code (docs/errors.md).
 import type { SyncReport } from '../../../workflows/steps.ts'
 import { ERRORS, EXIT_CODES } from '../../core/errors.ts'
 import { outcomeText, reserveHint, reserveText } from '../../core/run-record.ts'
@@ -15,7 +15,7 @@ interface Reported {
   nowMs: number
 }
 
-// "The same command", since a plain `sync` continues neither a full export nor a list of ids.
+// The hints say "the same command", since a plain `sync` continues neither a full export nor a list of ids.
 const RESUME: Record<SyncReport['outcome'], string> = {
   done: '`convohouse sync` reads them.',
   'hour-spent': 'The same command continues where it stopped, once the hour has passed.',
@@ -104,7 +104,7 @@ const CODES: Record<Exclude<SyncReport['outcome'], 'failed'>, number> = {
   interrupted: EXIT_CODES.interrupted,
 }
 
-/** The exit code of a report; of a failed sync, that of its first failure. */
+/** The exit code of a report; for a failed sync, the exit code of its first failure. */
 export function exitCodeOfReport({ outcome, failures }: SyncReport): number {
   if (outcome !== 'failed') return CODES[outcome]
   const [first] = failures

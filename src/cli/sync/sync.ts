@@ -38,7 +38,7 @@ interface Syncing {
   displays: Displays
   /** Displays of workspaces that are syncing or will sync again; they show webhook counts. */
   watched: Map<string, Display>
-  /** By workspace. */
+  /** The watch on each workspace's webhook events. */
   events: ReadonlyMap<string, EventWatch>
 }
 
@@ -56,7 +56,7 @@ async function runOf(syncing: Syncing, workspace: WorkspaceConfig): Promise<Run>
   const request = await syncRequest({ flags, workspace, named, lookUp, nowMs: systemClock.now() })
   const display = displays.of(workspace.id)
   watched.set(workspace.id, display)
-  // In watch mode only the first round asks.
+  // In watch mode only the first round asks for consent.
   let given = flags.yes === true || flags.maxSessions !== undefined
   const interactive = !flags.json && isInteractive()
   const confirm: EmbeddedOptions['confirm'] = async prepared => {
@@ -100,7 +100,7 @@ async function syncOne(syncing: Syncing, { options, display }: Run): Promise<num
 
 const nextRound = (nextMs: number): string => `next round at ${clockTime(nextMs, systemClock.now())}`
 
-/** Syncs one workspace in rounds; returns the exit code of the last one. */
+/** Syncs one workspace in rounds; returns the exit code of the last round. */
 async function watchOne({ flags, stop, displays }: Syncing, { options, display }: Run): Promise<number> {
   const report = await watch({
     ...options,

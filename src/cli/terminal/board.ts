@@ -19,7 +19,7 @@ export interface Board {
   withoutDrawing<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** The lines that fit: all, else the first of each section, else the first lines of as many sections as fit. */
+/** The lines to draw: all if they fit, else the first line of each section, else the first lines of as many sections as fit. */
 export function fitting(sections: readonly (readonly string[])[], rows: number): string[] {
   const all = sections.flat()
   if (all.length < rows) return all

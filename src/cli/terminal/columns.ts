@@ -9,7 +9,7 @@ export const GAP = 2
 const NARROWEST = 8
 
 interface Measured {
-  /** Terminal cells that the widest value or the name needs. */
+  /** Terminal cells that the column needs for its widest value and its name. */
   natural: number
   /** Numbers keep their width: a number cut short is a wrong number. */
   rigid: boolean
@@ -22,7 +22,7 @@ interface Layout {
   hidden: number
 }
 
-/** Fits columns into the terminal's width by narrowing the widest text columns first. Without a width all keep their natural one. */
+/** Fits columns into the terminal's width by narrowing the widest text columns first. Without a terminal all keep their natural width. */
 export function layOut(columns: Measured[], terminal: number | undefined): Layout {
   const natural = columns.map(column => column.natural)
   if (terminal === undefined) return { widths: natural, hidden: 0 }
@@ -42,7 +42,7 @@ function howManyFit(columns: Measured[], terminal: number): number {
 
 const least = ({ natural, rigid }: Measured) => (rigid ? natural : Math.min(natural, NARROWEST))
 
-/** Finds the largest common bound on text columns with which all fit: narrow columns stay, wide ones share the rest. */
+/** Narrows text columns to the largest common width with which all columns fit; columns narrower than that keep their width. */
 function narrow(columns: Measured[], available: number): number[] {
   const under = (bound: number) =>
     columns.map(column => (column.rigid ? column.natural : Math.min(column.natural, Math.max(bound, least(column)))))
@@ -75,7 +75,7 @@ const GRAPHEMES = new Intl.Segmenter()
 
 /** The text if it fits, else its beginning and an ellipsis; a grapheme is never split. */
 export function cut(text: string, width: number): string {
-  // A character is at most two cells per UTF-16 unit wide, so short text needs no measuring.
+  // A UTF-16 unit is at most two terminal cells wide, so short text needs no measuring.
   if (text.length * 2 <= width || widthOf(text) <= width) return text
   let kept = ''
   let used = 0
@@ -87,7 +87,7 @@ export function cut(text: string, width: number): string {
   return `${kept}…`
 }
 
-/** Width in terminal cells of text without control characters. Measuring costs 10 µs a cell, so printable ASCII is not measured. */
+/** Width in terminal cells of text without control characters. Measuring one text costs 10 µs, so printable ASCII is not measured. */
 export function widthOf(text: string): number {
   return /^[ -~]*$/.test(text) ? text.length : stringWidth(text)
 }

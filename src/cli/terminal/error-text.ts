@@ -63,7 +63,7 @@ export const isHelpOrVersion = (error: CommanderError): boolean => error.exitCod
 /** True if no command was named. */
 export const wantsHelp = (error: CommanderError): boolean => error.code === 'commander.help' && error.exitCode !== 0
 
-/** `error: unknown option '--ful'\n(Did you mean --full?)` as FLAG_INVALID; `command` is the named command. */
+/** Turns commander's error, such as `error: unknown option '--ful'\n(Did you mean --full?)`, into FLAG_INVALID for `command`. */
 export function usageError(error: CommanderError, command: string): ConvohouseError {
   const [first = '', hint] = error.message
     .replace(/^error: /, '')

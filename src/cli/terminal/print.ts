@@ -3,7 +3,7 @@ import type { Writable } from 'node:stream'
 
 let isStamped = false
 
-/** From now on each logged line begins with its time, as in the log of a service, or no longer does. */
+/** Sets whether each logged line from now on begins with its time, as in the log of a service. */
 export function stampLines(stamped = true): void {
   isStamped = stamped
 }
@@ -11,7 +11,7 @@ export function stampLines(stamped = true): void {
 /** The machine's time, ISO-8601, UTC. */
 export const timestamp = (): string => new Date().toISOString()
 
-/** The lines as they are logged: with their time if `stampLines` was called. */
+/** The lines as they are logged: each begins with its time if `stampLines` switched that on. */
 export const logLines = (lines: readonly string[]): string[] =>
   isStamped ? lines.flatMap(text => text.split('\n')).map(line => `${timestamp()} ${line}`) : [...lines]
 

@@ -9,7 +9,7 @@ import { SECOND } from '../../core/time.ts'
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 type EndingSignal = (typeof SIGNALS)[number]
 
-/** Event that a stop request of the parent process emits, in place of a signal. */
+/** When the parent process asks this one to stop, `process` emits this event, which is handled like a signal. */
 const STOP = 'stop' as NodeJS.Signals
 
 const ending = new Set<NodeJS.Signals>(SIGNALS)
@@ -19,7 +19,7 @@ const PASSED_ON_WITHIN_MS = SECOND
 
 /**
  * From now on only the parent's request ends this process. A SIGTERM that reaches only this process is forwarded to the parent: a user who
- * sends it to the process that holds the warehouse wants to end the command, which would otherwise restart the child.
+ * sends one to the process that holds the warehouse wants to end the command, but the parent would only restart its child.
  */
 export function endOnParentRequest(): { stop: () => void } {
   let stopped = false
@@ -44,7 +44,7 @@ export function endOnParentRequest(): { stop: () => void } {
 /** The signals that ask this process to end. */
 const endingSignals = (): NodeJS.Signals[] => [...ending]
 
-/** Calls the listener at that signal instead of ending the process, until the returned function is called. */
+/** Calls the listener when the signal arrives, instead of ending the process, until the returned function is called. */
 export function listenInstead(signal: EndingSignal, listener: () => void): () => void {
   ending.delete(signal)
   process.on(signal, listener)
@@ -54,7 +54,7 @@ export function listenInstead(signal: EndingSignal, listener: () => void): () =>
   }
 }
 
-/** Ends the process with exit code 130 at such a signal, unless the command handles it. */
+/** Ends the process with exit code 130 when such a signal arrives, unless the command handles the signal. */
 export function endOnSignals(): void {
   for (const signal of SIGNALS) {
     process.on(signal, () => {

@@ -60,7 +60,7 @@ const serverEnded = ({ place }: ServerOfUp): ConvohouseError =>
 
 type Screen = Pick<FollowOptions, 'board' | 'remark'>
 
-/** The board that shows syncs, and the log of other lines. */
+/** The board that shows syncs, and the function that logs all other lines. */
 async function screenOfUp(): Promise<Screen> {
   const board = await boardOnTerminal()
   return { board, remark: board ? (...lines) => board.printAbove(logLines(lines)) : log }
@@ -113,7 +113,7 @@ async function endOf(supervisor: Supervisor): Promise<void> {
   await supervisor.ended
 }
 
-/** True once the child holds the warehouse; false if it cannot, or is stopped before. */
+/** Resolves with true once the child holds the warehouse; with false if it cannot hold it, or was stopped before. */
 async function heldUnlessStopped(supervisor: Supervisor, { stopping }: Stop): Promise<boolean> {
   stopping.addEventListener('abort', supervisor.stop, { once: true })
   const held = await supervisor.held
@@ -173,7 +173,7 @@ async function serverOfUp(options: { config: Config; flags: UpFlags; command: st
   return { place: { ...place, address }, own: { file, uiUrl, ended }, stop }
 }
 
-/** The default of a configured schedule. */
+/** Jitter of the schedules that `up` creates; the same as the default of a configured schedule. */
 const JITTER_MS = 30 * SECOND
 
 interface EnsuredSchedules {

@@ -24,7 +24,7 @@ import { log, stampLines } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
 import type { UpFlags } from './on-temporal.ts'
 
-/** The shortest interval of all schedules. A workspace without a schedule, or with a cron expression, counts with the flag's interval. */
+/** The shortest interval of all schedules. For a workspace without a schedule, or with a cron expression, the flag's interval counts. */
 const shortest = ({ workspaces }: Config, everyMs: number): number =>
   Math.min(...workspaces.map(({ schedule }) => (schedule && 'everyMs' in schedule ? schedule.everyMs : everyMs)))
 

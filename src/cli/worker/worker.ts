@@ -70,8 +70,8 @@ async function runWithWarehouse(
 }
 
 /**
- * The supervised child: opens the warehouse, reports that to the parent, and works on its request. `install` installs the SDK's runtime and
- * returns the address of its metrics; it is called late, since an installed runtime that is never used would keep the process alive.
+ * The supervised child: opens the warehouse, reports that to the parent, and runs a worker when the parent asks for one. `install` installs
+ * the SDK's runtime and returns the address of its metrics; it is called late, since an unused runtime would keep the process alive.
  * @throws WAREHOUSE_LOCKED, TEMPORAL_UNREACHABLE
  */
 async function runWarehouseChild(config: Config, install: () => Promise<string>): Promise<void> {
@@ -99,7 +99,7 @@ async function runWarehouseChild(config: Config, install: () => Promise<string>)
     })
   } finally {
     stop.release()
-    // The worker closes the app once it has taken it.
+    // A worker that has taken over the app closes it itself.
     if (!isTaken) await app.close()
   }
 }
@@ -160,7 +160,7 @@ export function superviseWarehouse(options: {
   return supervise({ entry: process.argv[1]!, args, remark })
 }
 
-/** Installs the SDK's runtime if this process runs an export worker; returns the SDK's metrics of both processes. */
+/** Installs the SDK's runtime if this process runs an export worker; returns a function that reads the SDK's metrics of both processes. */
 export async function sdkMetrics(options: {
   supervisor: Supervisor | null
   exports: boolean
