@@ -38,15 +38,15 @@ export interface EmbeddedOptions {
   clock?: Clock
   onProgress?: (news: ProgressUpdate) => void
   onPage?: NonNullable<StepsDependencies['onPage']>
-  /** ms after planning, from which on history is left to a later sync. */
+  /** This many ms after planning, the run leaves remaining history to a later sync. */
   givesWayAfterMs?: number
   /** Called with the plan before the first billed request; false ends the run. */
   confirm?: (prepared: Prepared) => Promise<boolean>
 }
 
 /**
- * Passes `work` a signal that aborts with either of the two signals and when the work is over. Not `AbortSignal.any`: both live as long as
- * the process and would leak 57 bytes per derived signal (Node 20).
+ * Passes `work` a signal that aborts with either of the two signals and when the work is over. `AbortSignal.any` would leak 57 bytes per
+ * call (Node 20), since both signals live as long as the process.
  */
 async function untilStopped<T>(
   { signal, stopping }: Pick<EmbeddedOptions, 'signal' | 'stopping'>,
@@ -76,12 +76,12 @@ function hostOf(options: EmbeddedOptions): Host {
     cancelled: isStopped,
     shouldYield: () => clock.now() >= dueMs,
     notify(news) {
-      // Counted from the plan, so that slow planning takes no time from history.
+      // Counted from the end of planning, so that slow planning leaves no less time for history.
       if (news.kind === 'planned') dueMs = clock.now() + givesWayAfterMs
       onProgress(news)
     },
     async sleepUntil(deadlineMs, wake) {
-      // After dueMs sleeps are not shortened: a sleep to a past moment would make the caller spin.
+      // From dueMs on, the sleep is not shortened: dueMs would be in the past, and the caller would spin.
       const untilMs = clock.now() < dueMs ? Math.min(deadlineMs, dueMs) : deadlineMs
       await untilStopped(options, stopped => {
         const slept = clock.sleepUntil(untilMs, stopped).catch(error => {
@@ -93,7 +93,7 @@ function hostOf(options: EmbeddedOptions): Host {
   }
 }
 
-/** Plans without exporting anything. Requests the list of agents, which costs no session. */
+/** Plans without exporting anything. Requests only the list of agents, which bills no session. */
 export async function planOnly(options: EmbeddedOptions): Promise<Prepared> {
   const run = await openRun(options)
   try {
@@ -103,10 +103,10 @@ export async function planOnly(options: EmbeddedOptions): Promise<Prepared> {
   }
 }
 
-/** How often a running sync updates its run row, so that the time of a kill is known. */
+/** How often a running sync writes to its row in `_runs` that it is alive, so that the time of a kill is known. */
 const SEEN_EVERY_MS = 15 * SECOND
 
-/** Runs `work` and records the run in the run log, also where it fails before it has a plan. */
+/** Runs `work` and records the run in the run log, even if it fails before it has a plan. */
 async function logged<T>(options: EmbeddedOptions, work: (log: RunLog) => Promise<T>): Promise<T> {
   const { origin = 'sync' } = options.request
   const log = openLog({ ...options, origin })
@@ -123,7 +123,7 @@ async function logged<T>(options: EmbeddedOptions, work: (log: RunLog) => Promis
   }
 }
 
-/** Runs one sync. @returns null where `confirm` said no */
+/** Runs one sync. @returns null if `confirm` returned false */
 export const syncOnce = (options: EmbeddedOptions): Promise<SyncReport | null> =>
   logged(options, async log => {
     const run = await openRun({ ...options, log })
@@ -154,14 +154,14 @@ export const syncOnce = (options: EmbeddedOptions): Promise<SyncReport | null> =
     }
   })
 
-/** True where the next round would fail in the same way: access and storage failures. */
+/** True after access and storage failures: the next round would fail in the same way. */
 const mustEndWatch = ({ failures }: SyncReport): boolean =>
   failures.some(failure => failure.kind === 'access' || failure.kind === 'storage')
 
 /**
  * Watch mode: syncs every `everyMs`, from start to start, until a signal. Calls `each` after every round with its report, or with the error
- * of a round that the vendor did not answer. A round that still has history when the next round is due leaves it to the next, so that new
- * conversations arrive on time. Ends by itself only for failures that waiting does not resolve: access, configuration, a full disk.
+ * if the vendor did not answer. A round that is not finished with history when the next one is due leaves the rest to it, so that new
+ * conversations arrive on time. Watch mode ends by itself only after failures that waiting does not resolve: access, configuration, a full disk.
  */
 export async function watch(
   options: EmbeddedOptions & {

@@ -10,7 +10,7 @@ interface IngestOptions {
   config: Config
   app: App
   clock?: Clock
-  /** Called once per failure, which is retried, and with null when it is resolved. */
+  /** Called once when draining begins to fail, and with null when a retry has succeeded. */
   failing: (workspaceId: string, failure: DrainFailing) => void
 }
 

@@ -15,7 +15,7 @@ interface Place {
 
 type Quarantined = Place & { record: string }
 
-/** Why a record stays quarantined; null where it is loaded. */
+/** Why a record stays quarantined; null if it was loaded. */
 export type RetryReport = (place: Place) => string | null
 
 const nameOf = ({ file, element }: Place): string => `${file}#${element}`
@@ -25,7 +25,7 @@ async function retryOne(context: EventContext, file: string): Promise<string | n
   return event ? retryEvent(context, event, file) : 'it is no longer in webhook_events'
 }
 
-/** @throws LOAD_FAILED for an error that no record caused. A file that cannot be read is a reason to stay. */
+/** Records of a file that cannot be read stay quarantined. @throws LOAD_FAILED for an error that no record caused */
 export async function retryRecords(options: {
   config: Config
   app: App

@@ -23,7 +23,7 @@ export interface ReplayReport {
   quarantined: number
   /** Webhook events applied. */
   events: number
-  /** Damaged archive files of the spool. Their events come from the replaced warehouse, where there was one. */
+  /** Damaged archive files of the spool. If a warehouse is replaced, their events come from it. */
   damaged: DamagedArchive[]
 }
 
@@ -46,12 +46,12 @@ export const EMPTY_REPLAY: ReplayReport = {
 /** Larger batches than a sync's, because nobody waits for the first rows of a replay. */
 const LOAD_BATCH = { count: 1_000, bytes: 192 * 1024 * 1024 }
 
-/** What is read, and the warehouse that it is loaded into. */
+/** The stores that are read, and the warehouse that is loaded. */
 type Rebuilding = Pick<App, 'stores' | 'warehouse'>
 
 /** Which landed files of a workspace are loaded, and how. */
 export interface Selection {
-  /** Only these files; all where it is absent. */
+  /** Only these files; default: all. */
   files?: ReadonlySet<string>
   heldBack?: NonNullable<LoadContext['keepQuarantined']>
   /** The warehouse that is replaced. It supplies events that the spool no longer holds. */
@@ -96,7 +96,7 @@ export async function loadAll(
   return { ...report, ...(await applyEventsAgain({ ...context, home }, old)) }
 }
 
-/** Applies every event of the spool and, where the old warehouse holds more, all of its events. */
+/** Applies every event of the spool. If the old warehouse holds events that the spool lacks, applies all of its events as well. */
 async function applyEventsAgain(
   draining: DrainContext,
   old: Warehouse | undefined,
@@ -137,7 +137,7 @@ export const incomplete = (workspaceId: string, gone: readonly string[], hint: s
     facts: { workspace: workspaceId, files: gone.length },
   })
 
-/** @throws REPLAY_LOSES_ROWS where there are any */
+/** @throws REPLAY_LOSES_ROWS if rows would be lost */
 export function expectNothingLost(lost: readonly LostRows[]): void {
   const [first] = lost
   if (!first) return
@@ -152,7 +152,7 @@ export function expectNothingLost(lost: readonly LostRows[]): void {
   })
 }
 
-/** The new warehouse while it is built. A killed replay leaves it; the next replay removes it. */
+/** File of the new warehouse while it is built. A killed replay leaves it behind; the next replay removes it. */
 export const REBUILT = 'warehouse.rebuilt.duckdb'
 
 export const rebuiltFile = (home: string): string => warehouseFile(home, REBUILT)

@@ -65,7 +65,7 @@ export async function replayTables(options: ReplayOptions & { tables: readonly s
         throw incomplete(id, gone, 'Restore them from a backup: without them the table would lose rows.')
     }
     for (const { id, timeZone } of config.workspaces) await applyTimeZone(live.writer, id, timeZone)
-    // An event that is only in the rebuilt tables would be applied to them twice.
+    // Drains first: a waiting event would be in the rebuilt tables only, and the next drain would apply it to them again.
     for (const workspace of config.workspaces) await drainNow(options, app, workspace)
     await rebuildBeside(config, async rebuilt => {
       for (const workspace of config.workspaces) {

@@ -1,5 +1,5 @@
 // Replay: rebuilds the warehouse from landing and spool without a request. The new file is built beside the old one and replaces it
-// when complete. Copied from the old one: runs, workspaces that are not configured, and events whose files are missing.
+// when complete. Runs, workspaces that are not configured, and events whose files are missing are copied from the old one.
 import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { openStores } from '../app/stores.ts'
@@ -38,7 +38,7 @@ interface WholeReplayOptions extends ReplayOptions {
   allowIncomplete?: boolean
 }
 
-/** A mistyped or empty data folder must not yield an empty warehouse. @throws WAREHOUSE_MISSING */
+/** Nothing has landed: the data folder may be mistyped, and must not get an empty warehouse. @throws WAREHOUSE_MISSING */
 async function expectLanded({ home, workspaces }: Config): Promise<void> {
   const stores = openStores(home)
   for (const { id } of workspaces) {
@@ -51,7 +51,7 @@ async function expectLanded({ home, workspaces }: Config): Promise<void> {
   })
 }
 
-/** Loads straight into the final file where there is no old warehouse; after a kill the next sync or replay completes it. */
+/** Without an old warehouse: loads straight into the final file. After a kill, the next sync or replay completes it. */
 async function replayIntoNothing(options: ReplayOptions): Promise<ReplayReport> {
   await expectLanded(options.config)
   const app = await openApp({ config: options.config, bulk: true })
@@ -109,13 +109,13 @@ async function rebuildFrom(options: WholeReplayOptions, old: App): Promise<Repla
 
 /**
  * Rebuilds the data of every configured workspace; other workspaces stay unchanged.
- * @throws WAREHOUSE_MISSING where nothing has landed either; WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS
+ * @throws WAREHOUSE_MISSING if there is no warehouse and nothing has landed; WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS
  */
 export async function replay(options: WholeReplayOptions): Promise<ReplayReport> {
   const { config } = options
   const file = warehouseFile(config.home)
   if (!existsSync(file)) return replayIntoNothing(options)
-  // The old warehouse stays open, so that no sync writes to it meanwhile; it answers queries.
+  // The old warehouse stays open during the replay: no sync can write to it, and queries are still answered from it.
   const old = await openApp({ config })
   let report: ReplayReport
   try {

@@ -1,5 +1,5 @@
-// Reports how many webhook events of a workspace were received, wait and were applied, to followers of the process that applies them. Waiting
-// events are counted in the spool, which any receiver may have written.
+// Counts the webhook events of a workspace (received, waiting, applied) for displays that follow the process that applies them. Waiting
+// events are counted in the spool, because other processes may receive them.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WorkspaceConfig } from '../config.ts'
 import { SECOND } from '../core/time.ts'
@@ -9,10 +9,10 @@ import { countWaiting } from '../spool/waiting.ts'
 import type { DrainCounts } from './supervision/messages.ts'
 
 export interface EventCounts {
-  /** Since this process started, including those that waited then. */
+  /** Events since this process started, including those that were already waiting. */
   received: number
   waiting: number
-  /** New ones; duplicates do not count. */
+  /** Applied events without duplicates. */
   applied: number
 }
 
@@ -25,7 +25,7 @@ interface WatchEvents {
 }
 
 const LOOK_EVERY_MS = SECOND
-/** A receiver seals a segment one second after its first event. One still open after this time most likely belongs to a killed receiver. */
+/** A receiver seals a segment one second after its first event. A segment still open after this time most likely belongs to a killed receiver. */
 const SEALED_WITHIN_MS = 5 * SECOND
 const SEALED_LOOK_MS = 100
 
@@ -43,7 +43,7 @@ export function watchEvents({ drained, home, workspace, onCounts }: WatchEvents)
   let received = 0
   const look = async () => {
     if (!hasSpool(home, workspace.id)) return
-    // Events drained between the two reads are in neither count and never in both, so the largest sum is correct.
+    // An event that is drained between the two reads is in neither count; none is ever in both. So the largest sum so far is correct.
     const { taken, applied } = drained.counts()
     const { events: waiting } = await waitingNow()
     received = Math.max(received, taken + waiting)
@@ -51,7 +51,7 @@ export function watchEvents({ drained, home, workspace, onCounts }: WatchEvents)
   }
   const watch = async () => {
     while (!signal.aborted) {
-      // The drainer reports disk errors.
+      // Errors are ignored here: the drainer reports disk errors.
       await look().catch(() => {})
       await sleep(LOOK_EVERY_MS, undefined, { signal, ref: false }).catch(() => {})
     }

@@ -1,4 +1,4 @@
-// Locates the workflow bundle. Stays two folders deep, like the bundled command (build.mjs), so that relative paths work in both.
+// Locates the workflow bundle. This file must stay two folders deep, like the bundled command (build.mjs), so that relative paths work in both.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { bundleWorkflowCode, Runtime, type WorkflowBundleOption } from '@temporalio/worker'
@@ -7,7 +7,7 @@ const WORKFLOWS = join(import.meta.dirname, '..', '..', 'workflows')
 
 let bundled: Promise<WorkflowBundleOption> | undefined
 
-/** The built bundle; when run from sources, bundles them once per process. */
+/** The built bundle. In a process that runs from sources, the workflows are bundled once. */
 export async function workflowCode(): Promise<WorkflowBundleOption> {
   const codePath = join(WORKFLOWS, 'bundle.cjs')
   if (existsSync(codePath)) return { codePath }

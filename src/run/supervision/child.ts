@@ -1,4 +1,4 @@
-// The supervised process, which holds the warehouse: it obeys its supervisor and ends with it.
+// The supervised process, which holds the warehouse: it follows its supervisor's requests and ends when the supervisor does.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newDeferred } from '../../../workflows/deferred.ts'
 import type { App } from '../../app.ts'
@@ -10,7 +10,7 @@ interface SupervisorLink {
   holds(app: App): void
   /** Reports the start of a query (`sql`) or its end (null). */
   query(id: number, sql: string | null): void
-  /** Resolves when the supervisor asks for a Temporal worker; null where it asks to stop first. */
+  /** Resolves when the supervisor asks for a Temporal worker; with null if it asks to stop before that. */
   work(): Promise<Work | null>
   works(working: Working): void
 }
@@ -20,13 +20,13 @@ const LOOK_EVERY_MS = SECOND
 /** DuckDB's message after a fatal error; every later statement fails. */
 const INVALIDATED = /database has been invalidated/
 
-/** Connects to the supervisor; calls `stop` each time it asks to end. */
+/** Connects to the supervisor; calls `stop` each time the supervisor asks this process to end. */
 export function connectToSupervisor(stop: () => void): SupervisorLink {
   const work = newDeferred<Work | null>()
   const send = (message: ChildMessage): void => {
     if (process.connected) process.send!(message, undefined, undefined, () => {})
   }
-  // The supervisor is gone. A kill is safe at any moment and releases the warehouse at once.
+  // The supervisor has ended. SIGKILL is safe at any moment and releases the warehouse at once.
   process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'))
   process.on('message', (message: SupervisorMessage) => {
     if (message.kind === 'work') work.resolve(message)
@@ -55,7 +55,7 @@ export function connectToSupervisor(stop: () => void): SupervisorLink {
   }
 }
 
-/** Probes the database every second. */
+/** Probes the database every second, and exits once DuckDB has invalidated it. */
 async function exitWhenInvalidated({ warehouse }: App): Promise<void> {
   for (;;) {
     await sleep(LOOK_EVERY_MS, undefined, { ref: false })

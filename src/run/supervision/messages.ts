@@ -7,11 +7,11 @@ export interface DrainCounts {
 }
 
 export interface Work {
-  /** Overrides Temporal's environment variables. */
+  /** Overrides the server and namespace that Temporal's environment variables name. */
   place: Partial<TemporalPlace>
-  /** The command's id, where another of its processes runs leases. */
+  /** Id of the command if another of its processes runs leases, else null. */
   holder: string | null
-  /** Log lines when a sync begins and ends. */
+  /** True: the worker logs a line when a sync begins and when it ends. */
   logsSyncs: boolean
 }
 
@@ -28,12 +28,12 @@ export type ChildMessage =
   | ({ kind: 'working' } & Working)
   /** A query began (its SQL without literals) or ended (null). */
   | { kind: 'query'; id: number; sql: string | null }
-  /** Webhook events since the child started, by workspace. */
+  /** Webhook events taken and applied since the child started, by workspace. */
   | { kind: 'events'; counts: Record<string, DrainCounts> }
 
 export type SupervisorMessage =
   | ({ kind: 'work' } & Work)
-  /** Like SIGTERM: the second one aborts requests in flight. */
+  /** Like SIGTERM: a second `stop` aborts requests in flight. */
   | { kind: 'stop' }
 
 /** Exit code after DuckDB invalidated the database: the supervisor restarts the child. */

@@ -3,7 +3,7 @@
 //   starting ──holding──▶ holding ──working──▶ working ──crash, any end──▶ waiting (backoff) ──▶ starting …
 //      └─────────────────────┴─cannot begin at the first start; asked to stop──▶ ended
 //
-// The child ends when this process does, for any reason: its channel closes.
+// However this process ends, the IPC channel closes, and the child then ends too.
 import { type ChildProcess, fork } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { newDeferred } from '../../../workflows/deferred.ts'
@@ -21,33 +21,33 @@ interface SupervisorOptions {
   /** The command's entry file, then its arguments. */
   entry: string
   args: readonly string[]
-  /** The child inherits the terminal; otherwise its output goes to `remark`. */
+  /** True: the child inherits the terminal. False: its output goes to `remark`. */
   sharesTerminal?: boolean
-  /** The child may finish on its own; otherwise it is restarted after any exit. */
+  /** True: the child may finish on its own. False: it is restarted after any exit. */
   endsByItself?: boolean
   remark(...lines: string[]): void
 }
 
 export interface Supervisor {
-  /** Resolves when the child first holds the warehouse; false where it ended instead and has reported why. */
+  /** Resolves with true when the child first holds the warehouse; with false if it ended before that, having reported why. */
   held: Promise<boolean>
-  /** Starts its Temporal worker, now and after each restart; resolves when it first polls for tasks. */
+  /** Makes the child run a Temporal worker, now and after each restart; resolves when the worker first polls for tasks. */
   work(work: Work): Promise<Working>
-  /** Webhook events of a workspace, across restarts. */
+  /** Webhook events of a workspace that the child took and applied, summed over restarts. */
   counts(workspaceId: string): DrainCounts
-  /** `host:port` of its metrics; null while no worker runs. */
+  /** `host:port` of the child's metrics; null while no worker runs. */
   metrics(): string | null
-  /** Asks it to end, without a restart; the second call aborts requests in flight. */
+  /** Asks the child to end, without a restart; the second call aborts requests in flight. */
   stop(): void
-  /** The exit code of the final exit. */
+  /** Resolves with the exit code when the child has ended and is not restarted. */
   ended: Promise<number>
 }
 
 const FIRST_PAUSE_MS = SECOND / 4
 const LONGEST_PAUSE_MS = 30 * SECOND
-/** After living this long, the backoff starts over. */
+/** If the child lived longer than this, the backoff starts over. */
 const STABLE_MS = MINUTE
-/** Time to land and load what is in flight after `stop`; then the child is killed, which is safe at any moment. */
+/** After `stop`, the child gets this time to land and load what is in flight; then it is killed, which is safe at any moment. */
 const END_WITHIN_MS = 45 * SECOND
 const QUERIES_SHOWN = 3
 
@@ -84,7 +84,7 @@ export function supervise(options: SupervisorOptions): Supervisor {
   }
 
   const send = (message: SupervisorMessage): void => {
-    // A child that has just ended cannot receive; its exit event follows.
+    // A child that has just ended cannot receive messages; its `close` event follows.
     if (child?.connected) child.send(message, () => {})
   }
 

@@ -1,4 +1,4 @@
-// Translates ConvohouseError to Temporal's ApplicationFailure and back. The only place that does.
+// Translates ConvohouseError to Temporal's ApplicationFailure and back. No other file does.
 import { ApplicationFailure } from '@temporalio/common'
 import type { Failure } from '../../../workflows/steps.ts'
 import { ConvohouseError, ERRORS } from '../../core/errors.ts'
@@ -19,7 +19,7 @@ export function asFailure(error: unknown): unknown {
 const isOurs = (details: unknown): details is Failure =>
   typeof details === 'object' && details !== null && Object.hasOwn(ERRORS, String((details as Failure).code))
 
-/** The failure that `asFailure` attached, searched along the causes; null where there is none. */
+/** The failure that `asFailure` attached to the error or to one of its causes; null if there is none. */
 export function failureIn(error: unknown): Failure | null {
   for (let at = error; at instanceof Error; at = at.cause) {
     const [details] = at instanceof ApplicationFailure ? (at.details ?? []) : []

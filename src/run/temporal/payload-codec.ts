@@ -1,5 +1,5 @@
-// Compresses large payloads: a server refuses payloads above 2 MB, and a plan for 5,000 agents is larger. Smaller ones stay readable
-// in Temporal's UI and CLI.
+// Compresses large payloads: a server refuses payloads above 2 MB, and a plan for 5,000 agents is larger. Small payloads are not
+// compressed, so that they stay readable in Temporal's UI and CLI.
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import type { Payload, PayloadCodec } from '@temporalio/common'
@@ -11,7 +11,7 @@ const unpack = promisify(gunzip)
 const COMPRESS_FROM_BYTES = 128 * 1024
 
 const ENCODING = 'encoding'
-/** Metadata key of the encoding beneath the compression. */
+/** Metadata key for the encoding that the payload had before compression. */
 const INNER_ENCODING = 'encoding-within'
 const GZIP_ENCODING = Buffer.from('binary/gzip')
 
@@ -37,5 +37,5 @@ const gzipCodec: PayloadCodec = {
   decode: payloads => Promise.all(payloads.map(decompress)),
 }
 
-/** For clients and workers alike. */
+/** The data converter of clients and workers. */
 export const dataConverter = { payloadCodecs: [gzipCodec] }

@@ -1,34 +1,34 @@
-// Waiting for an answer that only a worker can give. The server queues updates and queries until a worker polls; here the caller
-// learns when none does.
+// Waits for an answer that only a worker can give. The server queues updates and queries until a worker polls; the functions here tell
+// the caller when no worker does.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, ServiceError } from '@temporalio/client'
 import { SECOND } from '../../../core/time.ts'
 
-/** `TASK_QUEUE_TYPE_WORKFLOW` */
+/** `TASK_QUEUE_TYPE_WORKFLOW` of Temporal's API. */
 const WORKFLOW_TASKS = 1
 /** The server lists a poller for five minutes after its last poll; a live one polls every minute. */
 const POLLS_WITHIN_MS = 90 * SECOND
 
-/** A running worker usually answers sooner. */
+/** The pollers are looked up after this time; a running worker usually answers sooner. */
 const LOOK_AFTER_MS = SECOND / 2
-/** By then even a busy worker would have answered. */
+/** After this time a worker that polls but has not answered is reported: even a busy one would have answered. */
 const LATE_AFTER_MS = 5 * SECOND
 
-/** gRPC codes: CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED (too many buffered queries), FAILED_PRECONDITION (no recent poller). */
+/** gRPC codes of unanswered queries: CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED (too many are buffered), FAILED_PRECONDITION (no poller). */
 const UNANSWERED: readonly unknown[] = [1, 4, 8, 9]
 
-/** `none`: no worker polls; `silent`: one polled within 90 seconds and does not answer. */
+/** `none`: no worker polls; `silent`: a worker polled within the last 90 seconds, but does not answer. */
 export type Absence = 'none' | 'silent'
 
 interface WorkerWait {
   client: Client
   /** The workflow's task queue. */
   queue: string
-  /** Called once per wait, until a worker has answered. */
+  /** Called at most once per wait, unless a worker answers soon. */
   unanswered(absence: Absence): void
 }
 
-/** Whether a worker polls the queue; null where the server refuses to say. */
+/** Whether a worker polls the queue; null if the server refuses to say. */
 export async function hasPollers(client: Client, queue: string): Promise<boolean | null> {
   try {
     const { pollers } = await client.workflowService.describeTaskQueue({
@@ -39,18 +39,18 @@ export async function hasPollers(client: Client, queue: string): Promise<boolean
     const sinceSeconds = (Date.now() - POLLS_WITHIN_MS) / SECOND
     return pollers.some(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) >= sinceSeconds)
   } catch {
-    // An API key without permission to describe task queues.
+    // For example, the API key has no permission to describe task queues.
     return null
   }
 }
 
-/** True where a query failed because no worker answered it. */
+/** True if a query failed because no worker answered it. */
 export function failedForWantOfWorker(error: unknown): boolean {
   const cause = error instanceof ServiceError ? (error.cause as { code?: unknown } | undefined) : undefined
   return UNANSWERED.includes(cause?.code)
 }
 
-/** Runs `work`, a call that a worker answers. */
+/** Runs `work`, a call to the server that only a worker can answer. */
 export type WorkerCall = <T>(work: () => Promise<T>) => Promise<T>
 
 async function watch({ client, queue, unanswered }: WorkerWait, over: AbortSignal): Promise<void> {
@@ -60,7 +60,7 @@ async function watch({ client, queue, unanswered }: WorkerWait, over: AbortSigna
   if (!over.aborted) unanswered(polled === false ? 'none' : 'silent')
 }
 
-/** Reports `unanswered` when a call waits for a worker; one wait spans the retries of a call that failed for want of one. */
+/** Calls `unanswered` when a call waits for a worker. Retries of a call that failed because no worker answered belong to the same wait. */
 export function awaitWorker(waiting: WorkerWait): WorkerCall {
   let over: AbortController | null = null
   const end = () => {

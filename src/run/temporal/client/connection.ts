@@ -44,7 +44,7 @@ const unlessClosed: Interceptor = (options, nextCall) => {
 
 /**
  * The SDK's own interceptor retries calls. Its retry timer may fire after the client was closed; the call then throws outside of any caller
- * and would end the process, so a second interceptor turns that throw into a cancelled call. Innermost last.
+ * and would end the process, so the second, inner interceptor turns that throw into a cancelled call.
  */
 const RETRYING: Interceptor[] = [makeGrpcRetryInterceptor(defaultGrpcRetryOptions()), unlessClosed]
 
@@ -55,7 +55,7 @@ export interface TemporalPlace {
 
 type Settings = ReturnType<typeof loadClientConnectConfig>
 
-/** Temporal's own default. */
+/** Temporal's own default address. */
 const LOCAL = 'localhost:7233'
 
 export function settingsAt(place: Partial<TemporalPlace>): Settings & { place: TemporalPlace } {
@@ -65,10 +65,10 @@ export function settingsAt(place: Partial<TemporalPlace>): Settings & { place: T
   return { ...settings, place: { address, namespace } }
 }
 
-/** True where an environment variable or a profile file names a server. */
+/** True if an environment variable or a profile file names a server. */
 export const isTemporalConfigured = (): boolean => loadClientConnectConfig().connectionOptions.address !== undefined
 
-/** Plain words for the usual failures. A worker's connection reports the errors of its Rust library. */
+/** Describes the usual failures in plain words; the messages of a worker's connection come from the SDK's Rust library. */
 function reasonOf({ message }: Error): string {
   if (/Connection ?refused|ECONNREFUSED/.test(message)) return 'nothing listens there (the connection was refused)'
   if (/dns error|ENOTFOUND|EAI_AGAIN|lookup address/.test(message)) return 'its host name cannot be resolved'
@@ -83,7 +83,7 @@ export const unreachable = ({ address, namespace }: TemporalPlace, cause: unknow
     cause,
   })
 
-/** gRPC code of an API key that may use a namespace but not describe it. */
+/** gRPC code that the server returns to an API key that may use a namespace but not describe it. */
 const PERMISSION_DENIED = 7
 
 /** Checks that the namespace exists. @throws the server's error */
@@ -113,8 +113,8 @@ export async function connectClient(given: Partial<TemporalPlace> = {}): Promise
 }
 
 /**
- * Cancels the client calls made within `work` when `signal` aborts. The SDK keeps every call of a signal for the signal's lifetime, so each
- * `work` gets a signal of its own.
+ * Cancels the client calls made within `work` when `signal` aborts. The SDK keeps every call that used a signal in memory for the signal's
+ * lifetime, so each `work` gets a signal of its own.
  */
 export async function abortable<T>(client: Client, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const own = new AbortController()

@@ -1,4 +1,4 @@
-// Follows a sync that runs on Temporal by querying its workflow. The sync does not depend on it.
+// Follows a sync that runs on Temporal by querying its workflow. The sync does not depend on being followed.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, WorkflowFailedError } from '@temporalio/client'
 import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common'
@@ -22,11 +22,11 @@ export interface SyncView {
 export type SyncAhead = Progress & { run: string }
 
 const POLL_EVERY_MS = 500
-/** Queries to a closed workflow for the report of a run that its result does not hold: the worker may be slow. */
+/** Number of queries to a closed workflow for the report of a run that the workflow's result does not hold: the worker may be slow. */
 const LAST_POLLS = 3
 /**
  * Shorter than the 30 s for which a server holds a query: a worker that starts would answer a held query before it has processed the
- * newest events, at a point of the history where no replay evaluates it.
+ * newest events of the workflow's history, that is, from an outdated state.
  */
 const QUERY_TIMEOUT_MS = 3 * SECOND
 
@@ -51,7 +51,7 @@ export async function reportOf(handle: OwnerHandle): Promise<SyncReport | null> 
   }
 }
 
-/** Queries a workspace's owner workflow. Without a run id the query reaches the current run after a continue-as-new. */
+/** Queries a workspace's owner workflow. The query names no run id, so after a continue-as-new it reaches the current run. */
 const asked = <T>(client: Client, workspaceId: string, query: 'progress' | 'plan' | 'budget'): Promise<T> =>
   client.withDeadline(Date.now() + QUERY_TIMEOUT_MS, () =>
     client.workflow.getHandle(ownerId(workspaceId)).query<T>(query),
@@ -87,7 +87,7 @@ interface FollowOptions {
   answered?: WorkerCall
 }
 
-/** One view; null where no worker answers or `signal` aborted. */
+/** The sync's current state; null if no worker answered or `signal` aborted. */
 async function readOnce(following: FollowOptions, plan: PlanSummary | null): Promise<SyncView | null> {
   const { client, workspaceId, signal, answered = work => work() } = following
   try {
@@ -98,7 +98,7 @@ async function readOnce(following: FollowOptions, plan: PlanSummary | null): Pro
   }
 }
 
-/** True where another sync than `run` is in progress. */
+/** True if a sync other than `run` is in progress. */
 const isAhead = (progress: Progress, run: string): progress is SyncAhead =>
   progress.run !== null && progress.run !== run && progress.phase !== 'idle'
 
@@ -106,8 +106,8 @@ const isReportOf = async (result: Promise<SyncReport | null>, run: string): Prom
   (await result.catch(() => null))?.run === run
 
 /**
- * Reports a run's progress until it ends. Waits for a worker where none answers.
- * @returns the run's report; null where `signal` aborted first
+ * Reports a run's progress until the run ends. Waits while no worker answers.
+ * @returns the run's report; null if `signal` aborted first
  * @throws the error that ended the workflow
  */
 export async function follow(following: FollowOptions): Promise<SyncReport | null> {

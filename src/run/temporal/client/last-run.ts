@@ -1,7 +1,7 @@
 // The last run of a workspace's schedule, read from the server's records; no worker is needed.
 //
-// A tick only asks the owner workflow to sync. So the last run is the owner's newest execution, whoever requested it, unless a newer
-// tick has not reached the owner: then it is that tick.
+// A tick only asks the owner workflow to sync. So the last run is the owner workflow's newest execution, whoever requested it. But if a
+// newer tick has not reached the owner workflow yet, that tick counts as the last run.
 import {
   type Client,
   type WorkflowExecutionDescription,
@@ -34,7 +34,7 @@ export interface Tick {
   runId: string
 }
 
-/** Null where the server does not know the workflow (any more). */
+/** The workflow's description; null if the server does not know the workflow (any more). */
 async function described(handle: WorkflowHandle): Promise<WorkflowExecutionDescription | null> {
   try {
     return await handle.describe()
@@ -69,7 +69,7 @@ async function startOf(
   return (await described(client.workflow.getHandle(workflowId, first)))?.startTime ?? startTime
 }
 
-/** Null where no execution is known. */
+/** The newest execution of the owner workflow; null if the server knows none. */
 async function lastOwnerRun(client: Client, workspaceId: string): Promise<LastRun | null> {
   const owner = await described(client.workflow.getHandle(ownerId(workspaceId)))
   if (owner === null) return null
@@ -81,7 +81,7 @@ async function lastOwnerRun(client: Client, workspaceId: string): Promise<LastRu
   return end && { startedAt, endedAt: closeTime, ...end }
 }
 
-/** The tick as a run; null where it has reached the owner. */
+/** The tick as a run; null if it has reached the owner workflow. */
 async function pendingTick(client: Client, { takenAt, workflowId, runId }: Tick): Promise<LastRun | null> {
   const handle = client.workflow.getHandle(workflowId, runId)
   const tick = await described(handle)
@@ -91,7 +91,7 @@ async function pendingTick(client: Client, { takenAt, workflowId, runId }: Tick)
   return end && { startedAt: takenAt, endedAt: tick.closeTime ?? null, ...end }
 }
 
-/** `tick`: the schedule's newest tick, or null. Returns null where nothing has run. */
+/** `tick`: the schedule's newest tick, or null. Returns null if nothing has run. */
 export async function lastRun(client: Client, workspaceId: string, tick: Tick | null): Promise<LastRun | null> {
   const [asked, sync] = await Promise.all([tick && pendingTick(client, tick), lastOwnerRun(client, workspaceId)])
   return asked && (sync === null || sync.startedAt < asked.startedAt) ? asked : sync

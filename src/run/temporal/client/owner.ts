@@ -11,7 +11,7 @@ export const ownerId = (workspaceId: string): string => `sync/${workspaceId}`
 type OwnerWorkflow = (input: SyncInput) => Promise<SyncReport | null>
 export type OwnerHandle = WorkflowHandle<OwnerWorkflow>
 
-/** Requests a sync and starts the owner workflow where none runs. Resolves when a worker has accepted the request. */
+/** Requests a sync, and starts the owner workflow if it is not running. Resolves when a worker has accepted the request. */
 export async function askForSync(
   client: Client,
   options: { queues: string; request: Omit<SyncRequest, 'run'> },

@@ -16,7 +16,7 @@ import { PLAIN_SYNC } from '../../embedded.ts'
 import type { Tick } from './last-run.ts'
 import { ownerId } from './owner.ts'
 
-/** The sync that a tick requests: everything new; it waits where the quota is exhausted. */
+/** The sync that a tick requests: everything new. It waits if the quota is exhausted. */
 export const scheduledSync = ({ id, since }: WorkspaceConfig, nowMs: number): Omit<SyncRequest, 'run'> => ({
   ...PLAIN_SYNC,
   workspaceId: id,
@@ -28,7 +28,7 @@ export const scheduledSync = ({ id, since }: WorkspaceConfig, nowMs: number): Om
 /** Same id as the owner workflow, so that both appear side by side in Temporal's UI. */
 const idOf = (workspaceId: string): string => ownerId(workspaceId)
 
-/** `kept`: none is configured, and the existing one is `up`'s default. */
+/** `kept`: no schedule is configured, and the existing one, a default created by `up`, stays. */
 export type Ensured = 'created' | 'updated' | 'unchanged' | 'kept' | 'deleted' | 'none'
 
 const CATCH_UP = '1 hour'
@@ -38,7 +38,7 @@ const specOf = (schedule: Schedule): ScheduleOptions['spec'] => ({
   jitter: schedule.jitterMs,
 })
 
-/** A schedule, and whether it is a default rather than configured. */
+/** A schedule, and whether it is a default (true) or configured. */
 interface ChosenSchedule {
   schedule: Schedule
   byDefault: boolean
@@ -89,8 +89,8 @@ function madeFromOf({ action }: ScheduleDescription): Partial<MadeFrom> {
 }
 
 /**
- * Creates, updates or deletes a workspace's schedule to match the configuration; a paused one stays paused. Where none is configured,
- * `otherwise` applies; without it an earlier default is kept, since somebody may rely on it, and any other schedule is deleted.
+ * Creates, updates or deletes a workspace's schedule to match the configuration; a paused one stays paused. If none is configured,
+ * `otherwise` applies. Without `otherwise`, an earlier default is kept, since somebody may rely on it; any other schedule is deleted.
  */
 export async function ensureSchedule(
   client: Client,
@@ -138,9 +138,9 @@ export async function deleteUnconfigured(client: Client, { temporal, workspaces 
 
 export interface ScheduleState {
   workspaceId: string
-  /** Null where there is no schedule. */
+  /** Null if there is no schedule. */
   schedule: {
-    /** As stored on the server, where it may have been edited. */
+    /** As stored on the server; somebody may have edited it there. */
     when: ({ everyMs: number } | { cron: string })[]
     paused: boolean
     /** Why it is paused. */

@@ -1,5 +1,5 @@
-// Watches a workspace's owner workflow, sync after sync, until a signal. The syncs do not depend on it; errors of the watch itself are
-// retried at the next poll.
+// Watches a workspace's owner workflow, sync after sync, until a signal. The syncs do not depend on being watched. If a poll fails, the
+// next one tries again.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, WorkflowNotFoundError } from '@temporalio/client'
 import type { SyncReport } from '../../../../workflows/steps.ts'
@@ -27,7 +27,7 @@ interface WatchState {
   signal: AbortSignal
   /** The closed execution whose end has been reported. */
   over: string | null
-  /** Runs whose report was passed on. */
+  /** Runs whose report was passed to the listener. */
   reported: Set<string>
   /** Receives the running sync's progress; kept while polls fail, so that one sync is announced once. */
   current: { run: string; onProgress: (seen: SyncView) => void } | null
@@ -39,7 +39,7 @@ interface Execution {
   running: boolean
 }
 
-/** The newest execution of the owner workflow; null where there is none. */
+/** The newest execution of the owner workflow; null if there is none. */
 async function executionOf(client: Client, workspaceId: string): Promise<Execution | null> {
   try {
     const { runId, status, raw } = await client.workflow.getHandle(ownerId(workspaceId)).describe()
@@ -50,7 +50,7 @@ async function executionOf(client: Client, workspaceId: string): Promise<Executi
   }
 }
 
-/** The id of the newest execution where it has closed, else null. */
+/** The id of the newest execution if it has closed, else null. */
 export async function lastEndedExecution(client: Client, workspaceId: string): Promise<string | null> {
   const execution = await executionOf(client, workspaceId)
   return execution === null || execution.running ? null : execution.id
@@ -70,7 +70,7 @@ function listenerOf(state: WatchState, run: string): (seen: SyncView) => void {
   return onProgress
 }
 
-/** @throws the error that ended the sync, or that of a failed query */
+/** @throws the error that ended the sync, or the error of a failed query */
 async function followExecution(state: WatchState, { running }: Execution): Promise<void> {
   const { client, workspaceId, signal } = state
   const handle: OwnerHandle = client.workflow.getHandle(ownerId(workspaceId))
@@ -95,7 +95,7 @@ async function pollOnce(state: WatchState): Promise<void> {
   }
 }
 
-/** Reports every running and new sync of a workspace until `signal`. Skips the closed execution `over`. */
+/** Reports every running and new sync of a workspace until `signal` aborts. Skips the closed execution `over`. */
 export async function watchWorkspace(options: {
   client: Client
   workspaceId: string

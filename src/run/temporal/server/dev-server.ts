@@ -9,11 +9,11 @@ import { freePort, usualPort } from './ports.ts'
 interface DevServerOptions {
   /** The Temporal CLI. */
   command: string
-  /** Besides `default`. */
+  /** Namespaces to create besides `default`. */
   namespaces?: readonly string[]
-  /** A free port where absent. */
+  /** Default: a free port. */
   port?: number
-  /** Serves the web UI at this port; 0: at a free one. */
+  /** Port of the web UI; 0: a free one. */
   uiPort?: number
   /** Prefers Temporal's default ports (7233, UI 8233), where clients look first. */
   usual?: boolean
@@ -26,7 +26,7 @@ interface DevServerOptions {
 export interface DevServer {
   address: string
   uiUrl: string | null
-  /** The server's process, not its keeper's. */
+  /** Id of the server's process, not of its keeper's. */
   pid: number
   /** Resolves when the server has ended for any reason. */
   ended: Promise<void>
@@ -35,8 +35,8 @@ export interface DevServer {
 }
 
 /**
- * Keeper process: runs the server as its child and ends it when the IPC channel closes, as it does even when this process is killed.
- * Detached, so that Ctrl-C does not reach the server before the workers have stopped.
+ * The keeper process runs the server as its child, and ends it when the IPC channel closes, which happens even if this process is killed.
+ * It is detached, so that Ctrl-C does not reach the server before the workers have stopped.
  */
 const KEEPER = `
 const child = require('node:child_process').spawn(process.argv[1], process.argv.slice(2), { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -53,7 +53,7 @@ const READY_MS = 60 * SECOND
 /** The server prints its address when it is ready. A release that prints nothing counts as ready after this time. */
 const PRINTS_WITHIN_MS = 15 * SECOND
 const TRY_EVERY_MS = 100
-/** Another process may take a free port first. */
+/** Number of attempts to start: another process may take a free port before the server does. */
 const STARTS = 3
 const TAIL_CHARS = 2_000
 
@@ -62,7 +62,7 @@ interface Ports {
   uiPort: number | null
 }
 
-/** Temporal's defaults. */
+/** Temporal's default ports. */
 const USUAL = { port: 7233, uiPort: 8233 }
 
 async function portsFor({ port, uiPort, usual = false }: DevServerOptions): Promise<Ports> {
@@ -93,7 +93,7 @@ interface ServerProcess {
   child: ChildProcess
   ended: Promise<void>
   hasEnded(): boolean
-  /** The server has printed its address, so the ports are its own. */
+  /** True once the server has printed its address: only then the ports are certainly its own. */
   isServing(): boolean
   /** The end of its stderr. */
   said(): string
@@ -131,7 +131,7 @@ const failed = (what: string): ConvohouseError =>
     hint: 'Run `temporal server start-dev` to see its output, or configure the address of a running server (TEMPORAL_ADDRESS).',
   })
 
-/** True where every namespace answers. */
+/** True if the server describes every namespace. */
 async function answers(address: string, namespaces: readonly string[]): Promise<boolean> {
   const connection = await Connection.connect({ address, connectTimeout: SECOND }).catch(() => null)
   try {
@@ -144,7 +144,7 @@ async function answers(address: string, namespaces: readonly string[]): Promise<
   }
 }
 
-/** Resolves when every namespace answers. Until the server prints its address, another one started at the same moment may answer at the port. */
+/** Resolves when every namespace answers. Until this server prints its address, another one started at the same moment may answer at the port. */
 async function ready(kept: ServerProcess, address: string, namespaces: readonly string[]): Promise<void> {
   const begunMs = performance.now()
   const passedMs = () => performance.now() - begunMs

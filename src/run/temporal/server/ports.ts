@@ -1,7 +1,7 @@
 // Free loopback ports.
 import { createServer } from 'node:net'
 
-/** The port where it is free now; another process may take it before the caller does. */
+/** The port if it is free now, else null; another process may take it before the caller does. */
 async function portIfFree(port: number): Promise<number | null> {
   const server = createServer()
   try {
@@ -21,5 +21,5 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** The preferred port where it is free, else any. */
+/** The preferred port if it is free, else any free port. */
 export const usualPort = async (port: number): Promise<number> => (await portIfFree(port)) ?? freePort()

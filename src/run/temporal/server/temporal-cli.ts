@@ -32,13 +32,13 @@ export const TEMPORAL_RELEASE: TemporalRelease = {
 /** The cache's folder for this version of the CLI. */
 export const temporalFolder = ({ cache }: ToolPlaces): string => join(cache, `temporal-cli-${TEMPORAL_RELEASE.version}`)
 
-/** Path of the Temporal CLI on the PATH or in the cache; null where it is in neither. */
+/** Path of the Temporal CLI on the PATH or in the cache; null if it is in neither. */
 export const findTemporal = (places: ToolPlaces = readToolPlaces()): Promise<string | null> =>
   firstIn([...places.searchPath, temporalFolder(places)], 'temporal')
 
 /**
- * Finds the Temporal CLI, or downloads it into the cache. `log` gets a line before a download; an aborted `signal` gives it up and
- * leaves nothing behind.
+ * Finds the Temporal CLI, or downloads it into the cache. `log` receives a line before a download. If `signal` aborts, the download stops
+ * and leaves nothing behind.
  * @throws TEMPORAL_MISSING
  */
 export async function provideTemporal(
@@ -66,14 +66,14 @@ export async function provideTemporal(
 const PLATFORMS: Partial<Record<NodeJS.Platform, string>> = { linux: 'linux', darwin: 'darwin', win32: 'windows' }
 const MACHINES: Record<string, string> = { x64: 'amd64', arm64: 'arm64' }
 
-/** The release's archive for this machine. @throws where Temporal does not build for it */
+/** Name of the release's archive for this machine. @throws if Temporal publishes none for it */
 export function archiveName(version: string, platform = process.platform, arch: string = process.arch): string {
   const [system, machine] = [PLATFORMS[platform], MACHINES[arch]]
   if (!system || !machine) throw new Error(`there is no release for ${platform} on ${arch}`)
   return `temporal_cli_${version}_${system}_${machine}.${platform === 'win32' ? 'zip' : 'tar.gz'}`
 }
 
-/** Puts the executable into `folder`. @throws where the archive cannot be fetched, or its checksum differs */
+/** Downloads the executable into `folder`. @throws if the archive cannot be fetched, or its checksum differs */
 async function download(
   { version, releases, checksums }: TemporalRelease,
   folder: string,
@@ -92,16 +92,16 @@ async function download(
   await rm(path)
 }
 
-/** The checksum of a file in a list of lines `<sha256>  <file>`. */
+/** The checksum of the file `name` in a list of lines `<sha256>  <file>`. */
 function checksumIn(list: string, name: string): string {
   const line = list.split('\n').find(entry => entry.trim().split(/\s+/)[1] === name)
   if (!line) throw new Error(`the release has no checksum of ${name}`)
   return line.trim().split(/\s+/)[0]!.toLowerCase()
 }
 
-/** Time until the response begins: on a machine without Internet access it would otherwise take minutes. */
+/** Timeout for the begin of the response: without Internet access the request would otherwise take minutes to fail. */
 const RESPONSE_MS = 10 * SECOND
-/** An archive has 60 MB. */
+/** Timeout of the download; an archive has 60 MB. */
 const DOWNLOAD_MS = 5 * MINUTE
 
 async function fetchBytes(url: string, signal: AbortSignal | undefined): Promise<Buffer> {

@@ -1,5 +1,6 @@
 // Finds executables of other projects on the PATH or in the user's cache. A tool is downloaded into a temporary folder and moved to its place
-// when it is complete, so no process sees half of it. The folder's name contains the process id, so a second process waits for the first.
+// when it is complete, so no process sees half of it. The temporary folder's name contains the process id: another process sees that the
+// download is running, and waits for it.
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { access, constants, readdir, rename, rm, stat } from 'node:fs/promises'
@@ -17,7 +18,7 @@ const isExecutable = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** Path of the first file of that name that can be executed; null where no folder has one. */
+/** Path of the first executable file of that name; null if no folder has one. */
 export async function firstIn(folders: readonly string[], command: string): Promise<string | null> {
   for (const folder of folders) {
     const path = join(folder, executableName(command))
@@ -26,7 +27,7 @@ export async function firstIn(folders: readonly string[], command: string): Prom
   return null
 }
 
-/** Longer than any download takes: an older folder was left behind by a killed process. */
+/** Longer than any download takes: a temporary folder older than this was left behind by a killed process. */
 const LEFT_BEHIND_MS = 25 * MINUTE
 
 const runs = (pid: number): boolean => {
@@ -38,7 +39,7 @@ const runs = (pid: number): boolean => {
   }
 }
 
-/** Temporary folders of this tool beside `place`, also those that were left behind. */
+/** Temporary folders of this tool beside `place`, including those that killed processes left behind. */
 async function workFolders(place: string): Promise<{ path: string; pid: number; old: boolean }[]> {
   const prefix = `${basename(place)}.`
   const names = (await readdir(dirname(place)).catch(() => [])).filter(name => name.startsWith(prefix))
@@ -73,7 +74,7 @@ export async function intoCache(
   await waitForOthers(place, signal)
   if (await isExecutable(path)) return path
   const folder = `${place}.${process.pid}-${randomBytes(4).toString('hex')}`
-  // `process.exit` in the middle runs no `finally`. Where the folder could not be made there is nothing to remove.
+  // `process.exit` during the download would skip the `finally` below. The folder may not exist yet; removing it then fails silently.
   const removeNow = () => {
     try {
       rmSync(folder, { recursive: true, force: true })
@@ -88,7 +89,7 @@ export async function intoCache(
     return path
   } finally {
     process.off('exit', removeNow)
-    // A folder that cannot be removed must not hide why the tool could not be made.
+    // A failure to remove the folder must not hide the error of `make`.
     await rm(folder, { recursive: true, force: true }).catch(() => {})
   }
 }

@@ -52,7 +52,7 @@ export function warehouseActivities(options: {
         logged(logs(request), lines, request, async () => {
           const { workspaceContext } = await contexts.of(request.workspaceId)
           const { prepare } = await warehouseSteps({ app, home, workspaceContext, run: request.run, call })
-          // Agents' titles are customer data and stay out of the history.
+          // The titles of agents are customer data and must not enter the workflow's history.
           return { ...(await prepare(request)), agents: [], timeoutMs: workspaceContext.timeoutMs }
         }),
       ),
@@ -70,7 +70,7 @@ export function warehouseActivities(options: {
   }
 }
 
-/** Logs under the workflow's id. */
+/** Logs a drain failure, or its end, with the workflow's id. */
 function logFailing(failure: DrainFailing): void {
   const { log } = Context.current()
   if (failure === null) log.warn('webhook events are applied again')

@@ -12,10 +12,10 @@ export interface ShutdownSignals {
   aborted: AbortSignal
 }
 
-/** Heartbeats per heartbeat timeout: tolerates missed ones, and a cancellation, which arrives in a heartbeat's answer, comes soon. */
+/** Heartbeats per heartbeat timeout: some may be missed, and a cancellation, which arrives in the answer to a heartbeat, arrives soon. */
 const HEARTBEATS = 10
 
-/** Asks the server whether this attempt is still current: false where it timed out, was cancelled, or the server is away. */
+/** Asks the server whether this attempt is still current: false if it timed out or was cancelled, or if the server cannot be reached. */
 export async function isActivityCurrent({ activity }: Client): Promise<boolean> {
   try {
     await activity.heartbeat(activityInfo().taskToken)

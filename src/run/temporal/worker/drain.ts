@@ -1,4 +1,4 @@
-// Drains the spools on Temporal: the activity, which runs for minutes, and the start of the workflow that repeats it.
+// Drains the spools on Temporal: contains the activity, which runs for minutes, and starts the workflow that repeats it.
 import type { Client } from '@temporalio/client'
 import { type DrainResult, warehouseQueue } from '../../../../workflows/activities.ts'
 import { type DrainFailing, ingest } from '../../../../workflows/ingest.ts'
@@ -20,7 +20,7 @@ type IngestWorkflow = (input: IngestInput) => Promise<number>
 const withWebhooks = ({ workspaces }: Config) =>
   workspaces.filter(({ readWebhookSecrets }) => readWebhookSecrets !== null)
 
-/** Starts the ingest workflow of each workspace that has webhooks, unless it runs. */
+/** Starts the ingest workflow of each workspace that has webhooks, unless it is already running. */
 export async function startIngesting(client: Client, config: Config): Promise<void> {
   for (const { id: workspaceId } of withWebhooks(config))
     await client.workflow.start<IngestWorkflow>('ingestSpool', {

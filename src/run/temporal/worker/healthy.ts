@@ -1,8 +1,8 @@
-// Health check of a worker: `node healthy.js HOST:PORT` reads its metrics and exits with 0 where it polls for tasks. A frozen or
-// starting process does not.
+// Health check of a worker: `node healthy.js HOST:PORT` reads the worker's metrics and exits with 0 if it polls for tasks. A worker that
+// is frozen or still starting does not.
 const PATIENCE_MS = 5_000
 
-/** Open polls. A worker that cannot reach its server still has them, and stays healthy: restarting it would not help. */
+/** A metric that counts open polls. A worker that cannot reach its server still has open polls and counts as healthy: a restart would not help. */
 const POLLS = /^temporal_num_pollers\{[^}]*\} [1-9]/m
 
 async function isHealthy(address: string): Promise<boolean> {

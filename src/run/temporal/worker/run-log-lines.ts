@@ -24,7 +24,7 @@ const countsOf = ({ conversations, pages, requests, sessions }: SyncReport): str
 
 /** `write` receives one line per call. */
 export function runLines(write: (line: string) => void): RunLines {
-  /** Runs begun by this worker: planning one of them again continues it. */
+  /** Runs that this worker has begun; if one of them is planned again, it continues. */
   const begun = new Set<string>()
   const line = ({ workspaceId, run }: RunRef, text: string) => write(`${workspaceId}: sync ${run} ${text}`)
   return {

@@ -6,7 +6,7 @@ interface RuntimeSettings {
   log(line: string): void
 }
 
-/** Each worker polls one kind of task by design; the SDK warns about the others. */
+/** True for the SDK's warnings about tasks that a worker does not poll for: each worker polls for one kind of task by design. */
 const isOnPurpose = ({ message }: LogEntry): boolean => message.includes('not polling for')
 
 function lineOf({ level, message, meta = {} }: LogEntry): string {
@@ -29,12 +29,12 @@ function install({ metrics, log }: RuntimeSettings & { metrics: string }): void 
   })
 }
 
-/** Another process may take a free port first. */
+/** Number of attempts to install: another process may take a free port before the SDK does. */
 const TRIES = 3
 
 /**
- * Installs the runtime, with the SDK's metrics on a free loopback port. Must precede any other use of the SDK. The process keeps its own signal
- * handlers. @returns the `host:port` of the metrics
+ * Installs the runtime, which serves the SDK's metrics on a free loopback port. Must precede any other use of the SDK. The process keeps its
+ * own signal handlers. @returns the `host:port` of the metrics
  */
 export async function installRuntime(settings: RuntimeSettings): Promise<string> {
   for (let left = TRIES - 1; ; left--) {

@@ -1,7 +1,7 @@
-// Merges the SDK metrics of several processes into one Prometheus page, which may hold each metric family only once.
+// Merges the SDK metrics of several processes into one page for Prometheus. A page may contain each metric family only once.
 import { SECOND } from '../../../core/time.ts'
 
-/** Fetches the page at `host:port`; empty where nothing answers, as during a restart. */
+/** Fetches the page of metrics at `host:port`; empty if nothing answers, for example during a restart. */
 export const fetchMetrics = async (address: string | null): Promise<string> => {
   if (address === null) return ''
   try {
@@ -11,7 +11,7 @@ export const fetchMetrics = async (address: string | null): Promise<string> => {
   }
 }
 
-/** The metric family of a line. */
+/** Name of the metric family that a line belongs to. */
 const familyOf = (line: string): string =>
   /^# (?:HELP|TYPE) (\S+)/.exec(line)?.[1] ?? /^[^\s{]+/.exec(line)![0].replace(/_(bucket|sum|count)$/, '')
 
@@ -21,7 +21,7 @@ interface Family {
   series: string[]
 }
 
-/** Every family once, with the series of all pages; the label `process` names the page. */
+/** One page with every family once, and the series of all pages; the label `process` names the page that a series comes from. */
 export function mergeMetrics(pages: Readonly<Record<string, string>>): string {
   const families = new Map<string, Family>()
   for (const [name, page] of Object.entries(pages)) {

@@ -38,13 +38,13 @@ async function connectWorker(
   }
 }
 
-/** After this, tasks are left to other workers. */
+/** When a worker stops, its running tasks get this time to finish; then they are left to other workers. */
 const GRACE = '30 seconds'
 /** The SDK's default, 8 s of a 10 s heartbeat timeout, would delay every cancellation by up to 8 s. */
 const HEARTBEAT_THROTTLE = '1 second'
-/** Each takes a few hundred KB; workflows beyond this number are replayed from their histories. */
+/** A cached workflow takes a few hundred KB; workflows beyond this number are replayed from their histories. */
 const CACHED_WORKFLOWS = 200
-/** Loads are serialised by the warehouse's writer; several workspaces can be planned at once. */
+/** Concurrent tasks: the warehouse's writer serialises loads, but several workspaces can be planned at once. */
 const WAREHOUSE_TASKS = 8
 
 /** `export` runs leases, `warehouse` runs workflows, planning and loading, `all` both. */
@@ -53,7 +53,7 @@ export type Role = 'export' | 'warehouse' | 'all'
 export interface WorkerSettings {
   config: Config
   role: Role
-  /** Overrides Temporal's environment variables. */
+  /** Overrides the server and namespace that Temporal's environment variables name. */
   place?: Partial<TemporalPlace>
   ending: ShutdownSignals
   /** Id shared by the processes of one command: one runs leases, another holds the warehouse. */
@@ -104,7 +104,7 @@ function ownerRequester(holding: OpenWorker) {
   }
 }
 
-/** Sinks that record in the run log what workflows report about their runs. */
+/** Sinks through which workflows report about their runs; the reports are recorded in the run log. */
 function runSinks(logs: TaskLogs, lines: RunLines): InjectedSinks<RunSinks> {
   return {
     runs: {
