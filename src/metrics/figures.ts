@@ -10,16 +10,16 @@ import { sqlFile, withLiterals } from '../warehouse/sql-files.ts'
 
 /** Named as in sql/reports/figures.sql; a figure without rows is absent. */
 export interface WorkspaceFigures {
-  /** End of the coverage of the least current agent, seconds since the epoch. */
+  /** End of the coverage of the agent whose coverage ends first, seconds since the epoch. */
   head?: number
-  /** Seconds since the epoch. */
+  /** End of the last successful run, seconds since the epoch. */
   lastSuccess?: number
   quarantined: number
   issues: number
   eventsApplied: number
-  /** By outcome. */
+  /** Number of runs by outcome. */
   runs: Map<string, number>
-  /** By error code. */
+  /** Number of ended runs with an error, by error code. */
   runErrors: Map<string, number>
 }
 
@@ -50,7 +50,7 @@ export async function workspaceFigures(rows: Rows): Promise<Map<string, Workspac
   return found
 }
 
-/** Expected use by new conversations. Reads the conversations of the last weeks, so call it rarely. */
+/** The sessions that new conversations are expected to use. Reads the conversations of the last weeks, so call it rarely. */
 export async function newConversations(rows: Rows, workspaceId: string, nowMs: number): Promise<QuotaOutlook> {
   const reader = { rows: <R>(sql: string, params: Params = {}) => rows<R>(withLiterals(sql, params)) }
   const densities = await densityByAgent(reader, workspaceId, nowMs)

@@ -39,7 +39,7 @@ function serverOf(page: MetricsPage): Server {
   return server
 }
 
-/** Listens until closed. @throws ADDRESS_IN_USE; CONFIG_INVALID where the machine does not have this address */
+/** Listens until closed. @throws ADDRESS_IN_USE; CONFIG_INVALID if the machine does not have this address */
 export async function listenForScrapes(page: MetricsPage, address: ListenAddress): Promise<MetricsListener> {
   const server = serverOf(page)
   const at = await listenAt(server, address, TEXTS)

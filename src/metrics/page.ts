@@ -7,12 +7,12 @@ export class MetricsPage {
   private readonly refreshes: (() => Promise<void>)[] = []
   private readonly others: (() => Promise<string>)[] = []
 
-  /** Registers a callback that updates the registry before each scrape. It must end in bounded time and never reject. */
+  /** Registers a callback that updates the registry before each scrape. It must resolve in bounded time and never reject. */
   beforeAnswer(refresh: () => Promise<void>): void {
     this.refreshes.push(refresh)
   }
 
-  /** Appends a page with other metric names. It must end in bounded time; a failing one is left out. */
+  /** Appends a page with other metric names. `other` must resolve in bounded time; if it fails, its page is left out. */
   append(other: () => Promise<string>): void {
     this.others.push(other)
   }

@@ -14,13 +14,13 @@ export type ProcessRole = 'up' | 'watch' | 'receive' | 'worker-all' | 'worker-wa
 export interface ProcessMetrics {
   page: MetricsPage
   /**
-   * Queries the warehouse in this process, which holds it now, instead of over the socket. Call the returned function before the warehouse
-   * is closed: it resolves when no query runs any more.
+   * From now on the metrics query the warehouse in this process, which holds it, instead of over the socket. Call the returned function
+   * before the warehouse is closed; it resolves when no query is running any more.
    */
   askHere(instance: Connectable): () => Promise<void>
 }
 
-/** A query takes milliseconds; when the warehouse is busy, the previous value is used. */
+/** A query takes milliseconds. If the warehouse is busy for longer, the previous values are used. */
 const LIMITS = { timeoutMs: 10 * SECOND }
 
 export function processMetrics(options: {

@@ -1,5 +1,5 @@
-// The state of each workspace for Prometheus. Every long-running process reports all that it can know: from the data folder, and from the
-// warehouse by the process that holds it. Labels are workspace ids and our own names, never names of customers or the vendor.
+// The state of each workspace for Prometheus. Every long-running process reports all that it can know, from the data folder and, through the
+// process that holds it, from the warehouse. Labels are workspace ids and our own names, never names of customers or the vendor.
 import { statfs } from 'node:fs/promises'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Config, WorkspaceConfig } from '../config.ts'
@@ -30,7 +30,7 @@ interface WorkspaceMetricsOptions {
   now: () => number
 }
 
-/** Prometheus gives up after 10 s by default; all sources are read concurrently. */
+/** How long a scrape waits for a source. Prometheus gives up after 10 s by default; all sources are read concurrently. */
 const PATIENCE_MS = 2 * SECOND
 const STATE = { freshMs: 5 * SECOND, patienceMs: PATIENCE_MS, staleMs: 5 * MINUTE }
 /** For sources that are slow to read and change slowly. */
@@ -241,8 +241,8 @@ interface LatestOptions<T> {
 }
 
 /**
- * A reader of the newest value of a source that may be slow, so that a scrape waits only for a bounded time; null where none is recent enough.
- * Concurrent readers share one read; failures never reject.
+ * Returns a function that reads the newest value of a source that may be slow, within a bounded time; null if no value is recent enough.
+ * Concurrent calls share one read, and the function never rejects.
  */
 export function latest<T>(options: LatestOptions<T>): () => Promise<T | null> {
   const { read, freshMs, patienceMs, staleMs, now = () => performance.now() } = options

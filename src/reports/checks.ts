@@ -13,8 +13,8 @@ export async function warehouseChecks(): Promise<SqlFile[]> {
 }
 
 /**
- * The checks of every record type: keys are unique (the tables have no primary key, which would make upserts slow), numbers are unique, and
- * each child row has its record.
+ * The checks of every record type: keys are unique (no primary key ensures this, since it would make upserts slow), record numbers are
+ * unique, and each child row belongs to an existing record.
  */
 export const recordChecks = (): SqlFile[] =>
   RECORD_TYPES.map(record => layoutOf(record)).flatMap(layout => [
@@ -59,7 +59,7 @@ async function resultOf(rows: Rows, { name, sql }: SqlFile): Promise<CheckResult
     return { name, violations: n }
   } catch (error) {
     if (isCode(error, 'QUERY_TIMEOUT')) return { name, unchecked: 'timeout' }
-    // A warehouse of another version lacks tables or columns of the rule.
+    // A warehouse of another version may lack tables or columns that the rule reads.
     if (isCode(error, 'SQL_INVALID')) return { name, unchecked: 'other version' }
     throw error
   }

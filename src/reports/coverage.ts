@@ -1,4 +1,4 @@
-// How far the agents of a workspace have been read: covered spans, gaps between them, and what is wanted and was not read.
+// How far the agents of a workspace have been read: covered spans, gaps between them, and wanted spans that were not read.
 import { quoteText } from '../catalog/layout.ts'
 import { type Coverage, gaps } from '../core/planning/coverage.ts'
 import { readByAgent } from '../warehouse/planning/full-exports.ts'
@@ -20,7 +20,7 @@ export interface AgentStatus {
   newestAt: string | null
   oldestAt: string | null
   covered: Span[]
-  /** Between covered spans. */
+  /** The spans between the covered ones. */
   gaps: Span[]
   /** Windows that were started and are not finished. */
   openWindows: number
@@ -30,7 +30,7 @@ export interface AgentStatus {
 export async function agentStatus(rows: Rows, workspaceId: string): Promise<AgentStatus[]> {
   const coverage = await readByAgent({ rows }, workspaceId)
   const [{ sql } = { sql: '' }] = (await sqlFiles('reports')).filter(({ name }) => name === 'agents')
-  // Written into the text: the guard, which queries by the holder pass, allows no parameters.
+  // The id is written into the SQL text: the guard that checks queries sent to the warehouse's holder allows no parameters.
   const agents = await rows<Omit<AgentStatus, 'covered' | 'gaps'>>(
     sql.replaceAll('$workspace_id', () => quoteText(workspaceId)),
   )
@@ -42,14 +42,14 @@ const spansOf = (coverage: Coverage): Pick<AgentStatus, 'covered' | 'gaps'> => (
   gaps: coverage.slice(1).map((interval, at) => spanOf(coverage[at]!.to + 1, interval.from - 1)),
 })
 
-/** Both in seconds since the epoch. */
+/** `from` and `to`: seconds since the epoch. */
 const spanOf = (from: number, to: number): Span => ({ from: from <= 0 ? null : iso(from), to: iso(to) })
 
 const iso = (second: number): string => new Date(second * 1_000).toISOString()
 
 export interface Uncovered extends Span {
   agentId: string
-  /** Null when the span begins at the beginning of time. */
+  /** Length of the span; null if it has no beginning. */
   days: number | null
 }
 
@@ -64,7 +64,7 @@ export interface ReadCoverage {
 
 const DAY_SECONDS = 86_400
 
-/** `agents`: only these; none means all. `sinceMs`: nothing before it is wanted; null: everything is. */
+/** `agents`: only these; none means all. `sinceMs`: only later time is wanted; null: everything is. */
 export async function readCoverage(
   rows: Rows,
   { workspaceId, agents, sinceMs }: { workspaceId: string; agents: readonly string[]; sinceMs: number | null },

@@ -1,4 +1,4 @@
-// Webhook events of a workspace: received, applied and waiting, by type; refused requests; conversations that events know and no export does.
+// Webhook events of a workspace: received, applied and waiting, by type; refused requests; conversations known only from events.
 import { DAY, momentText } from '../core/time.ts'
 import { type DrainFailure, readDrainFailure } from '../spool/drain-failure.ts'
 import { type Refused, readRefused } from '../spool/refusal-record.ts'
@@ -8,7 +8,7 @@ import type { Rows } from '../warehouse/query/rows.ts'
 interface EventTypeStatus {
   type: string
   events: number
-  /** When the last one was received, ISO-8601 UTC. A type that is not listed is not subscribed, or never occurred. */
+  /** When the last event of this type was received, ISO-8601 UTC. A type that is absent from the list is not subscribed, or never occurred. */
   last: string
 }
 
@@ -29,7 +29,7 @@ export interface EventsStatus {
   /** Requests that receivers refused in the last seven days, the latest first. Times are ISO-8601 UTC. */
   refused: RefusedStatus[]
   types: EventTypeStatus[]
-  /** Conversations that events name and no export has returned. */
+  /** Conversations that events name but no export has returned. */
   conversationsNotExported: number
   /** Conversations that changed after they were exported. */
   conversationsChanged: number
@@ -42,7 +42,7 @@ export interface RefusedStatus extends Pick<Refused, 'reason' | 'count'> {
 
 const REFUSALS_SHOWN_MS = 7 * DAY
 
-/** Refused requests of a workspace; `null`: those that cannot be attributed to one. */
+/** Refused requests of a workspace; with `null`, those that cannot be attributed to any workspace. */
 export async function refusedStatus(home: string, workspaceId: string | null, nowMs: number): Promise<RefusedStatus[]> {
   const all = await readRefused(home)
   return all
@@ -76,7 +76,7 @@ async function failingOf(home: string, workspaceId: string): Promise<EventsStatu
   return { ...rest, since: momentText(sinceMs), nextTry: momentText(nextMs) }
 }
 
-/** `rows` is null when there is no warehouse yet; `here` is the condition that selects the workspace. */
+/** `rows` is null if there is no warehouse yet; `here` is the SQL condition that selects the workspace. */
 export async function eventsStatus(options: {
   home: string
   workspaceId: string
@@ -86,7 +86,7 @@ export async function eventsStatus(options: {
 }): Promise<EventsStatus> {
   const { home, workspaceId, here, nowMs } = options
   const rows = options.rows && (await options.rows(HAS_TABLE)).length > 0 ? options.rows : null
-  // Waiting events first: one that is applied in between counts twice rather than not at all.
+  // Waiting events are counted first: an event that is applied between the two counts is counted twice rather than not at all.
   const waiting = await spoolWaiting(home, workspaceId)
   const types = rows ? await rows<EventTypeStatus>(typesSql(here)) : []
   const [conversations = NONE] = rows ? await rows<typeof NONE>(conversationsSql(here)) : []

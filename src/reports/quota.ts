@@ -1,4 +1,4 @@
-// The quota as the vendor last reported it, from the lease log, which includes probes.
+// The quota as the vendor last reported it, read from the lease log, which also records the reports of probes.
 import type { WorkspaceConfig } from '../config.ts'
 import { type Budget, budgetOf } from '../core/governor/budget.ts'
 import type { GovernorState } from '../core/governor/governor.ts'
@@ -35,14 +35,14 @@ async function governorNow({ leaseLog, settings, nowMs }: QuotaQuestion): Promis
     hourReserveShare: settings.hourReserveShare,
     headReserveShare: settings.headReserveShare,
   }
-  // Leases count too: they show which answers were in flight at once; without them their bills would count twice.
+  // Lease entries are needed too: they show which requests were in flight at the same time, whose billed sessions would else count twice.
   const governor = recoverGovernor({ hourMs, ...options }, entries, { nowMs, holdersDead: false })
   if (!governor.quota.known || governor.quota.reportedAtMs === null) return null
-  // Open leases are for the next sync to settle: here only reported usage counts.
+  // Open leases are left out, since only reported usage counts here; the next sync settles them.
   return { ...governor, leases: [] }
 }
 
-/** Null until the vendor has reported usage. @throws HOME_UNUSABLE */
+/** The quota as `status` shows it; null until the vendor has reported usage. @throws HOME_UNUSABLE */
 export async function quotaStatus(question: QuotaQuestion): Promise<QuotaStatus | null> {
   const governor = await governorNow(question)
   if (governor === null) return null
@@ -59,9 +59,9 @@ export async function quotaStatus(question: QuotaQuestion): Promise<QuotaStatus 
   }
 }
 
-/** What the warehouse knows about the sessions of new conversations until the period ends. */
+/** What the warehouse can tell about the sessions that new conversations will use until the period ends. */
 export interface QuotaOutlook {
-  /** Sessions a day. */
+  /** Sessions of new conversations per day. */
   knownPerDay: number
   /** Billing periods that were reported, oldest first. */
   periods: ReturnType<typeof periodsOf>

@@ -33,9 +33,9 @@ const orderOf = (by: By): string => (by === 'agent' ? `scanned DESC, ${KEYS.agen
 
 export interface Scope {
   workspaceIds: readonly string[]
-  /** None means all. */
+  /** Only these; an empty list means all. */
   agents: readonly string[]
-  /** Leaves out days before that of this moment, and conversations without `ts`; null: leaves out nothing. */
+  /** Days before the day of this moment are left out, as are conversations without `ts`; null: nothing is left out. */
   sinceMs: number | null
 }
 
@@ -58,7 +58,7 @@ const sums = (names: Readonly<Record<string, string>>): string =>
 
 const FROM = 'FROM _ledger l LEFT JOIN _workspaces z ON z.workspace_id = l.workspace_id'
 
-/** The SELECT of the rows under their SQL names, for programs. */
+/** The SELECT for the rows; the columns have their SQL names, since programs read them. */
 export function reconciliationSql(scope: Scope, by: By): string {
   const columns = Object.fromEntries(Object.values(COUNTS).map(column => [column, column]))
   return `SELECT l.workspace_id, ${KEYS[by]} AS "${by}", ${sums(columns)} ${FROM}
@@ -74,13 +74,13 @@ export const totalsOf = (rows: readonly ReconciliationRow[]): Counts =>
   Object.fromEntries(COUNT_NAMES.map(name => [name, rows.reduce((sum, row) => sum + row[name], 0)])) as Counts
 
 export interface RepairPrice {
-  /** Sessions that a conversation billed on average; at least 1. */
+  /** Sessions that exporting one conversation has billed on average; at least 1. */
   perConversation: number
   /** Sessions that reading again the pages that skipped conversations would bill. */
   hiddenBehind: number
 }
 
-/** What following the hints would bill, by what exports have billed so far. */
+/** Estimates how many sessions following the hints would bill, from what exports have billed so far. */
 export async function repairPrice(rows: Rows, scope: Scope): Promise<RepairPrice> {
   const billed = `SELECT sum(billed) / nullif(sum(returned), 0) FROM _windows WHERE ${oneOf('workspace_id', scope.workspaceIds)}`
   const [price = { perConversation: null, hiddenBehind: 0 }] = await rows<{

@@ -40,7 +40,7 @@ const DIFFERENCES = [
 export interface Difference {
   kind: (typeof DIFFERENCES)[number]
   count: number
-  /** About how many sessions resolving it bills; null when unknown, since none of it has been exported. */
+  /** About how many sessions it bills to resolve the difference; null if unknown, because nothing of it has been exported. */
   sessions: number | null
 }
 
@@ -51,7 +51,7 @@ interface ReconciliationOptions {
   settings: WorkspaceConfig | undefined
   /** Only these agents; none means all. */
   agents: readonly string[]
-  /** Only days from that of this moment on, ms; null: all. */
+  /** Only the day of this moment (ms) and later days; null: all. */
   sinceMs: number | null
   by: By
   nowMs: number
@@ -80,7 +80,7 @@ interface DifferenceInput {
   coverage: ReadCoverage
 }
 
-/** Kinds with at least one difference. */
+/** The kinds of differences that occur at least once. */
 export function differencesOf({ totals, price, coverage }: DifferenceInput): Difference[] {
   const refreshed = (count: number) => ({ count, sessions: Math.ceil(count * price.perConversation) })
   const found: Record<Difference['kind'], Omit<Difference, 'kind'>> = {
@@ -96,14 +96,14 @@ export function differencesOf({ totals, price, coverage }: DifferenceInput): Dif
   return DIFFERENCES.map(kind => ({ kind, ...found[kind] })).filter(({ count }) => count > 0)
 }
 
-/** The later of the requested and the configured begin; null: everything is wanted. */
+/** The start of the wanted time: the later of the requested and the configured start; null: everything is wanted. */
 function wantedSince({ sinceMs, settings, nowMs }: ReconciliationOptions): number | null {
   const configured = settings?.since == null ? null : (parseMoment(settings.since, nowMs) ?? null)
   if (sinceMs === null || configured === null) return sinceMs ?? configured
   return Math.max(sinceMs, configured)
 }
 
-/** @throws AGENT_UNKNOWN for an agent that the warehouse does not know: a mistyped id would look like an agent that was never read */
+/** @throws AGENT_UNKNOWN for an agent that the warehouse does not know: otherwise a mistyped id would look like an agent never read */
 export async function expectAgents(rows: Rows, { workspaceIds, agents }: Scope): Promise<void> {
   if (agents.length === 0 || workspaceIds.length === 0) return
   const known = await rows<{ id: string }>(

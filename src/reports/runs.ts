@@ -1,16 +1,16 @@
-// The last run of a workspace, the last that succeeded and the last that failed, each with its state and outcome.
+// A workspace's last run, last successful run and last failed run, each with its state and outcome.
 import type { Fact, Rows } from '../warehouse/query/rows.ts'
 
 export interface RunStatus {
   run: string
-  /** What started it: sync, watch, schedule or backfill; null in rows of earlier versions. */
+  /** What started the run: sync, watch, schedule or backfill; null in rows of earlier versions. */
   origin: string | null
-  /** `waiting`: continues as soon as a Temporal worker runs. */
+  /** `waiting`: the run continues as soon as a Temporal worker runs. */
   state: 'running' | 'paused' | 'waiting' | 'killed' | 'ended'
   startedAt: string
   /** Null while it runs. For a killed run: when it was last seen. */
   endedAt: string | null
-  /** When it was last known to run; null once it has ended. */
+  /** When the run was last known to be alive; null once it has ended. */
   seenAt: string | null
   pausedAt: string | null
   /** The process that holds or held the warehouse. */
@@ -20,7 +20,7 @@ export interface RunStatus {
   /** Null while it runs. */
   outcome: string | null
   success: boolean | null
-  /** Why it failed; for one that still runs, why its last attempt failed. */
+  /** Why the run failed; if it still runs, why its last attempt failed. */
   errorCode: string | null
   error: string | null
   hint: string | null
@@ -83,13 +83,13 @@ function runOf(row: Row, isHeld: boolean): RunStatus {
   }
 }
 
-/** The row of a preempted run that continues holds the end of its last part, which is not the end of the run. */
+/** A preempted run that continues: its row holds the end of its last part, which is removed, since it is not the end of the run. */
 const withoutPartialEnd = (run: RunStatus): RunStatus =>
   run.state === 'ended' || run.state === 'killed'
     ? run
     : { ...run, endedAt: null, durationMs: null, outcome: null, success: null }
 
-/** `here` is the condition that selects the workspace; `isHeld`: another process holds the warehouse. */
+/** `here` is the SQL condition that selects the workspace; `isHeld`: another process holds the warehouse. */
 export async function runsStatus(rows: Rows, here: string, isHeld: () => boolean): Promise<RunsStatus> {
   const newest = async (which: string): Promise<Row | null> => {
     const [row] = await rows<Row>(

@@ -20,7 +20,7 @@ export interface WorkspaceStatus extends RunsStatus {
   agents: AgentStatus[]
   /** Windows that were started and are not finished. */
   openWindows: number
-  /** Windows that watches and schedules skip until then, since they made no progress; `until` is ISO-8601 UTC. */
+  /** Windows that made no progress, so that watch mode and schedules skip them until `until` (ISO-8601 UTC). */
   backingOff: { agentId: string; window: string; until: string }[]
   /** Null until the vendor has reported usage. */
   quota: QuotaStatus | null
@@ -83,7 +83,7 @@ async function windowsBackingOff(
 /** Landed pages and their size. Without a warehouse (`rows` is null) none is loaded. @throws HOME_UNUSABLE */
 export async function landingStatus(landing: Landing, workspaceId: string, rows: Rows | null): Promise<LandingStatus> {
   const here = `workspace_id = ${quoteText(workspaceId)}`
-  // Loads first: a page that lands between the two counts as not loaded, and the difference is never negative.
+  // `_loads` is read first: a page that lands between the two reads counts as not loaded, and the difference is never negative.
   const loads = rows ? await rows<{ file: string }>(`SELECT file FROM _loads WHERE ${here}`) : []
   const loaded = new Set(loads.map(({ file }) => file))
   const pages = await landing.list()
@@ -94,7 +94,7 @@ export async function landingStatus(landing: Landing, workspaceId: string, rows:
   }
 }
 
-/** Workspaces that were ever synced, by id. */
+/** Ids of all workspaces that were ever synced, in order. */
 export async function workspacesIn(rows: Rows): Promise<string[]> {
   const found = await rows<{ id: string }>(
     'SELECT DISTINCT workspace_id AS id FROM _runs UNION SELECT DISTINCT workspace_id FROM _loads UNION SELECT workspace_id FROM _workspaces ORDER BY id',
@@ -117,7 +117,7 @@ interface IssueFinding extends Finding {
   declared: string | null
 }
 
-/** What loading found; see the tables `_drift`, `_issues` and `_quarantine`. */
+/** Drift, data issues and quarantined records that loading found; see the tables `_drift`, `_issues` and `_quarantine`. */
 interface Findings {
   driftPaths: number
   issuePaths: number
@@ -125,7 +125,7 @@ interface Findings {
   quarantined: number
   /** Why the newest listing of agents may be incomplete; null when it is complete. */
   agentsCutOff: string | null
-  /** The most frequent ones. */
+  /** The most frequent drift, and below it the most frequent issues. */
   topDrift: Finding[]
   topIssues: IssueFinding[]
   /** Secrets that were removed before anything was written: expected, hence not counted as issues. */
@@ -145,7 +145,7 @@ const NO_FINDINGS: Findings = {
 
 const TOP = 3
 
-/** `here` is the condition that selects the workspace. */
+/** `here` is the SQL condition that selects the workspace. */
 async function findingsStatus(rows: Rows, here: string): Promise<Findings> {
   const [counts] = await rows<Omit<Findings, 'topDrift' | 'topIssues' | 'agentsCutOff'>>(countsSql(here))
   const [cutOff] = await rows<{ issue: string }>(cutOffSql(here))
@@ -166,7 +166,7 @@ const countsSql = (here: string): string => `
     (SELECT coalesce(sum(occurrences), 0)::BIGINT FROM _issues WHERE ${here} AND ${REMOVED}) AS "secretsRemoved",
     (SELECT count(*) FROM _quarantine WHERE ${here}) AS quarantined`
 
-/** A listing that equals the one before is not landed again, so the newest landed one is current. */
+/** A listing that equals the previous one is not landed again, so the newest landed listing is current. */
 const cutOffSql = (here: string): string => `
   SELECT issue FROM _issues WHERE ${here} AND record = 'agent' AND path = '${LISTING_PATH}'
     AND last_seen >= (SELECT max(sent_at) FROM _requests WHERE ${here} AND stream = 'agents') ORDER BY last_seen DESC LIMIT 1`
