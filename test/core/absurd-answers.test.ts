@@ -94,7 +94,7 @@ const step = fc.record<Step>({
   kind: fc.constantFrom('head', 'tail', 'selected', 'probe'),
 })
 
-/** As the client parses it or, with `raw`, as a worker of another version or the lease log may supply it. */
+/** The answer as the client parses it or, with `raw`, as a worker of another version or the lease log may supply it. */
 function answerOf(
   { status, returned, usage: reportedUsage, rateLimit: limits, retryAfter }: Step,
   nowMs: number,
@@ -116,7 +116,7 @@ function answerOf(
   }
 }
 
-/** Numbers of a state; an absent limit is null. */
+/** All numbers inside a state, at any depth; absent limits are null and do not count. */
 const numbersIn = (value: unknown): number[] =>
   typeof value === 'number'
     ? [value]

@@ -5,7 +5,7 @@ import { ConvohouseError, ERRORS, type ErrorCode, EXIT_CODES, isCode } from '../
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/errors.md'), 'utf8')
 
-/** Cells of every table row whose first cell is code. */
+/** Cells of the table rows that begin with a code span. */
 const rows = page.split('\n').flatMap(line => {
   const cells = line.split('|').slice(1, -1)
   return /^ `[^`]+` $/.test(cells[0] ?? '') ? [cells.map(cell => cell.trim().replaceAll('`', ''))] : []

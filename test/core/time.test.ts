@@ -13,7 +13,7 @@ import {
   SECOND,
 } from '../../src/core/time.ts'
 
-/** Times whose unit is unambiguous in all three units: from 1973, where milliseconds begin, to 2286. */
+/** Times that are unambiguous in s, ms and µs alike: from 1973, the earliest time that is read as ms, to 2286. */
 const moments = fc.integer({ min: 1e11, max: 1e13 - 1 })
 
 describe('a numeric time', () => {
@@ -142,7 +142,7 @@ describe('a moment that a person typed', () => {
     '2026-11-20 noon',
     '0',
     '-5',
-    // A year, and a date without its dashes: as an epoch they would be in 1970.
+    // A year, and a date without its dashes: read as epoch seconds, both would be in 1970.
     '2026',
     '20260115',
     '999999999',

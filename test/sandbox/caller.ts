@@ -77,7 +77,7 @@ export async function refusal(sandbox: Sandbox, path: string, init?: RequestInit
   return { status: response.status, headers: response.headers, body: (await response.json()) as ErrorBody }
 }
 
-/** All pages of a query. `between` runs after each page. */
+/** Requests all pages of a query; calls `between` after each page. */
 export async function exportAll(
   sandbox: Sandbox,
   agentId: string,

@@ -10,7 +10,7 @@ const world = createWorld(options)
 const texts = [...Array(2_000).keys()].map(index => world.render(index, START_MS))
 const documents = texts.map(text => JSON.parse(text) as Record<string, unknown>)
 
-/** Calls back for each present value, null included, with its path. */
+/** Calls `see` with path and value for each value at any depth, null included. */
 function visit(value: unknown, path: string, see: (path: string, value: unknown) => void): void {
   if (path !== '') see(path, value)
   if (Array.isArray(value)) for (const element of value) visit(element, `${path}[]`, see)
@@ -80,7 +80,7 @@ describe('a generated conversation', () => {
     const columns = new Set(EXPORT_FIELDS)
     for (const [place, document] of documents.entries()) {
       expect(Object.keys(document).filter(key => !columns.has(key))).toEqual([])
-      // Parsing would drop a duplicate key; the text would then be longer than the parsed value.
+      // Parsing drops duplicate keys: the text of a record that has one is longer than its parsed value.
       expect(JSON.stringify(document).length).toBe(texts[place]!.length)
     }
   })

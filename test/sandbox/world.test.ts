@@ -34,7 +34,7 @@ describe('a world', () => {
       const world = createWorld({ startMs: START_MS, conversations: 1_000_000, ts })
       const walk = { sort: 'desc' as const, fromMs: 0, toMs: START_MS, after: undefined }
       expect(world.walk(world.agentIds()[0]!, walk, START_MS).next().done).toBe(false)
-      // Processor time, independent of other load: 0.2 to 1 s.
+      // Processor time, because it does not depend on other load; usually 0.2 to 1 s.
       expect(process.cpuUsage(begun).user).toBeLessThan(10e6)
       const after = process.memoryUsage()
       const bytes = after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers

@@ -37,7 +37,7 @@ const answer = (given: Partial<Answer> & { used?: number; included?: number } = 
   ...given,
 })
 
-/** A governor that got this usage twice, so that it counts as confirmed. */
+/** A governor that has received the same usage report twice, so that the usage counts as confirmed. */
 function governorWith(given: Partial<GovernorOptions> = {}, used = 0, included = 50_000): GovernorState {
   const report = { kind: 'answered' as const, lease: null, answer: answer({ used, included, sentAtMs: NOW - 1 }) }
   return govern(govern(newGovernor(given), report), report)

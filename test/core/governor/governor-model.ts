@@ -1,5 +1,5 @@
-// A vendor with a quota and an hourly limit, and workers that obey the governor's grants. However the workers behave (slow, lost,
-// killed), the model knows what the vendor counted.
+// A model of a vendor with a quota and an hourly limit, and of workers that obey the governor's grants. Whatever happens to the
+// workers (slow, lost, killed), the model knows what the vendor counted.
 import {
   type Answer,
   type Decision,
@@ -18,11 +18,11 @@ export interface ModelOptions {
   governor: Partial<GovernorOptions>
   includedSessions: number
   requestsPerHour: number
-  /** Usage reports omit the newest requests, or those of the last milliseconds. */
+  /** Usage reports omit this many of the newest requests, and all requests of the last `ms` milliseconds. */
   lag?: { requests: number; ms: number }
 }
 
-/** The outcome of a request, and the fraction of its maximum bill that it bills (0 to 1). */
+/** What happens to a request, and how much it bills as a fraction (0 to 1) of its maximum bill. */
 export interface Fate {
   kind: 'answered' | 'lost-after' | 'lost-before' | 'failed'
   share: number
@@ -42,20 +42,21 @@ export class GovernorModel {
   nowMs = 1_750_000_000_000
   state: GovernorState
   workers: Worker[] = []
-  /** The vendor's side. */
+  /** What the vendor knows: the period, and the times of our requests (`counted`) and of other users' (`others`). */
   period = { key: 'p1', used: 0 }
   counted: number[] = []
   others: number[] = []
-  /** Maximum of our requests in any hour, maximum overage, and all requests and sessions of the run. */
+  /** Maxima of our requests in any hour, of the overage, and of the overage without the sessions of other users. */
   worst = { requestsInHour: 0, overage: 0, ownOverage: 0 }
-  /** Sessions of other users in the period. */
+  /** Sessions billed to other users in the period. */
   elsewhere = 0
+  /** All requests and billed sessions of the run. */
   made = { requests: 0, sessions: 0 }
   decisions: Decision[] = []
   requests: { lease: string; atMs: number }[] = []
   readonly options: ModelOptions
   private ids = 0
-  /** The vendor's count after each request of any user. */
+  /** The vendor's count of sessions after each request of any user. */
   private counts: { atMs: number; used: number }[] = []
 
   constructor(options: ModelOptions) {
@@ -71,7 +72,7 @@ export class GovernorModel {
     return decision
   }
 
-  /** One request of a worker, if its lease permits it; true if it was made. */
+  /** Sends one request of a worker if its lease permits it; returns whether the request was sent. */
   request(index: number, fate: Fate): boolean {
     const worker = this.workers[index % Math.max(1, this.workers.length)]
     if (!worker || !this.mayAsk(worker)) return false
@@ -80,7 +81,7 @@ export class GovernorModel {
     this.requests.push({ lease: worker.grant.lease, atMs: this.nowMs })
     const sentAtMs = this.nowMs
     const reached = fate.kind !== 'lost-before'
-    // The vendor may count it at once, or just before it answers.
+    // The vendor counts the request either on arrival or just before it answers.
     if (fate.share < 0.5) this.nowMs += fate.latencyMs
     const full = reached && this.isRateLimited()
     const billed = reached && !full && fate.kind !== 'failed' ? this.bill(worker, fate) : 0
@@ -91,7 +92,7 @@ export class GovernorModel {
     return true
   }
 
-  /** The worker's lease ends, and its result is reported. */
+  /** Ends the lease of a worker and reports its answers to the governor. */
   end(index: number): void {
     if (this.workers.length === 0) return
     const [worker] = this.workers.splice(index % this.workers.length, 1)
@@ -100,13 +101,13 @@ export class GovernorModel {
     this.state = govern(this.state, { kind: 'ended', lease: worker!.grant.lease })
   }
 
-  /** Leases whose deadline has passed end: a live worker reports within moments. */
+  /** Ends the leases whose deadline has passed: a live worker reports within moments. */
   endOverdue(): void {
     for (const worker of this.workers.filter(({ grant }) => grant.deadlineMs <= this.nowMs))
       this.end(this.workers.indexOf(worker))
   }
 
-  /** The worker dies: nothing about its lease is ever reported. */
+  /** Kills a worker: nothing about its lease is ever reported. */
   lose(index: number): void {
     if (this.workers.length > 0) this.workers.splice(index % this.workers.length, 1)
   }
@@ -117,18 +118,18 @@ export class GovernorModel {
     this.elsewhere = 0
   }
 
-  /** A request of another user of the token. */
+  /** Sends requests of other users of the token, until the rate limit is reached. */
   requestByOthers(requests: number): void {
     for (let made = 0; made < requests && !this.isRateLimited(); made++) this.others.push(this.nowMs)
   }
 
-  /** Sessions that are billed to another user of the token. */
+  /** Bills sessions to another user of the token. */
   spendElsewhere(sessions: number): void {
     this.elsewhere += sessions
     this.count(sessions)
   }
 
-  /** The vendor's counter is in memory of one process: a restart resets it. */
+  /** Resets the vendor's request counter, as a restart does: the vendor counts in the memory of one process. */
   resetRateLimit(): void {
     this.others = []
     this.forgotten = this.counted.length
@@ -153,7 +154,7 @@ export class GovernorModel {
   }
 
   private bill({ grant }: Worker, { share, kind }: Fate): number {
-    // Nobody saw a lost page, so its lease continues: the model bills at most the lease's hold for it.
+    // A worker never sees the bill of a lost page and continues its lease: the model bills at most `pageSessions` for such a page.
     const surprise = kind === 'lost-after' ? 0 : surpriseReserve(this.options.includedSessions)
     const most = grant.pageSessions === 0 ? 0 : grant.pageSessions + surprise
     const billed = Math.round(most * share)
@@ -172,7 +173,7 @@ export class GovernorModel {
     this.counts.push({ atMs: this.nowMs, used: this.period.used })
   }
 
-  /** The count as it is reported now. */
+  /** The count of sessions that a usage report would contain now. */
   private reported(): number {
     const { requests, ms } = this.options.lag ?? { requests: 0, ms: 0 }
     const counts = requests > 0 ? this.counts.slice(0, -requests) : this.counts
@@ -212,7 +213,7 @@ export class GovernorModel {
       const { usage } = happened
       return { ...base, status: 200, returned: worker.grant.limit, billed, usage, rateLimit }
     }
-    // As a worker does: a lost request may have been billed.
+    // Like a real worker, counts a lost or failed request as a full page: the vendor may have billed it.
     if (!full || lost) worker.sessions += worker.grant.pageSessions
     return { ...nothing, status: lost ? null : full ? 429 : 500 }
   }

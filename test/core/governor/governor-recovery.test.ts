@@ -16,7 +16,7 @@ const OPTIONS = { requestsPerHour: 50 }
 const INCLUDED = 3_000
 
 interface Undisturbed {
-  /** The log entries of a runner, with its governor's state right after each entry. */
+  /** The entries of a runner's lease log, each with the governor's state right after it. */
   log: { entry: LeaseEntry; after: GovernorState }[]
   endMs: number
 }
@@ -43,8 +43,8 @@ const lags = fc.constantFrom(0, 0, 1, 2, 5)
 const leases = fc.array(lease, { minLength: 1, maxLength: 25 })
 
 /**
- * One runner's leases in sequence, each reported to governor and lease log alike; `lag`: number of requests that usage reports
- * lack.
+ * Runs the planned leases one after another and reports each to the governor and the lease log; usage reports omit the newest
+ * `lag` requests.
  */
 function undisturbed(plan: readonly PlannedLease[], lag = 0): Undisturbed {
   const log: Undisturbed['log'] = []
@@ -118,7 +118,7 @@ describe('a governor recovered from the lease log', () => {
         const at = cut % log.length
         const kept = log.slice(0, at + 1).map(({ entry }) => entry)
         const state = recoverGovernor(OPTIONS, kept, { nowMs: endMs, holdersDead })
-        // The undisturbed run has recorded its spending, which is not a limit here.
+        // The undisturbed state also counts what its run has spent, which does not matter: OPTIONS limit no run.
         const uncut = log[at]!.after
         const open = uncut.leases.filter(held => kept.some(entry => entry.kind === 'lease' && entry.lease === held.id))
         const before = holdersDead ? { ...uncut, leases: [] } : { ...uncut, leases: open }

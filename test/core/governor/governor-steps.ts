@@ -56,7 +56,7 @@ export const options: fc.Arbitrary<ModelOptions> = fc
   })
   .map(drawn => ({ ...drawn, governor: { ...drawn.governor, requestsPerHour: drawn.requestsPerHour } }))
 
-/** All users export as much as they may, near the end of a small quota. */
+/** Options for runs in which all users export as much as they may, which soon uses up a small quota. */
 export const greedyOptions: fc.Arbitrary<ModelOptions> = fc.constantFrom(20, 60, 300).map(includedSessions => ({
   governor: { requestsPerHour: 10_000 },
   includedSessions,
@@ -82,7 +82,7 @@ const greedyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(61_000, 4_300_000) }) },
 )
 
-/** A first report of usage: before it, the quota of the API document applies. */
+/** Steps that obtain a first usage report; until then, the quota of the API document applies. */
 export const REPORTED_ONCE: readonly Step[] = [
   { do: 'ask', kind: 'head', wants: 1 },
   { do: 'request', worker: 0, fate: { kind: 'answered', share: 0, latencyMs: 5 } },

@@ -96,7 +96,7 @@ describe('ids without an answer', () => {
         const truth = new Map(given.map((fate, at) => [`c${at}`, fate]))
         const { classified, asked } = readAll(truth, pageSize)
         for (const [id, fate] of classified) expect(truth.get(id)).toBe(fate)
-        // Exported ids are requested once: only they bill.
+        // Ids that are exported are requested only once, because only they are billed.
         const all = asked.flat()
         for (const [id, fate] of truth) if (fate === 'exported') expect(all.filter(one => one === id)).toHaveLength(1)
         expect(asked.length).toBeLessThanOrEqual(Math.ceil(truth.size / pageSize) + 16)

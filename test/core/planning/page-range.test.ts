@@ -28,7 +28,7 @@ const page = (window: PageFacts['window'], sequence: number, given: Partial<Page
   ...given,
 })
 
-/** Ranges of the pages, one after another. */
+/** The time range of each page of a window; the pages are given in order. */
 function rangesOf(window: PageFacts['window'], pages: Partial<PageFacts>[]) {
   let progress = newProgress(window)
   return pages.map((given, index) => {

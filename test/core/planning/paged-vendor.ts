@@ -8,13 +8,13 @@ export interface StoredConversation {
 
 export interface PagedVendor {
   all: readonly StoredConversation[]
-  /** Whether it compares `ts` with the bounds as milliseconds or as whole seconds; the document does not specify it. */
+  /** The unit in which the vendor compares `ts` with the bounds: ms or whole seconds. The API document does not specify it. */
   unit: 'ms' | 's'
 }
 
 const inUnit = (ms: number, unit: PagedVendor['unit']): number => (unit === 'ms' ? ms : Math.floor(ms / 1_000))
 
-/** The vendor's answer to a paginated request, in its order. */
+/** The vendor's answer to a paginated request, in the order that the request asks for. */
 export function pageOf(
   vendor: PagedVendor,
   query: WindowQuery,

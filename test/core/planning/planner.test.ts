@@ -165,7 +165,7 @@ describe('a plan', () => {
       requests: { low: 1, high: 1 },
     })
     expect(plan.unknown).toBe(1)
-    // The rate is computed from 98 conversations of a week, plus two standard deviations.
+    // The projected rate is 14 conversations a day (98 in a week), plus two standard deviations.
     expect(plan.projectedSessions).toBe(Math.ceil(14 * 2 * (1 + 2 / Math.sqrt(98)) * 31))
     expect(plan.outlook).toMatchObject({ unknownAgents: 1, seenAgents: 0 })
   })
@@ -247,7 +247,7 @@ describe('plans that are executed repeatedly', () => {
     sinceAgoSec: fc.option(fc.integer({ min: 1, max: 20_000 }), { nil: null }),
     untilAgoSec: fc.option(fc.integer({ min: 0, max: 4_000 }), { nil: null }),
     full: fc.boolean(),
-    /** Selects the planned windows that finish in this round; the others stay open. */
+    /** Bit mask of the planned windows that finish in this round; the others stay open. */
     finished: fc.nat(),
   })
 

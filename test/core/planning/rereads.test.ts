@@ -54,7 +54,7 @@ describe('a range that may hide conversations', () => {
   it('is left alone for a quiet time that doubles with each reading', () => {
     expect(planned([rangeOf({ readAtMs: NOW - 23 * HOUR })])).toEqual([])
     const toSec = NOW_SEC - 5 * 86_400
-    // Read at an age of two days: due at an age of four.
+    // A range that was read at an age of two days is due again at an age of four.
     const once = { fromSec: toSec - 899, toSec, readAtMs: (toSec + 1) * 1_000 + 2 * DAY }
     expect(planned([rangeOf(once)], { nowMs: once.readAtMs + 2 * DAY - HOUR })).toEqual([])
     expect(planned([rangeOf(once)], { nowMs: once.readAtMs + 2 * DAY })).toHaveLength(1)
@@ -88,7 +88,7 @@ describe('a range that may hide conversations', () => {
     const lowYield = rangeOf({ scanned: 100, returned: 95, sessions: 95 })
     expect(planned([lowYield])).toEqual([])
     expect(planned([lowYield], { late: true })).toHaveLength(1)
-    // A range that hides nothing is only passed in as a sample or because of late rows, so it is always due.
+    // A range that hides nothing is always due, because the caller passes it in only as a sample or because of late rows.
     expect(planned([rangeOf({ scanned: 8, returned: 8 })])).toHaveLength(1)
   })
 

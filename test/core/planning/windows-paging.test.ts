@@ -19,11 +19,11 @@ interface Stored {
   id: number
   /** ms; 0: the record has no time. */
   ts: number
-  /** `ts` as the record has it: in some records truncated to seconds. */
+  /** `ts` as the record contains it: truncated to seconds in some records. */
   recordTs: number
 }
 
-/** The export of section 4.12 over a list: sorted, bounded, with cursors that are valid only for their query. */
+/** The export of the API document's section 4.12, over a list: sorted, bounded, with cursors valid only for their query. */
 function exportPage(stored: readonly Stored[], query: WindowQuery): { data: Stored[]; cursor: string | null } {
   const direction = query.sort === 'asc' ? 1 : -1
   const rows = stored
@@ -38,7 +38,7 @@ function exportPage(stored: readonly Stored[], query: WindowQuery): { data: Stor
 
 type Disturbance = 'none' | 'cursor-refused' | 'cursor-missing' | 'killed' | 'shuffled'
 
-/** Pages a window to its end; a killed runner continues from its landed pages. */
+/** Reads a window page by page, to its end or `until` pages; a killed runner continues from its landed pages. */
 function pageThrough(
   stored: readonly Stored[],
   window: Window,
@@ -179,14 +179,14 @@ describe('landed pages that are missing', () => {
     limit: fc.constantFrom(3, 8, 20),
   })
 
-  /** Continues from the landed pages: gaps in windows of their own, then the rest of the window. */
+  /** Resumes a window that has lost some pages: reads each gap in a window of its own, then the rest of the window. */
   function resumeFrom({ stored, one, plan, until, kept, limit }: Parameters<Parameters<typeof scene.map>[0]>[0]) {
     const { pages } = pageThrough(stored, one, plan, newProgress(one), until)
     const present = pages.filter((_, index) => kept[index % kept.length])
     const known = present.reduce((progress, { facts }) => advance(progress, facts), newProgress(one))
     const rest = [{ limit, disturbance: 'none' as const }]
     const windowRange = { from: one.fromSec ?? 0, to: one.toSec }
-    // A window without any landed page is not a gap: it is read from its beginning.
+    // Without any landed page there is no gap: the window is read from its beginning.
     const holes = present.length === 0 ? [] : gaps(coverAll(coveredBy(known)), windowRange)
     const reread = holes.flatMap(({ from, to }) => {
       const hole = openWindow({
@@ -219,7 +219,7 @@ describe('landed pages that are missing', () => {
     const orderly = scene.map(given => ({
       ...given,
       until: 500 as const,
-      // No two in one second, and each has a time.
+      // Each conversation has a time, and no two are in the same second.
       stored: given.stored.map(({ id }): Stored => ({ id, ts: (BASE + id) * 1_000, recordTs: (BASE + id) * 1_000 })),
       plan: given.plan.filter(({ disturbance }) => disturbance !== 'shuffled'),
     }))
@@ -247,7 +247,7 @@ describe('landed pages that are missing', () => {
     fc.assert(
       fc.property(given, ({ kind, seconds, limit, kept }) => {
         const one = openWindow({ agentId: 'a', kind, fromSec: BASE, toSec: BASE + 99, openedAtMs: BASE * 1_000 })
-        // The order of a page within one second cannot be determined.
+        // Only full pages: the sort order of a page whose records all lie in one second cannot be determined.
         const some = seconds.slice(0, seconds.length - (seconds.length % limit))
         const order = some.toSorted((a, b) => (kind === 'head' ? b - a : a - b))
         const pages = Array.from({ length: Math.ceil(order.length / limit) + 1 }, (_, at) => {

@@ -103,7 +103,7 @@ describe('a window', () => {
     ['tail', [130_000, 120_500, 110_000], 110_000],
     ['head', [120_000, 110_000, 130_000], 110_000],
     ['tail', [120_000, 130_000, 110_000], 130_000],
-    // One bound in whole seconds, the other in milliseconds of the same second.
+    // Two times in the same second, one of them truncated to whole seconds.
     ['tail', [120_000, 120_500], 120_500],
     ['head', [110_000, 5_000, 130_000, 9e15], 130_000],
     ['head', [], null],
@@ -181,7 +181,7 @@ const TO_SEC = BASE_SEC + 130
 
 const vendors = fc.record({
   unit: fc.constantFrom('ms' as const, 's' as const),
-  // At the window's edges, too; many at one `ts`.
+  // Times lie in the window, at its edges and just outside; many records share a `ts`.
   all: fc
     .array(
       fc.integer({ min: (FROM_SEC - 3) * 1_000, max: (TO_SEC + 3) * 1_000 }).map(ms => ms - (ms % 250)),
@@ -213,8 +213,8 @@ function paged({ kind, fromSec, vendor, disturbances: events }: Sync): {
     const event = events[request] ?? 'none'
     if (event === 'refused' && request > 0) progress = restarted(progress)
     if (event === 'smaller') limit = 3
-    // The final limit exceeds the number of records at any one `ts`, as the vendor's limit of 100 must: otherwise paging is
-    // impossible.
+    // Paging is possible only if the limit exceeds the number of records at any one `ts`: the final limit does, as the vendor's
+    // limit of 100 must.
     if (event === 'larger' || request >= events.length) limit = 41
     const next = nextRequest(progress, limit)
     const answer = pageOf(vendor, next.query)

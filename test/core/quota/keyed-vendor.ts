@@ -1,4 +1,4 @@
-// A vendor that gives each day its own period key and counts sessions by one day or by several, and the usage report of each of its
+// A vendor that gives each day its own period key, although a billing period may last several days; and the usage reports of its
 // answers.
 import fc from 'fast-check'
 import { DAY, MINUTE } from '../../../src/core/time.ts'
@@ -14,16 +14,16 @@ export interface KeyedAnswer {
 export interface KeyedRun {
   /** Length of a period in days. */
   periodDays: number
-  /** Number of the newest requests that reports omit. */
+  /** Usage reports omit this many of the newest requests. */
   lag: number
   days: { groups: Group[]; size: number }[]
 }
 
-/** Number of concurrent requests, and sessions that others were billed for just before. */
+/** Concurrent requests (`pages`: the sessions of each), and the sessions billed to other users just before. */
 interface Group {
   pages: number[]
   others: number
-  /** The order in which they are answered. */
+  /** Whether the answers arrive in the reverse order of the requests. */
   reversed: boolean
 }
 
@@ -33,7 +33,7 @@ const group: fc.Arbitrary<Group> = fc.record({
   reversed: fc.boolean(),
 })
 
-/** On some days pages are larger: a few of our own answers bill more than the whole day before. */
+/** On some days pages are larger (`size`): a few of our own answers then bill more than the whole day before. */
 const day = fc.record({
   groups: fc.array(group, { minLength: 45, maxLength: 50 }),
   size: fc.constantFrom(1, 6),
@@ -48,11 +48,11 @@ export const keyedRuns: fc.Arbitrary<KeyedRun> = fc.record({
 
 const START_MS = Date.UTC(2026, 0, 1)
 
-/** Polls that find nothing, one after another. */
+/** Polls that find nothing, so many that late reports catch up with the count. */
 const quiet = (lag: number): Group[] =>
   Array.from({ length: lag + 1 }, () => ({ pages: [0], others: 0, reversed: false }))
 
-/** Its answers in order of arrival, and the time of the first request in each of its periods. */
+/** The answers of a run in order of arrival, and the time of the first request in each billing period. */
 export function answersOf({ periodDays, lag, days }: KeyedRun): { answers: KeyedAnswer[]; sinceMs: number[] } {
   const answers: KeyedAnswer[] = []
   const sinceMs: number[] = []
@@ -66,7 +66,7 @@ export function answersOf({ periodDays, lag, days }: KeyedRun): { answers: Keyed
     for (const { pages, others, reversed } of [...quiet(lag), ...groups, ...quiet(lag)]) {
       counts[counts.length - 1]! += others
       const received = pages.map((page, index) => {
-        // Late reports omit no more than a day uses.
+        // Pages are larger only if reports are not late, so that late reports never omit more than a day uses.
         const billed = lag === 0 ? page * size : page
         counts.push(counts.at(-1)! + billed)
         const used = counts.at(-1 - lag) ?? 0

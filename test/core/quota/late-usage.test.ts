@@ -20,7 +20,7 @@ const late: fc.Arbitrary<ModelOptions> = fc
     lag: drawn,
   }))
 
-/** Lost answers are excluded: only the vendor knows what they billed. */
+/** The same steps without lost workers or answers, because only the vendor knows what those billed. */
 const answeredOnly = (steps: readonly Step[]): Step[] =>
   steps
     .filter(one => one.do !== 'lose')

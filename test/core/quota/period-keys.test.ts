@@ -37,7 +37,7 @@ describe('period keys', () => {
           period = applyUsage(period, { ...UNREPORTED, periodKey: key, billableUsedThisPeriod: used }, request)
           seen.set(key, period.sinceMs ?? null)
         }
-        // The first answer with a new key is not trusted; once confirmed, its time is the beginning of the period.
+        // A first answer with a new key is not trusted; once another confirms the key, the period began at the first one.
         const begun = [...seen.values()].map(since => Math.floor((since! - sinceMs[0]!) / DAY))
         expect(begun).toEqual([...seen].map((_, day) => day - (day % run.periodDays)))
       }),

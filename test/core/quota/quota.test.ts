@@ -27,7 +27,7 @@ const usage = (reported: Partial<ReportedUsage>): ReportedUsage => ({
 const report = (period: QuotaState, reported: Partial<ReportedUsage>, sentAtMs = 1, billed = 0) =>
   applyUsage(period, usage(reported), { sentAtMs, receivedAtMs: sentAtMs + 1, billed })
 
-/** Reports it twice in a row, as every answer after a change of period does. */
+/** Applies the same usage report twice, as successive answers after a change of period do. */
 const reportTwice = (period: QuotaState, reported: Partial<ReportedUsage>, sentAtMs = 1) =>
   report(report(period, reported, sentAtMs), reported, sentAtMs + 1)
 

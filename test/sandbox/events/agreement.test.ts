@@ -66,7 +66,7 @@ describe('an event of a conversation', () => {
       const users = turns.filter(({ role }) => role === 'user').length
       expect(lightConvoData.interactionsNum ?? users).toBe(users)
       const last = turns.filter(turn => turn.sessionId === turns.at(-1)!.sessionId)
-      // If no person has written, the record uses the end of the session as its last message.
+      // Until a person has written, the record takes the end of the session for the time of its last message.
       if (last.length > 1) expect(times.at(-1)).toBe(lightConvoData.lastMessageTS)
     }
     expect(new Set(updates.flatMap(({ turns }) => turns.map(({ role }) => role)))).toEqual(
@@ -80,7 +80,7 @@ describe('an event of a conversation', () => {
     })[]
     expect(messages.length).toBeGreaterThan(200)
     for (const { convoId, createdAt, messageContent } of messages) {
-      // It is in a transcript after the conversation has been persisted.
+      // The message is in the transcripts of later updates, once the conversation has been persisted.
       const turns = updates.filter(update => update.convoId === convoId).flatMap(update => update.turns)
       const written = turns.filter(({ role, timestamp }) => role === 'user' && timestamp === createdAt)
       expect(new Set(written.map(({ text }) => text))).toEqual(new Set([messageContent]))
@@ -140,7 +140,7 @@ describe('an export, and the events after it', () => {
         }
         for (const { id, document } of all(toMs)) {
           expect(light(held.get(id)!), id).toEqual(light(document))
-          // Every change has an event, even of fields that events do not carry.
+          // Every change causes an event, even a change of fields that events do not contain: without one, nothing has changed.
           if (!touched.has(id)) expect(held.get(id)).toEqual(document)
         }
       }),

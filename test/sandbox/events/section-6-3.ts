@@ -1,13 +1,13 @@
-// The fields of each type of event (API document, section 6.3), beside `event`, `createdAt` and the secret.
+// The fields of each type of event (API document, section 6.3), in addition to `event`, `createdAt` and the secret.
 import type { EventName } from '../../../src/catalog/events/event-types.ts'
 
 type FieldType = 'string' | 'object' | 'array'
 
 interface Fields {
-  /** `?` at the end: optional. Strings, unless `others` states another type. */
+  /** Field names; `?` marks an optional field. Fields are strings, unless `others` states another type. */
   names: string
   others?: Record<string, FieldType>
-  /** Enumerated values. */
+  /** Allowed values of enumerated fields. */
   values?: Record<string, readonly string[]>
 }
 
@@ -56,7 +56,7 @@ export const SECTION_6_3: Record<EventName, Fields> = {
 
 const typeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value)
 
-/** Fields of a payload, without its secret, that deviate from the document, after serialization. */
+/** The deviations of a payload (serialized, without its secret) from the document. */
 export function wrongOf(payload: Record<string, unknown>): string[] {
   const { event, createdAt, ...sent } = JSON.parse(JSON.stringify(payload)) as Record<string, unknown>
   const { names, others = {}, values = {} } = SECTION_6_3[event as EventName]

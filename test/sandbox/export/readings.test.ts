@@ -25,7 +25,7 @@ async function see(sandbox: Sandbox, path: string): Promise<Seen> {
 
 const json = ({ text }: Seen) => JSON.parse(text) as Record<string, unknown>
 
-/** All answers that any reading affects, requested in the same order from each sandbox, within the limits. */
+/** The answers and event bodies that readings can affect, in the same order for each sandbox; requests end at the rate limit. */
 async function* everything(readings: Partial<Readings>): AsyncGenerator<Seen> {
   const sandbox = await opened(readings, { hourlyRequests: 24 })
   const { world, clock, conditions } = sandbox
@@ -40,7 +40,7 @@ async function* everything(readings: Partial<Readings>): AsyncGenerator<Seen> {
   yield await ask(exportPath(agentId, { convoIds: `${[...world.conversations(agentId, clock.now())][0]!.id},none` }))
   const all = { sort: 'asc', limit: world.count(agentId, clock.now()) }
   for (let times = 0; times < 2; times++) yield await ask(exportPath(agentId, all))
-  // A conversation whose `ts` is not a whole second.
+  // The first `ts` that is not a whole second.
   const [at] = [...world.walk(agentId, { sort: 'asc', fromMs: 1, toMs: 9e15, after: undefined }, clock.now())]
     .map(({ ts }) => ts)
     .filter(ts => ts % 1_000 > 0)
@@ -112,7 +112,7 @@ describe('a reading', () => {
   })
 })
 
-/** The ids of all pages, whatever the paging fields look like. */
+/** The ids of all pages, in whichever form the answers contain the paging fields. */
 async function idsOf(sandbox: Sandbox, agentId: string, limit: number): Promise<string[]> {
   const ids: string[] = []
   let cursor: string | undefined

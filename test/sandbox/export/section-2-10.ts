@@ -63,7 +63,7 @@ export const SECTION_2_10: readonly string[] = [
   ),
 ]
 
-/** The listed fields of type number, boolean and array of string; the other scalars are strings. */
+/** NUMBERS, BOOLEANS and TEXT_LISTS: the listed fields of type number, boolean and array of strings; other scalars are strings. */
 export const NUMBERS = new Set(
   `value messagesNum interactionsNum sessionsNum totalUserInteractions ts convoTimeSeconds firstMessageTS lastMessageTS
   lastModified ratingFrom5 averageLatency lastViewed delegatedAt archivedAt resolvedAt reopenedAt hotScore leadScore
@@ -92,7 +92,7 @@ export const TEXT_LISTS = new Set(
   'linkedChannels tags chatAssignedToIds handoffHistory[].teamIds handoffHistory[].teamKeys'.split(' '),
 )
 
-/** Objects and arrays whose own fields are listed, or whose shape is free. */
+/** Objects and arrays whose own fields section 2.10 lists, or that may have any shape. */
 export const STRUCTURED = new Set(
   `origin assignedTo assignedToUsers handoffHistory externalSession ext nodesInfo voice detailedCost csat crmAlerts
   inboundEngagementState crmActivities crmActivities[].notesHistory crmActivities[].metadata tokenUsage

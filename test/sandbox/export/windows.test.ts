@@ -4,7 +4,7 @@ import { DAY, exportAll, exportable, firstAgent, idsOf, open, START_MS } from '.
 
 const small: Partial<SandboxOptions> = { conversations: 400, agents: 1 }
 
-/** Bounds of adjacent windows from before the history to the start. */
+/** Bounds, in seconds, of `count` adjacent windows that cover the whole history: from 91 days before the start to the start. */
 function tiles(count: number): { from: number; to: number }[] {
   const startS = Math.floor((START_MS - 91 * DAY) / 1_000)
   const widthS = Math.ceil((91 * DAY) / 1_000 / count)

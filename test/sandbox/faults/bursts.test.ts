@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createWorld } from '../../../src/sandbox/world/world.ts'
 import { DAY, exportAll, exportable, idsOf, open, START_MS } from '../caller.ts'
 
-/** Sizes of the groups of an agent's conversations with equal `ts`, largest first. */
+/** Sizes of the groups of an agent's conversations that began at the same time, largest first. */
 function groups(world: ReturnType<typeof createWorld>, agentId: string, nowMs: number): number[] {
   const counts = new Map<unknown, number>()
   for (const { document } of world.conversations(agentId, nowMs)) {

@@ -7,7 +7,7 @@ import type { Sandbox } from '../../../src/sandbox/server.ts'
 import type { Params } from '../caller.ts'
 import { call, exportPath, firstAgent, open } from '../caller.ts'
 
-/** A sandbox with one agent that serves those faults. */
+/** Opens a sandbox that has one agent and serves these faults. */
 export function openWith(faults: FaultSettings, options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
   return open({ agents: 1, faults, ...options })
 }
@@ -16,7 +16,7 @@ export function ask(sandbox: Sandbox, params: Params = {}): Promise<Response> {
   return call(sandbox, exportPath(firstAgent(sandbox), params))
 }
 
-/** Status of each of a sequence of requests; 0 if there was no answer. */
+/** Sends requests one after another; returns their statuses, 0 where there was no answer. */
 export async function statuses(sandbox: Sandbox, requests: number): Promise<number[]> {
   const answers: number[] = []
   for (let request = 0; request < requests; request++) answers.push(await statusOf(ask(sandbox, { limit: 1 })))

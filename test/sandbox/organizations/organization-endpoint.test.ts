@@ -44,7 +44,7 @@ describe('an organization', () => {
     const { success, data } = await organization(await open(), 'org_alpha')
     expect(success).toBe(true)
     expect(data).toMatchObject({ ID: 'org_alpha', orgId: 'org_alpha', workspaceId: 'ws_demo', name: 'Alpha Service' })
-    // Optional fields are absent when they are undefined.
+    // Only the two optional fields may be absent.
     expect(FIELDS.filter(name => !(name in data)).filter(name => !/signupSource|stripeCustomerId/.test(name))).toEqual(
       [],
     )

@@ -16,7 +16,7 @@ const event = (number: number): WorldEvent => ({
   payload: {},
 })
 
-/** Names of the faults that apply to each of a number of events. */
+/** For each event, the names of the faults that apply to it. */
 function faultsOf(settings: EventFaultSettings, events = 2_000): EventFaultName[][] {
   const faults = new EventFaults(settings)
   return Array.from({ length: events }, (_, number) =>

@@ -8,7 +8,7 @@ import { openReceiver } from './receiver.ts'
 const HOUR = 3_600_000
 const SECRET = 'shared-between-the-two'
 
-/** A sandbox that sends its events one after another, with those faults. */
+/** Opens a sandbox that sends its events one after another, with these faults. */
 async function faulty(faults: EventFaultSettings) {
   const receiver = await openReceiver()
   const sandbox = await open({
@@ -56,7 +56,7 @@ describe('an event that is', () => {
     expect(arrived.toSorted()).toEqual(created.toSorted())
     expect(arrived.filter(key => key !== moved)).toEqual(created.filter(key => key !== moved))
     const place = arrived.indexOf(moved)
-    // A minute is the longest wait, and fewer than four events may arrive within it.
+    // The event waits for four others, but at most a minute, in which fewer than four may arrive.
     expect(place).toBeGreaterThan(4)
     expect(place).toBeLessThanOrEqual(8)
   })

@@ -18,12 +18,12 @@ export interface Receiver {
   received: Received[]
   /** Status of every later answer; undefined: no answer. */
   status: number | undefined
-  /** The maximum number of concurrent requests. */
+  /** The highest number of concurrent requests so far. */
   most: number
   requests: { method: string | undefined; contentType: string | undefined; bytes: number }[]
 }
 
-/** Closed when the test ends. */
+/** Opens a receiver, which is closed when the test ends. */
 export async function openReceiver(): Promise<Receiver> {
   const receiver: Receiver = { url: '', received: [], status: 200, most: 0, requests: [] }
   let inFlight = 0
