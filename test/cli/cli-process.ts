@@ -21,13 +21,13 @@ export interface CliOptions {
   env?: Record<string, string>
   cwd?: string
   stdin?: string
-  /** A command that starts it, for example one that enters a namespace. */
+  /** Another command, with arguments, that starts this one: for example one that enters a namespace. */
   through?: readonly string[]
   /** Options of Node itself. */
   node?: readonly string[]
-  /** The user that it runs as. */
+  /** Id of the user that the command runs as. */
   uid?: number
-  /** Another release of the command than the one built here. */
+  /** Entry point of another release; by default that of the release built here. */
   main?: string
 }
 
@@ -97,7 +97,7 @@ interface OpenedScene extends Scene {
   close(): Promise<void>
 }
 
-/** A sandbox, an empty data folder, a configuration, and the four variables that can replace it. The caller closes it. */
+/** A sandbox, an empty data folder, a configuration file, and the four variables that can replace the file. The caller closes it. */
 export async function openCliScene(
   options: Partial<SandboxOptions> = {},
   settings: { pageSize?: number } = {},
@@ -114,7 +114,7 @@ export async function openCliScene(
   return { sandbox, home, env, close }
 }
 
-/** The same, closed after the test. */
+/** Like `openCliScene`, but closed after the test. */
 export async function scene(...options: Parameters<typeof openCliScene>): Promise<Scene> {
   const { close, ...opened } = await openCliScene(...options)
   onTestFinished(close)

@@ -1,4 +1,5 @@
-// Customer data whose field names look like secrets, from an export and from events, through receiver, spool and replay.
+// Customer data is kept although its field names look like secrets: from an export and from events, through receiver, spool and
+// replay.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -124,7 +125,7 @@ it('form answers, variables, turns and metrics with any names are kept, from exp
     formData: { [QUESTION]: 'yes', discount_token: 'SAVE20' },
   }
   const message = { event: 'message_received', ...conversation, messageContent: 'https://me:pw@example.com/?token=1' }
-  // Tests the fast and the exact parser: a number beyond a double needs the exact one.
+  // Each event once for the fast parser, and once with a number beyond a double, which needs the exact parser.
   const bodies = [updated, form, message].flatMap(event => [
     JSON.stringify(event),
     JSON.stringify({ ...event, createdAt: event.createdAt + 1 }).replace(/\}$/, ',"odd":12345678901234567890}'),
@@ -132,7 +133,7 @@ it('form answers, variables, turns and metrics with any names are kept, from exp
   for (const body of bodies) expect((await fetch(`${url}/webhooks`, { method: 'POST', body })).status).toBe(200)
   running.process.kill('SIGTERM')
   await running.ended
-  // Counted when the loads are done, not while they start.
+  // The report counts events once they are loaded, not when their load starts.
   expect(await sync()).toContain(`webhooks: ${bodies.length} events received, 0 waiting, ${bodies.length} applied`)
 
   const events = () =>

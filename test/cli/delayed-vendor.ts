@@ -1,4 +1,4 @@
-// Keeps a sync running while a test inspects it from outside; a fixed latency would be a race.
+// Keeps a sync running while a test inspects it from outside; with a fixed latency, the sync might end before the inspection.
 import type { Sandbox } from '../../src/sandbox/server.ts'
 
 async function setFaults({ url }: Sandbox, settings: object): Promise<void> {

@@ -49,13 +49,13 @@ describe('the demo', () => {
 describe('the package', () => {
   it('works when it is installed elsewhere', async () => {
     const folder = await temporaryFolder()
-    // Without scripts: the package holds the existing build, which other tests are using.
+    // Without scripts, so that the package contains the existing build instead of replacing it while other tests use it.
     await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: root })
     const [tarball] = await readdir(folder)
     const installed = join(folder, 'node_modules', packageJson.name)
     await mkdir(installed, { recursive: true })
     await run('tar', ['-xzf', join(folder, tarball!), '--strip-components=1', '-C', installed])
-    // Only its direct dependencies, linked as strict package managers do, because unpacking a third of a gigabyte takes long.
+    // Links the direct dependencies only, as strict package managers do: unpacking a third of a gigabyte would take long.
     const names = Object.keys(packageJson.dependencies)
     for (const name of names) {
       await mkdir(dirname(join(folder, 'node_modules', name)), { recursive: true })

@@ -35,7 +35,7 @@ describe('init', () => {
     expect(await readFile(file, 'utf8')).toBe(CONFIG_TEMPLATE)
   })
 
-  /** The template with its commented settings enabled: the top-level ones and those of a workspace. */
+  /** The template with all settings enabled that it shows as comments, at the top level and of a workspace. */
   const switchedOn = CONFIG_TEMPLATE.replace(/^(\s*)# (\w+: (?:\S+|\{ .* \}))$/gm, '$1$2')
 
   it('shows every setting with its default', async () => {

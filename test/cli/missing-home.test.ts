@@ -1,4 +1,4 @@
-// Commands in an empty data folder: a mistyped path, or a command before the first sync.
+// Commands whose data folder does not exist or has no warehouse: the path is mistyped, or nothing has been synced yet.
 import { existsSync } from 'node:fs'
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { scene, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 
-/** Runs the command in an empty folder; returns its result and the files that it created. */
+/** Runs the command with a data folder that does not exist; returns its result and the files that it created there. */
 async function inEmptyFolder(env: Record<string, string>, command: string) {
   const home = join(await temporaryFolder(), 'dtaa')
   const ended = await inProcess(command.split(' '), { env: { ...env, CONVOHOUSE_HOME: home } })

@@ -7,7 +7,7 @@ import { inProcess } from './in-process.ts'
 
 const SECRET = 'whsec-canary-3a77'
 
-/** Its first line on standard output, as JSON. */
+/** The first line that the command prints to standard output, parsed. */
 const firstLine = async ({ process: child }: ReturnType<typeof start>): Promise<{ url: string; workspaces: unknown }> =>
   new Promise(resolve => child.stdout!.once('data', text => resolve(JSON.parse(text))))
 
@@ -162,7 +162,7 @@ it('the receiver needs a secret and a free address', async () => {
 it('the receiver is part of `up` if a workspace has a secret, reloads its secrets at SIGHUP there, too, and a second `up` is told which process holds the warehouse', async () => {
   const { sandbox } = await scene({ conversations: 20 })
   const folder = await temporaryFolder()
-  // Temporal is not available: neither on the PATH nor in the cache, which is a file here.
+  // Makes Temporal unavailable: the PATH contains only Node, and a file stands where the cache folder would be.
   await symlink(process.execPath, join(folder, 'node'))
   await writeFile(join(folder, 'cache'), '')
   await chmod(join(folder, 'cache'), 0o400)
@@ -200,7 +200,7 @@ it('the receiver is part of `up` if a workspace has a secret, reloads its secret
   running.process.kill('SIGINT')
   const { code, stderr } = await running.ended
   expect(code, stderr).toBe(0)
-  // Sealed, or already applied.
+  // Events are in a sealed segment or, once applied, in the archive.
   const files = await readdir(join(folder, 'convohouse-data', 'spool', 'ws_demo'), { recursive: true })
   expect(files.filter(name => name.endsWith('.ndjson'))).not.toEqual([])
   expect(logged + stderr + secondStderr).not.toMatch(/whsec/)

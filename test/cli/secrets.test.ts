@@ -26,7 +26,7 @@ const WEBHOOK_SECRET = 'whsec-0815-4711'
 
 const canariesIn = (text: string): string[] => text.match(/canary-secret-[\w-]+/g) ?? []
 
-/** Secrets of every kind in what the sandbox sends and in an event. */
+/** Answers of the sandbox and an event, which together contain secrets of every kind. */
 async function secretsSent(url: string) {
   const headers = { authorization: `Bearer ${TOKEN}` }
   const answerTo = async (path: string) => (await fetch(`${url}/v3/${path}`, { headers })).text()
@@ -70,7 +70,7 @@ async function post(env: Record<string, string>, event: object): Promise<void> {
   await running.ended
 }
 
-/** Every value of every column of every table, as text. */
+/** Canaries in any value of any column of any table, read as text. */
 async function canariesInTables(home: string): Promise<string[]> {
   const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
   try {
@@ -90,8 +90,8 @@ async function canariesInTables(home: string): Promise<string[]> {
 }
 
 /**
- * Every file as its bytes and, if it is compressed, as its unpacked bytes; and the warehouse as its tables, because its file
- * compresses texts.
+ * Canaries in the data folder: in the bytes of every file, unpacked if compressed, and in the tables of the warehouse, because
+ * the warehouse file compresses texts.
  */
 async function canariesOf(home: string): Promise<string[]> {
   const files = (await contents(home)).flatMap(({ bytes }) => canariesIn(bytes.toString('latin1')))
@@ -104,7 +104,7 @@ describe('a secret', () => {
   it('of the workspace, its agents or its organizations is in no file of the data folder and in no output', async () => {
     const { env, home, sandbox } = await scene({ conversations: 20 })
     const headers = { authorization: `Bearer ${TOKEN}` }
-    // Proves that the secrets are really sent.
+    // Proves that the sandbox really sends secrets.
     for (const path of ['agents/search', 'orgs/org_alpha'])
       expect(await (await fetch(`${sandbox.url}/v3/${path}`, { headers })).text()).toContain(CANARY)
     const outputs = []
@@ -208,7 +208,7 @@ describe('a secret', () => {
   it('is found by the same searches, every one, if nothing was redacted', async () => {
     const { env, home, sandbox } = await synced()
     const sent = await secretsSent(sandbox.url)
-    // The files that the sync wrote, and the bodies that they were made from.
+    // Lands the pages of the sync once more, with the bodies that the sandbox sent, not redacted.
     const bare = { ...env, CONVOHOUSE_HOME: join(await temporaryFolder(), 'data') }
     const [from, to] = [openLanding(home).workspace('ws_demo'), openLanding(bare.CONVOHOUSE_HOME).workspace('ws_demo')]
     for (const [stream, body] of Object.entries(sent.bodies)) {

@@ -1,4 +1,4 @@
-// Which bodies are appended as sent; that they contain no part of a secret; and that they are the same events as if re-encoded.
+// Which bodies the receiver appends as sent. Such bodies contain no part of a secret, and are the same events as re-encoded bodies.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { makeAuthenticator } from '../../src/receiver/authenticate.ts'
@@ -19,7 +19,7 @@ function eventOf(checked: ParsedEvent | null): IdentifiedEvent {
   return identified({ ...checked.event, receivedAtMs: 0 })
 }
 
-/** The appended body; null if it is not the body that was sent. */
+/** The body as the fast path appends it; null if the fast path does not accept it. */
 function appended(body: string | Buffer): string | null {
   const checked = fastPath(body)
   return checked && 'event' in checked ? Buffer.from(checked.event.payload).toString() : null

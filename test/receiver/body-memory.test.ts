@@ -1,4 +1,4 @@
-// The memory limit for request bodies holds for any senders, and leaves space for a small new body.
+// However clients send, request bodies stay within their memory limit, and a small new body always fits.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { BodyMemory, type HeldBody, SMALL_BYTES } from '../../src/receiver/http/body-memory.ts'

@@ -1,4 +1,4 @@
-// What is stored of a body, and what is never stored.
+// Which parts of a body are stored, and which never are.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { makeAuthenticator } from '../../src/receiver/authenticate.ts'
@@ -240,7 +240,7 @@ describe('an event', () => {
     for (const levels of [600, 30_000, 100_000, 3_000_000])
       expect(ofText(within(nested(levels)))).toEqual({ refused: 'too-deep' })
     expect(ofText('['.repeat(100_000))).toEqual({ refused: 'too-deep' })
-    // Brackets inside a string do not count.
+    // Brackets inside a string do not count as nesting.
     expect(kept(ofText(within(JSON.stringify(`\\"${'['.repeat(100_000)}`)))).payload.turns).toHaveLength(100_002)
   })
 

@@ -1,4 +1,4 @@
-// How refusals are logged: the first at once, later ones as a count. They are stored as soon as the disk accepts writes.
+// Refusals are logged, the first at once and later ones as a count, and are stored as soon as the disk accepts writes.
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

@@ -5,7 +5,7 @@ import type { Receiver } from '../../src/receiver/http/server.ts'
 import { dial, headOf, SECRET, startTestReceiver, type TestReceiver } from './test-receiver.ts'
 
 const MAX_BODY_BYTES = 8_000_000
-/** A sixteenth of 64 MiB, minus one byte. */
+/** A sixteenth of the 64 MiB that all bodies may take together, minus one byte. */
 const BYTES_BELOW_LIMIT = 4 * 1024 * 1024 - 1
 
 /** Sends these bytes on its own connection; resolves with the final answer. */
@@ -52,7 +52,7 @@ describe('real events', () => {
     const running = await startTestReceiver({ maxBodyBytes: MAX_BODY_BYTES, maxConnections: 1_000 })
     const slow = Array.from({ length: 20 }, () => largeAndSlow(running.receiver))
     trickle(slow)
-    // All memory is held: some of the senders have been dropped to free it.
+    // The senders hold all memory: the receiver has already dropped some of them to free a part of it.
     expect(await Promise.any(slow.map(({ answer }) => answer))).toMatch(/^HTTP\/1.1 408 /)
     expect(await realEvents(running)).toEqual(acknowledged())
     expect((await running.post(large({}, { workspaceSecret: SECRET }))).status).toBe(200)

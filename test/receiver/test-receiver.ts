@@ -18,7 +18,7 @@ export interface TestReceiver {
   intake: Intake
   post(body: string | object, path?: string): Promise<Response>
   metric(name: string): Promise<number>
-  /** Closes it and returns the payloads in sealed segments. */
+  /** Closes the receiver and returns the payloads in sealed segments. */
   sealed(): Promise<Record<string, unknown>[]>
 }
 
@@ -50,7 +50,7 @@ export async function startTestReceiver(options: Partial<ReceiverOptions> = {}):
       }),
     metric: async name => {
       const text = await (await fetch(`${receiver.url}/metrics`)).text()
-      // With at least the given labels.
+      // Samples with at least the labels in `name`.
       const samples = text
         .split('\n')
         .filter(line => line.startsWith(name.replace('}', '')) && !line.includes('_bucket'))

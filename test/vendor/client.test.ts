@@ -122,7 +122,7 @@ describe('connections', () => {
   it('are reused', async () => {
     const { client, server } = await clientFor([json(PAGE)])
     for (let i = 0; i < 20; i++) await client.exportConversations({ agentId: 'a1', query: {} })
-    // Two, if a request is sent before undici has returned the last connection to its pool.
+    // A second connection is opened if a request is sent before undici has returned the first one to its pool.
     expect(server.ports.size).toBeLessThanOrEqual(2)
   })
 

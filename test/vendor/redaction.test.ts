@@ -328,7 +328,7 @@ interface Planted {
   count: number
 }
 
-/** A value without secrets, and the same value with some inserted. */
+/** A value without secrets, the same value with secrets inserted, and their number. */
 const planted: fc.Arbitrary<Planted> = fc.letrec<{ any: Planted }>(tie => {
   const name = fc.constantFrom('id', 'text', 'remarks', 'nodes', 'tokenUsage', 'list', '7', 'publicKey')
   const secretName = fc.constantFrom(

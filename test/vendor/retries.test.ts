@@ -27,7 +27,7 @@ describe('a transient fault', () => {
   ]
 
   it.each(faults)('is retried: %s', async (_name, fault, outcome) => {
-    // Short only in the test of the timeout: a busy machine may be slow in the others.
+    // Short only where a timeout is expected: on a busy machine, the other answers may be slow.
     const timeoutMs = outcome.error === 'API_TIMEOUT' ? 500 : 30_000
     const { client, server } = await clientFor([fault, json(PAGE)], { timeoutMs })
     const { attempts, outcomes } = observer()

@@ -10,9 +10,9 @@ export type ScriptedAnswer = (response: ServerResponse) => void
 export interface ScriptedServer {
   url: string
   requests: IncomingMessage[]
-  /** Ports that requests came from: one port, one connection. */
+  /** The client's ports that requests came from, one for each connection. */
   ports: Set<number>
-  /** Maximum number of open requests at once. */
+  /** The highest number of concurrent requests so far. */
   mostAtOnce: () => number
   stop(): Promise<void>
 }
@@ -59,7 +59,7 @@ export const silence: ScriptedAnswer = () => {}
 
 export const hangUp: ScriptedAnswer = response => response.socket!.destroy()
 
-/** Announces the full length, sends the beginning of the body, then ends as specified. */
+/** Announces the full length, sends the first half of the body, then hangs up or stalls. */
 export const beginning =
   (body: string, then: 'hang up' | 'stall', status = 200): ScriptedAnswer =>
   response => {

@@ -102,14 +102,14 @@ describe('a value that is unmistakably a secret', () => {
   ])('is searched in linear time: %s', part => {
     const begun = performance.now()
     withoutSecretValues(part.repeat(200_000 / part.length))
-    // A hundred times the usual duration; quadratic code takes minutes.
+    // The limit is a hundred times the usual duration; quadratic code takes minutes.
     expect(performance.now() - begun).toBeLessThan(20_000)
   })
 
   it('is found quickly in a megabyte full of token prefixes', () => {
     const begun = performance.now()
     expect(withoutSecretValues(`${'-eyJ'.repeat(250_000)} ${JWT}`)).toMatch(/eyJ \*\*\*$/)
-    // A hundred times the usual duration; matching from each start position took ten seconds.
+    // The limit is a hundred times the usual duration; matching from each start position took ten seconds.
     expect(performance.now() - begun).toBeLessThan(3_000)
   })
 })

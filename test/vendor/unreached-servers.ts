@@ -39,7 +39,7 @@ async function silentPort(): Promise<number> {
   return listening(server)
 }
 
-/** An API address for each reason, by the reason's name. */
+/** API addresses, by the reason why each cannot be reached. */
 export async function unreachedAddresses() {
   const tls = async (certificate: Parameters<typeof tlsServer>[0]) =>
     `https://127.0.0.1:${await tlsServer(certificate)}`

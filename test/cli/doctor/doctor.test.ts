@@ -160,7 +160,7 @@ describe('doctor without access to the vendor', () => {
     const found = await doctor({ ...env, CONVOHOUSE_API_TOKEN: wrong })
     expect(found.code).toBe(3)
     expect(checkOf(found, 'api')).toMatchObject({ state: 'fail', code: 'API_UNAUTHORIZED' })
-    // A refused request carries the vendor's time, too.
+    // The refusal of a request also contains the vendor's time.
     expect(checkOf(found, 'clock')).toMatchObject({ state: 'ok' })
     const { stdout } = await inProcess(['doctor'], { env: { ...env, CONVOHOUSE_API_TOKEN: wrong } })
     expect(found.text + stdout).not.toContain(wrong.slice(0, 6))

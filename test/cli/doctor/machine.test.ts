@@ -79,7 +79,7 @@ describe('a file system', () => {
   it.each([
     [0xef53, 'ext4', 'ok'],
     [0x6969, 'NFS', 'warn'],
-    // Some systems report it as a signed number.
+    // Some systems report the number as signed.
     [0xff534d42 | 0, 'CIFS', 'warn'],
     [0x01021994, 'tmpfs', 'warn'],
   ])('of number %d is %s: %s', (type, name, state) => {

@@ -1,4 +1,4 @@
-// The table of docs/formats.md.
+// Reads the table of docs/formats.md.
 
 export interface FormatRow {
   sql: string
@@ -7,7 +7,7 @@ export interface FormatRow {
   inColumns: string
 }
 
-/** Its rows, each with the code in its four columns. */
+/** The rows of the table whose four columns are all code. */
 export function formatRows(page: string): FormatRow[] {
   return page
     .split('\n')

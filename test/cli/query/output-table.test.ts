@@ -90,7 +90,7 @@ describe('a layout', () => {
         const { widths, hidden } = layOut(columns, terminal)
         const used = widths.reduce((sum, width) => sum + width, 2 * (widths.length - 1))
         expect(widths.length + hidden).toBe(columns.length)
-        // A single number may be wider than the terminal.
+        // A lone column of numbers may be wider than the terminal.
         if (widths.length > 1 || !columns[0]!.rigid) expect(used).toBeLessThanOrEqual(terminal)
         for (const [at, width] of widths.entries()) {
           if (columns[at]!.rigid) expect(width).toBe(columns[at]!.natural)

@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(home, { recursive: true }))
 
-/** A format that is written as text, and the one that DuckDB writes itself. */
+/** Usually one format that this process writes and the one that DuckDB writes. */
 const FORMATS = isDeep ? ['csv', 'json', 'arrow', 'parquet'] : ['csv', 'parquet']
 const answerTo = (file: string, format: string) =>
   inProcess(['query', 'SELECT 1 AS a', '-o', file, '--format', format], { env })
@@ -78,7 +78,7 @@ describe.each(FORMATS)('query -o in %s', format => {
 
   it('reports that the disk is full, and leaves no file behind', async () => {
     const folder = await temporaryFolder()
-    // No file may exceed 64 blocks of 1,024 bytes, which the command reports like a full disk.
+    // Limits files to 64 blocks of 1,024 bytes: the command reports an exceeded limit as it reports a full disk.
     const line = `trap '' XFSZ; ulimit -f 64; exec "${process.execPath}" "${MAIN}" query "SELECT uuid() AS u FROM range(100000)" -o "${join(folder, 'x')}" --format ${format}`
     const failed = await promisify(execFile)('bash', ['--norc', '-c', line], {
       env: { PATH: process.env.PATH, ...env },
@@ -106,7 +106,7 @@ describe('a query with very many rows', () => {
     async format => {
       const peak = async (rows: number) => {
         const sql = `SELECT range AS n, repeat('x', 100) AS t FROM range(${rows})`
-        // The process's own report of its maximum resident set, KiB.
+        // Makes the process print its maximum resident set, in KiB, when it exits.
         const report = 'process.on("exit", () => process.stderr.write(String(process.resourceUsage().maxRSS)))'
         const args = ['--import', `data:text/javascript,${report}`, MAIN, 'query', sql, '--format', format]
         const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'pipe'] })

@@ -16,7 +16,7 @@ beforeAll(async () => {
   env = scene.env
   folder = dirname(scene.home)
   expect((await inProcess(['sync'], { env })).code).toBe(0)
-  // Queries and status need no vendor.
+  // Proves that queries and status work without the vendor.
   await scene.sandbox.close()
 })
 afterAll(() => scene.close())

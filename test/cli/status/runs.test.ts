@@ -62,7 +62,7 @@ describe('a sync with a wrong token', () => {
       ['done', null],
       ['failed', 'API_UNAUTHORIZED'],
     ])
-    // As an earlier version wrote it.
+    // A run in the format of an earlier version.
     const file = join(home, 'landing', 'ws_demo', 'runs', `${new Date().toISOString().slice(0, 7)}.ndjson`)
     const old = { run: 'old-1', startedMs: 1_780_000_000_000, endedMs: 1_780_000_001_000, outcome: 'done' }
     await appendFile(file, `\n${JSON.stringify(old)}\n`)
@@ -109,7 +109,7 @@ describe('a sync in progress', () => {
 
     expect((await inProcess(['sync', '--max-requests', '1'], { env })).code).toBe(0)
     const later = await runsIn(env)
-    // Its end is set to the time at which it was last seen.
+    // The next sync ends the killed run at the time at which it was last seen.
     expect(later.lastFailure).toEqual({ ...after.lastFailure, seenAt: null })
     const killed = await rowsOf("SELECT * FROM _runs WHERE outcome = 'killed'", env)
     expect((await inProcess(['replay'], { env })).code).toBe(0)
@@ -139,7 +139,7 @@ describe('a sync whose records could not all be loaded', () => {
 describe('a sync after webhook events were refused', () => {
   it('reports how many since the previous sync, in JSON and as a warning', async () => {
     const { env: all, home } = await scene({ conversations: 5 })
-    // The configuration file names no webhook secret.
+    // Configured by variables only, because the configuration file names no webhook secret.
     const { CONVOHOUSE_CONFIG: _file, ...env } = all
     const refuse = async (count: number) => {
       const secret = { CONVOHOUSE_WEBHOOK_SECRET: 'whsec-canary-3a77' }
@@ -150,7 +150,7 @@ describe('a sync after webhook events were refused', () => {
       const body = JSON.stringify({ event: 'webhook_test', createdAt: 1, workspaceSecret: 'whsec-of-old' })
       for (let n = 0; n < count; n++)
         expect((await fetch(`${url}/webhooks/ws_demo`, { method: 'POST', body })).status).toBe(401)
-      // Not an event: a request of a scanner or a browser.
+      // A GET, as from a scanner or a browser, does not count as an event.
       expect((await fetch(`${url}/webhooks/ws_demo`)).status).toBe(405)
       receiver.process.kill('SIGTERM')
       await receiver.ended
@@ -164,7 +164,7 @@ describe('a sync after webhook events were refused', () => {
     await refuse(1)
     const { stdout } = await inProcess(['sync'], { env })
     expect(stdout).toContain('warning: 1 webhook event was refused since the previous sync')
-    // The folder was restored without its spool: the count restarts, and nothing is negative.
+    // As after a restore of the data folder without its spool: the count restarts, and no negative number is reported.
     await rm(join(home, 'spool', '.refused.json'))
     expect(await report()).not.toHaveProperty('webhooksRefused')
   })

@@ -28,10 +28,11 @@ async function workspace() {
 const timesIn = (requested: readonly URLSearchParams[]): number[] =>
   requested.flatMap(query => ['fromTs', 'toTs'].flatMap(name => (query.has(name) ? [Number(query.get(name))] : [])))
 
-/** 1917. */
+/** In 1917. */
 const FAR = ['40000d']
 /**
- * A date; milliseconds of twelve digits, which some parsers read as seconds; 1972; 1971; more than any date can hold; 1972 again.
+ * In this order: a date; a time whose ms have twelve digits, which some parsers read as seconds; 1972; 1971; a duration longer than
+ * any date can hold; 1972 again.
  */
 const FARTHER = ['1066-10-14', '1999-12-31T23:59:59Z', '20000d', '20100d', `${'9'.repeat(30)}w`, '1972-06-01']
 
@@ -51,7 +52,7 @@ describe('a sync from before the time at which the API can tell seconds from mil
       await inProcess(['sync'], { env })
       expect([first.code, second.code]).toEqual([0, 0])
       expect(Number((await query('SELECT count(*) FROM conversations'))[0])).toBeGreaterThan(50)
-      // One window from the beginning; later windows begin where it ended.
+      // One range of the coverage has no lower bound; the others begin where that one ends.
       const covered = "SELECT count(*) FILTER (from_at IS NULL), count(*) FILTER (from_at < '2026-01-01') FROM coverage"
       expect(await query(covered)).toEqual(['1,0'])
       for (const time of timesIn(requested)) expect(time).toBeGreaterThanOrEqual(EARLIEST_MS)

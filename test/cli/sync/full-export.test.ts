@@ -23,13 +23,13 @@ async function spent({ sandbox }: Scene): Promise<{ requests: number; sessions: 
 
 const convohouse = (workspace: Scene, ...args: string[]) => inProcess(args, { env: workspace.env })
 
-/** Sessions of the first sync, from a copy into which nothing was exported since. */
+/** Sessions that the first sync billed; the workspace must be a copy that has exported nothing since. */
 async function sessionsOf({ env }: Scene): Promise<number> {
   const [all] = await rowsOf('SELECT sum(billed)::INTEGER AS n FROM _windows', env)
   return Number(all!.n)
 }
 
-/** Full windows that were exported twice from the same position. */
+/** Billed export requests that were sent more than once. */
 const twice = (requested: string[]): string[] => requested.filter((one, index) => requested.indexOf(one) !== index)
 
 describe('a full export', { timeout: 120_000 }, () => {
@@ -82,7 +82,7 @@ describe('a full export', { timeout: 120_000 }, () => {
     expect((await spent(workspace)).sessions).toBe(begun.sessions)
     expect((await convohouse(workspace, 'sync', '--full', '--yes')).code).toBe(0)
     const after = await spent(workspace)
-    // Only smaller pages of new generations, and the second at which one begins, are billed in addition.
+    // Billed twice is only the second at which a new generation begins, for example one with smaller pages.
     expect(after.sessions - before.sessions).toBeGreaterThanOrEqual(once)
     expect(after.sessions - before.sessions).toBeLessThan(1.05 * once)
     expect((await convohouse(workspace, 'sync')).stdout).not.toContain('full export')

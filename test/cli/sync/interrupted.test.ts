@@ -53,7 +53,7 @@ describe('a running sync', () => {
     expect(stdout).toContain('The same command continues where it stopped; nothing is lost.')
     expect((await inProcess(['sync'], { env })).code).toBe(0)
     expect(await countConversations(env)).toBe(exportable(sandbox))
-    // Requests that were sent before the signal was handled; nothing is requested twice.
+    // The requests of both syncs, counted by agent, query and cursor: none was sent twice.
     const record = (await (await fetch(`${sandbox.url}/_sandbox/requests?kind=export&summary=true`)).json()) as {
       summary: { count: number }[]
     }

@@ -11,7 +11,7 @@ import { inProcess, rowsOf } from '../in-process.ts'
 
 interface Workspaces {
   env: Record<string, string>
-  /** The scenes of the workspaces; their own configurations are not used. */
+  /** One scene for each workspace, of which only the sandbox is used, not the configuration. */
   scenes: Scene[]
 }
 
@@ -39,11 +39,11 @@ async function openWorkspaces(sandboxes: Partial<SandboxOptions>[], settings: ob
   return { env: { ...TOKEN_ENV, CONVOHOUSE_CONFIG: path }, scenes }
 }
 
-/** Number of finished rounds in the `--json` output. */
+/** The reports of finished rounds in the `--json` output. */
 const reportsIn = (stdout: string) =>
   jsonLines(stdout.slice(0, stdout.lastIndexOf('\n') + 1)).filter(({ kind }) => kind === 'report')
 
-/** Watches until the output satisfies the condition; returns all of it. */
+/** Runs `sync` until its output satisfies the condition, then interrupts it; resolves with the complete output. */
 async function watched(args: string[], { env }: Workspaces, enough: (stdout: string) => boolean) {
   const watching = start(['sync', '--json', '--yes', ...args], { env })
   let stdout = ''
