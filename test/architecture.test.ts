@@ -29,10 +29,10 @@ const isWorkflow = (path: string): boolean => path.startsWith('workflows/')
 
 function mayImport(from: string, to: string): boolean {
   if (isWorkflow(from)) return isWorkflow(to) || to.startsWith('src/core/')
-  // The orchestration is imported by the modules that supply its steps, and by its hosts.
+  // Only the modules that supply the steps of the orchestration, and its hosts, import it.
   if (isWorkflow(to)) return tierOf(from) >= tierOf('src/steps.ts')
   if (moduleOf(from) === moduleOf(to)) return true
-  // Written from the API document alone, so that a wrong assumption of client or catalog is detected.
+  // The sandbox is written from the API document alone, so that it reveals wrong assumptions of client and catalog.
   if (moduleOf(from) === 'sandbox') return moduleOf(to) === 'core'
   return tierOf(to) < tierOf(from)
 }
@@ -41,7 +41,7 @@ const forbiddenImports = (sources: readonly SourceFile[]): string[] =>
   sources.flatMap(({ path, files }) => files.filter(file => !mayImport(path, file)).map(file => `${path} → ${file}`))
 
 const isBuiltin = (name: string): boolean => name.startsWith('node:') || builtinModules.includes(name.split('/')[0]!)
-/** The workflows themselves, which are the host of the orchestration on Temporal. */
+/** The files of the Temporal workflows, which host the orchestration. */
 const isShell = (path: string): boolean => path === 'workflows/index.ts' || path.startsWith('workflows/temporal/')
 const isPure = (path: string): boolean => path.startsWith('src/core/') || isWorkflow(path)
 
@@ -52,7 +52,7 @@ const importersOf = (sources: readonly SourceFile[], name: string): string[] =>
 const matching = (sources: readonly SourceFile[], pattern: RegExp): string[] =>
   sources.filter(({ text }) => pattern.test(withoutComments(text))).map(({ path }) => path)
 
-/** Builds a path of the landing. */
+/** Code that builds a path inside the landing. */
 const JOINS_LANDING = /(join|resolve)\([^)]*['"`]landing['"`/]|\}\/landing\b/
 
 const sources = [...sourcesBelow('src'), ...sourcesBelow('workflows')]

@@ -16,7 +16,7 @@ const ownApt = (folder: string): string[] =>
     option => ['-o', option],
   )
 
-/** As root, apt downloads as another user, who may not write here. */
+/** If root runs apt, it downloads as another user, who may not write to this folder. */
 const WITHOUT_SANDBOX = ['-o', 'APT::Sandbox::User=root']
 
 /** Puts promtool into `folder`. @throws if there is no apt, or Debian's packages cannot be downloaded */
@@ -44,7 +44,7 @@ async function provide(): Promise<string> {
   return found ?? intoCache({ place: join(cache, 'promtool'), name: executableName('promtool') }, downloadPromtool)
 }
 
-/** Its output and exit code: 3 if a rule only violates a recommendation. */
+/** Promtool's output and exit code; the code is 3 if a rule only violates a recommendation. */
 export interface Checked {
   code: number
   output: string
@@ -69,7 +69,7 @@ export class Promtool {
   }
 }
 
-/** Tests with promtool; if it is not available they are skipped with the reason, and fail in CI. */
+/** Tests that need promtool. Without promtool they are skipped, and the reason is printed; in CI they fail. */
 export async function describeWithPromtool(name: string, tests: (promtool: Promtool) => void): Promise<void> {
   const found = await provide().catch((error: Error) => error)
   if (typeof found === 'string') return void describe(name, (() => tests(new Promtool(found))) as SuiteFactory)

@@ -9,7 +9,7 @@ import type { ServedRequest } from '../src/sandbox/request-log.ts'
 import { type Sandbox, startSandbox } from '../src/sandbox/server.ts'
 import { isProbe } from './workflows/simulated/probe.ts'
 
-/** Tests search every output and file for it: it must not occur in any. */
+/** A canary: tests search outputs and files for this token, which must occur in none. */
 export const TOKEN = 'canary-token-4711'
 export const WORKSPACE = 'ws_demo'
 export const START_MS = Date.UTC(2026, 5, 1, 12)
@@ -25,24 +25,24 @@ export const NO_REFRESH = { rereadShare: 0, sampleShare: 0 }
 
 export interface SceneOptions {
   sandbox?: Partial<SandboxOptions>
-  /** An open sandbox, which stays open. */
+  /** A sandbox that is already open; `close` does not close it. */
   at?: Sandbox | undefined
-  /** An existing data folder, which is kept. */
+  /** An existing data folder; `close` does not remove it. */
   home?: string | undefined
   workspaceId?: string | undefined
-  /** Opens a proxy before the sandbox and resolves with its address. */
+  /** Opens a proxy in front of the sandbox and resolves with the proxy's address. */
   through?: ((sandbox: Sandbox) => Promise<string>) | undefined
   /** Settings as in the configuration file: at its top level, and of the workspace. */
   top?: object
   workspace?: object
-  /** Parsed settings that apply only to the workspace in `config`. */
+  /** Parsed settings of the workspace that `config` contains, but the configuration file does not. */
   settings?: Partial<WorkspaceConfig> | undefined
 }
 
 export interface SceneRequests {
   /** Export requests that the sandbox has served. */
   served(): Promise<ServedRequest[]>
-  /** Those that may be billed: all but probes. */
+  /** Served export requests that may be billed: all but probes. */
   exported(): Promise<ServedRequest[]>
   usage(): Promise<{ overagePacksCharged: number; overageUsedThisPeriod: number; billableUsedThisPeriod: number }>
 }
@@ -71,7 +71,7 @@ export function requestsTo({ url }: Sandbox): SceneRequests {
   }
 }
 
-/** The caller removes it. */
+/** Creates a folder, which the caller removes. */
 export async function temporaryFolder(): Promise<{ folder: string; remove(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'convohouse-'))
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) }
@@ -88,7 +88,7 @@ export async function writeConfig(folder: string, { url, home, workspaceId, top,
   const only = { id: workspaceId ?? WORKSPACE, apiUrl: url, token: { env: 'CONVOHOUSE_API_TOKEN' }, ...workspace }
   // With little data a second DuckDB thread costs a fifth of the CPU time, and tests run concurrently.
   await writeFile(file, JSON.stringify({ home, threads: 1, ...top, workspaces: [only] }))
-  // Another user may have to read it, and a warehouse opened in this process narrows the umask.
+  // Another user may have to read the file, and a warehouse that this process opened has narrowed the umask.
   await chmod(file, 0o644)
   return file
 }
@@ -99,7 +99,7 @@ export function configOf(file: string, settings: Partial<WorkspaceConfig> = {}):
   return { ...config, workspaces: config.workspaces.map(workspace => ({ ...workspace, ...settings })) }
 }
 
-/** The caller closes it. */
+/** Opens a scene, which the caller closes. */
 export async function openScene(options: SceneOptions = {}): Promise<Scene> {
   const { at, workspaceId = WORKSPACE, through, settings } = options
   const { folder, remove } = await temporaryFolder()

@@ -16,7 +16,7 @@ async function folder(): Promise<string> {
   return path
 }
 
-/** No server listens there. */
+/** A release whose downloads fail, because no server listens at the address. */
 const release = { ...TEMPORAL_RELEASE, releases: 'http://127.0.0.1:9' }
 
 /** Paths with a fake Go that runs the script, with the folder of the executable as `$GOBIN`. */

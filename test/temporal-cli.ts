@@ -12,7 +12,7 @@ import {
 } from '../src/run/temporal/server/temporal-cli.ts'
 import { executableName, firstIn, intoCache } from '../src/run/temporal/server/tools.ts'
 
-/** Go's own installer uses this path, which is on the PATH only in login shells. */
+/** Go's own installer uses this folder, which is on the PATH only in login shells. */
 const GO_HOME = '/usr/local/go/bin'
 
 /** A build takes three minutes on two cores, after a download of a few hundred MB. */
@@ -31,7 +31,7 @@ interface ObtainOptions {
 
 async function buildTemporal(folder: string, go: string, signal: AbortSignal | undefined): Promise<void> {
   const module = `github.com/temporalio/cli/cmd/temporal@v${TEMPORAL_RELEASE.version}`
-  // At a low priority, because other tests run meanwhile.
+  // The build runs at a low priority, because tests run at the same time.
   const low = process.platform === 'win32' ? [] : ['nice', '-n', '10']
   const [command, ...args] = [...low, go, 'install', ...WITHOUT_DEBUGGING, module]
   await promisify(execFile)(command!, args, { env: { ...process.env, GOBIN: folder }, timeout: BUILD_MS, signal })

@@ -1,5 +1,5 @@
 // Starts the Temporal dev server that tests share. If the Temporal CLI is missing, it is downloaded or built while other tests run,
-// and the files that need it, which run last, wait for the result. Without it they are skipped, and fail in CI.
+// and the test files that need it, which run last, wait for the result. Without Temporal these files are skipped; in CI they fail.
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ export type TemporalVerdict = { command: string; address: string } | { command: 
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The result, or the file that it will be written to; null if no selected file needs Temporal. */
+    /** The verdict, or the file that will contain it; null if no selected test file needs Temporal. */
     temporal: TemporalVerdict | { verdict: string } | null
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 type Falsy = false | null | undefined | 0 | ''
 
-/** Polls until `look` returns something truthy, and resolves with it. @throws after `withinMs`, with the source of `look` */
+/** Polls until `look` returns something truthy, and resolves with it. @throws after `withinMs`, naming the source of `look` */
 export async function until<T>(
   look: () => T | Promise<T>,
   { everyMs = 50, withinMs = 120_000 }: { everyMs?: number; withinMs?: number } = {},

@@ -20,7 +20,7 @@ const EVENTS_PER_SECOND = 80
 const SECONDS = 30
 /** Number of conversations that the events are about; each has many events. */
 const CONVERSATIONS = 500
-/** More conversations than a sync reads in that time. */
+/** More conversations than a sync can read during the benchmark. */
 const EXPORTED = 100_000
 const LATENCY = '100ms'
 const TIMEOUT_MS = 60_000

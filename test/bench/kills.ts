@@ -1,4 +1,4 @@
-// `kill -9` at random points of `convohouse sync`, or with `--on temporal` of any worker and of the server: counts what is lost, duplicated
+// `kill -9` of `convohouse sync` at random points or, with `--on temporal`, of any worker or the server: counts what is lost, duplicated
 // or billed twice. After every twenty kills and a complete sync, the tables are compared with the sandbox's generator.
 
 import { killSyncs } from '../faults/kills/kills.ts'

@@ -19,7 +19,7 @@ interface Page {
   head: PageHead
   body: Buffer
   records: unknown[]
-  /** The landed bytes of the file. */
+  /** The bytes of the landed file, head and compressed body. */
   landed: Buffer
 }
 

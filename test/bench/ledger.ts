@@ -7,7 +7,7 @@ import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
 import { type BenchOptions, median, rounded, seconds } from './measure.ts'
 
 const POLLS_A_YEAR = 365 * 96
-/** One of this number of polls skipped a conversation; each such page was read again three times. */
+/** One poll in this many skipped conversations; its page was read again three times. */
 const SKIPPING_EVERY = 10
 
 const BEGIN = "TIMESTAMP '2025-01-01'"

@@ -18,7 +18,10 @@ import { type Staleness, stalenessOf } from './month/staleness.ts'
 
 const DAYS = 30
 const AGENTS = 2
-/** A compromise: half of the benchmark's time is a few DuckDB statements per poll, and polls have a larger share of the requests if they are more frequent. */
+/**
+ * A compromise: more frequent polls would make the benchmark slower (half of its time is a few DuckDB statements per poll) and take a
+ * larger share of the requests.
+ */
 const POLL_EVERY_MS = 6 * HOUR
 const ENVIRONMENT = {
   CONVOHOUSE_API_URL: 'http://127.0.0.1',
@@ -116,7 +119,10 @@ async function endDay(lived: Omit<Lived, 'ours' | 'events'>): Promise<void> {
   console.log(JSON.stringify({ day: staleness.length, ...found }))
 }
 
-/** Start times of the conversations that began before the month; 0 if unknown. Those that have not settled must still be exported. */
+/**
+ * Start times of the conversations that began before the month; 0 if unknown. Conversations that have not settled become changes,
+ * because they must still be exported.
+ */
 function historyOf({ world }: Sandbox, changes: Changes): Map<string, number> {
   const began = new Map<string, number>()
   for (const agentId of world.agentIds()) {
@@ -139,7 +145,7 @@ async function printSpending({ rows }: SimulatedApp): Promise<void> {
   for (const kind of kinds) console.log(JSON.stringify(kind))
 }
 
-/** Cost of samples: random conversations, and the ranges that are read again with them. */
+/** Cost of samples: of the random conversations, and of the ranges that are read again at the same time. */
 async function sampledBy({ rows }: SimulatedApp): Promise<Bill> {
   const [bill] =
     await rows<Bill>(`SELECT ${SPENT} FROM _requests r JOIN _windows w USING (workspace_id, agent_id, "window")

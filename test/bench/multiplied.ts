@@ -19,8 +19,8 @@ const COPY_ID = `md5(conversation_id || ':' || copy)::UUID::VARCHAR`
 const AT_ONCE = 5
 
 /**
- * Adds the copies `from` to `to` of the first `source` conversations, which must not have been replaced since the first load: they are
- * selected by number. Copies get numbers above all existing ones.
+ * Adds the copies `from` to `to` of the first `source` conversations. Their `_record` numbers select them, so they must not have been
+ * replaced since the first load. Copies get numbers above all existing ones.
  */
 export async function multiply(writer: Writer, options: { source: number; from: number; to: number }): Promise<void> {
   const { source, from, to } = options

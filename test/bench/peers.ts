@@ -15,12 +15,12 @@ import { type BenchOptions, median, rounded } from './measure.ts'
 
 const run = promisify(execFile)
 const CLI = fileURLToPath(new URL('../../src/cli/convohouse.cjs', import.meta.url))
-// The script is not compiled: it is three folders above `dist/test/bench`.
+// The script is not compiled: from `dist/test/bench`, it is three folders up and then in `test/bench/peers`.
 const SCRIPT = fileURLToPath(new URL('../../../test/bench/peers/dlt_export.py', import.meta.url))
 const PYTHON = process.env.DLT_PYTHON || 'python3'
 const TOKEN = 'sandbox-token'
 const WORKSPACE = 'ws_demo'
-/** Number of generated conversations that contain a person's message and so are exported. */
+/** Share of generated conversations in which a person has written, so that they are exported. */
 const EXPORTED_SHARE = 0.951
 
 const MODES = ['tuned', 'default'] as const
@@ -29,7 +29,7 @@ type Mode = (typeof MODES)[number]
 /** The DuckDB version of convohouse. */
 let duckdb = ''
 
-/** Row counts under names that both peers share. */
+/** Duration and row counts, under names that both peers share. */
 interface Outcome {
   seconds: number
   conversations: number

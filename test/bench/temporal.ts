@@ -69,7 +69,7 @@ async function ratioAt(latencyMs: number, options: BenchOptions, server: DevServ
   const taken: Record<Host, number[]> = { embedded: [], temporal: [] }
   try {
     for (let round = 0; round < options.rounds; round++) {
-      // The first sync finds the sandbox's cache empty.
+      // The hosts alternate in going first, because the first sync finds the sandbox's cache empty.
       const order = round % 2 === 0 ? HOSTS : [...HOSTS].reverse()
       for (const host of order) taken[host].push(await secondsOf(host, { sandbox, server, pageSize }))
       const last = HOSTS.map(host => `${host} ${rounded(taken[host].at(-1)!, 1)} s`)

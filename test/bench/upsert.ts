@@ -22,7 +22,7 @@ import { copyId, multiply } from './multiplied.ts'
 const PAGES_PER_LOAD = 50
 const LOADS = 10
 
-/** Deleted rows take about 160 MB per million conversations until the file is closed, so three million exceed the default limit. */
+/** Deleted rows take about 160 MB per million conversations until the file is closed: three million exceed the default limit. */
 const SETTINGS = { memoryLimit: '1GB', threads: 2 }
 
 interface Place {

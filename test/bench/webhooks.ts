@@ -12,9 +12,9 @@ import { SECRET } from './webhooks/bodies.ts'
 const MAIN = join(import.meta.dirname, '..', '..', 'src', 'cli', 'convohouse.cjs')
 const script = (name: string): string => join(import.meta.dirname, 'webhooks', `${name}.js`)
 const STEADY_SECONDS = 6
-/** Warm-up: servers run for months, and their first seconds are spent on compilation. */
+/** Warm-up: a server compiles code in its first seconds, which do not matter because real servers run for months. */
 const WARMING_SECONDS = 3
-/** Turns per round: both servers run and are measured alternately, since disk and machine change from one second to the next. */
+/** Turns per round: both servers run and are measured alternately, because disk and machine vary from one second to the next. */
 const TURNS = 4
 const TURN_SECONDS = 2
 const CONNECTIONS = 256

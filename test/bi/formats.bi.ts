@@ -23,7 +23,7 @@ beforeAll(async () => {
   interpreter = await python()
 }, 600_000)
 
-/** The results of `queries`, written by the command and read by Python. */
+/** Writes the result of each query with `convohouse query`; returns what Python reads from it. */
 async function reports(env: Record<string, string>, queries: Record<string, string>): Promise<Record<string, Report>> {
   const out = await temporaryFolder()
   for (const [name, sql] of Object.entries(queries))
@@ -53,7 +53,7 @@ it('pandas, Polars and pyarrow read the same types and values from Arrow and Par
   })
   for (const [name, report] of Object.entries(found))
     expect(report, name).toMatchObject({ sameSchema: true, sameInPolars: true })
-  // Python's calendar has no year before 1, and no infinity.
+  // Python's dates have neither years before 1 nor infinity.
   const { documented: odd, ...plain } = found
   expect(odd!.pandas).toMatch(/out of range/)
   for (const [name, { pandas, rows }] of Object.entries(plain)) expect(pandas, name).toBe(rows)

@@ -8,7 +8,7 @@ const PACKAGES = ['pyarrow==26.0.1', 'pandas==3.1.1', 'polars==2.1.0']
 
 const run = promisify(execFile)
 
-/** The interpreter; needs `python3` with `venv`, and PyPI the first time. */
+/** The path of the interpreter; the first call needs `python3` with `venv`, and PyPI. */
 export async function python(): Promise<string> {
   const folder = join(import.meta.dirname, '..', '..', 'node_modules', '.cache', `bi-${PACKAGES.join('-')}`)
   const interpreter = join(folder, 'bin', 'python')

@@ -1,4 +1,4 @@
-"""Reads what `convohouse query` wrote as pandas, Polars and pyarrow do, and prints as JSON what they found.
+"""Reads the files of `convohouse query` with pandas, Polars and pyarrow, and prints as JSON what each of them read.
 
 Usage: read.py FOLDER NAME…: FOLDER/NAME.arrow, FOLDER/NAME.arrows and FOLDER/NAME.parquet contain the same result.
 """

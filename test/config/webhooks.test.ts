@@ -1,4 +1,4 @@
-// Settings of webhooks, and the places of their secrets, which settings never contain.
+// Settings of webhooks: they name the places of secrets and never contain a secret.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

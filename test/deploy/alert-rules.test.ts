@@ -20,14 +20,14 @@ interface Rule {
 const { groups } = parse(readFileSync(FILE, 'utf8')) as { groups: { name: string; rules: Rule[] }[] }
 const rules = groups.find(({ name }) => name === 'convohouse-workspaces')!.rules
 
-/** Eight hours with a sample every five minutes; by metric and labels. */
+/** Values by metric and labels: one sample every five minutes, for eight hours. */
 type Series = Record<string, string>
 const STEPS = 96
 const AT = '8h'
 const steady = (value: number): string => `${value}x${STEPS}`
 /** Increases by one per second. */
 const GROWING = `0+300x${STEPS}`
-/** The same for half of the time, then absent. */
+/** Constant for half of the time, then absent. */
 const vanished = (value: number): string => `${value}x${STEPS / 2} stale`
 
 const WS = 'workspace="ws_1"'
@@ -99,7 +99,7 @@ const ABSENT: Record<string, { metric: string; labels: Labels }> = {
   ConvohouseDiskLow: { metric: 'convohouse_disk_free_bytes', labels: {} },
 }
 
-/** All alerts per workspace, as they fire for a workspace without any series. */
+/** The alerts that fire for a workspace without any series. */
 const perWorkspace = (labels: Labels): Record<string, Labels[]> =>
   Object.fromEntries(
     Object.entries(ABSENT).flatMap(([alert, absent]) => (absent.labels === ws ? [[alert, [labels]]] : [])),
@@ -154,7 +154,7 @@ await describeWithPromtool('the example alerts', promtool => {
     const cases = Object.entries(TRIGGERS).flatMap(([alert, triggers]) =>
       triggers.map(({ series, labels }) => ({ name: alert, series, firing: { [alert]: [labels] } })),
     )
-    // This workspace had no other series and has no webhooks: every alert per workspace reports it as absent.
+    // `ws_2` has no other series and no webhooks: all alerts about its absent series fire, except those about webhooks.
     const {
       ConvohouseWebhooksRefused: _,
       ConvohouseIngestStalled: __,

@@ -1,4 +1,4 @@
-// The example alerts about Temporal: workers really export each metric that they use, with the labels that the rules match.
+// The example alerts about Temporal: workers really export each metric that the rules use, with the labels that the rules match.
 import { readFileSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -36,7 +36,7 @@ const metricsIn = (expr: string): UsedMetric[] =>
     labels: [...labels.matchAll(/(\w+)(=~|=)"([^"]*)"/g)].map(([, name, sign, value]) => [name!, sign === '=', value!]),
   }))
 
-/** True if a worker exports such a metric. */
+/** Whether a worker has served a sample of this metric with these labels. */
 function isServed({ metric, labels }: UsedMetric, served: string): boolean {
   const fits = (line: string) =>
     labels.every(([name, equal, value]) => {
@@ -93,15 +93,14 @@ describeWithTemporal('the example alerts', ({ command }) => {
     first.running.process.kill('SIGTERM')
     await first.running.ended
     const second = await worker((await installRelease('careless')).main)
-    // The workflow may be idle before the first worker ends: then only this gives the second one a task.
+    // The workflow may be idle when the first worker ends: then only an update gives the second worker a task.
     pending.executeUpdate('resume').catch(() => {})
-    // Wakes it if nothing else does.
     pending.executeUpdate('resume').catch(() => {})
     await until(async () => (await second.metrics()).includes('temporal_workflow_task_execution_failed'), {
       everyMs: 100,
     })
     await pending.terminate()
-    // Also without a server.
+    // Requests that fail for lack of a server.
     await server.stop()
     await until(async () => (await second.metrics()).includes('temporal_long_request_failure'), { everyMs: 100 })
     scrapes.push(await second.metrics())

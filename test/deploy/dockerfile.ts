@@ -54,11 +54,11 @@ export const copiesOf = ({ instructions }: Stage): Copy[] =>
       return { from, target: words.pop()!, sources: words }
     })
 
-/** The last instruction with that name; its words, if they are given as a JSON array. */
+/** The words of the last instruction with that name, which must contain them as a JSON array. */
 export function wordsOf({ instructions }: Stage, name: string): string[] {
   const { text } = instructions.findLast(instruction => instruction.name === name)!
   return JSON.parse(text.slice(text.indexOf('['))) as string[]
 }
 
-/** The settings of `HEALTHCHECK` and the words of its command. */
+/** The words of the command of `HEALTHCHECK`. */
 export const healthCheckOf = (stage: Stage): string[] => wordsOf(stage, 'HEALTHCHECK')

@@ -1,4 +1,4 @@
-// The image: the files it is built from exist, suffice, and contain no secret.
+// The image: the files that it is built from exist and suffice, and none of them contains a secret.
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -66,9 +66,9 @@ describe('the package', () => {
           .join('/'),
       ),
     )
-    // Temporal's replay of JSON histories needs it at the root.
+    // To replay JSON histories, Temporal needs this package at the root of `node_modules`.
     names.add('protobufjs')
-    // The bundled DuckDB client loads it.
+    // The bundled DuckDB client loads this package.
     names.add('@duckdb/node-bindings')
     expect([...names].sort()).toEqual(Object.keys(manifest.dependencies).sort())
   })

@@ -29,7 +29,7 @@ async function productionPackages(): Promise<string[]> {
     .map(([path]) => path)
 }
 
-/** Runs the build stage with only the files that it copies. All packages are available there. */
+/** Runs the build stage on only the files that the Dockerfile copies, with all packages available. */
 export async function buildStage(folder: string): Promise<void> {
   await copyFrom(ROOT, stageNamed('node'), folder)
   await copyFrom(ROOT, stageNamed('build'), folder)
@@ -37,7 +37,7 @@ export async function buildStage(folder: string): Promise<void> {
   await promisify(execFile)(process.execPath, ['build.mjs'], { cwd: folder })
 }
 
-/** For processes that run in it: a linked package resolves its dependencies here instead of at the link's target. */
+/** For processes that run in the image's folder: linked packages resolve dependencies in this folder, not at the link's target. */
 export const IMAGE_ENV = { NODE_OPTIONS: '--preserve-symlinks', NODE_ENV: 'production' }
 
 /** The image's `/app`: the build and the production packages. */

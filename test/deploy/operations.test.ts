@@ -1,4 +1,4 @@
-// Everything that docs/operations.md names exists: alerts, files, commands; and Temporal's profile file works as it describes.
+// The alerts, files and commands that docs/operations.md names exist, and Temporal's profile file works as described there.
 import { existsSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -50,7 +50,7 @@ describeWithTemporal('a profile in a file', ({ place }) => {
     // A variable takes precedence over the file.
     const other = await schedule('list', { TEMPORAL_NAMESPACE: 'default' })
     expect(JSON.parse(other.stdout)).toMatchObject({ schedule: null })
-    // The error names a missing namespace as such.
+    // The error says that the namespace does not exist.
     const nowhere = { TEMPORAL_NAMESPACE: 'nowhere' }
     const failures = [
       await schedule('list', nowhere),

@@ -10,7 +10,7 @@ import { readCompose } from './compose-file.ts'
 const service = readCompose().services.receiver!
 const SECRET = 'whsec-canary-0d15'
 
-/** Maps port 8787 of its container to a port of this machine. */
+/** Replaces port 8787 of the container by a port of this machine. */
 const placed = (words: readonly string[], port: string): string[] => words.map(word => word.replace(/\b8787\b/, port))
 
 const isHealthy = (port: string): Promise<boolean> =>

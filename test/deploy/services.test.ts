@@ -1,5 +1,5 @@
-// The services of the compose file, run as configured there: each with its command and health check, in the files of the image,
-// with a real server.
+// The services of the compose file, run as configured there: each with its command and health check, in a copy of the image's files,
+// with a real Temporal server.
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -26,7 +26,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** Replaces a container: the image's folder, and a separate port for 9464. */
+/** In place of a container: a copy of the image's `/app`, and the port of this machine that replaces port 9464. */
 interface Place {
   app: string
   port: number

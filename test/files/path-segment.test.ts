@@ -6,7 +6,7 @@ import { oddIds } from './odd-ids.ts'
 
 const MARK = /~[0-9a-f]{8}$/
 
-/** The ID from which `pathSegment` or `caselessPathSegment` made this name; null if it was truncated and hashed. */
+/** The id from which `pathSegment` or `caselessPathSegment` made this name; null if the id was truncated and hashed. */
 function idOfPathSegment(name: string): string | null {
   const plain = name.replace(MARK, '')
   return plain.includes('~') ? null : decodeURIComponent(plain)
@@ -48,7 +48,7 @@ describe('an id as a folder', () => {
       fc.property(oddIds, id => {
         expect(pathSegment(id)).toMatch(/^[A-Za-z0-9_%~-][A-Za-z0-9_.%~-]*$/)
         expect(posix.dirname(posix.join('/root', pathSegment(id)))).toBe('/root')
-        // The longest name that common file systems accept.
+        // Common file systems accept names of at most 255 bytes.
         expect(pathSegment(id).length).toBeLessThanOrEqual(255)
       }),
       { numRuns: 1_000 },

@@ -1,11 +1,12 @@
-// SQL that stresses DuckDB: each function with deeply nested and huge arguments, and deeply nested syntax. Seed and number determine
-// a case.
+// SQL that stresses DuckDB: functions with deeply nested or huge arguments, and deeply nested syntax. A case is determined by its
+// seed and number.
 import { Draw } from '../../src/sandbox/world/random.ts'
 
+/** A row of `duckdb_functions()`. */
 export interface FunctionFacts {
   name: string
   kind: 'scalar' | 'aggregate' | 'macro' | 'table' | 'table_macro'
-  /** Rows of `duckdb_functions()`. */
+  /** Types of the parameters. */
   parameters: string[]
 }
 
@@ -112,7 +113,7 @@ const jsonArgument = (draw: Draw): string => `(${textArgument(draw)})`
 const lambdaArgument = (draw: Draw): string =>
   draw.pick(['lambda x: x', 'lambda x, y: x', 'lambda x: [x]', 'lambda x: NULL', "lambda x: repeat('[', 100000)"])
 
-/** Usually an argument of that type; functions accept others by casts. */
+/** Usually an argument of that type, rarely of any type, because functions cast their arguments. */
 function argumentOf(type: string, draw: Draw): string {
   if (draw.unit() < 0.05) return anyArgument(draw)
   if (/LAMBDA/.test(type)) return lambdaArgument(draw)
@@ -223,7 +224,7 @@ export const NESTINGS: Record<string, Nesting> = {
   explains: n => `${'EXPLAIN '.repeat(n)}SELECT 1`,
 }
 
-/** A deeply nested value, built at run time. */
+/** Queries that build a deeply nested value at run time. */
 const DEEP_VALUES: Record<string, Nesting> = {
   listAgg: n =>
     `WITH RECURSIVE r AS (SELECT 1 AS i, '[]'::JSON AS v UNION ALL SELECT i + 1, json_array(v) FROM r WHERE i < ${Math.min(n, 1_000)}) SELECT max(v::VARCHAR) FROM r`,
@@ -271,7 +272,7 @@ const bySize = (nesting: Nesting, depth: number): string => {
   return sql.length <= 1_000_000 ? sql : nesting(Math.floor((depth * 900_000) / sql.length))
 }
 
-/** Cycles through every nesting and function. */
+/** Every fourth case is the next nesting; the others call a random function. */
 export function caseAt(seed: number, number: number, functions: readonly FunctionFacts[]): Case {
   const draw = new Draw(seed, number, 0)
   const kinds = [NESTINGS, DEEP_VALUES] as const

@@ -44,7 +44,7 @@ for (let number = from; number < to && Date.now() < untilMs; number++) {
   printLine({ number, sql: sql.length > 400 ? `${sql.slice(0, 150)} … ${sql.slice(-50)}` : sql, length: sql.length })
   const outcome = await run(sql)
   printLine({ number, outcome: outcome.slice(0, 200) })
-  // After such an error the DuckDB instance answers nothing more; a supervised process would be restarted.
+  // After such an error the DuckDB instance answers no other query; in production, the supervisor then restarts the process.
   if (/FATAL|INTERNAL|invalidated/.test(outcome)) process.exit(99)
 }
 printLine({ done: true })

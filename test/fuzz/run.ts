@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 export interface Crash {
   number: number
   sql: string
-  /** Signal or exit code; `stuck` and `memory`: killed by this program. */
+  /** How the process ended: signal or exit code; `stuck` or `memory` if this program killed it. */
   how: string
 }
 
@@ -27,7 +27,7 @@ const STUCK_MS = 30_000
 const CHECK_EVERY_MS = 250
 const MAX_BYTES = 2_500_000_000
 
-/** Only Linux reports it; on other systems memory is not limited. */
+/** Resident memory of a process; 0 except on Linux, so that memory is limited only there. */
 function bytesOf(pid: number): number {
   try {
     return Number(/VmRSS:\s*(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024

@@ -21,7 +21,7 @@ describe('a body that is parsed for its shape', () => {
   it('differs from the body itself only in texts beyond ASCII, and reports whether it does', () => {
     fc.assert(
       fc.property(documents, drawn => {
-        // As JSON.stringify writes it, without -0.
+        // Serialized once, because JSON.stringify writes -0 as 0.
         const value = JSON.parse(JSON.stringify(drawn))
         const body = Buffer.from(JSON.stringify(value))
         const read = parseShape(body)!

@@ -92,7 +92,7 @@ await describeWithPromtool('the metrics of a process', promtool => {
       expect(await promtool.check(['check', 'metrics'], text)).toEqual({ code: 0, output: '' })
       expect(sampleOf(text, 'convohouse_workspace_info', { ...demo, webhooks: 'true' })).toBe(1)
       expect(sampleOf(text, 'convohouse_workspace_info', { workspace: 'ws_new', webhooks: 'false' })).toBe(1)
-      // Up to the last two minutes are left for the next sync.
+      // A sync reads up to two minutes before now (the default settle time).
       const age = sampleOf(text, 'convohouse_head_age_seconds', demo)!
       expect(age).toBeGreaterThan(100)
       expect(age).toBeLessThan(600)
@@ -130,7 +130,7 @@ await describeWithPromtool('the metrics of a process', promtool => {
     const page = await scrape(watchUrl)
     expect(sampleOf(page, 'convohouse_process_info', { role: 'watch' })).toBe(1)
 
-    // Without the process that holds the warehouse, its metrics disappear, and metrics from files remain.
+    // When the process that holds the warehouse has ended, metrics from tables are absent; those from files remain.
     watch.process.kill('SIGINT')
     await watch.ended
     expect(sampleOf(await scrape(receiveUrl), 'convohouse_requests_limit', demo)).toBe(1_500)

@@ -24,7 +24,7 @@ interface Family {
 export const families = (text: string): Map<string, Family> =>
   new Map((parse(text) as Family[]).map(family => [family.name, family]))
 
-/** Every sample; for a histogram its count. */
+/** All samples; a histogram is one sample with its count as the value. */
 export const samples = (text: string): Sample[] =>
   [...families(text).values()].flatMap(({ name, metrics }) =>
     metrics.map(({ value, count, labels = {} }) => ({ name, labels, value: Number(value ?? count) })),

@@ -46,7 +46,7 @@ it('sessions billed by concurrent answers are counted once', async () => {
       retryAfterMs: null,
     } as RequestMade)
   for (const name of ['a', 'b', 'c']) await lease(name)
-  // The request that was served last is answered before the second one.
+  // The vendor served the request of `c` last, but its answer arrived before that of `b`.
   await answer('a', 20, 43, 43)
   await answer('c', 60, 34, 145)
   await answer('b', 66, 68, 111)

@@ -1,4 +1,5 @@
-// Where an event waits between its acknowledgement and SQL, observed from outside: in the folders of the spool and in the tables.
+// How long an event waits in each stage between its acknowledgement and SQL, observed from outside: in the folders of the spool and
+// in the tables.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { spoolFolders } from '../../../src/spool/folders.ts'
@@ -10,7 +11,7 @@ import type { Cell } from '../../../src/warehouse/query/results.ts'
 export interface Waited {
   acknowledgedMs?: number
   sealedMs?: number
-  /** When its transaction began to write. */
+  /** When the transaction that applied the event began to write. */
   begunMs?: number
   seenMs?: number
 }
@@ -34,21 +35,21 @@ export class Stages {
     return waited
   }
 
-  /** Records segments that have been sealed. */
+  /** Records when events became part of a sealed segment. */
   async checkSpool(): Promise<void> {
     const { sealed } = spoolFolders(this.home, this.workspaceId)
     const names = await readdir(sealed).catch(() => [])
     const nowMs = Date.now()
     for (const name of names.filter(one => !this.segments.has(one))) {
       this.segments.add(name)
-      // Fails if the segment was drained in the meantime.
+      // Reading fails if the segment was drained in the meantime.
       const reading = await readSegment(join(sealed, name)).catch(() => null)
       for (const { payload } of reading?.events ?? [])
         this.at((JSON.parse(Buffer.from(payload).toString()) as { createdAt: number }).createdAt).sealedMs = nowMs
     }
   }
 
-  /** Records events that are visible to SQL, as with `convohouse query`. */
+  /** Records when events became visible to SQL, read as `convohouse query` reads. */
   async checkTables(fromMs: number): Promise<void> {
     const sql = `SELECT epoch_ms(created_at)::DOUBLE AS created, epoch_ms(_loaded_at)::DOUBLE AS begun FROM webhook_events
       WHERE created_at >= make_timestamp(${fromMs * 1_000})`

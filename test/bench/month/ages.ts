@@ -8,9 +8,9 @@ import type { Change, ChangedConversation, Changes } from './changes.ts'
 interface Row {
   agentId: string
   id: string
-  /** Null: no exported record has it. */
+  /** The row's `last_modified`, ms; null if neither an export nor an event supplied it. */
   modifiedMs: string | null
-  /** Time of the record's state in the newest export; null without an export. */
+  /** Time of the record's state in the newest export; null if the conversation was never exported. */
   exportedMs: string | null
 }
 

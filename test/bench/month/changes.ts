@@ -9,14 +9,14 @@ export interface Change {
 export interface ChangedConversation {
   agentId: string
   id: string
-  /** In order. */
+  /** In chronological order. */
   changes: Change[]
 }
 
 export class Changes {
   private readonly conversations = new Map<string, ChangedConversation>()
 
-  /** Changes must be added in order. */
+  /** Changes must be added in chronological order. */
   add({ agentId, id, ...change }: Change & { agentId: string; id: string }): void {
     const key = pairKey(agentId, id)
     const known = this.conversations.get(key)
@@ -33,7 +33,7 @@ export class Changes {
     return this.conversations.get(pairKey(agentId, id))?.changes ?? []
   }
 
-  /** Undefined if it has not changed since the start of the month. */
+  /** Undefined if the conversation has not changed since the start of the month. */
   lastOf(agentId: string, id: string): Change | undefined {
     return this.conversations.get(pairKey(agentId, id))?.changes.at(-1)
   }

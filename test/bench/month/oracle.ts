@@ -1,20 +1,20 @@
 // Lower bound of the cost: an oracle that knows the truth. Each poll costs a request per agent and returns the conversations that have just
-// settled. Each conversation is exported once after it has become quiet, and once for each change that no event reported; exports outside
-// of a poll's page cost a request per agent and poll.
+// settled. Each conversation is exported once after it has become quiet, and once for each change that no event reported. An export that
+// no poll's page contains costs one more request per agent and poll.
 import type { ChangedConversation } from './changes.ts'
 
 export interface OracleWorld {
   /** Times of the polls, in order. */
   polls: readonly number[]
   agents: number
-  /** Conversations that had settled by then are already stored. */
+  /** Conversations that had settled before this time are already stored. */
   startMs: number
   settleMs: number
   quietMs: number
   conversations: Iterable<ChangedConversation>
-  /** When it began; undefined if it cannot be exported. */
+  /** When the conversation began; undefined if it cannot be exported. */
   beganMs(conversation: ChangedConversation): number | undefined
-  /** Sessions that an export of it bills at that time; 0: it is not returned. */
+  /** Sessions that an export of the conversation bills at that time; 0 if the export does not return it. */
   sessionsAt(conversation: ChangedConversation, ms: number): number
   messagesAt(conversation: ChangedConversation, ms: number): number
 }
@@ -26,11 +26,14 @@ export interface OracleBill {
   first: number
   reported: number
   unreported: number
-  /** Sessions of first exports and of unreported changes only: reported changes are taken from the event. */
+  /** Sessions of first exports and unreported changes only, as if events supplied all reported changes. */
   leastSessions: number
 }
 
-/** Polls at which it is exported: for each change that an event cannot replace, the first poll at which it has been quiet since. */
+/**
+ * The polls at which the conversation is exported: for each change that events do not supply, the first poll at which the conversation
+ * has been quiet since.
+ */
 function* exportsOf(
   { polls, settleMs, quietMs, ...world }: OracleWorld,
   conversation: ChangedConversation,

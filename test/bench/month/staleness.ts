@@ -4,18 +4,18 @@ import type { Changes } from './changes.ts'
 
 export interface Staleness {
   rows: number
-  /** The record's newest change is missing: neither an export nor an event brought it. */
+  /** Rows without the record's newest change: neither an export nor an event supplied it. */
   stale: number
-  /** Known only from events so far. */
+  /** Rows that only events have supplied so far. */
   incomplete: number
-  /** Up to date in the fields of events, but due for another export. */
+  /** Rows that are up to date in the fields of events, but due for another export. */
   dirty: number
 }
 
 interface Row {
   agentId: string
   id: string
-  /** Null: no exported record has it. */
+  /** The row's `last_modified`, ms; null if neither an export nor an event supplied it. */
   modifiedMs: string | null
   isComplete: boolean
   isDirty: boolean
