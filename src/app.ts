@@ -48,7 +48,7 @@ export interface AppOptions {
   config: Config
   /** Tunes DuckDB for a replay: the memory limit of replays, large batches. */
   bulk?: boolean
-  /** Called when a query of the socket starts and when it has ended. */
+  /** Called when a query from the query socket starts, and when it ends. */
   onQuery?: QueryObserver
 }
 
@@ -64,7 +64,7 @@ export interface App {
   close(): Promise<void>
 }
 
-/** Opens the warehouse for writing, and answers its owner's queries meanwhile. @throws WAREHOUSE_LOCKED, WAREHOUSE_NEWER */
+/** Opens the warehouse for writing, and answers its owner's queries until it is closed. @throws WAREHOUSE_LOCKED, WAREHOUSE_NEWER */
 export function openApp({ config, bulk = false, onQuery }: AppOptions): Promise<App> {
   return withReleasers(async acquire => {
     const { home, threads } = config
@@ -74,7 +74,7 @@ export function openApp({ config, bulk = false, onQuery }: AppOptions): Promise<
     const stores = openStores(home)
     const warehouse = acquire(await openWarehouse({ home, memoryLimit, threads, bulk }), opened => opened.close())
     await removeStaleCopies(home, begunMs)
-    // A disk error here occurs again in the caller, which reports it.
+    // Disk errors are ignored here: they occur again in the caller, which reports them.
     for (const { workspaceId, record } of await endKilledRuns(warehouse.writer))
       await stores.landing
         .workspace(workspaceId)
@@ -95,9 +95,9 @@ interface RunOptions {
   config: Config
   workspace: WorkspaceConfig
   app: App
-  /** Aborts requests in flight. */
+  /** When aborted: aborts requests in flight. */
   signal: AbortSignal
-  /** Finish requests in flight, send no more. */
+  /** When aborted: requests in flight finish, and no more are sent. */
   stopping?: AbortSignal
   clock?: Clock
   onPage?: NonNullable<StepsDependencies['onPage']>
@@ -125,7 +125,7 @@ export function openLog(
   })
 }
 
-/** Landed pages that are not loaded: known from the previous run of this process, else read from the landing. */
+/** Landed pages that are not loaded: as the previous run of this process left them or, without one, as the landing lists them. */
 async function pendingIn(app: App, known: Parameters<typeof openPendingPages>[0]): Promise<Pending> {
   const kept = app.pending.get(known.workspaceId)
   if (kept && !kept.spoilt()) return kept

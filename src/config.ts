@@ -1,7 +1,7 @@
 // Configuration: the only reader of the environment and of the config file. Invalid settings fail at the start, with a hint.
 //
 // One workspace needs no file: CONVOHOUSE_API_URL, CONVOHOUSE_API_TOKEN (or CONVOHOUSE_API_TOKEN_FILE), CONVOHOUSE_WORKSPACE and
-// CONVOHOUSE_HOME are enough. Several are configured in `convohouse.yaml`, each with the variable or file that holds its token.
+// CONVOHOUSE_HOME are enough. Several workspaces are configured in `convohouse.yaml`, each with the variable or file that holds its token.
 import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism, homedir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
@@ -168,7 +168,7 @@ export interface WorkspaceConfig {
   timeoutMs: number
 }
 
-/** `source` of a configuration without a file. */
+/** The `source` of a configuration that is not read from a file. */
 export const ENVIRONMENT = 'the environment'
 
 export interface Config {
@@ -178,7 +178,7 @@ export interface Config {
   /** DuckDB's limit while a replay rebuilds the warehouse. */
   replayMemoryLimit: string
   threads: number
-  /** The prefix of the task queues, and how long a lease on them is valid. */
+  /** `queues`: prefix of the task queues' names. `leaseMs`: lifetime of a lease on Temporal. */
   temporal: { queues: string; leaseMs: number }
   webhooks: WebhookSettings
   /** Where processes without a receiver serve metrics; null: only where `--metrics` is given. */
@@ -302,7 +302,7 @@ function fromFile(path: string, env: Environment): Config {
 }
 
 const ENV_NAMES = { apiUrl: 'CONVOHOUSE_API_URL', token: 'CONVOHOUSE_API_TOKEN', id: 'CONVOHOUSE_WORKSPACE' } as const
-/** The same as a file, as container platforms provide secrets. */
+/** The variable with the path of a file that holds the token, the way container platforms provide secrets. */
 const TOKEN_FILE = `${ENV_NAMES.token}_FILE`
 
 /** @throws CONFIG_INVALID if both variables are set */
@@ -373,7 +373,7 @@ export function readHome(options: { path?: string; env?: Environment; cwd?: stri
   return resolve(cwd, env.CONVOHOUSE_HOME || DEFAULT_HOME)
 }
 
-/** Folders of external tools: those on the PATH, and our cache for downloaded ones. */
+/** Folders of external tools: those on the PATH, and our cache of downloaded tools. */
 export interface ToolPlaces {
   searchPath: string[]
   cache: string

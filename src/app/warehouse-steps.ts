@@ -1,4 +1,4 @@
-// The steps of the worker that holds the warehouse, where other workers fetch: landed pages are found in the landing.
+// The steps of a worker that holds the warehouse while other workers fetch pages: it learns of landed pages by listing the landing.
 import type { RunRef, Steps } from '../../workflows/steps.ts'
 import { type App, eventsComeTo } from '../app.ts'
 import { systemClock } from '../clock.ts'

@@ -17,7 +17,7 @@ interface WorkspaceContextOptions {
   config: Config
   /** Lifetime of a lease, ms. */
   leaseMs: number
-  /** Id of a command that holds the warehouse whenever it runs leases. While it holds the warehouse, leases of other ids are lost. */
+  /** Id of a command that uses leases only while it holds the warehouse: leases of other ids are then known to be lost. */
   holder?: string
   clock?: Clock
 }
@@ -60,7 +60,7 @@ export function openWorkspaceContexts(options: WorkspaceContextOptions): Workspa
       if (known) return known
       const opening = openContext(options, workspaceOf(options.config, workspaceId))
       opened.set(workspaceId, opening)
-      // The next task tries again.
+      // Forgets a failed attempt, so that the next task tries again.
       opening.catch(() => opened.delete(workspaceId))
       return opening
     },

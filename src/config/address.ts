@@ -23,7 +23,7 @@ interface ListenTexts {
   /** Completes `Another program listens on HOST:PORT already: … there.` */
   taken: string
   takenHint: string
-  /** Starts `… HOST:PORT: CODE.` */
+  /** Begins `… HOST:PORT: CODE.` */
   refused: string
   refusedHint: string
 }

@@ -26,12 +26,12 @@ const mayBeSecretItself = (name: string): boolean =>
   (name.match(/[A-Za-z0-9]{10,}/g) ?? []).some(run => /\d/.test(run) && /[A-Za-z]/.test(run))
 
 interface KeptSecret {
-  /** Its name in messages: `API token`. */
+  /** The secret's name in messages: `API token`. */
   what: string
   code: Extract<ErrorCode, 'TOKEN_MISSING' | 'SECRET_MISSING'>
 }
 
-/** Returns a reader of the secret. The reader throws `code` with the variable or file. */
+/** Returns a reader of the secret. Where the secret is missing, the reader throws `code` and names the variable or file. */
 export function secretReader(where: SecretPlace, env: Environment, { what, code }: KeptSecret): () => string {
   const missing = (problem: string, hint: string) => new ConvohouseError(code, { what: problem, hint })
   const unnamed = (kind: 'variable' | 'file', problem: string) =>

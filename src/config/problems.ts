@@ -5,7 +5,7 @@ type Issue = z.core.$ZodIssue
 
 interface Problem {
   path: readonly PropertyKey[]
-  /** Follows the setting's name. */
+  /** The problem, in words that follow the setting's name in the message. */
   words: string
 }
 
@@ -47,7 +47,7 @@ function wordsOf(issue: Issue): string {
 const tooSmall = ({ origin, minimum }: Extract<Issue, { code: 'too_small' }>): string =>
   origin === 'string' && Number(minimum) === 1 ? 'must not be empty' : `must be ${minimum} or more`
 
-/** One problem per issue; of unknown settings, one per setting. */
+/** One problem per issue, but one per setting where an issue lists several unknown settings. */
 export const problemsOf = (issues: readonly Issue[]): Problem[] =>
   issues.flatMap((issue): Problem[] =>
     issue.code === 'unrecognized_keys'

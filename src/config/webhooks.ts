@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { sizeOf } from '../core/words.ts'
 import { absolutePlace, type Environment, type SecretPlace, secretPlace, secretReader } from './kept-secret.ts'
 
-/** DuckDB reads lines of up to 16 MB, and a body may grow when it is rewritten. */
+/** Bounds of the setting `maxBody`. DuckDB reads lines of up to 16 MB, and a body may grow when it is rewritten. */
 const BODY_BYTES = { min: 1_024, max: 12_000_000 }
 
 const SIZE = /^\d+(\.\d+)?\s*([KMG]i?B|B)$/i
@@ -55,10 +55,10 @@ export function secretsReader(
   return () => readers.map(read => read())
 }
 
-/** Variables of the secret without a configuration file: the current one and, during a rotation, the next one. */
+/** Variables for the secret where there is no configuration file: the current secret and, during a rotation, the next one. */
 const SECRET_NAMES = ['CONVOHOUSE_WEBHOOK_SECRET', 'CONVOHOUSE_WEBHOOK_SECRET_NEXT'] as const
 
-/** Each as a value or as a file (`…_FILE`). */
+/** Places of the secrets: each is in the variable itself or in the file that the variable's `…_FILE` counterpart names. */
 export function secretsInEnvironment(env: Environment): { secrets: SecretPlace[] } | undefined {
   const secrets = SECRET_NAMES.flatMap((name): SecretPlace[] => {
     const file = env[`${name}_FILE`]?.trim()

@@ -1,7 +1,7 @@
-// Errors of the disk: full, read-only, no permission. Node reports a code, DuckDB only words.
+// Errors of the disk: full, read-only, no permission. Node reports a code, DuckDB only a message.
 import { ConvohouseError } from './errors.ts'
 
-/** Each code with the C library's words, which DuckDB passes on, and ours. */
+/** By code: the C library's message, which DuckDB passes on, and our words for people. */
 const DISK_ERRORS: Record<string, { pattern: RegExp; words: string }> = {
   ENOSPC: { pattern: /No space left on device/, words: 'the disk is full' },
   EDQUOT: { pattern: /Disk quota exceeded/, words: 'the quota of the disk is used up' },
@@ -15,7 +15,7 @@ const DISK_ERRORS: Record<string, { pattern: RegExp; words: string }> = {
 export const hasCode = (error: unknown, code: string): boolean =>
   (error as { code?: unknown } | null | undefined)?.code === code
 
-/** The code of a disk error, by code or by words; null for any other error. */
+/** The code of a disk error, from its `code` or its message; null for any other error. */
 export function diskErrorCode(cause: unknown): string | null {
   const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown }
   if (typeof code === 'string' && Object.hasOwn(DISK_ERRORS, code)) return code

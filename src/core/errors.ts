@@ -132,7 +132,7 @@ export class ConvohouseError extends Error {
   }
 }
 
-/** True for an error of ours with that code. */
+/** True for a ConvohouseError with one of these codes. */
 export function isCode(error: unknown, ...codes: ErrorCode[]): error is ConvohouseError {
   return error instanceof ConvohouseError && codes.includes(error.code)
 }

@@ -1,21 +1,21 @@
-// The record of a run: one for each requested sync, however it ended. `_runs` and the landing hold the same.
+// The record of a run: one for each requested sync, however it ended. It is stored both in `_runs` and in the landing.
 import { ConvohouseError, type ErrorCode } from './errors.ts'
 
-/** A person (`sync`), a round of `sync --watch` or of `up` without Temporal, a tick of a schedule, or `schedule backfill`. */
+/** Who started the run: a person (`sync`), a round of `sync --watch` or of `up` without Temporal, a schedule, or `schedule backfill`. */
 export type Origin = 'sync' | 'watch' | 'schedule' | 'backfill'
 
-/** A run of the embedded host dies with its process; on Temporal the next worker continues it. */
+/** An embedded run dies with its process; a run on Temporal is continued by the next worker. */
 export type HostName = 'embedded' | 'temporal'
 
 /**
- * How a run ended: as in its report, or `declined` where a person did not confirm its price. A run whose process died is `killed`; the
- * next writer of the warehouse records that.
+ * How a run ended. `outcome` is that of its report, or `declined` where a person did not confirm the price. A run whose process died is
+ * `killed`; the next writer of the warehouse records that.
  */
 export interface RunEnd {
   outcome: string
-  /** The sync did what was requested. History may still wait, because sessions are reserved for new conversations. */
+  /** True where the sync did what was requested; history may still wait, because sessions are reserved for new conversations. */
   success: boolean
-  /** Why it did not finish; `UNEXPECTED` for an error that is none of ours. */
+  /** Why the run did not finish; `UNEXPECTED` for an error that is not a ConvohouseError. */
   errorCode?: ErrorCode | 'UNEXPECTED'
   error?: string
   hint?: string
@@ -25,7 +25,7 @@ export interface RunEnd {
   conversations?: number
   /** Records and events that were quarantined since the previous run. */
   quarantined?: number
-  /** Webhook events that receivers had refused by its end, in total. */
+  /** Total number of webhook events that receivers had refused when the run ended. */
   webhooksRefused?: number
 }
 
@@ -38,7 +38,7 @@ const OUTCOME_TEXTS: Partial<Record<string, string>> = {
   declined: 'declined, nothing was exported',
 }
 
-/** The outcome of a run for people; one without a text, such as `done`, stays as it is. */
+/** The outcome of a run as text for people; an outcome without a text, such as `done`, is returned unchanged. */
 export const outcomeText = (outcome: string): string => OUTCOME_TEXTS[outcome] ?? outcome
 
 /** Times are ms since the epoch, UTC. */
@@ -62,7 +62,7 @@ const failure = (
   ...(hint && { hint }),
 })
 
-/** The end of a run by an error. The text of an error that is none of ours may quote data, and is not kept. */
+/** The end of a run that failed with an error. Only the text of a ConvohouseError is kept: any other may quote data. */
 export function endBy(error: unknown): RunEnd {
   if (!(error instanceof ConvohouseError))
     return {
@@ -82,17 +82,17 @@ export interface Reserve {
   sessions: number
   /** The configured `headReserve`. */
   share: number
-  /** New conversations are expected to use them, at their known rate: a smaller share would change nothing. */
+  /** True where the known rate of new conversations requires the reserve: then a smaller share would change nothing. */
   expected: boolean
 }
 
 interface Ended extends Required<Pick<RunEnd, 'outcome' | 'requests' | 'sessions' | 'pages' | 'conversations'>> {
   failures: readonly { code: ErrorCode; what: string; hint: string | null }[]
-  /** History was left, with these sessions. */
+  /** Set where history was left unread although these sessions were left. */
   reserve?: Reserve
-  /** The vendor's last failure, after which it did not answer. */
+  /** The vendor's last failure, if no answer came after it. */
   unanswered?: Ended['failures'][number]
-  /** New conversations were left, too. */
+  /** Set where new conversations were left unread, too. */
   newLeft?: true
 }
 
@@ -126,11 +126,11 @@ const SPENT: Partial<Record<string, Omit<RunEnd, 'outcome' | 'success'>>> = {
 
 const SUCCESSES = new Set(['done', 'limit-reached', 'preempted'])
 
-/** Whether it succeeded, also for a record of an earlier version; null: it has not ended. */
+/** Whether the run succeeded, also for a record of an earlier version; null: the run has not ended. */
 export const succeeded = ({ outcome, success }: RunRecord): boolean | null =>
   outcome === undefined ? null : (success ?? SUCCESSES.has(outcome))
 
-/** A success if only history was left. */
+/** Outcomes that are a success if only history was left unread. */
 const HISTORY_LEFT = new Set(['preempted', 'hour-spent'])
 
 function isSuccess({ outcome, failures, reserve, unanswered, newLeft }: Ended): boolean {

@@ -7,15 +7,15 @@ export const DAY = 24 * HOUR
 
 /**
  * The earliest time that a request may carry, ms: 2001-09-09T01:46:40Z, the first with thirteen digits. The vendor accepts seconds
- * and milliseconds in the same parameter without documenting the limit (section 4.12). By digits, or at 1e10, 1e11 or 1e12, this one
- * counts as milliseconds.
+ * and milliseconds in the same parameter without documenting the limit between them (section 4.12). Whether the limit is a number of digits
+ * or 1e10, 1e11 or 1e12, this time counts as milliseconds.
  */
 export const EARLIEST_MS = 1e12
 
-/** Largest difference between two synchronised clocks: a time further ahead is not a real one. */
+/** Largest expected difference between two synchronised clocks: a time further in the future is treated as wrong. */
 export const MAX_CLOCK_SKEW_MS = 5 * MINUTE
 
-/** A raw numeric time. `zero` is the vendor's "never". */
+/** The result of reading a numeric time. `zero`: the vendor writes 0 for "never". */
 type TimeReading = { ms: number } | { ms: null; reason: 'zero' | 'out-of-range' }
 
 /**
@@ -41,7 +41,7 @@ export function parseDuration(text: string): number | undefined {
   return match ? Math.min(LONGEST, Math.round(Number(match[1]) * DURATION_UNITS[match[2]!]!)) : undefined
 }
 
-/** As in the configuration: `15m`, `36h`, `90s`; in the largest unit that gives a whole number. */
+/** `15m`, `36h`, `90s`, as in the configuration: in the largest unit that gives a whole number. */
 export function durationText(ms: number): string {
   const units = Object.entries(DURATION_UNITS).filter(([unit]) => unit !== 'w')
   const [unit, length] = units.findLast(([, length]) => ms >= length && ms % length === 0) ?? ['ms', 1]
@@ -66,10 +66,10 @@ export function formatDuration(ms: number): string {
     .join(' ')
 }
 
-/** Limit of `Date`, ms. */
+/** The largest time that a `Date` can hold, ms. */
 const LAST_MOMENT_MS = 8.64e15
 
-/** ISO-8601, UTC. Does not throw for times beyond the limit of `Date`. */
+/** ISO-8601, UTC. Does not throw for times that a `Date` cannot hold. */
 export const momentText = (ms: number): string =>
   Math.abs(ms) <= LAST_MOMENT_MS ? new Date(ms).toISOString() : 'an unknown time'
 
@@ -82,8 +82,8 @@ const CLOCK = String.raw`[Tt ]([01]\d|2[0-3]):[0-5]\d`
 const SECONDS = String.raw`:[0-5]\d(\.\d{1,9})?`
 
 /**
- * Texts that are a time, as regular expressions that JavaScript and DuckDB read alike: an ISO-8601 date or time in UTC or without an
- * offset; one with an offset, or without seconds in UTC; an epoch of 10 to 16 digits. No names of time zones.
+ * Regular expressions, equal in JavaScript and DuckDB, for texts that are a time. `utc`: an ISO-8601 date or time in UTC or without an
+ * offset; `offset`: one with an offset, or without seconds in UTC; `epoch`: 10 to 16 digits. No names of time zones.
  */
 export const MOMENT_TEXTS = {
   utc: String.raw`\d{4}-\d{2}-\d{2}(${CLOCK}(${SECONDS}[Zz]?)?)?`,

@@ -37,7 +37,7 @@ export function ago(ms: number, nowMs: number): string {
   return since < 2_000 ? 'just now' : `${formatDuration(since)} ago`
 }
 
-/** Hours as text: `now`, `about 3 h`, `2 to 5 h`; with days where there are many. */
+/** Hours as text: `now`, `about 3 h`, `2 to 5 h`; many hours are shown in days, too. */
 export function hours({ low, high }: { low: number; high: number }): string {
   if (high === 0) return 'now'
   const text = low === high ? `about ${count(high)} h` : `${range({ low, high })} h`
@@ -55,7 +55,7 @@ const UNITS: Record<string, number> = {
   tib: 2 ** 40,
 }
 
-/** Bytes of `1GB` or `512 MiB`, as DuckDB and the configuration write sizes. */
+/** The number of bytes in `1GB` or `512 MiB`, which is how DuckDB and the configuration write sizes. */
 export function sizeOf(text: string): number {
   const [, number = '0', unit = ''] = /^([\d.]+)\s*([a-z]+)$/i.exec(text.trim()) ?? []
   return Number(number) * (UNITS[unit.toLowerCase()] ?? 1)

@@ -11,7 +11,7 @@ import { HOUR } from '../core/time.ts'
 /** True for a file that `writeOnce` is writing, or that a kill left half-written. */
 export const isTemporary = (name: string): boolean => name.startsWith('.tmp-')
 
-/** A unique name of that kind. */
+/** A new, unique name for a temporary file. */
 export const temporaryName = (): string => `.tmp-${process.pid}-${randomBytes(6).toString('hex')}`
 
 /** Syncs a folder: makes the names in it durable. */
@@ -30,7 +30,7 @@ const isFolder = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** Why a folder is impossible, regardless of space and permissions. */
+/** By error code: why a folder cannot be created, other than for lack of space or permissions. */
 const NO_PLACE: Record<string, string> = {
   EEXIST: 'a file is in its place',
   ENOENT: 'its file system does not allow one there',
@@ -46,8 +46,8 @@ const noFolder = (folder: string, cause: NodeJS.ErrnoException): ConvohouseError
       })
 
 /**
- * Creates a folder and its parents (mode 0700), each durable in its parent. Does not use `mkdir` with `recursive`: below a folder that allows
- * none (/proc) it retries forever, on a thread that no signal ends.
+ * Creates a folder and its parents (mode 0700), each durable in its parent. Does not use `mkdir` with `recursive`: below a folder that
+ * allows no new ones (/proc), that call retries forever, on a thread that no signal ends.
  * @throws HOME_UNUSABLE
  */
 export async function makeFolder(folder: string): Promise<void> {
@@ -103,7 +103,10 @@ export async function writeOnce(file: string, parts: readonly Uint8Array[]): Pro
   }
 }
 
-/** Entries of a folder; none where it does not exist. @throws HOME_UNUSABLE where it cannot be read: with an incomplete list, pages would be exported again */
+/**
+ * Entries of a folder; none where it does not exist.
+ * @throws HOME_UNUSABLE where it cannot be read: with an incomplete list, pages would be exported again
+ */
 export async function entriesIn(folder: string): Promise<Dirent[]> {
   return readdir(folder, { withFileTypes: true }).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === 'ENOENT') return []
@@ -114,10 +117,10 @@ export async function entriesIn(folder: string): Promise<Dirent[]> {
 /** Names of a folder's entries; none where it does not exist. @throws HOME_UNUSABLE */
 export const namesIn = async (folder: string): Promise<string[]> => (await entriesIn(folder)).map(({ name }) => name)
 
-/** No write takes this long: an older temporary file was left by a killed process, even while others write to the folder. */
+/** No write takes this long: an older temporary file was left by a killed process, even if other processes are writing to the folder. */
 export const LEFT_BEHIND_MS = HOUR
 
-/** Removes files that killed processes left half-written in a folder. Compares with the machine's clock, like the times of files. */
+/** Removes files that killed processes left half-written in a folder. Their age is measured by the machine's clock, which dates files. */
 export async function sweepTemporary(folder: string): Promise<void> {
   for (const name of (await namesIn(folder)).filter(isTemporary)) {
     const file = join(folder, name)

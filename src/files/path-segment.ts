@@ -12,7 +12,7 @@ export function pathSegment(id: string): string {
   return `${safe.slice(0, 80)}~${createHash('sha256').update(id).digest('hex').slice(0, 24)}`
 }
 
-/** Like `pathSegment`, with a hash after IDs that contain capitals: some file systems do not distinguish `A` from `a`. */
+/** Like `pathSegment`, but appends a hash to IDs that contain capitals: some file systems do not distinguish `A` from `a`. */
 export function caselessPathSegment(id: string): string {
   const name = pathSegment(id)
   if (id === id.toLowerCase() || name.includes('~')) return name

@@ -1,4 +1,4 @@
-// Bytes on disk below folders that grow to millions of files.
+// Counts the bytes on disk below folders that grow to millions of files.
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SECOND } from '../core/time.ts'
@@ -9,7 +9,7 @@ interface Counted {
   folders: string[]
 }
 
-/** A folder that changed within this time may change again within the same tick of its file system's clock. */
+/** A folder that changed this recently may change again without a new modification time, within one tick of its file system's clock. */
 const SETTLED_MS = 2 * SECOND
 
 /** Bytes of a file; 0 where it does not exist. */

@@ -3,7 +3,7 @@ import { isAscii, isUtf8 } from 'node:buffer'
 
 export interface JsonBody {
   value: unknown
-  /** Some bytes are not UTF-8: they read as U+FFFD here and are unchanged in the body. */
+  /** True where some bytes are not UTF-8: `value` has U+FFFD in their place, the body itself is unchanged. */
   invalidUtf8: boolean
   /** False where strings and keys beyond ASCII were not decoded. */
   exact: boolean
@@ -18,7 +18,7 @@ const parsed = (text: string): unknown => {
   }
 }
 
-/** Undefined where the body is not JSON. */
+/** Parses a body completely; undefined where it is not JSON. */
 export function parseBody(body: Buffer): JsonBody | undefined {
   // TextDecoder removes a byte order mark, which JSON.parse refuses.
   const value = parsed(new TextDecoder().decode(body))
@@ -26,8 +26,8 @@ export function parseBody(body: Buffer): JsonBody | undefined {
 }
 
 /**
- * Reads a body for its shape: keys, types, numbers, and ASCII strings. Each byte beyond ASCII becomes a character of its own, which parses
- * a page of conversations twice as fast; JSON's syntax is ASCII.
+ * Reads a body for its shape: keys, types, numbers, and ASCII strings. Each byte beyond ASCII becomes a character of its own: a page of
+ * conversations parses twice as fast, and its structure is the same, because JSON's syntax is ASCII.
  */
 export function parseShape(body: Buffer): JsonBody | undefined {
   const value = parsed(body.toString('latin1'))
@@ -35,7 +35,7 @@ export function parseShape(body: Buffer): JsonBody | undefined {
   return { value, invalidUtf8: !isUtf8(body), exact: isAscii(body) }
 }
 
-/** True for a text that `parseShape` decodes. */
+/** True for a text that `parseShape` decodes correctly: ASCII only. */
 export const isPlainText = (text: string): boolean => isAscii(Buffer.from(text))
 
 /** Distinguishes truncated or damaged JSON from a body that never was JSON. */

@@ -23,10 +23,10 @@ const table = (has: (byte: number) => boolean): Uint8Array =>
 /** Bytes that need no escape in a string. */
 export const PLAIN = table(byte => byte >= BYTE.space && byte !== BYTE.quote && byte !== BYTE.backslash)
 
-/** Escapes that canonical text uses, too. */
+/** Bytes that follow a backslash in the short escapes, which canonical text uses, too. */
 export const ESCAPED = table(byte => '"\\bfnrt'.includes(String.fromCharCode(byte)))
 
-/** `true`, `false` and `null`, by their first bytes. */
+/** The bytes of `true`, `false` and `null`, indexed by their first byte. */
 export const WORDS: readonly (readonly number[] | undefined)[] = Array.from({ length: 256 }, (_, byte) =>
   ['true', 'false', 'null'].map(word => [...Buffer.from(word)]).find(([first]) => first === byte),
 )
@@ -38,8 +38,8 @@ export const isBlank = (byte: number): boolean => byte === BYTE.space || byte ==
 export const WORD_BYTES = 4
 
 /**
- * Which of four bytes, as one little-endian number, need an escape in a string: sets the highest bit of the first such byte, no bit of
- * those before it, and any bits of those after it; zero where none needs one.
+ * Tests four bytes, given as one little-endian number, for bytes that need an escape in a string. Zero where none does; otherwise the
+ * highest bit of the first such byte is set, no bit of the bytes before it, and any bits of the bytes after it.
  */
 export function specials(word: number): number {
   // Swaps quotes and blanks, so that one comparison finds quotes and everything below a blank.
@@ -54,14 +54,14 @@ export const firstByte = (found: number): number => (31 - Math.clz32(found & -fo
 const OPENING: ReadonlySet<number> = new Set([BYTE.openList, BYTE.openObject])
 const CLOSING: ReadonlySet<number> = new Set([BYTE.closeList, BYTE.closeObject])
 
-/** Position after the string that begins before `at`. */
+/** Position after the string whose opening quote is before `at`. */
 function behindString(body: Uint8Array, at: number): number {
   let next = at
   while (next < body.length && body[next] !== BYTE.quote) next += body[next] === BYTE.backslash ? 2 : 1
   return next + 1
 }
 
-/** True where the body is nested deeper than `levels`. Call it before parsing: ten megabytes of brackets become hundreds of megabytes. */
+/** True where the body is nested deeper than `levels`. Call it before parsing: ten megabytes of brackets parse to hundreds of megabytes. */
 export function isNestedDeeper(body: Uint8Array, levels: number): boolean {
   let open = 0
   for (let at = 0; at < body.length; ) {

@@ -1,7 +1,7 @@
 // Splits a page's body into the texts of its elements without parsing them, so that an unreadable element does not affect the others.
 import { endOfString, endOfValue, skipSpace } from './tokens.ts'
 
-/** Calls `each` with the start of every member or element of the container at `at`; it returns that one's end. */
+/** Calls `each` with the start of every member or element of the container at `at`; `each` returns the end of that one. */
 function walk(text: string, at: number, close: string, each: (start: number) => number): void {
   let next = skipSpace(text, at + 1)
   while (text[next] !== close) {

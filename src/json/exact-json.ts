@@ -1,5 +1,5 @@
-// Reads and writes JSON without the losses of `JSON.parse`: the digits of a number, duplicate keys, lone surrogates. The tolerant path of
-// loading reads records this way. Node's own parser gives access to the text of a number from version 21 on.
+// Reads and writes JSON and keeps or reports what `JSON.parse` loses: the digits of a number, duplicate keys, lone surrogates. The tolerant
+// path of loading reads records this way. Node's own parser gives access to the text of a number only from version 21 on.
 import { endOfString, skipSpace } from './tokens.ts'
 
 /** A number that a double does not hold exactly, or writes differently: `12345678901234567890`, `1.50`, `1e3`. */
@@ -38,7 +38,7 @@ const WORDS: readonly [string, unknown][] = [
 
 function numberOf(text: string): number | ExactNumber {
   const value = Number(text)
-  // Integers beyond 2^53 stay text even where a double happens to hold them: the value alone does not show that.
+  // Integers beyond 2^53 stay text even where a double happens to hold them exactly: the double alone does not show that it is exact.
   const exact = String(value) === text && (Number.isSafeInteger(value) || !Number.isInteger(value))
   return exact ? value : new ExactNumber(text)
 }
@@ -141,7 +141,7 @@ class Reader {
 
   private member(members: Record<string, unknown>): void {
     if (this.next() !== '"') throw new SyntaxError('a key is missing')
-    // A key that is itself repaired has no name in the path.
+    // A fault in the key itself is reported under an empty name.
     this.path[this.path.length - 1] = ''
     const key = this.string()
     this.path[this.path.length - 1] = key

@@ -7,7 +7,7 @@ interface Limits {
   maxSessions: number | null
 }
 
-/** Packs of overage, and higher limits of the run. */
+/** Allowed overage packs, and raised limits of the run. */
 export interface Allowance {
   packs?: number
   requests?: number

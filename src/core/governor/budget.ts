@@ -1,4 +1,4 @@
-// The budget of a workspace: requests and sessions left, by the governor.
+// The budget of a workspace: requests and sessions left, as the governor counts them.
 
 import { PACK_SESSIONS, sessionsLeft } from '../quota/quota.ts'
 import type { GovernorState } from './governor.ts'
@@ -19,7 +19,7 @@ export interface Budget {
     overagePacks: number
     reportedAtMs: number | null
   }
-  /** Sessions that history may not use, for new conversations. */
+  /** Sessions reserved for new conversations: history may not use them. */
   reserveForNewSessions: number
 }
 

@@ -16,11 +16,11 @@ import { countRequest } from './rate-limit.ts'
 /**
  * Folds the entries of the lease log, oldest first, into a new governor.
  *
- * `holdersDead`: the holders of open leases are known to be dead (the warehouse's lock fences embedded runs). Each of them made at most
- * the one request that was in flight: it is counted, and what it may have billed is held back until a usage report. Otherwise an open
+ * `holdersDead`: the holders of open leases are known to be dead (the warehouse's lock fences embedded runs). The log then lacks at most one
+ * request per lease, the one in flight: it is counted, and what it may have billed is held back until a usage report. Otherwise an open
  * lease counts as spent until its hour has passed.
  *
- * `quota`: what landed answers report. The last usage in the lease log alone may be too low.
+ * `quota`: rebuilt from landed answers, because the last usage report in the lease log alone may be too low.
  */
 export function recoverGovernor(
   options: Partial<GovernorOptions>,

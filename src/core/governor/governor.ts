@@ -11,9 +11,10 @@
 // a request for a window that can hold nothing, which bills nothing. As sessions run out, pages get smaller. A request that never
 // reached the vendor costs nothing; what a lost answer may have billed is held back until a usage report.
 //
-// Reserves: of the rate limit for people, refreshes and new conversations; of the quota for new conversations; and a few sessions per lease
-// in case a page bills more than expected (the lease then requests no further page), so that no overage occurs within that reserve.
-// The quota's reserve covers the period's remaining days at the known rate; small first pages of an unknown agent improve that estimate.
+// Reserves: a part of the rate limit for people, refreshes and new conversations; a part of the quota for new conversations; and a few
+// sessions per lease in case a page bills more than expected: the lease then requests no further page, and the reserve prevents overage.
+// The reserve for new conversations covers the period's remaining days at the known rate; small first pages of an unknown agent improve
+// that estimate.
 
 import { type Outlook, updateOutlook } from '../planning/estimate.ts'
 import type { WindowKind, WindowProgress } from '../planning/windows.ts'
@@ -42,16 +43,16 @@ import {
 
 export interface GovernorOptions {
   hourMs: number
-  /** Until the vendor reports another number. */
+  /** Assumed until the vendor reports another number. */
   requestsPerHour: number
   /** Share of the rate limit that is reserved for conversations requested by id. */
   hourReserveShare: number
-  /** Sessions reserved for new conversations at least, whatever the outlook. */
+  /** Minimum number of sessions reserved for new conversations, whatever the outlook. */
   projectedSessions: number
-  /** Share of the included sessions reserved for them at least. */
+  /** Minimum share of the included sessions that is reserved for new conversations. */
   headReserveShare: number
   allowedPacks: number
-  /** A person allowed the packs for this run: history may use them, beyond the current usage. Absent: false. */
+  /** True where a person allowed the packs for this run: history may use them on top of the usage at that time. Absent: false. */
   packsForHistory?: boolean
   maxRequests: number | null
   maxSessions: number | null
@@ -80,7 +81,7 @@ export interface Lease {
   made: number
   sessions: number
   billed: number
-  /** Sessions that one of its pages is expected to bill. */
+  /** Sessions that one page of this lease is expected to bill. */
   pageSessions: number
   grantedAtMs: number
   deadlineMs: number
@@ -91,23 +92,23 @@ type Mode = 'open' | 'paused' | 'probing'
 export interface GovernorState {
   options: GovernorOptions
   mode: Mode
-  /** When the answer arrived that paused it. Answers to earlier requests do not end the pause. */
+  /** When the answer that caused the pause arrived. Answers to requests sent before do not end the pause. */
   pausedSinceMs: number
   pausedUntilMs: number
   rateLimit: RateLimitState
   quota: QuotaState
   leases: readonly Lease[]
-  /** By this run, for `--max-requests` and `--max-sessions`. */
+  /** Spent by this run; limited by `--max-requests` and `--max-sessions`. */
   spent: { requests: number; sessions: number }
   /** Answers of this run that never arrived, and the sessions that they may have billed. */
   lost: { answers: number; sessions: number }
-  /** The highest ratio that a page has billed. */
+  /** The highest ratio of billed sessions to returned conversations in a page so far. */
   sessionsPerConversation: number
-  /** Pages that billed more than was left of their lease. */
+  /** Number of pages that billed more sessions than their lease had left. */
   breaches: number
   /** Expected use by new conversations; absent in states of older versions. */
   outlook?: Outlook
-  /** Sessions used, and the period, when packs were allowed for history. */
+  /** The period, and its used sessions, at the time when packs were allowed for history. */
   packsFrom?: { key: string | null; sessions: number } | null
 }
 
@@ -181,7 +182,7 @@ const outstandingRequests = (state: GovernorState): number =>
 export const holdBack = (quota: QuotaState, sessions: number, sinceMs: number): QuotaState =>
   holdPending(quota, Math.max(0, sessions) + surpriseReserve(quota.includedSessions), sinceMs)
 
-/** Share of the rate limit reserved for polls for new conversations: a backfill does not delay them. */
+/** Share of the rate limit that is reserved for polls for new conversations, so that a backfill does not delay them. */
 const HEAD_HOUR_SHARE = 0.05
 
 function requestReserve({ options, rateLimit }: GovernorState, kind: WindowKind | 'probe'): number {
@@ -229,14 +230,14 @@ const refuse = (
   reason: 'period' | 'max-requests' | 'max-sessions',
 ): [GovernorState, Decision] => [state, { kind: 'refuse', reason }]
 
-/** A probe that ended without an answer leaves the governor paused. */
+/** Replaces the leases. If no lease is left while probing, the probe got no answer: the governor is paused again. */
 const withLeases = (state: GovernorState, leases: readonly Lease[]): GovernorState => ({
   ...state,
   leases,
   mode: state.mode === 'probing' && leases.length === 0 ? 'paused' : state.mode,
 })
 
-/** An hour after its deadline a lease without an end holds no request any more; what it may have billed is held back. */
+/** Drops leases that have not ended an hour after their deadline: frees their requests, and holds back what they may have billed. */
 function withoutExpiredLeases(state: GovernorState, nowMs: number): GovernorState {
   const leases = state.leases.filter(lease => lease.deadlineMs + state.options.hourMs > nowMs)
   if (leases.length === state.leases.length) return state
@@ -257,12 +258,12 @@ function grantProbe(state: GovernorState, lease: string, nowMs: number): [Govern
   )
 }
 
-/** No page fits into the sessions left. */
+/** The decision where no page fits into the sessions left. */
 function noPageFits(state: GovernorState, lease: string, nowMs: number): [GovernorState, Decision] {
-  // Sessions of other leases may come back unspent.
+  // Other leases may return unspent sessions.
   if (state.leases.length > 0) return waitUntil(state, nowMs + MINUTE, 'leased')
   if (runSessions(state) < pageSessions(state, 1)) return refuse(state, 'max-sessions')
-  // So may sessions held back for lost answers, late reports or an unproved period: a usage report decides.
+  // Sessions held back for lost answers, late reports or an unproved period may become free, too: a usage report decides.
   const clearsUp = resolvesAtMs(state.quota)
   if (clearsUp === null) return refuse(state, 'period')
   return clearsUp > nowMs ? waitUntil(state, clearsUp, 'leased') : grantProbe(state, lease, nowMs)
@@ -308,7 +309,7 @@ export function requestLease(
   )
 }
 
-/** A lost answer or a failure of the vendor may hide a billed page. */
+/** Holds back the sessions of a lost answer or a failure of the vendor: either may hide a billed page. */
 const quotaWithHeldBack = (state: GovernorState, lease: Lease | undefined, answer: Answer): QuotaState =>
   lease === undefined || lease.pageSessions === 0 || answer.status === 429 || answer.unsent
     ? state.quota
@@ -343,7 +344,7 @@ function countBilledAnswer(state: GovernorState, lease: Lease | undefined, answe
   const quota = answer.usage
     ? applyUsage(state.quota, answer.usage, billedAnswer)
     : countBilled(state.quota, billedAnswer)
-  // A small page says little about the next one.
+  // The ratio of a small page says little about the next page.
   const share = answer.returned >= 10 ? billed / answer.returned : 0
   const breach = lease !== undefined && billed > lease.sessions - lease.billed
   return {

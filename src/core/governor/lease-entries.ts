@@ -12,7 +12,7 @@ export interface LeaseGranted {
   pageSessions: number
   atMs: number
   deadlineMs: number
-  /** The process that uses the lease, if it holds the warehouse: it is dead once another process holds the warehouse. */
+  /** The process that uses the lease, set if that process holds the warehouse: it is dead once another process does. */
   holder?: string
 }
 

@@ -12,7 +12,7 @@ export interface RateLimitState {
   hourMs: number
   requestsPerHour: number
   buckets: readonly Bucket[]
-  /** The newest reported count, by the time its request was sent. */
+  /** The reported count whose request was sent last. */
   reported: { remaining: number; sentAtMs: number; receivedAtMs: number } | null
 }
 
@@ -26,8 +26,8 @@ export const newRateLimit = (hourMs: number, requestsPerHour: number): RateLimit
 })
 
 /**
- * Counts a request at the time of its answer (or abort): the vendor counted it before, so it never leaves our hour before the vendor's.
- * Two hours are kept, because a reported count is carried forward by requests that expire.
+ * Counts a request at the time of its answer (or abort): the vendor counted it earlier, so it never leaves our hour before the vendor's.
+ * Requests of two hours are kept: each one that leaves the hour after a report raises the reported count by one again.
  */
 export function countRequest(state: RateLimitState, receivedAtMs: number, count = 1): RateLimitState {
   const slice = Math.max(1, state.hourMs / BUCKETS_PER_HOUR)
@@ -38,7 +38,7 @@ export function countRequest(state: RateLimitState, receivedAtMs: number, count 
   return { ...state, buckets: [...others, { endMs, count: (known?.count ?? 0) + count }] }
 }
 
-/** Applies a reported limit. Answers are ordered by the time their request was sent; of those sent at the same time, the lowest is believed. */
+/** Applies a reported limit. The report whose request was sent last counts; of several sent at the same time, the lowest. */
 export function applyReportedLimit(
   state: RateLimitState,
   reported: { requestsPerHour: number | null; remainingHour: number | null },
@@ -64,7 +64,7 @@ const sumWhere = (state: RateLimitState, keep: (endMs: number) => boolean): numb
 export const requestsThisHour = (state: RateLimitState, nowMs: number): number =>
   sumWhere(state, endMs => endMs > nowMs - state.hourMs)
 
-/** The reported count at `nowMs`: less our requests since, plus ours that have left the hour since. Null: none, or expired. */
+/** The last report carried forward to `nowMs`: minus our requests since, plus ours that have left the hour since. Null: none, or expired. */
 function reportedRemaining(state: RateLimitState, nowMs: number): number | null {
   const { reported, hourMs } = state
   if (reported === null || nowMs >= reported.sentAtMs + hourMs) return null
@@ -81,8 +81,8 @@ export function requestsLeft(state: RateLimitState, nowMs: number, outstanding: 
 }
 
 /**
- * When a request beyond the `reserve` may be free again, ms, always later than now: when our oldest request leaves the hour. If others
- * used the limit: after a minute, or when the report expires, because only another answer shows whether theirs have expired.
+ * When a request beyond the `reserve` may be free again, ms, always later than now. If our own requests use up the limit: when the oldest
+ * one leaves the hour. If others do: after a minute, or when the report expires, because only another answer shows whether theirs expired.
  */
 export function nextFreeRequestMs(state: RateLimitState, nowMs: number, reserve = 0): number {
   const { hourMs, reported, buckets } = state

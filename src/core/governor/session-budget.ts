@@ -1,5 +1,5 @@
-// Sessions that may be leased: for new conversations all that are left of the quota, for history those beyond the reserve for new
-// conversations; less the sessions of open leases and, per lease, a reserve in case a page bills more than expected.
+// Sessions that may be leased. New conversations may use all sessions left of the quota, history only those beyond the reserve for new
+// conversations. Subtracted are the sessions of open leases and, per lease, a reserve in case a page bills more than expected.
 import { headReserve, NO_OUTLOOK, type Outlook } from '../planning/estimate.ts'
 import type { WindowKind } from '../planning/windows.ts'
 import { PACK_SESSIONS, possiblyUsed, type QuotaState, sessionsLeft } from '../quota/quota.ts'
@@ -8,9 +8,9 @@ import { PACK_SESSIONS, possiblyUsed, type QuotaState, sessionsLeft } from '../q
 const SURPRISE_SHARE = 0.001
 const MIN_SURPRISE_SESSIONS = 4
 const MARGIN = 1.2
-/** Smaller page sizes: few steps, because each one begins a new generation. */
+/** Page sizes to choose from; few, because each change of the size begins a new generation. */
 const PAGE_SIZES = [100, 50, 20, 10, 5, 2, 1]
-/** A generation ends for larger pages once so many of them fit. */
+/** A generation of small pages is ended for a larger size once this many pages of that size fit. */
 const GROWTH_FACTOR = 4
 
 /** The part of the governor's state that decides how many sessions may be leased. */
@@ -37,13 +37,13 @@ export const surpriseReserve = (includedSessions: number): number =>
 const outstandingSessions = (state: SessionBudget): number =>
   state.leases.reduce((sum, lease) => sum + Math.max(0, lease.sessions - lease.billed), 0)
 
-/** Sessions that the run may still spend, without what lost answers may have billed and the reserve for one page. */
+/** Sessions that the run may still spend, after subtracting what lost answers may have billed and the reserve for one page. */
 export const runSessions = ({ options, spent, lost }: SessionBudget): number =>
   options.maxSessions === null
     ? Number.POSITIVE_INFINITY
     : options.maxSessions - spent.sessions - lost.sessions - MIN_SURPRISE_SESSIONS
 
-/** All kinds except new conversations and conversations that a person named. */
+/** Kinds that may not use the reserve for new conversations: all but new conversations and conversations that a person named. */
 const YIELDS_TO_HEAD: ReadonlySet<WindowKind> = new Set(['tail', 'full', 'reread', 'refresh', 'sample'])
 
 /** Age of the period, ms; null: not known. */
@@ -93,7 +93,7 @@ export function sessionsFor(state: SessionBudget, kind: WindowKind, nowMs: numbe
 export const pageSessions = (state: SessionBudget, limit: number): number =>
   Math.ceil(limit * Math.max(1, state.sessionsPerConversation * (limit > 1 ? MARGIN : 1)))
 
-/** Page size that fits into those sessions; undefined where none fits. Keeps that of a running generation, unless larger pages fit again. */
+/** The page size that fits into `sessions`; undefined: none. A running generation keeps its size, unless larger pages fit again. */
 export function pageSize(
   state: SessionBudget,
   sessions: number,
@@ -107,7 +107,7 @@ export function pageSize(
   return runs && running >= (larger ?? 0) ? running : runs && larger ? larger : fitting(1)
 }
 
-/** Sessions that other open leases may have billed. */
+/** Sessions that open leases other than `lease` may have billed. */
 export function unseenSessions(
   { leases, quota }: SessionBudget,
   lease: SessionBudget['leases'][number] | undefined,

@@ -1,6 +1,6 @@
 // Coverage: which seconds of an agent's `ts` axis have been read to the end. A set of closed intervals of whole
-// seconds, sorted and disjoint. It comes from completed windows only, never from rows: an event, a refresh or a wrong
-// `ts` must not move it.
+// seconds, sorted and disjoint. Only completed windows add to it, never rows: an event, a refresh or a wrong `ts` must
+// not move it.
 
 /** Closed: includes both seconds. */
 export interface Interval {

@@ -1,4 +1,4 @@
-// Estimates of what windows cost. The API has no free count: unread ranges are priced by what was read before, or as unknown.
+// Estimates of what windows cost. The API offers no free count, so unread ranges are priced by what the agent's read ranges cost, if any.
 
 import { parseCount } from '../quota/reported-usage.ts'
 import { DAY } from '../time.ts'
@@ -40,7 +40,7 @@ const requestsFor = (conversations: Range, page: number): Range => ({
   high: Math.max(1, Math.ceil(conversations.high / page)),
 })
 
-/** A record that counts more sessions without listing them counts something else. */
+/** A `sessionsNum` above this, in a record that lists no sessions, must count something else. */
 const MAX_SESSIONS_PER_RECORD = 1_000
 
 function sessionsOf(record: unknown): number {
@@ -51,8 +51,8 @@ function sessionsOf(record: unknown): number {
 }
 
 /**
- * Sessions in a page's records: the assumed bill where the answer reports none (section 4.12, rule 2: each past session with human
- * turns). Sessions without human turns are counted too.
+ * Sessions in a page's records: the assumed bill where the answer reports none. It may be too high: the vendor bills past sessions with
+ * human turns (section 4.12, rule 2); here, sessions without human turns are counted, too.
  */
 export const sessionsShown = (records: readonly unknown[]): number =>
   records.reduce<number>((sum, record) => sum + sessionsOf(record), 0)
@@ -116,9 +116,9 @@ export function layOut(
 
 /** The running period as far as it is known: the vendor does not report when periods begin. */
 export interface PeriodAge {
-  /** Since its first report. */
+  /** Time since the period's first report; null: not known. */
   ageMs: number | null
-  /** Length of earlier periods. */
+  /** Length of earlier periods; null: none was observed. */
   lengthMs: number | null
 }
 
@@ -130,8 +130,8 @@ const daysLeft = ({ ageMs, lengthMs }: PeriodAge): number =>
   Math.max(1, ((lengthMs ?? PERIOD_DAYS * DAY) - (ageMs ?? 0)) / DAY)
 
 /**
- * Sessions that new conversations use a day: of agents whose last weeks are in the warehouse, and of agents whose history this run reads,
- * estimated by the pages read so far.
+ * How many sessions new conversations use per day: those of agents whose last weeks are in the warehouse (`knownPerDay`), and those of
+ * agents whose history this run reads for the first time, estimated from the pages read so far (`seenPerDay`).
  */
 export interface Outlook {
   knownPerDay: number
@@ -139,10 +139,10 @@ export interface Outlook {
   unknownAgents: number
   /** End of the planned range, in seconds: history windows that end there show the present rate. */
   toSec: number
-  /** Unknown agents whose history has been started since, and the rate that it shows. */
+  /** Unknown agents whose history this run has begun to read, and the rate that it shows. */
   seenAgents: number
   seenPerDay: number
-  /** Conversations behind that rate. */
+  /** Number of conversations from which `seenPerDay` is estimated. */
   seenConversations: number
   /** How long a period lasts, ms; null: 31 days are assumed. */
   periodLengthMs: number | null
@@ -158,16 +158,16 @@ export const NO_OUTLOOK: Outlook = {
   periodLengthMs: null,
 }
 
-/** Share of the sessions left that history may not use while some, or all, unknown agents have not been started. */
+/** Share of the sessions left that history may not use as long as the history of some, or of all, unknown agents has not been begun. */
 const LEARNING_SHARE = { someUnknown: 0.5, allUnknown: 0.95 }
-/** Sessions that history may use in any case, so that a small quota, too, learns the rate. */
+/** Sessions that history may use in any case, so that the rate is learned even with a small quota. */
 const LEARNING_SESSIONS = 40
 
-/** Adds two standard deviations: few conversations estimate a rate badly. */
+/** Adds two standard deviations, because few conversations give a poor estimate of a rate. */
 const withMargin = (perDay: number, conversations: number): number =>
   conversations === 0 ? 0 : perDay * (1 + 2 / Math.sqrt(conversations))
 
-/** Sessions a day of agents with a known density. */
+/** Sessions per day that new conversations of agents with a known density use. */
 export function knownPerDay(densities: readonly Density[]): number {
   const conversations = densities.reduce((sum, { newPerDay }) => sum + newPerDay * DAYS_OF_DENSITY, 0)
   const perDay = densities.reduce((sum, density) => sum + density.newPerDay * density.sessionsPerConversation, 0)
@@ -180,13 +180,13 @@ const DAYS_OF_DENSITY = 7
 /** Sessions that new conversations use until the period ends. */
 export function projectedSessions(outlook: Outlook, ageMs: number | null): number {
   const { unknownAgents, seenAgents, seenPerDay, seenConversations, periodLengthMs } = outlook
-  // Agents that have not been started are assumed to be like the others.
+  // Agents whose history has not been begun are assumed to have the mean rate of the others.
   const like = Math.max(1, unknownAgents / Math.max(1, seenAgents))
   const perDay = outlook.knownPerDay + withMargin(seenPerDay, seenConversations) * (unknownAgents > 0 ? like : 0)
   return Math.ceil(perDay * daysLeft({ ageMs, lengthMs: periodLengthMs }))
 }
 
-/** Sessions reserved for new conversations: the projection, and at least a share of the included sessions that shrinks with the period. */
+/** Sessions reserved for new conversations: as projected, but at least a share of the included ones that shrinks as the period passes. */
 export function headReserve(options: {
   outlook: Outlook
   ageMs: number | null
@@ -212,13 +212,13 @@ export function headReserve(options: {
   )
 }
 
-/** Sessions a day in a history window so far. Over at least a day, so that a burst does not count as a rate. */
+/** Sessions per day in a history window so far, averaged over at least one day, so that a burst does not count as a rate. */
 export function perDayOf({ window, lastTsMs, pages, billed }: WindowProgress): number {
   if (pages === 0) return 0
   return billed / Math.max(1, (window.toSec * 1_000 - (lastTsMs ?? window.toSec * 1_000)) / DAY)
 }
 
-/** Only history this recent shows the present rate. */
+/** Only history of this age or younger shows the present rate. */
 const RECENT_HISTORY_MS = 28 * DAY
 
 /** Updates the outlook with the pages read in a window of recent history. */

@@ -1,5 +1,5 @@
 // Full exports: on request, everything is exported again. A full export may span several runs; its windows share the time at which it was
-// planned. Only a request for the same full export continues it; for any other sync, the ranges that it has landed count as read.
+// planned. Only a request for the same full export continues it; any other sync treats its landed ranges as read.
 import { gaps, type Interval } from './coverage.ts'
 import type { Estimate } from './estimate.ts'
 import type { FullScope, WindowProgress } from './windows.ts'
@@ -31,19 +31,19 @@ export function newestFullExports(windows: readonly WindowProgress[], droppedMs:
   return [...newest.values()]
 }
 
-/** Present agents whose windows are not finished. */
+/** Agents of the export that still exist (`there`) and whose windows are not finished. */
 export function agentsLeft({ agents, windows }: FullExport, there: readonly string[]): string[] {
   const done = new Set(windows.filter(progress => progress.done).map(({ window }) => window.agentId))
   return there.filter(agentId => (agents.length === 0 || agents.includes(agentId)) && !done.has(agentId))
 }
 
-/** A relative start (`--since 90d`) moves with the time that has passed since the export was planned. */
+/** True for the export's own start, or for a relative one (`--since 90d`), which has moved by the time that passed since the planning. */
 const hasSameStart = ({ fromSec, openedAtMs }: FullExport, from: number, nowMs: number): boolean =>
   (fromSec === null) === from <= 0 && Math.abs(from - (fromSec ?? 0)) <= second(nowMs - openedAtMs) + 60
 
 /**
- * The unfinished full export that a request for that scope and start continues; null: it begins a new one. The request's own export
- * (`continuesMs`) may be finished already.
+ * The full export that a request for this scope and start continues; null: the request begins a new one. An export planned by an earlier
+ * request must be unfinished; the request's own export (planned at `continuesMs`) may be finished already.
  */
 export function resumableFullExport(
   exports: readonly FullExport[],
@@ -54,7 +54,7 @@ export function resumableFullExport(
   return same.openedAtMs === asked.continuesMs || agentsLeft(same, asked.there).length > 0 ? same : null
 }
 
-/** Seconds that an unfinished window has covered; it reads newest first. */
+/** Seconds that an unfinished window of a full export has read: the newest ones, because it reads newest first. */
 export function coveredByFullExport({ window, lastTsMs, done, holes = [] }: WindowProgress): Interval[] {
   if (done || lastTsMs === null || second(lastTsMs) >= window.toSec) return []
   return gaps(holes, { from: Math.max(second(lastTsMs) + 1, window.fromSec ?? 0), to: window.toSec })
@@ -65,13 +65,13 @@ export interface StoredDay {
   /** From the first `ts` to the last one. */
   range: Interval | null
   conversations: number
-  /** Sessions, at the rate at which this agent's exports were billed. */
+  /** Sessions by estimate: the conversations at the rate at which this agent's exports were billed. */
   billed: number
-  /** Sessions in their records, some of which may not be billed. */
+  /** Sessions in the conversations' records, some of which may not be billed. */
   sessions: number
 }
 
-/** Prices another export of the stored conversations in a range; a day at its edge counts in proportion. */
+/** Prices another export of the stored conversations in a range; a day that lies only partly in the range counts in proportion. */
 export function estimateStored(days: readonly StoredDay[], { from, to }: Interval, page: number): Estimate {
   const shareOf = ({ range }: StoredDay): number => {
     if (range === null) return from <= 0 ? 1 : 0

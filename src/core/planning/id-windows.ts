@@ -1,14 +1,14 @@
-// Windows over ids: split into pieces, without ids that unfinished windows of earlier runs cover.
+// Windows by id: requested ids are split into pieces, after unfinished windows of earlier runs have claimed theirs.
 import { DAY } from '../time.ts'
 import { newProgress, openWindow, type WindowKind, type WindowProgress } from './windows.ts'
 
 /** Conversation ids by agent. */
 export type IdsByAgent = Readonly<Record<string, readonly string[]>>
 
-/** Each page of a window carries all of its ids. */
+/** Limited, because the head of each landed page repeats all ids of its window. */
 const MAX_IDS_PER_WINDOW = 1_000
 
-/** After a day the conversations of an unfinished selection are too old for a new request. */
+/** Older unfinished windows are not resumed: what they have landed is too old for a new request. */
 const RESUMES_WITHIN_MS = DAY
 
 interface IdWindows {
@@ -16,7 +16,7 @@ interface IdWindows {
   opened: WindowProgress[]
 }
 
-/** Windows of `kind` for these ids of one agent. Resumes unfinished ones, so that a killed run's ids are not billed twice. */
+/** Windows of `kind` for these ids of one agent. Resumes unfinished windows, so that a killed run's ids are not billed twice. */
 export function idWindows(options: {
   agentId: string
   kind: WindowKind
@@ -31,7 +31,7 @@ export function idWindows(options: {
     ({ window }) =>
       window.kind === kind &&
       window.openedAtMs > nowMs - RESUMES_WITHIN_MS &&
-      // Windows of a refresh or a sample are finished whatever is requested now.
+      // Windows of a refresh or a sample are resumed, whatever ids are requested now.
       (kind !== 'selected' || window.ids!.every(id => asked.has(id))),
   )
   for (const id of resumed.flatMap(({ window }) => window.ids!)) asked.delete(id)

@@ -1,4 +1,4 @@
-// The range of `ts` that one page covers, derived from its window's progress before it.
+// The range of `ts` that one page covers, derived from the window's progress before the page.
 import type { Interval } from './coverage.ts'
 import { isById, isNextPage, type PageFacts, secondWithin, sortOf, type WindowProgress } from './windows.ts'
 
@@ -8,8 +8,8 @@ export interface PageRange extends Omit<Interval, 'from'> {
 }
 
 /**
- * A page covers from the last conversation before it to its own last one, or to the window's bound if it is the last page. Neighbours
- * share the second at their edge. A page without any `ts` may cover the rest of its window. Null for a page of ids.
+ * A page covers from the last conversation of the previous page to its own last one, or to the window's bound if it is the last page.
+ * Adjacent pages share the second at which they meet. A page without any `ts` may cover the rest of its window. Null for a page of ids.
  */
 export function pageRangeOf(before: WindowProgress, page: PageFacts): PageRange | null {
   const { window } = page
@@ -21,13 +21,13 @@ export function pageRangeOf(before: WindowProgress, page: PageFacts): PageRange 
     sortOf(window.kind) === 'asc'
       ? { from: begins ?? bounds.from, to: ends ?? bounds.to }
       : { from: ends ?? bounds.from, to: begins ?? bounds.to }
-  // The vendor ignored the requested order: the page may hold any part of its window.
+  // A reversed range: the vendor ignored the requested order, and the page may hold any part of its window.
   return range.from !== null && range.from > range.to ? bounds : range
 }
 
 /**
- * The previous page's range, extended once the next page is known: conversations that the vendor skipped after its last one lie before
- * the first one of the next page, or anywhere in a page without any `ts`. Unchanged where a page is missing between them.
+ * Extends the range of the previous page (`earlier`) once the next `page` is known: conversations that the vendor skipped between the two
+ * lie before the first one of the next page, or anywhere in that page's range if it has no `ts`. Unchanged if a page between is missing.
  */
 export function reachingTo(earlier: PageRange, before: WindowProgress, page: PageFacts): PageRange {
   const { window } = page

@@ -3,8 +3,8 @@
 //
 //   since ──────────── tail (descending) ────────────┐ ┌── covered ──┐ ┌─ head (ascending) ─┐ settle │ now
 //
-// Head begins where coverage ends. Everything before the coverage is tail, read newest first, so that the newest history arrives after the fewest requests. Ranges of
-// unfinished windows are not planned again.
+// Head begins where coverage ends. Everything before the coverage is tail, read newest first, so that the newest history arrives after the
+// fewest requests. Ranges of unfinished windows are not planned again.
 
 import { ConvohouseError } from '../errors.ts'
 import { DAY, EARLIEST_MS, MINUTE } from '../time.ts'
@@ -44,12 +44,12 @@ import {
 export interface AgentFacts {
   agentId: string
   title: string | null
-  /** The vendor reports that it is gone: no requests for it. */
+  /** The vendor reports that the agent no longer exists: nothing is requested for it. */
   gone: boolean
   coverage: Coverage
   /** Unfinished windows, oldest first. */
   open: readonly WindowProgress[]
-  /** Names of those that back off (`backoffUntilMs`): neither they nor their ranges are planned. */
+  /** Names of unfinished windows that back off (`backoffUntilMs`): neither these windows nor their ranges are planned. */
   backingOff?: readonly string[]
   density: Density | null
   /** Windows of full exports, finished or not; not in `open`. */
@@ -67,9 +67,9 @@ export interface PlanOptions {
   untilMs: number | null
   /** `full` exports everything again; `selected` exports conversations by id. */
   mode: { kind: 'incremental' } | { kind: 'full'; agents: readonly string[] } | { kind: 'selected'; ids: IdsByAgent }
-  /** Full exports planned until then are dropped, ms; null or absent: none. */
+  /** Full exports planned at or before this time are dropped, ms; null or absent: none. */
   droppedMs?: number | null
-  /** When this request planned its own full export, ms; null or absent: it has none. */
+  /** When this request planned its own full export, ms; null or absent: it has planned none. */
   continuesMs?: number | null
   /** What an incremental run exports again. */
   refreshes: RefreshRequest
@@ -100,16 +100,16 @@ export const NO_REFRESH: RefreshRequest = {
 
 export interface PlannedWindow {
   progress: WindowProgress
-  /** An earlier run began it. */
+  /** True where an earlier run opened the window. */
   resumes: boolean
   estimate: Estimate | null
 }
 
 export interface Plan {
   windows: PlannedWindow[]
-  /** Of the windows that can be priced. */
+  /** The sum over all windows that can be priced. */
   total: Estimate
-  /** Number of windows that cannot. */
+  /** Number of windows that cannot be priced. */
   unknown: number
   /** Agents whose history has never been read. */
   firstBackfills: number
@@ -117,11 +117,11 @@ export interface Plan {
   projectedSessions: number
   /** Observed length of earlier periods; null: 31 days are assumed. */
   periodLengthMs: number | null
-  /** Basis of that projection, which the governor updates; absent in plans of older versions. */
+  /** Basis of `projectedSessions`, which the governor updates during the run; absent in plans of older versions. */
   outlook?: Outlook
 }
 
-/** Share of the rate limit for polls for new conversations; the rest is for history. */
+/** Share of the rate limit that polls for new conversations may use; the rest is for history. */
 const HEAD_SHARE = 0.8
 
 const second = (ms: number): number => Math.floor(ms / 1_000)
@@ -140,13 +140,13 @@ function uncoveredRanges(agent: AgentFacts, wanted: Interval): { kind: WindowKin
   }))
 }
 
-/** Least seconds between two polls of an agent, so that polls of all agents fit into the rate limit. */
+/** Minimum number of seconds between two polls of one agent, so that the polls of all agents fit into the rate limit. */
 export const pollSeconds = (agents: number, requestsPerHour: number): number =>
   Math.floor((agents / Math.max(1, requestsPerHour * HEAD_SHARE)) * 3_600)
 
 function priced(known: WindowProgress, resumes: boolean, agent: AgentFacts, options: PlanOptions): PlannedWindow {
   const { window } = known
-  // Each run may read the maximum of idle pages again: an earlier run that gave up has not shown that they never end.
+  // Each run counts idle pages from 0: when an earlier run gave up at their maximum, more pages might have ended them.
   const progress = known.idle ? { ...known, idle: 0 } : known
   const from = progress.lastTsMs !== null && window.kind === 'head' ? second(progress.lastTsMs) : window.fromSec
   const to =
@@ -182,12 +182,12 @@ function pricedIds(agent: AgentFacts, kind: WindowKind, ids: readonly string[], 
   ]
 }
 
-/** The requested seconds. */
+/** The requested range of `ts`, in whole seconds. */
 function requestedInterval({ sinceMs, untilMs, nowMs, settleMs }: PlanOptions): Interval {
   const until = untilMs === null ? nowMs - settleMs : Math.min(untilMs, nowMs - settleMs)
-  // No request can carry a lower bound before EARLIEST_MS: such a window begins at the beginning.
+  // No request can carry a lower bound before EARLIEST_MS: a window that would need one has no lower bound.
   const from = sinceMs === null || sinceMs < EARLIEST_MS ? 0 : second(sinceMs)
-  // The last second is not complete until it has passed.
+  // The second of `until` is left out: it may not be complete yet.
   return { from, to: second(until) - 1 }
 }
 
@@ -251,7 +251,7 @@ function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
   ]
 }
 
-/** Ranges to read again. Agents with an unfinished reread are left out. */
+/** Ranges that may hide conversations, to be read again. Agents with an unfinished reread are left out. */
 function rereads(agents: readonly AgentFacts[], options: PlanOptions): PlannedWindow[] {
   if (options.mode.kind !== 'incremental') return []
   const underWay = new Set(
@@ -275,7 +275,7 @@ const KIND_ORDER: Record<WindowKind, number> = {
   full: 6,
 }
 
-/** By kind; heads stalest first, everything else newest first. */
+/** Compares by kind; among heads, the one furthest behind comes first, among all others the newest. */
 const inReadingOrder = (a: PlannedWindow, b: PlannedWindow): number => {
   const [x, y] = [a.progress.window, b.progress.window]
   if (x.kind !== y.kind) return KIND_ORDER[x.kind] - KIND_ORDER[y.kind]
@@ -335,7 +335,7 @@ export const confirmationNeeded = (workspaceId: string, plan: Plan): ConvohouseE
     what: again
       ? `This sync of workspace ${workspaceId} exports stored conversations again, which bills ${rangeText(plan.total.sessions)} sessions again.`
       : `This sync of workspace ${workspaceId} may use most of the quota.`,
-    // A full export needs consent whatever its range: --since would not help.
+    // A full export needs consent whatever its range, so the hint does not suggest --since.
     hint: `Run \`convohouse plan\` with the same flags, then confirm with --yes, or limit the sync with --max-sessions${again ? '' : ' or --since'}.`,
   })
 }
@@ -347,8 +347,8 @@ export function takesMostOfQuota(plan: Plan, includedSessions: number): boolean 
 }
 
 /**
- * Consecutive generations without progress before a window backs off: each restart bills the conversations of a second or more again. A sync
- * that a person requested retries it at once, an unattended one after growing pauses.
+ * After so many consecutive generations without progress a window backs off, because each restart bills the conversations of at least one
+ * second again. A sync that a person started retries the window at once; an unattended sync retries it after growing pauses.
  */
 const MAX_VAIN_GENERATIONS = 3
 const MIN_BACKOFF_MS = 15 * MINUTE
@@ -357,7 +357,7 @@ const MAX_BACKOFF_MS = DAY
 /** Pause after a window's last page, ms; 0 while it makes progress. */
 export function backoffMs({ vain = 0 }: Pick<WindowProgress, 'vain'>): number {
   if (vain < MAX_VAIN_GENERATIONS) return 0
-  // The maximum is reached long before the power overflows.
+  // The exponent is capped so that the power cannot overflow; the maximum is reached long before.
   return Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** Math.min(vain - MAX_VAIN_GENERATIONS, 20))
 }
 
@@ -371,8 +371,8 @@ const DAYS_OBSERVED = 28
 export const observedSince = (nowMs: number): number => nowMs - DAYS_OBSERVED * DAY
 
 /**
- * Which changes of a stored conversation cause a refresh. `change`: every known one. `message`: those that may include a message which the
- * stored copy lacks, and those without an event; other events (a resolution, a rating, a note) are applied to the row already.
+ * Which changes of a stored conversation cause a refresh. `change`: every known change. `message`: changes that may include a message which
+ * the stored copy lacks, and changes without an event; other events (a resolution, a rating, a note) are already applied to the row.
  */
 export const REFRESH_ON = ['change', 'message'] as const
 

@@ -1,9 +1,9 @@
 // Rereads: ranges that may hide conversations are exported again.
 //
 // The export skips conversations in which no person has written yet, and reports only how many it looked at; conversations that enter the
-// mirror late appear behind a head that has passed. Reading the range again finds both, and bills its conversations again. So ranges are
-// read again only while conversations may still appear (`horizon`), at growing intervals, best ratio of finds to price first, not at
-// all below a minimum ratio, and within a budget.
+// mirror late appear in seconds that a head window has already read. Reading a range again finds both, and bills the range's conversations
+// again. So a range is read again only while conversations may still appear in it (`horizonMs`), at growing intervals, and if it is expected
+// to yield a minimum of finds per session; the best ranges come first, within a budget.
 import type { Estimate } from './estimate.ts'
 import { newProgress, openWindow, type WindowProgress } from './windows.ts'
 
@@ -16,7 +16,7 @@ export interface ReadRange {
   readAtMs: number
   scanned: number
   returned: number
-  /** Skipped conversations that are known from events. */
+  /** Number of skipped conversations that are known from events. */
   knownFromEvents: number
   /** Billed sessions. */
   sessions: number
@@ -25,18 +25,18 @@ export interface ReadRange {
 export interface RereadOptions {
   ranges: readonly ReadRange[]
   nowMs: number
-  /** Older ranges are not read again. */
+  /** Ranges that ended longer ago than this are not read again. */
   horizonMs: number
-  /** Least time between two readings of a range. */
+  /** Minimum time between two readings of a range. */
   quietMs: number
   /** Sessions that re-reads may still bill in this period. */
   budgetSessions: number
   maxPage: number
-  /** Late rows have been seen: any range may hide one, whatever it skipped. */
+  /** True where rows have appeared late: then any range may hide one, even a range that skipped nothing. */
   late: boolean
 }
 
-/** Least number of hidden conversations per session. A page of 100 that skipped five would cost some eighty sessions a find. */
+/** Minimum number of hidden conversations per billed session. A page of 100 that skipped five would cost some eighty sessions per find. */
 const MIN_FINDS_PER_SESSION = 0.1
 
 interface Reread {
@@ -46,10 +46,10 @@ interface Reread {
 
 const skippedIn = (range: ReadRange): number => Math.max(0, range.scanned - range.returned)
 
-/** A skipped conversation that is known from events is not hidden: an event with a person's message causes its export. */
+/** Skipped conversations that are known from events are not hidden: once a person writes in one, the event causes its export. */
 const hiddenIn = (range: ReadRange): number => Math.max(0, skippedIn(range) - range.knownFromEvents)
 
-/** Due after an interval that doubles with each reading. */
+/** True for a range that is due: each reading doubles the interval until the next one. */
 function isDue(range: ReadRange, { nowMs, horizonMs, quietMs }: RereadOptions): boolean {
   const endedMs = (range.toSec + 1) * 1_000
   const waitMs = Math.max(quietMs, range.readAtMs - endedMs)
@@ -59,11 +59,11 @@ function isDue(range: ReadRange, { nowMs, horizonMs, quietMs }: RereadOptions): 
 const worthOf = (range: ReadRange): number =>
   range.sessions === 0 ? Number.POSITIVE_INFINITY : hiddenIn(range) / range.sessions
 
-/** A range that hides nothing is in the list only as a sample, or because of late rows. */
+/** True for enough finds per session, and for a range that hides nothing, which is listed only as a sample or because of late rows. */
 const isWorth = (range: ReadRange, { late }: RereadOptions): boolean =>
   late || hiddenIn(range) === 0 || worthOf(range) >= MIN_FINDS_PER_SESSION
 
-/** Free ranges first, then by finds per session, then newest first. */
+/** Ranges that bill nothing come first, then those with the most finds per session; among equals the newest. */
 function byWorth(a: ReadRange, b: ReadRange): number {
   const [x, y] = [worthOf(a), worthOf(b)]
   return x === y ? b.toSec - a.toSec : y > x ? 1 : -1
@@ -81,7 +81,7 @@ function affordable(options: RereadOptions): ReadRange[] {
     })
 }
 
-/** Merges neighbours, because each window costs a request. Ranges of one agent, oldest first. */
+/** Merges adjacent and overlapping ranges of one agent, given oldest first, because each window costs at least one request. */
 function merged(ranges: readonly ReadRange[]): ReadRange[] {
   const whole: ReadRange[] = []
   for (const range of ranges) {

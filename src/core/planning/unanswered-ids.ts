@@ -1,15 +1,15 @@
-// Ids that a page requested and the answer does not contain.
+// Ids that a page requested and that the answer does not contain.
 
 interface Unanswered {
   /** Not scanned: the vendor no longer has them. */
   gone: string[]
   /** Scanned and not exported: no person has written in them (section 4.12, rule 1). */
   notExportable: string[]
-  /** A mix of both. */
+  /** Some are gone and some not exportable; the answer does not show which. */
   either: string[]
 }
 
-/** Classifies them by `scannedConvoCount`, the number of scanned conversations. All lists are empty where it is absent or implausible. */
+/** Classifies `missing` ids by `scannedConvoCount` (`scanned`). All lists are empty where that number is absent or implausible. */
 export function unansweredOf({
   limit,
   missing,

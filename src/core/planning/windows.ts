@@ -1,11 +1,11 @@
 // A window is a closed range of an agent's conversations on `ts`, or a list of ids, read page by page to its end.
 //
-//            land a page                last page            (requested again: nothing)
+//            land a page                last page            (nothing more is requested)
 //   opened ───────────────▶ paging ───────────────────▶ done
 //              ▲               │ cursor refused, or another limit
 //              └───────────────┘ next generation, from the last `ts` that landed
 //
-// Its progress is a fold over the heads of its landed pages and is stored nowhere else. Where a page is missing, the seconds that it may have
+// A window's progress is a fold over the heads of its landed pages and is stored nowhere else. The seconds that a missing page may have
 // held are a hole: the window does not cover them, and only they are planned again. Bounds are whole seconds, sent as milliseconds
 // `[from·1000, to·1000+999]`, which tile without gap or overlap in whichever unit the vendor compares.
 
@@ -15,20 +15,21 @@ import { unansweredOf } from './unanswered-ids.ts'
 
 export const WINDOW_KINDS = ['head', 'tail', 'full', 'reread', 'selected', 'refresh', 'sample'] as const
 /**
- * Over time: `head` new conversations, `tail` history, `full` everything again, `reread` a range that may hide conversations. By id:
- * `selected` named by a person, `refresh` changed or old ones, `sample` a few random ones, to learn how stale the rest is.
+ * Over time: `head` reads new conversations, `tail` history, `full` everything again, `reread` a range that may hide conversations. By id:
+ * `selected` exports conversations that a person named, `refresh` changed or old ones, `sample` a few random ones, to measure how stale the
+ * others are.
  */
 export type WindowKind = (typeof WINDOW_KINDS)[number]
 
 const BY_ID: ReadonlySet<WindowKind> = new Set(['selected', 'refresh', 'sample'])
 
-/** True for windows over ids; they cover no time. */
+/** True for windows by id, which cover no time range. */
 export const isById = (kind: WindowKind): boolean => BY_ID.has(kind)
 type Sort = 'asc' | 'desc'
 
-/** What a full export includes; each of its windows carries it. */
+/** The scope of a full export; each window of the export contains a copy. */
 export interface FullScope {
-  /** Sorted; empty: all. */
+  /** Ids of agents, sorted; empty: all agents. */
   agents: readonly string[]
   untilMs: number | null
 }
@@ -45,19 +46,19 @@ export interface Window {
   ids?: string[]
   /** Of a `full` window: the scope of its export. */
   full?: FullScope
-  /** Of a `reread` window: skipped conversations in its range. */
+  /** Of a `reread` window: number of conversations skipped in its range. */
   skipped?: number
 }
 
 export const sortOf = (kind: WindowKind): Sort => (kind === 'head' ? 'asc' : 'desc')
 
-/** `20261120T204946123Z-tail-start-1732000000`: unique to an agent, and sorts by the time it was opened. */
+/** Names a window `20261120T204946123Z-tail-start-1732000000`: unique within its agent; names sort by opening time. */
 export function openWindow(window: Omit<Window, 'name'>): Window {
   const bounds = isById(window.kind) ? `${window.ids?.length ?? 0}` : `${window.fromSec ?? 'start'}-${window.toSec}`
   return { ...window, name: `${compactTimestamp(window.openedAtMs)}-${window.kind}-${bounds}` }
 }
 
-/** The part of a page's head that concerns its window, as it landed. */
+/** The part of a landed page's head that concerns its window. */
 export interface PageFacts {
   window: Window
   generation: number
@@ -72,15 +73,15 @@ export interface PageFacts {
   billed: number | null
   /** First `ts` in the page, ms; absent in old heads. */
   firstTsMs?: number | null
-  /** `ts` at which a next generation would begin, ms (`restartPoint`); null where the page has none. */
+  /** `ts` at which a next generation would begin, ms (`restartPoint`); null where no record of the page has a usable `ts`. */
   lastTsMs: number | null
-  /** Requested ids without an answer. */
+  /** Requested ids that the answer does not contain. */
   missing: string[]
-  /** Its ids were requested before, and that answer did not show what became of each. */
+  /** True where the page requests ids of an earlier page once more, because that page's answer left open what became of each. */
   again?: boolean
-  /** Bound at which its generation began, ms; null: the window's own. Absent in old heads. */
+  /** Bound at which the page's generation began, ms; null: the window's own bound. Absent in old heads. */
   beginMs?: number | null
-  /** Of a window by id: ids that earlier pages requested; absent in old heads. */
+  /** Of a window by id: number of ids that earlier pages requested; absent in old heads. */
   askedBefore?: number
 }
 
@@ -92,36 +93,36 @@ export interface WindowProgress {
   sequence: number
   cursor: string | null
   limit: number | null
-  /** Where a next generation begins: `lastTsMs` of the newest landed page that has one. */
+  /** Where a next generation would begin: the `lastTsMs` of the newest landed page that has one. */
   lastTsMs: number | null
-  /** Bound at which the current generation began, ms; null: the window's own. */
+  /** Bound at which the current generation began, ms; null: the window's own bound. */
   restartMs: number | null
-  /** Furthest sequence that any generation from that bound has reached; absent in windows of older versions. */
+  /** Highest sequence that any generation begun at `restartMs` has reached; absent in windows of older versions. */
   reached?: number
   /** Consecutive generations without progress; absent in windows of older versions. */
   vain?: number
-  /** Of a window by id: ids requested so far. */
+  /** Of a window by id: number of ids requested so far. */
   asked: number
-  /** Groups of ids to request again, because an answer did not show what became of each. */
+  /** Groups of ids to request once more, because an answer left open what became of each. */
   again?: string[][]
-  /** Pages requested for such groups. */
+  /** Number of pages requested for the groups in `again`. */
   pagesAgain?: number
-  /** Most ids per page: half of the last page that was refused. */
+  /** Maximum number of ids per page: half of those in the last refused page, doubled with each answered page. */
   mostIds?: number
-  /** The vendor has the agent, though it refuses ids. */
+  /** The vendor has confirmed that the agent exists, although it refuses ids. */
   hasAgent?: boolean
-  /** Consecutive pages of this run that looked at no conversation (`idleWeight`); absent in windows of older versions. */
+  /** Consecutive pages in this run for which the vendor looked at no conversation (`idleWeight`); absent in windows of older versions. */
   idle?: number
   pages: number
   returned: number
-  /** Conversations that the vendor looked at; where it does not report them, those that it returned. */
+  /** Conversations that the vendor looked at; for pages without that number, the returned conversations. */
   scanned: number
   billed: number
   /** Seconds that missing pages may have held and that the window does not cover. Absent: none. */
   holes?: Coverage
-  /** After a missing page, until a page has a `ts`: the position of the pages between is unknown. */
+  /** Set after a missing page until a page has a `ts`: the position of the pages in between is unknown. */
   adrift?: true
-  /** Pages did not come in the requested order: a missing one may have held any part of the window. */
+  /** Pages did not arrive in the requested order: a missing page may have held any part of the window. */
   disordered?: true
 }
 
@@ -145,16 +146,16 @@ export const newProgress = (window: Window): WindowProgress => ({
 const secondOf = (ms: number): number => Math.floor(ms / 1_000)
 
 /**
- * `ts` at which a next generation may begin after a page, by the times of its records in the order in which they came: that of the last
- * one. If they are not in the requested order, the time that skips no record, even if the next page overlaps. Times outside of the window
- * are ignored.
+ * `ts` at which a next generation may begin after a page whose records have these times, in the order of the answer: the time of the last
+ * record. If the records are not in the requested order: the time that skips no record, even if the next page overlaps. Times outside of
+ * the window are ignored.
  */
 export function restartPoint({ kind, fromSec, toSec }: Window, timesMs: readonly number[]): number | null {
   const times = timesMs.filter(ms => secondOf(ms) >= (fromSec ?? 0) && secondOf(ms) <= toSec)
   const last = times.at(-1)
   if (last === undefined) return null
   const ascending = sortOf(kind) === 'asc'
-  // By whole seconds: some records may have seconds, others milliseconds.
+  // Compared in whole seconds: some records may have times in seconds, others in milliseconds.
   const inOrder = times.every((ms, index) => {
     const step = index === 0 ? 0 : secondOf(ms) - secondOf(times[index - 1]!)
     return ascending ? step >= 0 : step <= 0
@@ -163,19 +164,19 @@ export function restartPoint({ kind, fromSec, toSec }: Window, timesMs: readonly
   return times.reduce((safest, ms) => (ascending ? Math.min(safest, ms) : Math.max(safest, ms)))
 }
 
-/** Pages of a window that may request ids once more; they bill nothing. */
+/** Maximum number of pages per window that request ids once more; such pages bill nothing. */
 const MAX_PAGES_AGAIN = 16
 
 /** True where all ids have been requested, and only ids to request again are left. */
 export const isReaskingIds = ({ window, asked }: WindowProgress): boolean => asked >= (window.ids?.length ?? 0)
 
-/** The next ids, in order. */
+/** The ids to request next, in order. */
 const idsAhead = (progress: WindowProgress): readonly string[] =>
   isReaskingIds(progress) ? (progress.again?.[0] ?? []) : (progress.window.ids ?? []).slice(progress.asked)
 
 /**
- * Folds a page of ids. Ids whose state it did not show are requested again in halves, until each is known or MAX_PAGES_AGAIN is reached. Ids
- * of missing pages are requested last.
+ * Folds a page of ids. Ids whose state its answer left open are requested again in halves, until the state of each is known or
+ * MAX_PAGES_AGAIN is reached. Ids of missing pages are requested last.
  */
 function advanceIds(progress: WindowProgress, page: PageFacts): Partial<WindowProgress> {
   const { window, asked, again = [], pagesAgain = 0, mostIds } = progress
@@ -195,18 +196,18 @@ function advanceIds(progress: WindowProgress, page: PageFacts): Partial<WindowPr
     done: now >= all.length && left.length === 0,
     ...((left.length > 0 || again.length > 0) && { again: left }),
     ...(made > 0 && { pagesAgain: made }),
-    // After an answered page, the next one requests more ids again.
+    // After a page with at least one conversation, the next page may request twice as many ids.
     ...(mostIds !== undefined && { mostIds: mostIds * (page.limit > page.missing.length ? 2 : 1) }),
   }
 }
 
-/** After a page of ids was refused, perhaps because of one of them: the next page requests half as many. */
+/** After a refused page of ids: the next page requests half as many, since perhaps only one id caused the refusal. */
 export const withFewerIds = (progress: WindowProgress, refused: number): WindowProgress => ({
   ...progress,
   mostIds: Math.max(1, Math.floor(refused / 2)),
 })
 
-/** 1 for a page that looked at no conversation; a quarter where the vendor does not report that, because it may have skipped some. */
+/** 1 for a page for which the vendor looked at no conversation; 0.25 for an empty page without that number: it may have skipped some. */
 const idleWeight = ({ scanned, returned }: PageFacts): number => {
   if ((scanned ?? returned) > 0) return 0
   return scanned === null ? 0.25 : 1
@@ -221,13 +222,13 @@ export function advance(progress: WindowProgress, page: PageFacts): WindowProgre
     billed: progress.billed + (page.billed ?? 0),
   }
   const byId = isById(progress.window.kind)
-  // A missing page that is back fills its hole and moves nothing.
+  // A missing page that has reappeared fills its hole; the window's position stays.
   if (isBehind(progress, page)) return { ...progress, ...sums, ...(!byId && updateHoles(progress, page)) }
   const { adrift: _, ...next } = page.generation > progress.generation ? restarted(progress) : progress
   return {
     ...next,
     ...sums,
-    // The cursor belongs to its generation's first query.
+    // The page's cursor is valid only for queries from the bound at which the generation began.
     ...(page.beginMs !== undefined && { restartMs: page.beginMs }),
     generation: page.generation,
     sequence: page.sequence + 1,
@@ -250,7 +251,7 @@ export function isNextPage(progress: WindowProgress, page: PageFacts): boolean {
   return page.sequence === 1 && (page.beginMs == null || secondsTo(progress, page.beginMs) <= 0)
 }
 
-/** The second of a time; null where there is none, or it is outside of the window. */
+/** The second that contains `ms`; null for no time, or for one outside of the window. */
 export function secondWithin({ fromSec, toSec }: Pick<Window, 'fromSec' | 'toSec'>, ms: number | null): number | null {
   if (ms === null) return null
   const second = secondOf(ms)
@@ -267,13 +268,13 @@ function readingOrder({ kind, fromSec, toSec }: Window): { start: number; end: n
 const reachedBy = ({ window, lastTsMs }: WindowProgress): number =>
   secondWithin(window, lastTsMs) ?? readingOrder(window).start
 
-/** Seconds in reading order from the window's progress to a time; 0 or less: already read. */
+/** Seconds from the window's position to a time, in reading order; 0 or less: already read. */
 const secondsTo = (progress: WindowProgress, ms: number): number =>
   (secondOf(ms) - reachedBy(progress)) * readingOrder(progress.window).step
 
 const between = (a: number, b: number): Interval => (a < b ? { from: a, to: b } : { from: b, to: a })
 
-/** True where a page begins before its window's progress, or ends before it begins: the vendor ignored the requested order. */
+/** True where a page begins before the window's position or ends before its own beginning: the vendor ignored the requested order. */
 function isDisordered(progress: WindowProgress, { sequence, beginMs, firstTsMs, lastTsMs }: PageFacts): boolean {
   const { window, disordered = false } = progress
   const { start, step } = readingOrder(window)
@@ -284,8 +285,8 @@ function isDisordered(progress: WindowProgress, { sequence, beginMs, firstTsMs, 
 }
 
 /**
- * The holes of a window with a page at its position. Records of one second may lie on both sides of an edge: after a missing page, the
- * first and the last second of a page are not covered.
+ * The holes of a window after one more page. Records of one second may be split between two pages: after a missing page, the first and the
+ * last second of a page do not count as covered.
  */
 function updateHoles(
   progress: WindowProgress,
@@ -304,7 +305,7 @@ function updateHoles(
   const first = follows ? reached : (begun ?? secondWithin(window, page.firstTsMs ?? null))
   const last = page.hasMore ? secondWithin(window, page.lastTsMs) : end
   let all: Coverage = holes
-  // At most, the missing page held everything to the end.
+  // In the worst case, the missing page held everything up to this page, or up to the window's end.
   if (!follows && !isBehind(progress, page)) all = cover(all, between(reached, first ?? end))
   if (first !== null && last !== null) {
     const from = follows || isBegun ? first : first + step
@@ -315,11 +316,11 @@ function updateHoles(
   return { holes: all, ...(isAdrift && { adrift: true }) }
 }
 
-/** What a finished window covers: its range without holes. */
+/** What a finished window covers: its range, without the holes. */
 export const coveredBy = ({ window, holes = [] }: WindowProgress): Interval[] =>
   gaps(holes, { from: window.fromSec ?? 0, to: window.toSec })
 
-/** The next generation of a window: from the last second that landed, inclusive; never from the start, never beyond it. */
+/** Begins the next generation of a window at the last landed second, inclusive: neither at the window's start nor after that second. */
 export function restarted(progress: WindowProgress): WindowProgress {
   const { lastTsMs, restartMs, sequence, reached = 0, vain = 0 } = progress
   const elsewhere = lastTsMs !== null && lastTsMs !== restartMs
@@ -345,8 +346,8 @@ export interface WindowQuery {
 }
 
 /**
- * The request for the window's next page, and the progress that it belongs to. Another `limit` begins a new generation, because a cursor
- * is bound to its query; so does a page with `hasMore` but without a usable cursor.
+ * The request for the window's next page, and the progress to which that page will belong. Another `limit` begins a new generation,
+ * because a cursor is bound to its query; so does a page with `hasMore` but without a usable cursor.
  */
 export function nextRequest(progress: WindowProgress, limit: number): { progress: WindowProgress; query: WindowQuery } {
   if (isById(progress.window.kind)) {
@@ -360,7 +361,7 @@ export function nextRequest(progress: WindowProgress, limit: number): { progress
   const { fromSec, toSec } = current.window
   const from = fromSec === null ? null : fromSec * 1_000
   const to = toSec * 1_000 + 999
-  // A record's `ts` may lie outside of the window; bounds never do. A `ts` in whole seconds may lie anywhere within its second.
+  // A record's `ts` may lie outside of the window, a bound may not. Bounds include whole seconds, because a `ts` in seconds is inexact.
   const restart = current.restartMs === null ? null : secondOf(current.restartMs) * 1_000
   const fromTs = sort === 'asc' && restart !== null ? Math.min(Math.max(restart, from ?? 0), to) : from
   const toTs = sort === 'desc' && restart !== null ? Math.max(Math.min(restart + 999, to), from ?? 0) : to
@@ -369,7 +370,7 @@ export function nextRequest(progress: WindowProgress, limit: number): { progress
     query: {
       sort,
       limit,
-      // A time that the vendor could read in another unit is never sent: the request then covers more than its window.
+      // A time that the vendor could read in another unit is never sent; without it, the request covers more than its window.
       ...(fromTs !== null && fromTs >= EARLIEST_MS && { fromTs }),
       toTs: Math.max(toTs, EARLIEST_MS + 999),
       ...(current.cursor !== null && { cursor: current.cursor }),
@@ -377,7 +378,7 @@ export function nextRequest(progress: WindowProgress, limit: number): { progress
   }
 }
 
-/** Ids per request: at most 500 (section 8), in a URL that proxies accept. */
+/** Limits of the ids in one request: 500 ids (section 8), and a URL that proxies accept. */
 const MAX_IDS = 500
 const MAX_IDS_CHARACTERS = 7_000
 
@@ -386,7 +387,7 @@ export function idsFitting(progress: WindowProgress, maxCharacters = MAX_IDS_CHA
   let characters = 0
   let count = 0
   for (const id of idsAhead(progress).slice(0, Math.min(MAX_IDS, progress.mostIds ?? MAX_IDS))) {
-    // A lone surrogate has no encoding.
+    // encodeURIComponent throws for a lone surrogate.
     characters += encodeURIComponent(id.toWellFormed()).length + 1
     if (count > 0 && characters > maxCharacters) break
     count += 1

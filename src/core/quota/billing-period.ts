@@ -1,4 +1,4 @@
-// Which billing period an answer reports. A change of `periodKey` begins a new period, and one that was left never returns.
+// Which billing period an answer reports. A change of `periodKey` begins a new period; an earlier period never becomes current again.
 //
 //   known ── another key ──▶ candidate ── enough consecutive reports ──▶ known (the new period)
 //     ▲                          │
@@ -6,10 +6,10 @@
 //         of the known key
 //
 // An answer may report an old period by mistake, and an old key that was never seen looks like a new one. So another key is believed
-// when two consecutive answers report it, the second one requested after the first one arrived; three where its usage is not below that of
-// the known period, as it may be of a period that is over. Until then no more may be exported than either period leaves.
+// once two consecutive answers report it, the second one requested after the first one arrived; once three do, if its usage is not below
+// that of the known period, because the key may then belong to a past period. Until then, exports stay within what both periods have left.
 //
-// Without keys, usage that falls below half begins a new period when the next answer confirms it.
+// Without keys, a new period begins when the reported usage falls below half and the next answer confirms it.
 import { countGoesOn, FIRST_REPORTS } from './period-keys.ts'
 import {
   accountOf,
@@ -29,7 +29,7 @@ import { nextAccount } from './usage-account.ts'
 
 export const PAST_KEYS_KEPT = 24
 
-/** Consecutive reports that prove a candidate, by its usage in comparison with the known period. */
+/** Consecutive reports that prove a candidate, depending on whether its usage is lower than that of the known period. */
 const REPORTS_NEEDED = { lower: 2, notLower: 3 }
 
 /** Applies the usage report of an answer. */
@@ -39,7 +39,7 @@ export function applyUsage(quota: QuotaState, usage: ReportedUsage, answer: Bill
   return usage.periodKey === next.key && used !== null ? withContinuedCount(next, used) : next
 }
 
-/** Applies a usage report, without the comparison of counts under two keys. */
+/** Applies a usage report, without checking whether the count of the previous key continues. */
 export function applyPeriod(quota: QuotaState, usage: ReportedUsage, answer: BilledAnswer): QuotaState {
   const key = usage.periodKey
   const changes = key !== null && quota.key !== null && key !== quota.key
@@ -62,7 +62,7 @@ export function applyPeriod(quota: QuotaState, usage: ReportedUsage, answer: Bil
     includedSessions,
     overageSessions: Math.max(current.overageSessions, usage.overageUsedThisPeriod ?? 0),
     overagePacks: Math.max(current.overagePacks, usage.overagePacksCharged ?? 0),
-    // After the first contradiction of a candidate the vendor may be asked again at once.
+    // Kept after the first contradiction of a candidate, so that the vendor may be asked again at once.
     reportedAtMs:
       isFirstContradiction && current.candidate !== null ? current.reportedAtMs : latestReport(current, answer),
     sinceMs: current.sinceMs ?? answer.sentAtMs,
@@ -85,7 +85,7 @@ function isProved(quota: QuotaState, key: string, { usage, answer }: Report): bo
   return (candidate.consecutive ?? 1) + 1 >= needed
 }
 
-/** Another period, reported for the first time, or not often enough. */
+/** Records a report of another period that is not proved yet. */
 function withCandidate(quota: QuotaState, key: string, { usage, answer }: Report): QuotaState {
   const before = quota.candidate?.key === key ? quota.candidate : null
   const used = reportedUsed(usage, usage.includedQuota ?? quota.includedSessions) ?? 0
@@ -93,14 +93,14 @@ function withCandidate(quota: QuotaState, key: string, { usage, answer }: Report
     key,
     usedSessions: Math.max(before?.usedSessions ?? 0, used),
     isNewest: true,
-    // Of any other period: a vendor that names another one in each answer is not asked again at once each time. Answers in flight at
-    // the same time count once, and so do those that the lease log repeats after a restart.
+    // Counts reports of any other period, so that a vendor that names a different one in each answer is not asked again at once each
+    // time. Answers in flight at the same time count once, and so do answers that the lease log repeats after a restart.
     reports: (quota.candidate?.reports ?? 0) + (answer.sentAtMs < (quota.candidate?.sinceMs ?? 0) ? 0 : 1),
     ...consecutiveReports(before, answer),
     contradictions: 0,
     account: withReport(before?.account ?? nextAccount(accountOf(quota)), used, answer, 0),
   }
-  // After the first report the vendor may be asked again at once.
+  // Kept after the first report, so that the vendor may be asked again at once.
   const reportedAtMs = quota.candidate === null ? quota.reportedAtMs : latestReport(quota, answer)
   return { ...billedElsewhere(quota, answer), candidate, reportedAtMs }
 }
@@ -115,12 +115,12 @@ function consecutiveReports(
   return sentAtMs < sinceMs ? { consecutive, sinceMs } : { consecutive: consecutive + 1, sinceMs: receivedAtMs }
 }
 
-/** The known period was reported again: the candidate may be a mistake, and is dropped at the second report. */
+/** The known period was reported again: the candidate may be a mistake, and the second such report drops it. */
 function contradictCandidate(quota: QuotaState, key: string | null, { sentAtMs }: BilledAnswer): QuotaState {
   const { candidate } = quota
   if (candidate === null || key === null || sentAtMs < (candidate.sinceMs ?? 0)) return quota
   const contradictions = (candidate.contradictions ?? 0) + 1
-  // Reports of the known period outvote those of the candidate.
+  // Each report of the known period cancels one report of the candidate.
   const consecutive = Math.max(0, (candidate.consecutive ?? 1) - 1)
   return {
     ...quota,
@@ -128,7 +128,7 @@ function contradictCandidate(quota: QuotaState, key: string | null, { sentAtMs }
   }
 }
 
-/** The proved candidate as the known period. */
+/** Makes the proved candidate the known period. */
 function newestPeriod(quota: QuotaState, { key, account, sinceMs }: CandidatePeriod): QuotaState {
   const pastKeys = quota.key === null ? quota.pastKeys : [...quota.pastKeys, quota.key].slice(-PAST_KEYS_KEPT)
   const { includedSessions } = quota
@@ -144,7 +144,7 @@ function newestPeriod(quota: QuotaState, { key, account, sinceMs }: CandidatePer
   }
 }
 
-/** Where the count of the previous key continues under this one, both name one period, which began with the previous key. */
+/** If the count of the previous key continues under the current key, both name one period, which began with the previous key. */
 function withContinuedCount(quota: QuotaState, used: number): QuotaState {
   const { previous, pending } = quota
   if (!previous) return quota
@@ -155,25 +155,25 @@ function withContinuedCount(quota: QuotaState, used: number): QuotaState {
   return { ...quota, previous: reports < FIRST_REPORTS ? { ...previous, reports } : null }
 }
 
-/** Holds back what an answer billed that reports another period than the known one. */
+/** Holds back the sessions that were billed by an answer which reports a period other than the known one. */
 const billedElsewhere = (quota: QuotaState, { billed, receivedAtMs }: BilledAnswer): QuotaState =>
   billed > 0 ? holdPending(quota, billed, receivedAtMs) : quota
 
-/** The reported usage where, without keys, it is less than half of the report before; otherwise null. */
+/** The reported usage if there are no keys and it is less than half of the previous report; otherwise null. */
 function droppedUsage(quota: QuotaState, usage: ReportedUsage): number | null {
   if (quota.key !== null || usage.periodKey !== null) return null
   const used = reportedUsed(usage, usage.includedQuota ?? quota.includedSessions)
   return used !== null && 2 * used < (accountOf(quota).report?.usedSessions ?? 0) ? used : null
 }
 
-/** A drop may be the mistake of one answer: the next one, requested later, decides. */
+/** Records a drop of the usage. It may be the mistake of one answer: the next answer that is requested later decides. */
 function withDrop(quota: QuotaState, used: number, answer: BilledAnswer): QuotaState {
   const account = withReport(quota.drop?.account ?? nextAccount(accountOf(quota)), used, answer, 0)
   const sinceMs = quota.drop?.sinceMs ?? answer.receivedAtMs
   return { ...billedElsewhere(quota, answer), drop: { sinceMs, account } }
 }
 
-/** The drop was a late or mistaken report: what was billed meanwhile belongs to this period, and a late report lacks it. */
+/** The drop was a late or mistaken report: adds what was billed since to the known period, because a late report lacks it. */
 function withoutDrop(quota: QuotaState): QuotaState {
   if (!quota.drop) return quota
   const [{ own, recent }, account] = [quota.drop.account, accountOf(quota)]

@@ -1,9 +1,9 @@
 // Groups the keys that name one billing period. `periodKey` is opaque and may name only a part of a period, such as a day. The usage count
 // decides: it starts at zero in a new period, and continues under another key of the same period.
 //
-// Our own sessions under the new key are no evidence, so they are subtracted. If the rest is at least the usage that the previous key had
-// reported, the count continues. Others may have used as much in a new period, which looks the same. Therefore a key that lasted longer than
-// eight days is a period of its own, and no period lasts longer than 31 days, which bounds a mistake (ADR 14).
+// Our own sessions under the new key are no evidence, so they are subtracted. If the rest is at least the usage reported under the previous
+// key, the count continues. In a new period where others have used as much already, it looks the same. Two rules bound this mistake: a key
+// that lasted longer than eight days is a period of its own, and no period lasts longer than 31 days (ADR 14).
 import { PERIOD_DAYS } from '../planning/estimate.ts'
 import { DAY } from '../time.ts'
 
@@ -15,19 +15,19 @@ export interface KeyReports {
   untilMs: number
   /** Highest reported usage; null where none was reported. */
   mostUsed: number | null
-  /** Usage in the first reports less what our own earlier answers under this key had billed; the highest of them. */
+  /** The highest of the first reports, after subtracting from each what our own earlier answers under this key had billed. */
   carried: number | null
-  /** Median of the sessions that our own answers had certainly billed and the first reports lacked: their lag. */
+  /** Lag of the first reports: the median number of sessions that our own answers had certainly billed and a report lacked. */
   behind: number
 }
 
-/** First reports under a key that are compared with the previous key: by then others have used little of a new period. */
+/** How many reports under a new key are compared with the previous key: during these, others use little of a new period. */
 export const FIRST_REPORTS = 20
 
-/** Keys that name a part of a period: a day, or a week. */
+/** Longest use of a key that names only a part of a period, such as a day or a week. */
 const LONGEST_PART_MS = 8 * DAY
 
-/** True where the count of the previous key continues, so both name one period. Null without usage, which decides nothing. */
+/** True where the count of the previous key continues, so both name one period. Null if the previous key had no usage: undecided. */
 export const countGoesOn = (mostUsed: number, carried: number): boolean | null =>
   mostUsed === 0 ? null : carried >= mostUsed
 
@@ -38,13 +38,13 @@ interface KeyedPeriod {
 
 const isPart = ({ sinceMs, untilMs }: KeyReports): boolean => untilMs - sinceMs <= LONGEST_PART_MS
 
-/** Whether the previous key names the same period, by the reports; null: they do not decide. */
+/** Whether the reports show that both keys name the same period; null: undecided. */
 function goesOn(before: KeyReports, { carried, behind }: KeyReports): boolean | null {
   if (before.mostUsed === null || carried === null || !isPart(before)) return false
   return countGoesOn(before.mostUsed, Math.max(0, carried) + behind)
 }
 
-/** The periods that these keys name, oldest first. Where the counts do not decide, the majority of the other keys does. */
+/** The periods that these keys name, oldest first. For a key whose counts leave it undecided, the majority of the other keys decides. */
 export function periodsOf(reports: readonly KeyReports[]): KeyedPeriod[] {
   const keys = [...reports].sort((a, b) => a.sinceMs - b.sinceMs)
   const continues = keys.slice(1).map((one, index) => goesOn(keys[index]!, one))
@@ -60,7 +60,7 @@ export function periodsOf(reports: readonly KeyReports[]): KeyedPeriod[] {
   return periods
 }
 
-/** Number of past periods that are averaged. */
+/** Number of past periods from which the median is taken. */
 const LAST_PERIODS = 6
 
 /**

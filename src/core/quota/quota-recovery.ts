@@ -4,13 +4,13 @@ import { type BilledAnswer, INCLUDED_SESSIONS, newQuota, type QuotaState } from 
 import type { ReportedUsage } from './reported-usage.ts'
 import { newAccount } from './usage-account.ts'
 
-/** What the loaded answers have reported of a period. */
+/** What the loaded answers have reported about one period. */
 interface ReportedPeriod {
   key: string
-  /** Only the very first answer has reported it: nothing is proved. */
+  /** True where only the very first answer has reported the period, which proves nothing. */
   unproved: boolean
   usedSessions: number
-  /** Sessions that are certainly used: what our own answers billed, and the least that others used. */
+  /** Sessions that are certainly used: what our own answers billed, and the minimum that others used. */
   certainSessions: number
   includedSessions: number | null
   overageSessions: number
@@ -20,8 +20,8 @@ interface ReportedPeriod {
 }
 
 /**
- * The quota by the loaded answers. `proved`: the periods that two consecutive answers reported, in that order, or the only one where
- * there is none. `newest`: what the newest two answers reported, newest first, proved or not.
+ * Rebuilds the quota from the loaded answers. `proved`: the periods that two consecutive answers reported, oldest first; if there is none,
+ * the only reported period. `newest`: the periods that the newest two answers reported, newest first, proved or not.
  */
 export function recoverQuota({
   proved,
@@ -64,7 +64,7 @@ export function recoverQuota({
   }
 }
 
-/** Applies a landed answer that is not loaded. The lease log counts its sessions, or nothing does where the log is too short. */
+/** Applies the usage of a landed answer that is not loaded. Its own sessions are left to the lease log, which may not reach back so far. */
 export function applyLandedUsage(
   quota: QuotaState,
   usage: ReportedUsage,

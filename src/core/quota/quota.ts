@@ -1,6 +1,6 @@
 // The quota: how many billable sessions may still be exported in the billing period. Usage only grows within a period, so the highest
-// report is believed; what our own answers billed is added where a report lacks it (usage-account.ts). Which period an answer reports
-// is decided in billing-period.ts.
+// report is believed; sessions that our own answers billed and that the report lacks are added (usage-account.ts). billing-period.ts
+// decides which period an answer reports.
 import type { ReportedUsage } from './reported-usage.ts'
 import {
   applyReport,
@@ -15,9 +15,9 @@ import {
 export interface QuotaState {
   /** Opaque key of the period; null until the vendor has reported one. */
   key: string | null
-  /** Only one answer has reported this key: nothing is proved. */
+  /** True while only one answer has reported this key, which proves nothing. */
   unproved?: boolean
-  /** False until a usage was reported: before that nothing may be billed. */
+  /** False until the first usage report; before it, no request that could bill is sent. */
   known: boolean
   /** Sessions that are certainly used. */
   usedSessions: number
@@ -28,14 +28,14 @@ export interface QuotaState {
   /** When the period was first reported, ms; null: not known. */
   sinceMs?: number | null
   account?: UsageAccount
-  /** Sessions that lost answers may have billed, until a usage report that was requested later. */
+  /** Sessions that lost answers may have billed; held back until a usage report that was requested later. */
   pending: { sessions: number; sinceMs: number } | null
   candidate: CandidatePeriod | null
   /** Keys of earlier periods, newest last. */
   pastKeys: readonly string[]
-  /** Without keys: the last answer reported less than half of the usage before it. */
+  /** Without keys: set after the last answer reported less than half of the usage before it. */
   drop?: { sinceMs: number; account: UsageAccount } | null
-  /** Usage under the previous key, while the first reports may show that both keys name one period. */
+  /** Usage under the previous key; kept while the first reports under the current key may show that both name one period. */
   previous?: { usedSessions: number; sinceMs: number | null; reports: number } | null
 }
 
@@ -43,13 +43,13 @@ export interface QuotaState {
 export interface CandidatePeriod {
   key: string
   usedSessions: number
-  /** The newest answer reported it. */
+  /** True where the newest answer reported this candidate. */
   isNewest: boolean
-  /** Answers that reported any other period. */
+  /** Number of answers that reported any period other than the known one. */
   reports?: number
-  /** Consecutive ones that reported this one, each requested after the previous one arrived, less those that reported the known period. */
+  /** Answers that reported this candidate, each requested after the previous one arrived, minus answers that reported the known period. */
   consecutive?: number
-  /** When the first of them arrived, ms: a later one is requested after it. */
+  /** When the newest answer counted in `consecutive` arrived, ms: only answers requested later count as further ones. */
   sinceMs?: number
   /** Consecutive later answers that reported the known period. */
   contradictions?: number
@@ -61,22 +61,22 @@ export interface BilledAnswer {
   sentAtMs: number
   receivedAtMs: number
   billed: number
-  /** False where the answer did not report what it billed: a guess, which the next usage report replaces. */
+  /** False where the answer did not report what it billed: `billed` is a guess, which the next usage report replaces. */
   certain?: boolean
-  /** Sessions that other requests of ours may have billed meanwhile, whose answers are not known yet. */
+  /** Sessions that our other requests, whose answers are not known yet, may have billed meanwhile. */
   unseen?: number
 }
 
-/** Included in a period where the vendor does not report it (section 8). */
+/** Included sessions of a period, unless the vendor reports another number (section 8). */
 export const INCLUDED_SESSIONS = 50_000
 
 /** Sessions in a pack of overage (section 8). */
 export const PACK_SESSIONS = 1_000
 
-/** Answers that report another period after which the vendor is no longer asked at once: it may report one without end. */
+/** After more reports of other periods than this, the vendor is not asked again at once: such reports may never end. */
 const MAX_EARLY_PROBES = 3
 
-/** After so many unproved reports of other periods a run stops asking to find out. */
+/** After more reports of unproved periods than this, a run no longer asks the vendor in order to find the period out. */
 const MAX_UNPROVED_REPORTS = 12
 
 export const newQuota = (): QuotaState => ({
@@ -96,7 +96,7 @@ export const newQuota = (): QuotaState => ({
 
 export const accountOf = ({ account }: { account?: UsageAccount | undefined }): UsageAccount => account ?? newAccount()
 
-/** Sessions used by a report; null where it does not say. */
+/** Used sessions according to a report; null where the report lacks both numbers. */
 export function reportedUsed(usage: ReportedUsage, includedSessions: number): number | null {
   const remaining = usage.billableRemainingThisPeriod
   return usage.billableUsedThisPeriod ?? (remaining === null ? null : Math.max(0, includedSessions - remaining))
@@ -105,7 +105,7 @@ export function reportedUsed(usage: ReportedUsage, includedSessions: number): nu
 export const latestReport = (quota: QuotaState, { sentAtMs }: BilledAnswer): number =>
   Math.max(quota.reportedAtMs ?? 0, sentAtMs)
 
-/** The account with a usage report and the answer that brought it; `heldSessions` may have been billed by lost answers. */
+/** Adds a usage report, and the answer that contained it, to an account. `heldSessions`: sessions that lost answers may have billed. */
 export const withReport = (
   account: UsageAccount,
   used: number,
@@ -119,20 +119,20 @@ export const withReport = (
     unseen: unseen + heldSessions,
   })
 
-/** Counts a usage report of the known period, and the answer that brought it. */
+/** Counts a usage report of the known period, and the answer that contained it. */
 export function countReport(quota: QuotaState, used: number, answer: BilledAnswer): QuotaState {
   const account = withReport(accountOf(quota), used, answer, quota.pending?.sessions ?? 0)
   const usedSessions = Math.max(quota.usedSessions, used, certainSessions(account))
   const left = withoutSettledPending({ ...quota, account, usedSessions }, answer.sentAtMs)
-  // The billed sessions are a guess, and the report may be late.
+  // The billed sessions are a guess, and the report may be late: they are held back.
   return answer.certain === false && answer.billed > 0 && account.lag
     ? holdPending(left, answer.billed, answer.receivedAtMs)
     : left
 }
 
 /**
- * Counts sessions of an answer without a usage report: a later report may include them. What was held back before, and a report
- * requested later does not show, counts as spent.
+ * Counts an answer without a usage report: its sessions are held back until a later report may include them. Sessions that were held back
+ * before this answer was requested count as used, because it brings no report that would show otherwise.
  */
 export function countBilled(quota: QuotaState, answer: BilledAnswer): QuotaState {
   const left = withoutSettledPending(quota, answer.sentAtMs)
@@ -146,11 +146,11 @@ export function countBilled(quota: QuotaState, answer: BilledAnswer): QuotaState
   return answer.billed > 0 ? holdPending(counted, answer.billed, answer.receivedAtMs) : counted
 }
 
-/** A report that was requested after an answer was given up includes what that answer billed, unless reports are late. */
+/** Drops held-back sessions: a report requested after the lost answer was given up includes what that answer billed, unless it is late. */
 const withoutSettledPending = (quota: QuotaState, sentAtMs: number): QuotaState =>
   quota.pending && isComplete(accountOf(quota), sentAtMs, quota.pending.sinceMs) ? { ...quota, pending: null } : quota
 
-/** Holds back what lost answers may have billed; `sinceMs`: when they were given up. */
+/** Holds back the sessions that lost answers may have billed. `sinceMs`: when those answers were given up. */
 export const holdPending = (quota: QuotaState, sessions: number, sinceMs: number): QuotaState => ({
   ...quota,
   pending: {
@@ -159,15 +159,15 @@ export const holdPending = (quota: QuotaState, sessions: number, sinceMs: number
   },
 })
 
-/** Sessions that may be used, without those of lost answers. */
+/** The most sessions that may be used by now, not counting those of lost answers. */
 export const possiblyUsed = (quota: QuotaState): number =>
   Math.max(quota.usedSessions, quota.candidate?.usedSessions ?? 0, possibleSessions(accountOf(quota)))
 
-/** Sessions left before overage beyond the allowed packs. May be negative. */
+/** Sessions left of the included ones and the allowed packs. May be negative. */
 export const sessionsLeft = (quota: QuotaState, allowedPacks: number): number =>
   quota.includedSessions + allowedPacks * PACK_SESSIONS - possiblyUsed(quota) - (quota.pending?.sessions ?? 0)
 
-/** From when on a report may show that more sessions are left than can be said now, ms; null: none can. */
+/** The time, ms, from which a report may show that more sessions are left than is known now; 0: at once; null: no report can. */
 export function resolvesAtMs(quota: QuotaState): number | null {
   const { drop, candidate, pending, usedSessions } = quota
   if (drop) return 0

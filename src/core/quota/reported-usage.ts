@@ -13,7 +13,7 @@ export interface ReportedUsage {
   exportRequestCount: number | null
 }
 
-/** Identifies a billed answer at the vendor, for a dispute about a bill. Decides nothing. */
+/** Identifies a billed answer to the vendor, for disputes about a bill. No decision depends on it. */
 export interface ReportedBill {
   logId: string | null
   summary: string | null
@@ -24,13 +24,13 @@ export interface ReportedRateLimit {
   remainingHour: number | null
 }
 
-/** Higher counts are mistakes: no workspace has so many conversations, sessions or requests. */
+/** Counts above this are mistakes: no workspace has so many conversations, sessions or requests. */
 const MAX_COUNT = 1e12
 
-/** A JSON number: `Number` alone also reads hexadecimal, and the empty string as 0. */
+/** The text of a JSON number. `Number` alone would also read hexadecimal, and the empty string as 0. */
 const NUMERAL = /^\s*-?\d+(\.\d+)?(e[+-]?\d+)?\s*$/i
 
-/** Null for anything but a number, or a numeric string, within MAX_COUNT. */
+/** A number or numeric string within MAX_COUNT; null for anything else. */
 function parseNumber(value: unknown): number | null {
   const number = typeof value === 'string' && NUMERAL.test(value) ? Number(value) : value
   return typeof number === 'number' && Math.abs(number) <= MAX_COUNT ? number : null
@@ -61,7 +61,7 @@ const MAX_WAIT_MS = HOUR
 export const boundedWaitMs = (ms: number | null): number | null =>
   ms !== null && ms >= 0 ? Math.min(Math.ceil(ms), MAX_WAIT_MS) : null
 
-/** Reported usage with implausible counts as null. */
+/** Reported usage, with null in place of implausible counts. */
 export const sanitizeUsage = (usage: { [name in keyof ReportedUsage]?: unknown }): ReportedUsage => ({
   periodKey: typeof usage.periodKey === 'string' ? usage.periodKey : null,
   billableUsedThisRequest: parseCount(usage.billableUsedThisRequest),
@@ -73,13 +73,13 @@ export const sanitizeUsage = (usage: { [name in keyof ReportedUsage]?: unknown }
   exportRequestCount: parseCount(usage.exportRequestCount),
 })
 
-/** Reported rate limit with implausible counts as null. */
+/** Reported rate limit, with null in place of implausible counts. */
 export const sanitizeRateLimit = (limits: { [name in keyof ReportedRateLimit]?: unknown }): ReportedRateLimit => ({
   requestsPerHour: parseAllowance(limits.requestsPerHour),
   remainingHour: parseRemaining(limits.remainingHour),
 })
 
-/** An answer with implausible counts as null, whether it comes from the client, an older worker or the lease log. Times are our clock's. */
+/** Replaces implausible counts in an answer of the client, an older worker or the lease log. Its times are kept: they are our clock's. */
 export const sanitizeAnswer = <
   A extends {
     returned: number

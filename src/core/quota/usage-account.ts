@@ -1,6 +1,6 @@
-// Sessions used in a billing period, by two counts: the vendor's reported usage, which may be late, and what our own answers billed,
-// which is certain. Reported usage less our own count is a lower bound of what everybody else used; together with our own count it never
-// exceeds the truth, however late the report is.
+// Sessions used in a billing period, from two counts: the vendor's reported usage, which may be late, and what our own answers billed,
+// which is certain. Reported usage minus our own count is a lower bound of what everybody else used. The sum of this bound and our own
+// count never exceeds the truth, however late the report is.
 //
 // A late counter also hides what others use. Once a report lacks requests of ours, every report is assumed to lack the same number of
 // requests (or the same time), until an hour has passed without such evidence.
@@ -18,9 +18,9 @@ export interface UsageAccount {
   own: number
   /** Lower bound of all other sessions of the period; null before the first report. */
   others: number | null
-  /** Our newest requests, by when they were answered. */
+  /** Our newest requests, sorted by the time of their answer. */
   recent: readonly OwnRequest[]
-  /** The newest report, by when its request was sent. */
+  /** The report whose request was sent last. */
   report: { usedSessions: number; sentAtMs: number } | null
   /** Observed lag of reports, in requests of ours and in time; null: none. */
   lag: { requests: number; ms: number; seenAtMs: number } | null
@@ -31,12 +31,12 @@ const MAX_LAG_REQUESTS = 10
 const MAX_LAG_MS = 10 * MINUTE
 
 const RECENT_KEPT = 60
-/** A lag that was not observed for so long is over. */
+/** A lag that has not been observed for this long is considered over. */
 const LAG_EXPIRES_MS = HOUR
 
 export const newAccount = (): UsageAccount => ({ own: 0, others: null, recent: [], report: null, lag: null })
 
-/** The account of the next period: the counter may be as late as before. */
+/** The account of the next period. It keeps the lag, because the vendor's counter may be as late as before. */
 export const nextAccount = ({ recent, lag }: UsageAccount): UsageAccount => ({ ...newAccount(), recent, lag })
 
 const sumOf = (requests: readonly OwnRequest[]): number => requests.reduce((sum, { sessions }) => sum + sessions, 0)
@@ -44,7 +44,7 @@ const sumOf = (requests: readonly OwnRequest[]): number => requests.reduce((sum,
 const lagAt = ({ lag }: UsageAccount, nowMs: number): UsageAccount['lag'] =>
   lag && nowMs - lag.seenAtMs < LAG_EXPIRES_MS ? lag : null
 
-/** The newest requests whose sessions a report lacks, newest first; null where a lag within the bounds does not explain it. */
+/** The newest requests that together billed the `missing` sessions, newest first; null where all of them billed fewer. */
 function requestsLacking(before: readonly OwnRequest[], missing: number): OwnRequest[] | null {
   const found: OwnRequest[] = []
   for (const request of before.toReversed()) {
@@ -63,7 +63,7 @@ function observedLag(account: UsageAccount, request: OwnRequest, missing: number
   const found = requestsLacking([...before, request], missing)
   if (found === null) return known
   const ms = Math.max(0, ...found.filter(one => one !== request).map(({ receivedAtMs }) => sentAtMs - receivedAtMs))
-  // Neither is within the bounds: a mistake of one answer, not a late counter.
+  // Beyond both bounds, it is a mistake of one answer, not a late counter.
   if (found.length > MAX_LAG_REQUESTS && ms > MAX_LAG_MS) return known
   return {
     requests: Math.min(MAX_LAG_REQUESTS, Math.max(known?.requests ?? 0, found.length)),
@@ -79,8 +79,8 @@ function countRequest(account: UsageAccount, request: OwnRequest): UsageAccount 
 }
 
 /**
- * Applies a report that came with a request of ours. `unseen`: sessions that our requests without an answer may have billed by then, and
- * that must not count as those of others.
+ * Applies a report that arrived with the answer to `request`. `unseen`: sessions that our unanswered requests may have billed by then; they
+ * must not be counted as used by others.
  */
 export function applyReport(
   account: UsageAccount,
@@ -89,7 +89,7 @@ export function applyReport(
 ): UsageAccount {
   const { unseen, ...own } = request
   const next = countRequest(account, own)
-  // The order of two requests within one millisecond is unknown: such a request counts as neither.
+  // A request within the same millisecond counts neither as earlier nor as later, because the order is unknown.
   const later = next.recent.filter(one => one !== own && one.receivedAtMs >= own.sentAtMs)
   const missing = account.others === null ? 0 : account.others + next.own - sumOf(later) - usedSessions
   const unsent = next.recent.filter(one => one !== own && one.sentAtMs > own.receivedAtMs)
@@ -108,7 +108,7 @@ export function applyReport(
 /** Sessions that are certainly used. */
 export const certainSessions = ({ own, others }: UsageAccount): number => own + (others ?? 0)
 
-/** True for a request that a report may lack, by the observed lag. */
+/** Returns a test for requests that a report requested at `sentAtMs` may lack, given the observed lag. */
 function mayLack({ recent }: UsageAccount, lag: NonNullable<UsageAccount['lag']>, sentAtMs: number) {
   const before = recent.filter(one => one.sentAtMs <= sentAtMs)
   const newest = new Set(before.slice(-lag.requests))
@@ -123,7 +123,7 @@ export function possibleSessions(account: UsageAccount): number {
   return newest.usedSessions + sumOf(recent.filter(mayLack(account, lag, newest.sentAtMs)))
 }
 
-/** True where a report requested at `sentAtMs` includes all that was billed until `sinceMs`, by the observed lag. */
+/** True where a report requested at `sentAtMs` includes all that was billed until `sinceMs`, given the observed lag. */
 export function isComplete(account: UsageAccount, sentAtMs: number, sinceMs: number): boolean {
   if (sentAtMs < sinceMs) return false
   const lag = lagAt(account, sentAtMs)
@@ -132,7 +132,7 @@ export function isComplete(account: UsageAccount, sentAtMs: number, sinceMs: num
   return since.length > lag.requests && sentAtMs >= sinceMs + lag.ms
 }
 
-/** From when on a report may include all that was billed so far, ms. */
+/** The time, ms, from which a report may include all that has been billed so far. */
 export function completeFromMs({ lag, recent }: UsageAccount): number {
   const billed = recent.filter(({ sessions }) => sessions > 0)
   return lag ? (billed.at(-1)?.receivedAtMs ?? 0) + lag.ms : 0
