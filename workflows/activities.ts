@@ -1,21 +1,21 @@
-// The activities, as types: the steps, grouped by the task queue that serves them. Inputs and results are references and counts: they
-// stay in the history for as long as the server keeps it.
+// The activities, as types: the steps, grouped by the task queue that serves them. Inputs and results are only references and counts,
+// because they stay in the workflow's history for as long as the server keeps it.
 import type { HeldLease } from './lost-lease.ts'
 import type { AcceptedRequest } from './requests.ts'
 import type { Prepared, RunRef, Steps, SyncRequest } from './steps.ts'
 
 /** Served by any worker that has the landing. */
 export interface ExportActivities extends Pick<Steps, 'fetchPages' | 'probe'> {
-  /** What a lease brought whose holder was lost and can make no more requests. */
+  /** Recovers the outcome of a lease whose holder was lost and can make no more requests. */
   recoverLease: Steps['fetchPages']
 }
 
 /** Served by the worker that holds the warehouse. */
 export interface WarehouseActivities {
-  /** Until when that lease, or any lease without a known holder, may still be used, ms; null: not any more. */
+  /** Until when `lease`, or without it any lease of a vanished workflow, may still be used, ms; null: none can be used. */
   heldUntil(input: { workspaceId: string; lease?: HeldLease }): Promise<number | null>
   prepare(request: SyncRequest): Promise<Prepared & { timeoutMs: number }>
-  /** Asks the workspace's owner for the configured sync; starts the owner where none runs. */
+  /** Requests the configured sync from the workspace's owner, which it starts if none is running. */
   requestSync(input: { workspaceId: string }): Promise<AcceptedRequest>
   load(input: RunRef): ReturnType<Steps['load']>
   /** Drains the workspace's spool for some minutes. */
@@ -26,7 +26,7 @@ export interface WarehouseActivities {
 export interface DrainResult {
   /** Events that were applied. */
   events: number
-  /** The configuration names no webhooks of that workspace any more, and no event is waiting. */
+  /** True where the configuration no longer names webhooks for the workspace, and no event is waiting. */
   over: boolean
 }
 
@@ -34,7 +34,7 @@ export interface DrainResult {
 export const exportQueue = (app: string): string => `${app}-export`
 export const warehouseQueue = (app: string): string => `${app}-warehouse`
 
-/** The export queue of the app whose workflows run on that queue. */
+/** The export queue of the app whose workflows run on this warehouse queue. */
 export const exportQueueBeside = (queue: string): string => queue.replace(/-warehouse$/, '-export')
 
 /** An activity without a heartbeat for this long is given up. */

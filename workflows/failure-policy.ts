@@ -12,15 +12,15 @@ import { restarted, sortOf, type WindowProgress } from '../src/core/planning/win
 import { fail, type Restarts, type Run, stop } from './run.ts'
 import type { Failure } from './steps.ts'
 
-/** Consecutive failures, a minute apart, after which a run gives up. */
+/** Consecutive failures, a minute apart, that a run survives; the next one ends it. */
 const MAX_FAILURES = 5
 
-/** Restarts without progress, each of which pays again for the conversations of one second. */
+/** Consecutive restarts without progress after which a window is given up: each restart bills the conversations of one second again. */
 const MAX_VAIN_RESTARTS = 3
 
 const CURSOR_REFUSED: ErrorCode = 'API_BAD_REQUEST'
 
-/** The window to continue with, or null where it is over for this run. */
+/** Applies a failure to its window and the run. Returns the window to continue with; null where this run reads no more of it. */
 export function applyFailurePolicy(run: Run, progress: WindowProgress, failure: Failure): WindowProgress | null {
   const { agentId } = progress.window
   if (failure.code === 'INTERRUPTED') {
@@ -55,8 +55,8 @@ export function applyFailurePolicy(run: Run, progress: WindowProgress, failure: 
 }
 
 /**
- * Counts a restart after a refused cursor; false once too many in a row came no further. Progress is a further `ts` or, where a page
- * holds conversations of one second only, a further page from the same `ts`.
+ * Counts a restart after a refused cursor; false after too many consecutive restarts without progress. Progress is a further `ts` or, where
+ * a page contains conversations of one second only, a further page from the same `ts`.
  */
 function mayRestart(restarts: Restarts, progress: WindowProgress): boolean {
   const { window, lastTsMs, sequence } = progress
@@ -69,7 +69,7 @@ function mayRestart(restarts: Restarts, progress: WindowProgress): boolean {
   return vain < MAX_VAIN_RESTARTS
 }
 
-/** Above 0 where the window has come further than that `ts`, 0 where it is still there. */
+/** How far the window has read beyond a `ts`: above 0 where it is beyond, 0 where it is still there. */
 function distanceFrom({ window, lastTsMs }: WindowProgress, fromMs: number | null): number {
   if (lastTsMs === fromMs || lastTsMs === null) return 0
   if (fromMs === null) return 1

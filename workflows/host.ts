@@ -1,4 +1,4 @@
-// The host of the orchestration, as the orchestration sees it: time, ids, requests from people, and a place to publish progress.
+// What the orchestration needs from its host: time, ids, requests from people, and a place to publish progress.
 
 import type { ErrorCode } from '../src/core/errors.ts'
 import type { Allowance } from '../src/core/governor/allowance.ts'
@@ -7,24 +7,24 @@ import type { Failure } from './steps.ts'
 
 export interface Host {
   now(): number
-  /** Resolves at that time, or when `wake` does. Rejects where the run is cancelled. */
+  /** Resolves at that time, or when `wake` resolves. Rejects when the run is cancelled. */
   sleepUntil(untilMs: number, wake: Promise<void>): Promise<void>
   newId(): string
   cancelled(): boolean
   /** Publishes progress to followers. */
   notify(update: ProgressUpdate): void
-  /** Resolves when nobody has asked for a pause, or the run is cancelled. */
+  /** Resolves when no pause is requested, or when the run is cancelled. */
   untilResumed?(): Promise<void>
   /** Allowances granted since the last call. */
   takeAllowances?(): Allowance[]
-  /** True where other work waits that comes before history; `sleepUntil` then ends early. */
+  /** True where other work is waiting that takes precedence over history; `sleepUntil` then ends early. */
   shouldYield?(): boolean
-  /** True where the host cannot continue for long: leases in flight end, and the rest is handed over. */
+  /** True where the host cannot continue for long: leases in flight run to their end, and the rest of the run is handed over. */
   shouldHandOver?(): boolean
 }
 
 export type ProgressUpdate =
-  /** Agents are being listed and landed pages read; before that, with a time: waiting for leases that others hold. */
+  /** Agents are being listed and landed pages read. With `heldUntilMs`: the run still waits for leases that others hold. */
   | { kind: 'planning'; heldUntilMs: number | null }
   | { kind: 'planned'; windows: number; agents: number }
   | { kind: 'governor'; governor: GovernorState; windowsLeft: number }

@@ -1,5 +1,5 @@
-// The workflows. `syncWorkspace` runs as `sync/<workspace>`, one per workspace, and owns that workspace's quota: it runs the same functions
-// as the embedded engine, one requested sync after another, and ends when none is left.
+// The workflows. `syncWorkspace` runs as `sync/<workspace>`, one per workspace, and owns that workspace's quota: it runs requested syncs one
+// after the other, with the same functions as the embedded engine, and ends when no request is left.
 import {
   ApplicationFailure,
   allHandlersFinished,
@@ -24,7 +24,7 @@ import { runs } from './temporal/sinks.ts'
 
 export { ingestSpool } from './temporal/ingest.ts'
 
-/** Runs the requested syncs of one workspace; returns the report of the last one. */
+/** The owner workflow: runs the requested syncs of one workspace, and returns the report of the last one. */
 export async function syncWorkspace(input: SyncInput): Promise<SyncReport | null> {
   const { resume = null, queue = [], progress = newProgress(), plan = null } = input
   const owner: Owner = {
@@ -60,14 +60,14 @@ export async function syncWorkspace(input: SyncInput): Promise<SyncReport | null
 }
 
 /**
- * A tick of a schedule. The server appends a time to the id of a workflow that a schedule starts, so a tick cannot be the owner: it
- * asks the owner, which runs a sync that is requested twice at once.
+ * A tick of a schedule. The server appends a time to the id of a workflow that a schedule starts, so a tick cannot be the owner itself. It
+ * requests a sync from the owner, which runs a sync only once if it is already waiting or running.
  */
 export async function tick({ workspaceId }: { workspaceId: string }): Promise<AcceptedRequest> {
   return warehouse.requestSync({ workspaceId })
 }
 
-/** Runs syncs until the queue is empty; the report of the last one. */
+/** Runs syncs until the queue is empty. Returns the report of the last one. */
 async function runQueue(owner: Owner, resume: SyncInput['resume']): Promise<SyncReport | null> {
   let last: SyncReport | null = null
   let from = resume ?? null
@@ -82,7 +82,7 @@ async function runQueue(owner: Owner, resume: SyncInput['resume']): Promise<Sync
   }
 }
 
-/** Runs one sync until it ends, with its report, or is preempted (null). */
+/** Runs one sync. Returns its report when it has ended, null when it was preempted. */
 async function runSync(owner: Owner, current: QueuedSync, resumed: Checkpoint | null): Promise<SyncReport | null> {
   owner.current = current
   const { request, preempted } = current
@@ -107,7 +107,7 @@ async function runSync(owner: Owner, current: QueuedSync, resumed: Checkpoint | 
   return report
 }
 
-/** Continues as new, with an empty history. */
+/** Continues the sync in a new run of this workflow, which begins with an empty history. */
 async function continueInNewRun(owner: Owner, { request }: QueuedSync, checkpoint: Checkpoint): Promise<never> {
   await condition(allHandlersFinished)
   const { queue, progress, plan, allowed, timeoutMs, aheadMs, input } = owner
@@ -116,8 +116,8 @@ async function continueInNewRun(owner: Owner, { request }: QueuedSync, checkpoin
 }
 
 /**
- * An error that ends a sync before it has a report (no consent, an unusable folder) ends the workflow. Where other syncs are queued it
- * becomes a failed report instead, and they run.
+ * An error that ends a sync before it has a report (no consent, an unusable folder) ends the workflow. Where other syncs are queued, the
+ * error becomes a failed report instead, and the other syncs run.
  */
 function reportFailed(owner: Owner, current: QueuedSync, error: unknown): SyncReport {
   const failure = failureOf(error)
@@ -145,7 +145,7 @@ async function finishPreempted(owner: Owner): Promise<void> {
   }
 }
 
-/** A failed sync fails the workflow, with the report in its details, so that it shows on the server. */
+/** A failed sync fails the workflow, so that the server shows the failure; its details contain the report. */
 function failWith(report: SyncReport): void {
   if (report.outcome === 'interrupted') throw new CancelledFailure('Stopped on request; nothing is lost')
   const [failure] = report.failures
@@ -153,7 +153,7 @@ function failWith(report: SyncReport): void {
     throw ApplicationFailure.nonRetryable(failure.what, failure.code, failure, report)
 }
 
-/** Null for errors that are none of ours, such as a cancellation. */
+/** A ConvohouseError as data; null for any other error, such as a cancellation. */
 function failureOf(error: unknown): Failure | null {
   if (!(error instanceof ConvohouseError)) return null
   const { code, kind, message: what, hint = null } = error

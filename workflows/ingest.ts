@@ -3,7 +3,7 @@
 import type { Host } from './host.ts'
 import type { DrainOutcome, IngestSteps } from './steps.ts'
 
-/** Between two looks into the spool: an event should be visible in SQL within seconds. */
+/** Interval at which the spool is checked: an event should be visible in SQL within seconds. */
 const POLL_MS = 300
 
 export type DrainFailing = ReturnType<IngestSteps['failing']>
@@ -12,11 +12,11 @@ interface IngestOptions {
   workspaceId: string
   /** Called with the number of events that were applied. */
   applied?: (events: number) => void
-  /** Called once for each failure, and with null when it is over. */
+  /** Called once for each failure, and with null when the failure is over. */
   failing?: (failure: DrainFailing) => void
 }
 
-/** Drains until the host is cancelled, and then once more. The steps keep the failure and the time of the next attempt. */
+/** Drains until the host is cancelled, and then once more. The steps remember the failure and the time of the next attempt. */
 export async function ingest(
   steps: IngestSteps,
   host: Pick<Host, 'now' | 'sleepUntil' | 'cancelled'>,

@@ -1,20 +1,20 @@
-// Loading runs beside fetching, which never waits for it. The first rows of a workspace are loaded as soon as they land; later
-// pages wait until there are enough for one load, or until some time has passed since the last one: a load of ten pages costs four
-// times as much CPU a page as one of a hundred, and most polls bring less than a small load.
+// Loading runs concurrently with fetching, which never waits for it. The first rows of a workspace are loaded as soon as they land. Later
+// pages wait until there are enough for one load, or until some time has passed since the last load: loading ten pages at once costs four
+// times as much CPU per page as loading a hundred, and most polls fetch less than a small load.
 import type { Failure, Steps } from './steps.ts'
 
 export interface Loader {
-  /** Pages without conversations trigger no load: they are loaded with the next that have some, or at the end. */
+  /** Reports landed pages. Those without conversations trigger no load: they are loaded with the next ones that have some, or at the end. */
   landed(landed: { pages: number; conversations: number }): void
-  /** Nothing will land for a while: loads what is waiting now. */
+  /** Reports that nothing will land for a while: waiting pages are loaded now. */
   idle(): void
-  /** Resolves when everything that landed is loaded or, with `now`, when the running batch is. Returns the failure of a load. */
+  /** Resolves when all landed pages are loaded or, with `now`, when the running batch is. Returns the failure of a load, if any. */
   drained(now: boolean): Promise<Failure | null>
 }
 
-/** Pages that start a load at once. */
+/** This many waiting pages start a load at once. */
 const FULL_LOAD_PAGES = 100
-/** Fewer pages are loaded this long after the previous load. */
+/** Fewer waiting pages are loaded once this much time has passed since the previous load. */
 const MAX_DELAY_MS = 5_000
 
 export function startLoader(
@@ -24,13 +24,13 @@ export function startLoader(
   const { workspaceId, waitingAtStart, hasRows, now } = options
   let waiting = waitingAtStart
   let running: Promise<void> | null = null
-  // Pages that an earlier run left are loaded at once.
+  // Pages that an earlier run left unloaded are loaded at once.
   let loadedAtMs = hasRows && waitingAtStart === 0 ? now() : Number.NEGATIVE_INFINITY
   let failure: Failure | null = null
   let stopping = false
-  /** Load even small batches until nothing is waiting. */
+  /** True: even small batches are loaded, until no page is waiting. */
   let hurry = false
-  /** The first conversations. The listing of agents lands before them and is loaded by itself. */
+  /** State of the workspace's first conversations. The listing of agents lands before them and is loaded separately. */
   let firstRows: 'expected' | 'landed' | 'loaded' = hasRows ? 'loaded' : 'expected'
 
   const isDue = (): boolean =>

@@ -1,6 +1,6 @@
-// Lost leases: the worker that held the lease was given up, but may still be alive and asking the vendor. So the lease is not granted
-// again until the lease log says that it has ended or that its process is dead, or until its deadline and one request's timeout have
-// passed. Then the orchestration recovers what it brought.
+// Lost leases: the worker that held the lease was given up, but may still be alive and sending requests to the vendor. So the lease counts
+// as held until the lease log shows that it has ended or that its process is dead, or until its deadline and one request's timeout have
+// passed. Then the orchestration recovers the lease's outcome.
 import type { Grant } from '../src/core/governor/governor.ts'
 import type { Host } from './host.ts'
 import type { FetchInput, LeaseAnswers, LeaseOutcome } from './steps.ts'
@@ -9,15 +9,15 @@ export type HeldLease = Pick<Grant, 'lease' | 'deadlineMs'>
 
 export interface LostLeaseHandling {
   host: Pick<Host, 'now' | 'sleepUntil'>
-  /** True for an error that means only that the holder was lost. */
+  /** True for an error which shows only that the holder was lost. */
   isLost(error: unknown): boolean
-  /** Until when the lease may still be used, ms; null once it is over. */
+  /** Until when the lease may still be used, ms; null once it can no longer be used. */
   heldUntil(lease: HeldLease): Promise<number | null>
-  /** What the lease brought, from the landing and the lease log. */
+  /** Recovers the outcome of the lease from the landing and the lease log. */
   recoverLease(input: FetchInput): Promise<LeaseOutcome>
 }
 
-/** Fetches under a lease; where its holder is lost, waits for the lease's end and recovers the outcome. */
+/** Fetches under a lease. If the lease's holder is lost, waits for the lease's end and recovers the outcome. */
 export async function fetchOrRecover(
   handling: LostLeaseHandling,
   input: FetchInput,
@@ -32,7 +32,7 @@ export async function fetchOrRecover(
   }
 }
 
-/** A probe bills nothing: where its holder is lost, only its request counts. */
+/** Probes under a lease. If the lease's holder is lost, only the request is counted, because a probe bills nothing. */
 export async function probeOrRecover(
   handling: LostLeaseHandling,
   grant: Grant,
@@ -54,10 +54,10 @@ const untilOver = ({ host, heldUntil }: LostLeaseHandling, { lease, deadlineMs }
 
 const FIRST_CHECK_MS = 1_000
 
-/** This sleep ends at its deadline only. */
+/** Passed as `wake` to a sleep that only its deadline may end. */
 const NEVER = new Promise<void>(() => {})
 
-/** Waits until nobody holds it. Checks at growing intervals: most holders end long before their deadline. */
+/** Waits until `heldUntil` returns null. Checks at growing intervals, because most leases end long before their deadline. */
 export async function waitUntilReleased(
   host: LostLeaseHandling['host'],
   heldUntil: () => Promise<number | null>,

@@ -1,4 +1,4 @@
-// Progress of a workspace's syncs, for followers: a fold over the host's updates, and the plan without its details.
+// Progress of a workspace's syncs, for followers: a fold over the updates that the host receives, and the plan without its details.
 
 import type { ErrorCode } from '../src/core/errors.ts'
 import type { Plan } from '../src/core/planning/planner.ts'
@@ -25,7 +25,7 @@ export interface Progress {
   failures: Failure[]
   /** Requested syncs that have not begun. */
   queued: number
-  /** Of the syncs that ended last, oldest first. */
+  /** Reports of the syncs that ended last, oldest first. */
   reports: SyncReport[]
 }
 
@@ -54,7 +54,7 @@ export const newProgress = (): Progress => ({
   reports: [],
 })
 
-/** `before`: the report of the sync when it was preempted. */
+/** Progress at the start of a sync. `before`: the report that the sync had when it was preempted; null: it was not. */
 export const runStarted = (progress: Progress, run: string, before: SyncReport | null): Progress => ({
   ...progress,
   ...NOTHING,
@@ -102,7 +102,7 @@ export function applyUpdate(progress: Progress, update: ProgressUpdate): Progres
       return { ...progress, phase: 'waiting', waiting }
     }
     case 'events':
-      // The workflow that drains the spool counts them itself.
+      // Events are counted by the workflow that drains the spool.
       return progress
     case 'failure':
       return { ...progress, failures: [...progress.failures, update.failure].slice(-KEPT_FAILURES) }
@@ -122,7 +122,7 @@ export const waitReason = ({ reason, code }: Pick<NonNullable<Progress['waiting'
     ? "the hour's requests are spent"
     : ((code && PAUSES[code]) ?? 'the vendor gives no usable answer, or asks for a pause')
 
-/** For Temporal's UI, which renders Markdown. */
+/** Progress as text for Temporal's UI, which renders Markdown. */
 export function progressMarkdown(progress: Progress): string {
   const { run, phase, paused, waiting, windows, windowsLeft, agents, pages, conversations, sessions, failures } =
     progress
@@ -137,12 +137,12 @@ export function progressMarkdown(progress: Progress): string {
   ].join('\n\n')
 }
 
-/** A plan small enough that each run of a workflow can hand it to the next. A window's name holds its time, kind and bounds. */
+/** A plan small enough that each run of a workflow can pass it on to the next. A window's name contains its time, kind and bounds. */
 export interface PlanSummary extends Omit<Plan, 'windows'> {
   windows: { agentId: string; name: string; resumes: boolean }[]
 }
 
-/** Windows by name only: without progress, estimate and ids. */
+/** Reduces the windows of a plan to agent and name: progress, estimate and ids are left out. */
 export const planSummary = ({ windows, ...plan }: Plan): PlanSummary => ({
   ...plan,
   windows: windows.map(({ progress: { window }, resumes }) => ({

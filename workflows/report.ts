@@ -42,7 +42,7 @@ export function finalReport(run: Run): SyncReport {
   }
 }
 
-/** The sessions left that history may not use because they are reserved for new conversations; null where there are none. */
+/** The remaining sessions that history may not use because they are reserved for new conversations; null where there are none. */
 function reserveOf({ governor, host, report }: Run): Reserve | null {
   if (report.outcome !== 'period-spent') return null
   const { options, quota } = governor
@@ -55,7 +55,7 @@ function reserveOf({ governor, host, report }: Run): Reserve | null {
   return { sessions: sessionsLeft(quota, options.allowedPacks), share, expected: !fits('tail', 0) }
 }
 
-/** Adds what the last step reported after the run's end. */
+/** Adds to the report what the last step (`finish`) has returned. */
 export function addFinished(report: SyncReport, { quarantined, refused, unnamed }: Finished): void {
   if (quarantined) {
     const records = quarantined === 1 ? '1 record' : `${quarantined} records`

@@ -3,7 +3,7 @@ import type { Allowance } from '../src/core/governor/allowance.ts'
 import type { PreemptedSync } from './run.ts'
 import type { SyncRequest } from './steps.ts'
 
-/** The run that serves a request; `joined`: it already served an identical one. */
+/** The run that serves a request. `joined`: the run already served an identical request. */
 export interface AcceptedRequest {
   run: string
   joined: boolean
@@ -12,9 +12,9 @@ export interface AcceptedRequest {
 /** A requested sync that has not ended. */
 export interface QueuedSync {
   request: SyncRequest
-  /** Requested since it was last planned: its new conversations come before the history of any other sync. */
+  /** True where it was requested after its last planning: its new conversations then come before the history of any other sync. */
   urgent: boolean
-  /** Its progress, where it was preempted. */
+  /** Where the sync stopped when it was preempted; null: it was not. */
   preempted: PreemptedSync | null
 }
 
@@ -22,12 +22,12 @@ export interface QueuedSync {
 export const nextSync = (queue: readonly QueuedSync[]): QueuedSync | undefined =>
   queue.find(({ urgent }) => urgent) ?? queue.find(({ request }) => !request.unattended) ?? queue[0]
 
-/** Syncs that may wait behind the running one. */
+/** Maximum number of syncs in the queue. */
 export const QUEUE_LENGTH = 20
-/** Ids are in the history and in the input of each lease: more of them need a sync of their own. */
+/** Maximum number of ids per request, because ids are part of the workflow's history and of each lease's input. */
 const MAX_IDS = 5_000
 
-/** An age such as `90d` gives another `sinceMs` at each request of a day. */
+/** Starts that differ by less than this count as the same: an age such as `90d` gives a different `sinceMs` with each request. */
 const SAME_SINCE_MS = 24 * 60 * 60 * 1_000
 
 const isAboutSame = (a: number | null, b: number | null): boolean =>
@@ -42,7 +42,7 @@ const textOf = ({
   ...asked
 }: SyncRequest): string => JSON.stringify(Object.entries(asked).sort(([a], [b]) => (a < b ? -1 : 1)))
 
-/** True where both request the same sync. */
+/** True where both requests are for the same sync. */
 export const isSameRequest = (request: SyncRequest, asked: Omit<SyncRequest, 'run'>): boolean =>
   isAboutSame(request.sinceMs, asked.sinceMs) && textOf(request) === textOf({ run: '', ...asked })
 

@@ -1,4 +1,4 @@
-// The state of one sync: the queue of its windows, what its concurrent loops share, and the checkpoint that it hands over.
+// The state of one sync: the queue of its windows, the state that its concurrent loops share, and the checkpoint that it hands over.
 import type { ErrorCode } from '../src/core/errors.ts'
 import type { GovernorState } from '../src/core/governor/governor.ts'
 import type { WindowProgress } from '../src/core/planning/windows.ts'
@@ -15,16 +15,16 @@ export interface Run {
   queue: WindowQueue
   loader: Loader
   report: SyncReport
-  /** Consecutive failures without an answer between them. */
+  /** Number of failures since the last answer. */
   failing: number
-  /** The last of them; null after an answer. */
+  /** The last of the failures that `failing` counts; only meaningful while that is above 0. */
   unanswered: Failure | null
-  /** Code of the failure that last paused the run; null after a handover. */
+  /** Code of the failure that last paused the run; null: none since the run began in this host. */
   pausedBy: ErrorCode | null
   stopped: boolean
   handingOver: boolean
   restarts: Restarts
-  /** Resolves when a lease ends: loops that wait for quota or for a window look again. */
+  /** Resolves when a lease ends: loops that wait for quota or for a window then try again. */
   changed: Deferred
 }
 
@@ -35,22 +35,22 @@ interface Restart {
   /** The furthest `ts` from which the window was restarted, ms, and the furthest page that was reached from there. */
   fromMs: number | null
   sequence: number
-  /** Consecutive restarts that came no further. */
+  /** Consecutive restarts without progress. */
   vain: number
 }
 
-/** Windows in the planner's order; one that has had its turn goes behind those of its kind. */
+/** Windows in the planner's order. A window that a loop has worked on goes back behind all others of its kind. */
 interface WindowQueue {
   waiting: WindowProgress[]
   /** Windows that loops are working on. */
   inProgress: number
 }
 
-/** New conversations, and those that were named or are known to have changed. Everything else can wait for hours. */
+/** True for windows of new conversations, and of those that were named or are known to have changed. All others can wait for hours. */
 export const isUrgent = ({ window: { kind } }: WindowProgress): boolean =>
   kind === 'head' || kind === 'selected' || kind === 'refresh'
 
-/** The next window, now in progress; null where none waits. */
+/** Takes the next window, which is then in progress; null where none is waiting. */
 export function takeWindow(queue: WindowQueue): WindowProgress | null {
   const next = queue.waiting.shift()
   if (next === undefined) return null
@@ -58,13 +58,13 @@ export function takeWindow(queue: WindowQueue): WindowProgress | null {
   return next
 }
 
-/** Puts a window back behind the last of its kind, so that agents share. */
+/** Puts a window back behind the last one of its kind, so that all agents get a turn. */
 export function requeueWindow(queue: WindowQueue, progress: WindowProgress): void {
   const last = queue.waiting.findLastIndex(other => other.window.kind === progress.window.kind)
   queue.waiting.splice(last < 0 ? firstPlaceOf(queue, progress) : last + 1, 0, progress)
 }
 
-/** Where the first window of its kind belongs: before history, which waits for everything else. */
+/** The place for a window if no other of its kind is waiting: before history, which waits for everything else. */
 function firstPlaceOf({ waiting }: WindowQueue, progress: WindowProgress): number {
   const isHistory = (kind: string) => kind === 'tail' || kind === 'full'
   if (isHistory(progress.window.kind)) return waiting.length
@@ -72,7 +72,7 @@ function firstPlaceOf({ waiting }: WindowQueue, progress: WindowProgress): numbe
   return first < 0 ? waiting.length : first
 }
 
-/** What one host hands to the next, so that neither quota nor windows start over. Plain JSON. */
+/** The state that one host hands over to the next, so that neither quota nor windows start over. Plain JSON. */
 export interface Checkpoint {
   governor: GovernorState
   waiting: WindowProgress[]
@@ -121,7 +121,7 @@ export function newRun(steps: Steps, host: Host, request: SyncRequest, checkpoin
 /** Where a preempted sync stopped; its next plan continues from it. Plain JSON. */
 export interface PreemptedSync extends Pick<GovernorState, 'spent' | 'lost' | 'breaches'> {
   report: SyncReport
-  /** Including what was allowed while it ran. */
+  /** The run's limits, including allowances granted while it ran. */
   limits: Pick<GovernorState['options'], 'allowedPacks' | 'maxRequests' | 'maxSessions'>
 }
 
@@ -130,7 +130,7 @@ export function preemptedSync(report: SyncReport, { spent, lost, breaches, optio
   return { report, spent, lost, breaches, limits: { allowedPacks, maxRequests, maxSessions } }
 }
 
-/** Adds to a new plan what the sync has fetched, spent and been allowed so far. Its failures are dropped: what failed is tried again. */
+/** Adds to a new plan what the preempted sync has fetched, spent and been allowed. Failures are dropped: what failed is tried again. */
 export function resumePreempted(planned: Checkpoint, { report, limits, ...spent }: PreemptedSync): Checkpoint {
   const { pages, conversations, windowsDone, agentsGone } = report
   return {
@@ -146,14 +146,14 @@ export function notifyChange(run: Run): void {
   run.changed = newDeferred()
 }
 
-/** Ends the run: no more leases. The first reason is the outcome that is reported. */
+/** Stops the run: no more leases are requested. If called repeatedly, the first outcome is reported. */
 export function stop(run: Run, outcome: SyncReport['outcome']): void {
   if (!run.stopped) run.report.outcome = outcome
   run.stopped = true
   notifyChange(run)
 }
 
-/** Ends the run in this host; another one continues it from a checkpoint. */
+/** Ends the run in this host; another host continues it from a checkpoint. */
 export function handOver(run: Run): void {
   run.handingOver = true
   run.stopped = true

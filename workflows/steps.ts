@@ -6,7 +6,7 @@ import type { Plan } from '../src/core/planning/planner.ts'
 import type { WindowProgress } from '../src/core/planning/windows.ts'
 import type { Origin, Reserve } from '../src/core/run-record.ts'
 
-/** A requested sync. */
+/** A request for a sync. */
 export interface SyncRequest {
   workspaceId: string
   run: string
@@ -18,8 +18,8 @@ export interface SyncRequest {
   /** Conversations of a `selected` sync, by agent. */
   ids: Record<string, string[]>
   /**
-   * Conversations that an incremental sync exports again: these and, with an age, those that were active within it and whose copy is
-   * older than the configured `quiet`. Null: only those that are known to have changed.
+   * Conversations that an incremental sync exports again: those in `ids` and, with `ageMs`, those that were active within that time and
+   * whose copy is older than the configured `quiet`. Null: only those that are known to have changed.
    */
   refresh: { ids: Record<string, string[]>; ageMs: number | null } | null
   maxRequests: number | null
@@ -31,35 +31,35 @@ export interface SyncRequest {
   wait: boolean
   /** Absent from older clients. */
   origin?: Origin
-  /** True for syncs of a watch or a schedule: windows that make no progress then back off. */
+  /** True for syncs of watch mode or a schedule: windows that make no progress then back off. */
   unattended?: boolean
-  /** Set when the sync is planned again: conversations that it has refreshed since its first plan are not exported once more. */
+  /** Set when the sync is planned again: conversations refreshed since its first plan are not exported a second time. */
   exporting?: Exporting
-  /** False: refuse to start if it may take most of the quota; absent where the host has asked the user. */
+  /** False: refuse to start if the sync needs consent (it may use most of the quota); absent where the host has asked the user. */
   consented?: boolean
 }
 
-/** When a sync was first planned and, for a full export, when the export that it continues was planned. Server's clock, ms. */
+/** When a sync was first planned (`sinceMs`), and when the full export that it continues was planned (`fullMs`). Server's clock, ms. */
 export interface Exporting {
   sinceMs: number
   fullMs?: number
 }
 
-/** The start of a run. */
+/** The result of planning: everything that a run starts from. */
 export interface Prepared {
   plan: Plan
   /** The planned agents, with titles for people. */
   agents: { agentId: string; title: string | null }[]
   governor: GovernorState
-  /** When it was planned, on the server's clock, ms; absent from older workers. */
+  /** When the run was planned, on the server's clock, ms; absent from older workers. */
   plannedAtMs?: number
   /** Landed pages that are not loaded. */
   pagesWaiting: number
-  /** The workspace has rows already: nobody waits for the first. Absent from older workers. */
+  /** True where the workspace has rows already, so that no first rows are awaited. Absent from older workers. */
   hasRows?: boolean
-  /** How far the vendor's clock is ahead of ours, by its answers, ms. */
+  /** How far the vendor's clock is ahead of ours, according to its answers, ms. */
   aheadMs: number
-  /** Why the agents could not be listed, if nothing else was requested: then nothing was read. */
+  /** Why the agents could not be listed; set only where the sync then has nothing to read. */
   failure?: Failure
   /** Warnings for people, such as a listing of agents that may be cut off; absent: none. */
   warnings?: string[]
@@ -71,7 +71,7 @@ export interface FetchInput {
   request: RunRef
   progress: WindowProgress
   grant: Grant
-  /** The vendor's clock, as planning learnt it; absent where the same process planned. */
+  /** How far the vendor's clock is ahead of ours, as measured during planning, ms; absent where the same process planned. */
   aheadMs?: number
 }
 
@@ -90,9 +90,9 @@ export interface Failure {
   hint: string | null
 }
 
-/** The answers under a lease; a probe brings nothing else. */
+/** The answers that arrived under a lease; the complete outcome of a probe. */
 export interface LeaseAnswers {
-  /** Of each request, in order. */
+  /** The answer to each request, in order. */
   answers: Answer[]
   failure: Failure | null
 }
@@ -105,33 +105,33 @@ export interface LeaseOutcome extends LeaseAnswers {
 
 export interface LoadOutcome {
   pages: number
-  /** Conversations and other records, such as agents. */
+  /** Number of loaded conversations and other records, such as agents. */
   records: number
-  /** Landed pages that are left. */
+  /** Number of landed pages that are still to be loaded. */
   waiting: number
 }
 
-/** One drain of the spool. */
+/** The outcome of one drain of the spool. */
 export interface DrainOutcome {
   /** New events. */
   events: number
   /** Events that were read, including known ones. */
   taken: number
-  /** Sealed segments that are left. */
+  /** Number of sealed segments that are still to be drained. */
   waiting: number
 }
 
-/** The steps that events need; they use no token. */
+/** The steps for ingesting events; none of them uses the API token. */
 export interface IngestSteps {
   /** Applies sealed segments, as many as fit into one step. */
   drain(input: { workspaceId: string }): Promise<DrainOutcome>
-  /** Why events do not reach the tables, since the last complete drain; null where they do. */
+  /** Why events have not reached the tables since the last complete drain; null where they do. */
   failing(): { code: string; what: string; hint: string | null; nextMs: number } | null
 }
 
 export interface SyncReport {
   run: string
-  /** `preempted`: other work came first; history is left to the next round, or to the next plan of the same sync. */
+  /** `preempted`: other work took precedence; history is left to the next round, or to the next plan of the same sync. */
   outcome: 'done' | 'hour-spent' | 'period-spent' | 'limit-reached' | 'preempted' | 'failed' | 'interrupted'
   requests: number
   sessions: number
@@ -139,7 +139,7 @@ export interface SyncReport {
   conversations: number
   windowsDone: number
   windowsLeft: number
-  /** Pages that billed more than was left of their lease. */
+  /** Number of pages that billed more sessions than their lease had left. */
   breaches: number
   /** Answers that never arrived completely, and sessions that they may have billed; not part of `sessions`. */
   lostAnswers: number
@@ -149,11 +149,11 @@ export interface SyncReport {
   quarantined?: number
   /** Webhook events that receivers have refused, since the previous run; absent: none. */
   webhooksRefused?: number
-  /** History waits although sessions are left: they are reserved for new conversations. */
+  /** Set where history waits although sessions are left, because they are reserved for new conversations. */
   reserve?: Reserve
-  /** The vendor's last failure, if the run ended without another answer and before it gave up. */
+  /** The vendor's last failure, if no answer came after it and the run ended before it gave up. */
   unanswered?: Failure
-  /** New conversations are left, too. */
+  /** Set where new conversations are left unread, too. */
   newLeft?: true
   /** Warnings for people; absent: none. */
   warnings?: string[]
@@ -161,7 +161,7 @@ export interface SyncReport {
   failures: (Failure & { agentId: string | null })[]
 }
 
-/** Known once a run is over. */
+/** What becomes known only when a run has ended. */
 export interface Finished {
   /** Records and events that were quarantined since the previous run. */
   quarantined: number
@@ -180,6 +180,6 @@ export interface Steps {
   probe(input: ProbeInput): Promise<LeaseAnswers>
   /** Loads one batch: the oldest landed pages that are not loaded. */
   load(input: { workspaceId: string }): Promise<LoadOutcome>
-  /** Ends the run with that report, and returns additions to it. Older workers return nothing. */
+  /** Ends the run with this report, and returns additions to the report. Older workers return nothing. */
   finish(input: { request: RunRef; report: SyncReport }): Promise<Finished | undefined>
 }

@@ -1,5 +1,5 @@
-// Syncing a workspace: plan, read windows with leases in concurrent loops while landed pages are loaded, report. Plain functions over
-// (steps, host): the embedded engine calls them in process, Temporal inside a workflow. Deterministic in their arguments.
+// Syncing a workspace: plan, read windows under leases in concurrent loops while landed pages are loaded, report. Plain functions over
+// (steps, host), deterministic in their arguments: the embedded engine calls them in process, Temporal inside a workflow.
 import type { GovernorState } from '../src/core/governor/governor.ts'
 import type { Host } from './host.ts'
 import { addFinished, emptyReport, finalReport } from './report.ts'
@@ -7,7 +7,7 @@ import { type Checkpoint, checkpointOf, fail, newRun, type PreemptedSync, resume
 import type { Steps, SyncReport, SyncRequest } from './steps.ts'
 import { CONCURRENT_WINDOWS, windowLoop } from './window-loop.ts'
 
-/** Ended with a report, or handed over with a checkpoint. */
+/** A sync has either ended with a report or been handed over with a checkpoint. */
 type SyncResult =
   | { report: SyncReport; governor: GovernorState; checkpoint: null }
   | { report: null; checkpoint: Checkpoint }
@@ -21,7 +21,7 @@ export async function syncWorkspace(steps: Steps, host: Host, request: SyncReque
   }
 }
 
-/** Plans a sync, or what is left of a preempted one. */
+/** Plans a sync, or the rest of a preempted one. */
 export async function planSync(
   steps: Steps,
   host: Host,
@@ -42,7 +42,7 @@ export async function planSync(
   return preempted === null ? planned : resumePreempted(planned, preempted)
 }
 
-/** Continues from a checkpoint to the end of the sync, or until the host hands over. */
+/** Continues a sync from a checkpoint until it ends, or until the host hands over. */
 export async function continueSync(
   steps: Steps,
   host: Host,
@@ -60,13 +60,13 @@ export async function continueSync(
   )
   const loadFailure = await run.loader.drained(run.report.outcome === 'interrupted')
   if (loadFailure) fail(run, loadFailure, null)
-  // Cancelled meanwhile: nobody will continue it.
+  // If it was cancelled meanwhile, no host will continue it.
   if ((run.handingOver || run.report.outcome === 'preempted') && host.cancelled()) run.report.outcome = 'interrupted'
   else if (run.handingOver && !loadFailure && loops.every(loop => loop.status === 'fulfilled'))
     return { report: null, checkpoint: checkpointOf(run) }
   const report = finalReport(run)
   const finished = await steps.finish({ request, report }).catch(error => {
-    // A disk that failed before fails here too, and the report says so already.
+    // A disk that failed earlier fails here, too, and the report already contains that failure.
     if (report.failures.every(failure => failure.kind !== 'storage')) throw error
     return undefined
   })

@@ -1,17 +1,17 @@
-// The window loop: takes a window from the queue, asks the governor for a lease, reads as far as the lease goes, puts the window back.
-// Several loops run at the same time over one queue and one governor.
+// The window loop: takes a window from the queue, asks the governor for a lease, reads as many pages as the lease permits, puts the window
+// back. Several loops run at the same time on one queue and one governor.
 import { type Decision, type Grant, govern, requestLease } from '../src/core/governor/governor.ts'
 import { idsFitting, isById, type WindowProgress } from '../src/core/planning/windows.ts'
 import { applyFailurePolicy } from './failure-policy.ts'
 import { handOver, isUrgent, notifyChange, type Run, requeueWindow, stop, takeWindow } from './run.ts'
 import type { LeaseAnswers, LeaseOutcome } from './steps.ts'
 
-/** Windows that are read at the same time. */
+/** Number of windows that are read at the same time. */
 export const CONCURRENT_WINDOWS = 4
 
 const MAX_LEASE_REQUESTS = 20
 
-/** Works on windows until none is left, neither in the queue nor in another loop. */
+/** Works on windows until none is left in the queue and no other loop is working on one. */
 export async function windowLoop(run: Run): Promise<void> {
   while (!run.stopped) {
     if (run.host.untilResumed) await run.host.untilResumed()
@@ -28,7 +28,7 @@ export async function windowLoop(run: Run): Promise<void> {
       await workOn(run, progress)
     } finally {
       run.queue.inProgress -= 1
-      // Loops without a window wait for one to come back: now none will.
+      // Loops without a window wait until one is put back into the queue; now none will be.
       if (run.queue.inProgress === 0 && run.queue.waiting.length === 0) notifyChange(run)
     }
   }
@@ -40,7 +40,7 @@ async function workOn(run: Run, progress: WindowProgress): Promise<void> {
   stop(run, 'preempted')
 }
 
-/** True where other work comes before this window. Named conversations are read to their end. */
+/** True where other work comes before this window; never for windows of named conversations, which are read to the end. */
 const mustYield = ({ host }: Run, { window }: WindowProgress): boolean =>
   window.kind !== 'selected' && host.shouldYield?.() === true
 
@@ -52,7 +52,7 @@ function leaseFor(run: Run, progress: WindowProgress): Decision {
   return decide(run, { kind, wants: requestsWanted(progress), limit: progress.limit, ...byId })
 }
 
-/** A lease grows with the window: first rows come soon, and an empty window leases little. On Temporal a lease costs 70 to 90 ms. */
+/** Leases grow with the pages read: first rows arrive soon, and empty windows lease little. On Temporal a lease costs 70 to 90 ms. */
 const requestsWanted = ({ pages }: WindowProgress): number => Math.min(MAX_LEASE_REQUESTS, Math.max(1, 2 * pages))
 
 function decide(run: Run, asked: Omit<Parameters<typeof requestLease>[1], 'lease'>): Decision {
@@ -72,7 +72,7 @@ async function act(run: Run, progress: WindowProgress, decision: Decision): Prom
   return wait(run, progress, decision)
 }
 
-/** Reads pages of the window, as far as the lease goes. */
+/** Reads as many pages of the window as the lease permits. */
 async function fetchPages(run: Run, progress: WindowProgress, grant: Grant): Promise<void> {
   const outcome = await run.steps.fetchPages({ request: run.request, progress, grant })
   settle(run, progress, grant, outcome)
@@ -82,7 +82,7 @@ async function fetchPages(run: Run, progress: WindowProgress, grant: Grant): Pro
   else requeueWindow(run.queue, next)
 }
 
-/** Learns the quota, at the price of one request. */
+/** Sends the one request of a probe, whose answer reports the quota. */
 async function probe(run: Run, progress: WindowProgress, grant: Grant): Promise<void> {
   const outcome = await run.steps.probe({ request: run.request, agentId: progress.window.agentId, grant })
   settle(run, progress, grant, outcome)
@@ -90,7 +90,7 @@ async function probe(run: Run, progress: WindowProgress, grant: Grant): Promise<
   if (next) requeueWindow(run.queue, next)
 }
 
-/** Applies a lease's outcome to governor and loader, and publishes progress. The lease log has it already. */
+/** Applies a lease's outcome to governor and loader, and publishes progress. The lease log already contains the outcome. */
 function settle(run: Run, progress: WindowProgress, grant: Grant, outcome: LeaseAnswers & Partial<LeaseOutcome>): void {
   for (const answer of outcome.answers) {
     run.governor = govern(run.governor, { kind: 'answered', lease: grant.lease, answer })
@@ -102,7 +102,7 @@ function settle(run: Run, progress: WindowProgress, grant: Grant, outcome: Lease
   run.report.pages += pages
   run.report.conversations += conversations
   run.loader.landed({ pages, conversations })
-  // This lease's window is still in progress, done or not.
+  // The window of this lease still counts as in progress, even if it is done.
   const windowsLeft = run.queue.waiting.length + run.queue.inProgress - (outcome.progress?.done ? 1 : 0)
   run.host.notify({ kind: 'governor', governor: run.governor, windowsLeft })
   notifyChange(run)
@@ -124,8 +124,8 @@ async function wait(run: Run, progress: WindowProgress, decision: Extract<Decisi
 }
 
 /**
- * No sessions are left for this kind of window, by the last reported usage. If that is an hour old, a new period may have begun, so
- * the vendor is probed; otherwise the window is left to a later sync: no run sleeps until a period ends.
+ * Handles a window for whose kind no sessions are left, according to the last usage report. If the report is an hour old, a new period may
+ * have begun, so the vendor is probed. Otherwise the window is left to a later sync: no run sleeps until a period ends.
  */
 async function quotaSpent(run: Run, progress: WindowProgress): Promise<void> {
   const probeAtMs = (run.governor.quota.reportedAtMs ?? 0) + run.governor.options.hourMs

@@ -1,4 +1,4 @@
-// How workflows call activities: task queues, timeouts, retries, and what a failure means.
+// How workflows call activities: task queues, timeouts, retries, and the interpretation of failures.
 import {
   ActivityCancellationType,
   ActivityFailure,
@@ -14,9 +14,9 @@ import { type ExportActivities, exportQueueBeside, HEARTBEAT_MS, type WarehouseA
 import type { Failure } from '../steps.ts'
 
 const SECOND = 1_000
-/** Planning and loading may take long; heartbeats show whether a worker is still at it. */
+/** Planning and loading may take long; heartbeats show whether a worker is still working on them. */
 const MAX_DURATION = '1 hour'
-/** Beyond a lease's deadline and one request's timeout: its last page has to land. */
+/** Time added to a lease's deadline and one request's timeout, in which the last page lands. */
 const LANDING_MS = 30 * SECOND
 
 /** Activities of the worker that holds the warehouse. */
@@ -26,7 +26,7 @@ export const warehouse = proxyActivities<WarehouseActivities>({
   retry: { maximumInterval: '1 minute' },
 })
 
-/** Activities of any worker with the landing, with retries. */
+/** Activities of any worker that has the landing, with retries. */
 export const exportActivities = (): ExportActivities =>
   proxyActivities<ExportActivities>({
     taskQueue: exportQueueBeside(workflowInfo().taskQueue),
@@ -34,7 +34,7 @@ export const exportActivities = (): ExportActivities =>
     heartbeatTimeout: HEARTBEAT_MS,
   })
 
-/** Without retries: a request that was sent is paid. On cancellation the workflow waits for what the lease still brings. */
+/** Activities under a lease, without retries, because a sent request is billed. If cancelled, the workflow waits for the lease's outcome. */
 export const leasedActivities = (timeoutMs: number, { deadlineMs }: Grant, summary: string): ExportActivities =>
   proxyActivities<ExportActivities>({
     taskQueue: exportQueueBeside(workflowInfo().taskQueue),
@@ -45,7 +45,7 @@ export const leasedActivities = (timeoutMs: number, { deadlineMs }: Grant, summa
     summary,
   })
 
-/** Rethrows a failure of ours as the error that it was, and anything else as it is. */
+/** Rethrows the ConvohouseError behind an activity's failure as such, and any other error unchanged. */
 export function rethrowActivityFailure(error: unknown): never {
   const cause = error instanceof ActivityFailure ? error.cause : undefined
   const [failure] = cause instanceof ApplicationFailure ? ((cause.details ?? []) as Partial<Failure>[]) : []
@@ -53,10 +53,10 @@ export function rethrowActivityFailure(error: unknown): never {
   throw new ConvohouseError(failure.code, { what: failure.what ?? '', ...(failure.hint && { hint: failure.hint }) })
 }
 
-/** The worker was lost, or missed its heartbeats. */
+/** True where the worker was lost, or missed its heartbeats. */
 export const isLost = (error: unknown): boolean =>
   error instanceof ActivityFailure && error.cause instanceof TimeoutFailure
 
-/** Cancelled before a worker took it; one that has taken it ends the lease and answers. */
+/** True where the activity was cancelled before a worker took it. A worker that has taken it ends the lease and returns the outcome. */
 export const wasNeverStarted = (error: unknown): boolean =>
   error instanceof ActivityFailure && error.cause instanceof CancelledFailure

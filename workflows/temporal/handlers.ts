@@ -28,7 +28,7 @@ const progressQuery = defineQuery<Progress>('progress')
 const planQuery = defineQuery<PlanSummary | null>('plan')
 const budgetQuery = defineQuery<GovernorState | null>('budget')
 
-/** A person's request starts once the requests in flight are answered; an unattended one at the end of a lease. */
+/** Preempts for a request: a person's sync starts once the requests in flight are answered, an unattended one at the end of a lease. */
 function preempt(owner: Owner, { unattended }: Omit<SyncRequest, 'run'>): void {
   interruptSleep(owner)
   if (!unattended) endPreemptibleLeases(owner)
@@ -37,9 +37,9 @@ function preempt(owner: Owner, { unattended }: Omit<SyncRequest, 'run'>): void {
 function requestSync(owner: Owner, asked: Omit<SyncRequest, 'run'>): AcceptedRequest {
   const known = owner.queue.find(({ request }) => isSameRequest(request, asked))
   if (known) {
-    // Its plan is older than this request: it is planned again.
+    // The plan of the known sync is older than this request, so the sync is planned again.
     known.urgent = true
-    // Conversations that a person names once more are exported once more.
+    // Conversations that this request names are exported again, even if the sync has already done so.
     if (asked.refresh && known.request.exporting) {
       const { exporting: _exporting, ...request } = known.request
       known.request = request
@@ -66,7 +66,7 @@ function pause(owner: Owner, paused: boolean): Progress {
 
 function allow(owner: Owner, allowance: Allowance): GovernorState['options'] | null {
   owner.allowed.push(allowance)
-  // Windows that were left for lack of sessions are planned again.
+  // The sync is planned again, including windows that it had left for lack of sessions.
   if (owner.current) owner.current.urgent = true
   interruptSleep(owner)
   return owner.governor?.options ?? null

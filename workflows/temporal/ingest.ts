@@ -1,11 +1,11 @@
 // The workflow that drains a workspace's spool, `ingest/<workspace>`: one long activity after the other while the workspace has
-// webhooks. The warehouse knows what was drained; the workflow only counts.
+// webhooks. The warehouse records what was drained; the workflow only counts.
 import { continueAsNew, defineQuery, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow'
 import { warehouse } from './activity-calls.ts'
 
 export interface IngestInput {
   workspaceId: string
-  /** Events that earlier runs of this workflow have counted. */
+  /** Number of events that earlier runs of this workflow have counted. */
   applied?: number
 }
 

@@ -1,4 +1,4 @@
-// The Steps port inside the owner: each step is an activity; lost leases are recovered.
+// The Steps port inside the owner workflow: each step calls an activity, and lost leases are recovered.
 import { CancellationScope } from '@temporalio/workflow'
 import { confirmationNeeded, needsConsent } from '../../src/core/planning/planner.ts'
 import type { Host } from '../host.ts'
@@ -26,8 +26,8 @@ import {
 import { cancelled, type Owner, publishProgress } from './owner.ts'
 
 /**
- * Whether a lost lease is over is decided by an activity, never by the workflow's clock: a query that waits for a worker is answered
- * before the next workflow task, and sees another time than a replay does (ADR 9).
+ * Whether a lost lease has ended is decided by an activity, never by the workflow's clock: a query that was waiting for a worker is answered
+ * before the next workflow task, and there the clock shows another time than in a replay (ADR 9).
  */
 function lostLeaseHandling(owner: Owner, host: Host): LostLeaseHandling {
   const { workspaceId } = owner.input
@@ -47,7 +47,7 @@ const waitForHolders = (workspaceId: string, host: Host): Promise<void> =>
     return untilMs
   })
 
-/** Ends the lease early when a person requests something that comes before this window. */
+/** Fetches under a lease that ends early when a person requests a sync, unless the window is urgent. */
 async function preemptible(
   owner: Owner,
   { progress }: FetchInput,
@@ -66,7 +66,7 @@ async function preemptible(
   }
 }
 
-/** A worker that shuts down interrupts its leases; the sync goes on. */
+/** The outcome without the failure of a worker that shut down and so interrupted the lease: the sync continues. */
 const withoutShutdown = <T extends LeaseAnswers>(owner: Owner, outcome: T): T =>
   outcome.failure?.code === 'INTERRUPTED' && !cancelled(owner) ? { ...outcome, failure: null } : outcome
 
@@ -76,7 +76,7 @@ function expectConsent({ consented, workspaceId }: SyncRequest, { plan, governor
   throw confirmationNeeded(workspaceId, plan)
 }
 
-/** Passed to the sync's next plan. */
+/** The times that the sync's next planning needs. */
 function exportingOf({ exporting }: SyncRequest, { plan, plannedAtMs }: Prepared): Exporting | undefined {
   const sinceMs = exporting?.sinceMs ?? plannedAtMs
   if (sinceMs === undefined) return undefined
@@ -93,10 +93,10 @@ export function activitySteps(owner: Owner, host: Host): Steps {
     async prepare(request) {
       await waitForHolders(request.workspaceId, host)
       const { timeoutMs, ...prepared } = await warehouse.prepare(request).catch(rethrowActivityFailure)
-      // This plan serves identical requests that came meanwhile.
+      // This plan also serves identical requests that arrived during the planning.
       if (owner.current) {
         owner.current.urgent = false
-        // Once only: the next plan would drop the full export that this one starts.
+        // `dropFull` is applied only once: the next planning would drop the full export that this plan starts.
         const { dropFull: _dropped, ...kept } = owner.current.request
         const exporting = exportingOf(kept, prepared)
         owner.current.request = { ...kept, ...(exporting && { exporting }) }
@@ -131,7 +131,7 @@ export function activitySteps(owner: Owner, host: Host): Steps {
         const outcome = await warehouse
           .load({ workspaceId, run: owner.current!.request.run })
           .catch(rethrowActivityFailure)
-        // It may not have seen what landed meanwhile.
+        // The activity may not have seen pages that landed while it ran.
         return { ...outcome, waiting: outcome.waiting + landed - before }
       }),
     finish: ({ request, report }) =>

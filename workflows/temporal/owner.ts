@@ -1,4 +1,4 @@
-// The owner of a workspace's quota: its input, its state, and the host that it is to the orchestration.
+// The owner of a workspace's quota: its input, its state, and its implementation of the orchestration's host.
 import { CancellationScope, condition, setCurrentDetails, sleep, uuid4, workflowInfo } from '@temporalio/workflow'
 import type { Allowance } from '../../src/core/governor/allowance.ts'
 import type { GovernorState } from '../../src/core/governor/governor.ts'
@@ -8,14 +8,14 @@ import { applyUpdate, type PlanSummary, type Progress, progressMarkdown } from '
 import { nextSync, type QueuedSync } from '../requests.ts'
 import type { Checkpoint } from '../run.ts'
 
-/** Input of a run of the workflow; continue-as-new passes the same to the next run. */
+/** Input of a run of the owner workflow; continue-as-new passes the same fields on to the next run. */
 export interface SyncInput {
   workspaceId: string
   queue?: QueuedSync[]
-  /** The running sync. */
+  /** The running sync and where to continue it. */
   resume?: { run: string; checkpoint: Checkpoint; allowed: Allowance[]; timeoutMs: number; aheadMs: number } | null
   progress?: Progress
-  /** Of the running sync. */
+  /** The plan of the running sync. */
   plan?: PlanSummary | null
 }
 
@@ -28,9 +28,9 @@ export interface Owner {
   plan: PlanSummary | null
   governor: GovernorState | null
   allowed: Allowance[]
-  /** Ends every sleep of the host. */
+  /** Resolving it ends every sleep of the host. */
   sleepInterrupted: Deferred
-  /** Of the running sync: a request's timeout, and how far the vendor's clock is ahead. */
+  /** For the running sync: the timeout of a request, and how far the vendor's clock is ahead. */
   timeoutMs: number
   aheadMs: number
   root: CancellationScope
@@ -38,7 +38,7 @@ export interface Owner {
   preemptible: Set<CancellationScope>
 }
 
-/** For queries, and for Temporal's UI. */
+/** Publishes progress to queries and to Temporal's UI. */
 export function publishProgress(owner: Owner, progress: Progress): void {
   owner.progress = { ...progress, queued: Math.max(0, owner.queue.length - 1) }
   setCurrentDetails(progressMarkdown(owner.progress))
@@ -46,13 +46,13 @@ export function publishProgress(owner: Owner, progress: Progress): void {
 
 export const cancelled = ({ root }: Owner): boolean => root.consideredCancelled
 
-/** True where another sync, or a new plan of the running one, comes before its history. */
+/** True where another sync, or a new plan of the running one, comes before the running sync's history. */
 function shouldYield({ queue, current }: Owner): boolean {
   const next = nextSync(queue)
   return next !== undefined && (next !== current || next.urgent)
 }
 
-/** Ends leases of windows that can wait, after the requests in flight. */
+/** Ends the leases of windows that can wait, once their requests in flight are answered. */
 export function endPreemptibleLeases({ preemptible }: Owner): void {
   for (const scope of preemptible) scope.cancel()
 }
@@ -62,7 +62,7 @@ export function interruptSleep(owner: Owner): void {
   owner.sleepInterrupted = newDeferred()
 }
 
-/** The host of the orchestration: inside a workflow, time and ids come from Temporal. One for all syncs of the owner. */
+/** The owner as host of the orchestration: time and ids come from Temporal, because it runs inside a workflow. */
 export const workflowHost = (owner: Owner): Host => ({
   now: () => Date.now(),
   newId: () => `wf-${uuid4().slice(0, 13)}`,
