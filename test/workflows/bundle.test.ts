@@ -1,5 +1,5 @@
-// Bundles the workflows as workers do, for a sandbox without Node. An import of a Node built-in, however deep, fails here instead
-// of at the start of a worker.
+// Bundles the workflows as workers do. Temporal's workflow sandbox has no Node: an import of a Node built-in, however deep, fails in
+// this test instead of at the start of a worker.
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { isDeep } from '../tier.ts'
 
-/** Builds the bundle; the bundler's log is part of the error. */
+/** Builds the bundle; an error contains the bundler's log. */
 async function bundled(workflowsPath: string) {
   const said: string[] = []
   const logger = new DefaultLogger('ERROR', ({ message }) => said.push(message))

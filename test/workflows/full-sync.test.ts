@@ -1,4 +1,4 @@
-// A first sync, compared with the records of the generator in every field and child row.
+// After a first sync, every field and child row equals the generator's records.
 import { describe, expect, it } from 'vitest'
 import { isDeep } from '../tier.ts'
 import { expectedTables } from './simulated/expected-rows.ts'

@@ -108,7 +108,7 @@ describe('a sync of selected ids', () => {
     const [row] = await simulated.rows<{ agent_id: string }>(
       `SELECT agent_id FROM conversations WHERE conversation_id = '${purged}'`,
     )
-    // For the sandbox, a conversation under another agent's address does not exist, as if it were purged.
+    // The sandbox finds no conversation under the address of another agent, so it answers as if the conversation were purged.
     const other = simulated.sandbox.world.agentIds().find(id => id !== row!.agent_id)!
     await simulated.rows(`UPDATE conversations SET agent_id = '${other}' WHERE conversation_id = '${purged}'`)
     simulated.advance(60_000)

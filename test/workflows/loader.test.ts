@@ -30,8 +30,8 @@ it('a first sync loads its first rows while it fetches the rest, and the rest in
     ...steps,
     async fetchPages(input) {
       leases += 1
-      // The listing of the agents is loaded first. A loader that then waits for more pages than these leases hold would wait
-      // forever.
+      // Once the listing of the agents is loaded, six leases may fetch; all others wait until the first rows are loaded. A loader
+      // that waited for more pages than six leases return would wait forever.
       await (leases > 6 ? firstRows : listing).opened
       return steps.fetchPages(input)
     },

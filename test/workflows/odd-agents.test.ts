@@ -27,7 +27,7 @@ const ODD = [
 ]
 const NOTHING = { success: true, mode: 'paginated', data: [], hasMore: false, nextCursor: null, scannedConvoCount: 0 }
 
-/** Lists these agents in addition; none of them has a conversation. */
+/** A proxy that adds agents with these ids to the listing; they have no conversations. */
 const listingAlso =
   (ids: readonly unknown[]) =>
   async ({ url, world }: Sandbox) => {

@@ -12,8 +12,8 @@ import { asLines, warehouseTables } from './simulated/warehouse-tables.ts'
 const SETTLE_MS = 2 * MINUTE
 
 /**
- * Conversations after `afterMs` that could be exported and had settled. Uses their place in the vendor's order, not the `ts` of the
- * record.
+ * Conversations after `afterMs` that are exportable and settled. Their time is their place in the vendor's order (`firstMessageTS`),
+ * because the `ts` of a record may be odd.
  */
 function settled(simulated: SimulatedApp, afterMs = Number.NEGATIVE_INFINITY): TrueRecord[] {
   const throughMs = readThrough(simulated.sandbox.clock.now(), SETTLE_MS)
@@ -23,7 +23,7 @@ function settled(simulated: SimulatedApp, afterMs = Number.NEGATIVE_INFINITY): T
   })
 }
 
-/** Syncs, and returns what must be stored by then: each conversation is read once, in its state at the time of reading. */
+/** Syncs and returns the expected records: each conversation is read once and stored in its state at that time. */
 async function syncAndLearn(simulated: SimulatedApp, known: Map<string, TrueRecord>): Promise<TrueRecord[]> {
   const beganMs = simulated.sandbox.clock.now()
   const report = await simulated.sync()
@@ -50,7 +50,7 @@ const idsOf = (records: readonly TrueRecord[]): string[] => records.map(({ recor
 const returned = async (simulated: SimulatedApp): Promise<number> =>
   (await simulated.exported()).reduce((sum, request) => sum + request.returned, 0)
 
-/** The sizes of the groups that share one agent and one `ts`, largest first. */
+/** Sizes of the groups of records that share agent and `ts`, largest first. */
 function burstsIn(records: readonly TrueRecord[]): number[] {
   const sizes = new Map<string, number>()
   for (const { agentId, record } of records) {
@@ -61,7 +61,7 @@ function burstsIn(records: readonly TrueRecord[]): number[] {
 }
 
 describe('more conversations of one ts than a page holds', () => {
-  // The vendor returns at most a hundred per page.
+  // The vendor returns at most a hundred conversations per page.
   const large = { burstSize: 150, maxPage: 100, burstEvery: 160, conversations: 240, arrivalsPerDay: 100 }
   const small = { burstSize: 60, maxPage: 8, burstEvery: 65, conversations: 130, arrivalsPerDay: 66 }
   it.each(isDeep ? [large, small] : [small])(
@@ -80,7 +80,7 @@ describe('more conversations of one ts than a page holds', () => {
     },
   )
 
-  // Deep tier only: npm test covers it in test/workflows/vendor-faults/vendor-faults-limits.test.ts.
+  // Deep tier only: npm test covers this case in test/workflows/vendor-faults/vendor-faults-limits.test.ts.
   it.runIf(isDeep)(
     'are all exported if cursors are refused and page sizes change, and only their second is exported again',
     async () => {
@@ -137,7 +137,7 @@ describe('a ts', () => {
         `SELECT max((progress->>'$.generation')::INTEGER)::INTEGER AS n FROM _windows`,
       )
       expect(generations[0]!.n).toBeGreaterThan(1)
-      // A window that is refused twice at one `ts` waits for the next run.
+      // A window whose cursors are refused too often at one `ts` ends; the next run continues it.
       simulated.sandbox.faults.set({})
       expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
       expect(await asTables(simulated)).toEqual(asLines(expectedTables(settled(simulated))))
@@ -171,11 +171,11 @@ describe('a ts', () => {
 describe('a conversation that arrives behind the cursor while its window is paged', () => {
   it('is not billed in that window and is exported by the next full sync; a longer settle time misses none', async () => {
     const late = { lateShare: 0.5, lateMs: 40 * MINUTE }
-    // Fourteen pages at seven an hour, so that time passes between them.
+    // Fourteen pages at seven requests per hour, so that time passes between pages.
     const sandbox = { agents: 1, conversations: 98, historyDays: 0.25, hourlyRequests: 7, ...late }
     const patient = await simulatedApp({ sandbox, settings: { maxPage: 7, settleMs: 45 * MINUTE } })
     const hasty = await simulatedApp({ sandbox, settings: { maxPage: 7 } })
-    /** What could be exported at the start if the mirror were not late. */
+    /** Ids that would be exportable at the start if the mirror were not late. */
     const atStart = ({ sandbox: { world } }: SimulatedApp, throughMs: number) =>
       truthOf(hasty.sandbox, { throughMs })
         .filter(({ agentId, record }) => {
@@ -224,7 +224,7 @@ describe('an agent that is gone', () => {
     }
     expect((await simulated.exported()).filter(request => request.agentId === agentId)).toHaveLength(before)
     expect(await rowsOf()).toEqual(rows)
-    // The interval starts at the first listing without the agent.
+    // The agent counts as missing since the first listing that did not contain it.
     expect(await since(simulated, agentId)).toBeCloseTo(START_MS + DAY, -4)
 
     simulated.sandbox.conditions.set({ gone: [] })
@@ -249,7 +249,7 @@ describe('an agent that is gone', () => {
     expect(await since(simulated, agentId)).toBeCloseTo(START_MS, -4)
     const open = await simulated.rows(`SELECT agent_id FROM _windows WHERE NOT done`)
     expect(open).toEqual([{ agent_id: agentId }])
-    // The agent is back before any listing without it.
+    // The agent returns before any listing misses it.
     simulated.sandbox.conditions.set({ gone: [] })
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [], agentsGone: [] })
     expect(await since(simulated, agentId)).toBeNull()
@@ -283,7 +283,7 @@ describe('a clock that is wrong', () => {
       simulated.advance(2 * HOUR)
       expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
       const held = new Set(await heldIds(simulated))
-      // A conversation in which a person wrote only later was skipped, and is not new.
+      // Not expected: conversations in which a person wrote only later, because the first read skipped them and none is re-read.
       const { world } = simulated.sandbox
       const atOnce = settled(simulated, readThrough(START_MS, SETTLE_MS)).filter(({ agentId, record }) => {
         const index = world.find(agentId, String(record.ID), simulated.sandbox.clock.now())!
@@ -297,7 +297,7 @@ describe('a clock that is wrong', () => {
 })
 
 describe('history that was read back to a since', () => {
-  // Deep tier only: npm test covers it in incremental.test.ts.
+  // Deep tier only: npm test covers this case in incremental.test.ts.
   it.runIf(isDeep)('continues to an earlier one and to the beginning, each conversation once', async () => {
     const simulated = await simulatedApp({
       sandbox: { agents: 2, conversations: 80, tsUnit: 'mixed' },
@@ -316,7 +316,7 @@ describe('history that was read back to a since', () => {
       expect(await simulated.sync({ sinceMs })).toMatchObject({ outcome: 'done', failures: [] })
       await heldSince(sinceMs)
     }
-    // The same one again asks for nothing.
+    // A sync with the same `since` requests nothing.
     expect(await simulated.sync({ sinceMs: START_MS - 60 * DAY })).toMatchObject({ requests: 0 })
     await simulated.sync()
     expect(await heldIds(simulated)).toEqual(idsOf(all))

@@ -25,7 +25,7 @@ export interface ReadingRun {
   settings: Partial<WorkspaceConfig>
   /** Faults of the first sync. */
   script: ScriptRule[]
-  /** Number of the export request on the second day before which the first agent is deleted; null: it stays. */
+  /** The first agent is deleted just before this export request of the second day; null: it is not deleted. */
   goneAt: number | null
   unpaid: boolean
 }
@@ -60,8 +60,8 @@ export const readingRuns: fc.Arbitrary<ReadingRun> = fc
   })
   .map(({ readings, world: { burst, tightQuota, tightHour, maxPage, ...chosen }, faults, ...others }) => {
     const hourlyRequests = 20
-    // An unreported quota cannot be kept. Without the period's key its end is not detected. History leaves a small quota to new
-    // conversations of at least a day, and here a period lasts an hour.
+    // A small quota requires reported usage (else the quota cannot be kept), the key of the period (else its end is not detected) and
+    // no arrivals: the reserve for them covers at least a day, so history would get nothing in the hourly periods of `finish`.
     const isTight =
       tightQuota && chosen.arrivalsPerDay === 0 && readings.usage === 'present' && readings['period-key'] === 'period'
     return {
@@ -70,7 +70,7 @@ export const readingRuns: fc.Arbitrary<ReadingRun> = fc
         ...chosen,
         historyDays: 30,
         ...(burst && { burstEvery: 15, burstSize: 6 }),
-        // High enough that usage that is reported late would be overage.
+        // More conversations than sessions: a sync that trusted late usage reports would cause overage.
         ...(isTight && { conversations: 100, quotaSessions: 70 }),
         ...(tightHour && { hourlyRequests }),
       },
@@ -80,7 +80,7 @@ export const readingRuns: fc.Arbitrary<ReadingRun> = fc
     }
   })
 
-/** A sync that may find the vendor unavailable. */
+/** Syncs; null if the vendor is unavailable. */
 async function tried(simulated: SimulatedApp): Promise<SyncReport | null> {
   try {
     return await simulated.sync()
@@ -110,7 +110,7 @@ async function exportedRecords({ config }: SimulatedApp): Promise<Exported[]> {
   return found
 }
 
-/** Records that were exported again unchanged, and not because a window restarted. */
+/** Violations: records that were exported again although they are unchanged and no window restarted. */
 async function repeatViolations(simulated: SimulatedApp): Promise<string[]> {
   const before = new Set<string>()
   const twice: string[] = []
@@ -124,8 +124,8 @@ async function repeatViolations(simulated: SimulatedApp): Promise<string[]> {
 const LISTED = ['agents', 'organizations', 'organization_agents', 'organization_members', 'teams', 'team_members']
 
 /**
- * Every column of all agents, and of the organizations that handoffs name with their teams; only the first team if the vendor
- * returns only that.
+ * Differences in any column of the agents, of the organizations that handoffs name, and of their teams. Of a vendor that returns
+ * single teams, only the stored teams are compared.
  */
 async function listingViolations({ sandbox, rows }: SimulatedApp, run: ReadingRun): Promise<string[]> {
   const named = await rows<{ id: string }>(
@@ -149,11 +149,11 @@ async function listingViolations({ sandbox, rows }: SimulatedApp, run: ReadingRu
   return lineViolations(asLines(found), asLines(expected))
 }
 
-/** The vendor reports a missing id as a proxy would, so the 404 is not recognised as the vendor's own. */
+/** True if the vendor answers a missing id with a 404 that looks like one of a proxy, so that the 404 proves nothing. */
 const isPlain404 = (readings: Readings): boolean =>
   readings['unknown-ids'] === '404' && readings['not-found'] !== 'envelope'
 
-/** Exports ids once more, together with one that does not exist. */
+/** Exports stored ids again, together with one that does not exist; returns the violations. */
 async function selectedViolations(simulated: SimulatedApp): Promise<string[]> {
   const held = await simulated.rows<{ agent: string; id: string }>(
     `SELECT agent_id AS agent, conversation_id AS id FROM conversations
@@ -171,7 +171,7 @@ async function selectedViolations(simulated: SimulatedApp): Promise<string[]> {
       ]
 }
 
-/** Tables that a replay rebuilds with other rows. */
+/** Violations: tables in which a replay rebuilds other rows. */
 async function replayViolations(simulated: SimulatedApp): Promise<string[]> {
   const before = asLines(await warehouseTables(simulated.rows))
   await simulated.close()
@@ -184,7 +184,7 @@ async function replayViolations(simulated: SimulatedApp): Promise<string[]> {
     .map(table => `a replay rebuilds ${table} with other rows`)
 }
 
-/** Longer than any pause that the faults request, and shorter than an absurd one. */
+/** Longer than any wait that the faults may cause, and shorter than a wait that would be absurd. */
 const LONGEST_SYNC_MS = 6 * HOUR
 
 async function unpaidViolations(simulated: SimulatedApp): Promise<string[]> {
@@ -222,7 +222,7 @@ async function violationsOf(run: ReadingRun, simulated: SimulatedApp): Promise<s
   const reportsUsage = run.readings.usage === 'present'
   const reportsSkipped = run.readings.scanned === 'looked-at'
   const exportedAgain = run.sandbox.ts === 'activity'
-  // With a small hourly limit head windows wait, so newer conversations may be missing.
+  // A small hourly limit makes polls rare, so conversations that arrived within the last poll interval may be missing.
   const pollMs = pollSeconds(sandbox.world.agentIds().length, simulated.config.workspaces[0]!.requestsPerHour) * SECOND
   return [
     ...violations,

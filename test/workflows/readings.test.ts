@@ -1,11 +1,11 @@
-// The API document leaves points open (`READINGS` of the sandbox). Each run has a vendor that resolves all of them at random, and
-// executes the two days of reading-run.ts, with faults and a replay.
+// The API document leaves points open (`READINGS` of the sandbox). Each run executes the two days of reading-run.ts, with faults and
+// a replay, against a vendor that resolves all these points at random.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { rounds } from '../tier.ts'
 import { executeReadingRun, readingRuns } from './reading-run.ts'
 
-/** A second or two of processor time each; others by READING_SEED. */
+/** Each run takes a second or two of processor time. Another READING_SEED yields other runs. */
 const numRuns = rounds('READING_RUNS', { usual: 1, deep: 200 })
 const seed = Number(process.env.READING_SEED ?? 14)
 

@@ -12,7 +12,7 @@ import { openEventSender } from './simulated/simulated-events.ts'
 import { readThrough, truthOf } from './simulated/truth.ts'
 import { asLines, warehouseTables } from './simulated/warehouse-tables.ts'
 
-/** Number of windows of a kind, and their sums. */
+/** Number of windows of a kind, and the sums of their billed sessions and returned conversations. */
 const windows = (simulated: SimulatedApp, kind: string) =>
   simulated.rows<{ n: number; billed: number; returned: number }>(
     `SELECT count(*)::INTEGER AS n, coalesce(sum(billed), 0)::INTEGER AS billed, coalesce(sum(returned), 0)::INTEGER AS returned
@@ -29,7 +29,7 @@ const ledgerOf = async ({ rows }: SimulatedApp) =>
     )
   )[0]!
 
-/** Ids of the conversations that can be exported at that time, up to the end of the head window. */
+/** Ids of the conversations that can be exported at `atMs`, up to the end of a head window opened then. */
 function exportable(simulated: SimulatedApp, atMs = simulated.sandbox.clock.now()): string[] {
   const { world } = simulated.sandbox
   const throughMs = readThrough(atMs, 2 * MINUTE)
@@ -43,7 +43,7 @@ function exportable(simulated: SimulatedApp, atMs = simulated.sandbox.clock.now(
 }
 
 describe('a conversation in which a person writes only later', () => {
-  // With this seed, a person writes later in one of the 200 skipped conversations.
+  // With this seed, a person writes later in at least one of the conversations that the first sync skips.
   const sandbox = { seed: 3, agents: 2, conversations: 200, historyDays: 2 }
 
   it('is found by a re-read of its range within the horizon', async () => {
@@ -68,13 +68,13 @@ describe('a conversation in which a person writes only later', () => {
     expect(hidden.filter(id => recent.has(id)).length).toBeGreaterThan(0)
     expect(hidden.filter(id => recent.has(id) && !after.has(id))).toEqual([])
     expect((await windows(simulated, 'reread'))[0]!.n).toBeGreaterThan(0)
-    // Conversations that were found no longer count as skipped.
+    // The ledger no longer counts the found conversations as skipped.
     const ledger = await ledgerOf(simulated)
     expect(ledger.skipped).toBeLessThan(ledgerBefore.skipped)
     expect(ledger.held).toBeGreaterThan(ledgerBefore.held)
     const visible = world.agentIds().map(id => world.tally(id, simulated.sandbox.clock.now()).visible)
     expect(ledger.scanned).toBeLessThanOrEqual(visible.reduce((sum, n) => sum + n, 0))
-    // A range that was just re-read is not read once more.
+    // A range that was just re-read is not read again.
     expect(await simulated.sync()).toMatchObject({ requests: 0 })
   })
 
@@ -91,7 +91,7 @@ describe('a conversation in which a person writes only later', () => {
     }
     const [reread] = await windows(simulated, 'reread')
     expect(reread!.n).toBeGreaterThan(0)
-    // The previously hidden conversations are billed in addition.
+    // The budget is 40 sessions; up to 20 sessions of hidden conversations that the re-reads find are billed in addition.
     expect(reread!.billed).toBeLessThanOrEqual(40 + 20)
   })
 
@@ -187,7 +187,7 @@ describe('a refresh', () => {
        AND greatest(ts, last_message_ts, last_modified) >= make_timestamp(${(nowMs - 5 * DAY) * 1_000})`,
     )
     expect(stale).toEqual([])
-    // Without a budget for hidden conversations, no range is read again for them.
+    // The budget for re-reads is zero here, so no range is re-read for hidden conversations.
     expect((await windows(simulated, 'reread'))[0]!.n).toBe(0)
     // A stored copy that is younger than the quiet time is not exported again.
     expect(await simulated.sync(asked)).toMatchObject({ conversations: 0 })
@@ -254,8 +254,8 @@ describe('a change that events report completely', () => {
     expect(left!.n).toBeGreaterThan(0)
     const truth = truthOf(sandbox, { throughMs: readThrough(START_MS, 2 * MINUTE) })
     const exported = new Set(truth.map(({ record }) => record.ID))
-    // Excluded: fields that no event carries, changes without a message (`lastViewed`, pending answers), and fields that only
-    // events carry.
+    // The comparison omits fields that no event carries, fields that change without a message (`lastViewed`, pending answers), and
+    // fields that only events carry.
     const alike = ({ conversations }: Record<string, string[]>) =>
       conversations!
         .filter(line => exported.has((JSON.parse(line) as { conversation_id: string }).conversation_id))

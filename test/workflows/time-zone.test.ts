@@ -13,7 +13,7 @@ const ZONE = 'Pacific/Kiritimati'
 
 type Days = Record<string, string | null>
 
-/** The stored day of each conversation, and the day of its first message (else `ts`) in that zone. */
+/** The stored day of each conversation, and the time that determines the day: of the first message, else `ts`. */
 const DAYS = `SELECT conversation_id AS id, _complete AS complete, day::VARCHAR AS day, epoch_ms(coalesce(first_message_ts, ts))::DOUBLE AS ms
   FROM conversations ORDER BY id`
 
@@ -27,7 +27,7 @@ const expectDaysIn = (zone: string, rows: Stored[]) => {
   expect(Object.fromEntries(rows.map(({ id, day }) => [id, day]))).toEqual(truth)
 }
 
-/** Conversations that were exported, and some that only events have reported. */
+/** An app with conversations that were exported, and some that only events have reported. */
 async function appWithEvents(): Promise<SimulatedApp> {
   const simulated = await simulatedApp({ sandbox: { conversations: 30, arrivalsPerDay: 150, traffic: true } })
   await simulated.sync()

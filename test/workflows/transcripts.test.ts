@@ -25,7 +25,7 @@ interface Sent {
   types: string[]
 }
 
-/** A synced workspace after two hours of events, all of them applied, and what was sent. */
+/** A workspace that was synced and then received and applied two hours of events, and what those events contained. */
 async function eventsOf(readings: Partial<Readings>): Promise<{ simulated: SimulatedApp; sent: Sent }> {
   const world = { conversations: 30, agents: 1, arrivalsPerDay: 300, traffic: true, readings }
   const simulated = await simulatedApp({ sandbox: world })

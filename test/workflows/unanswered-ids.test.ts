@@ -18,7 +18,7 @@ interface Scene {
   unwritten: string[]
 }
 
-/** A synced workspace with one agent, one minute later. */
+/** A workspace with one agent, one minute after its sync. */
 async function scene(
   readings: SandboxOptions['readings'] = {},
   through: NonNullable<SimulatedAppOptions['through']> = async ({ url }) => url,
@@ -34,7 +34,7 @@ async function scene(
   return { simulated, agentId, stored: rows.map(({ id }) => id), unwritten }
 }
 
-/** Inserts rows as events create them for conversations that were never exported. */
+/** Inserts rows for conversations that were never exported, as their events would. */
 async function insertEventRows({ simulated, agentId }: Scene, ids: readonly string[]): Promise<void> {
   for (const id of ids)
     await simulated.rows(`INSERT INTO conversations BY NAME SELECT workspace_id, '${agentId}' AS agent_id, '${id}' AS conversation_id, ts,
@@ -52,13 +52,13 @@ const marked = async ({ simulated }: Scene, column: string): Promise<string[]> =
     )
   ).map(({ id }) => id)
 
-/** As `status` and `ledger` read them: counts are numbers. */
+/** Converts counts to numbers, as `status` and `ledger` read them. */
 const numbered = (row: Record<string, unknown>) =>
   Object.fromEntries(
     Object.entries(row).map(([name, value]) => [name, /^\d+$/.test(String(value)) ? Number(value) : value]),
   )
 
-/** The reconciliation report: the count of each kind of difference, and its text. */
+/** The reconciliation report: the count of each kind of difference, and the text that `ledger` prints. */
 async function reconcile({ simulated }: Scene) {
   const settings = simulated.config.workspaces[0]
   const reconciliation = await reconcileWorkspace({
@@ -135,7 +135,7 @@ describe('conversations without a message of a person, known only from events', 
   )
 })
 
-/** A vendor that has the agent until `isGone` returns true; `exports` counts the export requests since then. */
+/** A proxy that refuses exports once `isGone` is set, as if the agent were deleted; `exports` counts the refused requests. */
 async function leavingAgent(upstream: string, agent: { isGone: boolean; exports: number }): Promise<string> {
   const server = createServer(async (request, response) => {
     const isExport = request.url!.includes('/convos/export')
@@ -167,7 +167,7 @@ describe('a sync of ids whose vendor refuses requests with unknown ids', () => {
       expect(await marked(known, '_missing_since')).toEqual(status === '404' ? ['gone-1', 'gone-2'] : [])
       expect((await known.simulated.served()).length - before).toBeLessThan(40)
       expect(await known.simulated.rows('SELECT agent_id FROM agents WHERE _missing_since IS NOT NULL')).toEqual([])
-      // Nothing is requested once more.
+      // No window is left for the next sync.
       expect(await known.simulated.sync()).toMatchObject({ outcome: 'done', windowsLeft: 0 })
 
       agent.isGone = true

@@ -30,7 +30,7 @@ describe('an answer that does not report what it billed', () => {
     const report = await simulated.sync()
     const { billableUsedThisPeriod: billed } = await simulated.usage()
     expect(billed).toBeGreaterThan(report.conversations)
-    // Conversations in which no person wrote are listed, too.
+    // Records also list sessions in which no person wrote: they are counted, although the vendor did not bill them.
     expect(report.sessions).toBeGreaterThanOrEqual(billed)
     expect(report.sessions).toBeLessThan(billed * 1.2)
   })

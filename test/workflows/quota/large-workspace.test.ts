@@ -38,14 +38,14 @@ describe('the quota reserve of a busy workspace', () => {
       const simulated = await simulatedApp({ sandbox: { agents: 2, arrivalsPerDay: 20, ...period } })
       const first = await simulated.sync()
       expect(first).toMatchObject({ outcome: 'period-spent', failures: [] })
-      // The expected new conversations leave no sessions for history, whatever the settings.
+      // `expected`: new conversations are expected to use all sessions that are left, so no setting would leave any for history.
       expect(first.reserve).toMatchObject({ expected: true })
       const history = new Set(trueIds(simulated))
       await syncDaily(simulated, period.periodDays)
       expect(simulated.sandbox.clock.now()).toBeLessThan(START_MS + period.periodDays * DAY)
       const held = await idsIn(simulated)
       const missing = trueIds(simulated).filter(id => !history.has(id) && !held.has(id))
-      // Some were skipped before a person wrote in them, and this test re-reads nothing.
+      // Missing are only conversations that were skipped before a person wrote in them, because this test re-reads nothing.
       const skipped = `SELECT sum(scanned - returned)::INTEGER AS n FROM _requests WHERE kind = 'head'`
       expect(missing.length).toBeLessThanOrEqual((await simulated.rows<{ n: number }>(skipped))[0]!.n)
       expect(await simulated.usage()).toMatchObject({ overagePacksCharged: 0 })
@@ -93,7 +93,7 @@ describe('an overage pack that a user allows', () => {
     await simulated.sync()
     simulated.advance(6 * DAY)
     expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent' })
-    // A schedule exports only new conversations; they are expected to use up the pack and more.
+    // The sync of a schedule exports only new conversations, which are expected to need more than the pack.
     const { sessions } = await simulated.sync({ allowedPacks: 1, unattended: true })
     const before = await billedForHistory(simulated)
     const report = await simulated.sync({ allowedPacks: 1 })

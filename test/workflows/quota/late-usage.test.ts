@@ -7,7 +7,7 @@ import { simulatedApp } from '../simulated/simulated-app.ts'
 import { readThrough, truthOf } from '../simulated/truth.ts'
 
 const QUOTA = 200
-/** Few new conversations are expected, so history may use nearly all sessions. */
+/** A workspace in which few new conversations are expected, so history may use nearly all sessions. */
 const WORLD = { conversations: 400, historyDays: 1_800, quotaSessions: QUOTA }
 
 const found = async (simulated: SimulatedApp): Promise<number> =>
@@ -23,7 +23,7 @@ describe('a workspace whose vendor reports usage late', () => {
       const first = await usage()
       expect(first.overagePacksCharged).toBe(0)
       expect(first.billableUsedThisPeriod).toBeGreaterThan(QUOTA * 0.8)
-      // The lease log has been compacted by then, so the landing is the source.
+      // Two hours later the lease log has been compacted, so the usage is recovered from the landing.
       for (let run = 0; run < 2; run++) {
         simulated.advance(2 * HOUR)
         await simulated.restart()
@@ -37,7 +37,7 @@ describe('a workspace whose vendor reports usage late', () => {
     const simulated = await simulatedApp({ sandbox: { ...WORLD, conversations: 230, readings: { 'usage-lag': '5' } } })
     expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent' })
     expect((await simulated.usage()).billableUsedThisPeriod).toBeGreaterThan(QUOTA * 0.8)
-    // The lease log has been compacted by then, so the landing is the source.
+    // Two hours later the lease log has been compacted, so the usage is recovered from the landing.
     simulated.advance(2 * HOUR)
     await simulated.restart()
     for (let period = 0; period < 6; period++) {
@@ -81,7 +81,7 @@ describe('a workspace whose vendor names the previous, used-up period in every t
     { agents: 3, maxPage: 20 },
     { agents: 6, maxPage: 20 },
   ]
-  // Deep tier only: npm test has such answers in vendor-faults.test.ts.
+  // Deep tier only: npm test covers such answers in vendor-faults.test.ts.
   it.runIf(isDeep).each(CASES)(
     'is exported completely: $agents agents in pages of $maxPage',
     async ({ agents, maxPage }) => {
@@ -112,11 +112,11 @@ describe('a workspace whose vendor names no billing period', () => {
     'sends a few probes once the quota is used, and exports again when the period has changed, with usage %s requests late',
     async lag => {
       const readings = { 'period-key': 'absent', 'usage-lag': lag } as const
-      // Time passes between answers: within one millisecond their requests could not be ordered.
+      // With `speed: 1` time passes between answers; requests of the same millisecond could not be ordered.
       const simulated = await simulatedApp({ sandbox: { ...WORLD, speed: 1, readings } })
       const report = await simulated.sync()
       expect(report.outcome).toBe('period-spent')
-      // Less often than the hourly limit allows.
+      // Far fewer requests than the hourly limit allows: only a few of them are probes.
       expect(report.requests).toBeLessThan(60)
       const { usage } = simulated
       expect(await usage()).toMatchObject({ overageUsedThisPeriod: 0 })
@@ -152,7 +152,7 @@ describe('a workspace whose vendor names periods by the day and counts sessions 
       history.push(tail!.n)
       simulated.advance(DAY)
     }
-    // History gets only what earlier days did not use of the reserve. With a reserve for one day it would get nearly everything.
+    // History gets only what earlier days left of the month's reserve. With a reserve for one day, history would get nearly all.
     expect(history.at(-1)! - history[1]!).toBeLessThan(30)
   })
 })

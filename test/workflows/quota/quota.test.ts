@@ -7,7 +7,7 @@ import { simulatedApp } from '../simulated/simulated-app.ts'
 import { readThrough, truthOf } from '../simulated/truth.ts'
 
 const QUOTA = 200
-/** Its history predicts few new conversations. */
+/** A workspace whose history predicts few new conversations. */
 const SMALL_QUOTA = { conversations: 270, historyDays: 1_800, quotaSessions: QUOTA }
 const RESERVE = { headReserveShare: 0.2 }
 
@@ -33,7 +33,7 @@ describe('a first sync that exceeds the quota', () => {
     const limits = await limitsOf(simulated)
     expect(Math.min(...limits)).toBeLessThanOrEqual(5)
     expect(Math.max(...limits)).toBeGreaterThanOrEqual(20)
-    // The sync reads new conversations, and its row names the setting that limits history.
+    // The sync counts as a success, because it has read the new conversations; its row names the setting that limits history.
     expect(report.reserve).toMatchObject({ share: RESERVE.headReserveShare, expected: false })
     expect(report.reserve!.sessions).toBeGreaterThanOrEqual(QUOTA * 0.15)
     expect(await simulated.rows('SELECT success, error_code, error FROM _runs')).toEqual([
@@ -83,12 +83,12 @@ describe('a first sync that exceeds the quota', () => {
       expect(outcome).toBe('period-spent')
       asked.push(requests)
     }
-    // Every other round makes a request, until the one that exports again.
+    // Rounds are 31 minutes apart, so every other round probes, until a round exports again.
     expect(asked).toEqual(asked.map((_, round) => round % 2))
     const probes = (await simulated.served()).filter(isProbe)
     expect(probes.filter(probe => probe.billed > 0)).toEqual([])
     expect(probes.length).toBeGreaterThanOrEqual(3)
-    // A probe that reports another period is repeated at once.
+    // A probe that reports another period is repeated at once: two probes have the same time.
     const times = [...new Set(probes.map(probe => probe.at))]
     expect(probes.length - times.length).toBeLessThanOrEqual(2)
     for (const [index, at] of times.slice(1).entries()) expect(at - times[index]!).toBeGreaterThanOrEqual(HOUR)

@@ -8,7 +8,7 @@ import { simulatedApp } from '../simulated/simulated-app.ts'
 import { readThrough, truthOf } from '../simulated/truth.ts'
 
 const SMALL_HOUR = { conversations: 300, hourlyRequests: 20 }
-/** One page of each agent. */
+/** A workspace whose agents have one page each. */
 const FEW_REQUESTS = { ...SMALL_HOUR, conversations: 60, agents: 2 }
 const SMALL_PAGES = { maxPage: 7 }
 
@@ -18,7 +18,7 @@ async function expectTruth(simulated: SimulatedApp): Promise<void> {
   expect(found.map(row => row.id)).toEqual(truth.map(({ record }) => String(record.ID)).sort())
 }
 
-/** Another user of the token uses up the hour. */
+/** Sends requests with the token, as another client would, until the hourly limit is used up. */
 async function useUpTheHour(sandbox: Sandbox): Promise<void> {
   const path = `/v3/agents/${sandbox.world.agentIds()[0]}/convos/export?limit=1&fromTs=2000&toTs=2000`
   for (let status = 200; status !== 429; )
@@ -34,7 +34,7 @@ describe('a sync that needs more requests than the hourly limit', () => {
     const served = await simulated.served()
     expect(served.filter(request => request.status !== 200)).toEqual([])
     const inAnHour = served.map(({ at: last }) => served.filter(({ at }) => at > last - HOUR && at <= last).length)
-    // A twentieth of the hour is reserved for polls for new conversations.
+    // Of 20 requests per hour, 5 are the configured reserve and one (a twentieth) is reserved for polls for new conversations.
     expect(Math.max(...inAnHour)).toBe(14)
     expect(simulated.sandbox.clock.now()).toBeGreaterThan(START_MS + 2 * HOUR)
     expect(simulated.updates.some(update => update.kind === 'waiting' && update.reason === 'hour')).toBe(true)

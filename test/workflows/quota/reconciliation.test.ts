@@ -39,7 +39,7 @@ const trueByAgent = ({ world, clock }: Sandbox): Record<string, Account> =>
     }),
   )
 
-/** The conversations of an agent whose `ts` is in a range, in their current state. */
+/** Counts an agent's conversations with a `ts` in the range, in their current state. */
 function trueBetween({ world, clock }: Sandbox, agentId: string, fromMs: number, toMs: number): Account {
   const within = [...world.conversations(agentId, clock.now())].filter(({ document }) => {
     const ms = timeMs(document.ts)
@@ -55,7 +55,7 @@ describe('the reconciliation of a synced workspace', () => {
       settings: { ...ONCE, maxPage: 20 },
     })
     const { sandbox } = simulated
-    // Nothing arrives during the sync's settling time, so the sync reads everything.
+    // Nothing arrives within the settle time before the sync, so the sync reads everything.
     sandbox.clock.advance(-SETTLE_MS)
     const before = trueByAgent(sandbox)
     sandbox.clock.advance(SETTLE_MS)
@@ -77,7 +77,7 @@ describe('the reconciliation of a synced workspace', () => {
 
   it('agrees with the generator by day of the workspace if each day was read separately', async () => {
     const newYork = 4 * 60 * MINUTE
-    /** Midnight in New York, which has daylight saving time. */
+    /** Midnight in New York, where daylight saving time applies on that day. */
     const midnight = Date.UTC(2026, 5, 1) + newYork
     const simulated = await simulatedApp({
       sandbox: { conversations: 0, arrivalsPerDay: 80, agents: 2, startMs: midnight + SETTLE_MS - SECOND },

@@ -1,8 +1,8 @@
-// Every row of every table, bookkeeping included, as plain text. A warehouse, its replay and a replay elsewhere must have the same
-// rows.
+// Every row of every table, bookkeeping included, as plain text. A warehouse, its replay and a replay in another folder must have
+// the same rows.
 import type { Row } from '../../../src/warehouse/connection.ts'
 
-/** Tables that describe the local file and folders instead of what landed. */
+/** Tables that describe the warehouse file and local folders, not the landed data. */
 const OF_THIS_PLACE = ['_folders', '_migrations']
 /** Load times and record numbers differ from load to load. */
 const OF_THIS_LOAD = ['_loaded_at', 'loaded_at', 'quarantined_at', '_record']

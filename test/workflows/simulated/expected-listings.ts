@@ -73,14 +73,14 @@ function rowOf(record: Json, { plain, times, named, groups }: Fields): ExpectedR
 const placed = (values: unknown, column: string, row: ExpectedRow): ExpectedRow[] =>
   ((values ?? []) as unknown[]).map((value, index) => ({ ...row, position: index + 1, [column]: value }))
 
-/** `webchat` has one spelling, and a key that grants access to it is not stored. */
+/** The record as it is stored: channels are spelled `webchat`, and the access keys of widgets are removed. */
 const asLanded = (record: Json): Json => ({
   ...record,
   allowedChannels: (record.allowedChannels as string[]).map(channel => channel.replace('web-chat', 'webchat')),
   widgets: (record.widgets as Json[]).map(({ apiKey: _secret, ...widget }) => widget),
 })
 
-/** A value that is an object or a word is stored as text. */
+/** `deployed`, which may be an object or a string, is stored as JSON text. */
 const agentOf = (record: Json): Json => ({ ...record, deployed: JSON.stringify(record.deployed) })
 
 function organizationTables(record: Json): [string, ExpectedRow[]][] {

@@ -26,7 +26,7 @@ const ANY = words(
 )
 const LISTS = words('linkedChannels tags chatAssignedToIds assignedToUsers handoffHistory crmActivities')
 
-/** Nested objects: texts, numbers and booleans unchanged, then times. */
+/** Keys of nested objects: `plain` values (texts, numbers, booleans) are stored unchanged, `times` as timestamps. */
 const OBJECTS: Record<string, { plain: string[]; times?: string[] }> = {
   externalSession: { plain: words('sessionKey projectId environmentAlias resolvedRuntime'), times: ['updatedAt'] },
   ext: {
@@ -75,14 +75,14 @@ const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 const object = (value: unknown): Json =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Json) : {}
 
-/** Seconds, ms or µs by magnitude (notes on the API, "Unit of a timestamp"); 0 is no time. */
+/** Converts seconds, ms or µs, told apart by magnitude (notes on the API, "Unit of a timestamp"); null for 0, which is no time. */
 export function timeMs(raw: unknown): number | null {
   if (typeof raw === 'string') return /^[1-9]\d{9,15}$/.test(raw) ? timeMs(Number(raw)) : null
   if (typeof raw !== 'number' || raw <= 0 || raw >= 1e17) return null
   return raw < 1e11 ? raw * 1_000 : raw < 1e14 ? raw : raw / 1_000
 }
 
-/** Parses ISO-8601 with an offset, or else in UTC, and epochs of 10 to 16 digits; any other text is no time. */
+/** Parses ISO-8601 (UTC if it has no offset) and epochs of 10 to 16 digits; null for any other text. */
 function textTimeMs(raw: unknown): number | null {
   if (typeof raw !== 'string' && typeof raw !== 'number') return null
   const text = String(raw)
@@ -102,7 +102,7 @@ const asText = (value: unknown): string | null =>
 
 const isScalar = (value: unknown): boolean => value !== null && value !== undefined && typeof value !== 'object'
 
-/** A number as JSON writes it; only for numbers that a double holds exactly. */
+/** A number, or text that JSON accepts as a number; null for other values and for text of integers that a double cannot hold exactly. */
 const asNumber = (value: unknown): number | null => {
   if (typeof value === 'number') return value
   if (typeof value !== 'string' || !/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(value)) return null
@@ -112,7 +112,7 @@ const asNumber = (value: unknown): number | null => {
     : null
 }
 
-/** The fields of `record` that are not in `known`, or null. */
+/** The fields of `record` that are not in `known`; null if there are none. */
 function unlisted(record: Json, known: Iterable<string>): Json | null {
   const listed = known instanceof Set ? known : new Set(known)
   const left = Object.entries(record).filter(([key, value]) => !listed.has(key) && value !== null)
@@ -128,13 +128,13 @@ function assignee(value: unknown, prefix: string): ExpectedRow {
   }
 }
 
-/** Without a prototype, V8 uses a dictionary from the start; with an ordinary object of 150 fields each row took 2 ms. */
+/** An object without a prototype, which V8 stores as a dictionary from the start: ordinary objects of 150 fields took 2 ms a row. */
 const emptyRow = (): ExpectedRow => Object.create(null) as ExpectedRow
 
 /** Adds the columns of nested objects. */
 function addNested(row: ExpectedRow, record: Json): void {
   for (const [name, { plain, times = [] }] of Object.entries(OBJECTS)) {
-    // The vendor's name for the external voice platform.
+    // Some records name the object of the external voice platform `vapi`.
     const value = object(name === 'ext' ? (record.ext ?? record.vapi) : record[name])
     for (const key of plain) row[`${snake(name)}_${snake(key)}`] = present(value[key])
     for (const key of times) row[`${snake(name)}_${snake(key)}`] = timeMs(value[key])
@@ -267,7 +267,7 @@ const entries = (table: string, key: string, value: unknown, row: (entry: unknow
 const elements = (table: string, value: unknown, row: (element: Json) => ExpectedRow) =>
   list(value).map((element, index): [string, ExpectedRow] => [table, { position: index + 1, ...row(object(element)) }])
 
-/** A captured variable as text: the scalar at its key `value` if it is such an object, else the value itself. */
+/** A captured variable as text: of an object with a scalar `value`, that scalar; otherwise the entry itself. */
 const captured = (entry: unknown): ExpectedRow => ({
   value_text: asText(isScalar(object(entry).value) ? object(entry).value : entry),
 })

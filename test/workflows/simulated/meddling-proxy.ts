@@ -21,7 +21,7 @@ export type Meddling =
 
 export interface MeddlingProxy {
   url: string
-  /** The maximum number of concurrent requests: in total, and for one query of one agent. */
+  /** The highest numbers of concurrent export requests so far: in total, and for one time range of one agent. */
   most: { atOnce: number; ofOneWindow: number }
 }
 

@@ -25,7 +25,7 @@ import { type SimulatedTime, simulatedTime } from './simulated-time.ts'
 
 export { START_MS, TOKEN, WORKSPACE } from '../../scene.ts'
 
-/** Window loops continue reading while a load runs, so a load delays more than its own pages. */
+/** Simulated duration of a load. A load takes some time, because the window loops fetch further pages while it runs. */
 const LOAD_MS = 1
 
 type Asked = Partial<Omit<SyncRequest, 'run' | 'workspaceId'>>
@@ -38,11 +38,11 @@ export interface SimulatedApp extends SceneRequests {
   /** Progress updates of the last sync. */
   updates: ProgressUpdate[]
   sync(asked?: Asked, signal?: AbortSignal): Promise<SyncReport>
-  /** Syncs this many times, `everyMs` apart, with the same runner. */
+  /** Syncs `count` times, `everyMs` apart, with the same steps and host. */
   polls(options: { count: number; everyMs: number; each(report: SyncReport): void }): Promise<void>
   rows<R = Row>(sql: string): Promise<R[]>
   advance(ms: number): void
-  /** Closes and reopens the warehouse, as two consecutive processes do. */
+  /** Closes and reopens the warehouse, as if one process ended and another one started. */
   restart(): Promise<void>
   /** Rebuilds the warehouse from the landing and reopens it. */
   replay(): Promise<ReplayReport>
@@ -53,17 +53,17 @@ export interface SimulatedApp extends SceneRequests {
 export interface SimulatedAppOptions {
   sandbox?: Partial<SandboxOptions>
   settings?: Partial<WorkspaceConfig>
-  /** A proxy between the app and the sandbox. */
+  /** Starts a proxy between the app and the sandbox; returns its URL. */
   through?: (sandbox: Sandbox) => Promise<string>
-  /** Uses an existing sandbox. */
+  /** Uses an existing sandbox instead of a new one. */
   at?: Sandbox
-  /** An existing app, used for a workspace of its own; the test that opened it closes it. */
+  /** Uses an existing app, with another workspace; the test that opened that app closes it. */
   beside?: { app: App; home: string; workspaceId: string }
-  /** Simulated duration of each load: meanwhile more pages land, so fewer loads run. Default: 1 ms. */
+  /** Simulated duration of each load. The longer it is, the more pages land meanwhile, so fewer loads run. Default: 1 ms. */
   loadMs?: number
 }
 
-/** An app without a workspace of its own; the apps that share it are opened with `beside`. */
+/** An app to share: simulated apps that are opened with `beside` use it, each with a workspace of its own. */
 export async function emptyApp(): Promise<{ home: string; app: App; close(): Promise<void> }> {
   const { folder, remove } = await temporaryFolder()
   const home = join(folder, 'data')
@@ -75,7 +75,7 @@ export async function emptyApp(): Promise<{ home: string; app: App; close(): Pro
   return { home, app, close }
 }
 
-/** The caller calls `end` afterwards, which closes everything and removes the folder. */
+/** Opens an app on simulated time. The caller must call `end`, which closes everything and removes the folder. */
 export async function openSimulatedApp(
   options: SimulatedAppOptions = {},
 ): Promise<{ simulated: SimulatedApp; end(): Promise<void> }> {

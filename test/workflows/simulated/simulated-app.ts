@@ -2,7 +2,7 @@
 import { onTestFinished } from 'vitest'
 import { openSimulatedApp, type SimulatedApp, type SimulatedAppOptions } from './open-simulated-app.ts'
 
-/** Closed when the test ends. */
+/** Opens an app that is closed when the test ends. */
 export async function simulatedApp(options: SimulatedAppOptions = {}): Promise<SimulatedApp> {
   const { simulated, end } = await openSimulatedApp(options)
   onTestFinished(end)

@@ -1,4 +1,4 @@
-// Writes the vendor's events into the spool in process: parsed and appended as in the receiver, at the time of the sandbox's clock.
+// Sends the vendor's events without a receiver process: this process parses them as the receiver does and appends them to the spool.
 
 import { makeAuthenticator } from '../../../src/receiver/authenticate.ts'
 import { parseAsSent } from '../../../src/receiver/intake.ts'
@@ -14,11 +14,11 @@ const SECRET = 'whsec_of_a_simulated_app'
 export interface EventSender {
   /** Sends the events between two times, then seals the spool. */
   send(afterMs: number, untilMs: number): Promise<void>
-  /** Number of events so far, and of those that were never sent. */
+  /** Number of events so far, and how many of them were dropped. */
   counts(): { events: number; dropped: number }
 }
 
-/** Draws from the seed which events are dropped; all others are appended to the spool at their time of creation. */
+/** Draws from the seed which events are dropped. All others are appended to the spool, received at the time of their creation. */
 export function openEventSender(
   { sandbox, config }: SimulatedApp,
   options: {

@@ -4,7 +4,7 @@ import type { Host, ProgressUpdate } from '../../../workflows/host.ts'
 import type { Steps } from '../../../workflows/steps.ts'
 import type { SimulatedTime } from './simulated-time.ts'
 
-/** Sleeps end at the simulated time, when woken, or with an error when `signal` aborts. */
+/** A sleep ends at its simulated time or when it is woken; it throws when `signal` aborts. */
 export function simulatedHost(
   time: SimulatedTime,
   options: { signal: AbortSignal; notify(update: ProgressUpdate): void },
@@ -27,7 +27,7 @@ export function simulatedHost(
   }
 }
 
-/** The same steps, but the clock does not advance while one of them runs. */
+/** Wraps steps so that the clock does not advance while one of them runs. */
 export const timed = (steps: Steps, { during }: SimulatedTime): Steps => ({
   prepare: request => during(() => steps.prepare(request)),
   fetchPages: input => during(() => steps.fetchPages(input)),

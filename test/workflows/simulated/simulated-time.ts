@@ -3,9 +3,9 @@ import type { Clock } from '../../../src/clock.ts'
 import type { SandboxClock } from '../../../src/sandbox/clock.ts'
 
 export interface SimulatedTime extends Clock {
-  /** The clock does not advance while such work is in progress. */
+  /** Runs `work`, during which the clock does not advance. */
   during<T>(work: () => Promise<T>): Promise<T>
-  /** The same clock for sleeps inside such work: during them the clock may advance. */
+  /** The clock to use inside such work: while the work sleeps, the clock may advance. */
   within: Clock
   /** Sets how far our clock is ahead of the vendor's, ms; negative: behind. */
   setAhead(byMs: number): void
@@ -30,7 +30,7 @@ export function simulatedTime(sandbox: SandboxClock): SimulatedTime {
     first.wake()
   }
 
-  /** Delayed by one turn of the event loop, so that the task that was just woken runs first. */
+  /** Schedules the next jump, with a delay in which the task that was just woken runs first. */
   function watch(): void {
     clearTimeout(timer)
     timer = sleepers.size > 0 && working <= 0 ? setTimeout(jump, 2) : undefined

@@ -8,7 +8,7 @@ export interface TrueRecord {
   billableSessions: number
 }
 
-/** The data at `atMs`: records without a `ts`, or with one that is not later than `throughMs`. */
+/** Exportable records as they are at `atMs` (default: now), whose `ts` is missing or not later than `throughMs`. */
 export function truthOf(sandbox: Sandbox, options: { atMs?: number; throughMs: number }): TrueRecord[] {
   const atMs = options.atMs ?? sandbox.clock.now()
   return sandbox.world.agentIds().flatMap(agentId =>

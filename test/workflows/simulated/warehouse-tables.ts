@@ -11,9 +11,9 @@ const READ: Record<string, (column: string) => string> = {
   BIGINT: column => `${column}::DOUBLE`,
 }
 
-/** Tables of the conversation record: the conversations and their child tables. */
+/** Names and columns of the tables that hold conversation records: `conversations` and its child tables. */
 async function recordTables(rows: Rows): Promise<Tables> {
-  // One query for the columns, because it costs more than reading a small table.
+  // Lists the columns of all tables in one query, because that query takes longer than reading a small table.
   const columns =
     await rows(`WITH columns AS MATERIALIZED (SELECT table_name, column_name, data_type, column_index FROM duckdb_columns()
       WHERE database_name = current_database() AND table_name IN (SELECT table_name FROM duckdb_tables() WHERE NOT internal))
@@ -29,7 +29,7 @@ async function recordTables(rows: Rows): Promise<Tables> {
   return tables
 }
 
-/** All rows of these tables, or those of one workspace. */
+/** All rows of `conversations` and its child tables, or only the rows of one workspace. */
 export async function warehouseTables(rows: Rows, workspaceId?: string): Promise<ExpectedTables> {
   return rowsOf(rows, await recordTables(rows), workspaceId)
 }
@@ -81,7 +81,7 @@ const asLine = (row: Row): string => {
 
 const orders = new Map<string, string[]>()
 
-/** The sorted names, cached, because all rows of a table have the same names. */
+/** Sorts column names; the result is cached, because all rows of a table have the same columns. */
 function orderOf(names: string[]): string[] {
   const shape = names.join()
   const order = orders.get(shape) ?? names.sort()
@@ -89,7 +89,7 @@ function orderOf(names: string[]): string[] {
   return order
 }
 
-/** Rows as sorted lines of text: equal exactly if the sets of rows are equal, and each difference is one line. */
+/** Rows as sorted lines of text: lines are equal if and only if the rows are, and each differing row is one line. */
 export const asLines = (tables: ExpectedTables): Record<string, string[]> =>
   Object.fromEntries(
     [...tables].map(([table, rows]) => [table, rows.map(asLine).sort()] as const).sort(([a], [b]) => (a < b ? -1 : 1)),

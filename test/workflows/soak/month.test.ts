@@ -6,7 +6,7 @@ import { isProbe } from '../simulated/probe.ts'
 import { simulatedApp } from '../simulated/simulated-app.ts'
 import { readThrough, type TrueRecord, truthOf } from '../simulated/truth.ts'
 
-/** A poll takes a tenth of a second, half of it for about twenty small DuckDB statements. */
+/** The usual tier polls rarely, because a poll takes a tenth of a second, half of it for about twenty small DuckDB statements. */
 const PACES = [
   { days: 2, pollsADay: 2 },
   { days: 28, pollsADay: rounds('MONTH_POLLS_A_DAY', { usual: 1 / 7, deep: 96 }) },
@@ -20,7 +20,7 @@ it('a quiet workspace that is polled for 30 days is billed for no session twice'
   const simulated = await simulatedApp({ sandbox: { agents: AGENTS, conversations: 20, arrivalsPerDay: 1 } })
   const { sandbox } = simulated
   const known = new Map<unknown, TrueRecord>()
-  /** A conversation bills the sessions that it has at its export: once, after it has settled. */
+  /** Records each newly settled conversation as it is exported now: it is billed once, for the sessions that it has now. */
   const learn = (): void => {
     for (const one of truthOf(sandbox, { throughMs: readThrough(sandbox.clock.now(), 2 * MINUTE) }))
       if (!known.has(one.record.ID)) known.set(one.record.ID, one)

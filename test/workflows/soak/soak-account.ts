@@ -1,5 +1,5 @@
-// The account of a soak: for each agent, every conversation that the vendor could export now is stored, or the bookkeeping tables
-// give the reason why not.
+// The account of a soak, by agent: every conversation that the vendor could export now is stored, or the bookkeeping tables say why
+// it is not.
 
 import { MINUTE } from '../../../src/core/time.ts'
 import type { World } from '../../../src/sandbox/world/world.ts'
@@ -17,7 +17,7 @@ export interface AgentAccount {
   missing: Record<Reason, number>
   /** Missing conversations for which the bookkeeping gives no reason. */
   unexplained: string[]
-  /** Stored, but not exportable. */
+  /** Ids of stored conversations that the vendor could not export. */
   surplus: string[]
 }
 
@@ -25,18 +25,18 @@ interface Reading {
   window: string
   fromSec: number
   toSec: number
-  /** Server time as estimated by convohouse, ms. */
+  /** When the request was sent, in server time as estimated by convohouse, ms. */
   sentAtMs: number
-  /** This page or the one before it skipped conversations, which may be behind the last returned record. */
+  /** This page skipped conversations, or the page before it did: skipped ones may lie after that page's last returned record. */
   hides: boolean
 }
 
 interface Bookkeeping {
   goneAgents: Set<string>
-  /** Seconds covered, by agent. */
+  /** Ranges of covered seconds, by agent. */
   covered: Map<string, { from: number; to: number }[]>
   readings: Map<string, Reading[]>
-  /** Files and elements that could not be loaded. */
+  /** Keys (`elementKey`) of the landed elements that could not be loaded. */
   quarantine: Set<string>
   held: Map<string, Set<string>>
 }
@@ -90,16 +90,16 @@ export async function readBookkeeping({ rows }: SimulatedApp): Promise<Bookkeepi
 interface Missing {
   agentId: string
   id: string
-  /** Its place in the vendor's order, ms. */
+  /** The conversation's place in the vendor's order, ms. */
   placeMs: number
-  /** Data time from which the mirror had it. */
+  /** Time from which the mirror's data contained the conversation, ms. */
   shownMs: number
-  /** The mirror did not have it when it should have settled. */
+  /** The mirror still lacked the conversation when its settle time had passed. */
   late: boolean
   entries: ScanEntry[]
 }
 
-/** The reason from the bookkeeping; null if there is none. */
+/** Why the conversation is missing, according to the bookkeeping; null if the bookkeeping gives no reason. */
 function reasonOf(bookkeeping: Bookkeeping, scans: readonly PageScan[], missing: Missing): Reason | null {
   const { agentId, id, placeMs, shownMs, entries } = missing
   const second = Math.floor(placeMs / 1_000)
@@ -113,7 +113,7 @@ function reasonOf(bookkeeping: Bookkeeping, scans: readonly PageScan[], missing:
   )
   const newest = passes.at(-1)
   if (newest === undefined) return null
-  // Many conversations of one second span several pages of a window; any of these may have skipped it.
+  // The conversations of one second may span several pages of a window; any of these pages may have skipped this conversation.
   if (entries.length > 0)
     return passes.some(({ window, hides }) => window === newest.window && hides) ? 'skipped' : null
   if (!missing.late) return null
@@ -121,11 +121,11 @@ function reasonOf(bookkeeping: Bookkeeping, scans: readonly PageScan[], missing:
   return passed.every(({ dataMs }) => dataMs < shownMs) ? 'late' : null
 }
 
-/** Its record from that page could not be loaded. */
+/** True if the conversation's record on that page could not be loaded. */
 const isQuarantined = ({ quarantine }: Bookkeeping, id: string, { page }: ScanEntry): boolean =>
   page.ids.some((other, element) => other === id && quarantine.has(elementKey(page.path, element + 1)))
 
-/** Accounts for every conversation that could be exported now. */
+/** The account of each agent, over every conversation that could be exported now. */
 export function accountOf(
   { simulated, mirror }: Pick<Soaked, 'simulated' | 'mirror'>,
   bookkeeping: Bookkeeping,
@@ -145,13 +145,13 @@ interface Accounting {
   world: World
   mirror: Mirror
   bookkeeping: Bookkeeping
-  /** Scans of pages of that agent. */
+  /** Scans of the agent's pages. */
   scans: readonly PageScan[]
   agentId: string
   dataMs: number
 }
 
-/** Counts the exportable conversations of one agent, and gives each that is not stored its reason. */
+/** Counts one agent's exportable conversations, and those that are not stored by reason. */
 function accountOfAgent({ world, mirror, bookkeeping, scans, agentId, dataMs }: Accounting): AgentAccount {
   const everything = { sort: 'asc', fromMs: 0, toMs: Number.POSITIVE_INFINITY, after: undefined } as const
   const places = new Map([...world.walk(agentId, everything, dataMs)].map(({ ts, index }) => [index, ts]))

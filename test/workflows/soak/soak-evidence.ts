@@ -10,9 +10,9 @@ import { type SimulatedApp, WORKSPACE } from '../simulated/open-simulated-app.ts
 export interface LandedPage {
   path: string
   head: PageHead
-  /** Ids of its records, in order; null for a record without one. */
+  /** Ids of the page's records, in order; null for a record without an id. */
   ids: (string | null)[]
-  /** The request that produced it. */
+  /** The request that produced the page. */
   request: ServedRequest
 }
 
@@ -20,9 +20,9 @@ export interface Evidence {
   requests: ServedRequest[]
   /** In loading order. */
   pages: LandedPage[]
-  /** Landed pages without a request in the log. */
+  /** Landed pages without a request in the sandbox's log. */
   strays: string[]
-  /** Requests that were answered or billed but produced no page, including probes. */
+  /** Requests in the sandbox's log that produced no page, including probes. */
   pageless: ServedRequest[]
   leaseLog: RequestMade[]
 }
@@ -49,7 +49,7 @@ const idOf = (record: unknown): string | null => {
 const keyOf = (agentId: string | null, query: Record<string, string>, sentAtMs: number): string =>
   JSON.stringify([agentId, sentAtMs, Object.entries(query).sort()])
 
-/** Matches requests and pages; each page has one request, and each request at most one page. */
+/** Matches requests with pages: each page has one request, and each request at most one page. */
 export async function gather(simulated: SimulatedApp, ourTime: OurClock): Promise<Evidence> {
   const requests = await simulated.served()
   const answered = new Map<string, ServedRequest[]>()

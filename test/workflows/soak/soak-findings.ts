@@ -17,7 +17,7 @@ export const miscounted = (scans: readonly PageScan[]): string[] =>
     })
     .map(({ page }) => page.path)
 
-/** Sums of the pages of each agent, as counted by the sandbox. */
+/** Sums over the pages of each agent, as counted by the sandbox. */
 export function tallyOf(
   scans: readonly PageScan[],
 ): { agentId: string; returned: number; skipped: number; billed: number }[] {
@@ -48,15 +48,15 @@ export const billedRequestsOf = ({ pages }: Evidence): BilledRequest[] =>
 const ON_PURPOSE: ReadonlySet<string> = new Set(['full', 'reread', 'refresh', 'sample', 'selected'])
 
 export interface Repeats {
-  /** Read again because of hidden or changed conversations. */
+  /** Number of repeated exports by windows that repeat on purpose: full, re-read, refresh, sample, selected. */
   onPurpose: number
-  /** From the second at which a generation of a window restarted. */
+  /** Number of repeated exports by a later generation of the same window, which begins with the last second of the one before. */
   restarted: number
-  /** For neither reason. */
+  /** Exports that were repeated for neither reason. */
   twice: string[]
 }
 
-/** Why conversations were exported more than once. */
+/** Counts repeated exports of conversations by reason. */
 export function repeatsOf(evidence: Evidence): Repeats {
   const repeats: Repeats = { onPurpose: 0, restarted: 0, twice: [] }
   const byConversation = grouped(
@@ -79,16 +79,16 @@ export function repeatsOf(evidence: Evidence): Repeats {
   return repeats
 }
 
-/** Requests that exceed the hourly limit together with those before them. */
+/** Requests that exceed the hourly limit: the last `hourly` requests before them were all sent within an hour. */
 export const beyondHour = (requests: readonly ServedRequest[], hourly: number): ServedRequest[] =>
   requests.filter((request, index) => (requests[index - hourly]?.at ?? Number.NEGATIVE_INFINITY) > request.at - HOUR)
 
 export interface Sessions {
-  /** As counted by the sandbox. */
+  /** Billed sessions, as counted by the sandbox. */
   billed: number
-  /** As counted by the lease log. */
+  /** Billed sessions, as recorded in the lease log. */
   logged: number
-  /** As counted by the sandbox, for answers that produced no page. */
+  /** Sessions billed for answers that produced no page, as counted by the sandbox. */
   lost: number
 }
 
@@ -98,7 +98,7 @@ export const sessionsOf = ({ requests, leaseLog, pageless }: Evidence): Sessions
   lost: sum(pageless.map(request => request.billed)),
 })
 
-/** Requests that were billed and produced no page, although the lease log does not record their answer as lost. */
+/** Billed requests that produced no page and whose answer the lease log does not record as lost. */
 export function silentLosses({ pageless, leaseLog }: Evidence, ourTime: OurClock): ServedRequest[] {
   const lost = new Set(leaseLog.filter(entry => entry.error !== null).map(lineOf))
   return pageless.filter(

@@ -1,4 +1,4 @@
-// The plan of a soak: changes and faults by the sandbox's clock, derived only from a seed.
+// The plan of a soak: changes and faults with their times on the sandbox's clock, derived only from a seed.
 import { DAY, HOUR, MINUTE } from '../../../src/core/time.ts'
 import type { FaultSettings } from '../../../src/sandbox/faults/fault-settings.ts'
 import type { ConditionSettings } from '../../../src/sandbox/limits/condition-settings.ts'
@@ -9,13 +9,13 @@ export interface PlannedChange {
   afterMs: number
   conditions?: ConditionSettings
   faults?: FaultSettings
-  /** How far our clock is ahead of the vendor's from now on. */
+  /** From this change on, our clock is this far ahead of the vendor's. */
   aheadMs?: number
 }
 
 const PURPOSE = 7_001
 
-/** Rates of a normal day; on a bad day they are BAD_DAY_FACTOR times as high. Low for faults that take real time. */
+/** Fault rates of a normal day, low for faults that take real time. On a bad day they are BAD_DAY_FACTOR times as high. */
 const NORMAL_RATES: NonNullable<FaultSettings['rates']> = {
   'others-requests': { rate: 0.01, param: 10 },
   'hour-forgotten': 0.004,
@@ -38,7 +38,8 @@ const NORMAL_RATES: NonNullable<FaultSettings['rates']> = {
   'dropped-after': 0.003,
   slow: { rate: 0.004, param: 10 },
   overtaking: { rate: 0.004, param: 20 },
-  // Behind: if the vendor's clock stays ahead of its own data, rows that arrive meanwhile are late, and no client can detect it.
+  // Only ever behind: if the vendor's clock were ahead of its data, rows that arrive meanwhile would be late, and no client could
+  // detect that.
   'clock-off': { rate: 0.01, param: -20 * MINUTE },
 }
 const BAD_DAY_FACTOR = 4
@@ -53,7 +54,7 @@ function ratesOf(times: number): NonNullable<FaultSettings['rates']> {
   return Object.fromEntries(entries)
 }
 
-/** Faults of each day; searches meet them too. */
+/** Faults of each day; they also apply to searches for agents. */
 const dailyFaults = (seed: number, days: number): PlannedChange[] =>
   Array.from({ length: days }, (_, day) => {
     const isBad = new Draw(seed, day, PURPOSE).chance(BAD_DAY_SHARE)
@@ -64,7 +65,7 @@ const dailyFaults = (seed: number, days: number): PlannedChange[] =>
   })
 
 /**
- * Temporary changes, reverted after the next poll, except for the agent that is deleted for good. Each recurs every thirty days.
+ * Changes of conditions and their reversals, repeated every thirty days. `planOf` adds the deletion of the agent that never returns.
  */
 const CHANGES: readonly PlannedChange[] = [
   { afterMs: 4 * DAY + 20 * MINUTE, conditions: { gone: [2] } },
@@ -84,7 +85,7 @@ const CHANGES: readonly PlannedChange[] = [
   { afterMs: 21 * DAY, aheadMs: -DAY },
   { afterMs: 21 * DAY + 14 * HOUR, aheadMs: 0 },
   { afterMs: 23 * DAY, conditions: { forgetHour: true, othersRequests: 20 } },
-  // During a run, after it was listed.
+  // Deletes the first agent during a run, after the run has listed it.
   { afterMs: 25 * DAY + 9 * HOUR, faults: { script: [{ at: 2, set: { gone: [1] } }] } },
   { afterMs: 25 * DAY + 23 * HOUR, conditions: { gone: [] } },
 ]

@@ -16,7 +16,7 @@ export interface LedgerSums {
 
 const NAMES = ['scanned', 'returned', 'skipped', 'held', 'quarantined', 'incomplete', 'missing'] as const
 
-/** Values of the view, by agent. */
+/** Sums of the view's columns, by agent. */
 export async function ledgerSums({ rows }: SimulatedApp): Promise<Record<string, LedgerSums>> {
   const sums = NAMES.map(name => `sum(${name})::INTEGER AS ${name}`).join(', ')
   const found = await rows<LedgerSums & { agent: string }>(
@@ -25,7 +25,7 @@ export async function ledgerSums({ rows }: SimulatedApp): Promise<Record<string,
   return Object.fromEntries(found.map(({ agent, ...own }) => [agent, own]))
 }
 
-/** Ids that were requested and not answered, minus those that were answered since. */
+/** Number of requested ids that were not answered, neither then nor later. */
 function unanswered({ pages }: Evidence, agentId: string): number {
   const missing = new Set<string>()
   const own = pages.filter(({ request }) => request.agentId === agentId)
@@ -39,8 +39,8 @@ function unanswered({ pages }: Evidence, agentId: string): number {
 }
 
 /**
- * Differences of the view, agent by agent. It cannot know which conversations were skipped, only an upper bound: that must be at
- * least the number in the account.
+ * Agents whose sums in the view differ from the expected ones. Of skipped conversations the view knows only an upper bound, which
+ * must be at least the number in the account.
  */
 export function reconciliationViolations(
   actual: Record<string, LedgerSums>,

@@ -15,9 +15,9 @@ export interface Soaked {
   /** Converts the sandbox's time to ours. */
   ourTime(sandboxMs: number): number
   mirror: Mirror
-  /** Number of runs by outcome and failure. */
+  /** Number of runs by outcome, and of failures by code. */
   outcomes: Record<string, number>
-  /** Overage packs that were charged in any period. */
+  /** Maximum of the overage packs that were charged in one period. */
   packs: number
 }
 
@@ -33,18 +33,18 @@ interface Soak {
 }
 
 const PURPOSE = 7_002
-/** From one poll to the next, minutes: seven hours on average in the deep tier, else seventeen. */
+/** Minutes from one poll to the next: on average seven hours in the deep tier, else seventeen. */
 const POLL = { least: 40, most: isDeep ? 800 : 2_000 }
 const RESTART_SHARE = 1 / 20
 const ABORT_SHARE = 0.08
-/** Real milliseconds after which a run is aborted, at most: during its listing, fetching or loading. */
+/** An aborted run is aborted at most this many real milliseconds after its start: while it lists, fetches or loads. */
 const ABORT_AFTER_MS = 120
 
 const count = ({ outcomes }: Soak, what: string): void => {
   outcomes[what] = (outcomes[what] ?? 0) + 1
 }
 
-/** Runs one sync, aborts it with that probability, and counts how it ended. */
+/** Runs one sync, aborts it with probability `abortShare`, and counts how it ended. */
 async function run(soak: Soak, asked: Parameters<SimulatedApp['sync']>[0], abortShare: number): Promise<void> {
   const { simulated, draw } = soak
   const aborting = new AbortController()
@@ -54,7 +54,7 @@ async function run(soak: Soak, asked: Parameters<SimulatedApp['sync']>[0], abort
     count(soak, report.outcome)
     for (const failure of report.failures) count(soak, failure.code)
   } catch (error) {
-    // A listing that fails ends a run before it starts a window.
+    // If the agents cannot be listed, the run ends before it starts a window.
     if (!isCode(error, 'INTERRUPTED', 'API_UNAVAILABLE', 'API_NOT_JSON', 'API_TIMEOUT')) throw error
     count(soak, error.code)
   } finally {
@@ -105,8 +105,8 @@ async function faultFreeDay(soak: Soak): Promise<void> {
 }
 
 /**
- * Soaks an app for this many days. The same seed yields the same faults but not the same order of requests, because four run
- * concurrently.
+ * Soaks an app for this many days. The same seed yields the same faults, but not the same order of requests, because up to four
+ * requests run concurrently.
  */
 export async function soakFor(options: {
   seed: number

@@ -1,5 +1,5 @@
-// The conversations that the vendor scanned for each page, including skipped ones. Derived from the sandbox's world and the
-// request, so that each conversation has a history of scans.
+// The conversations that the vendor scanned for each page, including skipped ones, derived from the page's request and the sandbox's
+// world. Together, the scans show which pages scanned a conversation and which of them returned it.
 import { resolveReadings } from '../../../src/sandbox/readings.ts'
 import { decodeCursor } from '../../../src/sandbox/routes/export-page.ts'
 import { type ExportQuery, parseExportQuery } from '../../../src/sandbox/routes/export-query.ts'
@@ -9,7 +9,7 @@ import type { LandedPage } from './soak-evidence.ts'
 export interface ScanEntry {
   page: LandedPage
   index: number
-  /** False: skipped, because no person had written in it. */
+  /** False: the conversation was skipped, because no person had written in it. */
   returned: boolean
 }
 
@@ -17,18 +17,18 @@ export interface ScanEntry {
 export interface PageScan {
   page: LandedPage
   entries: ScanEntry[]
-  /** Bounds of the scanned places, ms, both inclusive; null: ids, or nothing. */
+  /** Bounds of the scanned places, ms, both inclusive; null if ids were requested or nothing was scanned. */
   range: { fromMs: number; toMs: number } | null
-  /** Time of the data that it was served from. */
+  /** Time of the data from which the page was served. */
   dataMs: number
 }
 
 export interface Mirror {
-  /** Time of the data that the sandbox served at that time. */
+  /** Time of the data that the sandbox served at `atMs`. */
   dataMs(atMs: number): number
 }
 
-/** The mirror's time, computed from the configured lags; it never goes back. */
+/** A mirror whose data time follows from the configured lags and never goes back. */
 export function mirrorOf(lags: readonly { atMs: number; lagMs: number }[]): Mirror {
   const spans: { fromMs: number; lagMs: number; reachedMs: number }[] = []
   const dataMs = (atMs: number): number => {
@@ -50,7 +50,7 @@ interface ScannedPlaces {
   range: PageScan['range']
 }
 
-/** Repeats the query in the sandbox's world, as of the data that the mirror had. */
+/** Repeats the query in the sandbox's world, on the data that the mirror had then. */
 function scannedPlaces({ sandbox, seed }: Scope, agentId: string, query: ExportQuery, dataMs: number): ScannedPlaces {
   if (query.convoIds) {
     const found = query.convoIds.map(id => sandbox.world.find(agentId, id, dataMs))

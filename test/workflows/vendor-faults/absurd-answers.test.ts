@@ -16,7 +16,7 @@ interface Passed {
   body: Body | string
 }
 
-/** A proxy: the sandbox answers every export, and `meddle` changes the answer. */
+/** Starts a proxy that passes each of the sandbox's export answers through `meddle`; returns its URL. */
 async function meddled(sandbox: Sandbox, meddle: (passed: Passed, number: number) => Passed): Promise<string> {
   let exports = 0
   const server = createServer(async (request, response) => {
@@ -28,7 +28,7 @@ async function meddled(sandbox: Sandbox, meddle: (passed: Passed, number: number
     const passed = { status: answer.status, headers, body: (await answer.json()) as Body }
     const sent: Passed = isExport ? meddle(passed, number) : passed
     const text = typeof sent.body === 'string' ? sent.body : JSON.stringify(sent.body)
-    // JSON.stringify cannot write numbers beyond a double, but JSON can hold them.
+    // JSON allows numbers beyond the range of a double, but JSON.stringify cannot write them.
     response.writeHead(sent.status, sent.headers).end(text.replaceAll('"<1e400>"', '1e400'))
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

@@ -16,7 +16,7 @@ import { simulatedApp } from '../simulated/simulated-app.ts'
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 const inHtml = (text: string): string => text.replaceAll('-', '&#45;')
 
-/** The Base64 of the token depends on the bytes before it, hence three offsets. */
+/** Texts that reveal the token. Its Base64 form depends on how many bytes precede it, hence three offsets. */
 const FORMS = [
   TOKEN,
   TOKEN.replaceAll('-', '%2D'),
@@ -29,7 +29,7 @@ const DUMP = `GET /export\nmarker: kept\nauthorization: Bearer ${TOKEN}\nother: 
 interface Echo {
   headers?: Record<string, string>
   body: Buffer
-  /** A field beside the records of a page. */
+  /** The answer is a normal page with the fields of `body` added, not `body` alone. */
   isPage?: true
 }
 
@@ -44,7 +44,7 @@ const ECHOES: Echo[] = [
   { body: Buffer.from(JSON.stringify({ debug: { headers: DUMP } })), isPage: true },
 ]
 
-/** The answer to the exports of each agent echoes the token in a different way. */
+/** A proxy that echoes the token in the answers to exports, in a different way for each agent. */
 async function echoingProxy({ url, world }: Sandbox): Promise<string> {
   const agents = world.agentIds()
   const server = createServer(async (request, response) => {

@@ -23,18 +23,18 @@ export function leaseLogOf(simulated: SimulatedApp): LeaseEntry[] {
   return lines.filter(line => line !== '').map(line => JSON.parse(line) as LeaseEntry)
 }
 
-/** Billed, but the answer never arrived completely. */
+/** True if the request was billed but its answer never arrived completely. */
 export const wasLost = ({ faults }: ServedRequest): boolean =>
   faults.some(name => FAULTS[name as FaultName].stage === 'lost')
 
 const fails = ({ status }: RequestMade): boolean => status === null || status === 429 || status >= 500
 
-/** Requests that are in flight when a lease ends may still be sent. */
+/** After a lease has failed, other window loops may send requests for this long before they stop. */
 const IN_FLIGHT_MS = 5 * SECOND
 
 /**
- * After a lease that ended with a failure, nothing may be sent for a minute, unless the vendor has answered a request that was sent
- * after the failure.
+ * Violations of a pause: after a lease ended with a failure, nothing may be sent for a minute, or longer if `Retry-After` says so,
+ * unless the vendor has answered a request that was sent after the failure.
  */
 export function pauseViolations(leaseLog: readonly LeaseEntry[]): string[] {
   const requests = leaseLog.filter((entry): entry is RequestMade => entry.kind === 'request')
@@ -63,7 +63,7 @@ function counted(lines: readonly string[]): Map<string, number> {
   return counts
 }
 
-/** Each served request is in the lease log, and no other, except for this many that were in flight at an abort. */
+/** The lease log must contain exactly the served requests; up to `inFlight` requests that an abort interrupted may differ. */
 export function leaseLogViolations(
   leaseLog: readonly LeaseEntry[],
   served: readonly ServedRequest[],
@@ -84,13 +84,13 @@ export function leaseLogViolations(
     return difference === 0 ? [] : [{ line, difference }]
   })
   const off = differences.reduce((sum, { difference }) => sum + Math.abs(difference), 0)
-  // A request in flight may be in both, with different values.
+  // An interrupted request may be in both with different values, which counts as two differences.
   return off <= 2 * inFlight
     ? []
     : differences.map(({ line, difference }) => `lease log and requests differ by ${difference}: ${line}`)
 }
 
-/** Every landed page is loaded, and no other. */
+/** Every landed page must be loaded, and no other page. */
 async function landedViolations(simulated: SimulatedApp): Promise<string[]> {
   const landed = (await openLanding(simulated.config.home).workspace(idOf(simulated)).list())
     .map(({ address }) => address)
@@ -111,8 +111,8 @@ interface Bookkeeping {
 }
 
 /**
- * Everything billed is in the tables or was lost on its way. No more records were exported twice than a restart allows: a page, or
- * all records that share the `ts` at which it began.
+ * Every billed session must be in the tables, unless its answer was lost or its run stopped. Each restart may export records twice:
+ * at most a page, or all records that share the `ts` at which it began.
  */
 async function billingViolations(
   simulated: SimulatedApp,
@@ -160,7 +160,7 @@ async function usageViolations(simulated: SimulatedApp, leaseLog: readonly Lease
 export interface Circumstances {
   /** Number of runs that were stopped midway. */
   stoppedRuns: number
-  /** Conversations may be exported twice, because they change or are requested again. */
+  /** True if conversations may be exported twice, because they change or are requested again. */
   exportedAgain?: boolean
   /** Number of conversations that may share one `ts`. */
   conversationsPerTs?: number
@@ -189,11 +189,14 @@ const SHOWN = 3
 export interface TruthOptions {
   /** Time at which the last sync was planned. */
   plannedAtMs: number
-  /** Every conversation was read after that time; only those unchanged since then are compared field by field. */
+  /** A time before every read. Only conversations that have not changed since then are compared field by field. */
   readSinceMs: number
-  /** Some conversations reached the mirror late, behind the coverage; only re-reads find them. */
+  /** True if conversations may be missing that reached the mirror late, behind the coverage, where only re-reads find them. */
   mayMiss?: boolean
-  /** False if the vendor does not report how many conversations it skipped, in which a person may write later. Default: true. */
+  /**
+   * False if the vendor does not report how many conversations it skipped. Then any conversation in which a person wrote after
+   * `readSinceMs` may be missing. Default: true.
+   */
   reportsSkipped?: boolean
 }
 
@@ -223,7 +226,7 @@ export async function truthViolations(simulated: SimulatedApp, options: TruthOpt
   const missing = truth.filter(one => {
     if (held.has(keyOf(one)) || options.mayMiss) return false
     if (options.reportsSkipped === false && !before.has(keyOf(one))) return false
-    // No person had written in these when they were read: the vendor reported how many it skipped.
+    // Of conversations in which no person had written when they were read, as many may be missing as the vendor reported skipped.
     const left = before.has(keyOf(one)) ? 0 : (skipped.get(one.agentId) ?? 0)
     skipped.set(one.agentId, left - 1)
     return left <= 0
@@ -269,7 +272,7 @@ export function lineViolations(found: Lines, expected: Lines): string[] {
   })
 }
 
-/** The columns in which the row differs from the stored row of its conversation. */
+/** The columns in which the expected row differs from the stored row with the same key. */
 function difference(row: Row, surplus: readonly string[]): string {
   const isOf = (other: Row) =>
     ['conversation_id', 'agent_id', 'organization_id', 'team_id', 'position', 'name'].every(

@@ -5,7 +5,7 @@ import { emptyApp } from '../simulated/open-simulated-app.ts'
 import { checkViolations } from './fault-invariants.ts'
 import { mixOf, runMix } from './fault-mix.ts'
 
-/** Each run takes about a second of processor time. FAULT_SEED and FAULT_RUNS=1 select one. */
+/** Each run takes about a second of processor time. FAULT_SEED with FAULT_RUNS=1 selects a single run. */
 const RUNS = rounds('FAULT_RUNS', { usual: 2, deep: 200 })
 const FROM = Number(process.env.FAULT_SEED ?? 1)
 const AT_ONCE = 4

@@ -16,7 +16,7 @@ import { appViolations, truthViolations } from './fault-invariants.ts'
 
 const PURPOSE = 9_000
 
-/** Keeps real waits short. */
+/** Durations of faults that take real time, kept short. */
 const PARAMS: Partial<Record<FaultName, number>> = { slow: 20, overtaking: 20 }
 
 export interface Mix {
@@ -35,7 +35,7 @@ export interface Mix {
 const LOAD_MS = 10 * MINUTE
 const MIRROR_LAG_MS = 10 * MINUTE
 
-/** A change of conditions during the run, and for most kinds its end. */
+/** Draws a change of conditions during the run; most kinds are reverted later in the run. */
 function changes(draw: Draw, arrives: boolean): ScriptRule[] {
   const at = draw.int(2, 12)
   const back = at + draw.int(2, 8)
@@ -45,7 +45,7 @@ function changes(draw: Draw, arrives: boolean): ScriptRule[] {
   ]
   const kinds: ScriptRule[][] = [
     [],
-    // If our clock is ahead of the vendor's data, rows that arrive meanwhile are late.
+    // With arrivals the vendor's clock is only set back: if it were ahead of the data, rows that arrive meanwhile would be late.
     pair({ clockOffsetMs: (arrives ? -1 : draw.pick([-1, 1])) * draw.int(1, 48) * HOUR }, { clockOffsetMs: 0 }),
     [{ at, set: { forgetHour: true } }],
     [{ at, set: { turnPeriod: true } }],
@@ -97,7 +97,7 @@ export function mixOf(seed: number): Mix {
   }
 }
 
-/** Stops the run at that export request, as a signal does. */
+/** Stops the run at export request `stopAt`, as a signal to the process would. */
 function stopper(simulated: SimulatedApp, stopAt: number | null): { signal: AbortSignal; end(): void } {
   const controller = new AbortController()
   if (stopAt === null) return { signal: controller.signal, end() {} }
@@ -116,7 +116,7 @@ interface Finished {
   violations: string[]
 }
 
-/** Syncs without faults until nothing is left; waits for the next period or hour if one is used up. */
+/** Syncs without faults until nothing is left; starts the next billing period when the quota is used up. */
 export async function finish(simulated: SimulatedApp): Promise<Finished> {
   simulated.sandbox.faults.set({})
   simulated.sandbox.conditions.set(NORMAL_CONDITIONS)
@@ -138,7 +138,7 @@ export async function finish(simulated: SimulatedApp): Promise<Finished> {
 /** Upper bound for the requests of a run with so few conversations, including faults and pages of one. */
 const MOST_REQUESTS = 500
 
-/** A sync that may be stopped or may find the vendor unavailable. Returns true if it was stopped. */
+/** Syncs; may be stopped, or fail because the vendor is unavailable. Returns true if the sync was stopped. */
 async function disturbed(simulated: SimulatedApp, wait: boolean, stopAt: number | null): Promise<boolean> {
   const stop = stopper(simulated, stopAt)
   try {

@@ -44,7 +44,7 @@ describe('a cursor that is refused', () => {
     await expectTruth(simulated)
   })
 
-  // Deep tier only: npm test covers it in vendor-faults-limits.test.ts.
+  // Deep tier only: npm test covers this case in vendor-faults-limits.test.ts.
   it.runIf(isDeep)('fails its window after a few restarts that make no progress', async () => {
     const same = (body: Record<string, unknown>) => ({
       ...body,
@@ -63,7 +63,7 @@ describe('a cursor that is refused', () => {
 })
 
 describe('an answer that announces more pages with a repeated or missing cursor', () => {
-  // Deep tier only: npm test covers it in vendor-faults.test.ts.
+  // Deep tier only: npm test covers this case in vendor-faults.test.ts.
   it.runIf(isDeep)('ends its window with what landed, and the next sync continues behind it', async () => {
     const changes = [
       (body: Record<string, unknown>, asked: string | null) => ({ ...body, nextCursor: asked, hasMore: true }),
@@ -91,7 +91,7 @@ describe('an answer that announces more pages with a repeated or missing cursor'
   })
 })
 
-/** From the third page of a window on, this number of pages are empty, but their cursors advance. */
+/** A vendor whose third and following pages, `pages` in number, are empty, although their cursors advance. */
 const emptied = (pages: number, fields: Record<string, unknown>) => {
   let page = 0
   return simulatedApp({
@@ -135,7 +135,7 @@ describe('a sync whose vendor is down', () => {
 })
 
 describe('a run that is interrupted', () => {
-  // Deep tier only: npm test covers it in fault-mix.test.ts and, with signals, in test/faults/signals.test.ts.
+  // Deep tier only: npm test covers this case in fault-mix.test.ts and, with signals, in test/faults/signals.test.ts.
   it.runIf(isDeep)(
     'ends soon and keeps what landed, and the next one repeats only requests that were in flight',
     async () => {

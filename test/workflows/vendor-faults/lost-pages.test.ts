@@ -27,7 +27,7 @@ interface Lost {
   windows: number
 }
 
-/** Deletes pages of conversations and returns how many sessions and windows they belonged to. */
+/** Deletes the chosen pages of conversations; returns the sessions billed for them and the number of windows they belong to. */
 async function deletePages({ config }: SimulatedApp, which: (index: number, of: number) => boolean): Promise<Lost> {
   const landing = openLanding(config.home).workspace(WORKSPACE)
   const pages = await landing.list('conversations')
@@ -68,7 +68,8 @@ async function tablesOf(simulated: SimulatedApp): Promise<Record<string, string[
 }
 
 /**
- * Lost records are exported again with little overhead, then nothing more is requested; a replay of the landing yields all rows.
+ * Expects that a sync exports the lost records again with little overhead, that the next sync bills nothing, and that a replay of
+ * the landing yields all rows.
  */
 async function expectRecovered(simulated: SimulatedApp, lost: Lost, pageSize: number): Promise<void> {
   const before = await billed(simulated)
@@ -115,7 +116,7 @@ describe('a deleted page', () => {
     pageSizeOf(simulated, 10)
     await simulated.sync({ maxRequests: 4 })
     await withoutWarehouse(simulated)
-    // The last page of the first generation; the second generation begins where it ended.
+    // Deletes the last page of the first generation, at whose end the second generation began, and a page of the second one.
     const lost = await deletePages(simulated, index => index === 2 || index === 4)
     const all = truthOf(simulated.sandbox, { throughMs: readThrough(START_MS, SETTLE_MS) })
     const remaining = all.reduce((sum, one) => sum + one.billableSessions, 0) - (await billed(simulated))

@@ -8,7 +8,7 @@ import type { Sandbox } from '../../../src/sandbox/server.ts'
 import type { SimulatedApp } from '../simulated/open-simulated-app.ts'
 import { simulatedApp } from '../simulated/simulated-app.ts'
 
-/** A proxy to the sandbox that can be closed: then the machine refuses connections, and no request is sent. */
+/** A proxy to the sandbox. While it is closed, the machine refuses connections, so no request is sent. */
 async function proxyTo(sandbox: Sandbox): Promise<{ url: string; close(): Promise<void>; open(): Promise<void> }> {
   const target = new URL(sandbox.url)
   let server: Server | undefined

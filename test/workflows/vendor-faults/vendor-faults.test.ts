@@ -21,13 +21,13 @@ import { finish } from './fault-mix.ts'
 type Group = 'refused' | 'lost' | 'odd answer' | 'cursor' | 'rate limit' | 'period'
 
 interface GroupCase {
-  /** Every n-th request is served one of the group's faults, in turn. Default: each fault once, as soon as it applies. */
+  /** Every n-th request meets the next of the group's faults, in turn. Default: each fault occurs once, as soon as it applies. */
   every?: number
   sandbox?: Partial<SandboxOptions>
   script?: ScriptRule[]
   /** How the first sync ends; default: done. */
   outcome?: 'done' | 'failed' | 'period-spent'
-  /** No window restarts; default: true. */
+  /** True: every window is read in one generation, without a restart; default: true. */
   once?: boolean
 }
 
@@ -41,7 +41,7 @@ const GROUPS: Record<Group, GroupCase> = {
   period: {
     every: 2,
     sandbox: { quotaSessions: 60, historyDays: 2_000 },
-    // Only a second period has an earlier one.
+    // A second period must begin, because a fault of this group reports an earlier one.
     script: [{ at: 4, set: { turnPeriod: true } }],
     outcome: 'period-spent',
     once: false,
@@ -51,11 +51,11 @@ const GROUPS: Record<Group, GroupCase> = {
 interface Case {
   group: Group
   param?: number
-  /** Where a fault differs from its group when it is served alone. */
+  /** What differs from the group's case when this fault is served alone. */
   alone?: Partial<GroupCase>
 }
 
-/** A new fault without a key here does not compile: it needs a group. */
+/** The type requires a group for every fault: a new fault without one does not compile. */
 const CASES: Record<FaultName, Case> = {
   'others-requests': { group: 'rate limit', param: 6 },
   'hour-forgotten': { group: 'rate limit', alone: { sandbox: { hourlyRequests: 12 } } },
@@ -189,11 +189,11 @@ describe('a listing of agents', () => {
 })
 
 interface HostileCase {
-  /** How pages with it are loaded: unchanged, coerced, or coerced with the record in quarantine. */
+  /** How pages with such a record are loaded: unchanged, coerced, or coerced with the record in quarantine. */
   group: 'as landed' | 'coerced' | 'quarantined'
-  /** Where it is reported; every world has other issues and drift besides. Default: nowhere. */
+  /** Where the record is reported; every world also has other issues and drift. Default: nowhere. */
   reported?: { table: '_issues' | '_drift' | '_quarantine'; where: string }
-  /** The row of a record with it is compared field by field, too. */
+  /** The rows of such records are also compared field by field. */
   exact?: true
   rate?: Rate
 }
