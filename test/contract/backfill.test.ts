@@ -1,4 +1,4 @@
-// `schedule backfill`: its range, and what it exports beside the schedule and the backfill of Temporal itself.
+// `schedule backfill`: its range, and what it exports; also Temporal's own backfill of a schedule.
 import type { Client } from '@temporalio/client'
 import { describe, expect, it } from 'vitest'
 import { checkRange } from '../../src/cli/schedule/schedule.ts'
@@ -35,7 +35,7 @@ describeWithTemporal('a backfill', ({ place, env: temporal }) => {
     client = opened
   })
 
-  /** A workspace with a worker and an hourly schedule; `truth` counts the conversations since a time. */
+  /** A workspace with a worker and an hourly schedule; `truth` counts the conversations since a given time. */
   async function app() {
     const there = await scene(elsewhere, { settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, '3s', { since: '30d', schedule: { every: '1h' } })

@@ -1,4 +1,4 @@
-// What the tests of this folder check after a sync: its tables, its requests, and workers that end gracefully.
+// Checks after a sync that the tests of this folder share: its tables, its requests, and that workers end gracefully.
 import { expect } from 'vitest'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import type { Running } from '../cli/cli-process.ts'
@@ -13,7 +13,7 @@ export async function ended(running: Running): Promise<void> {
   expect((await running.ended).code).toBe(0)
 }
 
-/** The tables, read after the last worker has released them. */
+/** Expects the vendor's data in the tables. No worker may hold the warehouse any more. */
 export async function expectTruth({ sandbox, config }: Scene): Promise<void> {
   const { home, memoryLimit, threads } = config
   const warehouse = await openWarehouse({ home, memoryLimit, threads })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { WorkflowHandle } from '@temporalio/client'
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js'
 
-/** Every payload of a history, decoded, and every other text in it. */
+/** Every text in a history, including its decoded payloads. */
 export function payloadTexts(history: object): string[] {
   const texts: string[] = []
   const walk = (value: unknown): void => {
@@ -16,9 +16,9 @@ export function payloadTexts(history: object): string[] {
   return texts
 }
 
-/** Worker identities, which a replay does not use. */
+/** Keys whose values identify a worker; `record` empties them, because a replay does not use them. */
 const WHO = new Set(['identity', 'stackTrace'])
-/** A process and its machine, as a sticky queue is named. */
+/** The name of a sticky queue, which consists of a process id and a machine. */
 const WHERE = /^\d+@/
 
 const withoutPlaces = (key: string, value: unknown): unknown => {
@@ -26,7 +26,10 @@ const withoutPlaces = (key: string, value: unknown): unknown => {
   return typeof value === 'string' && WHERE.test(value) ? 'sticky' : value
 }
 
-/** With RECORD_HISTORIES set, writes the history: once for each version whose workflows newer workers may have to continue. */
+/**
+ * Writes the history to `test/histories` if RECORD_HISTORIES is set. Each version whose workflows newer workers may have to continue
+ * is recorded once.
+ */
 export async function record(handle: WorkflowHandle, name: string): Promise<void> {
   if (!process.env.RECORD_HISTORIES) return
   const text = historyToJSON(await handle.fetchHistory())

@@ -13,7 +13,7 @@ import { runWorker } from '../../src/run/temporal/worker/worker.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
 import { type HostUnderTest, TOKEN } from './scene.ts'
 
-/** Temporal logs a failed workflow as a warning; some workflows fail here on purpose. */
+/** Logs errors only: Temporal logs a failed workflow as a warning, and some workflows fail here on purpose. */
 Runtime.install({ logger: new DefaultLogger('ERROR') })
 
 export async function embeddedHost(config: Config): Promise<HostUnderTest> {
@@ -58,11 +58,11 @@ export async function startWorker(
   return { app, stop }
 }
 
-/** Runs a worker with a configuration file that `writeConfig` wrote. */
+/** Runs a worker in this process, with a configuration file from `writeConfig`. */
 export const startWorkerAt = (path: string, place: TemporalPlace, role?: Role, env: Record<string, string> = {}) =>
   startWorker(readConfig({ path, env: { WORKER_TOKEN: TOKEN, ...env } }), place, role)
 
-/** The report of a workflow that ended, with or without a failure. */
+/** The report of a sync, which a failed workflow has in the details of its failure. */
 export async function reportOf(handle: OwnerHandle): Promise<SyncReport> {
   try {
     return (await handle.result())!

@@ -1,4 +1,4 @@
-// The workflow that owns a workspace's quota: its callers, its answers, and how it continues as new.
+// The owner workflow of a workspace: its callers, its answers, and how it continues as new.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, type WorkflowHandle, WorkflowUpdateFailedError } from '@temporalio/client'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
@@ -25,12 +25,12 @@ import { record } from './history.ts'
 import { reportOf, startWorker } from './hosts.ts'
 import { type Asked as AskedOf, elsewhere, type Scene, scene, WORKSPACE } from './scene.ts'
 
-/** Pages of the sync that outgrows its histories. */
+/** Number of pages of a sync that is too long for one workflow history. */
 const PAGES = rounds('HISTORY_PAGES', { usual: 70, deep: 5000 })
 const PAGE = 2
-/** About six leases; a server allows histories of thousands of events. */
+/** Events after which the server suggests to continue as new: about six leases. Without this setting there would be thousands. */
 const SUGGESTED_EVENTS = 45
-/** Limit of one payload: a sixteenth of a server's own limit, so that a sixteenth of the agents exceeds it. */
+/** Limit of one payload: a sixteenth of Temporal's default, so that the plan exceeds it with a sixteenth of the agents. */
 const REFUSED_BYTES = 128 * 1024
 const AGENTS = 360
 
@@ -51,7 +51,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     await server.stop()
   })
 
-  /** A workspace with a worker; `ask` requests a sync of its owner workflow, which is terminated when the test ends. */
+  /** A workspace with a worker. `ask` requests a sync from the owner workflow, which is terminated when the test ends. */
   async function owned(sandbox: Partial<SandboxOptions> = {}, settings: Partial<WorkspaceConfig> = {}) {
     const there = await scene(elsewhere, {
       sandbox,
@@ -81,7 +81,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     return runs
   }
 
-  /** Until the running sync waits for that reason. */
+  /** Resolves when the running sync waits for that reason. */
   async function waits(handle: WorkflowHandle, reason: 'hour' | 'paused'): Promise<void> {
     const isWaiting = async () => {
       const { phase, waiting } = await handle.query<Progress>('progress')
@@ -90,7 +90,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     await until(isWaiting, { everyMs: 200 })
   }
 
-  /** The only run in `_runs` has the requests and sessions that the vendor served and billed. */
+  /** Expects a single run in `_runs`, with the number of requests that the vendor served and of sessions that it billed. */
   async function expectCounted({ served, rows }: Pick<Scene, 'served' | 'rows'>, outcome: string): Promise<void> {
     const requests = await served()
     const sessions = requests.reduce((sum, { billed }) => sum + billed, 0)
@@ -118,7 +118,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     const runs = await chain(handle.workflowId)
     expect(runs.length).toBeGreaterThan(2)
     const lengths = (await Promise.all(runs.map(each => each.describe()))).map(({ historyLength }) => historyLength)
-    // Activities that are running when the server suggests it still complete.
+    // Activities that are running when the server suggests to continue as new still complete, which adds events.
     expect(Math.max(...lengths)).toBeLessThan(2 * SUGGESTED_EVENTS)
     const plans = await Promise.all(runs.map(each => each.query<PlanSummary | null>('plan')))
     expect(plans[0]!.windows.length).toBeGreaterThan(0)
@@ -157,7 +157,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     expect(await reportOf(last.handle)).toMatchObject({ run: last.run, outcome: 'done' })
     await record(last.handle, 'joined-and-queued')
     const { reports } = await last.handle.query<Progress>('progress')
-    // A sync that cannot start is reported before the history of earlier ones is read.
+    // The sync that cannot start is reported first, because history of the running sync waits for other requests.
     expect(reports.map(({ run, outcome }) => [run, outcome])).toEqual([
       [wrong.run, 'failed'],
       [first.run, 'done'],
@@ -225,7 +225,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
       await waits(first.handle, 'hour')
       const heads = async () => (await there.exported()).filter(({ query }) => query.sort === 'asc' && query.fromTs)
       const before = (await heads()).length
-      // With 400 requests per hour, an agent is polled at most every 12 s.
+      // At 400 requests per hour, convohouse polls an agent at most every 12 s.
       await sleep(12_500)
       const second = await there.ask({ unattended: true })
       expect(second).toMatchObject({ joined: true, run: first.run })
@@ -252,7 +252,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
       outcome: 'done',
       conversations: 1,
     })
-    // A plain sync with `--no-wait` gets its answer, too.
+    // A plain sync with `--no-wait` is also answered at once.
     const hasty = await there.ask({ wait: false })
     expect(await follow({ ...following, asked: hasty })).toMatchObject({ run: hasty.run, outcome: 'hour-spent' })
     expect(Date.now() - askedMs).toBeLessThan(20_000)
@@ -286,7 +286,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
       await until(async () => (await made()).length >= 1, { everyMs: 50 })
       await sleep(1_500)
       const before = (await made()).length
-      // Like the tick of a schedule.
+      // Asks for an unattended sync, as the tick of a schedule does.
       const tick = await there.ask({ unattended: true, maxRequests: 1 })
       const following = { client, workspaceId: WORKSPACE, signal: new AbortController().signal, onProgress: () => {} }
       await follow({ ...following, asked: tick })
@@ -302,7 +302,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     async () => {
       const there = await owned({ conversations: 1_000, latencyMs: 400 })
       const { handle } = await there.ask()
-      // Leases of eight or more pages, each of which takes some time.
+      // By then, leases have eight or more pages, each of which takes some time.
       await until(async () => (await there.exported()).length >= 40, { everyMs: 20 })
       const cancelledMs = Date.now()
       await handle.cancel()
@@ -324,7 +324,8 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     const exported = (await there.exported()).length
     const { handle } = await there.ask()
     await until(async () => (await there.exported()).length >= exported + 4, { everyMs: 20 })
-    // Slow answers, so that the workflow holds leases when it is terminated, and its successor has sent no request when its budget is read.
+    // Slow answers, so that the workflow holds leases when it is terminated, and its successor has sent no request when its budget
+    // is read.
     const { next, budget, made } = await whileSlowed(there.sandbox, async () => {
       await handle.terminate()
       const successor = await there.ask()

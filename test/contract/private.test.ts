@@ -1,5 +1,5 @@
-// The Temporal server, and therefore its UI, stores references and counts, but no token, text of a page or personal data. The tests
-// search every history, description and detail on the server.
+// The Temporal server, and therefore its UI, stores references and counts, but no token, no text of a page and no personal data. The
+// tests search every history and description on the server.
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from '@temporalio/client'
@@ -27,14 +27,17 @@ function leaves(value: unknown): string[] {
   return value !== null && typeof value === 'object' ? Object.values(value).flatMap(leaves) : []
 }
 
-/** Shorter values occur in any text. */
+/** Texts that are shorter may occur anywhere by chance. */
 const MIN_CHARS = 8
-/** Times are references: a window has bounds, and knows the last landed `ts`. A single word is one of a field's few values. */
+/**
+ * Texts that identify nobody: times, which the server may store as a window's bounds or last landed `ts`, and single words, because
+ * their fields have only a few values.
+ */
 const TIME_OR_WORD = /^(1[78]\d{8}(\d{3})?|[a-z_-]+)$/
-/** Values that several conversations share identify none of them. */
+/** A text in more conversations than this identifies none of them. */
 const MAX_HOLDERS = 3
 
-/** All texts of the records that identify one conversation or few: names, addresses, messages, ids. */
+/** All texts of the records that identify at most MAX_HOLDERS conversations: names, addresses, messages, ids. */
 function identifyingTexts(sandbox: Sandbox): string[] {
   const holders = new Map<string, number>()
   for (const { record } of truthOf(sandbox, { throughMs: sandbox.clock.now() }))
@@ -55,7 +58,7 @@ describeWithTemporal('data on the Temporal server', ({ place }) => {
     client = opened
   })
 
-  /** An app whose workspace has a unique id, because tests share the server. */
+  /** A workspace with a worker, with task queues of its own, because tests share the server. */
   async function app(sandbox: Partial<SandboxOptions> = {}, settings: Partial<WorkspaceConfig> = {}) {
     const there = await scene(elsewhere, {
       sandbox: { conversations: 80, ...sandbox },
@@ -80,7 +83,7 @@ describeWithTemporal('data on the Temporal server', ({ place }) => {
     return texts
   }
 
-  /** What the UI shows of a running workflow: heartbeats of its activities, details, and stack traces. */
+  /** Texts that the UI shows of a running workflow: heartbeats of its activities, details, stack traces, and answers to queries. */
   async function shown(handle: OwnerHandle): Promise<string[]> {
     const raw = await until(async () => {
       const described = (await handle.describe()).raw
@@ -91,7 +94,7 @@ describeWithTemporal('data on the Temporal server', ({ place }) => {
     return [...payloadTexts(raw), ...answers.map(answer => JSON.stringify(answer))]
   }
 
-  /** What the vendor sends: its agents, and that conversation. */
+  /** The vendor's answers to a search for agents and to an export of that conversation. */
   async function sent({ sandbox }: Scene, agentId: string, id: string): Promise<string> {
     const get = async (path: string) =>
       (await fetch(`${sandbox.url}/v3/agents/${path}`, { headers: { authorization: `Bearer ${TOKEN}` } })).text()
@@ -124,7 +127,7 @@ describeWithTemporal('data on the Temporal server', ({ place }) => {
     await ended(client.workflow.getHandle(ownerId(WORKSPACE)))
 
     const texts = [...seen, ...(await everything())]
-    // Proves that something was searched: workspace, leases, and the conversation that was requested by its id.
+    // Proves that the search works: it finds the workspace, leases, and the conversation that was requested by its id.
     expect(found(texts, [WORKSPACE, 'wf-', id, 'pages', 'conversations'])).toHaveLength(5)
     const private_ = [CANARY, ...leaves(some!.record).filter(text => secrets.includes(text))]
     expect(found([await sent(there, some!.agentId, id)], private_)).toEqual(private_)
@@ -138,7 +141,7 @@ describeWithTemporal('data on the Temporal server', ({ place }) => {
   })
 
   it('of failures contains nothing private in any message, cause or stack', async () => {
-    // Other conversations than before: one of them was requested by its id.
+    // Not the conversations of the previous test, because the server stores the id of the one that was requested by id.
     const others = { seed: 2 }
     const refused = await app(others, { readToken: () => WRONG_TOKEN })
     expect(await ended(await refused.ask())).toMatchObject({ cause: { type: 'API_UNAUTHORIZED' } })
@@ -150,7 +153,7 @@ describeWithTemporal('data on the Temporal server', ({ place }) => {
       'no-id': 0.1,
       'no-object': 0.1,
     }
-    // After a failure, the vendor gets no requests for a sixtieth of its hour.
+    // A short hour: after a failure, convohouse sends the vendor nothing for a sixtieth of the hour.
     const script = [{ fault: 'cut-json', at: 2 } as const, { fault: 'missing-cursor', at: 6 } as const]
     const faulty = await app({ ...others, hostile, faults: { script }, hourMs: MINUTE }, { hourMs: MINUTE })
     expect(await ended(await faulty.ask())).toMatchObject({ cause: { type: 'API_PROTOCOL' } })

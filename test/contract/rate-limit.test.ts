@@ -13,12 +13,12 @@ import { elsewhere, scene, WORKSPACE } from './scene.ts'
 import { writeConfig } from './workers/worker-process.ts'
 
 /**
- * A small part of the vendor's 1,500, in an hour of six seconds, which three workers use up even on a busy machine.
- * HOUR_REQUESTS=1500 uses all of them.
+ * Requests per hour: a small part of the vendor's 1,500, with an hour of six seconds, so that three workers use them up even on a
+ * busy machine. HOUR_REQUESTS=1500 tests the full number.
  */
 const REQUESTS = rounds('HOUR_REQUESTS', { usual: 40, deep: 1500 })
 const HOUR = { requests: REQUESTS, ms: Math.ceil(REQUESTS / 7) * 1_000 }
-/** Slightly more than two hours of requests, of one conversation each. */
+/** One request per conversation: slightly more than two hours of requests. */
 const CONVERSATIONS = Math.round(2.2 * REQUESTS)
 const PATIENCE = { timeout: 120_000 + 8 * HOUR.ms }
 
@@ -55,7 +55,7 @@ describeWithTemporal('three workers', ({ place }) => {
     expect(alone.length).toBeGreaterThan(1.5 * HOUR.requests)
     expect(alone.filter(({ status }) => status === 429)).toEqual([])
     expect(mostWithinAnHour(alone)).toBeLessThanOrEqual(HOUR.requests)
-    // Seven hundredths are reserved for manual requests and polls for new conversations.
+    // Seven percent of the requests are reserved for manual requests and for polls for new conversations.
     expect(mostWithinAnHour(alone)).toBeGreaterThan(0.85 * HOUR.requests)
 
     // The reserve also covers requests of other users of the token, and an unexpected refusal.
@@ -71,7 +71,7 @@ describeWithTemporal('three workers', ({ place }) => {
       .map(({ agentId, query }) => JSON.stringify([agentId, query]))
     expect(new Set(exportedQueries).size).toBe(exportedQueries.length)
     expect(disturbed.flatMap(({ faults }) => faults)).toEqual(expect.arrayContaining(['others-requests', '429']))
-    // Each window loop may have one request in flight when the first is refused because of other users' requests.
+    // When the first request is refused because of other users' requests, each window loop may have another one in flight.
     const refused = disturbed.filter(({ status, faults }) => status === 429 && !faults.includes('429'))
     expect(refused.length).toBeLessThanOrEqual(4)
 

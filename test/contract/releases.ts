@@ -1,14 +1,14 @@
-// Another release of convohouse, installed beside the built one: the same command with different workflows.
+// Another release of convohouse, installed beside the one that was built: the same command with different workflows.
 import { cp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { temporaryFolder } from '../cli/cli-process.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** The name of the change, as histories record it. */
+/** The name under which histories record the versioned change. */
 export const PATCH = 'wait-before-activities'
 
-/** Both variants sleep before each activity, a command that no earlier history has. */
+/** Both variants sleep before each activity: a command that no earlier history contains. */
 const CHANGES = {
   /** Versioned, as every such change must be. */
   patched: `if (patched('${PATCH}')) await sleep(1)`,
@@ -16,7 +16,7 @@ const CHANGES = {
   careless: 'await sleep(1)',
 }
 
-/** Where a bundle lists its interceptors: the built one has none. */
+/** The place in a bundle that lists its interceptors; the built bundle has none. */
 const INTERCEPTORS = /(function importInterceptors\(\) \{\s*return \[)\s*\]/
 
 const interceptor = (change: string): string => `{
@@ -27,12 +27,12 @@ const interceptor = (change: string): string => `{
 }`
 
 export interface Release {
-  /** Its command. */
+  /** Path of the release's command. */
   main: string
   workflowBundle: { code: string }
 }
 
-/** Installs the release with that change of the workflows. It is removed when the test ends. */
+/** Installs a release with that change of the workflows; it is removed when the test ends. */
 export async function installRelease(change: keyof typeof CHANGES): Promise<Release> {
   const folder = await temporaryFolder()
   await cp(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true })

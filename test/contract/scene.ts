@@ -1,4 +1,4 @@
-// A scene in real time, for each host that syncs it.
+// A sandbox and a workspace in real time, synced by the host under test.
 import { mkdir } from 'node:fs/promises'
 import { onTestFinished } from 'vitest'
 import type { Config, WorkspaceConfig } from '../../src/config.ts'
@@ -12,7 +12,7 @@ export { TOKEN, WORKSPACE } from '../scene.ts'
 
 export type Asked = Partial<Omit<SyncRequest, 'run' | 'workspaceId'>>
 
-/** A host of the orchestration. */
+/** A host of the orchestration, as the contract tests use it. */
 export interface HostUnderTest {
   sync(asked: Omit<SyncRequest, 'run'>): Promise<SyncReport>
   rows<R = Row>(sql: string): Promise<R[]>
@@ -21,7 +21,7 @@ export interface HostUnderTest {
 /** Opens a host with that configuration; it is closed when the test ends. */
 export type OpenHost = (config: Config) => Promise<HostUnderTest>
 
-/** The sync does not run in this process. */
+/** For tests that start their syncs by other means: this host refuses to sync. */
 export const elsewhere: OpenHost = async () => ({
   sync: () => Promise.reject(new Error()),
   rows: () => Promise.reject(new Error()),
@@ -32,10 +32,10 @@ export interface Scene extends Pick<AnyScene, 'sandbox' | 'config' | 'served' | 
   rows<R = Row>(sql: string): Promise<R[]>
 }
 
-/** Unique task queues, because scenes share a server. */
+/** Number of scenes so far. It makes the names of their task queues unique, because scenes share a server. */
 let scenes = 0
 
-/** A sandbox and a configuration with its own task queues, synced by that host; both end with the test. */
+/** A sandbox and a configuration with its own task queues, synced by the host that `open` opens; all end with the test. */
 export async function scene(
   open: OpenHost,
   options: { sandbox?: Partial<SandboxOptions>; settings?: Partial<WorkspaceConfig> } = {},

@@ -70,7 +70,7 @@ describeWithTemporal('a schedule', ({ place, env: temporal }) => {
     const named = { ...workspace!, schedule: otherwise }
     expect(await ensure({ otherwise })).toBe('created')
     expect([await ensure(), await ensure({ otherwise })]).toEqual(['kept', 'unchanged'])
-    // A configured schedule replaces the default one, and is deleted when it is no longer configured.
+    // A configured schedule replaces the default one, and is deleted once it is no longer configured.
     expect(await ensure({ workspace: named })).toBe('updated')
     expect([await ensure(), await ensure()]).toEqual(['deleted', 'none'])
     expect(await ensure({ otherwise })).toBe('created')
@@ -90,7 +90,7 @@ describeWithTemporal('a schedule', ({ place, env: temporal }) => {
     await made('ws_gone', config.temporal.queues)
     await made('ws_elsewhere', 'another-configuration')
     await made(WORKSPACE, config.temporal.queues)
-    // Temporal's list of schedules is eventually consistent.
+    // Repeated, because Temporal's list of schedules is eventually consistent.
     await until(async () => (await deleteUnconfigured(client, config)).includes('ws_gone'))
     expect(await deleteUnconfigured(client, config)).toEqual([])
     const left = ['ws_gone', 'ws_elsewhere', WORKSPACE].map(id => scheduleState(client, id))
@@ -116,7 +116,7 @@ describeWithTemporal('a schedule', ({ place, env: temporal }) => {
     await changeSchedule(client, WORKSPACE, 'trigger')
     const path = await writeConfig(config, '2m')
     const list = () => inProcess(['schedule', 'list', '--config', path], { env: { WORKER_TOKEN: TOKEN, ...temporal } })
-    // The workflow of the tick starts a little later.
+    // Waits, because the workflow of the tick starts a little after the trigger.
     await until(async () => / running +\d+ s +\d$/m.test((await list()).stdout))
     await byHand.handle.executeUpdate('resume')
     const report: SyncReport = await reportOf(byHand.handle)

@@ -35,7 +35,7 @@ const said = ({ process }: Running, text: string): Promise<void> =>
   })
 
 describeWithTemporal('sync --on temporal', ({ place, env }) => {
-  /** A workspace with a worker, and its commands: in this process (`run`, `give`) or in another one (`begin`). */
+  /** A workspace with a worker. Commands run in this process (`run`, `give` with standard input) or in their own (`begin`). */
   async function app(sandbox: Partial<SandboxOptions> = {}) {
     const there = await scene(elsewhere, { sandbox, settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, '2m')

@@ -20,12 +20,12 @@ async function expectNothingTwice({ exported }: Scene): Promise<void> {
   expect(new Set(asked).size).toBe(asked.length)
 }
 
-/** Fewer requests per hour than the syncs need; nothing remains for a later sync. */
+/** Fewer requests per hour than the syncs need, and no settle time, so that nothing remains for a later sync. */
 const RATE = { hourMs: 3_000, requestsPerHour: 8 }
 const SANDBOX = { hourMs: RATE.hourMs, hourlyRequests: RATE.requestsPerHour }
 const SETTINGS = { ...RATE, maxPage: 10, settleMs: 0, mirrorLagMs: 0 }
 
-/** `served` sets how the sandbox interprets the API document. */
+/** The tests of one host. `served` sets how the sandbox interprets the API document. */
 function contract(open: OpenHost, served: Partial<SandboxOptions> = {}): void {
   const sceneOf = (opened: OpenHost, options: Parameters<typeof scene>[1] = {}) =>
     scene(opened, { ...options, sandbox: { ...served, ...options.sandbox } })
@@ -90,7 +90,7 @@ function contract(open: OpenHost, served: Partial<SandboxOptions> = {}): void {
 
 const LITERAL = { literal: true }
 
-// Deep tier only: all other syncs in this process have a vendor with the usual interpretation of the document.
+// Deep tier only: other tests cover the embedded host with a vendor that interprets the document as usual.
 describe.runIf(isDeep)('the embedded host', () => contract(embeddedHost))
 
 describe('the embedded host, with a vendor who serves the document to the letter', () =>
@@ -98,7 +98,7 @@ describe('the embedded host, with a vendor who serves the document to the letter
 
 describeWithTemporal('Temporal', ({ place }) => {
   contract(temporalHost(place))
-  // The steps interpret the document, independently of the host.
+  // Deep tier only: the steps interpret the document, and they are the same on both hosts.
   describe.runIf(isDeep)('with a vendor who serves the document to the letter', () =>
     contract(temporalHost(place), LITERAL),
   )

@@ -25,10 +25,10 @@ async function serversOf(file: string): Promise<number[]> {
   return lines.map(line => Number.parseInt(line, 10))
 }
 
-/** Longer than any test waits, so no lease reaches its deadline. */
+/** Duration of a lease: longer than any test waits, so that no lease reaches its deadline. */
 const LEASE = '10m'
 
-/** A workspace whose `up` keeps the Temporal server in a file; `servers` lists the processes that hold it. */
+/** A workspace for `up`, whose Temporal server keeps its data in a file; `servers` lists the server processes on that file. */
 async function app(env: Record<string, string>, sandbox: Partial<SandboxOptions> = {}) {
   const there = await scene(elsewhere, { sandbox, settings: { maxPage: 10 } })
   const path = await writeConfig(there.config, LEASE)
@@ -52,7 +52,7 @@ const conversations = async ({ run }: App): Promise<number> => {
 
 const truth = ({ sandbox }: Scene) => truthOf(sandbox, { throughMs: sandbox.clock.now() })
 
-/** Waits until `running` has exported and loaded everything. */
+/** Waits until everything is exported and loaded; rejects if `running` ends before. */
 const untilComplete = (there: App, running: Running): Promise<void> =>
   Promise.race([isComplete(there), endsEarly(running)])
 
@@ -134,7 +134,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
     expect(await repeatedRequests(there)).toBeLessThanOrEqual(CONCURRENT_WINDOWS)
   })
 
-  /** An app of two workspaces: the vendor refuses the second one. The first one has webhooks. */
+  /** An app with two workspaces: the first one has webhooks; the second one is unpaid, so the vendor refuses it. */
   async function appOfTwo() {
     const paying = await scene(elsewhere)
     const unpaid = await scene(elsewhere, { sandbox: { workspaceId: 'ws_unpaid', paid: false } })
@@ -170,7 +170,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
     const says = (text: RegExp) => until(async () => text.test(shown))
     await whileSlowed(sandbox, () => says(/^\S+Z ws_demo: reading \d+ windows? of/m))
     await says(/^\S+Z ws_demo: up to date, after/m)
-    // This sync ends before a client can follow it, but is shown with its reason.
+    // The sync of the unpaid workspace ends before a client can follow it, but is shown with the reason.
     await says(/^\S+Z ws_unpaid: error API_FORBIDDEN/m)
     await says(/^\S+Z ws_unpaid: failed/m)
     for (const workspace of ['ws_demo', 'ws_unpaid']) await says(new RegExp(`^\\S+Z ${workspace}: next sync at `, 'm'))

@@ -1,4 +1,4 @@
-// Workers are upgraded during a sync: it ends as it would have without the upgrade, and bills nothing twice.
+// Workers are upgraded during a sync: the sync ends as it would have without the upgrade, and nothing is billed twice.
 import type { Client } from '@temporalio/client'
 import { temporal } from '@temporalio/proto'
 import { Worker } from '@temporalio/worker'
@@ -21,7 +21,7 @@ const { WorkflowTaskFailedCause } = temporal.api.enums.v1
 
 const eventsOf = async (handle: OwnerHandle) => (await handle.fetchHistory()).events ?? []
 
-/** The builds that took a workflow's tasks, in order. */
+/** The build that completed each of the workflow's tasks, in order. */
 async function buildsOf(handle: OwnerHandle): Promise<string[]> {
   const events = await eventsOf(handle)
   return events.flatMap(
@@ -31,7 +31,7 @@ async function buildsOf(handle: OwnerHandle): Promise<string[]> {
 
 const isLater = (text: string): boolean => text.includes(PATCH)
 
-/** The number of tasks that the old build had completed when a patch was first recorded; null: none was. */
+/** The number of tasks that `build` had completed when the first patch was recorded; null if no patch was recorded. */
 async function patchedAfter(handle: OwnerHandle, build: string): Promise<number | null> {
   const events = await eventsOf(handle)
   const at = events.findIndex(
@@ -80,7 +80,7 @@ describeWithTemporal('an upgrade', ({ place }) => {
       const old = [await there.worker('warehouse'), await there.worker('export')]
       const handle = await there.ask()
       await until(async () => (await there.exported()).length >= 8)
-      // Slow answers keep it running while workers are replaced.
+      // Slow answers keep the sync running while workers are replaced.
       const warehouse = await whileSlowed(there.sandbox, async () => {
         await ended(old[0]!)
         expect((await handle.describe()).status.name).toBe('RUNNING')
@@ -94,7 +94,7 @@ describeWithTemporal('an upgrade', ({ place }) => {
       expect(new Set(builds).size).toBe(2)
       expect(before).toBeGreaterThan(0)
       expect(await patchedAfter(handle, builds[0]!)).toBe(before)
-      // Another restart would replay the same history.
+      // The new release can replay the complete history, as it would after another restart.
       await Worker.runReplayHistory(
         { workflowBundle: next.workflowBundle },
         await handle.fetchHistory(),

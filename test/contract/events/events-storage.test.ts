@@ -14,7 +14,7 @@ const noDisk = whyNoDisk()
 if (noDisk) console.warn(`skipped, storage that fails under events: ${noDisk}`)
 
 const SECRET = 'canary-webhook-secret'
-/** Each check starts a process. */
+/** Interval of checks; not short, because each check starts a process. */
 const CHECK_EVERY_MS = 1_500
 
 interface EventsStatus {
@@ -24,7 +24,7 @@ interface EventsStatus {
   failing: { code: string; what: string; attempts: number; nextTry: string; since: string } | null
 }
 
-/** A data folder and its spool on disks of their own, a receiver, and a process that applies events. */
+/** A receiver, and a process that applies events (command `begin`); the data folder and its spool are on separate small disks. */
 async function failingApp(begin: string[], env: Record<string, string>) {
   const folder = await temporaryFolder()
   const home = join(folder, 'data')
@@ -51,7 +51,7 @@ async function failingApp(begin: string[], env: Record<string, string>) {
     disk,
     home,
     drainer,
-    /** Sends this many large events; all are acknowledged. */
+    /** Sends this many large events and expects an acknowledgement of each. */
     async send(many: number) {
       for (let left = many; left > 0; left--) {
         const event = { event: 'webhook_test', createdAt: Date.now() + sent++, message: 'x'.repeat(50_000) }
@@ -74,7 +74,7 @@ async function failingApp(begin: string[], env: Record<string, string>) {
 
 type FailingApp = Awaited<ReturnType<typeof failingApp>>
 
-/** The warehouse's disk is full while the spool's disk has space. */
+/** Fills the warehouse's disk, but not the spool's, while events arrive; expects all events in the tables after space is freed. */
 async function expectRecovery(there: FailingApp): Promise<void> {
   const { disk, home, drainer } = there
   await there.send(1)

@@ -46,7 +46,7 @@ async function app(more: Record<string, string> = {}) {
 
 type App = Awaited<ReturnType<typeof app>>
 
-/** The address at which it receives events. */
+/** The address at which the process receives events, read from its output. */
 async function receiverOf(running: Running): Promise<string> {
   let said = ''
   for (const stream of [running.process.stdout!, running.process.stderr!])
@@ -63,7 +63,7 @@ const post = async (url: string, payload: object): Promise<number> => {
   return (await fetch(url, { method: 'POST', body })).status
 }
 
-/** Sends two events for a stored conversation: it changed, and it has a new message. */
+/** Sends two events for a stored conversation, a change and a new message, and expects both in SQL. */
 async function expectSeen({ query }: App, url: string): Promise<void> {
   const held = () =>
     query<{ agentId: string; convoId: string }>(
@@ -139,7 +139,7 @@ describeWithTemporal('events under Temporal', ({ place, env }) => {
     const handle = client.workflow.getHandle(ingestId('ws_demo'))
     await worker.stop()
     await expectStatus(there, 2)
-    // The receiver has only counted the drained events; it holds nothing else about them.
+    // The workflow's history contains the number of drained events and nothing else about them.
     const history = payloadTexts(await handle.fetchHistory()).join('\n')
     expect(history).toContain('"events":2')
     for (const text of [SECRET, TOKEN, 'from-event', 'message_received']) expect(history).not.toContain(text)

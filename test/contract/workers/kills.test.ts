@@ -6,7 +6,7 @@ import { describeWithTemporal } from '../../run/temporal/with-temporal.ts'
 import { isDeep, rounds } from '../../tier.ts'
 
 const KILLS = rounds('TEMPORAL_KILLS', { usual: 3, deep: 40 })
-/** Its first victims are an export worker, the warehouse worker and the server. */
+/** With this seed, the first victims are an export worker, the warehouse worker and the server. */
 const SEED = 4
 
 describeWithTemporal('a sync on Temporal', ({ command }) => {
@@ -19,7 +19,7 @@ describeWithTemporal('a sync on Temporal', ({ command }) => {
     async () => {
       const { maxRebilledPerKill, ...report } = await killOnTemporal({ command, kills: KILLS, seed: SEED })
       expect(report).toMatchObject({ kills: KILLS, lost: 0, doubled: 0, exportedTwice: 0 })
-      // One for each request that may be in flight.
+      // A kill may interrupt one request of each window loop.
       expect(maxRebilledPerKill).toBeLessThanOrEqual(CONCURRENT_WINDOWS)
     },
   )

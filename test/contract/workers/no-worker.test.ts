@@ -51,7 +51,7 @@ describeWithTemporal('without a worker', ({ place, env }) => {
       victim: () => workerProcess({ place, path, role: 'all' }),
       run: (...words: string[]) => inProcess(args(...words), options),
       begin: (...words: string[]) => start(args(...words), options),
-      /** An owner workflow without a worker. */
+      /** Starts an owner workflow for which no worker runs. */
       startOwner: () =>
         client.workflow.start('syncWorkspace', {
           workflowId: ownerId(WORKSPACE),
@@ -61,7 +61,7 @@ describeWithTemporal('without a worker', ({ place, env }) => {
     }
   }
 
-  /** The end of the sync, which has reported once that no worker is running. */
+  /** The output of a command that succeeded and reported once that no worker is running. */
   async function endOf(running: Running): Promise<string> {
     const { code, stdout, stderr } = await running.ended
     expect(code, stderr).toBe(0)
@@ -87,9 +87,9 @@ describeWithTemporal('without a worker', ({ place, env }) => {
     await there.worker()
     const said = await Promise.all(waiting.map(endOf))
     expect(said).toEqual([`${WORKSPACE}: paused\n`, `${WORKSPACE}: allowed\n`, `${WORKSPACE}: resumed\n`])
-    // Its first poll is in flight.
+    // Repeated, because the server knows of a worker only when its poll has arrived.
     await until(async () => (await hasPollers(client, there.queue)) === true)
-    // The export queue is polled for activities, which do not count: only workflow tasks do.
+    // The worker polls the export queue for activities only; `hasPollers` counts only polls for workflow tasks.
     expect(await hasPollers(client, exportQueue(there.config.temporal.queues))).toBe(false)
     const unknown: unknown = await owner.query('nothing').catch(error => error)
     expect(failedForWantOfWorker(unknown)).toBe(false)
@@ -129,14 +129,14 @@ describeWithTemporal('without a worker', ({ place, env }) => {
     const following = there.begin('sync', '--on', 'temporal')
     const handle = client.workflow.getHandle(ownerId(WORKSPACE))
     await until(async () => (await there.exported()).length >= 2)
-    // A kill between two leases leaves no activity whose loss the server could detect.
+    // The kill must hit a running activity: between two leases there is none, and the server could not detect the loss.
     await whileSlowed(there.sandbox, async () => {
       await sleep(1_000)
       await until(async () => ((await handle.describe()).raw.pendingActivities ?? []).some(isFetching))
       worker.process.kill('SIGKILL')
       await worker.ended
     })
-    // The server keeps the query for the next worker for half a minute.
+    // The server holds the query for half a minute, for the next worker.
     const query = handle.query('progress')
     await following.said('No worker has answered yet on the queue')
     const lost = async () =>

@@ -7,7 +7,7 @@ import type { Role } from '../../../src/run/temporal/worker/worker.ts'
 import { type Running, start } from '../../cli/cli-process.ts'
 import { TOKEN } from '../scene.ts'
 
-/** The configuration as a file; JSON is valid YAML. */
+/** Writes the configuration to a file, as JSON, which is valid YAML. */
 export async function writeConfig(config: Config, lease: string, more: object = {}): Promise<string> {
   const [workspace] = config.workspaces
   const { id, apiUrl, maxPage, rereadShare, sampleShare } = workspace!
@@ -25,7 +25,7 @@ export async function writeConfig(config: Config, lease: string, more: object = 
   return path
 }
 
-/** Starts a worker; resolves when it takes tasks. It is killed when the test ends. */
+/** Starts a worker and resolves when the worker takes tasks. The worker is killed when the test ends. */
 export async function workerProcess(options: {
   place: TemporalPlace
   path: string

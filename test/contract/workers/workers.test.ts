@@ -22,7 +22,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** A lost worker is detected after ten seconds, and tasks that were on their way to it after ten more. */
+/** The server detects a lost worker after ten seconds, and tasks that it had sent to that worker after ten more. */
 const PATIENCE = { timeout: 150_000 }
 
 describeWithTemporal('workers', ({ place }) => {

@@ -1,4 +1,4 @@
-// Workers that are frozen during their leases, lost for the server, and then resumed.
+// Workers that are frozen while they hold leases, given up by the server, and then resumed.
 import type { Client } from '@temporalio/client'
 import { temporal } from '@temporalio/proto'
 import { expect, it, onTestFinished } from 'vitest'
@@ -16,7 +16,10 @@ import { reportOf, startWorkerAt } from '../hosts.ts'
 import { elsewhere, type Scene, scene, WORKSPACE } from '../scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
 
-/** A lost worker is detected after ten seconds, as is each task that goes to one of its open polls; then its leases must expire. */
+/**
+ * The server detects a lost worker after ten seconds, and as late each task that it sends to one of that worker's open polls; then
+ * the worker's leases must expire.
+ */
 const PATIENCE = { timeout: 300_000 }
 const WINDOW_LOOPS = 4
 
@@ -63,7 +66,7 @@ describeWithTemporal('a frozen worker', ({ place }) => {
     return until(async () => {
       await until(async () => (await openLeases(there)) > 0)
       zombie.process.kill('SIGSTOP')
-      // The lease may have ended just before the worker stopped.
+      // The lease may have ended just before the worker froze; then the worker is resumed for another try.
       const held = await openLeases(there)
       if (held === 0) zombie.process.kill('SIGCONT')
       return held
@@ -79,15 +82,15 @@ describeWithTemporal('a frozen worker', ({ place }) => {
     const second = await there.worker('export')
     expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
     expect(await timedOutActivities(handle)).toBeGreaterThanOrEqual(held)
-    // The loss was detected after the deadlines of its leases, which have expired.
+    // Here the server detected the loss after the deadlines of the worker's leases had passed.
     await record(handle, 'held-lease')
-    // Requests in flight when it froze were billed, but their answers were never stored.
+    // Requests in flight when the worker froze were billed, but their answers were never stored, so they were repeated.
     expect(await repeatedRequests(there)).toBeLessThanOrEqual(Math.min(held, WINDOW_LOOPS))
     const exported = (await there.exported()).length
 
     await second.stop()
     zombie.process.kill('SIGCONT')
-    // The resumed worker completes its old activities before it has taken all tasks of the next sync.
+    // The resumed worker still has its old activities when the next sync starts: they must send no further request.
     const served = (await there.served()).length
     const again = await reportOf(await there.ask())
     expect(again).toMatchObject({ outcome: 'done', sessions: 0 })
@@ -112,7 +115,7 @@ describeWithTemporal('a frozen worker', ({ place }) => {
       await until(async () => (await timedOutActivities(handle)) >= held, { everyMs: 500 })
       zombie.process.kill('SIGCONT')
       expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
-      // The loss was detected before the deadlines of its leases: the owner waits until they expire.
+      // Here the server detected the loss before the deadlines of the worker's leases: the owner workflow waits until they expire.
       await record(handle, 'lost-lease')
       expect(await openLeases(there)).toBe(0)
       await ended(zombie)
