@@ -14,8 +14,8 @@ import { readThrough, truthOf } from '../workflows/simulated/truth.ts'
 import { expectComplete, exportedTwice, type FaultScene, faultScene, SETTLE_MS } from './scene.ts'
 
 /**
- * Sets the clock of one process: its wall clock jumps after a while, but its monotonic clock does not, as when a person or a time
- * server sets the time.
+ * Sets the wall clock of one process: it jumps `afterMs` after the start, and the monotonic clock does not, as when a person or a
+ * time server sets the time.
  */
 const clockSet = (byMs: number, afterMs = 0): CliOptions => {
   const script = `const wall = Date.now; Date.now = () => wall() + (performance.now() >= ${afterMs} ? ${byMs} : 0)`
@@ -39,7 +39,7 @@ describe('a clock that is set by a day between runs', () => {
       expect([0, 8], ended.stderr).toContain(ended.code)
       exported.push((await scene.exported()).length)
     }
-    // No sync is blocked by leases that an earlier one recorded with a clock one day ahead.
+    // Both syncs export: the second is not blocked by leases that the first recorded with its clock one day ahead.
     expect(new Set([0, ...exported]).size).toBe(3)
     expect(await exportedTwice(scene)).toEqual([])
     const ended = await scene.run(['sync', '--yes', '--no-wait'])
@@ -77,7 +77,7 @@ interface Polled {
   windows: { to_ms: string; negative: string }
 }
 
-/** Syncs with a clock that differs from the vendor's, in an app that is opened for it, and returns the stored data. */
+/** Opens an app whose clock is `aheadMs` ahead of the vendor's, syncs, and returns the stored data. */
 async function syncedAt({ config, sandbox }: SimulatedApp, aheadMs: number): Promise<Polled> {
   const time = simulatedTime(sandbox.clock)
   const clock: Clock = {

@@ -13,7 +13,7 @@ const PAGE_SIZE = 10
 const synced = syncedScenes({ sandbox: { conversations: 100 }, workspace: { pageSize: PAGE_SIZE } })
 
 interface Landed extends FaultScene {
-  /** Addresses of conversation pages, in order. */
+  /** Addresses of the conversation pages, in loading order. */
   pages: string[]
   fileOf(page: string): string
 }
@@ -26,7 +26,7 @@ async function landed(): Promise<Landed> {
   return { ...scene, pages, fileOf: page => landedFile(scene.home, page) }
 }
 
-/** Every page has landed, but the warehouse is deleted, so nothing is loaded. */
+/** A scene in which every page has landed and nothing is loaded, because the warehouse is deleted. */
 async function landedOnly(): Promise<Landed> {
   const scene = await landed()
   await rm(warehouseFile(scene.home))
@@ -38,7 +38,7 @@ async function expectSynced({ run }: FaultScene): Promise<void> {
   expect(code, stderr).toBe(0)
 }
 
-/** Number of conversations that were exported. */
+/** Number of conversations that the vendor returned so far. */
 const exported = async ({ exported }: FaultScene): Promise<number> =>
   (await exported()).reduce((sum, { returned }) => sum + returned, 0)
 
@@ -83,11 +83,11 @@ describe('a damaged landed page', () => {
     expect(await exported(scene)).toBe(0)
     await rm(file)
     await expectSynced(scene)
-    // One conversation of each neighbouring page, which may have the same second.
+    // In addition at most one conversation of each neighbouring page, if it has the same second as the deleted page's end.
     const more = (await exported(scene)) - facts!.returned
     expect(more).toBeGreaterThanOrEqual(0)
     expect(more).toBeLessThanOrEqual(2)
-    // The landing is complete again.
+    // The landing is complete again: a replay yields all rows.
     expect((await scene.run(['replay'])).code).toBe(0)
     await expectComplete(scene)
   })
@@ -100,7 +100,7 @@ describe('deleted landed pages', () => {
     const choice = fc.array(fc.nat(1_000), { minLength: 1, maxLength: 6 })
     await fc.assert(
       fc.asyncProperty(choice, async choices => {
-        // Includes pages of earlier runs: pages that were exported again may be lost, too.
+        // Includes pages that earlier runs of this property exported again: these may be lost, too.
         const pages = (await landing.list('conversations')).map(({ address }) => address)
         const deleted = [...new Set(choices.map(chosen => pages[chosen % pages.length]!))]
         let lost = 0
@@ -111,7 +111,7 @@ describe('deleted landed pages', () => {
         await rm(warehouseFile(scene.home), { force: true })
         const before = await exported(scene)
         await expectSynced(scene)
-        // At most one page beside each: after a page without a `ts`, the first record of the next page is unknown.
+        // In addition at most one page for each deleted page: after a page without any `ts`, the time of the next record is unknown.
         expect((await exported(scene)) - before).toBeLessThanOrEqual(lost + PAGE_SIZE * deleted.length)
         await expectComplete(scene)
       }),

@@ -31,7 +31,7 @@ const GARBAGE = [
   '',
 ]
 
-/** Empty files are equivalent to a deleted log. */
+/** Damages of a lease log. Empty files are equivalent to a deleted log, so only the deep tier tests both. */
 const DAMAGES: Record<string, (simulated: SimulatedApp) => Promise<unknown>> = {
   'deleted completely': simulated => rm(folderOf(simulated), { recursive: true }),
   ...(isDeep && { 'of empty files': simulated => eachFile(simulated, file => writeFile(file, '')) }),
@@ -59,7 +59,7 @@ describe('a lease log', () => {
     expect(await simulated.usage()).toMatchObject({ overageUsedThisPeriod: 0, overagePacksCharged: 0 })
     const cursors = (await simulated.exported()).flatMap(({ query }) => query.cursor ?? [])
     expect(new Set(cursors).size).toBe(cursors.length)
-    // The warehouse stores the billing period, too: only the first run had to request it.
+    // Only the first run had to probe for the billing period, because the warehouse stores it, too.
     expect(served.filter(isProbe).length).toBeGreaterThanOrEqual(1)
   })
 

@@ -1,4 +1,4 @@
-// The scene of each fault test: a sandbox with a stopped clock, a data folder, and the command that syncs them.
+// The scene of each fault test: a sandbox with a stopped clock, a data folder, and the command that syncs the sandbox into it.
 import { cp } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { openLanding } from '../../src/landing/folder-landing.ts'
@@ -16,7 +16,7 @@ import { asLines, warehouseTables } from '../workflows/simulated/warehouse-table
 export const SETTLE_MS = 120_000
 
 export interface FaultScene extends Scene {
-  /** Runs the command to its end: in this process, or with `options` in a process of its own. */
+  /** Runs the command to its end: in this process, or in a process of its own if `options` are given. */
   run(args: readonly string[], options?: CliOptions): Promise<Ended>
   /** Starts the command in a process of its own. */
   start(args: readonly string[], options?: CliOptions): Running
@@ -46,14 +46,14 @@ function withCommand(scene: Scene, workspace: object): FaultScene {
   }
 }
 
-/** About twenty pages of three agents, unless `options` differ. The caller closes it. */
+/** Opens a scene with about twenty pages of three agents, unless the options change that. The caller closes the scene. */
 async function openFaultScene({ sandbox, workspace = {} }: FaultSceneOptions): Promise<FaultScene> {
   const settings = { pageSize: 5, ...workspace }
   const scene = await openScene({ sandbox: { ...STILL, conversations: 90, ...sandbox }, workspace: settings })
   return withCommand(scene, settings)
 }
 
-/** Closed when the test ends. */
+/** Opens a scene that is closed when the test ends. */
 export async function faultScene(options: FaultSceneOptions = {}): Promise<FaultScene> {
   const scene = await openFaultScene(options)
   onTestFinished(scene.close)
@@ -61,8 +61,8 @@ export async function faultScene(options: FaultSceneOptions = {}): Promise<Fault
 }
 
 /**
- * Scenes that begin fully synced: one sync for the tests of a file, whose data folder each scene copies. Each scene has its own
- * sandbox with the same conversations, which has served nothing yet.
+ * Opens scenes that are already fully synced. A test file syncs once; each scene gets a copy of that data folder and its own sandbox,
+ * which has the same conversations and has served nothing yet.
  */
 export function syncedScenes(options: FaultSceneOptions = {}): () => Promise<FaultScene> {
   let synced: FaultScene
@@ -79,7 +79,7 @@ export function syncedScenes(options: FaultSceneOptions = {}): () => Promise<Fau
   }
 }
 
-/** A failed command prints its code, the cause and a hint, and no token, stack trace or personal data. */
+/** Expects that a failed command prints its error code, the cause and a hint, but no token, stack trace or personal data. */
 export function expectError(
   { sandbox }: FaultScene,
   ended: Ended,
@@ -100,7 +100,7 @@ export function expectClean(sandbox: Sandbox, { stdout, stderr }: Ended): void {
   expect(people.filter(value => output.includes(value as string))).toEqual([])
 }
 
-/** The tables equal the sandbox's data. `home`: a folder other than the scene's. */
+/** Expects that the tables in `home`, which may be another data folder than the scene's, equal the sandbox's data. */
 export async function expectComplete({ sandbox, home }: Pick<FaultScene, 'sandbox' | 'home'>): Promise<void> {
   const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
   try {
@@ -114,7 +114,7 @@ export async function expectComplete({ sandbox, home }: Pick<FaultScene, 'sandbo
 const keyOf = ({ agentId, query }: Pick<ServedRequest, 'agentId' | 'query'>): string =>
   JSON.stringify([agentId, Object.entries(query).sort()])
 
-/** Requests that were made more than once. */
+/** Export requests that repeat an earlier one. */
 export async function exportedTwice(scene: FaultScene): Promise<ServedRequest[]> {
   const seen = new Set<string>()
   return (await scene.exported()).filter(request => {
@@ -124,7 +124,7 @@ export async function exportedTwice(scene: FaultScene): Promise<ServedRequest[]>
   })
 }
 
-/** The requests whose pages are on disk, as keys. */
+/** Keys (`keyOf`) of the requests whose pages have landed. */
 async function landedKeys({ home }: FaultScene): Promise<Set<string>> {
   const landing = openLanding(home).workspace('ws_demo')
   const heads = await Promise.all((await landing.list('conversations')).map(({ address }) => landing.head(address)))
@@ -132,8 +132,8 @@ async function landedKeys({ home }: FaultScene): Promise<Set<string>> {
 }
 
 /**
- * The next sync succeeds and completes the tables. It requests no page that had landed; over all runs, at most `inFlight` requests
- * (those in flight at kills) were made twice.
+ * Expects that the next sync succeeds, completes the tables and requests no page that had landed, and that over all runs at most
+ * `inFlight` requests (those in flight at kills) were made twice.
  */
 export async function expectRecovered(scene: FaultScene, { inFlight = 0 } = {}): Promise<Ended> {
   const landed = await landedKeys(scene)

@@ -8,7 +8,7 @@ import { expectClean, expectComplete, expectError, expectRecovered, exportedTwic
 const SLOW = { sandbox: { conversations: 50, latencyMs: 150 } }
 const LOCKED = { exit: 6, error: 'WAREHOUSE_LOCKED', says: ['PID ', 'Wait until its sync has ended, or stop it.'] }
 
-/** Number of signal listeners in this process, in which the refused commands run. */
+/** Numbers of signal listeners in this process, in which the refused commands run. */
 const listenersForSignals = () => ['SIGINT', 'SIGTERM', 'SIGHUP'].map(signal => process.listenerCount(signal))
 
 describe('a second process on the same warehouse', () => {
@@ -49,7 +49,7 @@ describe('a second sync on the same landing, with a warehouse elsewhere', () => 
       if (each.code === 6) expect(each.stderr).toContain('error LANDING_TAKEN')
       expectClean(scene.sandbox, each)
     }
-    // Only requests for a page that both landed at the same time were billed twice; neither sync requests a page that had landed.
+    // A request may be billed twice only if both syncs sent it at the same time: no sync requests a page that has landed.
     const exported = (await scene.exported()).length
     await expectRecovered(scene, { inFlight: exported })
     await expectRecovered(other, { inFlight: exported })

@@ -7,18 +7,18 @@ import { expectClean, expectComplete, expectRecovered, exportedTwice, type Fault
 
 const SEED = 20_260_601
 const MOMENTS = rounds('SIGNALS', { usual: 2, deep: 100 })
-/** Longer than requests in flight may take (ten seconds), and far shorter than a wait for the next hour. */
+/** Timeout: longer than requests in flight may take (ten seconds each), and far shorter than a wait for the rate limit. */
 const SOON = { timeout: 120_000 + MOMENTS * 10_000 }
 
 /** Random numbers that are the same in each run of the tests. */
 const seeded = (count: number, { from, to }: { from: number; to: number }): number[] =>
   fc.sample(fc.integer({ min: from, max: to }), { numRuns: count, seed: SEED })
 
-/** The process has printed its result: a signal that arrives while it exits has no handler. */
+/** True if the process has printed its result: then it exits, and a signal that arrives meanwhile has no handler. */
 const hasPrintedResult = ({ stdout, stderr }: Ended): boolean =>
   /up to date|stopped on request/.test(stdout) || stderr.includes('nothing to read')
 
-/** A sync that got a signal ended correctly: stopped, done, or killed before it had a handler. */
+/** Expects that a sync that got a signal stopped, completed, or was killed while it had no handler for signals. */
 async function expectStopped(scene: FaultScene, running: Running): Promise<void> {
   const ended = await running.ended
   if (running.process.signalCode !== null)
@@ -36,12 +36,12 @@ describe('a signal', () => {
       const scene = await faultScene({ sandbox: { latencyMs: 100 } })
       const closed = scene.start(['sync', '--yes'])
       await closed.said('reading')
-      // SIGHUP, as from a closed terminal.
+      // Acts like a terminal that closes: sends SIGHUP and closes both output pipes.
       closed.process.kill('SIGHUP')
       closed.process.stdout!.destroy()
       closed.process.stderr!.destroy()
       expect((await closed.ended).code).toBe(130)
-      // From process start-up, through opening, planning and fetching, to the end of its work.
+      // The signals come at any time from process start-up, through opening, planning and fetching, to the end of the sync.
       for (const [round, delayMs] of seeded(MOMENTS, { from: 20, to: 2_500 }).entries()) {
         const running = scene.start(['sync', '--yes'])
         await sleep(delayMs)
@@ -79,7 +79,7 @@ describe('a signal', () => {
       running.process.kill('SIGINT')
       await expectStopped(scene, running)
     }
-    // At most four requests are in flight for each sync. Their aborts do not count as vendor failures, so no backoff follows.
+    // Each sync has at most four requests in flight. Aborted ones do not count as vendor failures, so the next sync need not wait.
     const { stderr } = await expectRecovered(scene, { inFlight: 4 * pauses.length })
     expect(stderr).not.toContain('waiting')
   })

@@ -1,4 +1,4 @@
-// More slow queries than the process has threads: loading, webhooks and other work continue beside them.
+// More slow queries run than the process has threads; loading, webhooks and other work continue meanwhile.
 import { readdir } from 'node:fs/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { spoolFolders } from '../../src/spool/folders.ts'
@@ -11,7 +11,7 @@ import { withoutTemporal } from './without-temporal.ts'
 
 const SLOW = 'SELECT sleep_ms(60000)'
 
-/** One `up` process, with receiver, during its first sync. */
+/** An `up` process without Temporal but with a receiver, during its first sync. */
 async function upInOneProcess() {
   const scene = await openScene({
     sandbox: { conversations: 120, arrivalsPerDay: 0, latencyMs: 600 },
@@ -50,7 +50,7 @@ it('twenty slow queries delay no webhook, no sync and no loading; queries that w
         ended += 1
       })
   }
-  // A query that waits until its timeout proves that slow queries hold all slots.
+  // A query that times out while it waits proves that slow queries hold all slots.
   const refused = await until(() =>
     ask('SELECT 1', 400).then(
       answer => answer.close(),
@@ -66,6 +66,6 @@ it('twenty slow queries delay no webhook, no sync and no loading; queries that w
   const { drained } = spoolFolders(home, 'ws_demo')
   await until(async () => (await readdir(drained).catch(() => []))[0])
   await up.said('next round')
-  // No slow query has freed a slot for it.
+  // All slow queries were still running, so none of them had freed a thread for this work.
   expect(ended).toBe(0)
 })

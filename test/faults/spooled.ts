@@ -1,21 +1,21 @@
-// Reads a spool after faults: every segment is taken over, sealed and read.
+// Reads a spool after faults: seals the segments that killed writers left open, then reads every segment.
 import { expect } from 'vitest'
 import { identified } from '../../src/spool/identity.ts'
 import { readSegment } from '../../src/spool/read-segment.ts'
 import { sealAbandoned, sealedSegments } from '../../src/spool/segments.ts'
 
-/** Time after the last write of a segment's writer after which the segment counts as abandoned. */
+/** Long enough after the last write to a segment that the segment counts as abandoned. */
 const LATER_MS = 3_600_000
 
 export interface Spooled {
   /** `createdAt` of each event, in the order of segments. */
   numbers: number[]
   ids: string[]
-  /** Segments that were left open. */
+  /** Number of segments that were left open. */
   abandoned: number
 }
 
-/** @throws if an acknowledged event is damaged */
+/** @throws if a line of any segment is damaged or torn */
 export async function spooled(home: string, workspaceId: string): Promise<Spooled> {
   const taken = await sealAbandoned(home, workspaceId, Date.now() + LATER_MS)
   expect(taken.flatMap(({ damaged }) => damaged)).toEqual([])

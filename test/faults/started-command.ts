@@ -20,7 +20,7 @@ export function startCommand(args: readonly string[], env: Record<string, string
       output[stream] += text
     })
   }
-  // The parent process may be killed first, for example by a timeout.
+  // This process may exit before the command, for example after a timeout, and must not leave it running.
   const orphan = () => void child.kill('SIGKILL')
   process.once('exit', orphan)
   const ended = new Promise<Ended>(resolve =>

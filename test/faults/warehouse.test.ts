@@ -14,9 +14,9 @@ const synced = syncedScenes({ sandbox: { conversations: 40 } })
 
 const fileOf = ({ home }: FaultScene): string => join(home, 'warehouse.duckdb')
 
-/** A sync that was killed with commits in its WAL, which is checkpointed only at the end. */
+/** A scene whose sync was killed with commits in the WAL, because a sync checkpoints the WAL only at its end. */
 async function killedInTheMidst(): Promise<FaultScene & { log: string }> {
-  // It fetches for longer than a load waits, so it is still fetching when the load has written the WAL.
+  // Slow answers keep the sync fetching for longer than a load waits, so it is still fetching when a load has written the WAL.
   const scene = await faultScene({ sandbox: { conversations: 120, latencyMs: 500 } })
   const log = join(scene.home, 'warehouse.duckdb.wal')
   const running = scene.start(['sync', '--yes'])

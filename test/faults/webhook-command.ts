@@ -5,7 +5,10 @@ import { MAIN } from '../cli/cli-process.ts'
 
 export const SECRET = 'whsec-canary-9c1d'
 
-/** Starts it on that data folder, for workspace `ws`; the vendor's address does not answer. It is killed when the test ends. */
+/**
+ * Starts a command on that data folder, for workspace `ws`. The vendor's address does not answer. The command is killed when the
+ * test ends.
+ */
 export function webhookCommand(home: string, ...args: string[]): ChildProcess {
   const env = {
     PATH: process.env.PATH,

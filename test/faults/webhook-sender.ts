@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Sender {
-  /** Numbers of events that were sent, and of those that were answered with 200. */
+  /** The numbers that identify the events: those that were sent, and those that were answered with 200 (`acknowledged`). */
   sent: Set<number>
   acknowledged: Set<number>
   /** Sends events one after another on several connections until it is stopped; connection errors are expected after kills. */
@@ -46,7 +46,7 @@ export function makeSender({ secret, connections, bytes, pauseMs = 0 }: SenderOp
       const body = { event: 'message_received', createdAt: number, workspaceSecret: secret, messageContent: text }
       const status = await post(port, JSON.stringify(body), agent)
       if (status === 200) acknowledged.add(number)
-      // The receiver is down, or the disk is full.
+      // Without a 200 the receiver is down or its disk is full, so the next event waits for at least 5 ms.
       const waitMs = status === 200 ? pauseMs : Math.max(5, pauseMs)
       if (waitMs > 0) await sleep(waitMs)
     }

@@ -1,5 +1,5 @@
-// A checkpoint fails on a full disk. DuckDB then refuses every statement until the file is reattached, which convohouse does as
-// soon as possible.
+// A checkpoint fails on a full disk. DuckDB then refuses every statement until the database file is reattached, which convohouse
+// does as soon as possible.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'

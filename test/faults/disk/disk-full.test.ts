@@ -10,7 +10,7 @@ if (noDisk) console.warn(`skipped, a full disk: ${noDisk}`)
 
 interface FullScene extends FaultScene {
   disk: SmallDisk
-  /** Separate disks: the data folder, in it the landing, and in that the lease log. */
+  /** The landing, in the data folder but on its own disk; the lease log, in the landing, is on a third disk. */
   landing: string
   leaseLog: string
 }
@@ -26,14 +26,14 @@ const sync = ({ run, disk }: FullScene) => run(['sync', '--yes'], { through: dis
 
 const FULL = { exit: 6, error: 'HOME_UNUSABLE', says: ['the disk is full (ENOSPC)', 'Free disk space'] }
 
-/** Syncs while the disk of a folder is full except for this many bytes: the error names a path in `at`. */
+/** Fills the folder's disk up to `but` bytes, syncs, and expects the error to name the path `at`; then frees the disk. */
 async function expectFull(scene: FullScene, folder: string, options: { but: number; at: string }): Promise<void> {
   await scene.disk.fill(folder, options.but)
   expectError(scene, await sync(scene), { ...FULL, says: [...FULL.says, options.at] })
   await scene.disk.free(folder)
 }
 
-/** After space is freed, the sync completes, and over all runs no request was made twice. */
+/** Expects that a sync completes once space is freed, and that no request was made twice over all runs. */
 async function expectRecovered(scene: FullScene): Promise<void> {
   const ended = await sync(scene)
   expect(ended.code, ended.stderr).toBe(0)
@@ -52,7 +52,7 @@ describe.skipIf(noDisk)('a full disk', () => {
     expect(await count(scene)).toBe(0)
     await expectFull(scene, leaseLog, { but: 8_192, at: leaseLog })
     const first = await count(scene)
-    // The disk reserve, and some pages.
+    // Enough space for the disk reserve and some pages.
     await expectFull(scene, landing, { but: 4 * 1024 * 1024 + 50_000, at: landing })
     const second = await count(scene)
     await expectRecovered(scene)
@@ -68,7 +68,7 @@ describe.skipIf(noDisk)('a full disk', () => {
     await scene.disk.fill(scene.home, 4_000_000)
     const ended = await sync(scene)
     expect(ended.code, ended.stderr).toBe(0)
-    // Transactions that could not be checkpointed stay in the WAL.
+    // The WAL keeps transactions that could not be checkpointed.
     const log = join(await scene.disk.copyOut(scene.home), 'warehouse.duckdb.wal')
     expect((await stat(log)).size).toBeGreaterThan(100_000)
     expectError(scene, await scene.run(['replay'], { through: scene.disk.through }), FULL)

@@ -16,7 +16,7 @@ const synced = syncedScenes({ sandbox: { conversations: 20 } })
 
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => [])
 
-/** A separate process that runs `script`, an ES module. It is killed at the latest when the test ends. */
+/** Starts a process that runs `script`, an ES module. The process is killed when the test ends, or earlier by `kill`. */
 function processOf(script: string, ...args: string[]) {
   const child = spawn(process.execPath, ['--input-type=module', '-e', script, ...args], { stdio: 'ignore' })
   const closed = new Promise<void>(resolve => child.once('close', () => resolve()))
@@ -31,7 +31,7 @@ function processOf(script: string, ...args: string[]) {
 it('a coerced copy of a killed process is removed by the next sync', { timeout: 120_000 }, async () => {
   const scene = await faultScene({ sandbox: { hostile: { 'wrong-types': 1 }, conversations: 250 } })
   const left = async () => (await namesIn(temporaryFolder(scene.home))).filter(name => name.startsWith('coerced-'))
-  // It is removed when its batch is loaded, possibly between the check and the kill.
+  // Repeated, because the sync removes the copy when its batch is loaded, possibly between the check and the kill.
   await until(async () => {
     const sync = scene.start(['sync', '--yes'])
     await until(async () => (await left()).length > 0, { everyMs: 5 })

@@ -8,18 +8,18 @@ import { temporaryFolder } from '../../cli/cli-process.ts'
 
 const UNSHARE = ['--user', '--map-root-user', '--mount']
 
-/** Why no such disk can be created here; null if one can. */
+/** Why this machine cannot create such disks; null if it can. */
 export function whyNoDisk(): string | null {
   const tried = spawnSync('unshare', [...UNSHARE, 'mount', '-t', 'tmpfs', 'none', '/mnt'], { encoding: 'utf8' })
   return tried.status === 0 ? null : `no mount namespace here: ${tried.error?.message ?? tried.stderr.trim()}`
 }
 
 export interface SmallDisk {
-  /** Starts a command inside the namespace of the disks. */
+  /** Command prefix that starts a command inside the namespace of the disks. */
   through: readonly string[]
-  /** Fills the disk of that folder, except for this many bytes. */
+  /** Fills the disk of that folder, except for `but` bytes. */
   fill(folder: string, but: number): Promise<void>
-  /** Removes the file that filled it. */
+  /** Removes the file with which `fill` filled the disk. */
   free(folder: string): Promise<void>
   /** Makes the disk of that folder read-only, or writable again. */
   protect(folder: string, readOnly: boolean): void
@@ -29,7 +29,7 @@ export interface SmallDisk {
   copyOut(folder: string): Promise<string>
 }
 
-/** Runs until its standard input ends. */
+/** A shell script that mounts a disk at each folder and runs until its standard input ends. */
 const holderScript = (folders: readonly string[]): string =>
   [
     ...folders.map(folder => `mkdir -p "${folder}" && mount -t tmpfs -o size=64m none "${folder}"`),
@@ -56,7 +56,7 @@ export async function smallDisks(folders: readonly string[]): Promise<SmallDisk>
     async fill(folder, but) {
       const { bavail, bsize } = await statfs(outside(folder))
       const filled = writeFile(ballast(folder), Buffer.alloc(Math.max(0, bavail * bsize - but)))
-      // The process under test writes meanwhile, so the disk may be full before the last byte is written.
+      // The process under test also writes, so the disk may be full before the last byte of this file is written.
       await filled.catch((cause: NodeJS.ErrnoException) => {
         if (cause.code !== 'ENOSPC') throw cause
       })

@@ -10,7 +10,7 @@ import { expectComplete, expectError, expectRecovered, type FaultScene, faultSce
 const NOBODY = 65_534
 const isRoot = process.getuid?.() === 0
 
-/** `sync` reports why that folder cannot be used, and makes no request to the vendor. */
+/** Expects that `sync` reports why its data folder cannot be used, and sends no request to the vendor. */
 async function expectRefused(scene: FaultScene, says: string, options?: CliOptions): Promise<void> {
   const requests = async () => (await fetch(`${scene.sandbox.url}/_sandbox/requests`)).text()
   const before = await requests()

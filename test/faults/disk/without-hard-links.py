@@ -6,7 +6,7 @@ import sys
 
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 ALLOW, EPERM = 0x7FFF0000, 0x00050001
-# `link` and `linkat`; arm64 has the second alone.
+# Numbers of the system calls `link` and `linkat`; arm64 has only `linkat`.
 LINKS = {"x86_64": (86, 265), "aarch64": (37,)}[os.uname().machine]
 
 

@@ -1,12 +1,11 @@
-// Requests that killed syncs were billed for, compared with the pages that landed: the next sync repeats a request whose page did
-// not land.
+// The billed requests of killed syncs, compared with the pages that landed: the next sync repeats a request whose page did not land.
 import { openLanding } from '../../../src/landing/folder-landing.ts'
 import type { ServedRequest } from '../../../src/sandbox/request-log.ts'
 import { isProbe } from '../../workflows/simulated/probe.ts'
 import type { KilledHome } from './killed-home.ts'
 
 export interface BilledRequest {
-  /** Requests for the list of agents and for pages. Excludes probes, whose answers bill nothing. */
+  /** Requests for the list of agents (`listings`) and for pages (`requests`), without probes, which are not billed. */
   listings: number
   requests: number
   /** Requests for pages that did not land. */
@@ -16,7 +15,7 @@ export interface BilledRequest {
 }
 
 export interface BilledRequests {
-  /** Counts the requests since the last call. */
+  /** Counts the requests since the previous call. */
   next(): Promise<BilledRequest>
   /** Number of conversations in all landed pages. */
   conversations(): number
@@ -31,7 +30,7 @@ export function watchBilledRequests({ sandbox, home }: KilledHome): BilledReques
   let last = 0
 
   async function servedSince(): Promise<ServedRequest[]> {
-    // Requests of a killed process may still be in progress: the answer to a later request proves that they are done.
+    // The sandbox may still be serving requests of a killed process; once it has answered this later one, it has served them.
     await (await fetch(`${sandbox.url}/fence`)).text()
     const answer = await fetch(`${sandbox.url}/_sandbox/requests?since=${last}`)
     const { requests } = (await answer.json()) as { requests: ServedRequest[] }

@@ -12,7 +12,7 @@ import { makeSender } from '../webhook-sender.ts'
 
 const KILLS = rounds('DRAIN_KILLS', { usual: 3, deep: 50 })
 
-/** Numbers of the events in a table, from `createdAt`, in seconds. */
+/** Numbers of the events in a table: the sender uses the number as `createdAt`, which is read as seconds. */
 async function numbersIn(home: string, table: string): Promise<number[]> {
   const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
   try {
@@ -45,7 +45,7 @@ it('a drainer that is killed at random moments applies every acknowledged event 
   await once(webhookCommand(home, 'sync', '--yes'), 'close')
   const [all, messages] = [await numbersIn(home, 'webhook_events'), await numbersIn(home, 'messages_received')]
   const found = new Set(all)
-  // The first event has no time, so its receipt time counts.
+  // Leaves out event 0: a `createdAt` of 0 is no time, so the table has its receipt time instead.
   const missing = [...sender.acknowledged].filter(number => number > 0 && !found.has(number))
   expect(missing).toEqual([])
   expect([all.length, messages.length]).toEqual([found.size, found.size])

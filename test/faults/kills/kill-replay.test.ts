@@ -23,7 +23,7 @@ async function run({ config }: KilledHome, ...args: string[]): Promise<void> {
 
 const sync = (killed: KilledHome): Promise<void> => run(killed, 'sync', '--yes')
 
-/** Two days' pages, landed and loaded; the second day replaces rows of the first. Each test leaves its warehouse consistent. */
+/** The pages of two days, landed and loaded; the second day replaces rows of the first. Each test leaves the warehouse complete. */
 let killed: KilledHome
 beforeAll(async () => {
   killed = await openKilledHome(3)

@@ -1,17 +1,17 @@
-// Random kill times, spread over the usual duration of the command on this machine and its load.
+// Random kill times, spread over the time that the command currently takes on this machine.
 import { Draw } from '../../../src/sandbox/world/random.ts'
 import type { Ended } from './sync-process.ts'
 
 export interface KillTimes {
-  /** Milliseconds from a start to its kill. */
+  /** Draws the time from the start of the command to its kill, ms. */
   nextMs(): number
-  /** Reports how the command ended. */
+  /** Adapts the span of kill times to how the command ended. */
   record(ended: Ended): void
 }
 
-/** Node's start-up time: a kill within it cannot damage anything. */
+/** Share of the span without kills: Node is starting, and a kill cannot damage anything. */
 const FIRST_SHARE = 0.3
-/** The span grows at each kill and shrinks when the command completes, so that about every sixth run completes. */
+/** The span of kill times grows with each kill and shrinks when the command completes, so that about every sixth run completes. */
 const SPAN = { firstMs: 2_000, afterKill: 1.06, afterEnd: 0.75 }
 
 export function killTimes(seed: number): KillTimes {

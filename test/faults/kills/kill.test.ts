@@ -10,7 +10,7 @@ it('a sync that is killed at random points loses nothing, duplicates nothing, an
 }, async () => {
   const { maxRebilledPerKill, phases, ...report } = await killSyncs({ kills: KILLS, seed: 7 })
   expect(report).toMatchObject({ kills: KILLS, lost: 0, doubled: 0, exportedTwice: 0 })
-  // One for each request that may be in flight.
+  // A kill may interrupt one request of each window loop.
   expect(maxRebilledPerKill).toBeLessThanOrEqual(CONCURRENT_WINDOWS)
   expect(phases.opening + phases.planning).toBeGreaterThan(0)
   expect(phases.fetching + phases.loading).toBeGreaterThan(0)

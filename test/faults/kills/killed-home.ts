@@ -1,4 +1,4 @@
-// A data folder whose syncs are killed, with the sandbox that they read, and the expected contents of its warehouse.
+// A data folder whose syncs are killed, the sandbox that the syncs read, and the expected contents of the warehouse.
 //
 // The sandbox's clock is stopped until a sync has completed, then advances by a day, so that the next sync finds new and changed
 // conversations. The expected result of each day's sync is computed from the generator alone.
@@ -15,12 +15,12 @@ const LATENCY_MS = 30
 const SETTLE_MS = 2 * MINUTE
 /** Maximum error of the estimated server time, which the server reports in whole seconds. */
 const CLOCK_MS = 5 * SECOND
-/** A first sync reads about fifteen pages, and each day's sync ten, in five windows: enough for several kills. */
+/** The first sync reads about fifteen pages and each later day's sync ten, in five windows: enough for several kills. */
 const CONVERSATIONS = 120
 const ARRIVALS_A_DAY = 40
 const AGENTS = 5
 const PAGE_SIZE = 10
-/** Rows are compared as they were when they were first read: nothing is refreshed. */
+/** Nothing is refreshed or re-read, so a stored row stays as it was when it was read as new or changed. */
 const SETTINGS = { pageSize: PAGE_SIZE, requestsPerHour: 1_000_000, ...NO_REFRESH }
 
 export interface KilledHome {
@@ -29,17 +29,17 @@ export interface KilledHome {
   config: string
   /** Number of API requests served so far. */
   served(): Promise<number>
-  /** Advances the clock by a day. */
+  /** Advances the sandbox's clock by a day. */
   nextDay(): void
   /** Expected number of exports so far: each conversation once when it was new, and once for each change. */
   expectedExports(): number
-  /** Compares the warehouse, which no process may hold, with the expected rows. */
+  /** Compares the warehouse with the expected rows; no process may hold the warehouse. */
   compare(): Promise<Difference>
   close(): Promise<void>
 }
 
 export interface Difference {
-  /** Missing rows of any table; a row with a different value counts here and in `doubled`. */
+  /** Missing rows of all tables; a row with a wrong value counts here and in `doubled`. */
   lost: number
   /** Extra and duplicate rows. */
   doubled: number
@@ -76,14 +76,14 @@ async function tablesIn(home: string): Promise<Lines> {
   }
 }
 
-/** No conversation is so close to the boundary that one second of clock error decides whether it is read today. */
+/** True if no conversation is so close to the end of the head window that an error of the clock decides whether it is read today. */
 function isQuiet({ world, clock }: Sandbox): boolean {
   const [nowMs, edgeMs] = [clock.now(), readThrough(clock.now(), SETTLE_MS)]
   const walk = { sort: 'asc', fromMs: edgeMs - CLOCK_MS, toMs: edgeMs + CLOCK_MS, after: undefined } as const
   return world.agentIds().every(agentId => [...world.walk(agentId, walk, nowMs)].length === 0)
 }
 
-/** `more`: further settings of the configuration and of its workspace, and the vendor's response time. */
+/** `more`: further settings of the configuration (`top`) and of its workspace, and the vendor's response time. */
 export async function openKilledHome(
   seed: number,
   more: { top?: object; workspace?: object; latencyMs?: number } = {},
@@ -96,7 +96,7 @@ export async function openKilledHome(
       historyDays: 12,
       arrivalsPerDay: ARRIVALS_A_DAY,
       agents: AGENTS,
-      // Deleted conversations of the agent are restored, so that rows are replaced, too.
+      // Conversations with new activity are exported again, so that rows are also replaced.
       ts: 'activity',
       limits: false,
       latencyMs: more.latencyMs ?? LATENCY_MS,

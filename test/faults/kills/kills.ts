@@ -7,14 +7,14 @@ import { type KillTimes, killTimes } from './kill-times.ts'
 import { type KilledHome, openKilledHome } from './killed-home.ts'
 import { type Ended, runCommand } from './sync-process.ts'
 
-/** What a sync was doing when it was killed. While pages are fetched, others land and are loaded. */
+/** What a sync was doing when it was killed. `fetching` includes the landing and loading of earlier pages. */
 export const PHASES = ['opening', 'planning', 'fetching', 'loading', 'closing'] as const
 export type Phase = (typeof PHASES)[number]
 
 export interface KillsOptions {
   kills: number
   seed: number
-  /** Called after the kills of each home. */
+  /** Called after the kills in each data folder. */
   onReport?: (report: KillsReport) => void
 }
 
@@ -24,7 +24,7 @@ export interface KillsReport {
   ended: number
   lost: number
   doubled: number
-  /** Conversations that landed more often than they were new or changed, and requests for pages that had already landed. */
+  /** Number of conversations that landed more often than they were new or changed, and of requests for pages that had landed. */
   exportedTwice: number
   /** Maximum number of requests that one kill caused to be repeated. */
   maxRebilledPerKill: number
@@ -32,7 +32,7 @@ export interface KillsReport {
   phases: Record<Phase, number>
 }
 
-/** After this many kills another home starts, with a migration and a first sync. */
+/** After this many kills another data folder is used, which begins with migrations and a first sync. */
 const KILLS_A_HOME = 20
 interface Run {
   report: KillsReport
@@ -56,10 +56,10 @@ type KillAt = (hasEnded: () => boolean) => Promise<unknown>
 const syncOf = ({ killed: { config } }: Scene, killAt?: KillAt): Promise<Ended> =>
   runCommand({ args: ['sync', '--yes', '--json', '--config', config], ...(killAt && { killAt }) })
 
-/** Kills by the number of requests before them: after the first one a sync plans, later it fetches and loads. */
+/** Numbers of requests after which a sync is killed: after one it plans, after more it fetches and loads. */
 const REQUESTS = [4, 1, 8, 2]
 
-/** Kills after this many more served requests, so that some kills hit a sync midway on a slow machine, too. */
+/** Kills a sync once the sandbox has served this many more requests, so that some kills hit the middle even on a slow machine. */
 async function afterRequests({ killed }: Scene, more: number): Promise<KillAt> {
   const before = await killed.served()
   return async hasEnded => {
@@ -71,7 +71,7 @@ function expectEnded({ code, stderr, stdout }: Ended): void {
   if (code !== 0) throw new Error(`a sync ended with ${code}: ${stderr}${stdout}`)
 }
 
-/** Starts a sync and kills it at a random point. A sync that completes first is not a kill; the next sync finds a new day. */
+/** Starts a sync and kills it at a random point. If it completes first, no kill is counted, and the next sync finds a new day. */
 async function killOnce(run: Run, scene: Scene): Promise<void> {
   const { report, times } = run
   const isTimed = report.kills % 2 === 0

@@ -12,7 +12,7 @@ import { SECRET, webhookCommand } from '../webhook-command.ts'
 import { makeSender } from '../webhook-sender.ts'
 
 const KILLS = rounds('RECEIVER_KILLS', { usual: 6, deep: 500 })
-/** They share a spool: while one starts, others are running. */
+/** Receivers that share one spool: while one of them starts, the others are running. */
 const RECEIVERS = 3
 
 interface Started {
@@ -41,7 +41,7 @@ it('a receiver that is killed under load stores every acknowledged event exactly
       const { child, port } = await startReceiver(home)
       const load = sender.run(port)
       const before = sender.acknowledged.size
-      // From the first event on, over the time of several fsyncs and one or two sealings.
+      // The kill comes after the first acknowledged event, within the time of several fsyncs and one or two sealed segments.
       await until(() => sender.acknowledged.size !== before, { everyMs: 2 })
       await new Promise(resolve => setTimeout(resolve, draw.unit() ** 3 * 1_300))
       child.kill('SIGKILL')
@@ -55,7 +55,7 @@ it('a receiver that is killed under load stores every acknowledged event exactly
   const { numbers, ids, abandoned } = await spooled(home, 'ws')
   const found = new Set(numbers)
   expect([hit, [...sender.acknowledged].filter(number => !found.has(number))]).toEqual([KILLS, []])
-  // Each event was sent once; an unacknowledged one may be stored, too.
+  // Each event was sent once, so it is stored at most once; an event that was not acknowledged may be stored.
   expect([numbers.length, new Set(ids).size]).toEqual([found.size, found.size])
   expect([...found].filter(number => !sender.sent.has(number))).toEqual([])
   expect(sender.acknowledged.size).toBeGreaterThan(KILLS)

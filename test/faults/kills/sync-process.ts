@@ -12,7 +12,7 @@ export const CLI = fileURLToPath(
 )
 
 export interface Ended {
-  /** Null: it was killed. */
+  /** The exit code; null if the process was killed. */
   code: number | null
   stdout: string
   stderr: string

@@ -1,5 +1,5 @@
-// Kills workers and server of a sync on Temporal repeatedly at random times. Counts lost rows, duplicate rows and requests that
-// were billed twice, as for killed syncs. Shared by a bench and a test.
+// Kills the workers and the server of a sync on Temporal repeatedly at random times. Counts lost rows, duplicate rows and requests
+// that were billed twice, as kills.ts does for embedded syncs. Shared by a bench and a test.
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Draw } from '../../../src/sandbox/world/random.ts'
@@ -10,7 +10,7 @@ import { type KilledHome, openKilledHome } from './killed-home.ts'
 import { startTeam, type Team, VICTIMS, type Victim } from './temporal-team.ts'
 
 export interface TemporalKillsOptions {
-  /** The Temporal CLI. */
+  /** Path of the Temporal CLI. */
   command: string
   kills: number
   seed: number
@@ -26,11 +26,11 @@ export interface TemporalKillsReport {
   syncs: number
   lost: number
   doubled: number
-  /** Repeated requests that no kill explains: no killed worker had them in flight, or their page had landed. */
+  /** Number of repeated requests that no kill explains: no killed worker had them in flight, or their page had landed. */
   exportedTwice: number
-  /** Requests that were repeated because a worker was killed while they were in flight. */
+  /** Number of requests that were repeated because a worker was killed while they were in flight. */
   rebilled: number
-  /** The maximum of these in one sync, per worker killed in it. */
+  /** The maximum over all syncs of `rebilled`, divided by the number of export workers killed during the sync. */
   maxRebilledPerKill: number
 }
 
@@ -44,18 +44,18 @@ interface Run {
 
 /** After this many kills the sync runs to its end: constant kills would prevent progress. */
 const KILLS_A_SYNC = 4
-/** Time from a sync's start to its first kill, which may hit the planning. An undisturbed sync takes about six seconds. */
+/** Longest time from a sync's start to its first kill, which may hit the planning. An undisturbed sync takes about six seconds. */
 const FIRST_KILL_MS = 6_000
-/** Time from the first request after a kill to the next kill. */
+/** Longest time from the first request after a kill to the next kill. */
 const NEXT_KILL_MS = 1_500
-/** A lost lease is detected and granted again within about twenty seconds. */
+/** How long to wait for requests after a kill: a lost lease is detected and granted again within about twenty seconds. */
 const CONTINUES_MS = 25_000
-/** Number of syncs after which the tables are compared. */
+/** The tables are compared after every third sync. */
 const COMPARED_EVERY = 3
 const QUEUES = 'killed'
 /**
- * A killed worker's lease is granted again when its deadline and the duration of a request have passed. Answers are slow, so that
- * most kills interrupt a request.
+ * Short leases and timeouts, because a killed worker's lease is granted again only when its deadline and the duration of a request
+ * have passed. Answers are slow, so that most kills interrupt a request.
  */
 const SHORT = {
   latencyMs: 800,
@@ -65,7 +65,7 @@ const SHORT = {
 
 const isExport = (victim: Victim): boolean => victim.startsWith('export')
 
-/** Resolves when fetching continues after a kill or the sync has ended, or at a deadline, in case nothing is left to fetch. */
+/** Resolves when fetching continues after a kill, when the sync has ended, or at a deadline in case nothing is left to fetch. */
 async function untilFetching(run: Run): Promise<void> {
   const before = await run.killed.served()
   const latestMs = performance.now() + CONTINUES_MS
@@ -76,7 +76,7 @@ async function untilFetching(run: Run): Promise<void> {
   )
 }
 
-/** Yields the sync's kills; ends when the sync has ended or was killed often enough. */
+/** Kills random victims until the sync has ended or `most` victims are killed; returns the victims. */
 async function killWhileItRuns(run: Run, most: number): Promise<Victim[]> {
   const { report, draw, team } = run
   const victims: Victim[] = []
@@ -93,7 +93,7 @@ async function killWhileItRuns(run: Run, most: number): Promise<Victim[]> {
   return victims
 }
 
-/** Requests that were made twice, by cause. */
+/** Adds the sync's repeated requests to the report, by cause. */
 async function account({ report, billedRequests }: Run, victims: readonly Victim[]): Promise<void> {
   const { repeated, unlanded } = await billedRequests.next()
   const exports = victims.filter(isExport).length

@@ -1,4 +1,4 @@
-// The processes of a sync on Temporal: server, two export workers, one warehouse worker. A killed process is restarted.
+// The processes of a sync on Temporal: a server, two export workers and a warehouse worker. A killed process is restarted.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,10 +15,10 @@ export type Victim = (typeof VICTIMS)[number]
 type WorkerName = Exclude<Victim, 'server'>
 
 export interface Team {
-  /** Starts a sync; resolves when the server has accepted it, even if processes are restarted meanwhile. */
+  /** Starts a sync; resolves when the server has accepted it. Processes may be restarted meanwhile. */
   ask(): Promise<void>
   isRunning(): Promise<boolean>
-  /** The result of the last sync, which has ended. */
+  /** The result of the last sync; waits until that sync has ended. */
   report(): Promise<SyncReport | null>
   /** Kills one process and restarts it; resolves when it is ready. */
   kill(victim: Victim): Promise<void>
@@ -28,7 +28,7 @@ export interface Team {
 }
 
 export interface TeamOptions {
-  /** The Temporal CLI. */
+  /** Path of the Temporal CLI. */
   command: string
   config: string
   queues: string
@@ -38,10 +38,10 @@ export interface TeamOptions {
   folder: string
 }
 
-/** A killed server is back within seconds, so no call waits longer for it. */
+/** Longest wait of a call for a killed server, which is back within seconds. */
 const PATIENCE_MS = 60_000
 
-/** Retries if the server was killed meanwhile. */
+/** Retries `work`, because the server may be killed meanwhile. */
 async function eventually<T>(work: () => Promise<T>): Promise<T> {
   const untilMs = performance.now() + PATIENCE_MS
   for (;;) {

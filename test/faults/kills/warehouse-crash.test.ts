@@ -16,7 +16,7 @@ import { SECRET } from '../webhook-command.ts'
 import { makeSender } from '../webhook-sender.ts'
 import { withoutTemporal } from '../without-temporal.ts'
 
-/** Child processes, with their process ids and arguments. */
+/** Process ids and arguments of the child processes of `pid`. */
 async function childrenOf(pid: number): Promise<{ pid: number; args: string }[]> {
   const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')).trim().split(/\s+/)
   return Promise.all(
@@ -56,7 +56,7 @@ const answers = ({ home }: CrashScene) =>
     ),
   )
 
-/** Kills the holder while it loads and events arrive; resolves when the crash has been reported. */
+/** Kills the process that holds the warehouse, as soon as it answers queries; resolves when the crash is reported. */
 async function killHolder(scene: CrashScene): Promise<void> {
   await answers(scene)
   const before = scene.stderr().split('was ended by SIGSEGV').length
@@ -64,7 +64,7 @@ async function killHolder(scene: CrashScene): Promise<void> {
   await until(async () => scene.stderr().split('was ended by SIGSEGV').length > before)
 }
 
-/** Each acknowledged event is applied once, and the tables equal the vendor's data. */
+/** Expects that each acknowledged event is applied once, and that the tables equal the vendor's data. */
 async function expectNothingLost({ sandbox, home }: CrashScene, acknowledged: ReadonlySet<number>): Promise<void> {
   const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
   try {
@@ -99,7 +99,7 @@ describe('a crash of the process that holds the warehouse', () => {
     const sender = makeSender({ secret: SECRET, connections: 2, bytes: 1_000, pauseMs: 20 })
     const load = sender.run(await port(scene))
     await answers(scene)
-    // The message for the client of the query, and the message in the log.
+    // A query that runs during the crash: its client gets an error, and the log names the query without its literals.
     const query = queryHolder({ home: scene.home, sql: "SELECT sleep_ms(60000), 'private'", timeoutMs: 60_000 })
     await sleep(300)
     const before = sender.acknowledged.size
