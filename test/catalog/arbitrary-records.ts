@@ -5,7 +5,7 @@ import type { Field, Fields } from '../../src/catalog/shape.ts'
 
 type Json = Record<string, unknown>
 
-/** Any value, but often one that the declared field accepts. */
+/** Any value, but often one that is valid for the declared field. */
 const valueFor = (field: Field): fc.Arbitrary<unknown> => {
   const odd = fc.jsonValue({ maxDepth: 2 })
   switch (field.kind) {

@@ -13,7 +13,7 @@ type Json = Record<string, unknown>
 
 const inspect = compileInspection(conversation)
 
-/** Every leaf that is not null, by its path; an empty list or object is a leaf. */
+/** Every scalar that is not null, with its path. */
 function leaves(value: unknown, path = '$'): [string, unknown][] {
   if (value === null || value === undefined) return []
   if (typeof value !== 'object') return [[path, value]]

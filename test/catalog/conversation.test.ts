@@ -7,8 +7,8 @@ import { agent } from '../../src/catalog/resources/agents.ts'
 import { fieldPaths } from './field-paths.ts'
 
 /**
- * Transcribed from sections 2.10 and 2.12 of the API document, not from the catalog. `unstated`: the document states no type, or
- * only shows an example value.
+ * Fields as transcribed from sections 2.10 and 2.12 of the API document, not from the catalog. The type `unstated` means that the
+ * document states no type or shows only an example value.
  */
 const documented = JSON.parse(readFileSync(join(import.meta.dirname, 'api-v3-fields.json'), 'utf8')) as {
   conversation: Record<string, string>
@@ -17,7 +17,7 @@ const documented = JSON.parse(readFileSync(join(import.meta.dirname, 'api-v3-fie
 }
 
 describe('the conversation record', () => {
-  // Fields that no export contains, but events do.
+  // `channel` is the only field that events contain and no export does.
   const { channel, ...declared } = fieldPaths(conversation.fields)
 
   it('declares every field of section 2.10, plus those that only events have', () => {
@@ -60,7 +60,7 @@ describe('the conversation record', () => {
       /email|phone|name$|address|ip_address|image|picture|profile|handle|note|comment|summary/.test(column.name),
     )
     const unmarked = personal.filter(column => column.pii === 'none').map(column => column.name)
-    // Ids and numbers of the business itself.
+    // These belong to the business itself, not to a person.
     expect(unmarked).toEqual(['whatsapp_phone_number_id', 'whatsapp_display_phone_number'])
   })
 })

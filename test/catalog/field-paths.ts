@@ -17,7 +17,7 @@ const wordOf = (field: Field): string => {
   return field.kind === 'group' ? 'object' : 'array of object'
 }
 
-/** `{ 'csat.ease10': 'number', 'crmActivities[].id': 'string', … }` */
+/** Types by path, for example `{ 'csat.ease10': 'number', 'crmActivities[].id': 'string' }`. */
 export function fieldPaths(fields: Fields, prefix = ''): Record<string, string> {
   const found = Object.entries(fields).flatMap(([key, field]): [string, string][] => {
     const path = prefix + key

@@ -1,4 +1,4 @@
-// The API document states no unit for these: no column name and no description claims one.
+// Fields for which the API document states no unit: no column name and no description may claim one.
 import { describe, expect, it } from 'vitest'
 import { tablesOf } from '../../src/catalog/ddl.ts'
 import { type Column, layoutOf } from '../../src/catalog/layout.ts'

@@ -33,7 +33,7 @@ import { isDeep } from '../tier.ts'
 const stored = (name: string): string => fileURLToPath(new URL(`c863418/${name}`, import.meta.url))
 const WORKSPACE = 'ws_stored'
 const TOKEN = 'stored-token-2291'
-/** Local time of the last write, when two syncs had been killed within the hour. */
+/** Local time of the last write to the stored data folder; two syncs had been killed within the hour before. */
 const WRITTEN_MS = Date.parse('2026-11-09T21:41:00Z')
 
 function unpack(archive: string): string {
@@ -80,7 +80,7 @@ async function userTables(app: App): Promise<Record<string, string[]>> {
   return tables
 }
 
-/** Columns that were renamed after the tables were stored, by `sql/meta` and `src/warehouse/maintenance/migrate.ts`. */
+/** New names of columns that `sql/meta` and `src/warehouse/maintenance/migrate.ts` renamed after the tables were stored. */
 const RENAMED: Record<string, Record<string, string>> = {
   conversation_observations: { told: 'reported' },
   conversations: { _channel_told: '_reported_channel' },
@@ -112,7 +112,7 @@ async function landedPages(home: string): Promise<{ address: string; head: PageH
   return Promise.all(files.map(async ({ address }) => ({ address, head: await landing.head(address) })))
 }
 
-/** Builds the warehouse of that version: its schema and rows as it exported them. */
+/** Builds the warehouse of the earlier version from the schema and rows that were exported from it. */
 async function restoreWarehouse(home: string): Promise<void> {
   const folder = join(unpack('warehouse.tar.gz'), 'warehouse')
   const instance = await DuckDBInstance.create(warehouseFile(home))
@@ -123,7 +123,7 @@ async function restoreWarehouse(home: string): Promise<void> {
   instance.closeSync()
 }
 
-/** The world that the stored pages were exported from, a day after the last of them was written. */
+/** The sandbox from which the stored pages were exported, one day after the last page was written. */
 async function nextDay(): Promise<{ sandbox: Sandbox; clock: Clock }> {
   const sandbox = await startSandbox({
     port: 0,
@@ -159,7 +159,7 @@ const countBy = <T>(items: readonly T[], key: (item: T) => string): Record<strin
   return counts
 }
 
-/** Pages, windows and lease log entries of the stored data folder. */
+/** Counts of pages, windows and lease log entries in the stored data folder. */
 const STREAM_PAGES = { agents: 4, conversations: 29, organizations: 31, teams: 19 }
 const KIND_PAGES = { full: 4, head: 8, refresh: 3, reread: 4, sample: 2, selected: 1, tail: 7 }
 const KIND_WINDOWS = { full: 2, head: 8, refresh: 3, reread: 3, sample: 2, selected: 1, tail: 6 }
@@ -170,7 +170,7 @@ const REQUESTS = { null: 30, API_BAD_REQUEST: 1, API_UNAVAILABLE: 2 }
 const OPEN_LEASES = 6
 const PERIOD = { key: '2026-11-03.0', usedSessions: 100, includedSessions: 3_000, pending: { sessions: 72 } }
 
-/** Syncs twice, the second time with `--full`: it exports new conversations, or continues an unfinished full export. */
+/** Syncs twice: the first sync exports new conversations; the second one (`--full`) continues an unfinished full export. */
 async function syncFurther(home: string): Promise<void> {
   const { sandbox, clock } = await nextDay()
   const config = configAt(home, sandbox.url)
@@ -190,7 +190,7 @@ async function syncFurther(home: string): Promise<void> {
   const exportedBefore = new Set(requestsOf(before))
   expect(after.length).toBeGreaterThan(2)
   expect(requestsOf(after).filter(request => exportedBefore.has(request))).toEqual([])
-  // New conversations come from head windows; the unfinished full export continues.
+  // All new pages are of head windows, which export new conversations, or of the unfinished full export.
   const kindOf = ({ head }: { head: PageHead }) => head.facts!.window.kind
   const continued = after.filter(page => kindOf(page) !== 'head')
   expect(new Set(continued.map(kindOf))).toEqual(new Set(['full']))
@@ -232,14 +232,14 @@ describe('data of an earlier version', () => {
         writeFileSync(stored('tables.json.gz'), gzipSync(`${JSON.stringify(tables, null, 1)}\n`, { level: 9 }))
       const expected = storedTables()
       expect(Object.keys(tables)).toEqual(expect.arrayContaining(Object.keys(expected)))
-      // Tables that were added later are empty: that version landed no pages for them.
+      // Tables that were added since are empty, because the earlier version landed no pages for them.
       for (const [name, lines] of Object.entries(tables)) expect(lines, name).toEqual(expected[name] ?? [])
       const kinds = await app.warehouse.writer.rows<{ kind: string; windows: number }>(
         'SELECT kind, count(*)::INTEGER AS windows FROM _windows GROUP BY kind ORDER BY kind',
       )
       expect(Object.fromEntries(kinds.map(({ kind, windows }) => [kind, windows]))).toEqual(KIND_WINDOWS)
     })
-    // The next test syncs from the same tables with the bookkeeping of that version; this one from a rebuilt one.
+    // This test syncs further from a rebuilt warehouse; the next one from the earlier version's warehouse with the same rows.
     if (isDeep) await syncFurther(home)
   })
 

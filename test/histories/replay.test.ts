@@ -1,6 +1,6 @@
-// Restarted workers continue workflows that older code started. Each history here was recorded once and is never changed: code that
-// decides differently must be versioned (`patched`), or this test fails. To record a history for a patch, call `record` in a test
-// and run it once with RECORD_HISTORIES=1 (CONTRIBUTING.md).
+// Restarted workers continue workflows that older code started. Each history in this folder was recorded once and is never changed:
+// code that decides differently must be versioned (`patched`), or this test fails. To record a history for a patch, call `record` in
+// a test and run that test once with RECORD_HISTORIES=1 (CONTRIBUTING.md).
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker'
@@ -10,7 +10,7 @@ import { sourcesBelow } from '../import-graph.ts'
 Runtime.install({ logger: new DefaultLogger('ERROR', () => {}) })
 
 const FOLDER = import.meta.dirname
-/** The workflow bundle of the build; bundling again would take four seconds. */
+/** The workflow bundle of the build, because bundling here would take four seconds. */
 const BUNDLE = join(FOLDER, '../../dist/workflows/bundle.cjs')
 const recorded = readdirSync(FOLDER).filter(name => name.endsWith('.json'))
 

@@ -11,7 +11,7 @@ import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 
 const MINUTE = 60_000
 
-/** A host in real time, except for the sandbox's clock, which sleeps advance. */
+/** The embedded host on the sandbox's clock: each sleep takes 100 ms of real time and advances that clock to the sleep's end. */
 function embedded(simulated: SimulatedApp, more: Partial<EmbeddedOptions> = {}): EmbeddedOptions {
   const { sandbox, config, app } = simulated
   return {
@@ -62,7 +62,7 @@ describe('a plan', () => {
     expect(pages.reduce((sum, records) => sum + records, 0)).toBe(report!.conversations)
     expect(await runs(simulated)).toContainEqual({ run: report!.run, outcome: 'done' })
 
-    // Pages that have landed but are not loaded would be billed again.
+    // A full sync would bill again even what has landed but is not loaded.
     await simulated.close()
     await rm(join(simulated.config.home, 'warehouse.duckdb'))
     await simulated.restart()
@@ -83,7 +83,7 @@ describe('a sync', () => {
       embedded(simulated, { stopping: stopping.signal, onPage: () => stopping.abort(new Error('stop')) }),
     )
     expect(report).toMatchObject({ outcome: 'interrupted', failures: [] })
-    // No billed page is lost: every answered page has landed.
+    // No billed page is lost: every page that the vendor returned has landed.
     expect(report!.pages).toBe((await simulated.exported()).length)
     const [row] = await simulated.rows('SELECT count(*)::INTEGER AS n FROM conversations')
     expect(row!.n).toBeLessThanOrEqual(report!.conversations)
@@ -109,7 +109,7 @@ describe('watch mode', () => {
     for (const [index, round] of rounds.slice(1).entries())
       expect(round.nextMs - rounds[index]!.nextMs).toBe(15 * MINUTE)
     expect(rounds.slice(1).reduce((sum, { report }) => sum + report!.conversations, 0)).toBeGreaterThan(2)
-    // No timer or connection keeps the process alive.
+    // No listener is left on the signal after a round.
     expect(listening).toEqual([0, 0, 0])
   })
 
@@ -218,7 +218,7 @@ describe('a round that still reads new conversations when the next one is due', 
       },
     }
     await syncOnce(watching)
-    // Two slow requests are left of the hourly limit; the other windows wait for them.
+    // The hourly limit has two requests left, which are slow; the other windows wait for their answers.
     clock.advance(55 * MINUTE)
     simulated.sandbox.faults.set({ rates: { slow: { rate: 1, param: 1_000 } } })
     await watch({ ...watching, everyMs: MINUTE, each: () => controller.abort(new Error('enough')) })

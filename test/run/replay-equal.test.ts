@@ -1,4 +1,4 @@
-// The original warehouse, its replay, and a replay of its landing and spool elsewhere are equal in every column of every table.
+// A warehouse, its replay, and a replay of its landing and spool in another folder are equal in every column of every table.
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ const tablesAt = async (config: Config): Promise<Record<string, string[]>> => {
   }
 }
 
-/** Simulates days in which conversations change, events report them, ids are exported again, and records are deleted. */
+/** Simulates days in which conversations change, events report changes, ids are exported again, and an agent is deleted. */
 async function simulateDays(simulated: SimulatedApp, steps: readonly Step[]): Promise<void> {
   const { sandbox, config, app, clock } = simulated
   const spool = spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: clock.now })
@@ -52,7 +52,7 @@ async function simulateDays(simulated: SimulatedApp, steps: readonly Step[]): Pr
   }
 }
 
-/** Returns only the differing lines: complete tables would be unreadable. */
+/** Compares tables; a failure shows the first differing rows of each table, because complete tables would be unreadable. */
 function expectSame(after: Record<string, string[]>, before: Record<string, string[]>): void {
   const differences = Object.keys(before).flatMap(table => {
     const [then, now] = [new Set(before[table]), new Set(after[table])]

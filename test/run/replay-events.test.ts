@@ -1,4 +1,4 @@
-// Events that a replay finds only in the warehouse because their files in the spool are missing or damaged.
+// Replays when events are only in the warehouse, because their spool files are missing or damaged.
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
@@ -11,7 +11,7 @@ import { drainAll } from '../../workflows/ingest.ts'
 import { type SimulatedApp, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 
-/** Receives messages and seals them. */
+/** Receives a message event with each text, and seals the segment. */
 async function receive({ config, sandbox, clock }: SimulatedApp, texts: readonly string[]): Promise<void> {
   const spool = openSpool({ home: config.home, now: clock.now })
   const [agentId] = sandbox.world.agentIds()
@@ -28,7 +28,7 @@ async function receive({ config, sandbox, clock }: SimulatedApp, texts: readonly
 const apply = ({ app, config, clock }: SimulatedApp) =>
   drainAll(spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: clock.now }), WORKSPACE)
 
-/** The first word of each message. */
+/** The first word of each stored message, sorted. */
 const messages = async (simulated: SimulatedApp): Promise<string[]> => {
   const rows = await simulated.rows<{ text: string }>('SELECT message_content AS text FROM messages_received')
   return rows.map(({ text }) => text.split(' ')[0]!).sort()
@@ -75,7 +75,7 @@ const MANY = Array.from(
   (_, n) => `${String(n).padStart(5, '0')} ${'words '.repeat(40)}`,
 )
 
-/** Stores the archive of `MANY` in one file per kind of damage, and damages each. @returns the files, and the events of each */
+/** Splits the archive of `MANY` into one file per kind of damage, and damages each. @returns the files with their events */
 async function damageArchive({ config }: SimulatedApp): Promise<{ file: string; events: string[] }[]> {
   const { drained } = spoolFolders(config.home, WORKSPACE)
   const [plain] = await readdir(drained)

@@ -1,4 +1,4 @@
-// Replays of single tables and of all tables, compared row by row; also without a landed file that had been loaded.
+// Replays of single tables and of all tables, compared row by row, also when a loaded file is missing from the landing.
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -26,10 +26,10 @@ async function tablesIn(writer: Writer): Promise<Record<string, Row[]>> {
 
 const snapshot = (config: Config) => withWriter(config, tablesIn)
 
-/** The order of keys in `extra` depends on the batch. */
+/** Parses `extra`, because the order of its keys depends on the batch. */
 const plain = (row: Row): Row => ('extra' in row ? { ...row, extra: JSON.parse(String(row.extra)) as unknown } : row)
 
-/** Child rows without their record's number, and records without one of their own. */
+/** Child rows whose number is not their record's, and records whose number is missing or not unique. */
 async function misnumberedIn(writer: Writer): Promise<Row[]> {
   const rules = recordChecks().filter(({ name }) => /^(children|numbers)_of_/.test(name))
   return (await Promise.all(rules.map(({ sql }) => writer.rows(sql)))).flat()
@@ -70,7 +70,7 @@ const synced = madeOnce(async () => {
   return simulated.config
 })
 
-/** The contents of each copy before it is damaged. */
+/** The contents of a fresh copy of the synced data folder. */
 const asSynced = once(async () => snapshot(await synced()))
 
 const spoil = (config: Config, ...statements: string[]): Promise<void> =>
@@ -145,7 +145,7 @@ describe('a full replay', () => {
     const key = `'elsewhere' AS workspace_id, agent_id, conversation_id`
     await spoil(
       config,
-      // Numbers that the rebuilt records get, too.
+      // The other workspace's records have the same numbers that the rebuilt records get.
       `INSERT INTO conversation_tags BY NAME SELECT ${key}, _record, tag FROM conversation_tags`,
       `INSERT INTO conversations BY NAME SELECT ${key}, row_number() OVER () AS _record, _complete FROM conversations`,
       `UPDATE conversation_tags AS t SET _record = c._record FROM conversations c WHERE t.workspace_id = 'elsewhere'
@@ -176,7 +176,7 @@ describe('a replay without one of the loaded files', () => {
   it('keeps the rows that only this file supplied if it may continue', async () => {
     const config = await synced()
     const before = await asSynced()
-    // Columns and a table of an earlier version, which no replay takes over.
+    // Columns and a table that an earlier version left; a replay does not keep them.
     await spoil(
       config,
       ...['conversations', 'conversation_tags', 'conversation_observations', ...BOOKKEEPING].map(

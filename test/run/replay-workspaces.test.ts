@@ -15,7 +15,7 @@ import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 import { madeOnce, once, rowsOfTables, withWriter } from './synced-home.ts'
 
 const OTHER = 'ws_other'
-/** In the warehouse, but not configured. */
+/** A workspace that has rows in the warehouse but is no longer configured. */
 const FORMER = 'ws_former'
 
 /** Three workspaces in one warehouse; two of them are configured. */
@@ -50,7 +50,7 @@ const snapshot = (config: Config): Promise<Record<string, Row[]>> =>
 
 const BOOKKEEPING = ['_requests', '_loads', '_windows', '_covered', '_quarantine', '_quota', '_issues', '_drift']
 
-/** The initial contents of each copy. */
+/** The contents of a fresh copy of the synced data folder. */
 const asSynced = once(async () => snapshot(await twoAndAFormerOne()))
 
 /** Removes pages of conversations from the landing: the second page of one agent, and all pages of another. */
@@ -99,7 +99,7 @@ describe('a replay of several workspaces', () => {
       expect(report.files).toBe(configured.length - taken.length)
       expect(await snapshot(config)).toEqual(before)
       if (from.length === 1) return
-      // Once more: the warehouse is now one that was rebuilt without these files.
+      // Also if the existing warehouse was itself rebuilt without these files.
       await replay({ config, allowIncomplete: true })
       expect(await snapshot(config)).toEqual(before)
     },

@@ -1,4 +1,4 @@
-// A synced data folder that is made once per test file and copied for each test, and the contents of its tables.
+// A synced data folder, which is made once per test file and copied for each test, and the rows of its tables.
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ async function copied(config: Config): Promise<Config> {
 
 const removed = ({ home }: Config): Promise<void> => rm(home, { recursive: true })
 
-/** `make` syncs an app and closes it; each call of the returned function copies its data folder for one test. */
+/** Makes a data folder once, with `make`, which must close its app. Each call of the returned function copies it for one test. */
 export function madeOnce(make: () => Promise<Config>): () => Promise<Config> {
   let made: Config | undefined
   const original = once(async () => {
@@ -32,7 +32,7 @@ export function madeOnce(make: () => Promise<Config>): () => Promise<Config> {
   }
 }
 
-/** Caches the result of `make`, which runs at the first call. */
+/** Calls `make` at the first call only, and returns the same result to every caller. */
 export function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined
   return () => {
@@ -55,7 +55,7 @@ export async function rowsOfTables(
   writer: Writer,
   { tables, without }: { tables: readonly string[]; without: readonly string[] },
 ): Promise<Record<string, Row[]>> {
-  // Listed once for all tables: listing the columns takes longer than reading a table.
+  // Lists the columns of all tables in one query, because that query takes longer than reading a table.
   const columns = await writer.rows<{ name: string; kept: string[] }>(
     `SELECT table_name AS name, list(column_name ORDER BY column_index) AS kept FROM duckdb_columns()
      WHERE database_name = current_database() AND column_name NOT IN (${without.map(name => `'${name}'`).join(', ')}) GROUP BY ALL`,

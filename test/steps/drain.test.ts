@@ -90,7 +90,7 @@ describe('draining', () => {
     const [name] = await readdir(sealed)
     const bytes = await readFile(join(sealed, name!))
     const damaged = flipped(bytes, 8 * bytes.indexOf('secret words'))
-    // The last line, too: a kill cannot truncate a sealed segment.
+    // The last line is damaged, too. It must count as damage, because a kill cannot truncate a sealed segment.
     await writeFile(join(sealed, name!), flipped(damaged, 8 * (bytes.length - 10)))
     for (const steps of [1, 2].map(() => spoolSteps(drainContextOf(workspace))))
       for (let times = 0; times < 2; times++) await steps.drain({ workspaceId: id })
@@ -127,7 +127,7 @@ describe('draining', () => {
     await steps.drain({ workspaceId: id })
     expect(steps.failing()).toMatchObject({ code: 'HOME_UNUSABLE', what: expect.stringContaining(name!), attempts: 1 })
     expect(await readDrainFailure(app.home, id)).toEqual(steps.failing())
-    // Not before the retry time: a failing disk is not polled.
+    // Before the retry time, a drain does not try that segment again, because it does not poll a failing disk.
     await receive(workspace, 'three')
     await steps.drain({ workspaceId: id })
     expect(steps.failing()).toMatchObject({ attempts: 1, sinceMs: LOADED_AT_MS })

@@ -36,7 +36,7 @@ interface Read {
   fromSec: number | null
   length: number
   done: boolean
-  /** If a page is missing, the range starts at its first second. */
+  /** The range of a missing page, in seconds after the window's start; null if no page is missing. */
   hole: { at: number; length: number } | null
 }
 
@@ -80,7 +80,7 @@ describe('the coverage in the warehouse', () => {
         await writer.run('DELETE FROM _windows')
         await writer.run('DELETE FROM _covered')
         if (all.length > 0) await writer.run(`INSERT INTO _windows VALUES ${all.map(rowOf).join(', ')}`)
-        // Batches are loaded one after another.
+        // Seven windows at a time, as consecutive batches add them.
         for (let start = 0; start < all.length; start += 7)
           await addFinishedWindows(writer, 'ws', all.slice(start, start + 7))
         expect(await writer.rows(check)).toEqual([])

@@ -28,7 +28,7 @@ function windowOf({ sandbox }: SimulatedApp): WindowProgress {
   return newProgress({ name, agentId: agentId!, kind: 'tail', fromSec: null, toSec: nowMs / 1_000, openedAtMs: nowMs })
 }
 
-/** The workspace as a separate process opens it on that data folder. */
+/** The workspace's steps and context, as a separate process opens them on the same data folder. */
 async function processAt({ config, clock }: SimulatedApp, holder: string | undefined) {
   const contexts = openWorkspaceContexts({
     config,
@@ -55,7 +55,7 @@ describe('a lease that ended', () => {
     expect(result.pages).toBe(5)
     expect(await steps.recoverLease(input, call)).toEqual(result)
     expect(await steps.heldUntilMs()).toBeNull()
-    // The answer was lost: the lease log alone supplies its usage.
+    // Also if the step's result was lost: the lease log alone shows that the lease ended.
     expect(await steps.heldUntilMs(input.grant)).toBeNull()
   })
 })
@@ -65,7 +65,7 @@ describe('a lease of a process that holds the warehouse', () => {
     const { simulated, steps, workspaceContext, call, request } = await setUp({ holder: 'other' })
     const grant = grantOf(simulated.sandbox.clock.now())
     const { append } = workspaceContext.leaseLog
-    // As after a kill: the lease log has no end of the lease.
+    // Keeps the end of the lease out of the lease log, as a kill would.
     workspaceContext.leaseLog.append = async entry => (entry.kind === 'end' ? undefined : append(entry))
     await steps.fetchPages({ request, progress: windowOf(simulated), grant }, call)
     const heldMs = grant.deadlineMs + workspaceContext.timeoutMs
@@ -85,7 +85,7 @@ describe('a lease whose holder was lost', () => {
     const { simulated, steps, workspaceContext, call, request } = await setUp()
     const nowMs = simulated.sandbox.clock.now()
     const input = { request, progress: windowOf(simulated), grant: grantOf(nowMs) }
-    // Two of its five requests were made when its process was killed: the lease log has no end of the lease.
+    // The process was killed after two of the lease's five requests, so the lease log has no end of the lease.
     const served = await steps.fetchPages({ ...input, grant: grantOf(nowMs, { lease: 'wf-0', requests: 2 }) }, call)
     const leaseLog = openLeaseLog({ home: simulated.config.home, workspaceId: WORKSPACE, run: 'killed' })
     onTestFinished(() => leaseLog.close())
@@ -110,7 +110,7 @@ describe('a lease whose holder was lost', () => {
     })
     expect(recovered.answers.map(({ status }) => status)).toEqual([200, 200, null])
     expect(recovered.answers.at(-1)).toMatchObject({ givenUp: true })
-    // Called again because its answer was lost: the same result, and no new lease log line.
+    // A second call, as after a lost result, returns the same.
     expect(await steps.recoverLease(input, call)).toEqual(recovered)
   })
 
@@ -126,7 +126,7 @@ describe('a lease whose holder was lost', () => {
       failure: null,
     }
     expect(await steps.recoverLease(input, call)).toEqual(nothing)
-    // The worker gets the task late: it checks the lease first.
+    // A worker that gets the task late checks first whether the lease is still held, and does nothing.
     expect(await steps.fetchPages(input, { ...call, isHeld: async () => false })).toEqual(nothing)
     expect(await steps.heldUntilMs()).toBeNull()
     expect(await steps.recoverLease(input, call)).toEqual(nothing)

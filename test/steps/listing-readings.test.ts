@@ -1,4 +1,4 @@
-// Lists the sandbox's agents under every variant in which the sandbox can serve them.
+// Lists the sandbox's agents in every way in which the sandbox can serve the listing.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { READINGS } from '../../src/sandbox/readings.ts'

@@ -1,4 +1,4 @@
-// A real server that lists agents in its own way, and a listing of the agents of any vendor.
+// A server that answers searches for agents as the test says, and a function that lists the agents of any vendor.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
@@ -14,7 +14,7 @@ export interface ListedAgent {
 }
 
 export interface Listed {
-  /** All of them, in the order of their creation. */
+  /** All agents, in the order of their creation. */
   agents: readonly ListedAgent[]
   params: URLSearchParams
 }
@@ -25,11 +25,11 @@ const HEADERS = { authorization: `Bearer ${TOKEN}` }
 
 export interface ListingVendor {
   url: string
-  /** Parameters of each search. */
+  /** Parameters of each search so far. */
   searches: URLSearchParams[]
 }
 
-/** Its `answer` to a search: a body, or a status and a body. Other requests are forwarded to the sandbox, if there is one. */
+/** Starts the server. `answer` returns a body, or a status and a body, for a search; other requests go to the sandbox, if given. */
 export async function listingVendor(
   agents: readonly ListedAgent[],
   answer: (listed: Listed) => ListingAnswer,
@@ -58,7 +58,7 @@ export async function listingVendor(
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, searches }
 }
 
-/** The requested page, with `size` agents if the vendor ignores the requested size. */
+/** The requested page of the agents. `size`: agents per page of a vendor that ignores the requested limit. */
 export function pageOf({ agents, params }: Listed, size = Number(params.get('limit') ?? 50)): ListedAgent[] {
   const page = Number(params.get('page') ?? 1)
   return agents.slice((page - 1) * size, page * size)

@@ -1,5 +1,5 @@
-// The document shows only `{agents, starredAgents}`: agents are listed from vendors that page in every way that the document
-// allows.
+// The API document shows only `{agents, starredAgents}` as the answer. Agents are listed completely from vendors that page in any
+// way that the document allows.
 import { describe, expect, it } from 'vitest'
 import { openStores } from '../../src/app/stores.ts'
 import { workspaceLines } from '../../src/cli/status/status-text.ts'
@@ -212,7 +212,7 @@ describe('a sync', () => {
       const agents = listed.agents.filter(({ ID }) => ID !== gone)
       const starredAgents = starredOf({ ...listed, agents })
       const page = Number(listed.params.get('page'))
-      // Pages: four agents; none; the starred ones, which came with the first page; the others.
+      // The pages: four agents; no agents; the starred ones, which the first page contained already; all others.
       const lists = [agents.slice(0, 4), [], starredAgents, agents.slice(4)]
       return { agents: lists[page - 1] ?? [], starredAgents, hasMore: page < lists.length }
     }, 10)

@@ -10,7 +10,7 @@ import { createVendorClient } from '../../src/vendor/client.ts'
 import { type SimulatedApp, TOKEN } from '../workflows/simulated/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 
-/** Requests for organizations and their teams, `id` and `id/teams`. */
+/** Paths of the requests so far for organizations (`id`) and their teams (`id/teams`). */
 async function requestedPaths({ sandbox }: SimulatedApp): Promise<string[]> {
   const answer = await fetch(`${sandbox.url}/_sandbox/requests`)
   const { requests } = (await answer.json()) as { requests: ServedRequest[] }
@@ -95,7 +95,7 @@ describe('the organizations that handoffs name', () => {
     expect((await requestedPaths(simulated)).slice(8)).toEqual(['org_beta'])
     expect(await simulated.rows('SELECT * FROM organizations WHERE _dirty_since IS NOT NULL')).toEqual([])
 
-    // The log also contains the DELETE request.
+    // The sandbox's log of requests also contains this deletion.
     await remove(simulated, 'org_beta')
     simulated.advance(25 * HOUR)
     await sync()
@@ -201,7 +201,7 @@ describe('a vendor that fails to answer for organizations', () => {
     )
     expect(failed).toEqual([{ success: false, error_code: 'API_UNAVAILABLE' }])
 
-    // An organization whose teams are refused still has its name.
+    // An organization is stored even if the vendor refuses the request for its teams.
     answer = path => (path.includes('/teams') ? { status: 400 } : undefined)
     await simulated.sync()
     await simulated.sync()
@@ -226,7 +226,7 @@ const REPEATED = (page: number | null, teams: Team[], size: number) => {
   return { teams: teams.slice((last - 1) * size, last * size), hasMore: true }
 }
 
-/** How a vendor of 130 teams answers a page; how many of them are listed, and whether the list is known to be complete. */
+/** Ways in which a vendor with 130 teams answers, with the number of teams listed and whether the list is known to be complete. */
 const TEAMS_GIVEN: [string, (page: number | null, teams: Team[]) => object, { listed: number; isComplete: boolean }][] =
   [
     [
@@ -251,7 +251,7 @@ const TEAMS_GIVEN: [string, (page: number | null, teams: Team[]) => object, { li
     ],
   ]
 
-/** A vendor that answers teams with `answer`. */
+/** A vendor that answers requests for teams with `answer`, which gets the requested page. */
 const teamsAnswer = (upstream: string, answer: (page: number | null) => object): Promise<string> =>
   organizationsAnswer(upstream, path => {
     if (!path.includes('/teams')) return undefined

@@ -41,7 +41,7 @@ describe('the requests for agents, organizations and teams', () => {
       settings: { organizations: ['org_beta', 'org_nobody', 'a/b c', 'org_alpha'] },
       through: sandbox => recorder(sandbox.url, requests),
     })
-    /** The requests of the sync. */
+    /** Syncs without exports and returns the requests of that sync. */
     const sync = async () => {
       requests.length = 0
       await simulated.sync({ maxRequests: 0 })

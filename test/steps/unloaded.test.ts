@@ -7,7 +7,7 @@ import { freshWindow, landAgents, landConversations, SENT_AT_MS } from '../wareh
 import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
 
 const NEXT_MONTH_MS = SENT_AT_MS + 31 * 86_400_000
-/** Long before now, so that the folder counts as settled. */
+/** A modification time long before now, with which a folder counts as settled. */
 const CHANGED_AT = new Date(SENT_AT_MS)
 
 const home = temporaryWarehouse()
@@ -45,7 +45,7 @@ describe('unloaded pages', () => {
 
     const late = await land('late')
     expect(await readdir(folder(a))).toHaveLength(3)
-    // A page in a folder with an unchanged modification time is not found: its names are not read.
+    // The late page is not found while the folder's modification time is unchanged, because the folder's names are not read.
     await settle(a)
     expect(await unloaded(NEXT_MONTH_MS)).toEqual([])
     const another = await land('another')

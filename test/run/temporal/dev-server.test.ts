@@ -1,4 +1,4 @@
-// The Temporal dev server that `up` starts: its namespaces, UI and port, and its end.
+// The Temporal dev server that `up` starts: its namespaces, its UI, its port, and how it stops.
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -47,7 +47,7 @@ describeWithTemporal('a dev server', ({ command }) => {
     await server.stop()
     expect(isAlive(server.pid)).toBe(false)
     const asked = client.connection.workflowService.describeNamespace({ namespace: 'default' })
-    // The first attempt is refused at once; the second follows after at least a tenth of a second.
+    // Closes the client between two attempts: the first is refused at once; the second follows after at least a tenth of a second.
     await sleep(50)
     await client.connection.close()
     await expect(asked).rejects.toMatchObject({ code: 1, details: expect.stringContaining('shut down') })

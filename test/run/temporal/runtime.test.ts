@@ -1,4 +1,4 @@
-// The page of metrics that joins those of the Temporal SDK with those of another process.
+// The metrics page that combines the metrics of the Temporal SDK with those of another process.
 import { Runtime } from '@temporalio/worker'
 import { expect, it } from 'vitest'
 import { installRuntime } from '../../../src/run/temporal/worker/runtime.ts'

@@ -1,5 +1,5 @@
-// Finding and downloading the Temporal CLI, with a real HTTP server that serves releases. Only the tests build it from Go
-// (test/temporal-cli.ts).
+// Finding and downloading the Temporal CLI, with a real HTTP server that serves releases. The CLI that the other tests use is built
+// from Go (test/temporal-cli.ts).
 import { execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
@@ -32,7 +32,7 @@ async function executable(path: string): Promise<void> {
 const { version } = TEMPORAL_RELEASE
 const PLACE = `temporal-cli-${version}`
 
-/** An address at which no server listens. */
+/** A release at an address where no server listens. */
 const NO_RELEASE: TemporalRelease = { version, releases: 'http://127.0.0.1:9', checksums: {} }
 
 /** Waits until the cache has exactly this many entries. */
@@ -41,9 +41,9 @@ async function holds(cache: string, count: number): Promise<void> {
 }
 
 interface Served {
-  /** The checksum in the release's `checksums.txt`; by default the right one; null: the file does not exist. */
+  /** The checksum in the release's `checksums.txt`; default: the right one; null: the release has no such file. */
   listed?: string | null
-  /** A pinned checksum; by default none. */
+  /** The checksum that convohouse has pinned; default: none. */
   pinned?: 'right' | 'wrong'
   /** Sends half of the archive and then stalls. */
   stalls?: boolean
@@ -169,7 +169,7 @@ describe('the Temporal CLI', () => {
       there = true
       return path
     })
-    // Left-over files are removed at once.
+    // Files that an ended process left are removed at once; one entry remains, of the process that still downloads.
     await holds(places.cache, 1)
     await sleep(300)
     expect(there).toBe(false)

@@ -1,5 +1,5 @@
-// Tests with Temporal share one dev server, in which each file has its own namespace. Importing this module waits until the server
-// is ready or is known to be unavailable.
+// Tests with Temporal share one dev server, in which each test file has its own namespace. An import of this module waits until the
+// server is ready or known to be unavailable.
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@temporalio/client'
@@ -8,15 +8,15 @@ import { connectClient, type TemporalPlace } from '../../../src/run/temporal/cli
 import { namespaceOf, type TemporalVerdict } from '../../temporal-command.ts'
 
 export interface Temporal {
-  /** The Temporal CLI, for a test that kills or configures its own server. */
+  /** Path of the Temporal CLI, for tests that kill or configure a server of their own. */
   command: string
-  /** The shared server, and the file's namespace. */
+  /** Address of the shared server, and the namespace of the test file. */
   place: TemporalPlace
   /** Environment variables that point a command at that server and namespace. */
   env: { TEMPORAL_ADDRESS: string; TEMPORAL_NAMESPACE: string }
 }
 
-/** Longer than a build of the Temporal CLI takes. */
+/** How long to wait for the server: longer than a build of the Temporal CLI takes. */
 const PATIENCE_MS = 900_000
 
 async function verdict(): Promise<TemporalVerdict> {
@@ -32,7 +32,7 @@ async function verdict(): Promise<TemporalVerdict> {
 
 const found = await verdict()
 
-/** A block of tests with Temporal. Without its CLI it fails in CI and is skipped elsewhere. */
+/** Describes tests that need Temporal. If its CLI is not available, they fail in CI and are skipped elsewhere. */
 export function describeWithTemporal(name: string, tests: (temporal: Temporal) => void): void {
   if (found.command !== null) {
     const { command, address } = found
@@ -47,7 +47,7 @@ export function describeWithTemporal(name: string, tests: (temporal: Temporal) =
   describe.skipIf(!process.env.CI)(name, () => it('needs the Temporal CLI', missing))
 }
 
-/** Connects before the block's tests, provides the client, and closes it after them. */
+/** Opens a client before the tests of a `describe` block, passes it to `use`, and closes it after them. */
 export function connected(place: TemporalPlace, use: (client: Client) => void): void {
   let client: Client
   beforeAll(async () => {
