@@ -53,7 +53,7 @@ async function until(isSo: () => Promise<boolean> | boolean, what: string): Prom
   }
 }
 
-/** Sends each event when it is due, even if earlier ones are late. */
+/** Sends each event when it is due, even if earlier events have no answer yet. */
 async function send(url: string, stages: Stages, fromMs: number): Promise<void> {
   const bodies = eventBodies(50).map(body => JSON.parse(body.toString()) as Record<string, unknown>)
   const answers: Promise<void>[] = []

@@ -78,7 +78,7 @@ export function pageOf(
 /** Lands `records` conversations of `agents` agents below `home`. */
 export async function landExport(home: string, options: { records: number; agents: number }): Promise<LandedExport> {
   const nowMs = EXPORTED_AT_MS
-  // The export skips the 5 % of conversations in which no person has written, as the loop below does.
+  // 1.1: the export skips the 5 % of conversations in which no person has written, and so does the loop below.
   const world = createWorld({
     agents: options.agents,
     conversations: Math.ceil(options.records * 1.1),

@@ -21,7 +21,7 @@ const truthOf = ({ world, clock }: Sandbox) =>
     }),
   )
 
-/** Reads the warehouse directly, while no process holds it. */
+/** Changes the warehouse directly, while no process holds it. */
 async function inWarehouse(home: string, sql: string): Promise<void> {
   const { writer, close } = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
   await writer.run(sql).finally(close)

@@ -47,7 +47,7 @@ describeWithTemporal('a profile in a file', ({ place }) => {
       inProcess(['schedule', action, '--json'], { cwd: folder, env: { ...env, ...more } })
     expect(await schedule('ensure')).toMatchObject({ code: 0, stdout: expect.stringContaining('created') })
     expect((await schedule('list')).stdout).toContain('"next"')
-    // A variable takes precedence over the file.
+    // An environment variable takes precedence over Temporal's profile file.
     const other = await schedule('list', { TEMPORAL_NAMESPACE: 'default' })
     expect(JSON.parse(other.stdout)).toMatchObject({ schedule: null })
     // The error says that the namespace does not exist.

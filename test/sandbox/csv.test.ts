@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { EXPORT_FIELDS } from '../../src/sandbox/world/conversation/record-shape.ts'
 import { call, exportPage, exportPath, firstAgent, open } from './caller.ts'
 
-/** An RFC 4180 parser, independent of the writer. */
+/** An RFC 4180 parser, independent of the sandbox's writer. */
 function readCsv(text: string): string[][] {
   const rows: string[][] = [[]]
   let cell = ''

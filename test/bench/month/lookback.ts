@@ -6,7 +6,7 @@ import { pairKey } from './pair-key.ts'
 const WEEK_MS = 7 * DAY
 const PAGE = 100
 
-/** One export per day; `history`: start times of the conversations that began before the first export. */
+/** Cost of one export per day. `history`: start times of the conversations that began before the first export. */
 export function lookbackOf(world: {
   history: ReadonlyMap<string, number>
   changes: Changes

@@ -57,7 +57,7 @@ function open(): Socket {
 
 const sockets = Array.from({ length: connections }, open)
 
-/** Sends each event when it is due, even if earlier ones are late. */
+/** Sends each event when it is due, even if earlier events have no answer yet. */
 function sendByRate(): void {
   let count = 0
   const timer = setInterval(() => {

@@ -33,7 +33,7 @@ const SMALL = { conversations: 60 }
 
 const synced = syncedOnce(SMALL)
 
-/** Writes to the warehouse directly, while no process holds it. */
+/** Changes the warehouse directly, while no process holds it. */
 async function inWarehouse(home: string, sql: string): Promise<void> {
   const { writer, close } = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
   await writer.run(sql).finally(close)
@@ -75,7 +75,7 @@ describe('doctor on a healthy data folder', () => {
       'memory',
       'versions',
     ])
-    // Findings about the machine that runs the test do not count.
+    // Findings about the machine that runs the test are left out.
     const ours = found.checks.filter(({ check }) => !['space', 'file system', 'memory'].includes(check))
     expect(ours.filter(({ state }) => state !== 'ok')).toEqual([])
     expect(found.text).not.toContain(TOKEN)

@@ -31,7 +31,7 @@ const page = (generation: number, sequence: number, lastTsMs: number | null): Pa
 
 const folded = (pages: readonly PageFacts[]): WindowProgress => pages.reduce(advance, newProgress(WINDOW))
 
-/** Generations of one page each, all within the same second. */
+/** A window that makes no progress: generations of one page each, all within the same second. */
 const stuck = (generations: number): WindowProgress =>
   folded(Array.from({ length: generations }, (_, index) => page(index + 1, 1, NOW - HOUR)))
 

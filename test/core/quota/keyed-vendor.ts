@@ -48,7 +48,7 @@ export const keyedRuns: fc.Arbitrary<KeyedRun> = fc.record({
 
 const START_MS = Date.UTC(2026, 0, 1)
 
-/** Polls that find nothing, so many that late reports catch up with the count. */
+/** Polls that bill nothing, enough of them that late reports catch up with the count. */
 const quiet = (lag: number): Group[] =>
   Array.from({ length: lag + 1 }, () => ({ pages: [0], others: 0, reversed: false }))
 

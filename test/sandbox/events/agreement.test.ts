@@ -66,7 +66,7 @@ describe('an event of a conversation', () => {
       const users = turns.filter(({ role }) => role === 'user').length
       expect(lightConvoData.interactionsNum ?? users).toBe(users)
       const last = turns.filter(turn => turn.sessionId === turns.at(-1)!.sessionId)
-      // Until a person has written, the record takes the end of the session for the time of its last message.
+      // Until a person has written, the record uses the end of the session as the time of its last message.
       if (last.length > 1) expect(times.at(-1)).toBe(lightConvoData.lastMessageTS)
     }
     expect(new Set(updates.flatMap(({ turns }) => turns.map(({ role }) => role)))).toEqual(
