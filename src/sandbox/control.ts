@@ -85,7 +85,7 @@ function getState(service: ControlService): Answer {
   })
 }
 
-/** Includes deleted agents, with what their export would return. */
+/** The counts that are true of each agent. Deleted agents are included, with what their export would return. */
 function getTruth({ world, clock, conditions }: ControlService): Answer {
   const dataMs = conditions.dataMs(clock.now())
   const agents = world.agentIds().map(agentId => ({
@@ -120,7 +120,7 @@ function setWebhooks({ webhooks }: ControlService, { body }: ControlRequest): An
   return set<WebhookSettings>(webhooks, 'webhooks', body)
 }
 
-/** Payloads take kilobytes per event: only `payload=true` includes them. */
+/** Payloads take kilobytes per event, so they are left out unless the request has `payload=true`. */
 function getEvents({ webhooks }: ControlService, { params }: ControlRequest): Answer {
   const since = Number(params.get('since') ?? 0)
   if (!Number.isFinite(since)) return fault(400, 'since must be a number')

@@ -18,13 +18,13 @@ export interface SandboxOptions {
   workspaceId: string
   token: string
   agents: number
-  /** Over all agents; they began in the `historyDays` before `startMs`. */
+  /** Conversations at the start, over all agents; they began in the `historyDays` before `startMs`. */
   conversations: number
   historyDays: number
   /** New conversations per day after `startMs`, over all agents. */
   arrivalsPerDay: number
   seed: number
-  /** Meaning of the record's `ts`: first message or last activity (notes on the API, "What is `ts`"). */
+  /** What the record's `ts` means: first message or last activity (notes on the API, "What is `ts`"). */
   ts: 'created' | 'activity'
   /** Conversations also change within their sessions and days after them: handoffs, surveys, CRM notes. */
   traffic: boolean
@@ -42,7 +42,7 @@ export interface SandboxOptions {
   periodDays: number
   /** Real milliseconds before each answer of the API. */
   latencyMs: number
-  /** How far the export lags behind, in ms. */
+  /** How far the export's mirror lags behind the clock, in ms. */
   mirrorLagMs: number
   /** Added to the `Date` header of every answer, to simulate a vendor with a wrong clock, in ms. */
   clockOffsetMs: number

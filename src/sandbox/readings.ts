@@ -7,7 +7,7 @@ export interface ReadingDefinition {
   values: readonly [string, string, ...string[]]
   /** One line for `--help` and the docs: the meaning of each value that is not obvious. */
   help: string
-  /** The section of the API document that is silent, or its row in the notes on the API. */
+  /** The section of the API document that leaves the point open, or the row about it in the notes on the API. */
   open: string
 }
 

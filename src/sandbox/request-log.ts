@@ -13,11 +13,11 @@ export interface ServedRequest {
   query: Record<string, string>
   /** HTTP status; 0: the connection was closed without an answer. */
   status: number
-  /** Conversations in the answer; 0 if it was lost on the way. */
+  /** Conversations in the answer; 0 if the answer was lost on the way. */
   returned: number
   /** Sessions billed, whether or not the answer arrived. */
   billed: number
-  /** Names of the faults applied to it, in order. */
+  /** Names of the faults applied to the request, in order. */
   faults: string[]
 }
 
@@ -69,7 +69,7 @@ export class RequestLog {
     )
   }
 
-  /** Repeated requests have a count above 1. */
+  /** Groups requests by agent and query; a repeated request has a count above 1. */
   summary(filter: RequestFilter): RequestCount[] {
     const counts = new Map<string, RequestCount>()
     for (const { kind, agentId, query, status, returned, billed } of this.list(filter)) {

@@ -1,4 +1,4 @@
-// The sandbox as an HTTP server: reads requests, waits out the latency, writes answers.
+// The sandbox as an HTTP server: reads requests, waits for the configured latency, writes answers.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -36,7 +36,7 @@ export interface Sandbox {
   close(): Promise<void>
 }
 
-/** Only control endpoints read bodies, and those are small. */
+/** Only control endpoints read request bodies, and these are small. */
 const MAX_BODY_BYTES = 65_536
 const SERVER_SETTINGS = {
   keepAliveTimeout: 65_000,
@@ -47,7 +47,7 @@ const SERVER_SETTINGS = {
 
 /**
  * Serves the API on the options' host and port.
- * @throws ConvohouseError CONFIG_INVALID for an option out of range, or if it cannot listen on the port.
+ * @throws ConvohouseError CONFIG_INVALID for an option out of range, or if the server cannot listen on the port.
  */
 export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sandbox> {
   const options = resolveOptions(given)
@@ -153,7 +153,7 @@ function answerOrFault(service: ControlService, request: Parameters<typeof route
   }
 }
 
-/** Undefined if the body is too long. */
+/** The request's body; undefined if it is too long. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = []
   let bytes = 0

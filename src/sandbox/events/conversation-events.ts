@@ -1,4 +1,4 @@
-// Payloads of conversation events (section 6.3), with the conversation's state when they happened.
+// Payloads of conversation events (section 6.3), with the conversation's state at the time of the event.
 
 import { environment } from '../world/conversation/contact.ts'
 import { formAnswers } from '../world/conversation/findings.ts'
@@ -23,11 +23,11 @@ interface Situation {
   region: unknown
   /** Renders the record as exported. */
   record(): Readonly<Record<string, unknown>>
-  /** Per session, including future ones. */
+  /** The exchanges of each session, including future sessions. */
   exchanges: readonly Exchange[][]
 }
 
-/** Only types of conversation events. */
+/** The type-specific fields of a payload, for each type of conversation event. */
 const FIELDS: Partial<Record<EventName, (situation: Situation) => Payload>> = {
   message_received: messageReceived,
   conversation_updated: conversationUpdated,
@@ -37,7 +37,7 @@ const FIELDS: Partial<Record<EventName, (situation: Situation) => Payload>> = {
   bug_reported: bugReported,
 }
 
-/** All fields except the common ones; `lead_captured` has no `convoId`. */
+/** All fields of the payload except those common to all events; `lead_captured` has no `convoId`. */
 export function conversationPayload(situation: Situation): Payload {
   const { happening, convoId, agentId, agentName } = situation
   const name = drawOf(situation).made(0.9, () => agentName) ?? undefined
@@ -49,7 +49,7 @@ export function conversationPayload(situation: Situation): Payload {
   }
 }
 
-/** Equal for all events of one conversation and type. */
+/** Random draws that are equal for all events of one conversation and type. */
 const drawOf = ({ scene, happening }: Situation): Draw =>
   new Draw(scene.seed, scene.index, PURPOSE.event + EVENT_NAMES.indexOf(happening.type))
 

@@ -30,7 +30,7 @@ export interface WorldEvent {
   createdMs: number
   agentId: string | undefined
   convoId: string | undefined
-  /** Everything that is sent except the secret. Built each time it is read. */
+  /** Everything that is sent except the secret. The payload is built each time it is read. */
   readonly payload: Payload
 }
 

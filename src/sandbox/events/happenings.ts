@@ -1,4 +1,4 @@
-// The happenings in a conversation that events report (time and event type), and an index of conversations by hour.
+// What happens in a conversation and is reported by an event (time and event type), and an index of conversations by hour.
 //
 // `conversation_updated` happens exactly when the record changes (`schedule.ts`, `story.ts`).
 
@@ -66,17 +66,17 @@ function messages(exchanges: readonly Exchange[][]): Written[] {
 
 interface AgendaWorld {
   placement: Placement
-  /** Indices are below this. */
+  /** The index of every conversation is below this. */
   limit: number
-  /** Calls back for each time span in which something may happen to the conversation. */
+  /** Calls `visit` for each time span in which something may happen to the conversation. */
   eachSpan(index: number, visit: (fromMs: number, untilMs: number) => void): void
 }
 
-/** Finds the conversations with happenings in an hour. Only those that began within `LONGEST_LIFETIME_MS` before are indexed. */
+/** Finds the conversations in which something may happen in an hour. Indexes only those that began at most `LONGEST_LIFETIME_MS` before. */
 export class Agenda {
   private readonly world: AgendaWorld
   private readonly hours = new Map<number, number[]>()
-  /** Indices entered so far: `from` up to `until`. */
+  /** Conversations with an index from `from` up to, but not including, `until` have been entered into `hours`. */
   private from = 0
   private until = 0
 
@@ -112,7 +112,7 @@ export class Agenda {
       for (let hour = Math.floor(fromMs / HOUR); hour * HOUR <= untilMs; hour++) {
         const list = this.hours.get(hour)
         if (list === undefined) this.hours.set(hour, [index])
-        // All spans of a conversation are entered together: a duplicate can only be the last element.
+        // All spans of a conversation are entered one after the other, so a duplicate can only be the last element.
         else if (list.at(-1) !== index) list.push(index)
       }
     })

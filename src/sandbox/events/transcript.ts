@@ -1,5 +1,5 @@
-// A conversation's transcript so far, as turns and as model messages. It agrees with the record's counts: `messagesNum` turns,
-// the last one of a session with a person at its last message.
+// A conversation's transcript so far, as turns and as model messages. It agrees with the record: there are `messagesNum` turns, and if a
+// person wrote in a session, the session's last turn has the time of its last message.
 import { type Locale, prose, sentence } from '../world/conversation/locales.ts'
 import type { Scene } from '../world/conversation/scene.ts'
 import { Draw, PURPOSE } from '../world/random.ts'
@@ -22,10 +22,10 @@ interface ModelMessage {
   content: string | { type: 'text'; text: string }[]
 }
 
-/** Number of turns that the model sees of a long conversation. */
+/** Of a long conversation, the model sees this many of the newest turns. */
 const HISTORY_LENGTH = 12
 
-/** `exchanges` per session, including future ones. */
+/** The turns so far. `exchanges`: those of each session, including future sessions. */
 export function turnsOf(scene: Scene, exchanges: readonly Exchange[][]): Turn[] {
   return scene.sessions.flatMap((_, number) => sessionTurns(scene, number, exchanges[number]!))
 }

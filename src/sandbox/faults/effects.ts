@@ -23,7 +23,7 @@ export function refusedBy({ name, param }: ChosenFault): Answer {
   }
 }
 
-/** Status in the request log of a request without an answer. */
+/** Status that the request log records for a request that got no answer. */
 const NO_ANSWER = 0
 
 // Applies a fault of the stage `page` to an export page.
@@ -89,7 +89,7 @@ export function spoil(answer: Answer, plan: FaultPlan): Answer {
   return Object.keys(delivery).length === 0 ? sent : { ...sent, delivery }
 }
 
-/** Built as text: `JSON.stringify` cannot nest this deep. */
+/** Adds a deeply nested field before all others. It is built as text, because `JSON.stringify` cannot nest this deep. */
 function surround(answer: Answer, plan: FaultPlan): Answer {
   const chosen = answer.contentType.startsWith('application/json') ? plan.take('around') : undefined
   if (chosen === undefined) return answer
@@ -119,7 +119,7 @@ function lose(answer: Answer, plan: FaultPlan): Answer {
 }
 
 function pace({ delivery }: Answer, plan: FaultPlan): Delivery {
-  // A dropped answer has no observable delay.
+  // The caller cannot observe the delay of an answer that is never sent.
   if (delivery?.sends === 'nothing') return {}
   const chosen = plan.take('pace')
   if (chosen === undefined) return {}

@@ -14,7 +14,7 @@ import { issueTexts, nameIssue, type Param, paramIssue, type Rate, ratesSchema }
 /**
  * `account`: changes the workspace's counters. `front`: the request never reaches the export. `refusal`: the export fails.
  * `page`: the page's content. `reported`: reported rate limit and usage. `around`: fields around the records. `lost`: the
- * answer is lost on the way. `pace`: when it is sent. `date`: its `Date` header.
+ * answer is lost on the way. `pace`: when the answer is sent. `date`: the answer's `Date` header.
  */
 export type Stage = 'account' | 'front' | 'refusal' | 'page' | 'reported' | 'around' | 'lost' | 'pace' | 'date'
 
@@ -112,8 +112,8 @@ const isFaultName = (name: string): name is FaultName => Object.hasOwn(TABLE, na
 export type FaultKind = 'export' | 'search' | 'organization' | 'tools'
 
 /**
- * Serves a fault to each request that matches all given fields, or changes conditions before it. Each kind of request has its
- * own numbers.
+ * Serves a fault to each request that matches all given fields, or changes conditions before such a request is answered. The requests of
+ * each kind are numbered separately.
  */
 export interface ScriptRule extends ScriptBounds {
   fault?: FaultName | undefined
@@ -194,7 +194,7 @@ export function readFaultSettings(given: unknown, conditionIssues: (set: unknown
   return issues.length > 0 ? { issues } : { settings: data as FaultSettings }
 }
 
-/** Matches the number of a request or event, from 1 since the faults were set. */
+/** Selects requests or events by their number, which counts from 1 since the faults were set. */
 export interface ScriptBounds {
   at?: number | undefined
   /** First and last number, both inclusive. */

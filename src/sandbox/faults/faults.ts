@@ -31,7 +31,7 @@ export interface ReportedFaults {
   settings: FaultSettings
   /** Requests since the faults were set. */
   requests: Record<FaultKind, number>
-  /** How often each was served since then; others are absent. */
+  /** How often each fault was served since then; faults that were never served are absent. */
   served: Partial<Record<FaultName, number>>
 }
 
@@ -56,7 +56,7 @@ export class FaultPlan {
     this.choose = choose
   }
 
-  /** The fault of that stage if it fits. It counts as served: the caller must apply it. */
+  /** The chosen fault of that stage, if it fits. It is counted as served, so the caller must apply it. */
   take(stage: Stage, fits: Fits = () => true): ChosenFault | undefined {
     const chosen = this.choose(name => FAULTS[name].stage === stage && fits(name))
     if (chosen !== undefined) this.served.push(chosen.name)

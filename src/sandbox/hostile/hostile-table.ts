@@ -1,7 +1,7 @@
 // Every kind of hostile record, in order of application.
 //
-// Only seed and index decide which conversations are hit: a conversation is always hostile in the same way, also in
-// /_sandbox/truth.
+// Only seed and index decide which conversations are hostile: a conversation is hostile in the same way in every answer, and
+// /_sandbox/truth takes that into account.
 import type { Param } from '../rates.ts'
 
 interface HostileDefinition {

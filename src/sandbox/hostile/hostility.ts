@@ -67,7 +67,7 @@ const MUTATIONS: Partial<Record<HostileName, Mutation>> = {
 
 const NO_OBJECTS = ['null', '42', '"a record"', '[]', 'true'] as const
 
-/** The rates are valid (`options.ts`). */
+/** The rates must be valid; `options.ts` checks them. */
 export function createHostility({ seed, hostile }: Pick<ResolvedOptions, 'seed' | 'hostile'>): Hostility {
   const names = HOSTILE_NAMES.filter(name => shareOf(hostile[name] ?? 0) > 0)
   /** The draw to continue with, if the conversation is hostile in that way. */
@@ -75,7 +75,7 @@ export function createHostility({ seed, hostile }: Pick<ResolvedOptions, 'seed' 
     const draw = new Draw(seed, index, PURPOSE.hostile + HOSTILE_NAMES.indexOf(name))
     return draw.chance(shareOf(hostile[name] ?? 0)) ? draw : undefined
   }
-  /** If several apply, the first in the table wins. */
+  /** The conversation's ID as served. If several kinds of hostile IDs apply, the first in the table wins. */
   const named = (index: number): string => {
     const plain = conversationId(seed, index)
     const name = ID_NAMES.find(one => drawIf(index, one) !== undefined)
@@ -126,7 +126,7 @@ function hostileId(name: IdName, id: string): string {
   return `${before}${id}${after}`
 }
 
-/** The plain ID inside; otherwise the text itself. */
+/** The plain ID inside a hostile one; any other text is returned unchanged. */
 function plainId(text: string): string {
   const around = Object.values(AROUND).find(([before, after]) => text.startsWith(before) && text.endsWith(after))
   return around === undefined ? text : text.slice(around[0].length, text.length - around[1].length)

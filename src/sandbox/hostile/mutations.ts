@@ -1,7 +1,7 @@
 // Mutations that make a record hostile: odd values, field names and nesting.
 import type { Draw } from '../world/random.ts'
 
-/** Never changed here: `no-id` and the `ts-` mutations do that. */
+/** Fields that `wrongTypes` leaves alone: `no-id` and the `ts-` mutations change them. */
 const KEPT = new Set(['ID', 'ts'])
 const WRONG_FIELDS = 4
 
@@ -140,7 +140,7 @@ export function duplicateKeys(piece: Piece): void {
   setText(piece, 'csat', '{"satisfaction10":1,"satisfaction10":"one","satisfaction10":9}')
 }
 
-/** Nests in a free-form field and in an undocumented one. */
+/** Puts deeply nested values into a free-form field and into an undocumented one. */
 export function deepNesting(piece: Piece, _: Draw, depth: number): void {
   setText(piece, 'capturedVariables', nest(depth, '{"a":', '}'))
   setText(piece, 'futureDepth', nest(depth, '[', ']'))

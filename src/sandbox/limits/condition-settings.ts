@@ -25,7 +25,7 @@ const Settings = z.strictObject({
 export interface ConditionSettings {
   /** False: the export is refused with 403. */
   paid?: boolean | undefined
-  /** If raised, the mirror stops until the lag is reached; if lowered, it catches up at once. */
+  /** If the lag is raised, the mirror's time stands still until the lag is reached; if lowered, the mirror catches up at once. */
   mirrorLagMs?: number | undefined
   /** Added to the `Date` header of every answer. */
   clockOffsetMs?: number | undefined
@@ -35,7 +35,7 @@ export interface ConditionSettings {
   turnPeriod?: true | undefined
   /** Resets the hourly request count, as a restart of the vendor's process does. */
   forgetHour?: true | undefined
-  /** Counts this number of requests of another user of the token now. */
+  /** Counts this many requests now, as if another user of the token had sent them. */
   othersRequests?: number | undefined
 }
 

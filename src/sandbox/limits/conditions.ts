@@ -27,7 +27,7 @@ interface Affected {
 export class Conditions {
   private readonly affected: Affected
   private lagMs: number
-  /** The mirror's time at the last change of its lag; the mirror never returns to an earlier time. */
+  /** The time of the mirror's data when its lag was last changed; the mirror never goes back behind it. */
   private reachedMs = Number.NEGATIVE_INFINITY
   private goneAgents: ReadonlySet<string> = new Set()
   private hasPaid: boolean

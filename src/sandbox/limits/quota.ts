@@ -5,7 +5,7 @@ import type { Readings } from '../readings.ts'
 /** Sessions per overage pack. */
 const PACK_SESSIONS = 1_000
 
-/** Reported to a workspace without limits. */
+/** The quota that is reported to a workspace without limits. */
 const UNLIMITED = 1_000_000_000
 
 export interface Usage {
@@ -39,7 +39,7 @@ interface Count {
 interface Spent {
   sessions: number
   requests: number
-  /** Totals before each of the last requests, newest last; for the reading `usage-lag`. */
+  /** Totals before each of the most recent requests, newest last; for the reading `usage-lag`. */
   before: Pick<Spent, 'sessions' | 'requests'>[]
   /** Billed sessions by conversation index; for the reading `rebill`. */
   conversations: Map<number, number>
@@ -56,9 +56,9 @@ const STALE_EVERY = 3
 
 export class Quota {
   private readonly options: QuotaOptions
-  /** By period key: the clock can be set back into an earlier period. */
+  /** Usage by period key. Earlier periods are kept, since the clock can be set back into one. */
   private readonly spent = new Map<string, Spent>()
-  /** The last sequence that has begun is the current one; `turn` adds one. */
+  /** The last sequence that has begun is the current one; `turn` adds a sequence. */
   private readonly counts: Count[]
   private logged = 0
 
@@ -119,7 +119,7 @@ export class Quota {
     this.counts.push({ startMs: nowMs, number })
   }
 
-  /** Usage as if the period had billed only that request. */
+  /** The usage that would be reported if the period had billed only this request. */
   onlyThis({ billableUsedThisRequest: billed }: Usage, nowMs: number): Usage {
     return this.usageOf({ key: this.periodKey(nowMs), billed, sessions: billed, requests: 1 }, nowMs)
   }
@@ -154,7 +154,7 @@ export class Quota {
     return spent
   }
 
-  /** The period's first day, and its number for periods that are shorter than a day. */
+  /** The period's first day and its number, which tells periods shorter than a day apart. */
   private periodKey(nowMs: number): string {
     const { startMs, number } = this.periodAt(nowMs)
     return `${new Date(startMs).toISOString().slice(0, 10)}.${number}`

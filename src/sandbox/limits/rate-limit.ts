@@ -1,7 +1,7 @@
 // The hourly request limit of the export (API document, section 8), rolling or by fixed hours.
 import type { Readings } from '../readings.ts'
 
-/** Reported to a workspace without limits. */
+/** The rate limit that is reported to a workspace without limits. */
 const UNLIMITED = 1_000_000
 
 interface RateLimitOptions {
@@ -36,7 +36,7 @@ export class RateLimit {
     return { admitted: false, retryAfterMs: this.firstMs(nowMs) + this.options.hourMs - nowMs }
   }
 
-  /** Counts requests of another user of the token, up to the limit. */
+  /** Counts requests up to the limit, as if another user of the token had sent them. */
   take(requests: number, nowMs: number): void {
     if (!this.options.limits) return
     this.forget(nowMs)
@@ -55,13 +55,13 @@ export class RateLimit {
     return this.options.hourlyRequests - this.times.length
   }
 
-  /** Start of the hour: its oldest request, or the start of the fixed hour. The hour must hold a request. */
+  /** Start of the current hour: the time of its oldest request, or the start of the fixed hour. Call only if the hour has a request. */
   private firstMs(nowMs: number): number {
     const { readings, hourMs } = this.options
     return readings.hour === 'fixed' ? Math.floor(nowMs / hourMs) * hourMs : this.times[0]!
   }
 
-  /** Drops requests of earlier hours, and later ones because the clock can be set back. */
+  /** Drops requests of earlier hours, and requests later than now, since the clock can be set back. */
   private forget(nowMs: number): void {
     const { readings, hourMs } = this.options
     const startMs = readings.hour === 'fixed' ? this.firstMs(nowMs) - 1 : nowMs - hourMs

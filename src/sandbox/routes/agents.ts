@@ -74,7 +74,7 @@ function starredOn(
   return reading === 'first-page' && page > 1 ? [] : lists.starred
 }
 
-/** Existing agents that contain the text. */
+/** Existing agents whose ID, title or description contains the text. */
 function matching({ world, conditions, nowMs }: Searched, search: string): AgentRecord[] {
   const needle = search.toLowerCase()
   const existing = world.agentIds().filter(id => !conditions.isGone(id))

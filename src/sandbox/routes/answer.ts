@@ -10,7 +10,7 @@ export interface Answer {
   /** For the request log: conversations in the answer, and sessions billed. */
   returned?: number
   billed?: number
-  /** Absent: sent at once, complete, with the right time. */
+  /** Absent: the answer is sent at once, complete, and with the right `Date`. */
   delivery?: Delivery
 }
 

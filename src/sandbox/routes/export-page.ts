@@ -16,7 +16,7 @@ export interface ExportPage {
   hasMore: boolean
   /** Null on the last page. */
   nextCursor: string | null
-  /** Cursor for the end of the page, even if it is the last. */
+  /** Cursor for the end of the page, even of the last page. */
   endCursor: string | null
 }
 
@@ -55,7 +55,7 @@ export function paginatedPage(input: PageInput): ExportPage | undefined {
   return { ...billedOf(world, indices, dataMs), scanned: seen.length, ...cursors }
 }
 
-/** Positions that the page scans, and whether more follow. */
+/** The positions that the page scans, and whether more follow. */
 function scan({ world, agentId, query, dataMs, readings }: PageInput, after: Place | undefined) {
   const { sort, fromMs, toMs, limit } = query
   const counts = (index: number) => readings['page-fill'] === 'looked-at' || world.billable(index, dataMs) > 0
@@ -69,11 +69,11 @@ function scan({ world, agentId, query, dataMs, readings }: PageInput, after: Pla
   return { seen, isMore: false }
 }
 
-/** About every third page of a window. */
+/** True for about every third page of a window: an empty page comes before it. */
 const isEmptyBefore = ({ after, stays }: Bookmark): boolean =>
   after !== undefined && stays === 0 && after.index % 3 === 0
 
-/** An empty page: the next one begins where this one would have. The query's cursor must be valid. */
+/** An empty page; the next page begins where this one would have begun. The query's cursor must be valid. */
 export function deferredPage(input: PageInput): ExportPage {
   const scope = scopeOf(input)
   const { after, stays } = readBookmark(input.query, scope) ?? BEGINNING
@@ -112,9 +112,9 @@ interface CursorScope {
 
 /** Where a page begins. */
 interface Bookmark {
-  /** Undefined: at the start. */
+  /** The page begins after this position; undefined: at the start. */
   after: Place | undefined
-  /** Number of pages that ended at this position: makes their cursors differ. */
+  /** Number of pages that ended at this position, so that their cursors differ. */
   stays: number
 }
 
@@ -126,7 +126,7 @@ export function encodeCursor({ after, stays }: Bookmark, scope: CursorScope): st
   return Buffer.from(`${text}.${seal(text, scope)}`).toString('base64url')
 }
 
-/** Undefined if the text is not a cursor of this query. */
+/** The page's begin that a cursor names; undefined if the text is not a cursor of this query. */
 export function decodeCursor(text: string, scope: CursorScope): Bookmark | undefined {
   const match = CURSOR.exec(Buffer.from(text, 'base64url').toString('latin1'))
   if (!match) return undefined

@@ -13,7 +13,7 @@ export interface ExportQuery {
   toMs: number
   limit: number
   cursor: string | undefined
-  /** Undefined: paginated mode. Without duplicates. */
+  /** The selected IDs without duplicates; undefined in paginated mode. */
   convoIds: string[] | undefined
 }
 
@@ -26,7 +26,7 @@ const DEFAULT_LIMIT = 20
 /** Maximum page size and number of selected IDs. */
 const BOUNDS = { paid: { limit: 100, ids: 500 }, unpaid: { limit: 50, ids: 200 } }
 
-/** Bounds below this are seconds, from here milliseconds; larger than `BEYOND_TIME` is invalid. */
+/** A bound below this is in seconds, any other in milliseconds; a bound of `BEYOND_TIME` or more is invalid. */
 export const FIRST_MS = 1e11
 const BEYOND_TIME = 1e14
 
@@ -100,7 +100,7 @@ function lastMsOf(bound: number, reading: Readings['bounds']): number {
   return bound < FIRST_MS && reading === 'ms' ? bound * SECOND + SECOND - 1 : inMs(bound)
 }
 
-/** For the reading `refused`. `convoIds` must be one comma-separated value. */
+/** Issues under the reading `refused`: unknown parameters, and repeated ones (`convoIds` must be one comma-separated value). */
 function unknownParams(params: URLSearchParams): string[] {
   const known: readonly string[] = EXPORT_PARAMS
   const unknown = [...new Set(params.keys())].filter(name => !known.includes(name))

@@ -37,7 +37,7 @@ const COMMA = Buffer.from(',')
 const UNPAID = { '401': 401, '402': 402, '403': 403 } as const
 const UNKNOWN_IDS = { '400': 400, '404': 404 } as const
 
-/** Every authenticated request counts against the hourly limit, also refused ones, except those answered with 429. */
+/** Every authenticated request counts against the hourly limit, even if it is refused, unless it is answered with 429. */
 export function answerExport(service: ExportService, { agentId, params, plan }: ExportRequest): Answer {
   const { options, world, clock, hour, conditions, cursors } = service
   const { readings } = options
@@ -156,7 +156,7 @@ function pagingOf(readings: Readings, query: ExportQuery, page: ExportPage): obj
   }
 }
 
-/** If only the cursor shows whether more pages follow, the last page has no cursor. */
+/** The field `nextCursor`. If nothing else shows whether more pages follow, the last page has no cursor. */
 function nextCursor(
   readings: Readings,
   { hasMore, nextCursor, endCursor }: ExportPage,

@@ -1,11 +1,11 @@
-// Page-numbered lists of agents and teams. The API document shows their answers but no query (sections 4.14 and 4.16): the
-// parameters come from the notes on the API and the readings.
+// Page-numbered lists of agents and teams. The API document shows their answers but no query parameters (sections 4.14 and 4.16), so
+// these come from the notes on the API and the readings.
 import type { Readings } from '../readings.ts'
 import { type Answer, fault } from './answer.ts'
 
 export interface ListReadings {
   params: Readings['agent-params']
-  /** Fixed page size, whatever the request asks for; undefined: as requested. */
+  /** Fixed page size, whatever the request says; undefined: as requested. */
   most: number | undefined
   totals: Readings['agent-totals']
 }
@@ -40,7 +40,7 @@ export function onPage<T>(list: readonly T[], { page, limit }: ListPlace): T[] {
   return list.slice((page - 1) * limit, page * limit)
 }
 
-/** Length fields of the answer, by the reading. */
+/** The fields that tell the list's length, as the reading chooses. */
 export function totalsOf(length: number, { page, limit }: ListPlace, { totals }: ListReadings) {
   const hasMore = page * limit < length
   switch (totals) {

@@ -64,7 +64,7 @@ function answerTeams(
   })
 }
 
-/** Deletes its clients too, without an event for each. */
+/** Deletes the organization together with its clients; the clients' deletions have no events of their own. */
 function remove({ organizations, webhooks }: OrganizationService, organization: Organization, nowMs: number): Answer {
   organizations.delete(organization.id, nowMs)
   webhooks.announce('organisation_deleted', {

@@ -102,7 +102,7 @@ function refuse({ options }: ControlService, request: SandboxRequest, kind: Matc
   return fault(405, `Only ${methods.join(' and ')} is served here`, { headers: { Allow: methods.join(', ') } })
 }
 
-/** Endpoints without a rate limit. */
+/** Answers a request to an endpoint that has no rate limit. */
 function unmetered(plan: FaultPlan, answer: () => Answer): Answer {
   const refused = plan.take('front') ?? plan.take('refusal')
   return refused ? refusedBy(refused) : answer()

@@ -14,14 +14,14 @@ export interface Dispatched {
 
 interface Held extends Dispatched {
   dueMs: number
-  /** Number of events to send before it; at `dueMs` it is sent anyway. */
+  /** This event is sent after so many others, but at `dueMs` at the latest. */
   behind: number
 }
 
 interface DispatchWorld {
   /** Events created after `afterMs`, up to `untilMs`, in order. */
   events(afterMs: number, untilMs: number): Iterator<WorldEvent>
-  /** Undefined if the event is never sent. */
+  /** The event with its faults and log entry; undefined if the event is never sent. */
   admit(event: WorldEvent): Dispatched | undefined
 }
 
@@ -49,7 +49,7 @@ export class Dispatch {
     return this.held.length
   }
 
-  /** Skips all events until that time and drops waiting ones. */
+  /** Skips all events up to that time, and drops events that are waiting. */
   skipTo(nowMs: number): void {
     this.reachedMs = Math.max(this.reachedMs, nowMs)
     this.coming = undefined

@@ -29,18 +29,18 @@ export class EventFaults {
   private count = 0
   private served: Partial<Record<EventFaultName, number>> = {}
 
-  /** The settings are valid (`webhook-settings.ts`). */
+  /** The settings must be valid; `webhook-settings.ts` checks them. */
   constructor(settings: EventFaultSettings = {}) {
     this.settings = settings
     this.script = new Script(settings.script ?? [])
   }
 
-  /** Events since the faults were set, and how often each fault was applied; others are absent. */
+  /** Events since the faults were set, and how often each fault was applied; faults never applied are absent. */
   report() {
     return { events: this.count, served: { ...this.served } }
   }
 
-  /** Counts the event. */
+  /** Counts the event and chooses its faults. */
   planFor(event: WorldEvent): EventFaultPlan {
     const number = ++this.count
     const plan: EventFaultPlan = {}

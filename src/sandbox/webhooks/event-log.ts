@@ -3,8 +3,8 @@ import type { EventName, Payload, WorldEvent } from '../events/event-types.ts'
 import type { EventFaultName } from './webhook-settings.ts'
 
 /**
- * `waiting`: delayed. `sending`: in flight. `delivered`: it or a copy was answered with 200. `refused`: answered with another
- * status. `failed`: no answer in time. `dropped`: never sent.
+ * `waiting`: delayed. `sending`: in flight. `delivered`: the event or a copy was answered with 200. `refused`: answered with
+ * another status. `failed`: no answer in time. `dropped`: never sent.
  */
 type EventOutcome = 'waiting' | 'sending' | 'delivered' | 'refused' | 'failed' | 'dropped'
 
@@ -79,7 +79,7 @@ export class EventLog {
     )
   }
 
-  /** Counts by outcome, of the kept events. */
+  /** Counts the events that the log still holds, by outcome. */
   outcomes(): Partial<Record<EventOutcome, number>> {
     const counts: Partial<Record<EventOutcome, number>> = {}
     for (const { outcome } of this.events) counts[outcome] = (counts[outcome] ?? 0) + 1

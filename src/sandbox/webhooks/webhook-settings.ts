@@ -70,15 +70,15 @@ export interface EventFaultSettings {
 
 /** Absent settings stay unchanged. */
 export interface WebhookSettings {
-  /** Null: nothing is sent, and events of that time are never sent later. */
+  /** Null: nothing is sent; events that are created meanwhile are not sent later either. */
   url?: string | null | undefined
-  /** `workspaceSecret` of every event. */
+  /** Sent as `workspaceSecret` in every event. */
   secret?: string | undefined
   /** Subscribed types; others are not sent. Null: all types. */
   types?: EventName[] | null | undefined
   /** Maximum number of requests in flight. */
   concurrency?: number | undefined
-  /** Timeout of an answer in real milliseconds. */
+  /** Real milliseconds to wait for an answer. */
   timeoutMs?: number | undefined
   /** Replaces all event faults; `{}` turns them off. */
   faults?: EventFaultSettings | undefined

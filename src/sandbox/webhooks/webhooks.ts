@@ -1,4 +1,4 @@
-// Sends the world's events to the configured address, by the sandbox's clock. Each is sent once, whatever the answer.
+// Sends the world's events to the configured address, by the sandbox's clock. Each event is sent once, whatever the answer.
 //
 //   world, announcements ──▶ subscribed? ──▶ faults ──▶ dispatch (delayed, reordered, duplicated) ──▶ POST ──▶ log
 //
@@ -100,7 +100,7 @@ export class Webhooks {
     }
   }
 
-  /** Sends an event from outside the world's schedule, such as that of a write, at the current time. */
+  /** Sends now an event that is not in the world's schedule, such as the deletion of an organization by a caller. */
   announce(type: EventName, fields: Record<string, unknown>, agentId?: string): void {
     if (this.settings.url === null) return
     const createdMs = this.world.clock.now()
@@ -165,7 +165,7 @@ export class Webhooks {
 
 const namesOf = (plan: EventFaultPlan) => Object.values(plan).map(({ name }) => name)
 
-/** One delivered copy is enough. */
+/** Sets the event's outcome; one delivered copy is enough. */
 function conclude(entry: EmittedEvent, status: number): void {
   if (entry.outcome === 'delivered') return
   if (status === 200) entry.outcome = 'delivered'
@@ -177,7 +177,7 @@ interface Sender {
   readings: Readings
 }
 
-/** JSON text; a fault may replace the secret or add padding. */
+/** The request's body, JSON text; a fault may replace the secret or add padding. */
 export function bodyOf({ payload }: WorldEvent, { content }: EventFaultPlan, { secret, readings }: Sender): string {
   const workspaceSecret = content?.name === 'wrong-secret' ? WRONG_SECRET : secret
   const body = JSON.stringify({ ...shapeEvent(payload, readings), workspaceSecret })
@@ -205,7 +205,7 @@ function shapeEvent(payload: Payload, readings: Readings): Payload {
   }
 }
 
-/** `messages` is the vendor's own shape; the others are common for models and their libraries. */
+/** The reading `messages` is the vendor's own shape; the others are common among models and their libraries. */
 function shapeTurn(turn: Turn, reading: Readings['turns']): object {
   const { text, ...others } = turn
   switch (reading) {

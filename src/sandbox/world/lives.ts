@@ -12,7 +12,7 @@ export class Lives {
   private readonly options: ResolvedOptions
   private readonly schedule: Scheduler
   private readonly agentIdOf: (index: number) => string
-  /** Undefined if the readings change nothing. */
+  /** The readings' changes to names and values of a record; undefined if they change nothing. */
   readonly shape: ReturnType<typeof recordShape>
 
   constructor(options: ResolvedOptions, schedule: Scheduler, agentIdOf: (index: number) => string) {
@@ -27,7 +27,7 @@ export class Lives {
     return { schedule, story: this.options.traffic ? storyOf(this.options.seed, schedule) : undefined }
   }
 
-  /** The conversation must have begun by then. */
+  /** The conversation's state; the conversation must have begun by then. */
   scene(index: number, nowMs: number): Scene {
     return createScene(this.setting(index), this.life(index), nowMs)
   }
@@ -42,7 +42,7 @@ export class Lives {
     return channelOf(this.options.seed, index)
   }
 
-  /** Per session, including future ones. */
+  /** The exchanges of each session, including future sessions. */
   exchanges({ schedule: { index, sessions }, story }: Life): Exchange[][] {
     if (story !== undefined) return story.courses.map(({ exchanges }) => exchanges)
     return sessions.map((session, number) =>
@@ -51,8 +51,8 @@ export class Lives {
   }
 
   /**
-   * Calls back for each time span in which something may happen to the conversation. Cheaper than `life`, because it runs for
-   * many conversations. (A generator took a third longer.)
+   * Calls `visit` for each time span in which something may happen to the conversation. Runs for many conversations, so it is cheaper
+   * than `life`. (A generator took a third longer.)
    */
   eachSpan(index: number, visit: VisitSpan): void {
     const schedule = this.schedule(index)

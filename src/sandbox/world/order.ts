@@ -18,7 +18,7 @@ export interface Walk {
   /** Inclusive bounds on `ts`, in ms. */
   fromMs: number
   toMs: number
-  /** Where the last walk stopped; the next one starts after it. */
+  /** The position at which the previous walk stopped; this walk starts after it. */
   after: Place | undefined
 }
 
@@ -31,13 +31,13 @@ const LAST_MOMENT = 7n
 const MAX_INDEX = 0x7fffff
 export const TIME_SPAN_MS = 2 ** 38 - 2
 
-/** Byte order of the machine decides which half of a 64-bit word comes first. */
+/** Places of the two halves of a 64-bit word, which depend on the machine's byte order. */
 const LOW = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1 ? 0 : 1
 const HIGH = 1 - LOW
 
 export class ConversationOrder {
   private readonly baseMs: number
-  /** Equal `ts`: higher indices come first. */
+  /** True: of conversations with equal `ts`, those with higher indices come first. */
   private readonly descending: boolean
   private keys = new BigUint64Array(1_024)
   private halves = new Uint32Array(this.keys.buffer)
@@ -49,7 +49,7 @@ export class ConversationOrder {
     this.descending = descending
   }
 
-  /** `ts` 0 means a record without one. */
+  /** `ts` is 0 for a record without `ts`. */
   add({ ts, index }: Place, moment: number): void {
     if (this.length === this.keys.length) this.grow()
     const offset = ts === 0 ? 0 : ts - this.baseMs + 1
@@ -88,7 +88,7 @@ export class ConversationOrder {
     return { ts: offset === 0 ? 0 : this.baseMs + offset - 1, index: this.rank((low >>> 3) & MAX_INDEX) }
   }
 
-  /** Its own inverse. */
+  /** The rank of an index in keys. Applied to a rank, it returns the index. */
   private rank(index: number): number {
     return this.descending ? MAX_INDEX - index : index
   }
@@ -98,7 +98,7 @@ export class ConversationOrder {
     return (BigInt(offset) << INDEX_BITS) | (BigInt(rank) << MOMENT_BITS) | moment
   }
 
-  /** Number of keys below that one, by bisection. */
+  /** Number of entries whose key is below `key`, by bisection. */
   private countBelow(key: bigint): number {
     let low = 0
     let high = this.length

@@ -31,7 +31,7 @@ export interface Organization {
 
 export type Change = 'created' | 'updated' | 'deleted'
 
-/** `client` undefined: the organization itself. Deleting an organization deletes its clients without an event for each. */
+/** A change of `client` or, if that is undefined, of the organization. When an organization is deleted, its clients get no events. */
 export interface OrganizationChange {
   ms: number
   change: Change
@@ -41,7 +41,7 @@ export interface OrganizationChange {
 
 /** One organization is created in each interval of this length. */
 const INTERVAL_MS = 2 * DAY
-/** Upper bound for the time from the start of its interval to its last change. */
+/** Upper bound for the time from the start of an organization's interval to the organization's last change. */
 const LONGEST_MS = INTERVAL_MS + 21 * DAY
 
 const NAMES = ['Harbor Dental', 'Müller & Söhne', 'Sakura Travel', 'Café "Le Départ"', 'Northwind', 'Initech'] as const
@@ -114,9 +114,9 @@ const PERMANENT_FOR_MS = 400 * DAY
 export class OrganizationList {
   private readonly options: ResolvedOptions
   private readonly byId = new Map<string, Organization>()
-  /** When callers deleted them. */
+  /** When callers deleted an organization, by id. */
   private readonly deleted = new Map<string, number>()
-  /** The next interval whose organization is not in the map. */
+  /** The first interval whose organization is not in `byId` yet. */
   private interval: number
 
   constructor(options: ResolvedOptions) {
@@ -126,7 +126,7 @@ export class OrganizationList {
     for (const permanent of permanentOrganizations(sinceMs - PERMANENT_FOR_MS)) this.byId.set(permanent.id, permanent)
   }
 
-  /** Undefined if it does not exist at that time. */
+  /** The organization; undefined if it does not exist at that time. */
   at(id: string, nowMs: number): Organization | undefined {
     for (; this.interval * INTERVAL_MS <= nowMs; this.interval++) {
       const organization = organizationOf(this.options.seed, this.interval)
@@ -146,7 +146,7 @@ export class OrganizationList {
   /** Drops events of organizations that callers have deleted. */
   *remaining(events: Iterable<WorldEvent>): Generator<WorldEvent> {
     for (const event of events) {
-      // Reading a conversation's payload would build it.
+      // Only events of organizations and clients have no agent. Reading the payload of another event would build that payload.
       const id = event.agentId === undefined ? event.payload.organisationId : undefined
       if (event.createdMs < (this.deleted.get(String(id)) ?? Number.POSITIVE_INFINITY)) yield event
     }

@@ -15,9 +15,9 @@ export interface Placement {
   agentOf(index: number): number
   /** Time of its first message, in ms; grows with the index. */
   createdMs(index: number): number
-  /** When it reaches the mirror: at `createdMs` for most, later for some. */
+  /** When the conversation reaches the mirror: for most at `createdMs`, for some later. */
   shownMs(index: number): number
-  /** The conversation whose times this one shares; usually itself. */
+  /** The conversation whose times this one shares; usually the conversation itself. */
   leaderOf(index: number): number
 }
 
@@ -61,7 +61,7 @@ function begin(options: ResolvedOptions, index: number): number {
   return Math.floor(startMs + evenly + RHYTHM_MS * Math.sin((2 * Math.PI * evenly) / DAY))
 }
 
-/** Cumulative shares, decreasing by agent number: the last is exactly 1. */
+/** Cumulative shares of the agents; a higher agent number has a smaller share. The last sum is exactly 1. */
 function agentShares(agents: number): number[] {
   const weights = Array.from({ length: agents }, (_, agent) => (agent + 1) ** -0.7)
   const total = weights.reduce((sum, weight) => sum + weight, 0)
@@ -76,7 +76,7 @@ function agentShares(agents: number): number[] {
 
 // Runs: conversations with equal `ts`, more than fit on a page, as after an import or a campaign.
 
-/** Without `burstEvery` there is a single run, in the first agent if that has enough conversations. */
+/** Without `burstEvery` there is a single run, of the first agent, if that agent has more than `RUN_NEEDS` conversations. */
 const RUN_LENGTH = 150
 const RUN_NEEDS = 2_000
 
@@ -107,7 +107,7 @@ function bursts({ burstEvery, burstSize, conversations, agents }: ResolvedOption
   return {
     startOf(index) {
       const start = index - (index % every)
-      // A run across the boundary would move some arrivals into the past.
+      // A run that spans existing and arriving conversations would move some arrivals into the past.
       const straddles = start < conversations && start + burstSize > conversations
       return index - start < burstSize && !straddles ? start : undefined
     },

@@ -124,12 +124,12 @@ export class Draw {
     return Math.round(low * (high / low) ** this.unit())
   }
 
-  /** The value for that share of records; a quarter of the others have null, the rest lack the field. */
+  /** The value for that share of records; of the others, a quarter have null and the rest lack the field. */
   some<T>(share: number, value: T): T | null | undefined {
     return this.made(share, () => value)
   }
 
-  /** As `some`, but computes the value only if it is used. */
+  /** Like `some`, but computes the value only if it is used. */
   made<T>(share: number, make: () => T): T | null | undefined {
     const unit = this.unit()
     if (unit < share) return make()

@@ -9,12 +9,12 @@ import { activityMoment, LONGEST_LIFE_MS, recordHasTs, type Schedule, type Sched
 const AHEAD_MS = 30 * DAY
 
 export interface Roster {
-  /** Later times cannot be ordered; arrivals end before. */
+  /** The latest possible time: later ones do not fit into the order's keys, and no conversation begins after it. */
   readonly lastMs: number
   orderOf(agent: number, nowMs: number): ConversationOrder
   /** Indices of the agent's conversations in the mirror, oldest first. */
   shown(agent: number, nowMs: number): Iterable<number>
-  /** O(log n), plus the conversations of the last `lateMs` if some are late. */
+  /** The number of conversations in the mirror. Costs O(log n), plus the conversations of the last `lateMs` if some are late. */
   countShown(agent: number, nowMs: number): number
 }
 
@@ -84,7 +84,7 @@ export function createRoster(options: ResolvedOptions, placement: Placement, sch
   }
 }
 
-/** A plain loop: it runs for every conversation at the start, where iterators took a third of the time. */
+/** Runs for every conversation at the start. Hence a plain loop: iterators took a third of the start's time. */
 function addActivity(order: ConversationOrder, { index, sessions }: Schedule): void {
   for (let moment = 0; moment < 2 * sessions.length; moment++) {
     order.add({ ts: activityMoment(sessions, moment), index }, moment)

@@ -89,7 +89,7 @@ function drawArchived(timing: Draw, last: Session): number | undefined {
   return timing.chance(0.2) ? archivedMs : undefined
 }
 
-/** Sessions with a person that have begun: what an export of the conversation bills. */
+/** Number of sessions with a person that have begun. An export of the conversation bills them. */
 export function billableSessions(schedule: Schedule, nowMs: number): number {
   let count = 0
   for (const session of schedule.sessions) if (session.human && session.startMs <= nowMs) count++
@@ -108,7 +108,7 @@ export function versionAt(schedule: Schedule, nowMs: number): number {
   return version
 }
 
-/** Above every version, including those of a story (`story.ts`): four more per session, and four others. */
+/** Larger than every version, including those of a story (`story.ts`), which adds up to four per session and four others. */
 export const VERSIONS = 7 * MAX_SESSIONS + 6
 
 /** The moments, counted from 0, at which the `ts` of `--ts activity` moves: start and end of each session, in order. */

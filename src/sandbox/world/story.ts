@@ -85,7 +85,7 @@ export function storyMoments({ courses, csatMs, noteMs }: Story): number[] {
   return [...moments, csatMs, ...noteMs].filter(ms => ms !== undefined)
 }
 
-/** Number of those times in the past. */
+/** How many of the `storyMoments` have passed. */
 export const storyVersionAt = (story: Story, nowMs: number): number =>
   storyMoments(story).filter(ms => ms <= nowMs).length
 
@@ -94,7 +94,7 @@ function courseOf(key: SessionKey, session: Session): Course {
   return { exchanges, persisted: middles(exchanges.length), handoff: handoffOf(key, session) }
 }
 
-/** At most twice, after one third and two thirds: the vendor does not persist each message. */
+/** A session is persisted after these exchanges: at most two, after one third and two thirds, since the vendor does not persist each message. */
 function middles(exchanges: number): number[] {
   if (exchanges < 3) return []
   if (exchanges === 3) return [2]
@@ -127,7 +127,7 @@ interface SessionKey {
   session: number
 }
 
-/** Undefined for sessions without one. */
+/** The handoff of a session; undefined if it has none. */
 export function handoffOf({ seed, index, session }: SessionKey, { startMs, endMs }: Span): Handoff | undefined {
   const draw = new Draw(seed, index, PURPOSE.handoff + session)
   if (!draw.chance(0.4)) return undefined
@@ -165,7 +165,7 @@ export interface Exchange {
   answeredMs: number
 }
 
-/** Call after the model has been drawn. */
+/** `draw` must have drawn the session's model before. */
 export const drawExchanges = (draw: Draw): number => draw.logarithmic(2, 30)
 
 /** Number of exchanges of a complete session with a person. */
@@ -175,7 +175,7 @@ function exchangeCount(seed: number, index: number, session: number): number {
   return drawExchanges(draw)
 }
 
-/** All exchanges in order: no two answers in the same millisecond, each question after the previous answer. */
+/** All exchanges of a session in order. No two answers share a millisecond; each question comes after the previous answer. */
 function exchangesOf(draw: Draw, count: number, { startMs, endMs }: Span): Exchange[] {
   const slotMs = (endMs - startMs) / (count - 1)
   const exchanges: Exchange[] = [{ askedMs: startMs, answeredMs: startMs }]

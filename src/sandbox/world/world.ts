@@ -19,14 +19,14 @@ import { storyVersionAt } from './story.ts'
 /** A conversation record of section 2.10, as a client parses it. */
 type ConversationDocument = Record<string, unknown>
 
-/** The generator's own view of one conversation. */
+/** A conversation with facts that the export does not reveal. */
 interface TrueConversation {
   id: string
   /** Rendered each time it is read. */
   readonly document: ConversationDocument
   /** 0: no person has written in it, so the export skips it and never bills it. */
   billableSessions: number
-  /** Delay until it reached the mirror, in ms; mostly 0. */
+  /** Delay until the conversation reached the mirror, in ms; mostly 0. */
   lateMs: number
 }
 
@@ -34,9 +34,9 @@ interface TrueConversation {
 interface Tally {
   visible: number
   exportable: number
-  /** Over all that an export returns, including records without an `ID`. */
+  /** Of all records that an export returns, including those without an `ID`. */
   billableSessions: number
-  /** Returned and billed, but not conversations: records without an `ID`, and values that are not objects. */
+  /** Records that are returned and billed but are no conversations: without an `ID`, or not an object. */
   nameless: number
 }
 
@@ -57,7 +57,7 @@ export interface World {
   find(agentId: string, conversationId: string, nowMs: number): number | undefined
   /** Sessions that an export of the conversation bills; 0: skipped. */
   billable(index: number, nowMs: number): number
-  /** Identifies a conversation's record: equal for two times exactly if the record is the same. */
+  /** Identifies a state of the conversation's record: the keys of two times are equal exactly if the record is the same at both. */
   stateKey(index: number, nowMs: number): number
   /** The record as JSON text, as it is served. */
   render(index: number, nowMs: number): string

@@ -23,7 +23,7 @@ export class AgentList {
     return this.numbers.get(id)
   }
 
-  /** Its record at that time; undefined if unknown. */
+  /** The agent's record at that time; undefined if the agent is unknown. */
   at(id: string, nowMs: number): AgentRecord | undefined {
     const agent = this.numbers.get(id)
     if (agent === undefined) return undefined
@@ -38,7 +38,7 @@ export class AgentList {
 /** An agent changes at most once per interval of this length. */
 const CHANGE_INTERVAL_MS = 3 * DAY
 const CHANGE_SHARE = 0.4
-/** After this long without a change, an agent has its first state. */
+/** An agent that did not change in this many intervals has its initial state. */
 const INTERVALS_BACK = 40
 
 export interface AgentHistory {

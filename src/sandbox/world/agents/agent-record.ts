@@ -16,7 +16,7 @@ const TITLES = [
 
 const STARRED_BELOW = 30
 
-/** The fields that the sandbox itself reads are declared. */
+/** Declares only the fields that the sandbox itself reads. */
 export interface AgentRecord {
   ID: string
   title: string

@@ -1,10 +1,10 @@
-// The parts of an agent's record that contain secrets (section 2.12). Every secret contains the canary text, so that a search for
-// it finds any leak.
+// The parts of an agent's record that contain secrets (section 2.12). Every secret contains the text `CANARY`, so that a search for
+// this text finds any leak.
 import type { Draw } from '../random.ts'
 
 export const CANARY = 'canary-secret-'
 
-/** The value of a secret; it names its place in the record. */
+/** The value of a secret, which names the secret's place in the record. */
 export function canary(place: string, agent: number): string {
   return `${CANARY}${place}-${agent + 1}`
 }

@@ -85,7 +85,7 @@ function toolRecord(id: string, { agent, agentId, workspaceId, createdMs }: Tool
   }
 }
 
-/** A field with its own values; the others have their default. */
+/** A field of a tool: the given values, and defaults for the others. */
 const field = (own: {
   in: string
   key: string

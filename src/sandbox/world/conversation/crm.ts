@@ -20,7 +20,7 @@ export function crm(scene: Scene) {
   return { crmActivities: notes.length === 0 ? elements : [...(elements ?? []), followUp(scene, notes)] }
 }
 
-/** Notes made after the conversation, up to days later. */
+/** A task with notes made after the conversation, up to days later. */
 function followUp({ seed, index, locale }: Scene, notes: readonly number[]) {
   const draw = new Draw(seed, index, PURPOSE.note)
   return {

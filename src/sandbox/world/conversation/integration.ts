@@ -23,7 +23,7 @@ export function integration(scene: Scene) {
   return scene.story ? { ...integrated, csat: rating(scene, scene.story) } : integrated
 }
 
-/** With a story, the contact answers the survey at the story's time instead of with the first message. */
+/** The survey's answer. In a conversation with a story, the story sets its time; in others, it is there from the first message. */
 function rating(scene: Scene, { csatMs }: Story) {
   return csatMs !== undefined && csatMs <= scene.asOfMs ? csat(drawFor(scene, PURPOSE.csat), scene, csatMs) : undefined
 }

@@ -9,7 +9,7 @@ import { integration } from './integration.ts'
 import { sentence } from './locales.ts'
 import { createScene, drawFor, type Life, type Scene, type Setting } from './scene.ts'
 
-/** The parts share no key, so their texts are joined: a quarter of the cost of merging objects (0.5 ms). */
+/** The parts share no key, so their texts are joined, at a quarter of the cost of merging the objects (0.5 ms). */
 const PARTS: readonly ((scene: Scene) => object)[] = [
   environment,
   counters,
