@@ -18,7 +18,7 @@ const TEXTS = {
   refusedHint: 'Give a host of this machine and a port that this user may open (`--metrics 127.0.0.1:9464`).',
 }
 
-/** Enough for a few scrapers and a person. */
+/** Enough for a few scrapers and a person who looks at the page. */
 const MAX_CONNECTIONS = 16
 
 function serverOf(page: MetricsPage): Server {

@@ -105,7 +105,7 @@ export class WorkspaceMetrics {
     const spoolBytes = bytesBelow()
     const quota = async () => {
       const figures = (await this.figures())?.get(workspaceId)
-      // The number of new conversations is unknown before the first sync.
+      // Before the first sync, nothing is known about the number of new conversations.
       const known = figures?.lastSuccess === undefined ? null : await outlook()
       const question = { leaseLog, settings: workspace, nowMs: now() }
       return quotaForecast(question, known)

@@ -1,4 +1,4 @@
-// The checks of the warehouse's contents: queries that return the rows which break a rule, and agents that cannot be exported.
+// The checks of the warehouse's contents: queries that return the rows that break a rule, and agents that cannot be exported.
 import { isNumbered, type Layout, layoutOf, quoteText } from '../catalog/layout.ts'
 import { RECORD_TYPES } from '../catalog/records.ts'
 import { isCode } from '../core/errors.ts'

@@ -14,7 +14,7 @@ export interface Span {
 export interface AgentStatus {
   agentId: string
   title: string | null
-  /** Since when the vendor has not listed the agent; null while it does. */
+  /** Since when the vendor no longer lists the agent; null if it still does. */
   missingSince: string | null
   conversations: number
   newestAt: string | null
@@ -54,9 +54,9 @@ export interface Uncovered extends Span {
 }
 
 export interface ReadCoverage {
-  /** Wanted spans before the newest read second of each agent that were not read. */
+  /** Wanted spans that were not read although a later second of the same agent was. */
   uncovered: Uncovered[]
-  /** Listed agents of which no window has been read to its end. */
+  /** Listed agents for which no window has been finished yet. */
   unread: string[]
   /** All listed agents that have been read are covered up to this time; null when none has been read. */
   readThrough: string | null
@@ -81,7 +81,7 @@ export async function readCoverage(
       days: gap.from === 0 ? null : Math.ceil((gap.to - gap.from + 1) / DAY_SECONDS),
     })),
   )
-  // An agent that the vendor no longer lists is not read any further.
+  // Agents that the vendor no longer lists are left out: nothing more of them is read.
   const ends = coverage.filter(([agentId]) => listed.includes(agentId)).map(([, intervals]) => intervals.at(-1)!.to)
   return {
     uncovered,

@@ -20,7 +20,7 @@ export interface EventsStatus {
   waitingBytes: number
   /** When the oldest waiting event arrived, ISO-8601 UTC, approximately; null when none waits. */
   waitingSince: string | null
-  /** Spool segments that cannot be read: their events wait too, and are not counted. */
+  /** Spool segments that cannot be read. Their events are waiting too, but are not in the counts. */
   unreadableSegments: number
   /** Why events are not applied; null when nothing fails. Times are ISO-8601 UTC. */
   failing:

@@ -76,7 +76,7 @@ export const totalsOf = (rows: readonly ReconciliationRow[]): Counts =>
 export interface RepairPrice {
   /** Sessions that exporting one conversation has billed on average; at least 1. */
   perConversation: number
-  /** Sessions that reading again the pages that skipped conversations would bill. */
+  /** Sessions that would be billed for re-reading the pages that skipped conversations. */
   hiddenBehind: number
 }
 

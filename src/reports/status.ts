@@ -35,7 +35,7 @@ interface LandingStatus {
   bytes: number
 }
 
-/** `rows` is null when there is no warehouse yet. `isHeld`: another process holds it. @throws HOME_UNUSABLE, WAREHOUSE_LOCKED */
+/** `rows` is null if there is no warehouse yet. `isHeld`: another process holds the warehouse. @throws HOME_UNUSABLE, WAREHOUSE_LOCKED */
 export async function workspaceStatus(options: {
   home: string
   landing: Landing

@@ -103,14 +103,14 @@ export async function planOnly(options: EmbeddedOptions): Promise<Prepared> {
   }
 }
 
-/** How often a running sync writes to its row in `_runs` that it is alive, so that the time of a kill is known. */
+/** How often a running sync updates the time in its run record, so that the time of a kill is known. */
 const SEEN_EVERY_MS = 15 * SECOND
 
 /** Runs `work` and records the run in the run log, even if it fails before it has a plan. */
 async function logged<T>(options: EmbeddedOptions, work: (log: RunLog) => Promise<T>): Promise<T> {
   const { origin = 'sync' } = options.request
   const log = openLog({ ...options, origin })
-  // A disk error here occurs again in the run, which reports it.
+  // An error is ignored here: a disk error will occur in the run again, and the run reports it.
   await log.begin().catch(() => {})
   const seen = setInterval(() => void log.seen().catch(() => {}), SEEN_EVERY_MS)
   try {

@@ -6,11 +6,11 @@
 //   GET  /_sandbox/truth                                    per agent: visible and exportable conversations, billable sessions
 //   POST /_sandbox/clock {nowMs?|advanceMs?, speed?}        sets the time, its speed, or both
 //   GET  /_sandbox/faults                                   current faults, and how often each was served
-//   POST /_sandbox/faults {seed?, rates?, script?, search?} replaces them; {} turns them off
+//   POST /_sandbox/faults {seed?, rates?, script?, search?} replaces the faults; {} turns them off
 //   GET  /_sandbox/conditions                               paid, mirror lag, clock offset, deleted agents
-//   POST /_sandbox/conditions {paid?, mirrorLagMs?, …}      changes the given ones (`condition-settings.ts`)
+//   POST /_sandbox/conditions {paid?, mirrorLagMs?, …}      changes the given conditions (`condition-settings.ts`)
 //   GET  /_sandbox/webhooks                                 webhook settings, and event counts by outcome
-//   POST /_sandbox/webhooks {url?, types?, faults?, …}      changes the given ones (`webhook-settings.ts`)
+//   POST /_sandbox/webhooks {url?, types?, faults?, …}      changes the given settings (`webhook-settings.ts`)
 //   GET  /_sandbox/events?since=N&type=T&convoId=C&outcome=O  emitted events, in order, with their outcome
 //   POST /_sandbox/reset-requests                           clears the request log; rate limit and usage stay
 
@@ -85,7 +85,7 @@ function getState(service: ControlService): Answer {
   })
 }
 
-/** The counts that are true of each agent. Deleted agents are included, with what their export would return. */
+/** The true counts per agent. Deleted agents are included, with what their export would return if they still existed. */
 function getTruth({ world, clock, conditions }: ControlService): Answer {
   const dataMs = conditions.dataMs(clock.now())
   const agents = world.agentIds().map(agentId => ({

@@ -39,7 +39,7 @@ const RateSetting = z.union([Share, z.strictObject({ rate: Share, param: z.numbe
   error: 'a rate is a number from 0 to 1, or {rate, param}',
 })
 
-/** Schema for rates by name. Messages call an entry of the table a `noun`. */
+/** Schema for rates by name. In messages, an entry of the table is called `noun`. */
 export function ratesSchema(table: RateTable, noun: string) {
   return z.record(z.string(), RateSetting).check(({ value, issues }) => {
     for (const [name, rate] of Object.entries(value)) {

@@ -63,7 +63,7 @@ async function execute(client: Client, { handle, queue, update }: Addressed): Pr
   if ((await hasPollers(client, queue)) === false) log(noWorkerText('none', queue, 'The sync ends once a worker runs.'))
 }
 
-/** True if a running sync received the request. */
+/** Sends the request to a workspace's owner workflow; returns false if no sync is running. */
 async function send(client: Client, workspaceId: string, update: Update | null): Promise<boolean> {
   const handle = client.workflow.getHandle(ownerId(workspaceId))
   try {

@@ -1,4 +1,4 @@
-// The configuration: its file, workspaces and data folder.
+// Checks the configuration: its file, workspaces and data folder.
 import type { Config, WorkspaceConfig } from '../../config.ts'
 import { isCode } from '../../core/errors.ts'
 import { counted } from '../../core/words.ts'

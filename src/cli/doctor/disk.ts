@@ -1,4 +1,4 @@
-// The data folder and the disk under it: write access, durability, file mode, free space, and the kind of file system.
+// Checks the data folder and its disk: write access, durability, file mode, free space, and the kind of file system.
 import { randomBytes } from 'node:crypto'
 import { rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -135,7 +135,7 @@ const KNOWN: Readonly<Record<number, FileSystem>> = {
   1702057286: { name: 'FUSE', nature: 'network' },
 }
 
-/** Null for an unknown number, and on systems other than Linux. */
+/** The file system of a type number; null for an unknown number, and on systems other than Linux. */
 export const fileSystemOf = (type: number, platform: NodeJS.Platform = process.platform): FileSystem | null =>
   // Some systems return the number signed; `>>> 0` makes it unsigned.
   platform === 'linux' ? (KNOWN[type >>> 0] ?? null) : null

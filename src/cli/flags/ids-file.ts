@@ -1,5 +1,5 @@
 // Reads the list of conversations that `--ids` or `--refresh` names: one id per line, `agent,id` lines, or a CSV file with a header, as
-// spreadsheets export it. The agents of ids without one are looked up in the warehouse.
+// spreadsheets export it. If a line names no agent, the agent is looked up in the warehouse.
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
@@ -89,7 +89,10 @@ function headerOf(first: Line | undefined): Columns | null {
   return id >= 0 ? { agent, id } : null
 }
 
-/** Some locales export `;` or tab: it is the separator if no comma is in the first line, and either that is a header or every line has it. */
+/**
+ * The separator of the cells: comma, or `;` or tab, which some locales export. `;` and tab count only if the first line has no comma, and
+ * if every line contains them or the first line is a header.
+ */
 function separatorOf(content: string): string {
   const lines = content.split(/\r?\n/).filter(line => line.trim() !== '' && !line.trim().startsWith('#'))
   const first = lines[0] ?? ''
@@ -178,7 +181,7 @@ export async function namedBy({
   return refresh && 'file' in refresh ? readIds('--refresh', refresh.file) : null
 }
 
-/** Finds the agent of each conversation; the result lacks unknown ids. */
+/** Finds the agent of each conversation; unknown ids are missing from the result. */
 export type LookUp = (ids: string[]) => Promise<{ id: string; agentId: string }[]>
 
 const SHOWN = 5

@@ -68,7 +68,7 @@ async function scopeOf(rows: Rows, { workspace, agent = [], since }: LedgerFlags
   return scope
 }
 
-/** The reconciliation of one workspace, as `--json` prints it. */
+/** The reconciliation of one workspace with its differences described; `--json` prints it like this. */
 export interface Ledger extends Pick<WorkspaceReconciliation, 'workspaceId' | 'by' | 'rows' | 'totals'> {
   /** ISO-8601 UTC; null when nothing has been read. */
   readThrough: string | null

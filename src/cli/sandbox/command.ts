@@ -175,7 +175,7 @@ Examples:
       await runSandbox(flags)
     })
 
-/** A repeatable flag NAME=RATE[:PARAM]. `table` lists the valid names; messages call such a name a `noun`. */
+/** A repeatable flag NAME=RATE[:PARAM]. `table` lists the valid names; in messages, such a name is called `noun`. */
 const rated =
   (flag: string, table: RateTable, noun: string) =>
   (text: string, before: Record<string, Rate> = {}): Record<string, Rate> => {

@@ -140,7 +140,7 @@ const COLUMNS = [
   { name: 'ticks', right: true },
 ]
 
-/** `every 15m`, as it is configured, or the cron expression. */
+/** `every 15m`, written as in the configuration, or the cron expression. */
 export const whenText = (when: { cron: string } | { everyMs: number }): string =>
   'cron' in when ? when.cron : `every ${durationText(when.everyMs)}`
 
@@ -156,7 +156,7 @@ function lastOutcomeText({ outcome, failure }: LastRun): string {
   return failure ? `${outcomeText(outcome)} (${failure.code ?? failure.what})` : outcomeText(outcome)
 }
 
-/** Cells for the last run. It is null after a tick if the server has deleted the run, as it does after its retention period. */
+/** Cells for the last run. `lastRun` is null if nothing has run, or if the server deleted the run after its retention period. */
 function runCells({ lastRun, schedule }: ScheduleStatus, nowMs: number): string[] {
   const tick = schedule?.lastTick
   if (lastRun === null) return tick ? [timeText(tick.takenAt), 'no longer kept by the server', ''] : ['never', '', '']

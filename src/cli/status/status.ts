@@ -20,7 +20,7 @@ export interface StatusFlags {
   json?: boolean
 }
 
-/** Access to the warehouse, and its workspaces; null if there is no warehouse yet. @throws WAREHOUSE_OLDER */
+/** Access to the warehouse, and the workspaces in it; `rows` is null if there is no warehouse yet. @throws WAREHOUSE_OLDER */
 async function rowsIfAny(rows: Rows): Promise<{ rows: Rows | null; known: string[] }> {
   try {
     await expectMigrated(rows)

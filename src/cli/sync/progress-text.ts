@@ -69,7 +69,7 @@ function syncLines(progress: Progress, nowMs: number, style: Style): string[] {
   ].filter(line => line !== '')
 }
 
-/** Lines of the live display: done, left, waiting; and webhook counts, also without a running sync. */
+/** Lines of the live display: what is done, what is left, why it waits; and webhook counts, which are shown even if no sync runs. */
 export function liveLines(options: {
   name: string
   progress: Progress

@@ -24,7 +24,7 @@ export interface Planning {
 }
 
 export interface Progress {
-  /** Null if the start was not seen. */
+  /** When the sync started; null if that was not seen. */
   startedMs: number | null
   /** Null once there is a plan. */
   planning: Planning | null
@@ -38,7 +38,7 @@ export interface Progress {
   expected: Range | null
   budget: Budget | null
   waiting: Waiting | null
-  /** Webhook events; null before the first. */
+  /** Counts of webhook events; null before the first event. */
   events: EventCounts | null
   /** Keys of failures that have been shown. */
   reportedFailures: readonly string[]

@@ -73,7 +73,7 @@ async function runOf(syncing: Syncing, workspace: WorkspaceConfig): Promise<Run>
   return { options: { config, workspace, app, request, signal, stopping, ...callbacks }, display }
 }
 
-/** Ends the workspace's display; it gets no more webhook counts. */
+/** Ends the workspace's display, which then gets no more webhook counts. */
 function endWatched({ watched }: Syncing, { id }: WorkspaceConfig): void {
   watched.get(id)?.end()
   watched.delete(id)
@@ -114,7 +114,7 @@ async function watchOne({ flags, stop, displays }: Syncing, { options, display }
       display.note(nextRound(nextMs))
     },
   })
-  // An interrupted round has not been reported yet; a round that ended before the signal has.
+  // An interrupted round has not been reported yet; a round that ended before the signal has been.
   if (report && (report.outcome === 'interrupted' || !stop.stopping.aborted)) display.report(report)
   if (stop.stopping.aborted) return EXIT_CODES.interrupted
   return report ? exitCodeOfReport(report) : EXIT_CODES.ok

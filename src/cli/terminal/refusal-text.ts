@@ -50,7 +50,7 @@ export function refusedText({ reason, count, firstMs, lastMs }: Omit<Refused, 'w
   return `${counted(count, 'request')} refused${within}, the last ${ago(lastMs, nowMs)}: ${reasonOf(reason).what}`
 }
 
-/** A line of the receiver's log. */
+/** A refusal as a line of the receiver's log. */
 export function refusedLine({ workspaceId, reason, count, firstMs }: Refused): string {
   const whose = workspaceId === null ? 'of an unknown workspace' : `of ${workspaceId}`
   const since = count === 1 ? '' : ` since ${utc(firstMs)} UTC`

@@ -20,7 +20,7 @@ export interface FollowOptions {
   /** Supervises the process that applies events. */
   supervisor: Pick<Supervisor, 'counts'>
   place: TemporalPlace
-  /** By workspace, the owner workflow that ended before `up` started; its report is not shown. */
+  /** For each workspace, the owner workflow that ended before `up` started; the report of that workflow is not shown. */
   over: ReadonlyMap<string, string | null>
   /** Null without a terminal. */
   board: Board | null
@@ -59,7 +59,7 @@ function listenerOf(
   }
 }
 
-/** Shows the syncs until the signal. A failure to follow them is logged; the syncs continue. */
+/** Shows the syncs until `signal` aborts. If following them fails, the error is logged; the syncs continue. */
 export async function followSyncs(on: FollowOptions): Promise<void> {
   try {
     await followAll(on)

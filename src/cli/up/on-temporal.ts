@@ -38,7 +38,7 @@ interface Up {
   metricsUrl: string
 }
 
-/** Address that clients use by default. */
+/** The address that Temporal clients use by default. */
 const DEFAULT_ADDRESS = /^(localhost|127\.0\.0\.1):7233$/
 
 function addressLines({ place, own }: ServerOfUp, metricsUrl: string): string[] {
@@ -179,7 +179,7 @@ const JITTER_MS = 30 * SECOND
 interface EnsuredSchedules {
   /** One line per workspace about its schedule. */
   lines: string[]
-  /** By workspace, the owner workflow that had ended before its schedule was triggered. */
+  /** For each workspace, the owner workflow that had ended before the schedule was triggered. */
   over: Map<string, string | null>
 }
 

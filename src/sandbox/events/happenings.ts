@@ -26,11 +26,11 @@ const CHATS: readonly Channel[] = ['web-chat', 'whatsapp', 'instagram']
 interface Sequence {
   life: Life
   channel: Channel
-  /** Per session. */
+  /** The exchanges of each session. */
   exchanges: readonly Exchange[][]
 }
 
-/** Unordered, except that a message or delegation precedes the change of the record that it causes. */
+/** In no particular order, except that a message or delegation comes before the change of the record that it causes. */
 export function happeningsOf(conversation: Sequence): Happening[] {
   const changes = [...new Set(recordMoments(conversation.life))]
   return [...facts(conversation), ...changes.map(ms => ({ type: 'conversation_updated' as const, ms }))]

@@ -17,7 +17,7 @@ import { type WorkspaceEvent, workspaceEvents } from './workspace-events.ts'
 /** The conversations and agents of the world, by index and id. */
 interface Conversations {
   agenda: Agenda
-  /** Undefined without an `ID`: such a conversation has no events. */
+  /** Undefined for a conversation without an `ID`, which has no events. */
   convoId(index: number): string | undefined
   agentId(index: number): string
   agent(agentId: string, nowMs: number): { title: string; region?: unknown; agentPlatform?: unknown }
@@ -27,7 +27,7 @@ interface Conversations {
   scene(index: number, nowMs: number): Scene
   /** The record as exported. */
   record(scene: Scene, nowMs: number): Record<string, unknown>
-  /** Unordered. */
+  /** The events of agents, organizations and clients in no particular order. */
   workspaceEvents(afterMs: number, untilMs: number): WorkspaceEvent[]
 }
 

@@ -25,7 +25,7 @@ interface ModelMessage {
 /** Of a long conversation, the model sees this many of the newest turns. */
 const HISTORY_LENGTH = 12
 
-/** The turns so far. `exchanges`: those of each session, including future sessions. */
+/** The turns so far. `exchanges` has an entry for each session, including future sessions. */
 export function turnsOf(scene: Scene, exchanges: readonly Exchange[][]): Turn[] {
   return scene.sessions.flatMap((_, number) => sessionTurns(scene, number, exchanges[number]!))
 }
@@ -79,7 +79,7 @@ function sessionTurns(scene: Scene, number: number, exchanges: readonly Exchange
   return [greeting, ...talked]
 }
 
-/** After a handoff, the person answers until the session ends. */
+/** Who answers: the agent or, after a handoff and until the session ends, the person. */
 function answerer({ story }: Scene, session: number, atMs: number): Pick<Turn, 'role' | 'userId'> {
   const { acceptedMs = Number.POSITIVE_INFINITY, acceptedBy } = story?.courses[session]?.handoff ?? {}
   return acceptedMs < atMs ? { role: 'human_agent', userId: acceptedBy![0] } : { role: 'assistant' }

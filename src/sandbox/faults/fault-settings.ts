@@ -215,7 +215,7 @@ export class Script<R extends ScriptBounds> {
     this.matched = rules.map(() => 0)
   }
 
-  /** Yields the useful rules that match the number; each yielded rule counts towards its `times`. */
+  /** Yields the rules that match the number and satisfy `useful`; each time a rule is yielded counts towards its `times`. */
   *match(number: number, useful: (rule: R) => boolean): Generator<R> {
     for (const [place, rule] of this.rules.entries()) {
       const { times = Number.POSITIVE_INFINITY } = rule

@@ -37,7 +37,7 @@ export interface Hostility {
 
 type Mutation = (piece: Piece, draw: Draw, param: number) => void
 
-/** `mutate` itself handles IDs and `no-object`. */
+/** The mutations by name, except those of IDs and `no-object`, which `mutate` itself handles. */
 const MUTATIONS: Partial<Record<HostileName, Mutation>> = {
   'wrong-types': wrongTypes,
   'huge-numbers': hugeNumbers,
@@ -70,7 +70,7 @@ const NO_OBJECTS = ['null', '42', '"a record"', '[]', 'true'] as const
 /** The rates must be valid; `options.ts` checks them. */
 export function createHostility({ seed, hostile }: Pick<ResolvedOptions, 'seed' | 'hostile'>): Hostility {
   const names = HOSTILE_NAMES.filter(name => shareOf(hostile[name] ?? 0) > 0)
-  /** The draw to continue with, if the conversation is hostile in that way. */
+  /** If the conversation is hostile in the way `name`, the draw that its mutation uses; else undefined. */
   const drawIf = (index: number, name: HostileName): Draw | undefined => {
     const draw = new Draw(seed, index, PURPOSE.hostile + HOSTILE_NAMES.indexOf(name))
     return draw.chance(shareOf(hostile[name] ?? 0)) ? draw : undefined

@@ -27,7 +27,7 @@ interface Affected {
 export class Conditions {
   private readonly affected: Affected
   private lagMs: number
-  /** The time of the mirror's data when its lag was last changed; the mirror never goes back behind it. */
+  /** The time of the mirror's data when its lag was last changed; the mirror never returns to an earlier time. */
   private reachedMs = Number.NEGATIVE_INFINITY
   private goneAgents: ReadonlySet<string> = new Set()
   private hasPaid: boolean

@@ -37,7 +37,7 @@ export function selectedPage({ world, agentId, dataMs }: PageInput, convoIds: re
   return { ...billedOf(world, found, dataMs), scanned: found.length, ...cursors }
 }
 
-/** The next page of the query; undefined if the cursor is invalid or of another query. */
+/** The next page of the query; undefined if the cursor is invalid or belongs to another query. */
 export function paginatedPage(input: PageInput): ExportPage | undefined {
   const { world, query, dataMs, readings } = input
   const scope = scopeOf(input)
@@ -126,7 +126,7 @@ export function encodeCursor({ after, stays }: Bookmark, scope: CursorScope): st
   return Buffer.from(`${text}.${seal(text, scope)}`).toString('base64url')
 }
 
-/** The page's begin that a cursor names; undefined if the text is not a cursor of this query. */
+/** Where the page of a cursor begins; undefined if the text is not a cursor of this query. */
 export function decodeCursor(text: string, scope: CursorScope): Bookmark | undefined {
   const match = CURSOR.exec(Buffer.from(text, 'base64url').toString('latin1'))
   if (!match) return undefined

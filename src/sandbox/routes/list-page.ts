@@ -17,7 +17,7 @@ export interface ListPlace {
 }
 
 const DEFAULT_LIMIT = 50
-/** Larger than any list. */
+/** A limit that no list exceeds. */
 const MOST = 10_000
 const MAX_LIMIT = 100
 

@@ -14,7 +14,7 @@ export interface Dispatched {
 
 interface Held extends Dispatched {
   dueMs: number
-  /** This event is sent after so many others, but at `dueMs` at the latest. */
+  /** How many other events are sent before this one, which is sent at `dueMs` at the latest. */
   behind: number
 }
 

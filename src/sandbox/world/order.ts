@@ -88,7 +88,7 @@ export class ConversationOrder {
     return { ts: offset === 0 ? 0 : this.baseMs + offset - 1, index: this.rank((low >>> 3) & MAX_INDEX) }
   }
 
-  /** The rank of an index in keys. Applied to a rank, it returns the index. */
+  /** The number that stands for an index in the keys. Applied to that number, the function returns the index. */
   private rank(index: number): number {
     return this.descending ? MAX_INDEX - index : index
   }

@@ -12,7 +12,7 @@ interface Client {
   email: string
   createdMs: number
   updatedMs: number | undefined
-  /** Undefined for a client that stays, or is deleted with its organization. */
+  /** Undefined for a client that is never deleted, or only together with its organization. */
   deletedMs: number | undefined
 }
 

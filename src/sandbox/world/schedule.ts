@@ -57,7 +57,7 @@ export function createScheduler(options: ResolvedOptions, placement: Placement):
   }
 }
 
-/** False for a few old records. New ones always have a `ts`: without one, no window with a start would return them. */
+/** False for a few old records. New records always have a `ts`: without it, no window with a start would return them. */
 export function recordHasTs({ seed, conversations }: ResolvedOptions, index: number): boolean {
   return index >= conversations || !new Draw(seed, index, PURPOSE.stamp).chance(NO_TS_SHARE)
 }

@@ -24,7 +24,7 @@ interface WorkerWait {
   client: Client
   /** The workflow's task queue. */
   queue: string
-  /** Called at most once per wait, unless a worker answers soon. */
+  /** Called once per wait if no worker has answered in time. */
   unanswered(absence: Absence): void
 }
 

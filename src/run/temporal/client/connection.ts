@@ -1,5 +1,5 @@
 // Connects to the Temporal server that TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_PROFILE or a profile file names. Workers connect
-// in worker.ts: the worker package takes a second to load.
+// in worker.ts, because the SDK's worker package takes a second to load.
 import { setMaxListeners } from 'node:events'
 import {
   Client,
@@ -15,7 +15,7 @@ import { dataConverter } from '../payload-codec.ts'
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number]
 type Call = ReturnType<Interceptor>
 
-/** gRPC status code. */
+/** gRPC status code of a cancelled call. */
 const CANCELLED = 1
 
 /** A call that is cancelled as soon as it starts. */

@@ -25,7 +25,7 @@ export const scheduledSync = ({ id, since }: WorkspaceConfig, nowMs: number): Om
   unattended: true,
 })
 
-/** Same id as the owner workflow, so that both appear side by side in Temporal's UI. */
+/** Id of a workspace's schedule: the same as that of the owner workflow, so that Temporal's UI shows both side by side. */
 const idOf = (workspaceId: string): string => ownerId(workspaceId)
 
 /** `kept`: no schedule is configured, and the existing one, a default created by `up`, stays. */

@@ -34,7 +34,7 @@ interface WatchState {
 }
 
 interface Execution {
-  /** Stays the same across a continue-as-new. */
+  /** Id of the execution's first run, which stays the same across a continue-as-new. */
   id: string
   running: boolean
 }

@@ -1,4 +1,5 @@
-// Runs Temporal's dev server as a process that ends when this one does, even by SIGKILL. (The SDK's own helper gives up after 5 s.)
+// Runs Temporal's dev server as a process that ends when this one does, even if SIGKILL ends it. (If the server is not ready after 5 s,
+// the SDK's own helper gives up.)
 import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection } from '@temporalio/client'
@@ -95,7 +96,7 @@ interface ServerProcess {
   hasEnded(): boolean
   /** True once the server has printed its address: only then the ports are certainly its own. */
   isServing(): boolean
-  /** The end of its stderr. */
+  /** The last output of the server on stderr. */
   said(): string
 }
 

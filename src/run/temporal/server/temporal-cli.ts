@@ -99,7 +99,7 @@ function checksumIn(list: string, name: string): string {
   return line.trim().split(/\s+/)[0]!.toLowerCase()
 }
 
-/** Timeout for the begin of the response: without Internet access the request would otherwise take minutes to fail. */
+/** Timeout until the response begins: without Internet access the request would otherwise take minutes to fail. */
 const RESPONSE_MS = 10 * SECOND
 /** Timeout of the download; an archive has 60 MB. */
 const DOWNLOAD_MS = 5 * MINUTE

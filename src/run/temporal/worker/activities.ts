@@ -1,4 +1,4 @@
-// The activities: the steps as workers run them, by role. A factory over the worker's resources; workflows import only its types.
+// The activities: the steps as workers run them, by role. Functions create them from the worker's resources; workflows import only types.
 import { Context } from '@temporalio/activity'
 import type { Client } from '@temporalio/client'
 import type { ExportActivities, WarehouseActivities } from '../../../../workflows/activities.ts'
@@ -84,7 +84,7 @@ async function logged<T extends { plan: { windows: readonly unknown[] } }>(
   run: RunRef,
   plan: () => Promise<T>,
 ): Promise<T> {
-  // A disk error here occurs again in the run, which reports it.
+  // An error is ignored here: a disk error will occur in the run again, and the run reports it.
   await log.begin().catch(() => {})
   try {
     const planned = await plan()

@@ -12,7 +12,7 @@ import { MINUTE } from '../../../core/time.ts'
 /** One ingest workflow per workspace. */
 export const ingestId = (workspaceId: string): string => `ingest/${workspaceId}`
 
-/** Long enough to keep the history small, short enough to notice a lost worker. */
+/** Duration of one drain activity: long enough to keep the workflow's history small, short enough to notice a lost worker. */
 const DRAIN_FOR_MS = 5 * MINUTE
 
 type IngestWorkflow = (input: IngestInput) => Promise<number>

@@ -1,4 +1,4 @@
-// Installs the SDK's runtime, one per process: its log and its Prometheus metrics.
+// Installs the SDK's runtime, one per process, which writes the SDK's log and serves its Prometheus metrics.
 import { DefaultLogger, type LogEntry, makeTelemetryFilterString, Runtime } from '@temporalio/worker'
 import { freePort } from '../server/ports.ts'
 

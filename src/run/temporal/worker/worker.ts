@@ -140,7 +140,7 @@ async function warehouseWorker(holding: OpenWorker, app: App): Promise<Worker> {
   })
 }
 
-/** Runs the workers until `stopping`; when one fails, the others are shut down. */
+/** Runs the workers until `stopping` aborts; if one fails, the others are shut down. */
 async function runAll(workers: readonly Worker[], { stopping }: ShutdownSignals): Promise<void> {
   const end = () => {
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown()
@@ -172,7 +172,7 @@ async function work(holding: OpenWorker): Promise<void> {
   }
 }
 
-/** Runs a worker until `shutdown.stopping` aborts. @throws TEMPORAL_UNREACHABLE, WAREHOUSE_LOCKED */
+/** Runs a worker until `ending.stopping` aborts. @throws TEMPORAL_UNREACHABLE, WAREHOUSE_LOCKED */
 export async function runWorker(settings: WorkerSettings): Promise<void> {
   const { connection, place } = await connectWorker(settings.place)
   const { config, role, holder = role === 'all' ? newRunId() : undefined } = settings

@@ -1,4 +1,4 @@
-// The fields of an exported conversation record, and the readings that change names and values of them.
+// The fields of an exported conversation record, and the readings that change their names and values.
 import { SECOND } from '../../../core/time.ts'
 import type { Readings } from '../../readings.ts'
 
@@ -42,7 +42,7 @@ averageLatency hotScore leadScore`.split(/\s+/)
 const TIMES = `firstMessageTS lastMessageTS lastModified lastViewed delegatedAt archivedAt resolvedAt reopenedAt
 funnelLastEvaluated smbContactRemovedAt smbLastSeenAt humanClaimedAt humanLastRepliedAt pendingAiReplyAt`.split(/\s+/)
 
-/** Undefined if the readings change nothing. */
+/** The function that applies the readings to a record; undefined if they change nothing. */
 export function recordShape(readings: Readings): Shape | undefined {
   const shapes = [
     readings.undocumented === 'absent' ? documentedOnly : undefined,
