@@ -21,7 +21,7 @@ export interface QuotaStatus {
 
 interface QuotaQuestion {
   leaseLog: Pick<LeaseLog, 'recent'>
-  /** Undefined for a workspace that is in the warehouse and not configured. */
+  /** Undefined for a workspace that is in the warehouse but not configured. */
   settings: WorkspaceConfig | undefined
   nowMs: number
 }

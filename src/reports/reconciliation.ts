@@ -47,7 +47,7 @@ export interface Difference {
 interface ReconciliationOptions {
   rows: Rows
   workspaceId: string
-  /** Undefined for a workspace that is in the warehouse and not configured. */
+  /** Undefined for a workspace that is in the warehouse but not configured. */
   settings: WorkspaceConfig | undefined
   /** Only these agents; none means all. */
   agents: readonly string[]

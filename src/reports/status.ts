@@ -41,7 +41,7 @@ export async function workspaceStatus(options: {
   landing: Landing
   leaseLog: Pick<LeaseLog, 'recent'>
   workspaceId: string
-  /** Undefined for a workspace that is in the warehouse and not configured. */
+  /** Undefined for a workspace that is in the warehouse but not configured. */
   settings: WorkspaceConfig | undefined
   rows: Rows | null
   isHeld: () => boolean

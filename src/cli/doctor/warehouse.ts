@@ -15,7 +15,7 @@ import { examine, type Finding, fail, ok, skip, warn } from './findings.ts'
 /** `free`: no process holds the warehouse, and it opens. `pid`: the process that holds it; null if the system does not report it. */
 type Holding = { state: 'missing' } | { state: 'free' } | { state: 'held'; pid: number | null; error: unknown }
 
-/** Finds out by opening the warehouse for reading whether another process holds it. @throws HOME_UNUSABLE if it is damaged */
+/** Opens the warehouse for reading, to find out whether another process holds it. @throws HOME_UNUSABLE if it is damaged */
 export async function findHolder({ home, memoryLimit, threads }: Storage): Promise<Holding> {
   try {
     const reader = await openReader({ file: warehouseFile(home), memoryLimit, threads })

@@ -16,7 +16,7 @@ export type Settings = Pick<WorkspaceConfig, 'quietMs' | 'refreshOn' | 'rereadHo
 
 interface DifferenceContext {
   coverage: ReadCoverage
-  /** Undefined for a workspace that is in the warehouse and not configured. */
+  /** Undefined for a workspace that is in the warehouse but not configured. */
   settings: Settings | undefined
 }
 

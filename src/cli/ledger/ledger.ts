@@ -76,7 +76,7 @@ export interface Ledger extends Pick<WorkspaceReconciliation, 'workspaceId' | 'b
   uncovered: Uncovered[]
 }
 
-/** `settings`: undefined for a workspace that is in the warehouse and not configured. */
+/** `settings`: undefined for a workspace that is in the warehouse but not configured. */
 export function ledgerOf(reconciliation: WorkspaceReconciliation, settings: Settings | undefined): Ledger {
   const { workspaceId, by, rows, totals, differences, coverage } = reconciliation
   return {

@@ -51,8 +51,8 @@ export class Lives {
   }
 
   /**
-   * Calls `visit` for each time span in which something may happen to the conversation. Runs for many conversations, so it is cheaper
-   * than `life`. (A generator took a third longer.)
+   * Calls `visit` for each time span in which something may happen to the conversation. Callers run this for many
+   * conversations, so it does less work than `life`. (A generator took a third longer.)
    */
   eachSpan(index: number, visit: VisitSpan): void {
     const schedule = this.schedule(index)

@@ -1,6 +1,6 @@
 // Finds executables of other projects on the PATH or in the user's cache. A tool is downloaded into a temporary folder and moved to its place
-// when it is complete, so no process sees half of it. The temporary folder's name contains the process id: another process sees that the
-// download is running, and waits for it.
+// when it is complete, so no process sees half of it. The temporary folder's name contains the id of the process that
+// downloads, so that other processes can see that it is running, and wait for it.
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { access, constants, readdir, rename, rm, stat } from 'node:fs/promises'

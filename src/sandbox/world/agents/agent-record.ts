@@ -56,7 +56,7 @@ export function createAgentRecord(
     disabled: agent > 0 && draw.chance(0.1),
     isDeployed: true,
     deployed: true,
-    // Limited, because every search page contains all starred agents.
+    // Only a few agents are starred, because every search page contains all starred agents.
     starred: agent % 3 === 0 && agent < STARRED_BELOW,
     voiceConfig: voiceConfig(draw, agent),
     ...widget(draw),
