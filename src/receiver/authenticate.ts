@@ -1,4 +1,4 @@
-// Authentication: an event belongs to the workspace whose secret it carries. All secrets are compared in constant time, even after a match.
+// Authentication: an event belongs to the workspace whose secret it contains. All secrets are compared in constant time, even after a match.
 import { timingSafeEqual } from 'node:crypto'
 import { EVENT_SECRET } from '../catalog/events/event-types.ts'
 import { writtenForms } from '../vendor/redaction/redaction.ts'
@@ -14,10 +14,10 @@ interface Authenticated extends WorkspaceSecrets {
   secretPatterns: readonly Buffer[] | null
 }
 
-/** The workspace of a secret, among all or only the addressed one; null where the secret is not valid. */
+/** Finds the workspace of a secret, which must be the `addressed` one if that is not null; null where the secret is not valid. */
 export type Authenticator = (given: unknown, addressed: string | null) => Authenticated | null
 
-/** Printable ASCII without JSON's own characters: such a secret lies within one JSON string, unescaped. */
+/** Printable ASCII without characters that JSON uses or escapes: such a secret always appears unescaped, within one JSON string. */
 const PLAIN = /^(?:(?!["\\{}[\],:])[!-~])+$/
 
 const PATTERN_BYTES = 8
@@ -31,10 +31,10 @@ function patternOf(encoded: string): Buffer {
   return Buffer.from(encoded.slice(rare.find(at => at >= 0) ?? 0))
 }
 
-/** Padding beyond the longest secret: a longer text must not be truncated to a secret's length. A character takes up to four bytes. */
+/** Extra bytes beyond the longest secret, so that a longer text is not truncated to a secret's length. A character takes up to four bytes. */
 const MARGIN_BYTES = 4
 
-/** Writes a text into a buffer of fixed length, padded with zeros. Returns the bytes of the text. */
+/** Writes a text into a buffer of fixed length and pads it with zeros. Returns the number of bytes written for the text. */
 function writeOver(padded: Buffer, text: string): number {
   padded.fill(0)
   return padded.write(text)
@@ -62,7 +62,7 @@ export function makeAuthenticator(workspaces: readonly WorkspaceSecrets[]): Auth
 }
 
 const MEMBER = new RegExp(String.raw`"${EVENT_SECRET}"\s*:\s*("(?:[^"\\]|\\.){1,512}")`, 'g')
-/** Occurrences that are tried: a body may be full of them. */
+/** Maximum number of occurrences of the member that are tried, because a body may be full of them. */
 const MOST_MEMBERS = 8
 
 function secretIn(written: string): unknown {

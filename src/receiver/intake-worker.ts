@@ -1,4 +1,4 @@
-// The worker thread of an intake, for ambiguous bodies. Bodies arrive in messages; results go back, those of one sync in one message.
+// The worker thread of an intake, for ambiguous bodies. Bodies arrive in messages. Their results are sent back, those of one fsync together.
 import { parentPort, workerData } from 'node:worker_threads'
 import { type IntakeOptions, openIntake } from './intake.ts'
 import type { FromWorker, ToWorker } from './threaded-intake.ts'

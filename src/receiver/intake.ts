@@ -7,7 +7,7 @@ import { type ParsedEvent, parseEvent } from './parse/parse-event.ts'
 import { findSecret } from './parse/scan.ts'
 import type { IntakeResult } from './refusals.ts'
 
-/** Cuts a range out in place. The bytes before it are moved, because there are usually fewer of them. */
+/** Cuts a range out of a body in place. The bytes before the range are moved, because there are usually fewer of them than after it. */
 function cutOut(body: Buffer, from: number, to: number): Buffer {
   const left = to - from
   body.copyWithin(left, 0, from)
@@ -15,8 +15,8 @@ function cutOut(body: Buffer, from: number, to: number): Buffer {
 }
 
 /**
- * Fast path: an unambiguous body unchanged, minus the secret; the reader of the spool derives the event's ID and type. Null where the body
- * must be parsed. `addressed`: the workspace in the URL, if any. Overwrites `body` where it returns an event.
+ * Fast path: keeps an unambiguous body unchanged, minus the secret; the reader of the spool derives the event's ID and type. Null where the
+ * body must be parsed. `addressed`: the workspace in the URL, if any. Overwrites `body` where it returns an event.
  */
 export function parseAsSent(body: Buffer, addressed: string | null, authenticate: Authenticator): ParsedEvent | null {
   const member = isUtf8(body) ? findSecret(body) : null
@@ -49,7 +49,7 @@ export interface Intake {
   close(): Promise<void>
 }
 
-/** Separates the fast path, which nearly all bodies take, from parsing, which takes three times as long. */
+/** An intake that separates the fast path, which nearly all bodies take, from parsing, which takes three times as long. */
 interface OwnIntake extends Intake {
   /** Null where the body is ambiguous and must be parsed. */
   takeFast(body: readonly Uint8Array[], addressed: string | null): Promise<IntakeResult> | null

@@ -3,7 +3,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { SpoolCommit } from '../spool/spool.ts'
 import { REFUSALS, type Refusal } from './refusals.ts'
 
-/** Seconds. The vendor gives up after 60. */
+/** Buckets of the histograms of durations, in seconds. The vendor gives up after 60. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60]
 
 export class ReceiverMetrics {
@@ -15,7 +15,7 @@ export class ReceiverMetrics {
   private readonly syncSeconds: Histogram
   private readonly bytes: Counter
 
-  /** `openSegments`: how many segments are open when it is asked. */
+  /** `openSegments`: returns the number of segments that are open now. */
   constructor({ registry, openSegments }: { registry: Registry; openSegments: () => number }) {
     const registers = [registry]
     this.received = new Counter({
@@ -68,7 +68,7 @@ export class ReceiverMetrics {
     for (const reason of Object.keys(REFUSALS)) this.refused.inc({ reason, workspace }, 0)
   }
 
-  /** Exports zeros from the start: `increase` would miss the first refusal of a counter that appears with it. */
+  /** Exports zeros from the start, because Prometheus' `increase` misses the first refusal if the counter appears only with it. */
   expectOf(workspaceIds: readonly string[]): void {
     for (const workspace of workspaceIds) {
       this.events.inc({ workspace }, 0)
@@ -76,7 +76,7 @@ export class ReceiverMetrics {
     }
   }
 
-  /** A webhook request has started. */
+  /** Called when a webhook request begins. */
   begin(): void {
     this.received.inc()
   }

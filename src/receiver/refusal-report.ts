@@ -1,5 +1,5 @@
-// Reports refusals: a log line for the first of a kind, then one a minute with a count, and the record in the spool every few seconds. Frequent
-// refusals flood neither.
+// Reports refusals. The log gets a line for the first refusal of a kind, then one line a minute with a count. The record in the spool is
+// updated every few seconds. So frequent refusals flood neither.
 import { MINUTE, SECOND } from '../core/time.ts'
 import { type Refused, recordRefused } from '../spool/refusal-record.ts'
 import type { Refusal } from './refusals.ts'
@@ -9,15 +9,15 @@ interface RefusalReportOptions {
   /** Writes a line to the log. */
   log: (refused: Refused) => void
   now?: () => number
-  /** Minimum interval of log lines of a kind, ms. */
+  /** Minimum interval between two log lines of the same kind, ms. */
   logEveryMs?: number
-  /** Interval of writes to the record, ms. */
+  /** Interval between two writes to the record, ms. */
   recordEveryMs?: number
 }
 
 export class RefusalReport {
   private readonly options: Required<RefusalReportOptions>
-  /** Counts that are not recorded yet, and not logged yet, by workspace and reason. */
+  /** Counts that are not recorded yet, and counts that are not logged yet, by workspace and reason. */
   private unrecorded = new Map<string, Refused>()
   private unlogged = new Map<string, Refused>()
   private readonly loggedMs = new Map<string, number>()
@@ -46,7 +46,7 @@ export class RefusalReport {
     const nowMs = this.options.now()
     const dueMs = (key: string) => {
       const loggedMs = this.loggedMs.get(key) ?? Number.NEGATIVE_INFINITY
-      // The clock has been set back: waiting for the old time may take years, and timers hold less than a month.
+      // If the clock has been set back, waiting for the old time may take years, and timers run for less than a month.
       return loggedMs > nowMs ? nowMs : loggedMs + this.options.logEveryMs
     }
     for (const [key, refused] of this.unlogged) {
@@ -63,7 +63,7 @@ export class RefusalReport {
     }, nextMs - nowMs).unref()
   }
 
-  /** Counts that cannot be written are retried together with the next ones. */
+  /** Writes the counts to the record. Counts that cannot be written are retried together with the next ones. */
   private record(): Promise<void> {
     clearTimeout(this.recordTimer)
     this.recordTimer = undefined

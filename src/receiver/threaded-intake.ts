@@ -6,35 +6,35 @@ import type { WorkspaceSecrets } from './authenticate.ts'
 import { type Intake, type IntakeOptions, openIntake } from './intake.ts'
 import type { IntakeResult, Refusal } from './refusals.ts'
 
-/** Compiled, the path is the same from this file and from the command's bundle. */
+/** The compiled worker. The relative path is valid both from this file's compiled form and from the command's bundle. */
 const WORKER = new URL('../receiver/intake-worker.js', import.meta.url)
 const LARGE_BYTES = 256 * 1024
-/** With more unanswered bodies than this, messages wait to be filled. */
+/** With more unanswered bodies than this, a message is delayed so that more bodies fit into it. */
 const BUSY_BODIES = 32
 const BUSY_DELAY_MS = 1
 /** Hostile bodies may exhaust a worker's memory; the worker then exits and is replaced. */
 const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 }
 
 /**
- * A message to a worker. Body numbers and lengths are sent as typed arrays: transferring an object per event took longer than processing the
- * event.
+ * A message to a worker. Numbers and lengths of bodies are sent as typed arrays, because transferring an object per event took longer than
+ * processing the event.
  */
 export interface ToWorker {
-  /** Number of the first body; the others count up from it. */
+  /** Number of the first body; the following ones are numbered consecutively. */
   first: number
   /** All bodies, concatenated. */
   bytes: Uint8Array<ArrayBuffer>
   lengths: Uint32Array
   /** The workspaces in the bodies' URLs; null where no URL names one. */
   addressed: (string | null)[] | null
-  /** The secrets that are valid from this message on, where they have changed. */
+  /** Set where the secrets have changed: those that are valid from this message on. */
   secrets?: readonly WorkspaceSecrets[]
   close?: true
 }
 
 /** A message from a worker. */
 export interface FromWorker {
-  /** Numbers of stored bodies. They count up for as long as the receiver runs. */
+  /** Numbers of stored bodies. Bodies are numbered consecutively for as long as the receiver runs. */
   kept: Float64Array
   refused: [number: number, refusal: Refusal][]
   commits: SpoolCommit[]
@@ -86,7 +86,7 @@ function startWorker({ onCommit, ...given }: IntakeOptions): IntakeWorker {
     if (isClosed) closed?.()
   }
 
-  /** Refuses the bodies that the dead worker has not answered. */
+  /** Refuses the bodies that the worker had not answered when it exited. */
   function exited(): void {
     const lost = unanswered
     unanswered = new Map()
@@ -99,7 +99,7 @@ function startWorker({ onCommit, ...given }: IntakeOptions): IntakeWorker {
   function started(): Worker {
     const fresh = new Worker(WORKER, { workerData: options, resourceLimits: LIMITS })
     fresh.on('message', receive)
-    // An error is followed by `exit`.
+    // Errors need no handling, because `exit` follows each of them.
     fresh.on('error', () => {}).once('exit', exited)
     return fresh
   }
@@ -133,7 +133,7 @@ function startWorker({ onCommit, ...given }: IntakeOptions): IntakeWorker {
         if (waiting.push({ chunks, length: lengthOf(chunks), addressed, answer }) === 1) sendSoon()
       }),
     setSecrets(workspaces) {
-      // Earlier bodies are authenticated with the earlier secrets.
+      // Sends the waiting bodies first: they are authenticated with the earlier secrets.
       send()
       options = { ...options, workspaces }
       if (worker) post({ ...EMPTY_MESSAGE(), secrets: workspaces })
@@ -148,7 +148,7 @@ function startWorker({ onCommit, ...given }: IntakeOptions): IntakeWorker {
   }
 }
 
-/** Copies the chunks into one transferable buffer: small buffers share a pool. */
+/** Copies the chunks into one buffer of their own, because small buffers share a pool and cannot be transferred. */
 function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const body = new Uint8Array(lengthOf(chunks))
   let at = 0

@@ -3,10 +3,10 @@ import type { Config } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import type { WorkspaceSecrets } from './authenticate.ts'
 
-/** A shorter secret could be guessed, and might occur in an event by chance. */
+/** A shorter secret could be guessed, or occur in an event by chance. */
 const SHORTEST = 8
 
-/** @throws SECRET_MISSING; CONFIG_INVALID where one is too short, or two workspaces have the same */
+/** @throws SECRET_MISSING; CONFIG_INVALID where a secret is too short, or two workspaces have the same one */
 export function readWorkspaceSecrets({
   workspaces,
   source,

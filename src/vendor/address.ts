@@ -9,7 +9,7 @@ interface ApiAddress {
   prefix: string
 }
 
-/** Query of an export (section 4.12). `fromTs` and `toTs` are inclusive, in seconds or ms as the caller chose. */
+/** Query of an export (section 4.12). `fromTs` and `toTs` are inclusive, in seconds or ms; the caller chooses the unit. */
 export interface ExportQuery {
   limit?: number
   sort?: 'asc' | 'desc'
@@ -38,7 +38,7 @@ export function readApiAddress(apiUrl: string): ApiAddress {
   const plain = url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash
   if (!plain) {
     throw new ConvohouseError('CONFIG_INVALID', {
-      // Not quoted: a URL with a user in it holds a password.
+      // The URL is not quoted: if it names a user, it may contain a password.
       what: 'The API address is not a plain http or https URL',
       hint: 'Give the base URL alone, such as https://api.example.com, without user, query or fragment.',
     })
@@ -72,13 +72,13 @@ export function exportTarget(input: {
   return { ...compose(path, parameters), agentId }
 }
 
-/** Path of a resource's request below the API's prefix; `id` replaces the placeholder. @throws as `resourceTarget` */
+/** Path of a request for a resource, below the API's prefix; `id` replaces the placeholder. @throws the same as `resourceTarget` */
 export function resourcePath({ path }: Resource, id?: string): string {
   return path.replace(PLACEHOLDER, (_, placeholder: string) => encodeSegment(id ?? '', placeholder))
 }
 
 /**
- * Target of a request for a resource; `page` is that of a listing, absent where the listing is requested without parameters.
+ * Target of a request for a resource. `page`: the page of a listing; absent where the listing is requested without parameters.
  * @throws ConvohouseError AGENT_UNKNOWN or FLAG_INVALID for an id that the address cannot carry
  */
 export function resourceTarget(input: {
@@ -119,7 +119,7 @@ function compose(path: string, parameters: (Parameter | undefined)[]): Target {
 
 function parameter(name: string, value: string | number | undefined, shown?: string): Parameter | undefined {
   if (value === undefined) return undefined
-  // A cursor may be any text: a lone surrogate in it must not throw.
+  // A cursor may be any text, and encodeURIComponent would throw for a lone surrogate.
   const encoded = encodeURIComponent(String(value).toWellFormed())
   return { sent: `${name}=${encoded}`, shown: `${name}=${shown ?? encoded}` }
 }
@@ -140,7 +140,7 @@ function selection(ids: string[]): Parameter {
   }
 }
 
-/** `of`: the kind of id, from the path's placeholder. */
+/** Encodes an id as a path segment. `of`: the kind of id, which the path's placeholder names. */
 function encodeSegment(id: string, of: string): string {
   requireSegment(id, of)
   return encodeURIComponent(id)

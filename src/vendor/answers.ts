@@ -1,4 +1,4 @@
-// Reads the result of an attempt: the expected answer, or an error.
+// Reads the result of an attempt: returns the expected answer or throws its error.
 
 import { isTooDeepAround } from '../catalog/inspection/inspect.ts'
 import { isById, type Resource } from '../catalog/resources/resource.ts'
@@ -20,17 +20,17 @@ import { pageWithoutToken } from './redaction/token-mask.ts'
 
 export interface ExportAnswer {
   exchange: Exchange
-  /** Some bytes of the body are not UTF-8: they read as U+FFFD, and are unchanged in `exchange.body`. */
+  /** True where some bytes of the body are not UTF-8: parsed texts have U+FFFD in their place; `exchange.body` is unchanged. */
   invalidUtf8: boolean
-  /** The envelope is nested too deeply for DuckDB. */
+  /** True where the envelope, apart from the records, is nested too deeply for DuckDB. */
   isTooDeepAround: boolean
-  /** Its `data` was parsed for its shape: texts and keys beyond ASCII may be garbled there. */
+  /** The envelope; its `data` was parsed for its shape only, so texts and keys beyond ASCII may be garbled there. */
   envelope: ExportEnvelope
   /** The records with every text as sent; parses the body again if needed. */
   records(): readonly unknown[]
 }
 
-/** Without the body, which may hold secrets. */
+/** An answer without its body, which may contain secrets. */
 interface RedactedAnswer<Envelope> {
   receipt: Receipt
   /** The complete answer without its secrets, ready to land; `writeExactly` writes it. */
@@ -60,7 +60,7 @@ export function readExportAnswer(sent: Sent, asked: RequestContext, selected: bo
   }
 }
 
-/** True where the bill has a number that a double does not hold exactly. */
+/** True where the bill contains a number that a double cannot represent exactly. */
 function losesDigits(parsed: unknown): boolean {
   const { logId, summary } = (parsed as { usage?: Record<string, unknown> | null }).usage ?? {}
   return [logId, summary].some(value => Number.isInteger(value) && !Number.isSafeInteger(value))
@@ -68,7 +68,7 @@ function losesDigits(parsed: unknown): boolean {
 
 const exactBill = (body: Buffer): ExportEnvelope['bill'] => readBill(exactValue(body) ?? null)
 
-/** The body with every digit of its numbers; undefined where it is nested too deeply. */
+/** Parses the body and keeps every digit of its numbers; undefined where it is nested too deeply. */
 function exactValue(body: Buffer): unknown {
   try {
     return readExactly(new TextDecoder().decode(body)).value
@@ -87,7 +87,7 @@ export function readResourceAnswer(resource: Resource, sent: Sent, asked: Reques
   return redacted(withoutToken(exchange, asked), asked, () => null)
 }
 
-/** A number that a double may not hold exactly. Its digits must be kept, because the parsed answer lands, not the body. */
+/** A number that a double may not represent exactly. Its digits must be kept, because the parsed answer lands and not the body. */
 const MANY_DIGITS = /\d{16}/
 
 function redacted<E>(exchange: Exchange, asked: RequestContext, read: (parsed: unknown) => E): RedactedAnswer<E> {
@@ -108,7 +108,7 @@ function requireComplete(sent: Sent, asked: RequestContext): Exchange {
   const { exchange, breakdown } = sent
   if (exchange === null) throw unanswered(asked, breakdown)
   const stopped = breakdown?.cause === 'aborted' || breakdown?.cause === 'closed'
-  // An error status is enough, even if the body is cut off.
+  // An error status decides, even if the body is incomplete.
   if (!stopped && (exchange.status < 200 || exchange.status > 299)) throw refused(asked, exchange)
   if (breakdown) throw broken(asked, exchange, breakdown)
   return withoutToken(exchange, asked)
@@ -120,7 +120,7 @@ function withoutToken(exchange: Exchange, { token }: RequestContext): Exchange {
   return count === 0 ? exchange : { ...exchange, body: bytes, tokensMasked: count }
 }
 
-/** Path in `_issues` of a token that was echoed. */
+/** The path under which `_issues` reports an echoed token. */
 const TOKEN_PATH = '(API token)'
 
 /** One path per masked token. */

@@ -43,39 +43,39 @@ interface ExportRequest {
   agentId: string
   query: ExportQuery
   signal?: AbortSignal
-  /** Every attempt may cost quota: consulted before and notified after each. */
+  /** Consulted before and notified after each attempt, because every attempt may cost quota. */
   attempts?: AttemptObserver
 }
 
 interface ResourceRequest {
   resource: Resource
   workspaceId: string
-  /** Where the resource's path has one. */
+  /** The id to request; given where the resource's path contains a placeholder. */
   id?: string
-  /** Of a listing that is paged; counts from 1. */
+  /** The page of a paged listing; counts from 1. */
   page?: number
-  /** 1 to 100. Default: 100. */
+  /** Page size, 1 to 100. Default: 100. */
   limit?: number
   signal?: AbortSignal
 }
 
-/** `isPaged` is false where the vendor refused every parameter: then this is the only page that can be requested. */
+/** An answer with `isPaged`: false where the vendor refused every parameter, so that no other page can be requested. */
 export type Paged<Answer> = Answer & { isPaged: boolean }
 
 /**
  * All methods throw VendorError: API_UNAUTHORIZED, API_FORBIDDEN, API_NOT_FOUND, API_BAD_REQUEST, API_PROTOCOL and API_RATE_LIMITED
  * at once; API_UNAVAILABLE, API_TIMEOUT and API_NOT_JSON after the last attempt; INTERRUPTED when the signal fires; HOUR_SPENT when not
- * even the first attempt was allowed. `facts` hold `path`, `agentId`, `attempts` and, after an answer, `status`,
- * `retryAfterMs`, `serverDateMs`, `vendorCode`, and of a body that is not JSON `bodyBytes`, `bodySha256`, `contentType`.
+ * even the first attempt was allowed. `facts` contain `path`, `agentId` and `attempts`; after an answer also `status`, `retryAfterMs`,
+ * `serverDateMs` and `vendorCode`; and for a body that is not JSON also `bodyBytes`, `bodySha256` and `contentType`.
  */
 export interface VendorClient {
   /** One page, or one selection, of an agent's conversations (section 4.12). */
   exportConversations(request: ExportRequest): Promise<ExportAnswer>
-  /** The same as CSV, unchanged. */
+  /** The same conversations as CSV; the response is returned unparsed. */
   exportCsv(request: ExportRequest): Promise<Exchange>
   /** One answer, or one page, of a declared resource, without its secrets. */
   resource(request: ResourceRequest): Promise<Paged<ResourceAnswer>>
-  /** Waits for running requests; later ones throw INTERRUPTED. May be called again. */
+  /** Waits for running requests; requests made later throw INTERRUPTED. May be called repeatedly. */
   close(): Promise<void>
 }
 
@@ -130,7 +130,7 @@ export function createVendorClient(options: VendorClientOptions): VendorClient {
 
 const JSON_TYPE = 'application/json'
 
-/** Requests a page of a listing. The document shows no paging parameters: if the first page is refused, requests it without them. */
+/** Requests a page of a listing. The API document shows no paging parameters: if the first page is refused, it is requested without them. */
 async function askPaged<T extends object>(
   page: number,
   ask: (isPaged: boolean) => Promise<T>,
@@ -148,7 +148,7 @@ interface Call<T> {
   accept: string
   keepsBody: boolean
   read: (sent: Sent, asked: RequestContext) => T
-  /** Default: the client's. */
+  /** Default: the client's `maxAttempts`. */
   maxAttempts?: number
   signal?: AbortSignal
   attempts?: AttemptObserver

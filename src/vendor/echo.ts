@@ -1,12 +1,12 @@
-// Compares the query with the vendor's echo of it (section 2.11). Where they differ, the vendor answered another query, and absence from the
-// answer proves nothing.
+// Compares the query with the vendor's echo of it (section 2.11). Where they differ, the vendor answered another query, and a record that is
+// missing from the answer may still exist.
 import { readTime } from '../core/time.ts'
 import type { ExportQuery } from './address.ts'
 
-/** `sort`, `fromTs` and `toTs` as received. */
+/** The echo: `sort`, `fromTs` and `toTs` as received. */
 export type EchoedQuery = Readonly<Record<string, unknown>>
 
-/** A time in any unit or spelling, in whole seconds; 0 for none, null where unreadable. */
+/** Converts a time in any unit or spelling to whole seconds; 0 for no time, null where it is unreadable. */
 function secondOf(value: unknown): number | null {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
   const ms = typeof number === 'number' ? (number <= 0 ? 0 : readTime(number).ms) : null
@@ -14,7 +14,7 @@ function secondOf(value: unknown): number | null {
   return Number.isNaN(read) ? null : Math.floor(read / 1_000)
 }
 
-/** `later`: tolerated seconds, for a vendor that rounds up to the next second. */
+/** True for the same second. `later`: by how many seconds the echo may be later, because the vendor may round up. */
 function isSameTime(asked: number | undefined, echoed: unknown, later = 0): boolean {
   if (echoed == null || (asked !== undefined && Number(echoed) === asked)) return true
   const second = secondOf(echoed)
@@ -27,7 +27,7 @@ function isSameSort(asked: string | undefined, echoed: unknown): boolean {
   return direction === undefined || asked === undefined || direction.toLowerCase() === asked
 }
 
-/** The first field whose echo differs from the query; null where none does or there is no echo. */
+/** The first field whose echo differs from the query; null where no field differs or there is no echo. */
 export function misread(asked: ExportQuery, echoed: EchoedQuery | null): 'sort' | 'fromTs' | 'toTs' | null {
   if (echoed === null) return null
   if (!isSameSort(asked.sort, echoed.sort)) return 'sort'

@@ -19,7 +19,7 @@ import type { EchoedQuery } from './echo.ts'
 export interface ExportEnvelope {
   data: unknown[]
   hasMore: boolean
-  /** May be null although `hasMore` is true; the caller decides whether that is an error. */
+  /** May be null even where `hasMore` is true; the caller decides whether that is an error. */
   nextCursor: string | null
   limit?: number
   /** Conversations scanned, including those skipped because no person has written in them. */
@@ -39,10 +39,10 @@ interface ErrorEnvelope {
   issues: string[]
 }
 
-/** A count, as a number or text; null for anything else. */
+/** A count, given as a number or as text; null for anything else. */
 const count = z.preprocess(parseCount, z.number().nullable()).catch(null)
 const text = z.string().nullable().catch(null)
-/** An id or a key, as text or a number. */
+/** An id or a key, given as text or as a number. */
 const name = z.union([z.string(), z.int().transform(String)])
 
 const FLAGS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
@@ -50,11 +50,11 @@ const FLAGS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
   ...[false, 'false', 0, '0'].map(no => [no, false] as const),
 ])
 
-/** A boolean, also as text or a number; undefined for anything else. */
+/** A boolean, also if given as text or as a number; undefined for anything else. */
 const flagOf = (value: unknown): boolean | undefined =>
   FLAGS.get(typeof value === 'string' ? value.trim().toLowerCase() : value)
 
-/** `hasMore`, where it is optional. */
+/** `hasMore` in answers that need not contain it; null where absent. */
 const flagIfAny = z.preprocess(value => flagOf(value) ?? null, z.boolean().nullable()).catch(null)
 
 /** Fields that mark the end of a listing, beside the list or under `paging`. */
@@ -64,14 +64,14 @@ const listPaging = {
   paging: z.looseObject({ total: count, hasMore: flagIfAny }).nullish().catch(null),
 }
 
-/** A longer key is ignored: the key is stored with every answer. */
+/** Longer keys are ignored, because the key is stored with every answer. */
 const MOST_KEY_CHARACTERS = 200
 const periodKey = name
   .refine(key => key.length <= MOST_KEY_CHARACTERS && key.isWellFormed())
   .nullable()
   .catch(null)
 
-/** Longer texts are cut: they are stored with every answer. */
+/** Longer texts are truncated, because they are stored with every answer. */
 const MOST_BILL_CHARACTERS = 1_000
 const billText = z
   .union([z.string(), z.number().transform(String), z.instanceof(ExactNumber).transform(({ text }) => text)])
@@ -85,7 +85,7 @@ const usage = z.looseObject({ periodKey, ...bill }).transform(reported => ({
   bill: { logId: reported.logId, summary: reported.summary },
 }))
 
-/** The bill of an answer that was parsed with all digits of its numbers. */
+/** The bill of an answer; `parsed` must contain all digits of its numbers (`readExactly`). */
 export const readBill = (parsed: unknown): ReportedBill | null =>
   z.object({ usage: z.object(bill) }).safeParse(parsed).data?.usage ?? null
 const rateLimit = z.looseObject({}).transform(sanitizeRateLimit)
@@ -117,7 +117,7 @@ const errorEnvelope = z.looseObject({
 })
 
 /**
- * Reads the answer of an export (sections 4.12 and 2.11). `selected`: ids were requested, so the answer needs no paging.
+ * Reads the answer of an export (sections 4.12 and 2.11). `selected`: ids were requested, so the answer may lack paging.
  * @throws ConvohouseError API_PROTOCOL, naming the field that is missing or of another type
  */
 export function readExportEnvelope(parsed: unknown, { selected = false } = {}): ExportEnvelope {
@@ -146,14 +146,14 @@ export function readExportEnvelope(parsed: unknown, { selected = false } = {}): 
   }
 }
 
-/** Reads the fields of an error body (section 7) that it has; gateways write `error` instead of `message`. Never throws. */
+/** Reads those fields of an error body (section 7) that are present; gateways write `error` instead of `message`. Never throws. */
 export function readErrorEnvelope(parsed: unknown): ErrorEnvelope {
   const { data } = errorEnvelope.safeParse(parsed)
   const issues = (data?.issues ?? []).flatMap(issue => issue.message ?? [])
   return { message: data?.message ?? data?.error ?? null, code: data?.code ?? null, issues }
 }
 
-/** True for an error in the vendor's own envelope (section 7), and not one of a proxy or another server. */
+/** True for an error in the vendor's own envelope (section 7), false for an error of a proxy or another server. */
 export function isVendorsError(parsed: unknown): boolean {
   const { message, code, issues } = (parsed ?? {}) as Record<string, unknown>
   const isText = (value: unknown) => typeof value === 'string' && value !== ''
@@ -181,13 +181,13 @@ interface ListedRecord {
   record: Record<string, unknown>
 }
 
-/** The facts of a page that concern its listing. */
+/** What one page tells about its listing. */
 export interface ListedPage {
-  /** Ids of the list that is paged. */
+  /** Ids in the page's part of the paged list. */
   ids: readonly string[]
-  /** Ids that may come on every page in addition: starred agents. */
+  /** Ids that every page may repeat in a second list: starred agents. */
   besides: readonly string[]
-  /** Entries without an id. */
+  /** Number of entries without an id. */
   unidentified: number
   /** The vendor's count of all entries; null where it reports none. */
   total: number | null
@@ -196,18 +196,18 @@ export interface ListedPage {
 
 /** The answer to a request for a declared resource. */
 export interface ResourceEnvelope extends ListedPage {
-  /** Records that have an id, in the order of the answer; of several lists the union by id. */
+  /** Records that have an id, in the order of the answer; several lists are united by id. */
   records: ListedRecord[]
 }
 
 const list = z.array(z.unknown())
 
-/** @throws ConvohouseError API_PROTOCOL where the answer holds no records where the declaration says */
+/** @throws ConvohouseError API_PROTOCOL where the answer has no records in the place that the resource declares */
 export function readResourceEnvelope(resource: Resource, parsed: unknown): ResourceEnvelope {
   return resource.paging === 'record' ? readRecord(resource, parsed) : readLists(resource, parsed)
 }
 
-/** Records of a list that have an id; a number may stand for it. */
+/** Records of a list that have an id, which may be a number. */
 function identified(entries: readonly unknown[], { record: { id } }: Resource): ListedRecord[] {
   const schema = z.looseObject({ [id.key]: name.refine(value => value !== '') })
   return entries.flatMap(entry => {
@@ -216,7 +216,7 @@ function identified(entries: readonly unknown[], { record: { id } }: Resource): 
   })
 }
 
-/** One record. Its id may be missing, because it was requested by id. */
+/** Reads an answer that is one record. The record may lack its id, because it was requested by id. */
 function readRecord(resource: Resource, parsed: unknown): ResourceEnvelope {
   const [key] = resource.envelope
   const schema = z.looseObject({ [key]: z.looseObject({}) })
@@ -224,7 +224,7 @@ function readRecord(resource: Resource, parsed: unknown): ResourceEnvelope {
   return { records, ids: records.map(({ id }) => id), besides: [], unidentified: 0, total: null, hasMore: null }
 }
 
-/** The first list present is the paged one; entries of a second list may come with every page. */
+/** Reads an answer with lists. The first list present is the paged one; every page may repeat the entries of a second list. */
 function readLists(resource: Resource, parsed: unknown): ResourceEnvelope {
   const { answer, envelope } = resource
   const isOptional = envelope.length > 1

@@ -1,4 +1,4 @@
-// One request and its response, with times of the client's clock and the vendor's headers.
+// A response, with the times of its request by this machine's clock and the vendor's headers.
 
 import { boundedWaitMs } from '../core/quota/reported-usage.ts'
 
@@ -6,13 +6,13 @@ import { boundedWaitMs } from '../core/quota/reported-usage.ts'
 export interface Receipt {
   status: number
   contentType: string | null
-  /** `Content-Encoding`, which the request did not ask for; null where absent. */
+  /** `Content-Encoding`, although the request asked for none; null where absent. */
   contentEncoding: string | null
   /** The vendor's clock (`Date`), in whole seconds. */
   serverDateMs: number | null
-  /** `Retry-After`. */
+  /** `Retry-After`; null where absent or unreadable. */
   retryAfterMs: number | null
-  /** This machine's clock, just before sending and just after the last byte. */
+  /** By this machine's clock, just before sending and just after the last byte. */
   sentAtMs: number
   receivedAtMs: number
 }
@@ -20,11 +20,11 @@ export interface Receipt {
 export interface Exchange extends Receipt {
   /** The body, byte for byte except for masked tokens. */
   body: Buffer
-  /** Masked occurrences of the token; absent for none. */
+  /** Number of masked occurrences of the token; absent where there are none. */
   tokensMasked?: number
 }
 
-/** The receipt alone, for answers whose bytes may hold secrets. */
+/** The receipt alone, for answers whose body may contain secrets. */
 export function receiptOf({ body: _bytes, ...receipt }: Exchange): Receipt {
   return receipt
 }

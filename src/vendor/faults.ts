@@ -1,5 +1,5 @@
-// Builds the error of a failed request: what, where, hint. The vendor's message is redacted and truncated; the body, the token and
-// messages of libraries never enter it.
+// Builds the error of a failed request: what happened, where, and a hint. The vendor's message is included redacted and truncated; the
+// body, the token and messages of libraries are never included.
 
 import { createHash } from 'node:crypto'
 import { ConvohouseError, type ErrorCode, type ErrorParts, isCode } from '../core/errors.ts'
@@ -28,7 +28,7 @@ export class VendorError extends ConvohouseError {
   }
 }
 
-/** One attempt, as its errors describe it. */
+/** The facts about one attempt that its errors describe. */
 export interface RequestContext {
   target: Target
   /** Scheme, host and port. */
@@ -38,12 +38,12 @@ export interface RequestContext {
   /** Counts from 1. */
   attempt: number
   token: string
-  /** False where the body may hold secrets: no error carries it then. */
+  /** False where the body may contain secrets: then no error contains it. */
   keepsBody: boolean
 }
 
 const VENDOR_TEXT_CHARS = 200
-/** Text beyond this is never shown. */
+/** Of a longer text, the rest is never shown. */
 const READ_CHARS = 4_096
 
 const HINTS = {
@@ -65,7 +65,7 @@ const HINTS = {
 
 type VendorCode = keyof typeof HINTS
 
-/** No response. */
+/** The error of a request without a response. */
 export function unanswered(asked: RequestContext, breakdown: Breakdown): VendorError {
   const { cause, reason } = breakdown
   if (cause === 'aborted' || cause === 'closed') {
@@ -78,7 +78,7 @@ export function unanswered(asked: RequestContext, breakdown: Breakdown): VendorE
   return fault('API_UNAVAILABLE', asked, { what, hint: withAddress(hint, asked), facts: { reason } })
 }
 
-/** A timeout while connecting or while waiting for the response. */
+/** The error of a timeout while connecting or while waiting for the response. */
 function late(asked: RequestContext, { reason, unsent }: Breakdown): VendorError {
   const within = `within ${durationText(asked.timeoutMs)}`
   if (!unsent)
@@ -94,7 +94,7 @@ const hostOf = ({ origin }: RequestContext): string => new URL(origin).host
 const withAddress = (hint: string, { origin }: RequestContext): string =>
   hint.replace('`apiUrl`', `\`apiUrl\` (${origin})`)
 
-/** A 2xx whose body is incomplete, too large or compressed. */
+/** The error of a 2xx whose body is incomplete, too large or compressed. */
 export function broken(asked: RequestContext, exchange: Exchange, { cause, reason }: Breakdown): VendorError {
   const got = `${exchange.body.length} bytes`
   const words = {
@@ -109,7 +109,7 @@ export function broken(asked: RequestContext, exchange: Exchange, { cause, reaso
   return fault(code, asked, { words, exchange, facts: { reason } })
 }
 
-/** A status other than 2xx. */
+/** The error of a status other than 2xx. */
 export function refused(asked: RequestContext, exchange: Exchange): VendorError {
   const parsed = parseBody(exchange.body)?.value
   const { message, code, issues } = readErrorEnvelope(parsed)
@@ -122,12 +122,12 @@ export function refused(asked: RequestContext, exchange: Exchange): VendorError 
   return fault(elsewhere ? 'API_PROTOCOL' : codeOfStatus(exchange.status), asked, { words, exchange, facts })
 }
 
-/** A 2xx whose body is not in the requested format. */
+/** The error of a 2xx whose body is not in the requested format. */
 export function unreadable(asked: RequestContext, exchange: Exchange, what: string): VendorError {
   return fault('API_NOT_JSON', asked, { words: `was answered with ${what}`, exchange })
 }
 
-/** A 2xx in JSON of an undocumented shape; `problem` is the envelope reader's error. */
+/** The error of a 2xx whose JSON has an undocumented shape; `problem` is the envelope reader's error. */
 export function undocumented(asked: RequestContext, exchange: Exchange, problem: unknown): unknown {
   if (!isCode(problem, 'API_PROTOCOL')) return problem
   const said = clean(readErrorEnvelope(parseBody(exchange.body)?.value).message ?? '', asked.token)
@@ -135,7 +135,7 @@ export function undocumented(asked: RequestContext, exchange: Exchange, problem:
   return fault('API_PROTOCOL', asked, { words, exchange })
 }
 
-/** The attempt observer refused the request; nothing was sent. */
+/** The error of a request that the attempt observer did not allow; nothing was sent. */
 export function notAllowed(asked: RequestContext): VendorError {
   return new VendorError('HOUR_SPENT', {
     what: `${asked.target.shown} was not sent: its lease has no requests left`,
@@ -145,9 +145,9 @@ export function notAllowed(asked: RequestContext): VendorError {
 }
 
 interface FaultParts {
-  /** Follows the request in the message. */
+  /** The words that follow the request in the message. */
   words?: string
-  /** Replaces the request and `words`. */
+  /** The complete message, in place of the request and `words`. */
   what?: string
   hint?: string
   exchange?: Exchange
@@ -183,7 +183,7 @@ function answerFacts(exchange: Exchange, token: string): Record<string, string |
   }
 }
 
-/** Identifies a body that is not JSON without quoting it. */
+/** Facts that identify a body that is not JSON, without quoting the body. */
 function unreadableFacts({ body, contentType }: Exchange, token: string): Record<string, string | number> {
   const sha256 = createHash('sha256').update(body).digest('hex')
   return { bodyBytes: body.length, bodySha256: sha256, contentType: clean(contentType ?? 'none', token) }

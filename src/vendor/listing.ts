@@ -8,20 +8,20 @@
 //   parameters refused, so there is one page       ended; complete only where `total` or `hasMore: false` says so
 //   a page that fails, or pages without end        ended, cut off
 //
-// Every page before the last must add an entry, so paging always ends.
+// Paging always ends: it stops after a few pages without a new entry, and after a maximum of pages.
 
 import type { ConvohouseError } from '../core/errors.ts'
 import type { ListedPage } from './envelopes.ts'
 import { VendorError } from './faults.ts'
 
-/** Why a listing may be incomplete. `issue` is the same for each such listing; `detail` has its numbers. */
+/** Why a listing may be incomplete. `issue` is the same text for all listings cut off for that reason; `detail` adds the numbers. */
 export interface CutOff {
   issue: string
   detail: string
 }
 
 export interface Listing<A> {
-  /** The first page and the pages with new entries, each with its number. */
+  /** The first page and all later pages with new entries, each with its page number. */
   pages: { answer: A; number: number }[]
   /** Null where the listing is known to be complete: only then does an absence prove that a record is gone. */
   cutOff: CutOff | null
@@ -30,7 +30,7 @@ export interface Listing<A> {
 /** Protects against a vendor that pages without end. */
 const MAX_PAGES = 1_000
 
-/** Consecutive pages without a new entry although the vendor reports more. */
+/** Maximum number of consecutive pages without a new entry while the vendor reports more entries. */
 const MAX_STALE_PAGES = 2
 
 type End = 'reported' | 'unpaged' | 'empty' | 'stale' | 'one-page' | 'endless' | ConvohouseError
@@ -41,9 +41,9 @@ interface Seen {
   unidentified: number
 }
 
-/** True where the page brings an id that no earlier page has listed. */
+/** Adds a page's entries to those seen. True where the page lists an id that no earlier page has listed. */
 function takePage(seen: Seen, { ids, besides, unidentified }: ListedPage): boolean {
-  // An agent that an earlier page had starred is still new to the list, so the page makes progress.
+  // An agent that an earlier page contained only as starred is new to the paged list, so this page makes progress.
   const isNew = ids.some(id => !seen.listed.has(id)) || besides.some(id => !seen.all.has(id))
   for (const id of ids) seen.listed.add(id)
   for (const id of [...ids, ...besides]) seen.all.add(id)
@@ -71,14 +71,14 @@ function cutOffOf(end: End, { total, hasMore }: ListedPage, { listed, all, unide
     : because('the vendor returns the same page again and does not report whether the listing is complete')
 }
 
-/** True for errors of a later page that only end the listing; interruptions and access errors are thrown. */
+/** True for errors that, on a later page, only cut the listing off; interruptions and access errors are thrown. */
 const endsListing = (error: unknown): error is VendorError =>
   error instanceof VendorError && error.code !== 'INTERRUPTED' && error.kind !== 'access'
 
 /**
- * Requests pages, counted from 1. `read` returns a page's facts, null where the answer has no list; `isPaged` whether the page was requested
- * by its number; `hasPages` is false for a list that is documented as a single answer.
- * @throws what the first page throws, INTERRUPTED, and access errors
+ * Requests the pages of a listing, counted from 1. `read`: returns what a page tells about the listing, null where the answer has no list.
+ * `isPaged`: whether the page was requested by its number. `hasPages`: false for a list that is documented as a single answer.
+ * @throws any error of the first page; INTERRUPTED and access errors of any page
  */
 export async function readListing<A>(options: {
   ask: (number: number) => Promise<A>
@@ -102,7 +102,7 @@ export async function readListing<A>(options: {
     }
     const held = read(answer)
     if (held === null) return { pages: [{ answer, number }], cutOff: null }
-    // A page without a total keeps the total of earlier pages.
+    // If a page reports no total, that of an earlier page counts.
     page = { ...held, total: held.total ?? page.total }
     const isNew = takePage(seen, held)
     stale = isNew ? 0 : stale + 1

@@ -1,22 +1,23 @@
-// The memory that request bodies occupy while they are received and stored, and the choice of the sender to drop when it runs out.
+// The memory that request bodies occupy while they are received and stored. When memory runs out, a sender is chosen and dropped.
 //
-// The secret is in the body, so a sender is unauthenticated until its body is complete. Real events are small and arrive quickly. So the first
-// bytes of each body have a budget of their own, and when a budget is exhausted, the sender is dropped whose bytes × time is largest, unless its
-// bytes contain a valid secret. Senders behind one proxy share an address, so the budget per address limits large bodies only.
+// The secret is in the body, so a sender is unauthenticated until its body is complete. Real events are small and arrive quickly. So the
+// first bytes of each body have a budget of their own, and when a budget is exhausted, the sender with the largest bytes × time is dropped;
+// senders whose bytes contain a valid secret are spared. Senders behind one proxy share an address, so the budget per address limits only
+// large bodies.
 import type { Refusal } from '../refusals.ts'
 
 export interface BodyLimits {
-  /** Of one body. */
+  /** Maximum size of one body. */
   maxBytes: number
-  /** Of all bodies that are being received or stored. */
+  /** Maximum memory of all bodies that are being received or stored. */
   maxBytesAtOnce: number
 }
 
-/** Nearly every event is smaller. A body's bytes beyond this are its large part. */
+/** Nearly every event is smaller. The bytes of a body beyond this size are called its large part. */
 export const SMALL_BYTES = 64 * 1024
-/** Shares of all memory: the share that is closed to large parts, and the limit for large parts of one address. */
+/** Shares of all memory. `small`: the share that large parts may not use. `address`: the limit for the large parts of one address. */
 const SHARES = { small: 1 / 4, address: 3 / 8 }
-/** Overhead of a chunk: a body may arrive byte by byte. */
+/** Memory that a chunk uses besides its bytes; counted, because a body may arrive byte by byte. */
 const CHUNK_BYTES = 256
 
 /** A body in memory. */
@@ -25,20 +26,20 @@ export interface HeldBody {
   /** Identity of the connection. */
   connection: object
   beganMs: number
-  /** Received completely: it is being stored and must not be dropped. */
+  /** True where the body is received completely: it is being stored and must not be dropped. */
   isComplete: boolean
-  /** The received part contains a valid secret. */
+  /** True where the received part contains a valid secret. */
   isAuthentic(): boolean
   /** Ends the request and releases its memory. */
   drop(reason: Extract<Refusal, 'too-slow' | 'too-busy'>): void
 }
 
-/** Selects the bodies that may be dropped for an exhausted budget. */
+/** Selects the bodies of which one may be dropped when a budget is exhausted. */
 type Rivals = (body: HeldBody) => boolean
 
 const largePart = (bytes: number): number => Math.max(0, bytes - SMALL_BYTES)
 
-/** Bytes by owner. */
+/** Sums of bytes by connection or address. */
 class Sums<Key> {
   private readonly sums = new Map<Key, number>()
 
@@ -55,7 +56,7 @@ class Sums<Key> {
 
 export class BodyMemory {
   readonly limits: BodyLimits
-  /** Bytes of all bodies, and of their large parts. */
+  /** `held`: bytes of all bodies. `large`: bytes of their large parts. */
   held = 0
   private large = 0
   private readonly largeOfAddress = new Sums<string>()
@@ -96,7 +97,7 @@ export class BodyMemory {
     else this.bytes.set(body, bytes)
   }
 
-  /** The bodies that compete for the exhausted budget, if the body were to hold `wanted` bytes; null where they fit. */
+  /** The bodies that compete for the budget that would be exhausted if `body` held `wanted` bytes; null if none would be. */
   private short(body: HeldBody, wanted: number): Rivals | null {
     const { maxBytes, maxBytesAtOnce } = this.limits
     const before = this.bytes.get(body) ?? 0

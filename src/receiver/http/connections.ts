@@ -1,14 +1,14 @@
-// The connections of the receiver. At the limit a new connection replaces the least useful one: a slow sender, from an address with many
-// connections, that has not delivered an event. So slow senders cannot lock others out.
+// The connections of the receiver. At the limit, a new connection replaces the least useful one: that of a slow sender, from an address with
+// many connections, that has not delivered an event. So slow senders cannot lock others out.
 import type { Socket } from 'node:net'
 
 interface Connection {
   address: string
-  /** When it was opened or last answered, ms. */
+  /** When the connection was opened or its last request was answered, ms. */
   sinceMs: number
-  /** Complete requests without an answer. */
+  /** Number of complete requests without an answer. */
   answering: number
-  /** Its last request was an event that was stored. */
+  /** True where its last request was an event that was stored. */
   hasDelivered: boolean
 }
 
@@ -22,7 +22,7 @@ export class Connections {
     this.now = now
   }
 
-  /** Registers a connection. Returns the connection that was closed for it, possibly itself; null where none was. */
+  /** Registers a connection. Returns the connection that was closed at the limit, which may be the new one; null where none was. */
   add(socket: Socket): Socket | null {
     const dropped = this.open.size < this.most ? null : (this.worst() ?? socket)
     if (dropped !== socket) {
@@ -37,7 +37,7 @@ export class Connections {
     return dropped
   }
 
-  /** A request is complete. */
+  /** Called when a request is complete and awaits its answer. */
   answering(socket: Socket): void {
     const connection = this.open.get(socket)
     if (connection) connection.answering += 1

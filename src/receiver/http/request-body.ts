@@ -14,7 +14,7 @@ interface BodyReader {
   memory: BodyMemory
   /** True where the chunks contain a valid secret. */
   isAuthentic: (chunks: readonly Buffer[]) => boolean
-  /** Receives the complete body, which it must release, or the refusal. Not called where the sender hangs up. */
+  /** Called with the complete body, which it must release, or with the refusal. Not called if the sender hangs up. */
   done: (body: ReadBody) => void
 }
 
@@ -56,7 +56,7 @@ export function readBody(request: IncomingMessage, { memory, isAuthentic, done }
     body.isComplete = true
     done({ chunks, release })
   })
-  // Emitted after `end`, too, and after a network error.
+  // `close` is emitted after `end`, too, and after a network error.
   request.on('close', () => {
     if (!isOver) release()
     isOver = true

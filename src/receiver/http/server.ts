@@ -33,7 +33,7 @@ function addressedBy(path: string): string | null | undefined {
   }
 }
 
-/** The route of nearly all requests. */
+/** The route of nearly all requests, allocated once. */
 const WEBHOOKS: Route = { kind: 'webhook', addressed: null }
 
 function routeOf(method: string, target: string): Route {
@@ -89,9 +89,9 @@ interface Begun extends Pick<Way, 'response' | 'addressed'> {
 }
 
 const BODIES_AT_ONCE_BYTES = 64 * 1024 * 1024
-/** Interval at which a failing disk is probed. */
+/** Interval at which a failing disk is tested. */
 const PROBE_MS = 1_000
-/** How long the rest of an oversized request is read: a sender that is cut off would not read the answer. */
+/** How long the rest of an oversized request is still read, because a sender that is cut off would not read the answer. */
 const LINGER_MS = 2_000
 
 class Service {
@@ -112,7 +112,7 @@ class Service {
     })
   }
 
-  /** At the limit, a new connection replaces another one. */
+  /** Registers a connection; at the limit, it replaces another one, which is counted as refused. */
   connect(socket: Socket): void {
     if (this.connections.add(socket)) this.count('too-slow', null)
   }
@@ -179,7 +179,7 @@ class Service {
     if ('refused' in body) return body.refused
     try {
       const result = await this.options.intake.take(body.chunks, addressed)
-      // Only authenticated requests report on the disk.
+      // Only the results of authenticated requests show the state of the disk.
       if (result === 'kept') this.isDiskRefusing = false
       if (result === 'disk-refuses') this.diskRefuses()
       return result
@@ -188,7 +188,7 @@ class Service {
     }
   }
 
-  /** Probes the disk on its own: a sender that waits for readiness would never send the event that shows it. */
+  /** Tests the disk until it accepts writes: a sender that waits for readiness would never send the event that shows it. */
   private diskRefuses(): void {
     this.isDiskRefusing = true
     this.looking ??= setInterval(async () => {
@@ -221,8 +221,8 @@ class Service {
 }
 
 /**
- * Answers while the sender is still sending: reads and discards for a moment, then closes the connection. The head is sent at once and the
- * response ended last, because ending it closes the connection, and a sender that writes to a closed connection never reads the answer.
+ * Answers while the sender is still sending: reads and discards the rest for a moment, then closes the connection. The head is sent at once,
+ * but the response is ended last: ending it closes the connection, and a sender that writes to a closed connection never reads the answer.
  */
 function answerEarly(request: IncomingMessage, response: ServerResponse, status: number): void {
   response.shouldKeepAlive = false
@@ -277,7 +277,7 @@ const TEXTS = {
   refusedHint: 'Give a port that this user may open, and a host of this machine.',
 }
 
-/** @throws ADDRESS_IN_USE, CONFIG_INVALID where it cannot listen there */
+/** Starts the receiver. @throws ADDRESS_IN_USE; CONFIG_INVALID where it cannot listen at the address */
 export async function startReceiver(options: ReceiverOptions): Promise<Receiver> {
   const { intake } = options
   const service = new Service(options)
@@ -288,7 +288,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
     port: at.port,
     async close() {
       service.isClosing = true
-      // Connections become idle as their answers are sent.
+      // Connections become idle one by one, as their answers are sent.
       const idle = setInterval(() => server.closeIdleConnections(), 50)
       await new Promise<void>(resolve => server.close(() => resolve()))
       clearInterval(idle)

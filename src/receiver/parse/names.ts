@@ -1,5 +1,5 @@
-// The meaning of member names, looked up by their bytes: nearly every name has been seen before, and decoding each one into a string would take
-// longer than the rest of the scan.
+// The meaning of member names, looked up by their bytes: nearly every name has been seen before, and decoding each one into a string would
+// take longer than the rest of the scan.
 import { EVENT_SECRET, EVENT_TYPES } from '../../catalog/events/event-types.ts'
 import { nameMeaning } from '../../vendor/redaction/secret-names.ts'
 import { withoutSecretValues } from '../../vendor/redaction/secret-values.ts'
@@ -12,14 +12,14 @@ const DECLARED: ReadonlySet<string> = new Set(
   ),
 )
 
-/** True for fields that hold a person's words or names: only the workspace's own secret is removed from them (ADR 13). */
+/** True for fields that contain a person's words or names: only the workspace's own secret is removed from them (ADR 13). */
 export const isCustomerField = (name: string): boolean => DECLARED.has(name) || nameMeaning(name).isCustomerData
 
-/** Meanings of a name as bits; most names have none. */
+/** What the name of a member means for secrets, as bits; most names mean nothing. */
 export const MEANING = {
-  /** The workspace's secret. */
+  /** The member contains the workspace's secret. */
   credential: 1,
-  /** Customer data: names inside it have no meaning. */
+  /** The member is customer data: names inside it have no meaning. */
   customer: 2,
   /** A possible secret, unless its value is a boolean or null. */
   secret: 4,
@@ -27,11 +27,11 @@ export const MEANING = {
   count: 8,
   /** A possible secret where its value is a string. */
   text: 16,
-  /** The body must be parsed. */
+  /** Wherever this name appears, the body must be parsed. */
   always: 32,
-  /** A secret, if a sibling names it as one. */
+  /** A possible secret, if the value of a sibling (`naming`) is the name of one. */
   value: 64,
-  /** Names its siblings. */
+  /** The value is the name of its siblings. */
   naming: 128,
   field: 256,
   audited: 512,
@@ -39,10 +39,10 @@ export const MEANING = {
 
 export interface Name {
   meaning: number
-  /** Number of the object in which it last occurred, by level of nesting. */
+  /** By level of nesting: number of the object in which the name last occurred. */
   lastIn: Float64Array
   bytes: Uint8Array
-  /** The name that last followed it. It nearly always follows again, and comparing takes half the time of a lookup. */
+  /** The name that last followed this one. Nearly always it follows again, and comparing the two takes half the time of a lookup. */
   next: Name | null
 }
 
@@ -68,13 +68,13 @@ function meaningOf(name: string): number {
   return isCounted ? MEANING.count : isAuth ? MEANING.text : 0
 }
 
-/** Senders choose the names: beyond this number all are forgotten. */
+/** Senders choose the names, so the number is limited: beyond it, all known names are forgotten. */
 const MOST_NAMES = 4_096
 const LONGEST_NAME = 64
-/** Names of one body that are decoded into strings: fifty thousand would block all other bodies. */
+/** Maximum number of names per body that are decoded into strings: fifty thousand would block all other bodies. */
 const MOST_TEXTS = 1_000
 
-/** True where the body contains the name at that offset. */
+/** True where the body contains the name at offset `from`. */
 export function isAt({ bytes }: Name, body: Uint8Array, from: number): boolean {
   for (let at = 0; at < bytes.length; at++) if (bytes[at] !== body[from + at]) return false
   return true
@@ -95,7 +95,7 @@ export class Names {
     return { meaning: meaning, lastIn: new Float64Array(this.levels + 1), bytes, next: null }
   }
 
-  /** The entry before the first name of a body. Names are forgotten only here: within a body, duplicate names must be found. */
+  /** Begins a body and returns the entry before its first name. Names are forgotten only here: within a body, duplicates must be found. */
   begin(): Name {
     this.texts = 0
     if (this.known.size > MOST_NAMES) {
@@ -105,7 +105,7 @@ export class Names {
     return this.none
   }
 
-  /** The name in these bytes with that hash; null where it is too long, its hash collides, or the body has too many new names. */
+  /** The name in this range of the body; null where it is too long, its hash collides, or the body contains too many new names. */
   find(body: Buffer, { from, to, hash }: { from: number; to: number; hash: number }): Name | null {
     const known = this.known.get(hash)
     if (known) return known.bytes.length === to - from && isAt(known, body, from) ? known : null
@@ -116,7 +116,7 @@ export class Names {
     return name
   }
 
-  /** True where a sibling that is named by this JSON text may hold a secret. */
+  /** True where `text`, a raw JSON string that names a sibling, may be the name of a secret. */
   mayBeSecret(text: string): boolean {
     if (++this.texts > MOST_TEXTS || text.includes('\\')) return true
     const { isSecret, isCounted, isAuth } = nameMeaning(text)

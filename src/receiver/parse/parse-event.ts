@@ -1,4 +1,4 @@
-// Parses a body into an event without its secrets, or refuses it. Pure; the complete processing of an event before it is appended.
+// Parses a body into an event without its secrets, or refuses the body. A pure function: all processing of an event before it is appended.
 import { isAscii } from 'node:buffer'
 import { EVENT_SECRET } from '../../catalog/events/event-types.ts'
 import { eventTypeOf } from '../../catalog/events/identify-type.ts'
@@ -19,7 +19,7 @@ type Payload = Record<string, unknown>
 /** Smaller bodies cannot be nested deeper than the parser can handle, so they are parsed without a check. */
 const DEPTH_CHECK_BYTES = 64 * 1024
 
-/** Some senders start with it; a parser may ignore it (RFC 8259, section 8.1). */
+/** Some senders begin a body with it; a parser may ignore it (RFC 8259, section 8.1). */
 const BYTE_ORDER_MARK = '\uFEFF'
 
 /** Invalid UTF-8 becomes U+FFFD, so that the rest of the event is not lost. */
@@ -39,7 +39,7 @@ function parse(text: string): unknown {
 
 const isExact = (value: object): boolean => value instanceof ExactNumber
 
-/** Removes the workspace's secrets from all strings and keys, and the members that hold one. */
+/** Masks the workspace's secrets in all strings and keys, and removes every member with the name that is reserved for the secret. */
 function withoutSecrets(value: unknown, secrets: readonly string[]): unknown {
   if (typeof value === 'string') return redactText(value, secrets)
   if (typeof value !== 'object' || value === null || isExact(value)) return value
@@ -58,7 +58,7 @@ interface KeptText {
   removed: RemovedSecrets
 }
 
-/** The payload's canonical text without secrets, wherever the sender has put them. `sent` is the text from which it was parsed. */
+/** The payload's canonical text without secrets, wherever the sender has put them. `sent`: the text from which the payload was parsed. */
 function keptText(
   payload: Payload,
   { look, sent, secrets }: { look: PayloadTraits; sent: string; secrets: readonly string[] },
@@ -74,7 +74,7 @@ function keptText(
   }
 }
 
-/** `addressed`: the workspace in the URL, if any. */
+/** Parses a body. `addressed`: the workspace in the URL, if any. */
 export function parseEvent(body: Buffer, addressed: string | null, authenticate: Authenticator): ParsedEvent {
   if (body.length > DEPTH_CHECK_BYTES && isNestedDeeper(body, MAX_DEPTH)) return { refused: 'too-deep' }
   const text = textOf(body)
@@ -99,13 +99,13 @@ function withoutSecret({ [EVENT_SECRET]: _, ...payload }: Payload): Payload {
   return payload
 }
 
-/** Properties of a payload that determine its further processing, found in one walk. */
+/** Properties of a payload that determine its further processing, all found in one walk over it. */
 interface PayloadTraits {
   /** Nested deeper than `MAX_DEPTH`. */
   tooDeep: boolean
   /** Contains a number that a double cannot represent exactly. */
   inexact: boolean
-  /** Contains a nested member with the name of the secret's. */
+  /** Contains a nested member with the name of the member that contains the secret. */
   hasSecretInside: boolean
 }
 

@@ -1,15 +1,15 @@
-// One pass over the bytes of a body. Proves that it is JSON without a secret other than the workspace's, and locates that member. Takes half
-// the time of `JSON.parse`.
+// One pass over the bytes of a body. Proves that the body is JSON without any secret but the workspace's, and locates the member with that
+// secret. Takes half the time of `JSON.parse`.
 //
-// It succeeds for nearly every body, and gives up where there is any doubt: on invalid JSON, escapes that might hide a name or a secret,
-// duplicate keys, names or values outside of customer data that suggest a secret, numbers that a double cannot hold exactly, line breaks, deep
-// nesting and many unknown names. Doubtful bodies are parsed.
+// The scan succeeds for nearly every body, and gives up where there is any doubt: on invalid JSON, escapes that might hide a name or a secret,
+// duplicate keys, names or values outside of customer data that suggest a secret, numbers that a double cannot represent exactly, line breaks,
+// deep nesting and many unknown names. Doubtful bodies are parsed.
 
 import { BYTE, ESCAPED, firstByte, isBlank, isDigit, PLAIN, specials, WORD_BYTES, WORDS } from '../../json/bytes.ts'
 import { maySecretBeIn } from '../../vendor/redaction/secret-values.ts'
 import { isAt, MEANING, type Name, Names } from './names.ts'
 
-/** The member of the workspace's secret: its byte range includes one adjacent comma. */
+/** The member that contains the workspace's secret, with its byte range including one adjacent comma. */
 interface SecretMember {
   secret: string
   from: number
@@ -20,10 +20,10 @@ const LEVELS = 16
 /** Any integer of this many digits fits a double exactly. */
 const DIGITS = 15
 
-/** Values that are recognised as secrets under any name are longer. */
+/** Shorter values are never recognised as secrets by the value alone. */
 const SHORTEST_SECRET = 8
 
-/** FNV-1a. */
+/** Constants of the FNV-1a hash. */
 const [HASH_BASIS, HASH_PRIME] = [0x811c9dc5 | 0, 0x01000193]
 
 const DOUBT = new Error('in doubt')
@@ -33,7 +33,7 @@ function doubt(): never {
   throw DOUBT
 }
 
-/** Larger bodies are parsed. */
+/** Larger bodies are parsed and not scanned. */
 const LARGEST_BYTES = 256 * 1024
 
 class Scan {
@@ -46,7 +46,7 @@ class Scan {
   /** Number of objects so far, over all bodies. */
   private objects = 0
   private member: SecretMember | null = null
-  /** Inside customer data, where names and values have no meaning. */
+  /** True inside customer data, where names and values say nothing about secrets. */
   private isExempt = false
 
   run(body: Uint8Array): SecretMember | null {
@@ -107,7 +107,7 @@ class Scan {
     this.isExempt = false
   }
 
-  /** Position of the first byte from there on that ends or interrupts plain string content. The padding guarantees one. */
+  /** Position of the first byte at or after `from` that ends or interrupts plain string content. The padding guarantees that there is one. */
   private behindPlain(from: number): number {
     const { words } = this
     let at = from
@@ -208,7 +208,7 @@ class Scan {
     let at = from
     let hash = HASH_BASIS
     for (let byte = body[at]!; PLAIN[byte] === 1; byte = body[++at]!) hash = Math.imul(hash ^ byte, HASH_PRIME)
-    // Known names contain no escapes.
+    // Known names contain no escapes, so a name that stops before its closing quote is doubtful.
     if (body[at] !== BYTE.quote) doubt()
     this.at = at + 1
     return this.names.find(body, { from, to: at, hash }) ?? doubt()
@@ -220,7 +220,7 @@ class Scan {
     const begin = this.at
     if (meaning === MEANING.customer || meaning === MEANING.credential) this.exempt(level)
     else this.value(level)
-    // The raw text: callers give up on escapes.
+    // The raw text of the value: each use gives up where it contains an escape.
     const text = () => this.body.toString('utf8', begin + 1, this.at - 1)
     switch (meaning) {
       case MEANING.credential:
@@ -245,7 +245,7 @@ class Scan {
   }
 }
 
-/** `true`, `false` or `null`. */
+/** True for the first byte of `true`, `false` or `null`. */
 const isWord = (first: number): boolean => WORDS[first] !== undefined
 
 const holds = (meaning: number, one: number, other: number): boolean => (meaning & one) !== 0 && (meaning & other) !== 0
@@ -265,5 +265,5 @@ function withComma(body: Uint8Array, { secret, from, to }: SecretMember): Secret
 
 const scan = new Scan()
 
-/** Null where the body must be parsed. The body must be valid UTF-8. */
+/** The member with the workspace's secret; null where the body must be parsed. The body must be valid UTF-8. */
 export const findSecret = (body: Uint8Array): SecretMember | null => scan.run(body)

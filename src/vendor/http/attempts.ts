@@ -7,7 +7,8 @@
 //             ▼
 //         the last error
 //
-// An attempt may cost quota however it ends, so the observer is notified of each allowed attempt exactly once, before its answer is used.
+// An attempt may cost quota whatever its outcome, so the observer is notified of each allowed attempt exactly once, before its answer is
+// used.
 
 import { ConvohouseError, type ErrorCode, isCode } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
@@ -15,7 +16,7 @@ import type { Slots } from './slots.ts'
 import type { Sent } from './transport.ts'
 
 export interface AttemptObserver {
-  /** Called right before each attempt, counted from 1; false prevents it. */
+  /** Called right before each attempt, counted from 1; returns false to prevent it. */
   allow(attempt: number): boolean | Promise<boolean>
   /** Called once for each allowed attempt, before its answer is used. */
   outcome(outcome: AttemptOutcome): void | Promise<void>
@@ -28,9 +29,9 @@ export interface AttemptOutcome {
   receivedAtMs: number
   /** Null where no answer came. */
   status: number | null
-  /** Nothing was sent, so the vendor neither counted nor billed it. */
+  /** True where nothing was sent, so that the vendor neither counted nor billed the attempt. */
   unsent: boolean
-  /** Null where the answer is usable. */
+  /** Code of the attempt's error; null where the answer is usable. */
   error: ErrorCode | null
   /** `Retry-After`; null where absent. */
   retryAfterMs: number | null
@@ -45,7 +46,7 @@ export interface AttemptPolicy {
 
 interface Attempts<T> {
   send: () => Promise<Sent>
-  /** Parses the answer. @throws the error that the answer amounts to */
+  /** Parses the answer. @throws the attempt's error where the answer is not usable */
   read: (sent: Sent, attempt: number) => T
   /** Builds the error of an attempt that was not made. */
   unsent: (attempt: number, why: 'stopped' | 'not-allowed') => ConvohouseError
@@ -107,7 +108,7 @@ function isRetryable(error: unknown): error is ConvohouseError {
 
 const retryAfterOf = ({ facts }: ConvohouseError): number => Number(facts.retryAfterMs ?? 0)
 
-/** Backs off; false where the signal ended the wait. */
+/** Waits before a retry; false where the signal ended the wait. */
 async function waitForRetry(
   { random, sleep }: AttemptPolicy,
   signal: AbortSignal | undefined,
@@ -125,12 +126,12 @@ async function waitForRetry(
 const BASE_MS = 500
 const CAP_MS = 20 * SECOND
 
-/** Longer waits are left to the caller. */
+/** If the vendor asks for a longer wait, the attempt is not retried here, and the caller decides. */
 const LONGEST_RETRY_AFTER_MS = 60 * SECOND
 
 /**
- * Wait after failed attempt `attempt` (from 1), in ms: exponential with full jitter, so that clients that failed together do not return
- * together, plus `Retry-After`.
+ * Wait after failed attempt `attempt` (from 1), in ms: exponential with full jitter, so that clients that failed at the same time do not
+ * retry at the same time, plus `Retry-After`.
  * @param random a number in [0, 1)
  */
 export function backoffMs(attempt: number, random: number, retryAfterMs = 0): number {

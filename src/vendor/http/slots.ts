@@ -1,5 +1,5 @@
-// Limits concurrent requests to the number of connections. Requests queue here and not in undici, so that timeouts, send times and lease
-// deadlines do not run while a request waits.
+// Limits concurrent requests to the number of connections. Requests queue here and not in undici, so that timeouts and send times begin, and
+// lease deadlines are checked, only when a request leaves the queue.
 
 export class Slots {
   #free: number
@@ -40,7 +40,7 @@ export class Slots {
   }
 
   #leave(): void {
-    // Hands the slot to the longest waiter, so that nobody overtakes it.
+    // Passes the slot directly to the request that has waited longest, so that no new request overtakes it.
     const next = this.#waiting.shift()
     if (next) next()
     else this.#free++

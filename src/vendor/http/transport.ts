@@ -1,4 +1,4 @@
-// Sends one GET and collects the response. Never retries, never follows a redirect (the token would go with it), and asks for no
+// Sends one GET and collects the response. Never retries, never follows a redirect (which would receive the token), and asks for no
 // compression, so that a page lands as it was sent.
 
 import { DecoratorHandler, type Dispatcher, Pool } from 'undici'
@@ -10,7 +10,7 @@ export interface Breakdown {
   cause: Stop | 'network' | 'too-large' | 'encoded' | 'closed'
   /** Error code, such as ECONNRESET. Never a message: a library's text may quote the request. */
   reason: string
-  /** Nothing was sent: the connection failed (refused, unknown host, TLS) or timed out. */
+  /** True where nothing was sent, because the connection failed (refused, unknown host, TLS) or timed out. */
   unsent?: boolean
 }
 
@@ -23,10 +23,10 @@ interface TransportOptions {
   origin: string
   token: string
   userAgent: string
-  /** For the headers (connecting included), and again for the body. */
+  /** Timeout for the headers (including connecting), and again for the body. */
   timeoutMs: number
   connections: number
-  /** Bounds memory: a larger body is abandoned. No page comes near. */
+  /** A larger body is abandoned, which bounds memory. No page is nearly as large. */
   maxBodyBytes: number
   now: () => number
 }
@@ -40,7 +40,7 @@ export function createTransport(options: TransportOptions): Transport {
   const pool = new Pool(options.origin, {
     connections: options.connections,
     pipelining: 1,
-    // Timed by the phase timer: undici's timeouts are coarse and only measure silence.
+    // Disabled in favour of the phase timer, because undici's timeouts are coarse and only measure silence.
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: { timeout: options.timeoutMs },
@@ -70,7 +70,7 @@ export function createTransport(options: TransportOptions): Transport {
   }
 }
 
-/** `sent`: the request got an established connection, so it may have reached the vendor. */
+/** `sent`: the request was given an established connection, so it may have reached the vendor. */
 interface Note {
   sent: boolean
 }
@@ -168,12 +168,12 @@ function explain(error: unknown, phases: PhaseTimer): Breakdown {
 type Stop = 'aborted' | 'timeout'
 
 /**
- * One signal that aborts a request: at its caller's signal, or when a phase (headers, then body) takes too long. The timer covers the
- * complete phase, not the silence between bytes, so that a trickling response ends too.
+ * One signal that aborts a request: when its caller's signal fires, or when a phase (headers, then body) takes too long. The timer measures
+ * the complete phase and not the silence between bytes, so that a trickling response is aborted, too.
  */
 interface PhaseTimer {
   readonly signal: AbortSignal
-  /** Why the signal fired; null while it has not. */
+  /** Why the signal fired; null as long as it has not. */
   readonly stopped: Stop | null
   /** Starts the next phase with the full timeout. */
   next(): void

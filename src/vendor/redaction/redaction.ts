@@ -1,7 +1,7 @@
 // Removes secrets from JSON before it lands, and masks tokens in text before it is shown.
 //
-// A secret is recognised by its key, by the configuration that holds it, by a sibling field (an environment variable, a tool field or
-// header named after a secret, an audit entry about one), or by its value. Rules on names do not apply to customer data (ADR 13).
+// A secret is recognised by its key, by the configuration that contains it, by a sibling field (an environment variable, a tool field or
+// header named after a secret, an audit entry about one), or by its value. Rules about names do not apply to customer data (ADR 13).
 
 import { safeKey } from '../../catalog/inspection/safe-path.ts'
 import { ExactNumber, MAX_DEPTH } from '../../json/exact-json.ts'
@@ -12,7 +12,7 @@ type JsonObject = Record<string, unknown>
 
 interface Redacted {
   value: unknown
-  /** Paths of removed values in document order: `agents[0].voiceConfig.speechGen.apiKey`. A key that may be data or a secret is `*`. */
+  /** Paths of removed values in document order: `agents[0].voiceConfig.speechGen.apiKey`. `*` stands for a key that may be data or a secret. */
   droppedPaths: string[]
 }
 
@@ -31,7 +31,7 @@ export function redactSecrets(value: unknown, { isUntouched = () => false }: Red
 /** Removals by path; `[]` stands for every element of a list. */
 export type RemovedSecrets = Readonly<Record<string, number>>
 
-/** Counts removed secrets by path, list indexes left out. */
+/** Counts removed secrets by path; the path omits the indexes of lists. */
 export function countRemoved(droppedPaths: readonly string[]): RemovedSecrets {
   const counts = new Map<string, number>()
   for (const dropped of droppedPaths) {
@@ -41,7 +41,7 @@ export function countRemoved(droppedPaths: readonly string[]): RemovedSecrets {
   return Object.fromEntries(counts)
 }
 
-/** Masks every given secret in a text: plain, URL-encoded, escaped as in JSON, or in base64. */
+/** Masks the given secrets in a text, whether plain, URL-encoded, escaped as in JSON, or in base64. */
 export function redactText(text: string, secrets: readonly string[]): string {
   return writtenForms(secrets).reduce((rest, form) => rest.replaceAll(form, MASK), text)
 }
@@ -61,13 +61,13 @@ function formsOf(secret: string): string[] {
     secret,
     encoded,
     encoded.replace(/%[0-9A-F]{2}/g, byte => byte.toLowerCase()),
-    // JSON within a JSON string is escaped twice.
+    // In JSON inside a JSON string, everything is escaped twice.
     ...escaped.flatMap(json => [json, JSON.stringify(json).slice(1, -1)]),
     ...base64Of(secret),
   ]
 }
 
-/** The base64 characters that a secret yields at each of its three alignments, whatever surrounds it. */
+/** The base64 characters that a secret yields at each of the three possible alignments, whatever text surrounds it. */
 export function base64Of(secret: string): string[] {
   const bytes = Buffer.from(secret)
   const forms = [0, 1, 2].map(before => {
@@ -89,9 +89,9 @@ interface Place {
   above: Place | null
   key: string | number
   depth: number
-  /** Inside the configuration of an external service. */
+  /** True inside the configuration of an external service. */
   inPlace: boolean
-  /** Inside customer data, where names say nothing. */
+  /** True inside customer data, where names say nothing about secrets. */
   isCustomerData: boolean
 }
 
@@ -99,7 +99,7 @@ const ROOT: Place = { above: null, key: '', depth: 0, inPlace: false, isCustomer
 
 const within = (above: Place, key: string | number): Place => ({ ...above, above, key, depth: above.depth + 1 })
 
-/** Place of a member. The outermost configuration or customer data applies to everything inside. */
+/** Place of a member. Everything inside a configuration or customer data belongs to the outermost one. */
 function memberOf(above: Place, name: string): Place {
   const place = within(above, name)
   if (above.inPlace || above.isCustomerData) return place
@@ -132,7 +132,7 @@ function redact(value: unknown, place: Place, redaction: Redaction): unknown {
     : redactObject(value as JsonObject, place, redaction)
 }
 
-/** Masks secret values in a text; a text that holds JSON is redacted as JSON. */
+/** Masks secret values in a text; a text that is JSON is redacted as JSON. */
 function redactString(text: string, place: Place, redaction: Redaction): string {
   if (maySecretBeIn(text) && /^\s*["[{]/.test(text)) {
     const kept = redactJsonText(text, place, redaction)
@@ -144,7 +144,7 @@ function redactString(text: string, place: Place, redaction: Redaction): string 
   return kept
 }
 
-/** Undefined where the text is no JSON. */
+/** Redacts a text that is JSON; undefined where it is not. */
 function redactJsonText(text: string, place: Place, redaction: Redaction): string | undefined {
   const dropped: Place[] = []
   try {
@@ -167,7 +167,7 @@ function redactList(list: readonly unknown[], place: Place, redaction: Redaction
   })
 }
 
-/** `["--api-key", "abc"]`: program arguments; `["X-Api-Key", "abc"]`: a header. */
+/** True for a value after a secret's name: `["--api-key", "abc"]` (program arguments), `["X-Api-Key", "abc"]` (a header). */
 function followsSecretName(list: readonly unknown[], index: number): boolean {
   const [name, value] = [list[index - 1], list[index]]
   if (typeof name !== 'string' || typeof value !== 'string' || value === MASK) return false
@@ -183,7 +183,7 @@ function redactObject(object: JsonObject, place: Place, redaction: Redaction): J
     if (!place.isCustomerData) {
       if (isNamedSecret(name, object, place) || besideSecret.has(name)) {
         redaction.drop(own)
-        // Keeps the value as null, so that a second pass still reads `key` as a name.
+        // Keeps the member with null as value, so that a second pass still takes `key` for a name and not for a secret.
         return place.inPlace && besideSecret.has(name) ? [[name, null]] : []
       }
       if (isAuditEntry(object) && AUDITED_VALUES.includes(name)) return audited(object, name, own, redaction)
@@ -198,7 +198,7 @@ function redactObject(object: JsonObject, place: Place, redaction: Redaction): J
   return Object.fromEntries(kept)
 }
 
-/** In `{ key: "order", value: 7 }` the field `key` holds a name, not a secret. */
+/** True for a member whose name marks a secret. In `{ key: "order", value: 7 }` the member `key` contains a name, not a secret. */
 function isNamedSecret(name: string, object: JsonObject, { inPlace }: Place): boolean {
   const isName = name === 'key' && CARRIED_VALUES.some(carried => carried in object)
   return !isName && isSecret(name, object[name], inPlace)
@@ -225,7 +225,7 @@ function isEnvironmentVariable({ isEnv }: JsonObject): boolean {
   return isEnv === true || isEnv === 1 || (typeof isEnv === 'string' && /^\s*(?:true|1)\s*$/i.test(isEnv))
 }
 
-/** `{ key: "Authorization", value: … }`; headers of MCP servers say `name` for `key`. */
+/** Members whose sibling names a secret: `{ key: "Authorization", value: … }`. Headers of MCP servers use `name` instead of `key`. */
 function namedAfterSecret(object: JsonObject, inPlace: boolean): string[] {
   const names = [object.key, object.name].filter(own => typeof own === 'string')
   return CARRIED_VALUES.filter(carried => names.some(own => isSecret(own, object[carried], inPlace)))
@@ -239,12 +239,12 @@ function isAuditEntry(object: JsonObject): object is AuditEntry {
   return typeof object.field === 'string' && AUDITED_VALUES.some(name => name in object)
 }
 
-/** The field is a dotted path with ids in brackets: `nodes[n1].tools[t2].serverUrlSecret` (section 2.4). */
+/** The names in an audit entry's field, a dotted path with ids in brackets: `nodes[n1].tools[t2].serverUrlSecret` (section 2.4). */
 const namesIn = (field: string): string[] => field.split(/[.[\]"']+/).filter(name => name !== '')
 
 const isPlaceName = (name: string): boolean => nameMeaning(name).isPlace
 
-/** Variables, tool fields and headers may hold a secret under any name. */
+/** Variables, tool fields and headers may contain a secret under any name. */
 const HOLDS_ANYTHING = /^(?:variables?|fields?|headers?|env)$/i
 
 function isAboutSecret({ field, oldValue, newValue }: AuditEntry): boolean {
@@ -254,7 +254,7 @@ function isAboutSecret({ field, oldValue, newValue }: AuditEntry): boolean {
   return names.some(name => HOLDS_ANYTHING.test(name) || isNamed(name))
 }
 
-/** An audited value is a string; where an object changed, that string is JSON with the object's secrets. */
+/** Redacts an audited value. It is a string; if an object changed, the string is JSON and contains the object's secrets. */
 function audited(entry: AuditEntry, name: string, own: Place, redaction: Redaction): [string, unknown][] {
   const value = entry[name]
   const place = { ...own, inPlace: own.inPlace || namesIn(entry.field).some(isPlaceName) }

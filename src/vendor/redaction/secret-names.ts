@@ -1,5 +1,5 @@
-// Rules on key names (notes on the API, "Secret-bearing fields"): which hold a secret, in which configurations any name ending in `key`
-// does, and which hold customer data, where no name rule applies.
+// Rules about key names (notes on the API, "Secret-bearing fields"): which names mark a secret, in which configurations any name that ends
+// in `key` does, and which names mark customer data, where no rule about names applies.
 
 import { ExactNumber } from '../../json/exact-json.ts'
 
@@ -9,13 +9,13 @@ interface NameMeaning {
   isSecret: boolean
   /** A secret, unless the value is a count: `maxTokens: 4096` is kept, `accessTokens: ["abc"]` is not. */
   isCounted: boolean
-  /** A secret where the value is a string: `X-Auth`, `basicAuth`. An object of that name is a configuration. */
+  /** A secret if the value is a string: `X-Auth`, `basicAuth`. An object under such a name is a configuration. */
   isAuth: boolean
   /** A secret inside the configuration of an external service. */
   isKey: boolean
   /** The configuration of an external service: `vapiConfig`, `externalVoiceSettings`, `mcpServers`, `env`, `headers`, `auth`. */
   isPlace: boolean
-  /** Customer data, whatever names it uses inside. */
+  /** Customer data, whatever the names inside it. */
   isCustomerData: boolean
 }
 
@@ -66,7 +66,7 @@ function meaningOf(name: string): NameMeaning {
   }
 }
 
-/** Bounds the cache: names come from the sender. Most repeat, and matching costs more than parsing. */
+/** Bounds of the cache, because the sender chooses the names. Most names repeat, and matching one costs more than parsing it. */
 const MAX_CACHED_NAMES = 4_096
 const MAX_CACHED_CHARS = 64
 const meanings = new Map<string, NameMeaning>()

@@ -1,7 +1,7 @@
 // Masks values that are secrets under any name: `sk-…`, `Bearer …`, JSON web tokens, PEM, keys of well-known services, and URLs with a
 // user, a secret parameter or a secret path. Only the secret is removed, not the surrounding text.
 //
-// Quantifiers are bounded: texts may be long and hostile.
+// Quantifiers are bounded, because texts may be long and hostile.
 
 import { isSecret, nameMeaning } from './secret-names.ts'
 
@@ -15,7 +15,7 @@ const SUSPICIOUS =
 export const maySecretBeIn = (text: string): boolean => SUSPICIOUS.test(text)
 
 const PEM = /-----BEGIN [A-Z0-9 ]{1,64}-----[\s\S]*?(?:-----END [A-Z0-9 ]{1,64}-----|$)/g
-/** Also matches mere beginnings, which are kept: trying every `eyJ` again took seconds for 100 KB of them. */
+/** Also matches mere beginnings of a token, which are not masked: without that, 100 KB of repeated `eyJ` took seconds. */
 const JSON_WEB_TOKEN = /\beyJ[\w-]{5,}(\.[\w-]{4,4096}(?:\.[\w-]{0,4096}){0,3})?/g
 const OF_SERVICES =
   /\b(?:gh[pousr]_\w{20,255}|github_pat_\w{20,255}|glpat-[\w-]{15,255}|xox[a-z]-[\w-]{10,255}|xapp-[\w-]{10,255}|AKIA[A-Z0-9]{12,124}|AIza[\w-]{30,100}|SG\.[\w-]{16,255}\.[\w-]{16,255}|hf_\w{20,255}|whsec_[\w+/=-]{8,255}|npm_\w{30,255}|ya29\.[\w-]{20,512})/g
@@ -33,7 +33,7 @@ const LONG_CODE = 20
 /** True for text that is not a word: it has a digit or at least 20 characters. */
 const isOpaque = (text: string): boolean => /\d/.test(text) || text.length >= 20
 
-/** `Bearer token` names a scheme and holds no secret. */
+/** True for words after a scheme that are no secret, as in `Bearer token`. */
 const isWord = (text: string): boolean =>
   /^(?:tokens?|auth|authentication|authorization|keys?|schemes?|format|only)\W*$/i.test(text)
 
@@ -53,7 +53,7 @@ function isSecretParameter(name: string, value: string): boolean {
   )
 }
 
-/** A parameter's value may itself be a URL. */
+/** Removes secrets from a parameter's value that may itself be a URL. */
 function withoutInner(value: string): string {
   if (value.includes('?')) return withoutParameters(value)
   const plain = decoded(value)
@@ -95,7 +95,7 @@ export function withoutSecretValues(text: string): string {
   return left
 }
 
-/** Masking one secret may reveal another. */
+/** Maximum number of rounds of masking: masking one secret may reveal another one. */
 const MAX_ROUNDS = 8
 
 function maskOnce(text: string): string {
@@ -125,7 +125,7 @@ function withoutNamedOne(text: string): string {
   return name !== undefined && value !== MASK && isSecret(name, value, true) ? `${head}${MASK}` : text
 }
 
-/** For texts inside the configuration of an external service: a header, a variable or an option, or lines of them. */
+/** Masks a text in the configuration of an external service that is a header, a variable or an option, or lines of those. */
 export function withoutNamedSecret(text: string): string {
   const lines = text.split(/(\r?\n)/)
   return lines.length > 1 && lines.every(line => NAMED_LINE.test(line))

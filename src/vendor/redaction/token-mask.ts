@@ -1,7 +1,7 @@
 // Masks the API token where the vendor, or a proxy in front of it, echoes the request (ADR 16).
 //
-// A usable page is searched only for the forms that JSON gives a token, at a thousandth of the cost of parsing. An unusable response may
-// be anything: an HTML dump of headers, truncated, compressed, in UTF-16; there each character is matched in every common escaping.
+// A usable page is searched only for the forms that a token can have in JSON, at a thousandth of the cost of parsing. An unusable response
+// may be anything: an HTML dump of headers, truncated, compressed, in UTF-16; there each character is matched in every common escaping.
 import zlib, {
   brotliDecompressSync,
   constants,
@@ -13,16 +13,16 @@ import zlib, {
 import { base64Of, writtenForms } from './redaction.ts'
 import { MASK } from './secret-values.ts'
 
-/** A shorter token may be a word and one of digits a number in the data, so pages are not searched for those. */
+/** Pages are not searched for a short token, which may be a word in the data, nor for one of digits, which may be a number. */
 const isMaskable = (token: string): boolean => token.length >= 16 && /\D/.test(token)
 
 interface Masked {
   bytes: Buffer
-  /** Masked occurrences. */
+  /** Number of masked occurrences. */
   count: number
 }
 
-/** Masks the token in a usable body; returns the same buffer where it does not occur. */
+/** Masks the token in a usable body; returns the same buffer where the token does not occur. */
 export function pageWithoutToken(body: Buffer, token: string): Masked {
   const isThere = isMaskable(token) && patternsOf(token).plain.some(form => body.includes(form))
   return isThere ? replaced(body, token) : { bytes: body, count: 0 }
@@ -32,8 +32,8 @@ export function pageWithoutToken(body: Buffer, token: string): Masked {
 export const textWithoutToken = (text: string, token: string): string => withoutSpans(text, spansOf(text, token))
 
 /**
- * Masks an unusable response, decompressing it where the token was inside. `encoding`: its `Content-Encoding`.
- * A body that cannot be decompressed cannot be searched, so a line that says so replaces it.
+ * Masks the token in an unusable response; the result is decompressed if a compressed body contained the token. `encoding`: the response's
+ * `Content-Encoding`. A body that cannot be decompressed cannot be searched, so it is replaced by a line that says so.
  */
 export function failedWithoutToken(
   body: Buffer,
@@ -48,7 +48,7 @@ export function failedWithoutToken(
 
 interface Layers {
   token: string
-  /** In the order in which they were applied. */
+  /** Encodings in the order in which they were applied. */
   layers: readonly string[]
   depth: number
 }
@@ -69,14 +69,14 @@ function masked(body: Buffer, { token, layers, depth }: Layers): Masked {
   return replaced(body, token)
 }
 
-/** Latin-1 maps each byte to a character, and a token's ASCII characters are the same in most encodings. */
+/** Masks the token in a body, read as Latin-1: each byte is a character, and a token's ASCII characters are the same in most encodings. */
 function replaced(body: Buffer, token: string): Masked {
   const text = body.toString('latin1')
   const spans = spansOf(text, token)
   return { bytes: spans.length === 0 ? body : Buffer.from(withoutSpans(text, spans), 'latin1'), count: spans.length }
 }
 
-/** True where the first KB has no control bytes that text does not have. */
+/** True where the first KB contains no control bytes other than those of text. */
 const isText = (body: Buffer): boolean =>
   body.subarray(0, 1_024).every(byte => byte >= 0x20 || (byte >= 0x09 && byte <= 0x0d) || byte === 0x1b)
 
@@ -85,7 +85,7 @@ const unsearched = (body: Buffer, encoding: string): Buffer =>
     `[${body.length} bytes (${encoding}) that cannot be unpacked, and so not be searched for the API token, are not kept]\n`,
   )
 
-/** The compression by its magic number. */
+/** The compression of a body, recognised by its magic number. */
 function compressionOf(body: Buffer): 'gzip' | 'zlib' | 'zstd' | null {
   if (body.length < 4) return null
   if (body[0] === 0x1f && body[1] === 0x8b) return 'gzip'
@@ -98,7 +98,7 @@ const MAX_UNPACKED_BYTES = 256 * 1024 * 1024
 /** Z_SYNC_FLUSH: decompresses a truncated stream as far as it goes. */
 const UNPACKED: ZlibOptions = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MAX_UNPACKED_BYTES }
 
-/** Missing in Node 20. */
+/** Undefined in Node 20. */
 const zstd = (zlib as { zstdDecompressSync?: (body: Buffer, options: ZlibOptions) => Buffer }).zstdDecompressSync
 
 const UNPACKERS: Record<string, ((body: Buffer) => Buffer)[]> = {
@@ -110,7 +110,7 @@ const UNPACKERS: Record<string, ((body: Buffer) => Buffer)[]> = {
   zstd: zstd === undefined ? [] : [body => zstd(body, { maxOutputLength: MAX_UNPACKED_BYTES })],
 }
 
-/** Null where it cannot be decompressed. */
+/** Decompresses a body; null where that fails. */
 function unpack(body: Buffer, encoding: string): Buffer | null {
   for (const unpacker of UNPACKERS[encoding === 'x-gzip' ? 'gzip' : encoding] ?? []) {
     try {
@@ -135,7 +135,7 @@ function withoutSpans(text: string, spans: readonly Span[]): string {
   return kept.join(MASK)
 }
 
-/** Every occurrence of the token in order, including a prefix of it at the end of the text. */
+/** All occurrences of the token, in order, including a prefix of the token at the end of the text. */
 function spansOf(text: string, token: string): Span[] {
   const { beginning, forms } = patternsOf(token)
   const spans: Span[] = []
@@ -149,11 +149,11 @@ function spansOf(text: string, token: string): Span[] {
   return spans
 }
 
-/** A truncated token at the end of the text is masked from this many characters on; a cut escape sequence may follow. */
+/** A truncated token at the end of the text is masked if it has at least this many characters; a truncated escape sequence may follow it. */
 const MIN_PREFIX_CHARS = 4
 const REST_OF_ESCAPE = /^[\\%&=#A-Za-z0-9;{\r\n]{0,9}$/
 
-/** End of the form that starts at `start`, or -1. Follows all readings of the text in parallel. */
+/** End of the occurrence of `form` that starts at `start`, or -1. Follows all possible readings of the text in parallel. */
 function endOf(text: string, start: number, form: string): number {
   let places = new Set([start])
   let ends: number[] = []
@@ -172,11 +172,11 @@ function endsOf(text: string, place: number, character: string): number[] {
   const ends = spellingPatterns(character)
     .map(way => matchEnd(way, text, place))
     .filter(end => end > place)
-  // Backslashes may be escaped repeatedly: any of them may be the last one of the token.
+  // Backslashes may be escaped repeatedly, so any backslash in the sequence may be the last one that belongs to the token.
   return character === '\\' ? ends.flatMap(end => Array.from({ length: end - place }, (_, back) => end - back)) : ends
 }
 
-/** `pattern` is sticky; -1 where it does not match at `place`. */
+/** End of the match of `pattern` (sticky) at `place`; -1 where it does not match there. */
 function matchEnd(pattern: RegExp, text: string, place: number): number {
   pattern.lastIndex = place
   return pattern.test(text) ? pattern.lastIndex : -1
@@ -191,7 +191,7 @@ const NAMED: Record<string, string> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': '
 const anyCase = (hex: string): string =>
   hex.replace(/[a-f]/gi, letter => `[${letter.toLowerCase()}${letter.toUpperCase()}]`)
 
-/** Patterns for one character: plain, escaped for JSON or JavaScript, URL-encoded, HTML, quoted-printable. */
+/** Patterns for one character: plain, escaped for JSON or JavaScript, URL-encoded, as an HTML entity, quoted-printable. */
 function spellingsOf(character: string): string[] {
   const code = character.charCodeAt(0)
   const hex = anyCase(code.toString(16).padStart(2, '0'))
@@ -208,7 +208,7 @@ function spellingsOf(character: string): string[] {
 
 const spellings = new Map<string, RegExp[]>()
 
-/** Cached: a token consists of printable ASCII. */
+/** The patterns of one character, cached: tokens consist of printable ASCII, so there are few. */
 function spellingPatterns(character: string): RegExp[] {
   const known = spellings.get(character) ?? spellingsOf(character).map(writing => new RegExp(writing, 'y'))
   spellings.set(character, known)
@@ -216,7 +216,7 @@ function spellingPatterns(character: string): RegExp[] {
 }
 
 interface Patterns {
-  /** The forms in JSON, and in JSON inside a JSON string. */
+  /** The token's forms in JSON, and in JSON inside a JSON string. */
   plain: string[]
   forms: string[]
   /** The first two characters of each form. */
