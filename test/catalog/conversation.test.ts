@@ -60,7 +60,7 @@ describe('the conversation record', () => {
       /email|phone|name$|address|ip_address|image|picture|profile|handle|note|comment|summary/.test(column.name),
     )
     const unmarked = personal.filter(column => column.pii === 'none').map(column => column.name)
-    // These belong to the business itself, not to a person.
+    // This id and this phone number belong to the business itself, not to a person.
     expect(unmarked).toEqual(['whatsapp_phone_number_id', 'whatsapp_display_phone_number'])
   })
 })

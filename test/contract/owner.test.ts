@@ -28,7 +28,7 @@ import { type Asked as AskedOf, elsewhere, type Scene, scene, WORKSPACE } from '
 /** Number of pages of a sync that is too long for one workflow history. */
 const PAGES = rounds('HISTORY_PAGES', { usual: 70, deep: 5000 })
 const PAGE = 2
-/** Events after which the server suggests to continue as new: about six leases. Without this setting there would be thousands. */
+/** Events after which the server suggests to continue as new: about six leases. By default these are thousands of events. */
 const SUGGESTED_EVENTS = 45
 /** Limit of one payload: a sixteenth of Temporal's default, so that the plan exceeds it with a sixteenth of the agents. */
 const REFUSED_BYTES = 128 * 1024
@@ -157,7 +157,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     expect(await reportOf(last.handle)).toMatchObject({ run: last.run, outcome: 'done' })
     await record(last.handle, 'joined-and-queued')
     const { reports } = await last.handle.query<Progress>('progress')
-    // The sync that cannot start is reported first, because history of the running sync waits for other requests.
+    // The sync that cannot start is reported first, because the running sync leaves its history until other requests are served.
     expect(reports.map(({ run, outcome }) => [run, outcome])).toEqual([
       [wrong.run, 'failed'],
       [first.run, 'done'],

@@ -20,7 +20,7 @@ async function expectNothingTwice({ exported }: Scene): Promise<void> {
   expect(new Set(asked).size).toBe(asked.length)
 }
 
-/** Fewer requests per hour than the syncs need, and no settle time, so that nothing remains for a later sync. */
+/** The hourly limit is lower than the syncs need. Without a settle time, nothing remains for a later sync. */
 const RATE = { hourMs: 3_000, requestsPerHour: 8 }
 const SANDBOX = { hourMs: RATE.hourMs, hourlyRequests: RATE.requestsPerHour }
 const SETTINGS = { ...RATE, maxPage: 10, settleMs: 0, mirrorLagMs: 0 }

@@ -32,7 +32,7 @@ export function madeOnce(make: () => Promise<Config>): () => Promise<Config> {
   }
 }
 
-/** Calls `make` at the first call only, and returns the same result to every caller. */
+/** Runs `make` at the first call only, and returns its result to every caller. */
 export function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined
   return () => {

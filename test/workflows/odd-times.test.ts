@@ -249,7 +249,7 @@ describe('an agent that is gone', () => {
     expect(await since(simulated, agentId)).toBeCloseTo(START_MS, -4)
     const open = await simulated.rows(`SELECT agent_id FROM _windows WHERE NOT done`)
     expect(open).toEqual([{ agent_id: agentId }])
-    // The agent returns before any listing misses it.
+    // The agent returns before the next listing, so every listing contains it.
     simulated.sandbox.conditions.set({ gone: [] })
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [], agentsGone: [] })
     expect(await since(simulated, agentId)).toBeNull()

@@ -124,8 +124,8 @@ async function repeatViolations(simulated: SimulatedApp): Promise<string[]> {
 const LISTED = ['agents', 'organizations', 'organization_agents', 'organization_members', 'teams', 'team_members']
 
 /**
- * Differences in any column of the agents, of the organizations that handoffs name, and of their teams. Of a vendor that returns
- * single teams, only the stored teams are compared.
+ * Differences in any column of the agents, of the organizations that handoffs name, and of their teams. If the vendor cuts lists of
+ * teams off after the first team, only the stored teams are compared.
  */
 async function listingViolations({ sandbox, rows }: SimulatedApp, run: ReadingRun): Promise<string[]> {
   const named = await rows<{ id: string }>(
@@ -171,7 +171,7 @@ async function selectedViolations(simulated: SimulatedApp): Promise<string[]> {
       ]
 }
 
-/** Violations: tables in which a replay rebuilds other rows. */
+/** Violations: tables whose rows differ after a replay. */
 async function replayViolations(simulated: SimulatedApp): Promise<string[]> {
   const before = asLines(await warehouseTables(simulated.rows))
   await simulated.close()

@@ -13,7 +13,7 @@ const ZONE = 'Pacific/Kiritimati'
 
 type Days = Record<string, string | null>
 
-/** The stored day of each conversation, and the time that determines the day: of the first message, else `ts`. */
+/** The stored day of each conversation, and the time that determines it: the time of the first message, else `ts`. */
 const DAYS = `SELECT conversation_id AS id, _complete AS complete, day::VARCHAR AS day, epoch_ms(coalesce(first_message_ts, ts))::DOUBLE AS ms
   FROM conversations ORDER BY id`
 

@@ -60,7 +60,7 @@ const SHAPES: [string, string][] = isDeep
       ['parts', 'absent'],
     ]
 
-/** All spellings of a channel in every column of every table and view. */
+/** All channel names that occur in any channel column of any table or view. */
 async function channelsIn({ rows }: SimulatedApp): Promise<string[]> {
   const columns = await rows<{ table: string; column: string }>(`SELECT table_name AS "table", column_name AS "column"
     FROM duckdb_columns() WHERE database_name = current_database() AND NOT internal AND contains(column_name, 'channel')`)

@@ -17,8 +17,8 @@ import { elsewhere, type Scene, scene, WORKSPACE } from '../scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
 
 /**
- * The server detects a lost worker after ten seconds, and as late each task that it sends to one of that worker's open polls; then
- * the worker's leases must expire.
+ * The server detects a lost worker after ten seconds, and after ten more each task that it sent to one of that worker's open polls.
+ * Then the worker's leases must expire.
  */
 const PATIENCE = { timeout: 300_000 }
 const WINDOW_LOOPS = 4

@@ -30,7 +30,7 @@ export interface TemporalKillsReport {
   exportedTwice: number
   /** Number of requests that were repeated because a worker was killed while they were in flight. */
   rebilled: number
-  /** The maximum over all syncs of `rebilled`, divided by the number of export workers killed during the sync. */
+  /** The maximum over all syncs of a sync's rebilled requests per export worker that was killed during it. */
   maxRebilledPerKill: number
 }
 

@@ -45,7 +45,7 @@ describe('the quota reserve of a busy workspace', () => {
       expect(simulated.sandbox.clock.now()).toBeLessThan(START_MS + period.periodDays * DAY)
       const held = await idsIn(simulated)
       const missing = trueIds(simulated).filter(id => !history.has(id) && !held.has(id))
-      // Missing are only conversations that were skipped before a person wrote in them, because this test re-reads nothing.
+      // Only conversations that were skipped before a person wrote in them may be missing: this test re-reads nothing.
       const skipped = `SELECT sum(scanned - returned)::INTEGER AS n FROM _requests WHERE kind = 'head'`
       expect(missing.length).toBeLessThanOrEqual((await simulated.rows<{ n: number }>(skipped))[0]!.n)
       expect(await simulated.usage()).toMatchObject({ overagePacksCharged: 0 })

@@ -25,7 +25,7 @@ import { type SimulatedTime, simulatedTime } from './simulated-time.ts'
 
 export { START_MS, TOKEN, WORKSPACE } from '../../scene.ts'
 
-/** Simulated duration of a load. A load takes some time, because the window loops fetch further pages while it runs. */
+/** Simulated duration of a load. It is short, because pages that the window loops fetch during a load wait for the next one. */
 const LOAD_MS = 1
 
 type Asked = Partial<Omit<SyncRequest, 'run' | 'workspaceId'>>

@@ -30,7 +30,7 @@ export function simulatedTime(sandbox: SandboxClock): SimulatedTime {
     first.wake()
   }
 
-  /** Schedules the next jump, with a delay in which the task that was just woken runs first. */
+  /** Schedules the next jump after a short delay, in which the task that was just woken can run. */
   function watch(): void {
     clearTimeout(timer)
     timer = sleepers.size > 0 && working <= 0 ? setTimeout(jump, 2) : undefined

@@ -27,7 +27,7 @@ interface Reading {
   toSec: number
   /** When the request was sent, in server time as estimated by convohouse, ms. */
   sentAtMs: number
-  /** This page skipped conversations, or the page before it did: skipped ones may lie after that page's last returned record. */
+  /** This page or the one before it skipped conversations: skipped ones may lie after the last record that a page returned. */
   hides: boolean
 }
 
@@ -151,7 +151,7 @@ interface Accounting {
   dataMs: number
 }
 
-/** Counts one agent's exportable conversations, and those that are not stored by reason. */
+/** Counts one agent's exportable conversations and, by reason, those that are not stored. */
 function accountOfAgent({ world, mirror, bookkeeping, scans, agentId, dataMs }: Accounting): AgentAccount {
   const everything = { sort: 'asc', fromMs: 0, toMs: Number.POSITIVE_INFINITY, after: undefined } as const
   const places = new Map([...world.walk(agentId, everything, dataMs)].map(({ ts, index }) => [index, ts]))

@@ -50,7 +50,7 @@ const ON_PURPOSE: ReadonlySet<string> = new Set(['full', 'reread', 'refresh', 's
 export interface Repeats {
   /** Number of repeated exports by windows that repeat on purpose: full, re-read, refresh, sample, selected. */
   onPurpose: number
-  /** Number of repeated exports by a later generation of the same window, which begins with the last second of the one before. */
+  /** Number of repeated exports by a later generation of the same window: it begins again at the last second of the previous one. */
   restarted: number
   /** Exports that were repeated for neither reason. */
   twice: string[]

@@ -25,7 +25,7 @@ export async function ledgerSums({ rows }: SimulatedApp): Promise<Record<string,
   return Object.fromEntries(found.map(({ agent, ...own }) => [agent, own]))
 }
 
-/** Number of requested ids that were not answered, neither then nor later. */
+/** Number of requested ids that were answered neither then nor later. */
 function unanswered({ pages }: Evidence, agentId: string): number {
   const missing = new Set<string>()
   const own = pages.filter(({ request }) => request.agentId === agentId)
