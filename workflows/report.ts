@@ -1,4 +1,4 @@
-// The report of a sync: counts, outcome, and what a person should know about it.
+// The report of a sync: its counts, its outcome, and warnings for people.
 
 import { pageSessions, sessionsFor } from '../src/core/governor/session-budget.ts'
 import { sessionsLeft } from '../src/core/quota/quota.ts'

@@ -32,7 +32,7 @@ export interface Run {
 export type Restarts = Map<string, Restart>
 
 interface Restart {
-  /** The furthest `ts` from which the window was restarted, ms, and the furthest page that was reached from there. */
+  /** The furthest `ts` from which the window was restarted, ms (`fromMs`), and the furthest page reached from there (`sequence`). */
   fromMs: number | null
   sequence: number
   /** Consecutive restarts without progress. */

@@ -167,7 +167,7 @@ export interface Finished {
   quarantined: number
   /** Webhook events that were refused since the previous run. Absent from older workers. */
   refused?: number
-  /** Why organizations or teams could not be listed. */
+  /** Set where organizations or teams could not be listed: the failure. */
   unnamed?: Failure
 }
 
@@ -176,7 +176,7 @@ export interface Steps {
   prepare(request: SyncRequest): Promise<Prepared>
   /** Starts at the window's frontier and makes at most the granted requests; each page is durable before the next request. */
   fetchPages(input: FetchInput): Promise<LeaseOutcome>
-  /** Requests a window that can hold nothing: reports usage, bills nothing. */
+  /** Requests a window that can contain nothing: the answer reports usage and bills nothing. */
   probe(input: ProbeInput): Promise<LeaseAnswers>
   /** Loads one batch: the oldest landed pages that are not loaded. */
   load(input: { workspaceId: string }): Promise<LoadOutcome>

@@ -12,7 +12,7 @@ type SyncResult =
   | { report: SyncReport; governor: GovernorState; checkpoint: null }
   | { report: null; checkpoint: Checkpoint }
 
-/** Runs one sync to its end. The report holds the vendor's failures; failures of the data folder or the disk are thrown. */
+/** Runs one sync to its end. The report contains the vendor's failures; failures of the data folder or the disk are thrown. */
 export async function syncWorkspace(steps: Steps, host: Host, request: SyncRequest): Promise<SyncReport> {
   for (let checkpoint = await planSync(steps, host, request); ; ) {
     const result = await continueSync(steps, host, request, checkpoint)

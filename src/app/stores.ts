@@ -10,7 +10,7 @@ export interface Stores {
   leaseLog(options: { workspaceId: string; run: string }): LeaseLog
 }
 
-/** Creates nothing yet. */
+/** Opens the stores of a data folder. Files and folders are created only when something is written. */
 export const openStores = (home: string): Stores => ({
   landing: openLanding(home),
   leaseLog: options => openLeaseLog({ home, ...options }),

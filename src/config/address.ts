@@ -1,4 +1,4 @@
-// Addresses to listen on: parsing, formatting, and listening with one translation of the errors.
+// Addresses to listen on: parses and formats them, and listens, with errors that say what to do.
 import type { AddressInfo, Server } from 'node:net'
 import { ConvohouseError } from '../core/errors.ts'
 
@@ -18,7 +18,7 @@ export function parseAddress(text: string): ListenAddress | undefined {
 export const urlOf = ({ host, port }: ListenAddress): string =>
   `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 
-/** Messages for a taken and for a refused address, each with a hint. */
+/** Parts of the messages for an address that is taken or refused, each with a hint. */
 interface ListenTexts {
   /** Completes `Another program listens on HOST:PORT already: … there.` */
   taken: string

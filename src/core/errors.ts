@@ -96,7 +96,7 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS
 
 export interface ErrorParts {
-  /** What is wrong, and where; one sentence. Never holds a token or a person's data. */
+  /** What is wrong, and where; one sentence. Never contains a token or a person's data. */
   what: string
   /** What the user can do about it; one sentence, imperative. */
   hint?: string

@@ -139,7 +139,7 @@ function isSuccess({ outcome, failures, reserve, unanswered, newLeft }: Ended): 
   return outcome === 'period-spent' ? reserve !== undefined : SUCCESSES.has(outcome)
 }
 
-/** Why a run with a report did not finish or, if it did, why history waits. */
+/** Why a run with a report did not finish or, if it did finish, why history waits. */
 function reasonOf(report: Ended): Omit<RunEnd, 'outcome' | 'success'> | undefined {
   const { outcome, failures, unanswered, reserve } = report
   const [first = unanswered] = failures

@@ -32,7 +32,7 @@ export function readTime(raw: number): TimeReading {
 const DURATION = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/
 const DURATION_UNITS: Record<string, number> = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY }
 
-/** A hundred years, ms: keeps sums and dates within the range of numbers and of `Date`. */
+/** A hundred years, ms: the longest duration, so that sums and dates stay within the range of numbers and of `Date`. */
 const LONGEST = 36_525 * DAY
 
 /** `15m`, `2h`, `1.5d` in milliseconds, a hundred years at most; undefined where the text is not a duration. */
@@ -132,7 +132,7 @@ function readMoment(text: string, nowMs: number): number | undefined {
   if (/^\d{10,16}$/.test(text)) return readTime(Number(text)).ms ?? undefined
   const [, day, time] = ISO.exec(text) ?? []
   if (day === undefined || !isDay(day)) return undefined
-  // Without an offset it is UTC, whatever the machine's time zone is.
+  // A time without an offset is UTC, whatever the machine's time zone.
   const ms = Date.parse(time === undefined ? day : `${day}T${/(Z|[+-]\d{2}:?\d{2})$/.test(time) ? time : `${time}Z`}`)
   return Number.isNaN(ms) ? undefined : ms
 }

@@ -5,7 +5,7 @@ export interface JsonBody {
   value: unknown
   /** True where some bytes are not UTF-8: `value` has U+FFFD in their place, the body itself is unchanged. */
   invalidUtf8: boolean
-  /** False where strings and keys beyond ASCII were not decoded. */
+  /** False where strings and keys with characters beyond ASCII were not decoded. */
   exact: boolean
 }
 
@@ -38,7 +38,7 @@ export function parseShape(body: Buffer): JsonBody | undefined {
 /** True for a text that `parseShape` decodes correctly: ASCII only. */
 export const isPlainText = (text: string): boolean => isAscii(Buffer.from(text))
 
-/** Distinguishes truncated or damaged JSON from a body that never was JSON. */
+/** Describes a body that is not JSON for a message; distinguishes truncated or damaged JSON from anything else. */
 export function describeNonJson(body: Buffer): string {
   const start = body.subarray(0, 100).toString('latin1').trimStart()
   if (start === '') return `nothing (${body.length} bytes)`

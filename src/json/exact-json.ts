@@ -2,7 +2,7 @@
 // path of loading reads records this way. Node's own parser gives access to the text of a number only from version 21 on.
 import { endOfString, skipSpace } from './tokens.ts'
 
-/** A number that a double does not hold exactly, or writes differently: `12345678901234567890`, `1.50`, `1e3`. */
+/** A number that a double cannot represent exactly, or would write differently: `12345678901234567890`, `1.50`, `1e3`. */
 export class ExactNumber {
   readonly text: string
 
@@ -101,7 +101,7 @@ class Reader {
     if (this.path.push(step) > MAX_DEPTH) throw new TooDeep()
   }
 
-  /** Steps over a comma (true) or the closing bracket (false). */
+  /** Consumes a comma (returns true) or the closing bracket (returns false). */
   private goesOn(close: string): boolean {
     const found = this.next()
     if (found !== ',' && found !== close) throw new SyntaxError('a comma or the end is missing')

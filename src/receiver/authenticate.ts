@@ -5,7 +5,7 @@ import { writtenForms } from '../vendor/redaction/redaction.ts'
 
 export interface WorkspaceSecrets {
   id: string
-  /** Several while a secret is being rotated: all are valid. */
+  /** All valid secrets: several while a secret is being rotated. */
   secrets: readonly string[]
 }
 

@@ -13,7 +13,7 @@ export const REFUSALS = {
 
 export type Refusal = keyof typeof REFUSALS
 
-/** Reasons that cannot concern an event of the vendor. */
+/** Reasons for which the vendor's own events are never refused. */
 const NO_EVENTS: ReadonlySet<string> = new Set<Refusal>(['not-json', 'not-found', 'wrong-method'])
 
 /** True where a refusal for this reason may have lost an event. */

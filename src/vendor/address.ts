@@ -1,4 +1,4 @@
-// The target of a request, as sent and as errors show it. Errors never show a cursor or a list of ids.
+// The target of a request, in the form that is sent and in the form that errors show, which contains no cursor and no list of ids.
 
 import type { PageRequest, Resource } from '../catalog/resources/resource.ts'
 import { ConvohouseError } from '../core/errors.ts'

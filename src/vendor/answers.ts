@@ -33,7 +33,7 @@ export interface ExportAnswer {
 /** An answer without its body, which may contain secrets. */
 interface RedactedAnswer<Envelope> {
   receipt: Receipt
-  /** The complete answer without its secrets, ready to land; `writeExactly` writes it. */
+  /** The complete answer without its secrets, ready to land; to be written with `writeExactly`. */
   parsed: unknown
   droppedPaths: string[]
   envelope: Envelope

@@ -23,7 +23,7 @@ export interface CutOff {
 export interface Listing<A> {
   /** The first page and all later pages with new entries, each with its page number. */
   pages: { answer: A; number: number }[]
-  /** Null where the listing is known to be complete: only then does an absence prove that a record is gone. */
+  /** Null where the listing is known to be complete: only then is a record that it lacks known to be gone. */
   cutOff: CutOff | null
 }
 

@@ -1,5 +1,5 @@
-// The governor decides who may ask the vendor, how often and for how much. It is a reducer: (state, event, now) in, a new
-// state and a decision out; time, ids and answers are arguments. One governor owns a workspace's quota.
+// The governor decides which windows may send requests to the vendor, how many, and for how many sessions. It is a reducer: (state, event,
+// now) in, a new state and a decision out; time, ids and answers are arguments. One governor owns a workspace's quota.
 //
 //              429, or the vendor fails                 a minute has passed: one lease of one request
 //      open ───────────────────────────────▶ paused ─────────────────────────────────────────────────▶ probing
@@ -134,9 +134,9 @@ export interface Answer {
   receivedAtMs: number
   /** HTTP status; null where no answer came. */
   status: number | null
-  /** We aborted the request, so its outcome is no sign of the vendor's state. */
+  /** True where we aborted the request, so that its outcome is no sign of the vendor's state. */
   givenUp?: boolean
-  /** No connection was made: the vendor can neither have counted nor billed it. */
+  /** True where no connection was made: the vendor can neither have counted nor billed the request. */
   unsent?: boolean
   returned: number
   billed: number | null
@@ -377,7 +377,7 @@ function answered(state: GovernorState, leaseId: string | null, answer: Answer):
   return isVendorFailure(answer.status) ? pauseAfter(limited, lease, answer) : { ...limited, mode }
 }
 
-/** Applies an event. Events of one lease come in order; leases may interleave. */
+/** Applies an event. The events of one lease arrive in order; those of several leases may interleave. */
 export function govern(state: GovernorState, event: GovernorEvent): GovernorState {
   switch (event.kind) {
     case 'answered':

@@ -2,7 +2,7 @@
 // other users of the token, late, or reset. So the lower of two counts is believed: our own rolling one, and the last reported one, carried
 // forward with our own requests since.
 
-/** Requests answered within one slice of time, counted as if made at its end, so that none expires too early. */
+/** Requests answered within one slice of time. They count as made at the slice's end, so that none expires too early. */
 interface Bucket {
   endMs: number
   count: number

@@ -23,7 +23,7 @@ export interface Estimate {
 
 /** Statistics of an agent's conversations so far. */
 export interface Density {
-  /** Fewest and most conversations on an observed day. */
+  /** The fewest and the most conversations on any observed day. */
   perDay: Range
   /** Mean number of new conversations a day. */
   newPerDay: number
@@ -57,7 +57,7 @@ function sessionsOf(record: unknown): number {
 export const sessionsShown = (records: readonly unknown[]): number =>
   records.reduce<number>((sum, record) => sum + sessionsOf(record), 0)
 
-/** Prices a range of `seconds`; null where nothing was read yet, or the range has no beginning. */
+/** Prices a range of `seconds`; null where nothing was read yet, or the range has no lower bound. */
 export function estimateRange(density: Density | null, seconds: number | null, page: number): Estimate | null {
   if (density === null || seconds === null) return null
   const conversations = scaled(density.perDay, (seconds * 1_000) / DAY)
@@ -174,7 +174,7 @@ export function knownPerDay(densities: readonly Density[]): number {
   return withMargin(perDay, conversations)
 }
 
-/** A density covers at least a week. */
+/** Minimum number of days from which a density is calculated. */
 const DAYS_OF_DENSITY = 7
 
 /** Sessions that new conversations use until the period ends. */

@@ -18,7 +18,7 @@ const ALL: FullScope = { agents: [], untilMs: null }
 
 const keyOf = ({ agents, untilMs }: FullScope): string => JSON.stringify([agents, untilMs])
 
-/** The newest full export of each scope that was planned after `droppedMs`. */
+/** The newest full export of each scope; only those planned after `droppedMs`. */
 export function newestFullExports(windows: readonly WindowProgress[], droppedMs: number | null): FullExport[] {
   const newest = new Map<string, FullExport>()
   for (const progress of windows) {
@@ -60,7 +60,7 @@ export function coveredByFullExport({ window, lastTsMs, done, holes = [] }: Wind
   return gaps(holes, { from: Math.max(second(lastTsMs) + 1, window.fromSec ?? 0), to: window.toSec })
 }
 
-/** Stored conversations of one agent and one day; those without `ts` have no range. */
+/** Stored conversations of one agent and one day; `range` is null for those without `ts`. */
 export interface StoredDay {
   /** From the first `ts` to the last one. */
   range: Interval | null

@@ -146,7 +146,7 @@ export const pollSeconds = (agents: number, requestsPerHour: number): number =>
 
 function priced(known: WindowProgress, resumes: boolean, agent: AgentFacts, options: PlanOptions): PlannedWindow {
   const { window } = known
-  // Each run counts idle pages from 0: when an earlier run gave up at their maximum, more pages might have ended them.
+  // Each run counts idle pages from 0, because an earlier run that gave up at the maximum has not shown that they never end.
   const progress = known.idle ? { ...known, idle: 0 } : known
   const from = progress.lastTsMs !== null && window.kind === 'head' ? second(progress.lastTsMs) : window.fromSec
   const to =
@@ -354,14 +354,14 @@ const MAX_VAIN_GENERATIONS = 3
 const MIN_BACKOFF_MS = 15 * MINUTE
 const MAX_BACKOFF_MS = DAY
 
-/** Pause after a window's last page, ms; 0 while it makes progress. */
+/** Pause after a window's last page, ms; 0 as long as the window makes progress. */
 export function backoffMs({ vain = 0 }: Pick<WindowProgress, 'vain'>): number {
   if (vain < MAX_VAIN_GENERATIONS) return 0
   // The exponent is capped so that the power cannot overflow; the maximum is reached long before.
   return Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** Math.min(vain - MAX_VAIN_GENERATIONS, 20))
 }
 
-/** End of the pause, ms; null where there is none, or it has passed. `lastSentMs`: when the newest page was requested. */
+/** End of a window's pause, ms; null where there is no pause, or it is over. `lastSentMs`: when the newest page was requested. */
 export function backoffUntilMs(progress: WindowProgress, lastSentMs: number, nowMs: number): number | null {
   const pauseMs = backoffMs(progress)
   return pauseMs > 0 && lastSentMs + pauseMs > nowMs ? lastSentMs + pauseMs : null

@@ -1,6 +1,6 @@
 // Rereads: ranges that may hide conversations are exported again.
 //
-// The export skips conversations in which no person has written yet, and reports only how many it looked at; conversations that enter the
+// The export skips conversations in which no person has written yet, and reports only how many it looked at. Conversations that enter the
 // mirror late appear in seconds that a head window has already read. Reading a range again finds both, and bills the range's conversations
 // again. So a range is read again only while conversations may still appear in it (`horizonMs`), at growing intervals, and if it is expected
 // to yield a minimum of finds per session; the best ranges come first, within a budget.

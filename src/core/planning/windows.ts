@@ -167,7 +167,7 @@ export function restartPoint({ kind, fromSec, toSec }: Window, timesMs: readonly
 /** Maximum number of pages per window that request ids once more; such pages bill nothing. */
 const MAX_PAGES_AGAIN = 16
 
-/** True where all ids have been requested, and only ids to request again are left. */
+/** True where all ids have been requested, and only ids to be requested once more are left. */
 export const isReaskingIds = ({ window, asked }: WindowProgress): boolean => asked >= (window.ids?.length ?? 0)
 
 /** The ids to request next, in order. */
@@ -213,7 +213,7 @@ const idleWeight = ({ scanned, returned }: PageFacts): number => {
   return scanned === null ? 0.25 : 1
 }
 
-/** Folds one landed page into its window's progress. Pages of one window fold in order of generation and sequence. */
+/** Folds one landed page into its window's progress. Pages of one window must be folded in order of generation and sequence. */
 export function advance(progress: WindowProgress, page: PageFacts): WindowProgress {
   const sums = {
     pages: progress.pages + 1,

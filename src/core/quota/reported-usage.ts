@@ -99,7 +99,7 @@ export const sanitizeAnswer = <
   retryAfterMs: boundedWaitMs(answer.retryAfterMs),
 })
 
-/** Statuses below 500 that say nothing about the request itself: timeout, too early, too many. */
+/** Statuses below 500 for which the same request may succeed later: timeout, too early, too many. */
 const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
 
 /** True where the vendor failed, or did not answer (null): the same request may be answered later. */

@@ -2,8 +2,8 @@
 // which is certain. Reported usage minus our own count is a lower bound of what everybody else used. The sum of this bound and our own
 // count never exceeds the truth, however late the report is.
 //
-// A late counter also hides what others use. Once a report lacks requests of ours, every report is assumed to lack the same number of
-// requests (or the same time), until an hour has passed without such evidence.
+// A late counter also hides what others use. Once a report lacks requests of ours, every report is assumed to lack as many requests (or to
+// be as late), until an hour has passed without such evidence.
 import { HOUR, MINUTE } from '../time.ts'
 
 /** One request of ours. */

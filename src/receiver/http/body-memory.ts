@@ -104,7 +104,7 @@ export class BodyMemory {
     const more = wanted - before
     const moreLarge = largePart(wanted) - largePart(before)
     const isLarge: Rivals = other => largePart(this.bytes.get(other)!) > 0
-    // A body in chunks may cost twice its bytes.
+    // A body that arrives in chunks may occupy twice its size.
     const least = 2 * maxBytes
     const share = (part: number) => Math.max(least, Math.floor(maxBytesAtOnce * part))
     if (more + this.ofConnection.of(body.connection) > least) return other => other.connection === body.connection

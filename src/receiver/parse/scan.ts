@@ -17,7 +17,7 @@ interface SecretMember {
 }
 
 const LEVELS = 16
-/** Any integer of this many digits fits a double exactly. */
+/** A double represents any integer of this many digits exactly. */
 const DIGITS = 15
 
 /** Shorter values are never recognised as secrets by the value alone. */
@@ -43,7 +43,7 @@ class Scan {
   private readonly words = new DataView(this.body.buffer)
   private at = 0
   private last: Name = this.names.begin()
-  /** Number of objects so far, over all bodies. */
+  /** Number of objects scanned so far, in all bodies. */
   private objects = 0
   private member: SecretMember | null = null
   /** True inside customer data, where names and values say nothing about secrets. */
@@ -152,7 +152,7 @@ class Scan {
       while (this.goesOn(BYTE.closeList))
   }
 
-  /** Consumes a comma (true) or the closing bracket (false). */
+  /** Consumes a comma (returns true) or the closing bracket (returns false). */
   private goesOn(close: number): boolean {
     const byte = this.next()
     if (byte !== BYTE.comma && byte !== close) doubt()
@@ -174,7 +174,7 @@ class Scan {
     if (meaning >= MEANING.value && isBesideSecret(meaning)) doubt()
   }
 
-  /** Scans a name and its value. Returns the meaning for its siblings. */
+  /** Scans a name and its value. Returns what the member means for its siblings. */
   private pair(level: number, own: number): number {
     if (this.next() !== BYTE.quote) doubt()
     const from = this.at

@@ -103,7 +103,7 @@ const isCount = (value: unknown): boolean =>
   value instanceof ExactNumber ||
   (typeof value === 'string' && /^[\d.,\s]*$/.test(value))
 
-/** Counts and switches are nested a few levels at most. */
+/** Depth to which a value is searched: counts and switches are nested a few levels at most. */
 const LEVELS = 10
 
 function holdsOnly(value: unknown, isAllowed: (leaf: unknown) => boolean, levels = LEVELS): boolean {

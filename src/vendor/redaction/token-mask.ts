@@ -104,7 +104,7 @@ const zstd = (zlib as { zstdDecompressSync?: (body: Buffer, options: ZlibOptions
 const UNPACKERS: Record<string, ((body: Buffer) => Buffer)[]> = {
   gzip: [body => gunzipSync(body, UNPACKED)],
   zlib: [body => inflateSync(body, UNPACKED)],
-  // Servers send both formats under this name.
+  // Servers send two formats as `deflate`: with and without the zlib header.
   deflate: [body => inflateSync(body, UNPACKED), body => inflateRawSync(body, UNPACKED)],
   br: [body => brotliDecompressSync(body, { ...UNPACKED, finishFlush: constants.BROTLI_OPERATION_FLUSH })],
   zstd: zstd === undefined ? [] : [body => zstd(body, { maxOutputLength: MAX_UNPACKED_BYTES })],
@@ -182,7 +182,7 @@ function matchEnd(pattern: RegExp, text: string, place: number): number {
   return pattern.test(text) ? pattern.lastIndex : -1
 }
 
-/** Allowed between two characters: the zero byte of UTF-16, a folded line, or a chunk header. */
+/** What may stand between two characters of a token: the zero byte of UTF-16, a line fold, or a chunk header. */
 const BETWEEN = '\\0?(?:=?\\r?\\n(?:[0-9A-Fa-f]{1,8}\\r?\\n|[ \\t]+)?)?'
 const GAP = new RegExp(BETWEEN, 'y')
 
