@@ -1,4 +1,4 @@
-// DDL of a record type's tables. Only adds: new columns of the catalog are added, and no column is dropped or altered.
+// DDL of a record type's tables. A migration adds the columns that are new in the catalog; it never drops or alters a column.
 import { type ChildTable, isNumbered, type Layout, quoteName } from './layout.ts'
 
 interface TableColumn {
@@ -30,7 +30,7 @@ const RECORD_BOOKKEEPING: TableColumn[] = [
   { name: '_source', sqlType: 'VARCHAR', about: 'Where the row came from: export, webhook or api' },
 ]
 
-/** Bookkeeping of rows that events update too, besides full exports. */
+/** Bookkeeping of rows that are updated by events as well as by exports. */
 const FOLD_BOOKKEEPING: TableColumn[] = [
   { name: '_complete', sqlType: 'BOOLEAN', about: 'A full record was exported' },
   { name: '_base_modified', sqlType: 'TIMESTAMP', about: '`lastModified` of the full record below any patches' },
@@ -104,8 +104,8 @@ export function tablesOf(layout: Layout): Table[] {
 }
 
 /**
- * Statements that create a table, or add the columns that it lacks. Without a PRIMARY KEY, which makes an upsert of wide tables seventy
- * times slower; `reports/checks.ts` tests uniqueness instead.
+ * Statements that create a table, or add the columns that it lacks. Tables have no PRIMARY KEY, because one makes an upsert of wide tables
+ * seventy times slower; `reports/checks.ts` tests uniqueness instead.
  */
 export function migrate(table: Table, existing: ReadonlySet<string>): string[] {
   if (existing.size === 0) {

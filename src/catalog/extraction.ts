@@ -17,7 +17,7 @@ export function keyItems(layout: Layout, workspaceId: string): string[] {
   ]
 }
 
-/** The extra of a coerced record or element, else the values at the unknown paths. */
+/** SQL of `extra`: the one that coercion gave the record or element, else the values at the unknown paths. */
 const extraItem = (sql: string, unknown: UnknownTree | null): string =>
   `coalesce(${sql}.${quoteName(COERCED_EXTRA)}, ${extraSql(unknown, sql)})`
 
@@ -37,7 +37,7 @@ export const childColumns = (layout: Layout, child: ChildTable): string[] => [
 
 const items = (parts: string[]): string => parts.join(', ')
 
-/** The lists to unnest, as `l0`: a list of the record, or one per element of a list of the record, whose position is then `p`. */
+/** SELECT of the lists to unnest, as `l0`: a list of the record or, with `parent`, a list in each element of `parent`, with its position `p`. */
 function listSource(options: { keys: string; stage: string; list: string; parent: string | null }): string {
   const { keys, stage, list: own, parent } = options
   if (parent === null) return `SELECT ${keys}, ${own} AS l0 FROM ${stage} s WHERE len(${own}) > 0`
@@ -81,8 +81,8 @@ function typed(lift: Lift, text: string): string {
 function unnestSelect(child: ChildTable, keyColumns: string, keys: string, stage: string): string {
   if (child.rows.over !== 'elements' && child.rows.over !== 'entries') throw new Error('not an unnested child')
   const { json, lifts, over } = child.rows
-  // `$[*]` took a third of the time of from_json to a list of JSON. DuckDB would make two rows of a duplicate key, so such a page fails here
-  // and takes the tolerant path, which keeps the last value.
+  // `$[*]` took a third of the time that from_json to a list of JSON took. DuckDB would make two rows of a key that occurs twice, so this
+  // SELECT then fails, and the page takes the tolerant path, which keeps the last value.
   const source =
     over === 'elements'
       ? `SELECT * EXCLUDE (l), generate_subscripts(l, 1) AS i, unnest(l) AS v FROM
@@ -95,15 +95,15 @@ function unnestSelect(child: ChildTable, keyColumns: string, keys: string, stage
   const found = `json_extract(v, [${items(paths.map(key => quoteText(`$.${key}`)))}])`
   const scalars = `list_transform(${found}, lambda j: CASE WHEN NOT ${isNoScalar('j')} THEN j END)`
   const extracted = `SELECT *, ${scalars} AS x FROM (${source})`
-  // In a SELECT of their own: DuckDB expands a macro's argument at each use, and parse_moment has a dozen. Planning that for the sessions of
-  // three conversations took 57 ms, and a CASE per path took a third of the rest.
+  // The texts have a SELECT of their own, because DuckDB expands a macro's argument at each use, and parse_moment uses it a dozen times.
+  // With one SELECT, planning took 57 ms for the sessions of three conversations; a CASE per path took a third of the remaining time.
   const texts = lifts.map((lift, index) => `${liftedText(lift, paths)} AS t${index}`)
   const id = child.columns[0]!
   const columns = lifts.map((lift, index) => `${typed(lift, `t${index}`)} AS ${quoteName(lift.column)}`)
   return `SELECT ${items([keyColumns, selected([id]), ...columns])} FROM (SELECT *, ${items(texts)} FROM (${extracted}))`
 }
 
-/** SELECT of a child table's rows, in the order of `childColumns`. `number` is SQL over the staged record. */
+/** SELECT of a child table's rows, with columns in the order of `childColumns`. `number`: SQL of the record number over the staged record. */
 export function childSelect(options: {
   layout: Layout
   child: ChildTable
@@ -136,7 +136,7 @@ export function childSelect(options: {
     (SELECT * EXCLUDE (l0), generate_subscripts(l0, 1) AS i, unnest(l0) AS e FROM (${source})) WHERE e IS NOT NULL`
 }
 
-/** Unknown paths below the elements of a list, which may itself lie in the elements of another. */
+/** Unknown paths below the elements of a list. The list may lie in the elements of another list. */
 function elementUnknown(rows: { list: string; parent: string | null }, unknown: UnknownTree): UnknownTree | null {
   const key = /"([^"]+)"$/.exec(rows.list)![1]!
   const holder = rows.parent === null ? unknown : subtree(subtree(unknown, rows.parent), ELEMENT)

@@ -43,7 +43,7 @@ export interface ChildTable {
 type ChildRows =
   /** A list of strings on `s`, or on an element `e` of `parent`. */
   | { over: 'texts'; list: string; parent: string | null }
-  /** Lists of strings on `s`, one below another. */
+  /** Lists of strings on `s` that fill one table; each row has the label of its list. */
   | { over: 'labelled'; lists: { sql: string; label: string }[] }
   | { over: 'objects'; list: string; parent: string | null }
   | { over: 'elements'; json: string; lifts: readonly Lift[] }
@@ -54,12 +54,12 @@ export interface Layout {
   /** Columns that identify a record, in order. */
   key: string[]
   columns: Column[]
-  /** Columns derived from other columns, with SQL of their values over the stored row. */
+  /** Derived columns that can be computed again from the stored row, with the SQL that does so. */
   rederived: { column: string; value: string }[]
   children: ChildTable[]
 }
 
-/** True where records have child tables, which record numbers join. */
+/** True where records have child tables; record numbers join their rows to the record's row. */
 export const isNumbered = (layout: Layout): boolean => layout.children.length > 0
 
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
@@ -81,7 +81,7 @@ const read = (type: Scalar['type'], sql: string): string => {
   return sql
 }
 
-/** Applies the spelling of channels, if the field is one. */
+/** The field's SQL; if the field is a channel, in the one spelling of channels. */
 function spelled(field: Scalar | TextList, sql: string): string {
   if (!field.channel) return sql
   if (field.kind === 'scalar' && field.type === 'any') return oneSpellingInside(sql)
@@ -279,7 +279,7 @@ export function layoutOf(record: RecordType, timeZone = 'UTC'): Layout {
   return layout
 }
 
-/** The column, read under all names of its field. */
+/** The column, with an expression that reads its field under each of the field's names. */
 function underAliases({ aliases = {} }: RecordType, column: Column): Column {
   const names = Object.keys(aliases).filter(alias => column.from.includes(aliases[alias]!))
   const own = (name: string) => `s.${quoteName(name)}.`
@@ -323,6 +323,6 @@ function compileLayout(record: RecordType, timeZone: string): Layout {
 export const oneSpelling = (channel: string): string =>
   `CASE lower(${channel}) WHEN 'web-chat' THEN 'webchat' WHEN 'webchat' THEN 'webchat' ELSE ${channel} END`
 
-/** The same for the texts inside a JSON value. */
+/** SQL of a JSON value with each channel inside it in one spelling. */
 const oneSpellingInside = (json: string): string =>
   `regexp_replace(${json}::VARCHAR, '(?i)"web-?chat"', '"webchat"', 'g')::JSON`

@@ -97,7 +97,7 @@ export interface Unnest extends Described {
   lift: readonly Lift[]
 }
 
-/** A column that no single field holds. */
+/** A column that is computed from several fields. */
 export interface Derived extends Described {
   column: string
   sqlType: string
@@ -105,7 +105,7 @@ export interface Derived extends Described {
   sql: (context: { timeZone: string }) => string
   /** The same over the stored row: used after a change of the time zone or a patch that carries only some of the fields. */
   stored?: (context: { timeZone: string }) => string
-  /** Top-level keys that it reads; after a patch of one of them the column is derived again. */
+  /** Top-level keys that the column depends on; after a patch of one of them it is derived again. */
   from: readonly string[]
 }
 
@@ -184,7 +184,7 @@ export const objects = (about: string, table: string, fields: Fields): ObjectLis
   fields,
 })
 
-/** The fields under all names with which they may be sent. */
+/** The fields, under every name with which the vendor may send them. */
 export const sentFields = ({ fields, aliases = {} }: RecordType): Fields => ({
   ...fields,
   ...Object.fromEntries(Object.entries(aliases).flatMap(([alias, key]) => (fields[key] ? [[alias, fields[key]]] : []))),

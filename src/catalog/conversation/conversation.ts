@@ -146,7 +146,7 @@ const nested = {
     updatedAt: time('Last change'),
     resolvedRuntime: text('Runtime, e.g. legacy'),
   }),
-  // Some records name it `vapi`.
+  // Some records name this group `vapi`.
   ext: group('External call', {
     cost: number('Cost of the call', unstated),
     callDuration: number('Length of the call', unstated),
@@ -223,7 +223,7 @@ const other = {
   funnelExtractedData: children.funnelExtractedData,
 }
 
-/** The day of a UTC moment, both SQL, in the zone. */
+/** SQL of the date in a time zone at a UTC moment; both arguments are SQL. */
 const dayIn = (timeZone: string, moment: string): string =>
   timeZone === `'UTC'` ? `${moment}::DATE` : `(${moment} AT TIME ZONE 'UTC' AT TIME ZONE ${timeZone})::DATE`
 

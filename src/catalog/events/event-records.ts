@@ -4,7 +4,7 @@
 import { any, elements, lift, type RecordType, text, time } from '../shape.ts'
 import { COMMON_EVENT_FIELDS, EVENT_TYPES, type EventType } from './event-types.ts'
 
-/** Key of the event's id in its record. No plain key starts with `__`. */
+/** Key of the event's id in its record. It cannot clash with a field's column in the stage: none of those starts with `__`. */
 export const EVENT_ID = '__event'
 
 const eventId = { key: EVENT_ID, column: 'event_id' }
@@ -49,7 +49,7 @@ export const OWN_RECORDS: ReadonlyMap<string, RecordType> = new Map(
   EVENT_TYPES.flatMap(({ table, ...type }) => (table === undefined ? [] : [[type.name, ownTable({ ...type, table })]])),
 )
 
-/** Options of records about a conversation; the newest event that carries one replaces it. */
+/** Options of record types about a conversation: each newer event that carries such a record replaces the stored one. */
 const fromNewestEvent = {
   id: { key: 'convoId', column: 'conversation_id' },
   perAgent: true,

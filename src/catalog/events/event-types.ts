@@ -3,7 +3,7 @@
 
 import { any, entries, type Fields, lift, type PiiClass, text, time } from '../shape.ts'
 
-/** Marks a payload as being of one type: it has all fields of `has`, none of `lacks`, and this `operation`, where given. */
+/** Identifies payloads of one type: they have all fields of `has`, none of `lacks` and, where it is given, this `operation`. */
 export interface Mark {
   has?: readonly string[]
   lacks?: readonly string[]
@@ -16,7 +16,7 @@ export interface ReportedResource {
   id: string
   columns: Readonly<Record<string, string>>
   isDeleted: boolean
-  /** It is deleted together with the row of `table` whose id is in `column`. */
+  /** The parent, with which the resource is deleted: the row of `table` whose id is in `column`. */
   goesWith?: { table: ReportedResource['table']; column: string }
 }
 
@@ -24,7 +24,7 @@ export interface EventType {
   /** The vendor's name. */
   name: string
   about: string
-  /** Fields beside the common ones. */
+  /** Fields besides the common ones. */
   fields: Fields
   /** A payload is of this type if it shows one of these marks and no mark of another type. */
   marks: readonly Mark[]
@@ -32,7 +32,7 @@ export interface EventType {
   table?: string
   /** The event changes the conversation's record, so the stored copy is out of date. */
   outdates?: boolean
-  /** Its `lightConvoData`, `turns` and `messagesHistory` are applied to the conversation. */
+  /** The event's `lightConvoData`, `turns` and `messagesHistory` are applied to the conversation. */
   reportsConversation?: boolean
   reportedResource?: ReportedResource
 }
@@ -67,7 +67,7 @@ const formAnswers = entries('form_submission_answers', 'question', 'One row for 
 const CHANGES = ['created', 'updated', 'deleted'] as const
 type Change = (typeof CHANGES)[number]
 
-/** The types of a workspace resource: created, updated, deleted. */
+/** The three event types of a workspace resource: created, updated and deleted. */
 const changes = <N extends string>(
   resource: N,
   about: string,

@@ -27,7 +27,7 @@ function namedIn(payload: Payload, field: string): EventName | undefined {
   return typeof named === 'string' && Object.hasOwn(payload, field) ? NAMES.get(named) : undefined
 }
 
-/** The payload without the fields that name its type, which are known and therefore no drift. */
+/** The payload without the fields that name its type: they are known, so they must not count as drift. */
 export const withoutTypeName = (payload: Payload): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(payload).filter(([key]) => !NAMING_FIELDS.some(field => field === key && namedIn(payload, key))),

@@ -25,7 +25,7 @@ const SESSION_ID = ['sessionId', 'sessionID', 'session_id']
 const ROLE = ['role', 'from', 'sender']
 const AT = ['timestamp', 'ts', 'createdAt', 'created_at', 'sentAt', 'time', 'date']
 
-/** Types of message parts that nobody said. */
+/** Types of message parts that nobody said or wrote: tool calls and reasoning. */
 const UNSAID = /^(tool|function|reasoning|thinking)/i
 
 /** Levels of nested objects that are searched for a text. */
@@ -51,7 +51,7 @@ function textIn(value: unknown, levels = DEEPEST): string | null {
   return found
 }
 
-/** The first of these keys with a scalar, in the message, else in its turn. */
+/** The first non-empty scalar under one of these keys: of the message, else of its turn. */
 function firstOf(keys: readonly string[], ...objects: Json[]): unknown {
   for (const object of objects) {
     for (const key of keys) {
@@ -86,7 +86,7 @@ function messagesOfTurn(turn: unknown, turnPosition: number): Message[] {
   })
 }
 
-/** The messages of a transcript, by time; messages with the same time, or without one, stay in the order sent. */
+/** The messages of a transcript, sorted by time. A message without a time has that of the message before it; equal times keep the order sent. */
 export function messagesOf(turns: readonly unknown[]): Message[] {
   const sent = turns.flatMap((turn, index) => messagesOfTurn(turn, index + 1))
   let last = Number.NEGATIVE_INFINITY

@@ -8,7 +8,7 @@ import { safeKey } from './safe-path.ts'
 import { inExtra } from './unknown-fields.ts'
 import { mayHoldTimes, UNREAD_TIME, unreadTimes } from './unread-times.ts'
 
-/** A value that did not fit, or was repaired while it was read. The path is safe to show and never contains a value. */
+/** A value that did not fit its declared type, or that was repaired while it was read. The path is safe to show and never contains a value. */
 export interface Issue {
   path: string
   issue: string
@@ -80,7 +80,7 @@ function coerceObject(
   return { kept, spare: Object.keys(spare).length > 0 ? ordered(spare) : undefined }
 }
 
-/** The members in the order of `extra`. Works for any key, `__proto__` included. */
+/** The object with its keys in the order of `extra`. Works for any key, `__proto__` included. */
 const ordered = (spare: Json): Json =>
   Object.defineProperties(
     {},
@@ -97,7 +97,7 @@ function coerceElement(fields: Fields, object: Json, prefix: string, found: Find
   return { ...kept, ...(spare && { [COERCED_EXTRA]: spare }) }
 }
 
-/** The id as DuckDB would spell it; as text where a number would lose digits. */
+/** The id to stage: as sent, except that a number from which DuckDB would drop digits becomes text. */
 function coerceId(id: unknown): unknown {
   if (!(id instanceof ExactNumber)) return id
   return /^-?\d+$/.test(id.text) || Number.isSafeInteger(Number(id.text)) ? id : id.text

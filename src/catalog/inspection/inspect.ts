@@ -1,5 +1,5 @@
-// Inspects a parsed page before it lands, while the CPU would wait for the network: notes undeclared paths and values of a wrong type. Never
-// fails a page.
+// Inspects a parsed page before it lands, while the CPU would otherwise wait for the network: notes undeclared paths and values of a wrong
+// type. Inspection never rejects a page.
 import { readTime } from '../../core/time.ts'
 import { ExactNumber, MAX_DEPTH } from '../../json/exact-json.ts'
 import { type Field, type Fields, type RecordType, type Scalar, sentFields } from '../shape.ts'
@@ -13,7 +13,7 @@ export interface PageNotes {
   mismatched: Record<string, { count: number; declared: string; seen: string }>
   /** Times that are 0, the vendor's "never": NULL in the warehouse. */
   zeroTimes: Record<string, number>
-  /** Texts that hold no time where one is expected: kept as text, NULL as a time. */
+  /** Texts that are no readable time where one is expected: the text is kept, and the time is NULL. */
   unreadTimes: Record<string, { count: number; declared: string; seen: string }>
   /** Raw paths of keys that cannot be columns of the stage: the file must take the tolerant path. Not safe to show. */
   awkward: string[]
@@ -21,7 +21,7 @@ export interface PageNotes {
   removed?: Readonly<Record<string, number>>
 }
 
-/** Undeclared paths of a page that may become columns of the stage. With more, the keys are data, and the page takes the tolerant path. */
+/** Maximum of undeclared paths of a page that become columns of the stage. A page with more has data as keys and takes the tolerant path. */
 const MAX_UNKNOWN_PATHS = 200
 
 export const jsonType = (value: unknown): string => {
@@ -30,7 +30,7 @@ export const jsonType = (value: unknown): string => {
   return Array.isArray(value) ? 'array' : typeof value
 }
 
-/** A number in JSON's syntax, which DuckDB reads from text too: no `007`. */
+/** JSON's syntax of a number, in which DuckDB reads numbers from texts too; `007` does not match. */
 const NUMERIC = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
 const INTEGER = /^-?\d+$/
 
@@ -138,7 +138,7 @@ const clashes = (paths: readonly string[], path: string): boolean => {
   return paths.some(other => other !== path && other.toLowerCase() === lower)
 }
 
-/** Compiles the checks of one field: called with a value that is neither null nor absent. */
+/** Compiles the check of one field; the check is called only with values that are neither null nor absent. */
 function compileField(field: Field, path: string): (value: unknown, notes: PageNotes) => void {
   if (field.kind === 'scalar') {
     const { type } = field
@@ -205,7 +205,7 @@ export function compileInspection(record: RecordType): Inspect {
         notes.mismatched[''] ??= { count: 0, declared: `object with ${record.id.key}`, seen: jsonType(element) }
         notes.mismatched[''].count += 1
       } else {
-        // An id must keep its digits, and only the tolerant path sees them.
+        // A parsed id beyond 2^53 has lost digits; the tolerant path reads them from the text.
         const id = element[record.id.key]
         if (typeof id === 'number' && !Number.isSafeInteger(id)) noteAwkward(notes, record.id.key)
         walk(element, notes)
@@ -215,7 +215,7 @@ export function compileInspection(record: RecordType): Inspect {
   }
 }
 
-/** A record without its id cannot be kept under any key. */
+/** True where the record has a usable id. Without one it cannot be stored under any key. */
 export function hasId(record: RecordType, element: Record<string, unknown>): boolean {
   const id = element[record.id.key]
   return (typeof id === 'string' && id !== '') || typeof id === 'number' || id instanceof ExactNumber
@@ -225,12 +225,12 @@ export function hasId(record: RecordType, element: Record<string, unknown>): boo
 export const needsCoercion = (notes: PageNotes): boolean =>
   notes.awkward.length > 0 || Object.keys(notes.mismatched).length > 0
 
-/** Marks a page whose envelope is nested too deeply, among its awkward paths; no path of a record is spelled like it. */
+/** Entry in `awkward` for a page whose envelope is nested too deeply; no path of a record is spelled like this. */
 export const TOO_DEEP_AROUND = '(nesting around the records)'
 
 /**
- * True where the envelope of a body, beside its list of records, is nested too deeply. DuckDB parses the envelope too, and deep nesting
- * crashes the process (8 MB of stack): objects between ten and twenty thousand levels, lists between fifty and a hundred thousand.
+ * True where the envelope of a body, apart from its list of records, is nested too deeply. DuckDB parses the envelope too, and deep nesting
+ * crashes the process. With 8 MB of stack the limit is 10,000 to 20,000 levels of objects, or 50,000 to 100,000 levels of lists.
  */
 export const isTooDeepAround = (body: unknown, list: string): boolean =>
   isObject(body) && Object.entries(body).some(([key, value]) => key !== list && isTooDeep(value))

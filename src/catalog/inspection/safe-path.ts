@@ -3,7 +3,7 @@
 import type { Fields } from '../shape.ts'
 import { ELEMENT } from './unknown-fields.ts'
 
-/** Stands for a key that may be personal data. */
+/** Shown in place of a key that may be personal data. */
 export const ANY_KEY = '*'
 
 /** True for an identifier: no address, no sentence, and no run of digits as long as in a phone number or an id. */

@@ -1,5 +1,5 @@
 // Fields that the catalog does not declare. Inspection notes their paths; a batch of files is read with these paths added to its schema as
-// JSON, and their values end in `extra`, nested as sent.
+// JSON, and their values are stored in `extra`, nested as sent.
 import { quoteName, quoteText } from '../layout.ts'
 
 /** Paths as a tree: `detailedCost.twilioCost` is `{ detailedCost: { twilioCost: null } }`; `[]` steps into a list. */
@@ -43,14 +43,14 @@ export function inExtra(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b))
 }
 
-/** The subtree at a declared path of objects and lists, or none. */
+/** The unknown paths below one segment of a declared path; null where there are none. */
 export function subtree(tree: UnknownTree | null | undefined, segment: string): UnknownTree | null {
   return tree?.[segment] ?? null
 }
 
 /**
- * SQL of the JSON object that holds the tree's values below `sql`, NULL where none is there.
- * Strings are joined, because `concat_ws` skips absent parts: `json_object` would write them as nulls.
+ * SQL of the JSON object with the tree's values below `sql`; NULL where there are none. The object is joined from strings, because
+ * `concat_ws` skips absent values, which `json_object` would write as nulls.
  */
 export function extraSql(tree: UnknownTree | null, sql: string): string {
   const keys = Object.keys(tree ?? {}).sort(inExtra)

@@ -5,7 +5,7 @@ import { ExactNumber } from '../../json/exact-json.ts'
 import type { Lift, Scalar } from '../shape.ts'
 import { ELEMENT } from './unknown-fields.ts'
 
-/** The issue in `_issues`. */
+/** Name of this issue in `_issues`. */
 export const UNREAD_TIME = 'no time that can be read'
 
 export interface UnreadTime {
@@ -16,7 +16,7 @@ export interface UnreadTime {
 
 const timesOf = (field: Scalar): readonly Lift[] => (field.unnest?.lift ?? []).filter(({ type }) => type === 'time')
 
-/** True for a field, or a field with elements, that may hold a time as text. */
+/** True for a field that may hold a time as text, itself or in its elements. */
 export const mayHoldTimes = (field: Scalar): boolean => field.type === 'moment' || timesOf(field).length > 0
 
 /** A scalar as DuckDB's `->>` writes it; null for any other value and for an empty text. */
@@ -28,7 +28,7 @@ function textOf(value: unknown): string | null {
 
 const seenAs = (value: unknown): string => (value instanceof ExactNumber ? 'number' : typeof value)
 
-/** The times that cannot be read in a value of this field; `path` is the field's. */
+/** The unreadable times in a value of this field. `path`: the field's path. */
 export function unreadTimes(field: Scalar, value: unknown, path: string): UnreadTime[] {
   if (field.type === 'moment') {
     const text = textOf(value)

@@ -1,4 +1,4 @@
-// Agents (sections 2.12 and 4.16). Declared are identity, status, limits and the switches that reports use; the rest is in `extra`.
+// Agents (sections 2.12 and 4.16). The declared fields are identity, status, limits and the switches that reports use; others go to `extra`.
 import type { RecordType } from '../shape.ts'
 import { boolean, group, loose, number, text, time } from '../shape.ts'
 import type { Resource } from './resource.ts'
@@ -48,7 +48,7 @@ export const agent: RecordType = {
     }),
   },
   derived: [],
-  // A listing has no time of change, so the later one wins.
+  // A listing has no time of change, so the later listing wins.
   modifiedKey: null,
   deletable: true,
   extra: 'rest',
@@ -60,7 +60,7 @@ export const AGENTS = {
   path: '/v3/agents/search',
   parent: null,
   paging: ({ workspaceId, page, limit }) => ({ workspaceId, page, limit, sortBy: 'firstCreated' }),
-  // A vendor may return starred agents only in the second list, on every page or only on the first.
+  // The vendor may return starred agents only in the second list, on every page or on the first page only.
   envelope: ['agents', 'starredAgents'],
   freshness: 'every sync',
   record: agent,

@@ -82,7 +82,7 @@ const organization: RecordType = {
     }),
   },
   derived: [],
-  // An answer has no time of change, so the later one wins.
+  // An answer has no time of change, so the later answer wins.
   modifiedKey: null,
   extra: 'unknown',
 }

@@ -28,9 +28,9 @@ export interface Resource {
   envelope: readonly [string, ...string[]]
   freshness: Freshness
   record: RecordType
-  /** Paths of secrets in the record, by the API document, for the dictionary. `redaction.ts` removes them by its rules; a test holds them to it. */
+  /** Paths of secrets in the record, for the data dictionary. `redaction.ts` has its own rules; a test checks that they remove these secrets. */
   secrets: readonly string[]
-  /** The evidence that a record is gone: a 404 for its id, or a complete list (of its parent's records, if it has one) without it. */
+  /** The evidence that a record is gone: a 404 for its id, or a complete list that lacks it (the list of its parent, if it has one). */
   absence: 'not found' | 'not listed'
   /** Sources of the ids to request; absent: the parent's table. */
   ids?: IdSources
@@ -39,15 +39,15 @@ export interface Resource {
 }
 
 /**
- * `every sync`: requested at the begin of every sync, with retries. Otherwise requested by id at the end of a sync, when loaded rows supply
- * the ids, without retries, because the next sync repeats it.
+ * `every sync`: requested at the start of every sync, with retries. Otherwise: requested by id at the end of a sync, when loaded rows supply
+ * the ids. These requests are not retried, because the next sync makes them again.
  */
 type Freshness = 'every sync' | ById
 
 interface ById {
   /** An answer is requested again when it is this old, ms, or earlier when the resource is known to have changed. */
   everyMs: number
-  /** Columns with the time of the last change, in the row that the id in the path names. A time in the future is ignored. */
+  /** Columns with the time of the last change, in the row whose id is in the path. A time in the future is ignored. */
   changedAt?: readonly string[]
 }
 
@@ -58,8 +58,8 @@ export const isById = <R extends Resource>(resource: R): resource is R & Resourc
 
 /** Sources of ids for resources that no endpoint lists. */
 interface IdSources {
-  /** Tables that name ids, in the column of the resource's own id. */
+  /** Tables that contain such ids, in a column named like the resource's own id. */
   tables: readonly string[]
-  /** Setting of the workspace that names more. */
+  /** Setting of the workspace that lists further ids. */
   setting: 'organizations'
 }

@@ -23,7 +23,7 @@ export const STREAMS: readonly Stream[] = ['conversations', ...DECLARED.map(({ s
 export const resourceOf = (stream: Stream): DeclaredResource | undefined =>
   RESOURCES.find(resource => resource.stream === stream)
 
-/** Resources whose ids are in paths, in the order in which something is requested by them. */
+/** Resources whose ids occur in request paths, in the order in which these requests are made. */
 export const requestedIds = (): DeclaredResource[] =>
   [...new Set(RESOURCES.filter(isById).map(({ parent, stream }) => parent ?? stream))].flatMap(owner =>
     RESOURCES.filter(({ stream }) => stream === owner),
@@ -46,7 +46,7 @@ export const RECORD_OF: Readonly<Record<Stream, RecordType>> = {
   conversations: conversation,
 }
 
-/** The resource of a record type; undefined for conversations and for what events bring. */
+/** The resource of a record type; undefined for conversations and for record types of events. */
 export const resourceOfRecord = (type: RecordType): DeclaredResource | undefined =>
   RESOURCES.find(({ record }) => record === type)
 

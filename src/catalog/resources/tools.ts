@@ -8,7 +8,7 @@ const tool: RecordType = {
   name: 'tool',
   table: 'tools',
   about: 'One row for each tool of an agent, as the latest list returned it',
-  // The document does not say that ids are unique across agents: several may list a global tool.
+  // The API document does not say that ids are unique across agents: several agents may list the same global tool.
   id: { key: 'id', column: 'tool_id' },
   perAgent: true,
   fields: {
