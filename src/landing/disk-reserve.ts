@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { diskErrorCode, hasCode, homeUnusable } from '../core/disk.ts'
 import { makeFolder, notLinked } from '../files/durable.ts'
 
-/** For four requests in flight, a compressed page each: 200 KB is common for a page of 100 records. */
+/** Enough for the compressed pages of four requests in flight: a page of 100 records often takes 200 KB. */
 const RESERVE_BYTES = 4 * 1024 * 1024
 
 const reserveFile = (root: string): string => join(root, '.room')
@@ -15,7 +15,7 @@ const reserveFile = (root: string): string => join(root, '.room')
 /** A second name of the reserve, which exists for a moment while hard links are tested. */
 const linkFile = (root: string): string => join(root, '.room-link')
 
-/** Reserves that are being given up, by root: all writers that need the space wait for the same deletion. */
+/** Releases of reserves, by root: all writers that need the space wait for the same deletion. */
 const releases = new Map<string, Promise<void>>()
 
 /** A file's name disappears before its space is free, so a second caller must wait for the first one's deletion. */
@@ -30,7 +30,7 @@ function release(root: string): Promise<void> {
 /** @throws HOME_UNUSABLE where the file system has no hard links: page names could not be exclusive */
 async function expectHardLinks(root: string): Promise<void> {
   const file = linkFile(root)
-  // A killed process may have left it.
+  // A killed process may have left the link.
   await unlink(file).catch(() => {})
   await link(reserveFile(root), file).catch(cause => {
     // EEXIST: another process runs the same test. ENOENT: another one has released the reserve.
@@ -62,7 +62,7 @@ async function ensureReserve(root: string): Promise<void> {
 
 /**
  * Creates the reserve below the landing's root unless it exists, and checks that files can have hard links there.
- * @throws HOME_UNUSABLE where the disk has neither: nothing may be requested then
+ * @throws HOME_UNUSABLE where the disk lacks the space or the links: nothing may be requested then
  */
 export async function keepReserve(root: string): Promise<void> {
   await ensureReserve(root)

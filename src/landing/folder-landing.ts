@@ -55,7 +55,7 @@ function openWorkspace(root: string, workspaceId: string): Landing {
   const stored = bytesBelow()
   const fileOf = (address: string) => join(root, address)
 
-  /** Writes below a folder that exists: it may have been moved away since the last write, and the page has been paid for. */
+  /** Creates the folder before each write: it may have been moved away since the last one, and the page has been paid for. */
   const write = (address: string, parts: readonly Uint8Array[]) =>
     withReserve(root, async () => {
       await makeFolder(dirname(fileOf(address)))
@@ -141,7 +141,7 @@ const isReadable = (file: string): Promise<boolean> =>
     () => false,
   )
 
-/** @throws HOME_UNUSABLE where it cannot be determined */
+/** @throws HOME_UNUSABLE where this cannot be determined */
 const isThere = (folder: string): Promise<boolean> =>
   stat(folder).then(
     () => true,
@@ -191,7 +191,7 @@ async function inSlices<T, R>(items: readonly T[], work: (item: T) => Promise<R>
   return done
 }
 
-/** Some file systems store times to two seconds: a folder that has just changed may change again with the same stamp. */
+/** Some file systems store times in steps of two seconds: a folder that has just changed may change again with the same stamp. */
 const STAMP_SETTLES_MS = 10 * SECOND
 
 async function landedFolder(root: string, folder: string): Promise<LandedFolder> {
@@ -202,7 +202,7 @@ async function landedFolder(root: string, folder: string): Promise<LandedFolder>
   return { folder, month: posix.basename(folder), stamp: String(mtimeNs), stableFromMs }
 }
 
-/** Reads the folders of agents and months, and no page's name. @throws HOME_UNUSABLE */
+/** Lists the folders of agents and months, but not the pages in them. @throws HOME_UNUSABLE */
 async function landedFolders(root: string, workspaceId: string): Promise<LandedFolder[]> {
   const foldersIn = async (folder: string): Promise<string[]> =>
     (await entriesIn(join(root, folder)))
@@ -218,7 +218,7 @@ async function landedFolders(root: string, workspaceId: string): Promise<LandedF
   return inSlices(months, folder => landedFolder(root, folder))
 }
 
-/** First moment after a month `2026-11`, UTC, ms. NaN, which is never before anything, for another name. */
+/** First moment after a month such as `2026-11`, UTC, ms. NaN for any other name: a comparison with it is false, so it never expires. */
 const monthEndMs = (month: string): number => {
   const [year, number] = month.split('-').map(Number)
   return Date.UTC(year!, number!)

@@ -13,7 +13,7 @@ import { pathSegment } from '../files/path-segment.ts'
 import { withReserve } from './disk-reserve.ts'
 import type { LeaseLog } from './lease-log.ts'
 
-/** Clocks of machines that share a time source differ by seconds, others by minutes. */
+/** Files further in the future are set aside. Clocks that share a time source differ by seconds, other clocks by minutes. */
 const CLOCK_SKEW_MS = 15 * MINUTE
 
 /** Entries that share a sync share a file, so a file may hold entries of the first moments of the next hour. */
@@ -94,19 +94,19 @@ export function openLeaseLog(options: { home: string; workspaceId: string; run: 
       const kept = names.filter(name => !isAhead(name))
       const entries: LeaseEntry[] = []
       let newest: RequestMade | undefined
-      // Counted from the newest file, so that a workspace that was idle for longer still finds its usage.
+      // Counted back from the newest file, so that a workspace that was idle for longer than a period still finds its usage.
       const sinceMs = kept.length > 0 ? nameStartMs(kept[0]!) - PERIOD_DAYS * DAY : 0
       for (const name of kept) {
         const endMs = nameEndMs(name)
         const isOld = endMs < nowMs - hourMs
-        // A vendor that has reported no usage for a billing period reports none: do not read a log of years each time.
+        // A vendor that reported no usage for a whole billing period never reports any: stop, or each call would read years of the log.
         if (isOld && endMs < sinceMs) break
         // Several writers have files of one hour: any of them may hold the newest usage.
         if (isOld && newest && endMs < newest.sentAtMs) break
         const parsed = parseLines(await textOf(name))
         if (!isOld) entries.push(...parsed)
         const usages = parsed.filter((entry): entry is RequestMade => entry.kind === 'request' && entry.usage !== null)
-        // Of several in one millisecond, the one that was written last.
+        // Of several usages in one millisecond, the one that was written last counts.
         for (const usage of usages.reverse()) if (!newest || usage.sentAtMs > newest.sentAtMs) newest = usage
       }
       const fresh = entries.filter(entry => momentOf(entry) >= nowMs - hourMs).sort((a, b) => momentOf(a) - momentOf(b))

@@ -14,15 +14,15 @@ export interface LandedPage {
   sequence: number
 }
 
-/** A month of an agent's pages, or of a listing's. */
+/** One month of the pages of an agent or of a listing. */
 export interface LandedFolder {
   /** The part of its pages' addresses before the last slash. */
   folder: string
   /** Month in which its windows were opened, `2026-11`. */
   month: string
-  /** Differs whenever pages were added to the folder or removed from it. Opaque. */
+  /** Changes whenever pages are added to the folder or removed from it. Opaque. */
   stamp: string
-  /** From this time on an equal stamp proves that nothing has changed, ms since the epoch. */
+  /** From this time on, ms since the epoch, an equal stamp proves that the folder has not changed. */
   stableFromMs: number
 }
 
@@ -58,14 +58,14 @@ export interface Landing {
   head(address: string): Promise<PageHead>
   /** The body as the vendor sent it, byte for byte. @throws LANDING_CORRUPT */
   body(address: string): Promise<Buffer>
-  /** The files from which DuckDB reads these pages. Not to be kept: compaction may move pages. */
+  /** The files from which DuckDB reads these pages. Use them at once: compaction may move pages to other files. */
   files(addresses: readonly string[]): Promise<PageFile[]>
   /** @throws LANDING_CORRUPT naming the first page whose body differs from what was landed */
   verifyChecksums(pages: readonly { address: string; head: Pick<PageHead, 'packed'> }[]): Promise<void>
   /** Removes pages durably. Addresses without a page are ignored, so that an interrupted call can be repeated. @throws HOME_UNUSABLE */
   erase(addresses: readonly string[]): Promise<void>
   /**
-   * Removes the pages of months that ended before that time, and answers that are not JSON from before it. Returns the number of pages.
+   * Removes the pages of months that ended by `beforeMs`, and older answers that are not JSON. Returns the number of removed pages.
    * @throws HOME_UNUSABLE
    */
   expire(beforeMs: number): Promise<number>
@@ -82,7 +82,7 @@ export interface Landing {
   noteRun(entry: RunEntry, nowMs: number): Promise<void>
   /** All runs on record. @throws HOME_UNUSABLE */
   runs(): Promise<RunRecord[]>
-  /** Full exports that were planned before this time are dropped, ms; null: none is. @throws HOME_UNUSABLE */
+  /** All full exports planned up to this time have been dropped, ms; null: none has. @throws HOME_UNUSABLE */
   fullsDroppedMs(): Promise<number | null>
 }
 

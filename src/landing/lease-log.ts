@@ -7,7 +7,7 @@ export interface LeaseLog {
   append(entry: LeaseEntry): Promise<void>
   /**
    * Entries of the last `hourMs` of all writers, ordered by time, preceded by the newest request that reported usage, however old. A line
-   * that a kill cut off is skipped: nobody acted on it. Entries far ahead of `nowMs` are set aside, because the clock was set back.
+   * that a kill cut off is skipped: nobody acted on it. Entries far ahead of `nowMs` are set aside: the clock has been set back.
    * @throws HOME_UNUSABLE
    */
   recent(nowMs: number, hourMs: number): Promise<LeaseEntry[]>

@@ -36,7 +36,7 @@ const monthOf = ({ window }: PagePlace): string => `${window.slice(0, 4)}-${wind
 export const pageAddress = (workspaceId: string, place: PagePlace): string =>
   posix.join(streamFolder(workspaceId, place.stream, place.agentId), monthOf(place), pageName(place))
 
-/** The address that earlier versions gave the page: their agents' folders differed only by case. */
+/** The address that earlier versions gave the page. The names of their agent folders could differ by case alone. */
 export const legacyPageAddress = (workspaceId: string, place: PagePlace): string =>
   posix.join(
     streamFolder(workspaceId, place.stream, null),
@@ -50,7 +50,7 @@ export const folderOf = (address: string): string => address.slice(0, address.la
 
 const PAGE_NAME = /^(.+)\.g(\d+)\.p(\d+)\.json\.gz$/
 
-/** Window, generation and sequence of the page at an address, or of that name; null where it names no page. */
+/** Window, generation and sequence in the address or the name of a page; null for any other text. */
 export function parsePageName(address: string): { window: string; generation: number; sequence: number } | null {
   const match = PAGE_NAME.exec(address.slice(address.lastIndexOf('/') + 1))
   return match ? { window: match[1]!, generation: Number(match[2]), sequence: Number(match[3]) } : null

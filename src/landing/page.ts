@@ -14,9 +14,9 @@ export interface PageHead {
   catalogVersion: number
   workspaceId: string
   place: PagePlace
-  /** The id in the path of a resource's request: the organization's, or that of the parent whose list it is. */
+  /** The id in the path of a resource's request: the organization's own, or for a list that of its parent. */
   requestedId?: string
-  /** The same on pages of earlier versions. */
+  /** The requested id on pages of earlier versions. */
   organizationId?: string
   /** The agent that the vendor reported as deleted. */
   goneAgentId?: string
@@ -32,7 +32,7 @@ export interface PageHead {
   sentAtServerMs: number
   /** Length of the body that landed. */
   bodyBytes: number
-  /** The body's gzip member as it was written, for readers that do not check gzip's own checksum. */
+  /** Length and checksum of the body's gzip member, for readers that do not check gzip's own checksum. */
   packed?: { bytes: number; crc32: number }
   /** True for the last page of a window, and of a listing that is known to be complete. */
   lastPage: boolean
@@ -47,9 +47,9 @@ export interface PageHead {
   notes: PageNotes
 }
 
-// Measured on the sandbox's pages: level 4 takes 75 % of the CPU of level 6 for 10 % more bytes; level 2 takes 75 % of that again for 18 %
-// more. memLevel 9 and one large chunk instead of many of 16 KB, each a turn of the event loop: 4.2 instead of 4.7 ms of CPU per page, with
-// no measurable difference in wall time.
+// Measured on the sandbox's pages: level 4 takes 75 % of the CPU of level 6 for 10 % more bytes; level 2 takes 75 % of the CPU of level 4
+// for 18 % more. memLevel 9 and one large chunk take 4.2 ms of CPU per page instead of 4.7; many chunks of 16 KB cost a turn of the event
+// loop each. The wall time does not differ measurably.
 const BODY = { level: 4, memLevel: 9, chunkSize: 256 * 1024 }
 const HEAD_READ_BYTES = 4 * 1024
 const HEAD_LIMIT_BYTES = 8 * 1024 * 1024
@@ -72,7 +72,7 @@ const corrupt = (file: string, cause?: unknown): ConvohouseError =>
     facts: { file },
   })
 
-/** The first gzip member's line; undefined where the bytes end before it does. Synchronous: a few kilobytes cost less than a thread switch. */
+/** The first gzip member's line; undefined where the bytes end before the line. Synchronous: a few kilobytes cost less than a thread switch. */
 function firstLine(bytes: Uint8Array): string | undefined {
   try {
     // The input may end anywhere after the first member.
@@ -132,7 +132,7 @@ interface WrittenPage {
 }
 
 async function verify({ file, head: { packed } }: WrittenPage): Promise<void> {
-  // Landed by a version that stored no checksum.
+  // The page was landed by a version that stored no checksum.
   if (!packed) return void (await readBody(file))
   const handle = await open(file, 'r').catch(cause => {
     throw corrupt(file, cause)

@@ -9,7 +9,7 @@ import type { RunRecord } from '../core/run-record.ts'
 import { makeFolder, namesIn, syncFolder } from '../files/durable.ts'
 import { pathSegment } from '../files/path-segment.ts'
 
-/** What one line records of a run: its beginning, its end, or that it dropped the full exports that were planned by then, ms. */
+/** What one line records of a run: its beginning, its end, or that it dropped the full exports planned up to `fullsDroppedMs`. */
 export type RunEntry = Pick<RunRecord, 'run'> & Partial<RunRecord> & { fullsDroppedMs?: number }
 
 const folderOf = (root: string, workspaceId: string): string => join(root, pathSegment(workspaceId), 'runs')
@@ -61,7 +61,7 @@ export async function readRuns(root: string, workspaceId: string): Promise<RunRe
   return runs.flatMap(run => (run.startedMs === undefined ? [] : [{ ...run, startedMs: run.startedMs }]))
 }
 
-/** Full exports that were planned before this time are dropped, ms; null: none is. @throws HOME_UNUSABLE */
+/** All full exports planned up to this time have been dropped, ms; null: none has. @throws HOME_UNUSABLE */
 export async function readFullsDropped(root: string, workspaceId: string): Promise<number | null> {
   const dropped = (await readEntries(root, workspaceId)).flatMap(run => run.fullsDroppedMs ?? [])
   return dropped.length === 0 ? null : Math.max(...dropped)

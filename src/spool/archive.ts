@@ -24,7 +24,7 @@ const isPlain = (name: string): boolean => ARCHIVED.test(name) && !name.endsWith
 
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
-/** Appends durably. Ends a line that a kill has cut off first, or the next line would be unreadable, too. */
+/** Appends durably. First ends a line that a kill has cut off: otherwise the next line would be unreadable, too. */
 async function appendDurably(file: string, lines: Uint8Array): Promise<void> {
   const handle = await open(file, 'a+', 0o600)
   try {
@@ -35,7 +35,7 @@ async function appendDurably(file: string, lines: Uint8Array): Promise<void> {
       await handle.appendFile(lines)
       await handle.datasync()
     } catch (error) {
-      // The caller retries: lines that a full disk has taken would be appended once more each time.
+      // The caller retries: without this, each retry would append again the lines that still fitted on a full disk.
       await handle.truncate(size).catch(() => {})
       throw error
     }
@@ -83,7 +83,7 @@ export async function packArchive(home: string, workspaceId: string, nowMs: numb
   for (const name of names.filter(isPlain)) {
     const day = name.slice(0, DAY_LENGTH)
     if (day >= dayOf(nowMs)) continue
-    // A clock that was set back has started a day again: its earlier archive stays.
+    // After the clock was set back, a day may have been archived before: the earlier archive stays.
     const packed = names.filter(other => other.startsWith(day) && !isPlain(other)).length
     await packDay(drained, name, `${day}.${packed + 1}.ndjson.gz`)
   }
@@ -120,7 +120,7 @@ const PIECES = { normal: 16 * 1024, damaged: 64 }
 /** The decompressed lines of a file, as far as it can be read. @throws where it is truncated or damaged */
 async function* linesIn(file: string, chunkSize: number): AsyncGenerator<Buffer> {
   const source = createReadStream(file)
-  // Lines in the stream's buffer are lost with an error, so the buffer holds one. The types omit that zlib accepts stream options.
+  // An error discards the pieces in the stream's buffer, so the buffer holds only one. The types omit the stream options, which zlib accepts.
   const options: ZlibOptions & TransformOptions = { chunkSize, readableHighWaterMark: 1 }
   const unpacked = file.endsWith('.gz') ? source.pipe(createGunzip(options)) : source
   source.once('error', error => unpacked.destroy(error))
@@ -151,7 +151,7 @@ async function* readableLines(file: string, damaged: (error: unknown) => void): 
     }
     return
   } catch {
-    // Damaged: read again in small pieces, for the last lines before the damage.
+    // The file is damaged: read it again in small pieces, to get the last lines before the damage.
   }
   try {
     for await (const line of linesIn(file, PIECES.damaged)) if (--read < 0) yield line

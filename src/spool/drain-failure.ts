@@ -12,7 +12,7 @@ export interface DrainFailure {
   code: string
   what: string
   hint: string | null
-  /** When it first failed since it last succeeded, ms, and the number of failures since. */
+  /** Time of the first failure after the last success, ms, and the number of failures since then. */
   sinceMs: number
   attempts: number
   /** When the next attempt is due, ms. */

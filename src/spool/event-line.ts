@@ -5,13 +5,13 @@
 // `id` and `type` are null where the payload was stored as sent: the reader derives them (identity.ts). `removed` counts the secrets that
 // were removed from the payload, by path.
 //
-// `batch` is the file offset at which the lines begin that were synced together with this one. Everything before that offset was durable when
-// they were written. So unreadable bytes after the last batch's offset were never acknowledged: a kill tore them. Unreadable bytes before it
-// were acknowledged and have been damaged since.
+// `batch` is the file offset of the first line that was synced together with this one. Everything before that offset was durable when these
+// lines were written. So unreadable bytes after the last batch's offset were never acknowledged: a kill tore them. Unreadable bytes before
+// it were acknowledged and have been damaged since.
 import { crc32 } from 'node:zlib'
 
 export interface SpoolEvent {
-  /** SHA-256 over type, createdAt and the canonical JSON of the payload. Null together with `type`: not derived yet. */
+  /** SHA-256 over type, createdAt and the canonical JSON of the payload. `id` and `type` are null until both are derived. */
   id: string | null
   /** Local clock, ms. */
   receivedAtMs: number
@@ -39,7 +39,7 @@ function headOf({ id, receivedAtMs, workspaceId, type, removed }: SpoolEvent, ba
 
 const HEX = Buffer.from('0123456789abcdef')
 
-/** Eight digits. Formatting a string first takes three times as long. */
+/** Writes eight hex digits. Formatting a string first takes three times as long. */
 function writeHex8(value: number, to: Buffer, at: number): void {
   for (let digit = 0; digit < 8; digit++) to[at + digit] = HEX[(value >>> (28 - 4 * digit)) & 0xf]!
 }

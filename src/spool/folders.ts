@@ -1,4 +1,4 @@
-// Folders of the spool. A segment's stage is its folder; it keeps its name in all of them.
+// Folders of the spool. The folder of a segment is its stage; the segment keeps its name in all folders.
 //
 //   spool/<workspace>/open/20261121T204946123Z-1f0c9a2e-000001.ndjson    a receiver writes it
 //   spool/<workspace>/abandoned/…                                        its receiver has died: acknowledged events are recovered from it
@@ -33,7 +33,7 @@ const SEGMENT = /^\d{8}T\d{9}Z-[0-9a-f]+-\d{6,}\.ndjson$/
 
 export const isSegment = (name: string): boolean => SEGMENT.test(name)
 
-/** Unique: the writer's ID and a number that the writer counts up. */
+/** Unique, because the name contains the writer's id and a number that the writer counts up. */
 export const segmentName = (parts: { opened: string; writer: string; number: number }): string =>
   `${parts.opened}-${parts.writer}-${String(parts.number).padStart(6, '0')}.ndjson`
 

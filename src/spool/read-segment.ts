@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { homeUnusable } from '../core/disk.ts'
 import { type ReadLine, readLine } from './event-line.ts'
 
-/** A line that is unreadable: not as it was written. */
+/** The place of an unreadable line. */
 export interface ByteRange {
   at: number
   bytes: number
@@ -11,9 +11,9 @@ export interface ByteRange {
 
 interface SegmentReading {
   events: ReadLine[]
-  /** After the start of the last batch: a kill or a full disk cut the write off. Never acknowledged. */
+  /** Unreadable lines of the last batch: a kill or a full disk cut the write off. They were never acknowledged. */
   torn: ByteRange[]
-  /** Before it: acknowledged, and damaged since then. */
+  /** Unreadable lines before the last batch: they were acknowledged, and have been damaged since then. */
   damaged: ByteRange[]
 }
 

@@ -3,8 +3,8 @@
 //
 //   spool/.refused.json
 //
-// Several receivers may share a spool: each adds the counts since its last write. Of two that write within the same milliseconds one may lose
-// its counts.
+// Several receivers may share a spool: each adds the counts since its last write. If two receivers write within the same milliseconds, one
+// may lose its counts.
 import { readFile, rename, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DAY } from '../core/time.ts'

@@ -47,10 +47,10 @@ export async function openSegments(home: string, workspaceId: string, nowMs: num
   return found.filter(segment => segment !== null)
 }
 
-/** Moves a segment away from its writer, which then acknowledges no further event of it. */
+/** Moves a segment away from its writer, which then acknowledges no further event in it. */
 async function abandon(folders: SpoolFolders, name: string): Promise<void> {
   await rename(join(folders.open, name), join(folders.abandoned, name)).catch(error => {
-    // Its writer has sealed it after all, or another drainer has moved it.
+    // The writer has sealed the segment after all, or another drainer has moved it.
     if (!isGone(error)) throw homeUnusable(join(folders.open, name), error)
   })
 }
@@ -62,12 +62,12 @@ async function recover(folders: SpoolFolders, name: string): Promise<SealedAband
     if (isGone(error.cause)) return null
     throw error
   })
-  // Another drainer has recovered it.
+  // Another drainer has recovered the segment.
   if (reading === null) return []
   const { events, torn, damaged } = reading
   if (events.length > 0)
     await writeOnce(join(folders.sealed, name), [linesOf(events, 0)]).catch(error => {
-      // Its writer had sealed it before it was moved, or another drainer has.
+      // The writer sealed the segment before it was moved, or another drainer has sealed it.
       if (!hasCode(error, 'EEXIST')) throw error
     })
   await (damaged.length > 0 ? rename(file, damagedName(file)) : unlink(file)).catch(error => {
@@ -77,8 +77,8 @@ async function recover(folders: SpoolFolders, name: string): Promise<SealedAband
 }
 
 /**
- * Seals segments that dead writers have left open. An unreadable one does not stop the others. Safe while a writer turns out to be alive, and
- * while other processes do the same. @throws HOME_UNUSABLE for the first segment that could not be sealed
+ * Seals segments that dead writers have left open. An unreadable segment does not stop the others. Safe even if a writer turns out to be
+ * alive or other processes do the same. @throws HOME_UNUSABLE for the first segment that could not be sealed
  */
 export async function sealAbandoned(home: string, workspaceId: string, nowMs: number): Promise<SealedAbandoned[]> {
   const folders = spoolFolders(home, workspaceId)
@@ -90,8 +90,8 @@ export async function sealAbandoned(home: string, workspaceId: string, nowMs: nu
     await syncFolder(folders.open)
   }
   const sealed: SealedAbandoned[] = []
-  // Includes segments that a killed drainer has left here.
   const failures: unknown[] = []
+  // The folder may also hold segments that a killed drainer has left there.
   for (const name of await segmentsIn(folders.abandoned))
     await recover(folders, name).then(
       recovered => sealed.push(...recovered),

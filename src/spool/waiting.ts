@@ -1,5 +1,5 @@
-// Events in the spool that are not applied yet. Repeated counts read only what was appended since: under load a segment grows by megabytes a
-// second.
+// Events in the spool that are not applied yet. A repeated count reads only what was appended since the last one: under load a segment grows
+// by megabytes a second.
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ function lineCount(bytes: Buffer): number {
 
 const NONE: Counted = { events: 0, bytes: 0 }
 
-/** Counts on from an earlier count, or from the start where the file was truncated since; null where the file has moved on. @throws HOME_UNUSABLE */
+/** Continues an earlier count, or starts anew where the file was truncated since; null where the file is gone. @throws HOME_UNUSABLE */
 async function grown(file: string, before: Counted): Promise<Counted | null> {
   try {
     const { size } = await stat(file)

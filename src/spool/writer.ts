@@ -27,7 +27,7 @@ export interface Commit {
 }
 
 const TOUCH_MS = 5_000
-/** A writer is mistaken for dead once at most. More often means that the file system loses names. */
+/** Attempts of one append. A live writer is mistaken for dead at most once; if it happens again, the file system loses names. */
 const FENCED_TRIES = 3
 
 export class SpoolWriter {
@@ -149,7 +149,7 @@ export class SpoolWriter {
     return sealing
   }
 
-  /** Seals the segment after truncating it. Where truncating fails, it stays open with a torn end; the drainer recovers its complete lines. */
+  /** Truncates the segment and seals it. A segment that cannot be truncated stays open; the drainer recovers its complete lines. */
   private async giveUp(segment: Segment): Promise<void> {
     clearTimeout(this.sealTimer)
     this.sealTimer = undefined
@@ -196,7 +196,7 @@ export class SpoolWriter {
   }
 }
 
-/** Bounds the duration of a sync, for which all its events wait. */
+/** Limits how long one sync takes, because all of its events wait for it. */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024
 
 /** Events that share a sync and its outcome. */

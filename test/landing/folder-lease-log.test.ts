@@ -100,7 +100,7 @@ describe('the lease log in files', () => {
     await leaseLog.append(request(NOW - 60 * DAY))
     expect(await leaseLog.recent(NOW, HOUR)).toEqual([old])
     await leaseLog.append(request(NOW - 2 * HOUR))
-    // A folder in place of the oldest file: reading it would fail.
+    // A folder takes the place of the oldest file: a search that read that far would fail.
     const [first] = (await readdir(folderOf(home))).sort()
     await rm(join(folderOf(home), first!))
     await mkdir(join(folderOf(home), first!))

@@ -5,7 +5,7 @@ import type { ReportedUsage } from '../../src/core/quota/reported-usage.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/core/time.ts'
 import type { LeaseLog } from '../../src/landing/lease-log.ts'
 
-/** A full hour, so that the minutes below determine the file, too. */
+/** Exactly on the hour, so that the minutes that a test subtracts also decide which hour's file holds the entry. */
 export const NOW = Date.UTC(2026, 10, 20, 12)
 
 export const lease = (atMs: number, name = 'lease-1'): LeaseGranted => ({

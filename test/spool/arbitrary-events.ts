@@ -15,7 +15,7 @@ export function spoolEvent(payload: Record<string, unknown>, workspaceId = 'ws')
   return { id, receivedAtMs: 1_763_745_000_123, workspaceId, type, payload: bytes }
 }
 
-/** Random events, some of them appended as sent. */
+/** Random events, some of them as sent: without derived id and type. */
 export const spoolEvents = fc
   .tuple(payloads, fc.string({ minLength: 1 }), fc.boolean())
   .map(([payload, id, isAsSent]): SpoolEvent => ({ ...spoolEvent(payload, id), ...(isAsSent && AS_SENT) }))

@@ -9,7 +9,7 @@ import { payloads, spoolEvent, spoolEvents } from './arbitrary-events.ts'
 
 const lineOf = (event: SpoolEvent, batch: number): Buffer => linesOf([event], batch)
 
-/** A segment after these fsyncs, and the offset of each of its lines. */
+/** A segment with one fsync per batch, and the offsets of its lines and of its last batch. */
 function segmentOf(batches: readonly (readonly SpoolEvent[])[]): { bytes: Buffer; begins: number[]; lastSync: number } {
   const lines: Buffer[] = []
   const begins: number[] = []

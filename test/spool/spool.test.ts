@@ -29,7 +29,7 @@ async function spool(options: Partial<SpoolOptions> = {}) {
 const appendAll = (opened: ReturnType<typeof openSpool>, given: readonly IdentifiedEvent[]) =>
   Promise.all(given.map(event => opened.append(event)))
 
-/** Ids in all sealed segments, in their order. */
+/** Ids of the events in all sealed segments, oldest first. */
 async function sealedIds(home: string): Promise<string[]> {
   const read = await Promise.all((await sealedSegments(home, 'ws')).map(readSegment))
   expect(read.flatMap(({ torn, damaged }) => [...torn, ...damaged])).toEqual([])
@@ -202,7 +202,7 @@ it('a writer that was presumed dead acknowledges no event that is lost', async (
   const acknowledged: string[] = []
   for (const event of given) {
     const appending = writer.append(event).then(() => acknowledged.push(event.id))
-    // Some of them in the middle of an append.
+    // For some events the segment is abandoned after the append, for the others while it runs.
     if (event.id < '8') await appending
     for (const name of await readdir(folders.open).catch(() => []))
       await longAgo(join(folders.open, name)).catch(() => {})
@@ -243,7 +243,7 @@ it('waiting events are counted as they come and go, in every folder', async () =
   expect(await waiting()).toMatchObject({ events: 4, bytes })
   await opened.close()
   expect(await waiting()).toMatchObject({ events: 4, bytes })
-  // Truncated by its writer, as after a failed write.
+  // The segment is truncated, as its writer does after a failed write.
   const [sealed] = await sealedSegments(home, 'ws')
   await truncate(sealed!, (await readFile(sealed!)).indexOf('\n') + 1)
   expect((await waiting()).events).toBe(1)
@@ -252,7 +252,7 @@ it('waiting events are counted as they come and go, in every folder', async () =
   const name = basename(sealed!)
   await rm(join(folders.open, name))
   expect(await waiting()).toEqual({ events: 0, bytes: 0, sinceMs: null, unreadable: 0 })
-  // A folder at its path cannot be read.
+  // A folder in place of the segment cannot be read.
   await mkdir(join(folders.sealed, name))
   expect(await waiting()).toEqual({ events: 0, bytes: 0, sinceMs: 1_763_745_000_123, unreadable: 1 })
 })
