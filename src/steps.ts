@@ -17,7 +17,10 @@ import type { LoadContext } from './warehouse/load/load-input.ts'
 import { applyTimeZone } from './warehouse/load/time-zone.ts'
 import { temporaryFolder } from './warehouse/temporary-files.ts'
 
-/** Pages per transaction. CPU for 200 pages: 12.6 s by 10, 9.5 by 20, 7.6 by 50, 6.2 by 100, 5.5 by 200; larger batches take more memory. */
+/**
+ * Limits of one transaction. CPU for 200 pages in transactions of 10 pages: 12.6 s; of 20: 9.5 s; of 50: 7.6 s; of 100: 6.2 s; of 200: 5.5 s.
+ * Larger transactions take more memory.
+ */
 export const LOAD_BATCH = { count: 100, bytes: 80 * 1024 * 1024 }
 
 /** While events arrive, loads are small: an event waits for the running load and should be visible within seconds. */
@@ -47,7 +50,7 @@ export async function openPendingPages(
   return openPending(await readUnloaded({ landing, writer: warehouse.writer, workspaceId, nowMs: now() }))
 }
 
-/** The steps of one run, recorded by `log`. `pending` is shared by the runs of a process; loads are short while `eventsCome`. */
+/** The steps of one run, recorded by `log`. `pending` is shared by the runs of a process; loads are short while `eventsCome` returns true. */
 export function makeSteps(
   dependencies: StepsDependencies & {
     home: string
@@ -61,7 +64,7 @@ export function makeSteps(
   const fetching: Planning = { ...dependencies, clock: openServerClock(), breaker: newCircuitBreaker() }
   const context = loadContext(dependencies)
 
-  /** A failed step may have landed or loaded some pages, so `pending` is stale after it. */
+  /** A failed step may have landed or loaded some pages, so `pending` counts as stale afterwards. */
   async function spoilingOnFailure<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
@@ -94,7 +97,7 @@ export function makeSteps(
   return {
     async prepare(request: SyncRequest) {
       await applyTimeZone(warehouse.writer, workspaceId, dependencies.settings.timeZone)
-      // Which copies are outdated is known only for loaded pages.
+      // The refresh finds outdated conversations in the tables, so all landed pages are loaded first.
       while (request.refresh && pending.all().length > 0) await loadNext()
       return spoilingOnFailure(() => prepare(fetching, request))
     },
@@ -116,14 +119,14 @@ export function makeSteps(
       let refused = 0
       let unnamed: Failure | null = null
       try {
-        // Refusals that report an agent as gone: the loader does not count them as pages to load.
+        // Loads the refusals that report an agent as gone; the workflow's loader does not count them as pages to load.
         await spoilingOnFailure(() => loadStreams([AGENTS.stream]))
         if (report.outcome !== 'interrupted') unnamed = await spoilingOnFailure(fetchAndLoadResources)
       } finally {
         quarantined = await log.quarantined()
         const webhooks = await log.refused()
         refused = webhooks.since
-        // Missing names do not fail a sync that made other requests; a sync whose only requests went unanswered has failed.
+        // Unanswered requests for resources do not fail a sync that made other requests; without other requests the sync has failed.
         const isUnanswered = report.requests === 0 && unnamed?.kind === 'transient'
         const unanswered = report.unanswered ?? (isUnanswered ? unnamed : null)
         await log.ended({

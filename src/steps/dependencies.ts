@@ -12,14 +12,14 @@ export interface StepsDependencies {
   leaseLog: Pick<LeaseLog, 'append' | 'recent'>
   warehouse: Warehouse
   settings: WorkspaceSettings
-  /** Id of this process where only the holder of the warehouse runs leases: the next holder knows that this process has ended. */
+  /** Id of this process, if only the holder of the warehouse runs leases: the next holder then knows that this process has ended. */
   holder?: string
   now: () => number
   /** Aborts requests in flight. */
   signal: AbortSignal
-  /** Finish requests in flight, send no more. */
+  /** Once it is aborted, requests in flight are finished and no more are sent. */
   stopping?: AbortSignal
-  /** False where the workflow has given the lease up. Called once the lease is in the log, before its first request. */
+  /** Returns false where the workflow has given the lease up. Called once the lease is in the log, before its first request. */
   isHeld?: () => Promise<boolean>
   /** Called for each landed page, for a live display. */
   onPage?: (page: { agentId: string; records: number; billed: number | null }) => void

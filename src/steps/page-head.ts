@@ -4,7 +4,7 @@ import type { PageHead } from '../landing/page.ts'
 import type { Receipt } from '../vendor/exchange.ts'
 import type { ServerClock } from './server-clock.ts'
 
-/** The run that lands pages. */
+/** What the heads of all pages of a run share. */
 export interface Heading {
   workspaceId: string
   run: string

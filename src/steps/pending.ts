@@ -17,8 +17,8 @@ export interface Pending {
   /** Adds a landed page unless it is known. */
   add(address: string, head: PageHead): void
   /**
-   * The oldest pages: at most `count` and about `bytes` of bodies, at least one page, and never part of a listing. They stay in the list
-   * until `taken` is called with them.
+   * The oldest pages: about `count` pages and `bytes` of bodies, at least one page, and listings only as a whole. The pages stay in the
+   * list until `taken` is called with them.
    */
   next(batch: BatchSize): LoadablePage[]
   taken(pages: readonly LoadablePage[]): void
@@ -55,8 +55,8 @@ export async function readPending(
   const list = () => (folders ? landing.listFolders(folders) : landing.list())
   let listed = await list()
   const there = new Set(listed.map(file => file.address))
-  // A folder listing may miss files that other processes add while it is read. A second listing shows every page that landed before one of
-  // the first listing, unless it was deleted.
+  // A folder listing may miss files that other processes add while it is read. A second listing shows every page that landed before any page
+  // of the first one, unless it was deleted.
   if (listed.some(file => !loaded.has(file.address) && isBehindGap(file, there))) listed = await list()
   const files = listed.filter(file => !loaded.has(file.address))
   const pages: LoadablePage[] = []
@@ -93,7 +93,7 @@ export function openPending(unloaded: Unloaded): Pending {
     taken(pages) {
       const gone = new Set(pages.map(page => page.address))
       waiting = waiting.filter(page => !gone.has(page.address))
-      // Loaded pages are not fetched again; keeping their names would grow without bound in watch mode.
+      // Loaded pages are not fetched again, so their names are forgotten: in watch mode the set would grow without bound.
       for (const path of gone) known.delete(path)
     },
     all: () => waiting,

@@ -10,7 +10,7 @@ export interface RunLog {
   run: string
   /** Inserts the row unless it exists. @throws HOME_UNUSABLE */
   begin(): Promise<void>
-  /** Updates when the run was last known to be alive. */
+  /** Records that the run is alive now. */
   seen(): Promise<void>
   paused(paused: boolean): Promise<void>
   /** Records a failure that is retried; null: the retry succeeded. */
@@ -57,7 +57,7 @@ export function openRunLog(options: {
     const counted = (await readRefused(home)).filter(one => one.workspaceId === workspaceId && mayLoseEvent(one.reason))
     const inAll = counted.reduce((sum, one) => sum + totalRefused(one), 0)
     const before = await refusedBefore(writer, workspaceId, run)
-    // A lost refusal record restarts at zero.
+    // A refusal record that was lost has started again at zero.
     return { inAll, since: inAll < before ? inAll : inAll - before }
   }
 

@@ -21,7 +21,7 @@ export interface Dated {
   receivedAtMs: number
 }
 
-/** The offset by one answer, ms; null without a `Date`. */
+/** The offset according to one answer, ms; null without a `Date`. */
 export const aheadBy = ({ serverDateMs, sentAtMs, receivedAtMs }: Dated): number | null =>
   serverDateMs === null ? null : serverDateMs + 500 - (sentAtMs + receivedAtMs) / 2
 

@@ -82,7 +82,7 @@ interface Leftover {
   copied: Set<string>
   /** Segments that could not be read. */
   unreadable: Set<string>
-  /** The archive has a past day that is not compressed. */
+  /** The archive may have a past day that is not compressed. */
   toPack: boolean
 }
 
@@ -168,7 +168,7 @@ export interface SpoolSteps extends IngestSteps {
   counts(): { taken: number; applied: number }
 }
 
-/** `eventsCome` is false after this long without an event. */
+/** `eventsCome` returns false once no event has arrived for this long. */
 const COMING_MS = 10 * SECOND
 
 /** The drain steps; concurrent calls run one after the other. */

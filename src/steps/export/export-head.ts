@@ -40,7 +40,7 @@ function missingIds(asked: readonly string[] | undefined, data: readonly unknown
 export const textQuery = (query: WindowQuery): Record<string, string> =>
   Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]))
 
-/** Inspects the records by their shape, which garbles keys beyond ASCII; where a noted path has any, inspects them again as sent. */
+/** Inspects the envelope's records, in which keys beyond ASCII are garbled; if a noted path has such a key, inspects the records as sent. */
 function inspected(answer: ExportAnswer): PageNotes {
   const quick = inspect(answer.envelope.data)
   const isPlain = [...Object.keys(quick.unknown), ...quick.awkward].every(isPlainText)
@@ -61,7 +61,7 @@ export function exportHead(
   const { agentId, name } = progress.window
   // A missing or repeated cursor is useless: the next run begins a new generation instead.
   const usable = envelope.nextCursor !== null && envelope.nextCursor !== query.cursor
-  // The answer to another query is kept, but is no progress of this window.
+  // The answer to another query is kept, but does not advance this window.
   const isElsewhere = !query.convoIds && misread(query, envelope.query) !== null
   const times = isElsewhere ? [] : timesOf(envelope.data)
   const facts: PageFacts = {

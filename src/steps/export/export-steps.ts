@@ -20,7 +20,7 @@ export interface ExportSteps {
   fetchPages(input: FetchInput, call: Call): Promise<LeaseOutcome>
   probe(input: ProbeInput, call: Call): Promise<LeaseAnswers>
   recoverLease(input: FetchInput, call: Call): Promise<LeaseOutcome>
-  /** Until when `lease`, or any lease granted by a workflow, may still send requests; null: none may. */
+  /** Until when `lease` (absent: any lease granted by a workflow) may still send requests; null: none may. */
   heldUntilMs(lease?: HeldLease): Promise<number | null>
 }
 

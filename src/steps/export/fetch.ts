@@ -153,8 +153,8 @@ const withoutCursor = (progress: WindowProgress): ConvohouseError =>
   })
 
 /**
- * Consecutive pages of one run that scan no conversation although the vendor reports more: a page may skip conversations, but it scans some.
- * Four times as many where the vendor does not report how many it scanned.
+ * Maximum of consecutive pages of one run that scan no conversation although the vendor reports more: a page may skip conversations, but it
+ * scans some. Four times as many empty pages are accepted from a vendor that does not report how many it scanned.
  */
 const MAX_IDLE_PAGES = 50
 
@@ -184,8 +184,8 @@ function expectMovement(progress: WindowProgress): void {
 }
 
 /**
- * Logs the lease before its first request, and its end after the last one. An error of `work` leaves it open. A workflow that gives up a
- * lease checks the log afterwards: a lease that is not in the log yet is never used.
+ * Logs the lease before its first request, and its end after the last one. An error of `work` leaves the lease without an end. A workflow
+ * that gives up a lease checks the log afterwards: a lease that is not in the log yet is never used.
  */
 async function underLease<T>(
   fetching: Fetching,
@@ -213,7 +213,7 @@ async function underLease<T>(
   return result
 }
 
-/** Fetches under a lease. The outcome holds failures of the vendor. @throws HOME_UNUSABLE */
+/** Fetches under a lease. Failures of the vendor are part of the outcome. @throws HOME_UNUSABLE */
 export function fetchPages(fetching: Fetching, start: WindowProgress, grant: Grant): Promise<LeaseOutcome> {
   const { agentId, name } = start.window
   const unused = outcomeOf(start, start, { requests: 0, sessions: 0, answers: [] }, null)
@@ -221,8 +221,8 @@ export function fetchPages(fetching: Fetching, start: WindowProgress, grant: Gra
 }
 
 /**
- * Skips pages that have landed already, by another runner or after a page that is missing. A landed page of another query ends its
- * generation: the next generation continues from the window's progress.
+ * Skips pages that have landed already: those of another runner, and those behind a missing page. If a landed page answers another query,
+ * its generation ends, and the next generation continues from the window's progress.
  */
 export async function pastLanded(fetching: Fetching, start: WindowProgress, limit: number): Promise<WindowProgress> {
   let progress = start
@@ -252,7 +252,7 @@ async function landRefusal(
   return advance(page.progress, head.facts!)
 }
 
-/** One millisecond of 2001, before any conversation, whichever unit the vendor reads: its answer reports the usage and bills nothing. */
+/** One millisecond of 2001: before any conversation, in whichever unit the vendor reads it. The answer reports the usage and bills nothing. */
 const EMPTY_WINDOW: WindowQuery = { sort: 'asc', limit: 1, fromTs: EARLIEST_MS, toTs: EARLIEST_MS }
 
 /** Requests the empty window of an agent under a lease. @throws the vendor's refusal */
@@ -339,7 +339,7 @@ const outcomeOf = (
   failure,
 })
 
-/** Requests an empty window to learn the usage. Its answer does not land: it was not billed. */
+/** Requests an empty window to learn the usage. The answer does not land, because nothing was billed for it. */
 export function probe(fetching: Fetching, agentId: string, grant: Grant): Promise<LeaseAnswers> {
   const unused: LeaseAnswers = { answers: [], failure: null }
   return underLease(fetching, grant, { agentId, window: 'probe', unused }, () =>

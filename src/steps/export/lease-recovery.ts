@@ -65,7 +65,7 @@ export async function recoverLease(fetching: Fetching, start: WindowProgress, gr
   }
 }
 
-/** Valid only in the process that holds the warehouse. */
+/** True where the process that held the lease has ended. Valid only in the process that holds the warehouse. */
 const isDead = ({ holder }: LeaseGranted, own: string | undefined): boolean => holder !== undefined && holder !== own
 
 /**
@@ -90,7 +90,7 @@ export async function heldUntilMs(
   return lastMs > now() ? lastMs : null
 }
 
-/** The same for one lease that was given up. A lease that is not in the log never starts, because its worker checks first whether it is held. */
+/** The same for one lease that was given up. A lease that is not in the log never starts, because its worker first checks that it is held. */
 export async function leaseHeldUntilMs(
   reading: LeaseReader,
   lease: HeldLease,

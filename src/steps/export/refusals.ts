@@ -1,7 +1,7 @@
-// Refused exports: of ids, one of which the vendor does not have, and of an agent that it no longer has.
+// Refused exports: of several ids, at least one of which the vendor does not have, and of an agent that the vendor no longer has.
 //
-// The API document does not say how unknown ids are answered, so halves are requested until each refused id is alone. A refusal bills
-// nothing. The refusal of a single id lands, since no other page says anything about that id.
+// The API document does not say how unknown ids are answered, so refused ids are requested again in halves until each refused id is alone. A
+// refusal bills nothing. The refusal of a single id lands, since no other page says anything about that id.
 import { emptyNotes } from '../../catalog/inspection/inspect.ts'
 import { AGENTS } from '../../catalog/resources/agents.ts'
 import { isCode } from '../../core/errors.ts'
@@ -15,7 +15,7 @@ import { VendorError } from '../../vendor/faults.ts'
 import type { Landing } from '../listing/resource-pages.ts'
 import { pageHead } from '../page-head.ts'
 
-/** The refusal as an answer without records. A 404 has scanned none; any other status says nothing about the id. */
+/** The refusal as an answer without records. A 404 counts as 0 scanned; any other status says nothing about the id. */
 const refusal = (exchange: Exchange): ExportAnswer => ({
   exchange,
   invalidUtf8: false,

@@ -78,8 +78,8 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 const IN_ENTRY = /^(\w+\[\d+\])\./
 
 /**
- * A page without the entries of earlier pages, whose digests are in `seen`. The vendor repeats starred agents on every page: for five
- * thousand agents they were nine tenths of all bytes.
+ * A page without the entries of earlier pages, whose digests are in `seen`. The vendor repeats starred agents on every page: with five
+ * thousand agents these repeats were nine tenths of all bytes.
  */
 function withoutRepeats(
   { answer: { parsed, droppedPaths } }: ResourceListing['pages'][number],
@@ -116,7 +116,7 @@ async function landedDigest(dependencies: StepsDependencies): Promise<string | n
   return listings.at(-1)?.window.split('-').at(-1) ?? null
 }
 
-/** True where a listed agent is marked as gone, or is about to be: then the listing lands although it is unchanged. */
+/** True where a listed agent is marked as gone, or a pending refusal is about to mark it: then the listing lands although it is unchanged. */
 async function areBack(
   { warehouse, workspaceId }: StepsDependencies,
   listed: readonly ListedAgent[],

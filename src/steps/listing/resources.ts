@@ -16,7 +16,7 @@ import { failureOf } from '../export/fetch.ts'
 import type { Planning } from '../planning/prepare.ts'
 import { fetchResource, landPages, pagesOf, windowName } from './resource-pages.ts'
 
-/** Ids of a resource for which one run makes requests; the next run continues. */
+/** Maximum of a resource's ids for which one run makes requests; the next run continues. */
 const IDS_PER_RUN = 50
 
 type Requested = DeclaredResource & ResourceById
@@ -43,7 +43,7 @@ export async function fetchResources(fetching: Planning): Promise<Failure | null
   return first
 }
 
-/** Requests the resources that are due by the ids of one resource. @returns the failure that ended it, or null */
+/** Requests all that is due by the ids of one resource. @returns the failure that ended the requests, or null */
 async function fetchDue(fetching: Planning, resource: DeclaredResource): Promise<Failure | null> {
   const { signal, stopping } = fetching
   for (const due of (await dueIds(fetching, resource)).slice(0, IDS_PER_RUN)) {
@@ -74,7 +74,7 @@ async function fetchById(fetching: Planning, { id, resources }: Due): Promise<vo
 const concernsOneId = (error: VendorError): boolean =>
   isCode(error, 'API_BAD_REQUEST', 'API_PROTOCOL') && error.facts.status !== 404
 
-/** The ids of a resource with requests that are due, those whose own record is due first. */
+/** The ids of a resource for which requests are due. Those whose own record is due come first. */
 async function dueIds(fetching: Planning, resource: DeclaredResource): Promise<Due[]> {
   const { warehouse, workspaceId, clock, now } = fetching
   const streams = requestedBy(resource)

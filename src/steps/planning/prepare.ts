@@ -33,7 +33,7 @@ export interface Planning extends Fetching {
 
 interface Agents {
   agents: ListedAgent[]
-  /** About the listing, for people. */
+  /** Warnings about the listing, as the user sees them. */
   warnings: string[]
   /** Why the agents could not be listed. */
   failure?: Failure
@@ -127,7 +127,7 @@ async function knownWindows(fetching: Planning): Promise<KnownWindows> {
   return withPending({ coverage, open, full: await fullWindows(writer, fetching.workspaceId) }, fetching.pending.all())
 }
 
-/** The quota by all landed pages, loaded or not. */
+/** The quota according to all landed pages, loaded or not. */
 async function quotaNow({ warehouse, workspaceId, pending }: Planning): Promise<QuotaState> {
   const reported = await reportedPeriods(warehouse.writer, workspaceId)
   const pages = pending.all().filter(({ head }) => head.usage !== null)
@@ -146,8 +146,8 @@ const reportsUsage = (entry: LeaseEntry): boolean =>
   (entry.usage?.billableUsedThisPeriod ?? entry.usage?.billableRemainingThisPeriod ?? null) !== null
 
 /**
- * The lease log of the last hour. A vendor that never reports usage leaves the log as the only record of billed sessions, so then the
- * requests of the longest possible period are included.
+ * The lease log of the last hour. If the vendor never reports usage, the log is the only record of billed sessions, so the requests of the
+ * longest possible period are included.
  */
 async function recentEntries(
   { leaseLog, settings }: Planning,
@@ -212,7 +212,7 @@ function unfinishedFulls(
   })
 }
 
-/** Drops the full exports planned until then. The landing records it too, so that a replay into a new warehouse drops them as well. */
+/** Drops the full exports planned up to `untilMs`. The landing records it too, so that a replay into a new warehouse drops them as well. */
 async function drop({ landing, now, warehouse, workspaceId }: Planning, run: string, untilMs: number): Promise<void> {
   await landing.noteRun({ run, fullsDroppedMs: untilMs }, now())
   await dropFulls(warehouse.writer, workspaceId, untilMs)

@@ -1,5 +1,5 @@
 // Decides what an incremental run exports again: changed or requested conversations, ranges that may hide conversations, and an occasional
-// random sample. Runs only when all landed pages are loaded: refreshing from stale state pays twice.
+// random sample. Until all landed pages are loaded, only requested conversations are chosen: refreshing from stale state pays twice.
 import type { SyncRequest } from '../../../workflows/steps.ts'
 import { PERIOD_DAYS } from '../../core/planning/estimate.ts'
 import type { IdsByAgent } from '../../core/planning/id-windows.ts'
@@ -19,13 +19,13 @@ import {
 } from '../../warehouse/planning/refresh.ts'
 import type { StepsDependencies } from '../dependencies.ts'
 
-/** Dirty conversations that one run refreshes. */
+/** Maximum of changed conversations that one run refreshes. */
 const MAX_DIRTY_PER_RUN = 5_000
 
 const SAMPLE_EVERY_MS = 7 * DAY
 /** Samples per billing period. */
 const SAMPLES_PER_PERIOD = (PERIOD_DAYS * DAY) / SAMPLE_EVERY_MS
-/** Ranges without suspicion that are read again with each sample. */
+/** Ranges read again with each sample although nothing suggests that they hide conversations. */
 const SAMPLED_RANGES = 5
 
 /** Older observations are no evidence of the vendor's present behaviour. */
@@ -91,7 +91,7 @@ async function sampleIds(asking: RefreshContext, dueMs: number): Promise<Convers
   return randomIds(warehouse.writer, workspaceId, { readBeforeMs: nowMs - settings.quietMs, count, seed })
 }
 
-/** Ranges to read again, and the remaining session budget for it in this period. */
+/** Ranges to read again, and the sessions that re-reads may still spend in this period. */
 async function rangesToReread(
   { dependencies, quota, nowMs }: RefreshContext,
   sampling: boolean,
