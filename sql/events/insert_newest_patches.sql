@@ -1,6 +1,6 @@
--- Keeps the patches of `all_patches` that may still win their key: the newest by their own last change, the freshest, and the newest of
--- those without a last change. Patches of a key are compared by their last change only where all have one, so any of these may decide
--- once another patch comes.
+-- Of `all_patches`, stores those that may still win their key: the one with the newest last change, the freshest one, and the newest one
+-- without a last change. Last changes decide only where every patch of the key has one, so the next patch may make any of the three the
+-- winner.
 WITH ranked AS (
   SELECT *,
     row_number() OVER (PARTITION BY agent_id, conversation_id, key

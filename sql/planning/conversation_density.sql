@@ -1,5 +1,5 @@
--- How many conversations begin in a day and how many sessions one bills, by agent, over the days from $since to $now: what estimates
--- of a plan derive from.
+-- By agent: conversations per day of `ts` from $since to $now, and sessions billed per returned conversation. The estimates of a plan
+-- derive from these.
 WITH daily AS (
   SELECT agent_id, ts::DATE AS day, count(*) AS n, count(*) FILTER (ts >= $now::TIMESTAMP - INTERVAL 7 DAY) AS week, min(ts) AS first
   FROM conversations

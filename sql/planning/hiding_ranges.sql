@@ -1,18 +1,18 @@
--- Which ranges of `ts` may hide conversations: the newest page over each range since $since that skipped more conversations than
--- have come to light there by other means, and besides them $others pages of head windows (all where NULL) that hide none, since
--- conversations that enter the mirror late may lie anywhere. $seed makes the choice of those repeatable.
+-- Ranges of `ts` since $since that may hide conversations: those whose newest page skipped more conversations than have become known
+-- there by other means. In addition, $others pages of head windows (NULL: all) that hide none, because conversations that enter the
+-- mirror late may lie in any range. $seed makes the choice of these repeatable.
 WITH reread AS (
   SELECT agent_id, from_at, to_at, opened_at FROM _windows
   WHERE workspace_id = $workspace AND to_at >= $since::TIMESTAMP AND kind IN ('full', 'reread')
 ),
--- Without the pages that a later window has read again, or is reading.
+-- Pages whose range no later window has read again, or is reading.
 newest AS (
   SELECT * FROM _requests r
   WHERE workspace_id = $workspace AND to_at >= $since::TIMESTAMP AND NOT EXISTS (
     SELECT 1 FROM reread w WHERE w.agent_id = r.agent_id AND w.opened_at > r.sent_at AND w.to_at >= r.to_at
       AND coalesce(w.from_at <= r.from_at, w.from_at IS NULL))
 ),
--- Conversations that no window over a range has returned; only events or requests by id have.
+-- Conversations that are known only from events or requests by id: no window over a range has returned them.
 found_otherwise AS MATERIALIZED (
   SELECT agent_id, ts FROM conversations c
   WHERE workspace_id = $workspace AND ts >= $since::TIMESTAMP AND NOT EXISTS (

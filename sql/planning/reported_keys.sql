@@ -1,8 +1,8 @@
--- What the landed answers have reported under each key of a billing period (src/core/quota/period-keys.ts), oldest first. Looks 200 days back,
+-- What landed answers have reported under each period key (src/core/quota/period-keys.ts), oldest first. Looks 200 days back,
 -- over the last six monthly periods. Leaves out a key that only one answer reported: that may have been a mistake.
 --
--- `carried` and `behind` derive from the first $first_reports reports under a key: a report should include what requests billed
--- whose answers had come before it was sent, and may include those that were sent before it came.
+-- `carried` and `behind` derive from the first $first_reports reports under a key. A report should include the sessions of all requests
+-- that were answered before the reporting request was sent, and may include those of requests sent before its answer arrived.
 WITH reports AS (
   SELECT period_key, reported_at, coalesce(used_sessions, included_sessions - remaining_sessions) AS used,
     min(reported_at) OVER keyed AS since, row_number() OVER (keyed ORDER BY reported_at) AS number
@@ -25,7 +25,7 @@ first AS (
   FROM reports t ASOF LEFT JOIN sent own ON t.reported_at >= own.sent_at
   WHERE t.number <= $first_reports AND t.used IS NOT NULL
 ),
--- What others had used by each report: at least, and at most.
+-- Sessions that others had used at each report: the least and the most that are possible.
 bounds AS (
   SELECT f.period_key, f.reported_at, f.used - (coalesce(begun.billed, 0) - coalesce(earlier.billed, 0)) AS least,
     f.used - (coalesce(ended.billed, 0) - coalesce(earlier.billed, 0)) - if(f.came_at > f.reported_at, f.alone, 0) AS most

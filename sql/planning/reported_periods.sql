@@ -1,10 +1,10 @@
--- What the landed answers have reported of each billing period that is proved (src/core/quota/quota.ts), oldest first; the first reported one,
--- unproved, where none is. Looks 100 days back, which is longer than any period.
+-- What landed answers have reported of each proved billing period (src/core/quota/quota.ts), oldest first; if none is proved, of the first
+-- reported one, marked as unproved. Looks 100 days back, which is longer than any period.
 --
--- Two answers in a row that report another key prove its period, if the second was asked for after the first had come. They prove
--- nothing where no less was used than before: such answers may be of a period that is over.
+-- Two consecutive answers with a new key prove its period, if the second was requested after the first had arrived. They prove nothing
+-- if they report no less usage than before: such answers may be about a period that is over.
 --
--- `certain` counts what our own answers billed, and of others at least what was reported less what our answers had billed by then.
+-- `certain` is what our own answers billed, plus the least that others have used: reported usage minus what our answers had billed by then.
 WITH reports AS (
   FROM _quota WHERE workspace_id = $workspace AND period_key IS NOT NULL
     AND reported_at >= (SELECT max(reported_at) FROM _quota WHERE workspace_id = $workspace) - INTERVAL 100 DAY
@@ -16,7 +16,7 @@ requests AS (
 answers AS (
   SELECT t.*, t.reported_at + to_milliseconds(coalesce(r.duration_ms, 0)) AS came_at,
     coalesce(lag(t.period_key) OVER moments <> t.period_key, true) AS changes,
-    -- A period that has just begun has used less than the most of the last 50 answers.
+    -- The highest usage of the last 50 answers: a period that has just begun reports less.
     max(t.used_sessions) OVER (moments ROWS BETWEEN 50 PRECEDING AND 1 PRECEDING) AS used_before
   FROM reports t ASOF LEFT JOIN requests r ON t.reported_at >= r.sent_at WINDOW moments AS (ORDER BY t.reported_at)
 ),
@@ -40,7 +40,7 @@ counts AS (
   FROM requests r ASOF JOIN reports t ON r.sent_at >= t.reported_at
 ),
 own AS (
-  -- A report may include what was sent up to two minutes after it.
+  -- A report may include requests that were sent up to two minutes after its own.
   SELECT period_key, used, billed, sum(billed) OVER (
     PARTITION BY period_key ORDER BY moment RANGE BETWEEN UNBOUNDED PRECEDING AND INTERVAL 2 MINUTE FOLLOWING) AS own
   FROM counts

@@ -1,4 +1,4 @@
--- Each agent of a workspace that a listing or a conversation names: its conversations, and its windows that are not finished.
+-- Each agent of a workspace that a listing or a conversation names: its conversations and its unfinished windows.
 WITH
 listed AS (
   SELECT agent_id, any_value(title) AS title, max(_missing_since) AS missing

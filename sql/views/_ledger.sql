@@ -12,26 +12,26 @@
 --   known_stale    complete rows that are known to have changed since they were exported, and that may be exported again
 --   missing        rows that were requested by id later, and are gone at the vendor
 --   not_exportable rows that were requested by id later, scanned and not returned, since no person has written in them
---   hidden_behind  sessions billed by the pages that skipped some: about what reading them again would bill
+--   hidden_behind  sessions billed by the pages that skipped conversations: roughly what reading those pages again would bill
 --
--- A row that is not as the vendor has it is in one of incomplete, known_stale, missing and not_exportable. A row that has changed after
--- it was requested by id is requested again, so it is neither missing nor not_exportable.
+-- A row that differs from the vendor's record counts in one of incomplete, known_stale, missing and not_exportable. A row that has changed
+-- since it was requested by id is requested again, so it counts neither as missing nor as not_exportable.
 --
 -- The vendor reports how many conversations a page skipped, not which. They count on the newest day on which they may lie, so a page
--- that spans midnight may count them a day late, never early. They count by the newest reading of their range: a page is
--- superseded when one later and finished window of a second reading (full, reread) covers all of it; pages of a second reading
--- count when it is finished. An unanswered id of a page by id is `missing`, not skipped. Neighbouring pages share a second:
--- conversations skipped in it may count twice. So `skipped` is an upper bound of what may still be hidden.
+-- that spans midnight may count them a day late, never early. Only the newest reading of a range counts: a page is superseded when
+-- one later, finished window of a second reading (full, reread) covers all of it, and the pages of a second reading count once it is
+-- finished. An unanswered id of a page by id is `missing`, not skipped. Neighbouring pages share a second, so conversations skipped
+-- in that second may count twice. So `skipped` is an upper bound of what may still be hidden.
 --
--- Takes 0.65 s of processor time with 1 M conversations and 1.8 M pages, of which 560,000 skipped some: time zones are applied to
--- quarters of an hour, at which every zone's days begin, not to rows (grouping rows by quarter took 1.6 s), and superseded
--- pages are found by the day in which they end.
+-- Takes 0.65 s of processor time with 1 M conversations and 1.8 M pages, of which 560,000 skipped some. Time zones are applied to
+-- distinct quarters of an hour, at which the days of every zone begin, not to rows (grouping rows by quarter took 1.6 s), and
+-- superseded pages are found by the day in which they end.
 CREATE OR REPLACE VIEW _ledger AS
 WITH second_readings AS MATERIALIZED (
   SELECT workspace_id, agent_id, "window", opened_at, coalesce(from_at, TIMESTAMP '-infinity') AS from_at, to_at
   FROM _windows WHERE done AND kind IN ('full', 'reread')
 ),
--- A reading of years would span thousands of days; there are few of them, so they are joined without the day.
+-- A reading of years would span thousands of days. Such readings are few, so they are joined without the day.
 long_readings AS (FROM second_readings WHERE from_at < to_at - INTERVAL 31 DAY),
 readings_by_day AS (
   SELECT *, unnest(range(epoch(from_at)::BIGINT // 86400, epoch(to_at)::BIGINT // 86400 + 1)) AS reaches
@@ -68,7 +68,7 @@ in_events AS (
   UNION
   SELECT workspace_id, agent_id, conversation_id FROM webhook_events WHERE conversation_id IS NOT NULL
 ),
--- A quarter is a number of quarters of an hour since the epoch.
+-- `quarter` counts quarters of an hour since the epoch.
 days AS MATERIALIZED (
   SELECT workspace_id, quarter,
     (make_timestamp(quarter * 900000000) AT TIME ZONE 'UTC' AT TIME ZONE coalesce(time_zone, 'UTC'))::DATE AS day

@@ -1,7 +1,7 @@
 -- conversation_changes: the changes of a conversation between two observations, and its first observation.
--- One row for the first observation, which has no previous values, and one for each whose state, stage, assignee or resolution
--- differs from the known value before it. `changed` names those that had another value before: the first reported value is no
--- change. Derives from observations ordered by version, so it does not depend on their order of arrival. An export reports all
+-- One row for the first observation, which has no previous values, and one for each later one whose state, stage, assignee or
+-- resolution differs from the value known before. `changed` names the columns that had another value before: a first reported
+-- value is no change. Derives from observations ordered by version, so it does not depend on their order of arrival. An export reports all
 -- values; an event reports some: a value that it leaves out stays, and one that it reports as null is null from then on.
 CREATE OR REPLACE VIEW conversation_changes AS
 WITH seen AS (
@@ -9,7 +9,7 @@ WITH seen AS (
     workspace_id, agent_id, conversation_id, observed_at, version,
     row_number() OVER (PARTITION BY workspace_id, agent_id, conversation_id
       ORDER BY version, observed_at, source, kind, state, stage, chat_assigned_to, is_resolved) AS nth,
-    -- NULL if a value was not reported, else a list of it, so that a reported null is a value too.
+    -- NULL if the observation does not report the column, else a list with its value, so that a reported null is a value too.
     CASE WHEN reported IS NULL OR list_contains(reported, 'state') THEN [state] END AS state,
     CASE WHEN reported IS NULL OR list_contains(reported, 'stage') THEN [stage] END AS stage,
     CASE WHEN reported IS NULL OR list_contains(reported, 'chat_assigned_to') THEN [chat_assigned_to] END AS assignee,

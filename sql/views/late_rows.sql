@@ -1,6 +1,6 @@
 -- late_rows: ranges in which a re-read found more conversations than had been skipped there: some entered the mirror late.
--- One row for each such finished re-read. `late_at_least` counts those that cannot have been skipped before. If there are many, a
--- longer `settle` has the first reading find them.
+-- One row for each such finished re-read. `late_at_least` counts those that cannot have been skipped before. If there are many,
+-- raise `settle`, so that the first reading finds them.
 CREATE OR REPLACE VIEW late_rows AS
 WITH rereads AS (
   SELECT workspace_id, agent_id, "window", from_at, to_at, opened_at,

@@ -1,5 +1,5 @@
--- staleness: how many of the held conversations have changed since they were read, by the samples of 28 days.
--- One row for each workspace that was sampled. `stale` of `sampled` had changed; `low` and `high` bound the share with 95 %
+-- staleness: how many of the stored conversations have changed since they were exported, measured by the samples of the last 28 days.
+-- One row for each workspace that was sampled. `stale` of the `sampled` had changed; `low` and `high` bound the share with 95 %
 -- confidence (Wilson's interval). Conversations without `lastModified` are not counted.
 CREATE OR REPLACE VIEW staleness AS
 WITH seen AS (
