@@ -10,13 +10,13 @@ export interface Connectable {
 
 export type Row = Record<string, unknown>
 
-/** Values of a statement's parameters by name: `{ workspace: 'w' }` for `$workspace`. A time is its text (`iso`), cast in the SQL. */
+/** Values of a statement's parameters by name: `{ workspace: 'w' }` for `$workspace`. Times are given as text (`iso`) and cast in the SQL. */
 export type Params = Record<string, string | number | boolean | null>
 
 export interface Writer {
   run(sql: string, params?: Params): Promise<void>
   rows<R = Row>(sql: string, params?: Params): Promise<R[]>
-  /** Appends plain objects to a table: `columns` gives each one's SQL type (`['VARCHAR']`: a list); times are ISO text or null. */
+  /** Appends plain objects to a table. `columns` gives the SQL type of each column (`['VARCHAR']`: a list); times are ISO text or null. */
   append(table: string, columns: Record<string, string | [string]>, rows: Row[]): Promise<void>
   /** Fills a temporary table of text columns, in a third of the time that `append` takes for texts of kilobytes. */
   appendTexts(table: string, rows: readonly (readonly (string | null)[])[]): Promise<void>
@@ -37,7 +37,7 @@ export function iso(ms: number): string {
   return micros === 0 ? text : text + String(micros).padStart(3, '0')
 }
 
-/** Matches escapes in pairs of characters: the backslash before `ud800` may itself be escaped. */
+/** Matches each escape as a whole, because the backslash before `ud800` may itself be escaped. */
 const ESCAPE = /\\(?:(ud[89a-f][0-9a-f]{2})|.)/g
 
 /**
@@ -67,7 +67,7 @@ export function openWriter(
   }
 
   let statement: Promise<unknown> = Promise.resolve()
-  /** One statement at a time, inside or outside of a piece of work: an appender closes a result that another statement waits for. */
+  /** Runs one statement at a time, also outside of exclusive work: an appender would close the result that another statement waits for. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = statement.then(work).catch(rethrow)
     statement = turn.catch(() => {})
@@ -78,7 +78,7 @@ export function openWriter(
     await inTurn(() => connection.run(sql, params))
   }
 
-  /** Reattaches where needed. If the disk still refuses, the next piece of work tries again. */
+  /** Reattaches the file if needed. If the disk still refuses, the next piece of work tries again. */
   async function ready(): Promise<void> {
     if (!mustReattach) return
     await inTurn(async () => {
@@ -103,7 +103,7 @@ export function openWriter(
       if (rows.length === 0) return
       const names = Object.keys(columns).map(name => `"${name}"`)
       const shape = quoteText(JSON.stringify([columns]))
-      // A literal: a parameter, whose type is unknown before it is bound, would have the statement planned twice.
+      // A literal, because DuckDB plans a statement twice if the type of a parameter is unknown before it is bound.
       const json = quoteText(wellFormed(JSON.stringify(rows)))
       await run(
         `INSERT INTO ${table} (${names.join(', ')}) SELECT unnest(from_json(${json}, ${shape}), max_depth := 2)`,

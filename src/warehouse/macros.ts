@@ -1,5 +1,5 @@
-// SQL macros of the writing connection, which the catalog's expressions call. DuckDB expands a macro at each call, with its argument at
-// each use: fewer uses make shorter plans.
+// SQL macros of the writing connection, which the catalog's expressions call. DuckDB expands a macro at each call and copies an
+// argument to each use of its parameter, so fewer uses make shorter plans.
 import { MAX_CLOCK_SKEW_MS, MOMENT_TEXTS } from '../core/time.ts'
 
 /** A numeric time by its magnitude, as in `core/time.ts`: seconds, ms or µs. NULL for 0 and for other magnitudes. */
@@ -28,15 +28,15 @@ const PARSE_NUMBER = `CREATE OR REPLACE TEMP MACRO parse_number(x) AS CASE
     THEN TRY_CAST(x AS DOUBLE) END`
 
 /**
- * A record's reported last change; NULL if it lies after the request, give or take the difference of clocks: a version from the
+ * A record's reported last change; NULL if it lies after the request by more than clocks may differ, because a version from the
  * future would win over all later ones.
  */
 const CHANGED_AT = `CREATE OR REPLACE TEMP MACRO changed_at(modified, fetched) AS
   CASE WHEN to_moment(modified) <= fetched + INTERVAL ${MAX_CLOCK_SKEW_MS} MILLISECOND THEN to_moment(modified) END`
 
 /**
- * How fresh a version is at least, for comparing versions of which one has no \`lastModified\`: a record is not older than its
- * last change, nor than the mirror it was read from.
+ * How fresh a version is at least: as fresh as its last change, and as fresh as the mirror that it was read from. Compares versions of
+ * which one has no \`lastModified\`.
  */
 const FRESHNESS = `CREATE OR REPLACE TEMP MACRO freshness(modified, as_of) AS greatest(coalesce(modified, as_of), as_of)`
 

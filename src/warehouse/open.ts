@@ -1,7 +1,7 @@
 // Opens the warehouse file for writing, once per process. DuckDB's file lock excludes other processes.
 //
-// A second instance on the file in the same process would open too and lose committed rows, and closing it would drop the lock. So only this
-// module opens the file for writing.
+// The lock does not keep this process from opening the file a second time: the second instance would lose committed rows, and closing it
+// would drop the lock. So only this module opens the file for writing.
 //
 // The file is attached to an empty instance, because only an attachment may choose the size of row groups. With the
 // default of 122,880 rows, a load of some thousand rows goes to the log first and is written again by the checkpoint, on one thread. With
@@ -34,7 +34,7 @@ interface WarehouseOptions {
   home: string
   /** Another file of the data folder, for a warehouse that is being rebuilt. */
   name?: string
-  /** Commits write the file at once instead of the log first: for large loads whose rows nobody reads meanwhile. */
+  /** Commits write to the file at once instead of to the log first: for large loads whose rows nobody reads meanwhile. */
   bulk?: boolean
   /** DuckDB's own syntax: `1GB`. */
   memoryLimit: string
@@ -60,23 +60,23 @@ export function expectFile(file: string, hint = MISSING_HINT): void {
 export const expectWarehouse = (home: string, hint?: string): void => expectFile(warehouseFile(home), hint)
 
 /**
- * DuckDB keeps some 256 KB in memory for each row group that has lost a row, however large the group is. Replacing rows here and
- * there beside a million conversations took 281 MB with 10,240 rows, and a load of fifty pages no longer fitted into
- * 448 MB; with these it took 161 MB.
+ * DuckDB keeps some 256 KB in memory for each row group that has lost a row, however large the group is. Replacing scattered rows
+ * among a million conversations took 281 MB with groups of 10,240 rows, and a load of fifty pages no longer fitted into
+ * 448 MB; with groups of this size it took 161 MB.
  */
 const ROW_GROUP_ROWS = 30_720
 
 /**
  * DuckDB gives a thread to each 122,880 rows of a scan. A batch is some thousand rows of seven kilobytes: much work in few
- * rows, which one thread would do alone. With this all share it (20,000 records: 0.4 s instead of 0.8 for the
- * conversations, 0.6 instead of 1.1 for their children).
+ * rows, which one thread would do alone. With this pragma all threads share it (20,000 records: 0.4 s instead of 0.8 for
+ * the conversations, 0.6 instead of 1.1 for their children).
  */
 const SCAN_ON_ALL_THREADS = 'PRAGMA verify_parallelism'
 
 /** FSST makes the file a fifth smaller, and took more than half of the time of writing it. */
 const WITHOUT_SLOW_COMPRESSION = `SET disabled_compression_methods = 'fsst,dict_fsst'`
 
-/** DuckDB's headers. A shorter file holds nothing: a full disk or a kill leaves one while it is created. */
+/** The size of DuckDB's headers. A shorter file holds no data: a full disk or a kill left it behind while it was created. */
 const HEADER_BYTES = 3 * 4096
 
 /** True for a file that is empty, or cut off within DuckDB's headers. Any other file is not ours to remove. */
@@ -105,7 +105,7 @@ async function attach(connection: DuckDBConnection, file: string): Promise<void>
   }
 }
 
-/** Attaches the file through a connection of its own: after a failed checkpoint, a connection that had it attached cannot. */
+/** Attaches the file through a new connection: after a failed checkpoint, a connection that has had the file attached cannot do so again. */
 async function attachTo(instance: DuckDBInstance, file: string): Promise<void> {
   const connection = await instance.connect()
   try {
@@ -129,7 +129,7 @@ async function writingConnection(instance: DuckDBInstance): Promise<DuckDBConnec
   return connection
 }
 
-/** A million conversations with their child rows: the configured memory limit covers as many. */
+/** The rows of a million conversations and their children, up to which the configured memory limit suffices. */
 const COVERED_ROWS = 20_000_000
 
 /** 161 MB for the row groups of a million conversations, which DuckDB 1.5.5 neither spills nor frees at a checkpoint. */

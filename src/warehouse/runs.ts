@@ -85,7 +85,7 @@ export const updateRun = (
   )
 }
 
-/** SET list of these columns, each from the parameter of its name. */
+/** SET list of these columns, each set from the parameter of the same name. */
 const assignments = (values: Params): string =>
   Object.keys(values)
     .map(column => `${column} = $${column}::${COLUMNS[column as keyof typeof COLUMNS]}`)
@@ -143,8 +143,8 @@ export async function refusedBefore(writer: Writer, workspaceId: string, run: st
 }
 
 /**
- * Ends the runs whose process died: the process that opens the warehouse to write is its only writer, so an embedded run without an end
- * was killed. Its end is when it was last seen. @returns those runs, for the landing
+ * Ends the runs whose process died: the process that opens the warehouse for writing is its only writer, so an embedded run without an
+ * end was killed. It ends when it was last seen. @returns those runs, to be recorded in the landing
  */
 export const endKilledRuns = (writer: Writer): Promise<KilledRun[]> =>
   writer.transaction(async () => {
@@ -174,7 +174,7 @@ export const insertRuns = (writer: Writer, workspaceId: string, runs: readonly R
     ),
   )
 
-/** Copies runs, of which the replaced warehouse may know more than the landing, and dropped full exports into the rebuilt one. */
+/** Copies runs and dropped full exports into the rebuilt warehouse: the replaced one may know more about runs than the landing. */
 export async function copyRuns(from: Writer, to: Writer): Promise<void> {
   const rows = await from.rows<Record<'workspace_id' | 'run', string>>('SELECT * FROM _runs')
   await to.transaction(async () => {

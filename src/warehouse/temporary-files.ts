@@ -1,5 +1,5 @@
-// Temporary files below the data folder: coerced copies of landed pages, and the folders to which DuckDB spills. They hold personal data like
-// the warehouse. Those of a killed process are removed by the next process that opens the warehouse.
+// Temporary files below the data folder: coerced copies of landed pages, and the folders to which DuckDB spills. Like the warehouse, they
+// hold personal data. Those of a killed process are removed by the next process that opens the warehouse.
 import { randomBytes } from 'node:crypto'
 import { readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -54,7 +54,7 @@ export async function writeCoerced(folder: string, records: readonly { json: str
 export const removeCoerced = (files: readonly CoercedFile[]): Promise<unknown> =>
   Promise.all(files.map(({ file }) => rm(file, { force: true })))
 
-/** Removes copies older than `beforeMs`, when the caller began to open the warehouse. Requires its lock: nobody else writes copies then. */
+/** Removes copies older than `beforeMs`, when the caller began to open the warehouse. Requires its lock, so that no other process writes copies. */
 export async function removeStaleCopies(home: string, beforeMs: number): Promise<void> {
   const folder = temporaryFolder(home)
   const names = await readdir(folder).catch(() => [])
@@ -79,7 +79,7 @@ export const readerSpillFolder = (file: string): string =>
 /** DuckDB creates a spill folder, but not its parent. @throws HOME_UNUSABLE */
 export const createSpillParent = (file: string): Promise<void> => makeFolder(spillParent(file))
 
-/** Removes the spill folders of other instances. Requires the lock of `file`: nobody else reads or writes it then. */
+/** Removes the spill folders of other instances. Requires the lock of `file`, so that no other process has it open. */
 export async function removeStaleSpills(file: string): Promise<void> {
   const names = await readdir(spillParent(file)).catch(() => [])
   const stale = names.filter(name => name.startsWith(`${basename(file)}.`) && name.endsWith(SPILL_SUFFIX))

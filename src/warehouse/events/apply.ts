@@ -1,4 +1,4 @@
-// Events into the tables, each once by its id, with all its effects in one transaction.
+// Applies events to the tables: each event id once, with all its effects in one transaction.
 //
 //   read ─▶ drop applied events ─▶ `webhook_events` and own tables ─▶ transcripts ─▶ conversations ─▶ resources
 //
@@ -39,11 +39,11 @@ export interface Applied {
 
 type Incoming = IncomingEvent & { file: string }
 
-/** Ids of these events that are in the warehouse. Looks at their time range only: ids are random, and spread over the whole table. */
+/** Ids of these events that the warehouse has already. Reads only the events' time range, because random ids are spread over the whole table. */
 async function knownIds({ writer, workspaceId }: EventContext, events: readonly Incoming[]): Promise<Set<string>> {
   const times = events.map(({ createdMs }) => createdMs)
   const at = (ms: number) => `TIMESTAMP '${iso(ms)}'`
-  // An undated event counts as of its receipt, which differs between deliveries.
+  // An undated event is dated by its receipt, which differs between deliveries, so no time range would contain both.
   const within = events.every(({ isDated }) => isDated)
     ? `AND _as_of BETWEEN ${at(Math.min(...times))} AND ${at(Math.max(...times))}`
     : ''
@@ -85,7 +85,7 @@ async function writeEventFindings(
       const event = found.event as Incoming
       const page = { address: event.file, head: { sentAtServerMs: event.receivedMs } }
       const { drift, issues } = coercedFindings(emptyNotes(), found)
-      // Reported once, with the event itself.
+      // Removed secrets are reported once, with the event's own record.
       const removed = record === webhookEvent ? removedSecrets(event.removed) : []
       return { page, findings: { drift, issues: [...issues, ...removed] } }
     })
@@ -127,7 +127,7 @@ async function writeAlone(context: EventContext, event: Incoming, reason: string
 }
 
 /**
- * True if an event may be at fault and others not. Includes a fault of our own that its shape provokes, which would
+ * True if a single event may be at fault. This includes a bug of ours that the shape of an event triggers, which would
  * otherwise keep all events out of the tables.
  */
 const isAboutEvents = (fault: unknown): boolean =>

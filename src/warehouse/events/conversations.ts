@@ -1,5 +1,5 @@
-// The effects of events on conversations: patches with the parts of the record that they carry, observations, and marks that the
-// stored copy is out of date.
+// The effects of events on conversations: patches from the parts of the record that events carry, observations, and marks on stored
+// copies that are out of date.
 import { coerceRecord } from '../../catalog/inspection/coerce.ts'
 import { isObject } from '../../catalog/inspection/inspect.ts'
 import type { Layout } from '../../catalog/layout.ts'
@@ -58,7 +58,7 @@ function lightOf({ type, payload }: IncomingEvent): Record<string, unknown> | nu
   return type?.reportsConversation === true && isObject(light) ? light : null
 }
 
-/** The record's last change as the event reports it, ms; null if that lies ahead of the event, as for exports (`changed_at`). */
+/** The record's last change as the event reports it, ms; null if it lies after the event (as in the macro `changed_at` for exports). */
 function modifiedMs(light: Record<string, unknown> | null, { createdMs }: IncomingEvent): number | null {
   const ms = timeOf(light?.lastModified)
   return ms !== null && ms <= createdMs + MAX_CLOCK_SKEW_MS ? ms : null

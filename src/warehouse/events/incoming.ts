@@ -22,12 +22,12 @@ export interface IncomingEvent {
   /** Null: an unknown type. */
   type: EventType | null
   receivedMs: number
-  /** When it happened, ms: its version. */
+  /** When the event happened, ms; also its version. */
   createdMs: number
-  /** False if it has no usable time and counts as of its receipt. */
+  /** False if the event has no usable time and is dated by its receipt. */
   isDated: boolean
   payload: Readonly<Record<string, unknown>>
-  /** Doubles hold its numbers exactly: `JSON.stringify` writes it as it came. */
+  /** True if doubles hold all numbers of the payload exactly, so that `JSON.stringify` writes it unchanged. */
   isPlain: boolean
   /** How many secrets were removed from it, by path. */
   removed: Readonly<Record<string, number>> | null
@@ -38,8 +38,8 @@ export interface IncomingEvent {
 const TYPES: ReadonlyMap<string, EventType> = new Map(EVENT_TYPES.map(type => [type.name, type]))
 
 /**
- * How far the vendor's clock may be ahead of ours. An event from further ahead counts as of its receipt: it would win over all exports
- * until that time. `doctor` reports a clock of ours that is a day behind.
+ * How far the vendor's clock may be ahead of ours. An event with a later time is dated by its receipt, because it would win over all
+ * exports until that time. `doctor` reports if our clock is a day behind.
  */
 const AHEAD_MS = DAY
 
@@ -62,10 +62,10 @@ export function idOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null
 }
 
-/** Digits that a double may not hold, or half of a surrogate pair. Matches inside of strings only cost time. */
+/** Matches digits that a double may not hold, and half of a surrogate pair. A match inside a string only costs time. */
 const NEEDS_CARE = /\d{16}|\d[eE][+-]?\d|\\ud/
 
-/** Parses a payload. The spool stores canonical JSON: unique keys, and numbers as they are written again. */
+/** Parses a payload. The spool stores canonical JSON: keys are unique, and writing a number again gives the same text. */
 function parse(text: string): Pick<IncomingEvent, 'payload' | 'isPlain'> {
   const isPlain = !NEEDS_CARE.test(text)
   const value: unknown = isPlain ? JSON.parse(text) : readExactly(text).value
@@ -93,8 +93,8 @@ export function readIncoming({ id, type, receivedAtMs, payload: bytes, removed }
 const MICROSECONDS = 1_000
 
 /**
- * When it happened, ms, with microseconds derived from its id: orders two events of one millisecond the same way in whatever order they
- * are delivered.
+ * When the event happened, ms, with microseconds derived from its id: two events of one millisecond have the same order, whichever is
+ * delivered first.
  */
 export function orderedTimeMs({ createdMs, id }: IncomingEvent): number {
   const micros = Number.parseInt(id.slice(0, 8), 16) % MICROSECONDS

@@ -1,6 +1,6 @@
 // Patches: parts of a conversation that events carried, stored by key until a full record that is not older arrives.
 //
-//   row = full record, and over it for each key the newest patch that is newer than the record
+//   row = full record, overlaid for each key by the newest patch that is newer than the record
 //
 // For each key the highest version wins, so exports and events converge in any order and any number of times.
 
@@ -23,7 +23,7 @@ export interface Patch {
   modifiedMs: number | null
   /** When the event was created, ms. */
   createdMs: number
-  /** The same with microseconds that no other event shares: the later of two events of one millisecond. */
+  /** The same plus microseconds from the event's id, which order two events of one millisecond. */
   orderedMs: number
 }
 
@@ -44,7 +44,7 @@ export async function applyPatches(writer: Writer, options: Options & { patches:
   await patchConversations(writer, options, `SELECT DISTINCT ${KEY} FROM new_patches`)
 }
 
-/** After full records were merged: drops the patches that they overrule, and applies the rest to them again. */
+/** To be called after full records were merged: deletes the patches that they overrule, and applies the others to them again. */
 export async function reapplyPatches(writer: Writer, options: Options): Promise<void> {
   const [any] = await writer.rows(
     `SELECT 1 FROM conversation_patches
@@ -82,7 +82,7 @@ async function stagePatches(writer: Writer, patches: readonly Patch[]): Promise<
     modified::TIMESTAMP AS modified, as_of::TIMESTAMP AS as_of, fetched_at::TIMESTAMP AS fetched_at FROM patch_texts`)
 }
 
-/** Stores the staged patches, and deletes those of their conversations that cannot win any more. */
+/** Stores the staged patches, and deletes all patches of the same conversations that can no longer win. */
 async function storeNewest(writer: Writer, workspaceId: string): Promise<void> {
   const columns = `${KEY}, key, value, modified, as_of, fetched_at`
   const touched = `workspace_id = $workspace AND (${KEY}) IN (SELECT ${KEY} FROM new_patches)`
@@ -114,7 +114,7 @@ export async function insertIncomplete(
 
 /**
  * Stages the winning patches of `patched_keys` as `patch_stage`: for each conversation a partial record, coerced as on the
- * tolerant path. Events are few, so walking them in Node costs little. @returns the keys that they carry
+ * tolerant path. Events are few, so walking them in Node costs little. @returns the keys that the patches carry
  */
 async function stagePatched(writer: Writer, { layout, workspaceId }: Options): Promise<Set<string>> {
   const winning = await writer.rows<{ agent: string; id: string; members: string }>(sqlFile('events/winning_patches'), {
@@ -143,7 +143,7 @@ async function overlay(writer: Writer, options: Options): Promise<void> {
     SELECT c.* REPLACE (${[...layout.columns.map(patchedColumn), patchedExtra(options.nowMs)].join(', ')})
     FROM conversations c JOIN patch_stage s ON c._record = s."__record"`)
   await writer.run('DELETE FROM conversations c USING patch_stage s WHERE c._record = s."__record"')
-  // A patch may carry only some of the fields that a day or a channel derives from.
+  // Derived from the whole row: a patch may carry only some of the fields that a day or a channel derives from.
   const rederived = layout.rederived.map(({ column, value }) => `${value} AS ${column}`)
   await writer.run(`INSERT INTO conversations BY NAME SELECT * REPLACE (${rederived.join(', ')}) FROM patched`)
   for (const child of layout.children.filter(({ from }) => carried.has(from))) {

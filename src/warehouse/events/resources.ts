@@ -1,5 +1,5 @@
-// Agents, organizations and clients from events: rows of those that no listing has returned yet, and marks on deleted ones. Each resource
-// derives from all its events again, so the order of arrival does not matter.
+// Applies events to agents, organizations and clients: inserts rows for those that no listing has returned yet, and marks deleted ones.
+// Each resource derives from all its events again, so the order of arrival does not matter.
 import { EVENT_TYPES, type ReportedResource } from '../../catalog/events/event-types.ts'
 import { isNumbered, type Layout, layoutOf, quoteText } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
@@ -51,7 +51,7 @@ interface ResourceOptions {
 
 const oneOf = (names: readonly string[]): string => names.map(quoteText).join(', ')
 
-/** What events report of each of `ids`, an SQL relation, as the temporary table `from_events`. */
+/** Fills the temporary table `from_events` with what events report of each of `ids`, an SQL relation. */
 async function deriveFromEvents(
   writer: Writer,
   { id, columns, types, deleting }: Resource,
@@ -68,7 +68,7 @@ async function deriveFromEvents(
     WHERE workspace_id = ${quoteText(workspaceId)} AND type IN (${oneOf(types)}) AND ${id} IN (${ids}) GROUP BY ALL`)
 }
 
-/** Marks resources as deleted that belong to a deleted one. */
+/** Marks resources that belong to a deleted one as deleted. */
 async function cascadeDeletions(writer: Writer, { goesWith }: Resource, workspaceId: string): Promise<void> {
   if (!goesWith) return
   const deleting = typesOf(goesWith.table).filter(({ isDeleted }) => isDeleted)
@@ -91,7 +91,7 @@ async function insertMissing(writer: Writer, resource: Resource, options: Resour
     FROM from_events WHERE NOT EXISTS (SELECT 1 FROM ${table} r WHERE r.workspace_id = ${workspace} AND r.${id} = from_events.id)`)
 }
 
-/** Updates existing rows. A fetched row keeps its columns: only events since its request change its marks. */
+/** Updates existing rows. A fetched row keeps its columns; only its marks change, and only by events since its request. */
 async function updateExisting(
   writer: Writer,
   resource: Resource,
@@ -105,7 +105,7 @@ async function updateExisting(
     ...Object.keys(columns).map(column => ofEvents(column, `t.${column}`)),
     ...['_version', '_as_of', '_fetched_at'].map(column => ofEvents(column, 't.newest')),
     ofEvents('_loaded_at', `TIMESTAMP '${iso(nowMs)}'`),
-    // A resource that is fetched by id is fetched again if it has changed since.
+    // A resource that was fetched by id is fetched again if it has changed since.
     '_changed_at = t.alive_at',
     '_dirty_since = CASE WHEN r._complete AND t.alive_at >= r._fetched_at THEN t.alive_at END',
     `_deleted_at = CASE WHEN (t.alive_at IS NULL OR t.deleted_at >= t.alive_at) AND (NOT r._complete OR t.deleted_at >= r._fetched_at)
@@ -145,7 +145,7 @@ async function stageIds(writer: Writer, name: string, ids: readonly string[]): P
   )
 }
 
-/** Applies events that are in `webhook_events` to their resources, inside the caller's transaction. */
+/** Applies events, which `webhook_events` already holds, to their resources, inside the caller's transaction. */
 export async function applyToResources(
   writer: Writer,
   options: ResourceOptions,
@@ -165,7 +165,7 @@ export async function applyToResources(
   }
 }
 
-/** After rows were replaced by fetched ones: marks those of `ids`, an SQL relation, again that were deleted since. */
+/** To be called after fetched rows have replaced stored ones: derives the marks of `ids`, an SQL relation, from events again. */
 export async function markDeleted(
   writer: Writer,
   options: ResourceOptions & { table: string; ids: string },

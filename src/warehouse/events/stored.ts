@@ -6,7 +6,7 @@ import type { FiledEvent } from './apply.ts'
 /** Rows read at a time. */
 const ROWS = 500
 
-/** The number of events, and an XOR of their ids' hashes: equal for the same events, in whatever files they are. */
+/** The number of events, and an XOR of their ids' hashes: equal for the same events, whichever files hold them. */
 interface EventSum {
   n: string
   ids: string
@@ -14,7 +14,7 @@ interface EventSum {
   newest: string | null
 }
 
-/** Sums all events of a workspace, or those received by `until`. */
+/** The sum of all events of a workspace, or of those received by `until`. */
 export async function sumEvents(writer: Pick<Writer, 'rows'>, workspaceId: string, until?: string): Promise<EventSum> {
   const by = until === undefined ? '' : `AND received_at <= TIMESTAMP ${quoteText(until)}`
   const [row] = await writer.rows<EventSum>(

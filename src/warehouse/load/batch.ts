@@ -1,5 +1,5 @@
-// A batch before it is loaded: which files are staged as they landed, which are coerced first, and which undeclared paths
-// the schema includes.
+// Prepares a batch: decides which files are staged as they landed, which are coerced first, and which undeclared paths the
+// schema includes.
 import { conversation } from '../../catalog/conversation/conversation.ts'
 import { compileInspection, isTooDeepAround, needsCoercion, TOO_DEEP_AROUND } from '../../catalog/inspection/inspect.ts'
 import { CATALOG_VERSION } from '../../catalog/records.ts'
@@ -82,11 +82,11 @@ function addLanded(context: LoadContext, batch: Batch, page: LoadablePage, locat
     batch.sources.push({ ...freshness(context, batch.record, page), ...location, bodyBytes: head.bodyBytes })
 }
 
-/** A listing that may be cut off is an issue of the listing, reported once, with its last page. */
+/** Adds the issue of a listing that may be cut off, which is reported once, with the listing's last page. */
 const withCutOff = ({ head }: LoadablePage, record: RecordType, findings: PageFindings): PageFindings =>
   head.cutOff === undefined ? findings : { ...findings, issues: [...findings.issues, cutOffIssue(record, head.cutOff)] }
 
-/** Adds a page by its coerced records, and writes their files. */
+/** Adds a page as its coerced records, which are written to temporary files. */
 export async function addCoerced(
   context: LoadContext,
   batch: Batch,
@@ -119,7 +119,7 @@ export async function readCoerced(context: LoadContext, record: RecordType, page
   return quarantined === undefined ? found : withQuarantined(found, quarantined)
 }
 
-/** The page with the elements of `reasons` among the unreadable ones. */
+/** The page with the elements of `reasons` moved to the unreadable ones. */
 export function withQuarantined(found: CoercedPage, reasons: ReadonlyMap<number, string>): CoercedPage {
   const quarantined = found.records.filter(({ element }) => reasons.has(element))
   const unreadable = quarantined.map(({ element }) => ({ element, reason: reasons.get(element)! }))
@@ -140,7 +140,7 @@ const unverifiedPages = ({ files }: Batch): LoadablePage[] =>
 
 type PageLocation = Pick<StageSource, 'file' | 'bundledPage'>
 
-/** Where DuckDB reads each page, by its address. */
+/** The file from which DuckDB reads each page, by the page's address. */
 async function locate(context: LoadContext, pages: readonly LoadablePage[]): Promise<Map<string, PageLocation>> {
   const files = await context.pageFiles(pages.map(({ address }) => address))
   return new Map(

@@ -35,7 +35,7 @@ const RECORD_PATH = '(record)'
 const recordTexts = (record: RecordType, body: Uint8Array): string[] =>
   elementTexts(new TextDecoder().decode(body), envelopeOf(record))
 
-/** The bytes of one record as they landed; undefined where the page has none at that position, from 1. */
+/** The bytes of the record at position `element` (from 1) as they landed; undefined if the page has none there. */
 export function landedRecord(record: RecordType, body: Uint8Array, element: number): Uint8Array | undefined {
   // One character per byte, so any bytes come out unchanged.
   const text = Buffer.from(body).toString('latin1')
@@ -72,7 +72,7 @@ function rejectedWithoutId(record: RecordType, value: unknown): Rejected {
   }
 }
 
-/** The row in `_issues` of a record that was not read, by its reason in `_quarantine`. */
+/** Which row of `_issues` reports an unreadable record, given the record's reason in `_quarantine`. */
 export const issueOfUnreadable = (reason: string): Pick<Issue, 'path' | 'issue'> => ({
   path: RECORD_PATH,
   issue: reason.includes(WITHOUT_ID) ? 'wrong type' : reason,

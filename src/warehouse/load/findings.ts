@@ -1,5 +1,5 @@
-// Findings in pages and events: schema drift (`_drift`) and data issues (`_issues`), one row for each path. Paths, types and counts; never a
-// value, nor a key that may be one.
+// Findings in pages and events: schema drift (`_drift`) and data issues (`_issues`), one row for each path. They hold paths, types and
+// counts, never a value or a key that may be one.
 
 import { webhookEvent } from '../../catalog/events/event-records.ts'
 import type { Issue } from '../../catalog/inspection/coerce.ts'
@@ -20,7 +20,7 @@ export interface PageFindings {
   issues: (Issue & Counted)[]
 }
 
-/** Most undeclared keys in one object of a page. More of them are data (keys like ids), not fields. */
+/** How many undeclared keys of one object are reported by name. If there are more, the keys are data (such as ids), not fields. */
 const MOST_FIELDS = 50
 
 function counted<F extends object>(found: readonly F[], keyOf: (finding: F) => string): (F & Counted)[] {
@@ -60,7 +60,7 @@ const zeroTimes = ({ zeroTimes }: PageNotes): PageFindings['issues'] =>
 const unreadTimes = ({ unreadTimes }: PageNotes): PageFindings['issues'] =>
   Object.entries(unreadTimes).map(([path, found]) => ({ path, issue: UNREAD_TIME, ...found }))
 
-/** The issue of secrets that were removed before anything was written: no fault of the data. */
+/** The issue of secrets that were removed before anything was written. It is not a fault of the data. */
 export const SECRET_REMOVED = 'secret removed'
 
 /** One issue for each path at which secrets were removed. */
@@ -152,7 +152,7 @@ interface SeenSpan {
   file: string
 }
 
-/** One row for each key, over all files. */
+/** One finding for each key, summed over all files. */
 function rowsOf<F extends { path: string; seen: string } & Counted>(
   files: readonly FileFindings[],
   findingsOf: (file: FileFindings) => readonly F[],
@@ -226,11 +226,11 @@ interface ReportedDamage {
   begunMs: number
   lines: number
   bytes: number
-  /** Where the damaged lines are kept, as the spool names it. */
+  /** The file that keeps the damaged lines, as the spool names it. */
   file: string
 }
 
-/** Adds one row to `_issues` for a damaged segment, however often it is reported. Nothing of its content: damaged bytes may be anything. */
+/** Adds one row to `_issues` for a damaged segment, however often it is reported. The row quotes no content: damaged bytes may be anything. */
 export async function recordDamage(
   { writer, workspaceId }: { writer: Writer; workspaceId: string },
   { segment, begunMs, lines, bytes, file }: ReportedDamage,

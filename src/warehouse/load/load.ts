@@ -1,4 +1,4 @@
-// Loading: landed pages into tables, in one transaction for each batch of files.
+// Loads landed pages into tables, in one transaction for each batch of files.
 //
 //   prepare the batch ─▶ stage ─▶ resolve versions ─▶ begin ─▶ observe ─▶ delete by number, insert rows and children
 //                     ─▶ reapply patches ─▶ bookkeeping ─▶ commit
@@ -44,8 +44,8 @@ const sum = (a: LoadResult, b: LoadResult): LoadResult => ({
 })
 
 /**
- * Loads landed pages, given in the order of the landing's list and not loaded yet. A batch is all or nothing; a page that
- * cannot be loaded stops only its own window.
+ * Loads landed pages that are not loaded yet, given in the order in which the landing lists them. A batch is all or nothing; a
+ * page that cannot be loaded stops only its own window.
  * @throws LOAD_FAILED or LANDING_CORRUPT naming the first file at fault, after everything loadable is loaded
  */
 export async function loadPages(context: LoadContext, pages: readonly LoadablePage[]): Promise<LoadResult> {
@@ -189,13 +189,13 @@ async function loadCoerced(context: LoadContext, record: RecordType, page: Loada
 
 interface Search {
   records: readonly CoercedRecordText[]
-  /** Loads these records and rolls them back; the error, or null. */
+  /** Loads these records and rolls back. @returns the error, or null */
   rehearse: (records: readonly CoercedRecordText[]) => Promise<unknown>
   /** Columns that a reason may name. */
   columns: ReadonlySet<string>
 }
 
-/** Records that cannot be loaded, and why, by halving until each record at fault is alone. @throws a fault that no record causes */
+/** Finds the records that cannot be loaded, and why, by halving until each is alone. @throws a fault that no record causes */
 async function searchUnloadable(search: Search): Promise<Unreadable[]> {
   const { records, rehearse, columns } = search
   const [first] = records

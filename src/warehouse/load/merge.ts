@@ -1,8 +1,8 @@
 // Merges the stage into the tables: the newest version of each record wins, in any order of arrival.
 //
 // No MERGE and no primary key: delete and insert was the fastest at every size (an INSERT OR REPLACE with a key took 19 s
-// for what this does in 2.5). The cost of deletes grows with the tables: they go by number (record-numbers.ts), and only for
-// records that were there before; a first load of a window has almost none.
+// for what this does in 2.5). The cost of deletes grows with the tables, so rows are deleted by number (record-numbers.ts), and
+// only those of records that were stored before, of which the first load of a window has almost none.
 
 import { childColumns, childSelect, keyItems, recordItems } from '../../catalog/extraction.ts'
 import type { UnknownTree } from '../../catalog/inspection/unknown-fields.ts'
@@ -59,7 +59,7 @@ async function deleteReplaced(writer: Writer, { layout, workspaceId }: MergeOpti
     return
   }
   // A join: IN (SELECT ...) is a semi-join, which probed its hash table for every row instead of those that a Bloom filter
-  // let through. Beside four million child rows it took 15 ms, the join 8, a list of numbers 37.
+  // let through. With four million child rows the semi-join took 15 ms, the join 8, a list of numbers 37.
   for (const table of [record.table, ...children.map(child => child.table)])
     await writer.run(`DELETE FROM ${table} t USING stored s WHERE t._record = s._record AND s.wins`)
 }
@@ -86,7 +86,7 @@ async function insertRows(
     ...(!record.fact && {
       _complete: 'true',
       _base_modified: modified,
-      // Cleared only by a request sent later than the change plus the mirror's lag.
+      // The mark is cleared only by a request that was sent later than the change plus the mirror's lag.
       _changed_at: replaces ? 'b._changed_at' : 'NULL::TIMESTAMP',
       _dirty_since: replaces ? 'CASE WHEN b._changed_at >= s."__as_of" THEN b._changed_at END' : 'NULL::TIMESTAMP',
     }),
@@ -94,7 +94,7 @@ async function insertRows(
   }
   const names = [...layout.key, ...own, 'extra', ...Object.keys(bookkeeping)]
   const selected = [...keyItems(layout, workspaceId), ...recordItems(layout, unknown), ...Object.values(bookkeeping)]
-  // Left out where nothing is replaced: an empty join of such wide rows took a quarter of the time of writing a few.
+  // No join where nothing is replaced: even an empty one of such wide rows took a quarter of the time of writing a few rows.
   const stored = replaces ? ` LEFT JOIN stored b ON b.agent_id = ${agent} AND b.id = s.${quoteName(record.id.key)}` : ''
   await writer.run(
     `INSERT INTO ${record.table} (${names.join(', ')}) SELECT ${selected.join(', ')} FROM ${STAGE} s${stored}`,

@@ -1,5 +1,5 @@
-// Marks records that the vendor no longer has: their rows stay, with the time since when. The evidence of each answer is stored in
-// `_absences`, and the marks derive from all evidence, so they do not depend on whether a row was loaded before or after the answer.
+// Marks records that the vendor no longer has: their rows stay, with the time since when they are missing. The evidence of each answer is
+// stored in `_absences`, and the marks derive from all evidence, so it does not matter whether a row or the answer was loaded first.
 import { conversation } from '../../catalog/conversation/conversation.ts'
 import { quoteText } from '../../catalog/layout.ts'
 import { AGENTS } from '../../catalog/resources/agents.ts'
@@ -19,7 +19,7 @@ function begunMs(pages: readonly LoadablePage[], { head }: LoadablePage): number
 
 type Absence = Pick<Row, 'record' | 'owner' | 'id'> & { beforeMs: number; asOfMs?: number; verdict?: string }
 
-/** The absences that a page is evidence of. */
+/** The absences for which a page is evidence. */
 function absencesOf(pages: readonly LoadablePage[], page: LoadablePage, mirrorLagMs: number): Absence[] {
   const { place, facts, goneAgentId, sentAtServerMs: sentMs } = page.head
   if (goneAgentId !== undefined) return [{ record: AGENTS.record.table, owner: '', id: goneAgentId, beforeMs: sentMs }]
@@ -48,13 +48,13 @@ function absencesOfResource(resource: DeclaredResource, pages: readonly Loadable
   const id = requestedId ?? organizationId
   if (resource.absence === 'not found') {
     if (status !== 404 || id === undefined) return []
-    // An id that the vendor does not have takes its children with it.
+    // If the vendor does not have the id, it does not have the id's children either.
     const children = childrenOf(resource).map(({ record }) => ({ record: record.table, owner: id, id: null }))
     return [{ record: table, owner: '', id }, ...children].map(absence => ({ ...absence, beforeMs: sentAtServerMs }))
   }
   const owner = resource.parent === null ? '' : id
   const beforeMs = lastPage ? begunMs(pages, page) : null
-  // Only a complete list shows that the records that it does not hold are gone.
+  // Only a complete list proves that a record it lacks is gone.
   return beforeMs === null || owner === undefined ? [] : [{ record: table, owner, id: null, beforeMs }]
 }
 
@@ -81,8 +81,8 @@ const absenceRows = ({ workspaceId, mirrorLagMs }: LoadContext, pages: readonly 
   )
 
 /**
- * Marks the rows of a resource and of its children, inside the caller's transaction: each since the first absence after it was last
- * returned, or since its parent is missing. These tables are small.
+ * Marks the rows of a resource and of its children, inside the caller's transaction: each as missing since the first absence after it was last
+ * returned, or since its parent went missing. These tables are small.
  */
 export async function markResource(writer: Writer, workspaceId: string, resource: DeclaredResource): Promise<void> {
   await markRows(writer, workspaceId, resource)
@@ -109,7 +109,7 @@ async function markRows(writer: Writer, workspaceId: string, resource: DeclaredR
       AND r._missing_since IS DISTINCT FROM m.since`)
 }
 
-/** Marks conversations of `keys`, an SQL relation of (agent_id, conversation_id), inside the caller's transaction. */
+/** Marks those of `keys`, an SQL relation of (agent_id, conversation_id), that answers lacked; inside the caller's transaction. */
 export async function markUnanswered(writer: Writer, workspaceId: string, keys: string): Promise<void> {
   const here = `workspace_id = ${quoteText(workspaceId)}`
   await writer.run(`CREATE OR REPLACE TEMP TABLE absent AS

@@ -48,7 +48,7 @@ interface EventSighting {
   modifiedMs: number | null
 }
 
-/** Appends an observation for each sighting, with the columns that it carried in `reported`. */
+/** Appends an observation for each sighting; `reported` names the columns that the event carried. */
 export async function observeEvents(
   writer: Writer,
   { layout, workspaceId }: { layout: Layout; workspaceId: string },

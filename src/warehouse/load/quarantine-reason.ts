@@ -1,5 +1,5 @@
-// Why something could not be loaded, without values. The messages of DuckDB and JSON.parse quote the value at fault: only
-// their class is kept, and the column if the catalog declares it.
+// Why something could not be loaded, without values. The messages of DuckDB and JSON.parse quote the value at fault, so only
+// the error's class is kept, and the column if the catalog declares it.
 
 import { tablesOf } from '../../catalog/ddl.ts'
 import { layoutOf } from '../../catalog/layout.ts'
@@ -19,7 +19,7 @@ const UNKNOWN_FAULT = 'an unknown fault'
 
 const CLASS = /^[A-Z][A-Za-z ]{1,40} Error\b/
 
-/** A record of so many bytes of JSON may alone exceed the memory limit. */
+/** From this size of its JSON, a single record may exceed the memory limit. */
 const LARGE_RECORD_BYTES = 16 * 1024 * 1024
 
 /** A fault that our own code found: its message holds no value. */
@@ -27,7 +27,7 @@ export class LoadFault extends Error {}
 
 const messageOf = (error: unknown): string => String((error as Error)?.message ?? error)
 
-/** The column that DuckDB names for many casts. */
+/** The column at fault, which DuckDB names in the errors of many casts. */
 function columnOf(message: string, columns: ReadonlySet<string>): string | undefined {
   return [...message.matchAll(/source column "?(\w+)"?/g)].map(match => match[1]!).findLast(name => columns.has(name))
 }
@@ -43,7 +43,7 @@ export function safeReason(error: unknown, columns: ReadonlySet<string> = new Se
   return column === undefined ? kind : `${kind} in column ${column}`
 }
 
-/** True for a reason that came from loading a record. It had been read by then, so its findings are written already. */
+/** True for a reason that came from loading a record. The record had been read by then, so its findings are written already. */
 export const isLoadError = (reason: string): boolean => /Error\b/.test(reason) || reason === UNKNOWN_FAULT
 
 /** The error with its text made safe and its stack trace kept. */
@@ -59,7 +59,7 @@ function safeCause(error: unknown): Error {
 export const isAboutRecords = (error: unknown): boolean =>
   ABOUT_A_RECORD.test(messageOf(error)) || OUT_OF_MEMORY.test(messageOf(error))
 
-/** True if this record alone is at fault. A small record that gets no memory is not: other work has taken it. */
+/** True if this record alone is at fault. A lack of memory is no fault of a small record: other work has taken the memory. */
 export const isAboutThisRecord = (error: unknown, bytes: number): boolean =>
   ABOUT_A_RECORD.test(messageOf(error)) || (OUT_OF_MEMORY.test(messageOf(error)) && bytes >= LARGE_RECORD_BYTES)
 

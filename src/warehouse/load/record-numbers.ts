@@ -1,8 +1,8 @@
 // Numbers of records: a record's row and its child rows share one `_record`, which no other record has.
 //
-// It finds the rows of a replaced record by one column of integers, which grow and so span little in each row group, instead of
-// three text columns in each of sixteen tables. Writing a record gives it the next number; a patch, which leaves some
-// child rows as they are, keeps the number.
+// The rows of a replaced record are found by this one integer column instead of three text columns, in each of sixteen tables; as
+// numbers grow, a row group spans few of them. Writing a record gives it the next number; a patch, which leaves some child
+// rows as they are, keeps the number.
 import { tablesOf } from '../../catalog/ddl.ts'
 import { isNumbered, type Layout, layoutOf } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'

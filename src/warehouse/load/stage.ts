@@ -1,5 +1,5 @@
-// Landed pages into one temporary table: the record's fields as columns, straight from the files. It is filled, and the
-// versions resolved, before the transaction that writes the warehouse begins.
+// Reads landed pages straight from their files into one temporary table, the stage, with the record's fields as columns. The stage
+// is filled, and versions are resolved, before the transaction that writes the warehouse begins.
 
 import type { UnknownTree } from '../../catalog/inspection/unknown-fields.ts'
 import { layoutOf, quoteName, quoteText } from '../../catalog/layout.ts'
@@ -23,7 +23,7 @@ export interface StageSource {
   bodyBytes: number
 }
 
-/** DuckDB's default for one JSON value. Its buffers grow with it, so it is raised only for a batch that needs it. */
+/** DuckDB's default limit for one JSON value. Its buffers grow with the limit, which is raised only for a batch that needs it. */
 const MAXIMUM_OBJECT_BYTES = 16 * 1024 * 1024
 
 const text = (value: string | null): string => `${value === null ? 'NULL' : quoteText(value)}::VARCHAR`
@@ -66,7 +66,7 @@ export async function fillStage(
   })
 }
 
-/** The narrow side of the stage: keys and versions, one row for each staged record. */
+/** Fills `incoming` with the keys and versions of the staged records, one narrow row for each. */
 export async function fillIncoming(writer: Writer, record: RecordType): Promise<void> {
   const layout = layoutOf(record)
   const agent = record.perAgent ? '"__agent"' : "''"

@@ -3,7 +3,7 @@ import { layoutOf, quoteText } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import type { Writer } from '../connection.ts'
 
-/** Derives the days of all rows of a workspace again, also in the attached `schema`. */
+/** Derives the days of all rows of a workspace again, in the open warehouse or in the attached `schema`. */
 export async function deriveDays(
   writer: Writer,
   { workspaceId, timeZone, schema }: { workspaceId: string; timeZone: string; schema?: string },

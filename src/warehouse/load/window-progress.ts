@@ -90,7 +90,7 @@ export async function advanceWindows(
   return ranges
 }
 
-/** Extends the range of the window's page before this one, which an earlier batch loaded. */
+/** Extends the range of the page before this one, which an earlier batch loaded, up to this page. */
 async function extendStoredPage(
   writer: Writer,
   workspaceId: string,

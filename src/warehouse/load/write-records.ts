@@ -38,7 +38,7 @@ export async function stageRecords(
   return resolveVersions(writer, options, staged)
 }
 
-/** A file that is cut off behind its head is still a valid gzip file, from which DuckDB silently reads nothing. */
+/** A landed file that is cut off after its head is still valid gzip, from which DuckDB silently reads no records. */
 async function assertStaged(writer: Writer, records: number): Promise<void> {
   const [row] = await writer.rows<{ n: string }>('SELECT count(*) AS n FROM incoming')
   if (Number(row?.n) !== records) throw new LoadFault(`${records} records were expected, and ${row?.n} could be read`)

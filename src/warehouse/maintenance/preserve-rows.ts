@@ -12,15 +12,15 @@ const COPIED_ALREADY = new Set(['_runs', '_full_exports_dropped'])
 const REBUILT = 'rebuilt'
 
 /**
- * Runs `work` exclusively on the open warehouse, with another file, which must not be open elsewhere, attached as
- * `rebuilt`. Statements name the open warehouse's tables without a schema.
+ * Runs `work` exclusively on the open warehouse, with `file` attached as `rebuilt`; that file must not be open elsewhere. In
+ * statements, tables without a schema are those of the open warehouse.
  */
 export function withRebuilt<T>(from: Writer, file: string, work: () => Promise<T>): Promise<T> {
   return from.exclusively(async () => {
     await from.run(`ATTACH ${quoteText(file)} AS ${REBUILT}`)
     try {
       const result = await work()
-      // The file will be renamed, and a log that is left would not be.
+      // The caller renames the file; a write-ahead log left beside it would keep the old name.
       await from.run(`CHECKPOINT ${REBUILT}`)
       return result
     } finally {
@@ -38,7 +38,7 @@ async function sharedColumns(from: Writer, table: string): Promise<string> {
   return columns.map(({ name }) => quoteName(name)).join(', ')
 }
 
-/** Copies the rows of every workspace except `ids`: workspaces that are not configured are kept. */
+/** Copies the rows of every workspace except `ids`, so that workspaces that are not configured are kept. */
 export async function preserveOtherWorkspaces(from: Writer, ids: readonly string[]): Promise<void> {
   const tables = await from.rows<{ name: string }>(`
     SELECT DISTINCT table_name AS name FROM duckdb_columns() JOIN duckdb_tables() USING (database_oid, table_oid, table_name)
@@ -56,7 +56,7 @@ export async function preserveOtherWorkspaces(from: Writer, ids: readonly string
   }
 }
 
-/** Copies marks that no landed page supplies: `_missing_since` and `_dirty_since` of rows with the same request. */
+/** Copies marks that no landed page supplies: `_missing_since` and `_dirty_since` of rows that come from the same request in both files. */
 export async function preserveMarks(from: Writer, ids: readonly string[]): Promise<void> {
   for (const layout of PAGE_RECORDS.map(record => layoutOf(record))) {
     const { table } = layout.record
@@ -89,13 +89,13 @@ export async function lostRows(from: Writer, ids: readonly string[], tables?: re
   return lost
 }
 
-/** Copies records from earlier pages of which the rebuilt warehouse has no row, or an older one. */
+/** Copies records of earlier pages that the rebuilt warehouse lacks, or has in an older version. */
 export async function preserveLostRows(from: Writer, workspaceId: string): Promise<void> {
   for (const record of PAGE_RECORDS)
     await copyRecords(from, layoutOf(record), `workspace_id = ${quoteText(workspaceId)}`)
 }
 
-/** Copies since when a record is quarantined: the rebuilt warehouse has quarantined it just now. */
+/** Copies when each record was first quarantined: the rebuilt warehouse has quarantined it just now. */
 export const preserveQuarantinedSince = (from: Writer, ids: readonly string[]): Promise<void> =>
   from.run(`UPDATE ${REBUILT}._quarantine AS r SET quarantined_at = l.quarantined_at
     FROM _quarantine AS l WHERE l.workspace_id = r.workspace_id AND l.file = r.file AND l.element = r.element AND l.${oneOf(ids)}`)
@@ -125,7 +125,7 @@ async function copyAbsent(from: Writer, here: string, table: string, columns: re
     AND NOT EXISTS (SELECT 1 FROM ${REBUILT}.${table} AS r WHERE r.workspace_id = l.workspace_id AND ${same})`)
 }
 
-/** Merges counts of findings, to which files that are gone contributed. */
+/** Merges the counts of findings, because files that are gone contributed to them. */
 async function mergeCounts(from: Writer, here: string, table: string, columns: readonly string[]): Promise<void> {
   const same = ['workspace_id', ...columns].map(column => `r.${column} = l.${column}`).join(' AND ')
   const earlier = '(l.first_seen, l.example_file) < (r.first_seen, r.example_file)'
@@ -138,7 +138,7 @@ async function mergeCounts(from: Writer, here: string, table: string, columns: r
 }
 
 /**
- * Copies what only files supply that are gone from the landing: records, coverage, requests, quarantine. Lost coverage would be
+ * Copies what only files that are gone from the landing supplied: records, coverage, requests, quarantine. Lost coverage would be
  * exported and billed again; coverage without its records would never be read again.
  */
 export async function preserveGoneFiles(from: Writer, workspaceId: string, gone: readonly string[]): Promise<void> {
@@ -159,7 +159,7 @@ export async function preserveGoneFiles(from: Writer, workspaceId: string, gone:
   await copy('_windows', windows)
   await copyCoverage(from, workspaceId, REBUILT)
   for (const table of ['_loads', '_requests', '_quarantine', '_absences']) await copy(table, 'file IN (FROM gone)')
-  // The range of the pages next to a gone one derives from it.
+  // The ranges of the pages next to a page that is gone derive from that page.
   await from.run(`UPDATE ${REBUILT}._requests AS r SET from_at = l.from_at, to_at = l.to_at
     FROM _requests AS l WHERE l.${here} AND r.workspace_id = l.workspace_id AND r.file = l.file
       AND (l.agent_id, l."window") IN (SELECT agent_id, "window" FROM _requests WHERE ${here} AND file IN (FROM gone))`)

@@ -31,8 +31,8 @@ interface CoercedElement extends CoercedPage {
 }
 
 /**
- * For a record that could not be read when its page was loaded, replaces that issue by the findings in it. Inside the caller's
- * transaction, before its row in `_quarantine` changes.
+ * If the record could not be read when its page was loaded, replaces the issue that said so by the record's findings. Runs inside the
+ * caller's transaction, before the record's row in `_quarantine` changes.
  */
 async function replaceUnreadIssue(
   context: LoadContext,
@@ -55,7 +55,7 @@ async function replaceUnreadIssue(
   await writeFindings(writer, { workspaceId, record, files })
 }
 
-/** Loads the page as if it held this record alone. Its window and its cost are in the bookkeeping already. */
+/** Loads the page as if it held this record alone. The page's window and cost are in the bookkeeping already. */
 async function loadOne(
   context: LoadContext,
   record: RecordType,

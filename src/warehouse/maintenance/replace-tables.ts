@@ -36,7 +36,7 @@ export function checkReplaceable(names: readonly string[]): void {
   })
 }
 
-/** Tables that derive from another one, and are replaced with it. */
+/** For a table, the one that derives from it and is replaced with it. */
 const FOLLOWING: Record<string, string> = { _windows: '_covered' }
 
 /** The tables to replace: records before their child tables, which take their numbers from them. */

@@ -57,11 +57,11 @@ async function replaceCoverage(
   const values = [...coverage].flatMap(([agentId, intervals]) =>
     intervals.map(({ from, to }) => `(${quoteText(workspaceId)}, ${quoteText(agentId)}, ${from}, ${to})`),
   )
-  // A window may consist of nothing but the range of a lost page.
+  // There is nothing to insert if the window consists only of the range of a lost page.
   if (values.length > 0) await writer.run(`INSERT INTO ${table} VALUES ${values.join(', ')}`)
 }
 
-/** Adds this warehouse's coverage to that of the attached schema `to`, where its windows were copied. */
+/** Adds this warehouse's coverage to that of the attached schema `to`, into which its windows have been copied. */
 export async function copyCoverage(writer: Writer, workspaceId: string, to: string): Promise<void> {
   const [coverage, existing] = [
     await coverageByAgent(writer, workspaceId),

@@ -1,4 +1,4 @@
-// Full exports: their windows, until when they are dropped, and what another one would export again.
+// Full exports: their windows, which of them are dropped, and what another one would export again.
 import { quoteText } from '../../catalog/layout.ts'
 import { type Coverage, cover } from '../../core/planning/coverage.ts'
 import { coveredByFullExport, type StoredDay } from '../../core/planning/full-export.ts'
@@ -15,7 +15,7 @@ export async function fullWindows(writer: Pick<Writer, 'rows'>, workspaceId: str
   return rows.map(row => JSON.parse(row.progress) as WindowProgress)
 }
 
-/** Full exports planned up to then are dropped, ms; null: none is. */
+/** The time until which full exports were planned that are now dropped, ms; null if none is dropped. */
 export async function droppedFullsMs(writer: Pick<Writer, 'rows'>, workspaceId: string): Promise<number | null> {
   const [row] = await writer.rows<{ ms: string | null }>(
     `SELECT epoch_ms(max(planned_until))::VARCHAR AS ms FROM _full_exports_dropped WHERE workspace_id = ${quoteText(workspaceId)}`,
@@ -37,7 +37,7 @@ export async function readByAgent(
   return read
 }
 
-/** Drops full exports planned up to then; their landed pages stay. */
+/** Drops all full exports that were planned up to `untilMs`; their landed pages stay. */
 export const dropFulls = (writer: Writer, workspaceId: string, untilMs: number): Promise<void> =>
   writer.transaction(async () => {
     const params = { workspace: workspaceId }

@@ -1,17 +1,17 @@
-// Which ids the tables hold that resources are requested by, and when each was last requested.
+// The ids in the tables by which resources are requested, and when each was last requested.
 import { quoteText } from '../../catalog/layout.ts'
 import { type DeclaredResource, requestedBy } from '../../catalog/resources/resources.ts'
 import { iso, type Writer } from '../connection.ts'
 
 export interface KnownId {
   id: string
-  /** True where its newest answer holds it; false where it is missing, or known from elsewhere alone. */
+  /** True if the newest answer contains the id; false if it is missing there, or known only from other tables or events. */
   isListed: boolean
-  /** When each resource that is requested by it is known to have changed, ms; by stream. */
+  /** By stream of each resource that is requested by this id: when that resource is known to have changed, ms. */
   changedMs: Readonly<Record<string, number | null>>
 }
 
-/** Every id of the resource that a table holds and no event has deleted, in their order. */
+/** Every id of the resource that a table holds and no event has deleted, sorted. */
 export async function knownIds(
   { rows }: Pick<Writer, 'rows'>,
   workspaceId: string,
@@ -23,7 +23,7 @@ export async function knownIds(
   const here = `workspace_id = ${quoteText(workspaceId)}`
   const named = (resource.ids?.tables ?? [table]).map(each => `SELECT ${column} AS id FROM ${each} WHERE ${here}`)
   const streams = requestedBy(resource)
-  // A change that is dated later than now would be due again and again.
+  // Ignores a change with a future date, which would be due again and again.
   const passed = (time: string) => `CASE WHEN ${time} <= TIMESTAMP '${iso(nowMs)}' THEN ${time} END`
   const changes = streams.map(
     ({ stream, freshness: { changedAt = [] } }) =>
@@ -43,7 +43,7 @@ export async function knownIds(
   }))
 }
 
-/** When each window's name was last requested, ms; a name is what follows the time at its beginning. */
+/** When windows of each name were last requested, ms. The name is the part of `window` after the time at its beginning. */
 export async function lastRequested(
   { rows }: Pick<Writer, 'rows'>,
   workspaceId: string,

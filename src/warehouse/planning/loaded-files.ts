@@ -2,7 +2,7 @@
 import { quoteText } from '../../catalog/layout.ts'
 import type { Writer } from '../connection.ts'
 
-/** The stamp of each completely loaded folder when it was loaded. */
+/** For each completely loaded folder, the stamp that it had when it was loaded. */
 export async function loadedFolders(writer: Writer, workspaceId: string): Promise<Map<string, string>> {
   const rows = await writer.rows<{ folder: string; stamp: string }>(
     `SELECT folder, stamp FROM _folders WHERE workspace_id = ${quoteText(workspaceId)}`,

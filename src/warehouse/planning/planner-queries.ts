@@ -40,7 +40,7 @@ export async function pausedWindows(
   })
 }
 
-/** Conversations a day and sessions per conversation over the last weeks, by agent. */
+/** Conversations per day over the last weeks, and sessions per conversation, by agent. */
 export async function densityByAgent(
   reader: Pick<Writer, 'rows'>,
   workspaceId: string,

@@ -40,7 +40,7 @@ export async function reportedPeriods(
   }
 }
 
-/** When that key was first reported, ms; null if it never was. */
+/** When `periodKey` was first reported, ms; null if it never was. */
 export async function periodSinceMs(
   writer: Writer,
   workspaceId: string,

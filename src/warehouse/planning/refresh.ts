@@ -35,7 +35,7 @@ export async function hidingRanges(
   }))
 }
 
-/** Sessions that re-reads have billed since then. */
+/** Sessions that re-reads begun since `sinceMs` have billed. */
 export async function billedByRereads(reader: Reader, workspaceId: string, sinceMs: number): Promise<number> {
   const [row] = await reader.rows<{ billed: string }>(
     `SELECT coalesce(sum(billed), 0)::VARCHAR AS billed FROM _windows
@@ -45,10 +45,10 @@ export async function billedByRereads(reader: Reader, workspaceId: string, since
   return Number(row?.billed ?? 0)
 }
 
-/** True if re-reads since then found more conversations in a range than had been skipped there: some entered the mirror late. */
+/** True if re-reads since `sinceMs` found more conversations in a range than had been skipped there: some entered the mirror late. */
 export async function lateRowsSeen(reader: Reader, workspaceId: string, sinceMs: number): Promise<boolean> {
   const params = { workspace: workspaceId, since: iso(sinceMs) }
-  // The view reads all observations, so it is not worth asking before anything was read again.
+  // The view reads all observations, so it is not queried before any range has been read again.
   const rereads = await reader.rows(
     `SELECT 1 FROM _windows WHERE workspace_id = $workspace AND kind = 'reread' AND opened_at >= $since::TIMESTAMP LIMIT 1`,
     params,
@@ -65,8 +65,8 @@ export async function lateRowsSeen(reader: Reader, workspaceId: string, sinceMs:
 const ENOUGH = 20
 
 /**
- * True if `ts` is seen to be the last activity: then a conversation that goes on appears in the next head window by itself. False if it is
- * the first message, or if too few conversations show it.
+ * True if the stored conversations show that `ts` is the time of the last activity: then a conversation that goes on appears in the next
+ * head window by itself. False if `ts` is the time of the first message, or if too few conversations show which it is.
  */
 export async function isTsLastActivity(reader: Reader, workspaceId: string, sinceMs: number): Promise<boolean> {
   const [row] = await reader.rows<{ seen: number; moved: number }>(
@@ -103,13 +103,13 @@ const IS_COVERED = `(_complete OR EXISTS (SELECT 1 FROM _covered v WHERE v.works
 
 /**
  * True if patches hold everything that has changed: an event as new as the change carried the last message, and the copy was exported
- * an hour after that message, when the vendor has derived sessions, costs and metrics from it.
+ * at least an hour after that message, when the vendor had derived sessions, costs and metrics from it.
  */
 const IS_KNOWN_FROM_EVENTS = `coalesce(_complete AND last_message_ts + INTERVAL 1 HOUR <= _as_of AND EXISTS (
   SELECT 1 FROM conversation_patches p WHERE p.workspace_id = conversations.workspace_id AND p.agent_id = conversations.agent_id
     AND p.conversation_id = conversations.conversation_id AND p.key = 'lastMessageTS' AND p.as_of >= _dirty_since), false)`
 
-/** Conversations dirty since before `beforeMs`, longest first. `skipKnown`: without those whose changes events have carried. */
+/** Conversations dirty since before `beforeMs`, those dirty longest first. `skipKnown`: without those whose changes events have carried. */
 export const dirtyIds = (
   reader: Reader,
   workspaceId: string,
@@ -126,7 +126,7 @@ export const dirtyIds = (
     },
   )
 
-/** A time of the record, unless it lies ahead of everything that was received about the conversation: then it is wrong. */
+/** A time of the record; NULL if it is later than everything that was received about the conversation, since it is wrong then. */
 const plausible = (column: string): string =>
   `CASE WHEN ${column} <= greatest(_fetched_at, _dirty_since) + INTERVAL ${MAX_CLOCK_SKEW_MS} MILLISECOND THEN ${column} END`
 const LAST_ACTIVITY = `greatest(${['ts', 'last_message_ts', 'last_modified'].map(plausible).join(', ')})`
@@ -176,7 +176,7 @@ export async function lastSampledMs(reader: Reader, workspaceId: string): Promis
   return row?.at == null ? null : Number(row.at)
 }
 
-/** Conversations that refreshes begun since then have requested. */
+/** Conversations that refreshes begun since `sinceMs` have requested. */
 export async function refreshedSince(reader: Reader, workspaceId: string, sinceMs: number): Promise<ConversationKey[]> {
   const rows = await reader.rows<{ progress: string }>(
     `SELECT progress FROM _windows WHERE workspace_id = $workspace AND kind = 'refresh' AND opened_at >= $since::TIMESTAMP`,

@@ -1,5 +1,5 @@
-// Casts a SELECT's result to types that its format has. DuckDB makes the casts, in a SELECT around the caller's: the Node client would lose
-// values of a UNION, a VARIANT or a struct without names.
+// Casts a SELECT's result to types that the answer's format has. DuckDB does the casting, in a SELECT around the caller's, because the Node
+// client would lose values of a UNION, a VARIANT or a struct without names.
 
 import {
   type DuckDBArrayType,
@@ -18,8 +18,8 @@ import { utcColumns } from './utc-columns.ts'
 
 /**
  * `rows`: every value can be read as a cell. `columns`: only types that both Arrow and Parquet have, so that a column has the same type
- * in either: HUGEINT, the type of every sum of integers, becomes DECIMAL(38,0) (DuckDB's Parquet writer would write DOUBLE); types that
- * neither has, JSON among them, become text as DuckDB prints it. Times of the warehouse become TIMESTAMPTZ, which marks them as UTC.
+ * in either. HUGEINT, the type of every sum of integers, becomes DECIMAL(38,0), where DuckDB's Parquet writer would write DOUBLE. Types that
+ * either lacks, JSON among them, become text as DuckDB prints it. Times of the warehouse become TIMESTAMPTZ, which marks them as UTC.
  */
 export type ResultLayout = 'rows' | 'columns'
 
@@ -96,7 +96,7 @@ function needsCast(type: DuckDBType, layout: ResultLayout): boolean {
     case DuckDBTypeId.LIST:
       return needsCast((type as DuckDBListType).valueType, layout)
     case DuckDBTypeId.ARRAY:
-      // DuckDB 1.5 writes a column of arrays with a NULL such that other readers of Parquet reject the file; it writes lists correctly.
+      // Other readers of Parquet reject a column of arrays with a NULL as DuckDB 1.5 writes it; lists are written correctly.
       return layout === 'columns' || needsCast((type as DuckDBArrayType).valueType, layout)
     case DuckDBTypeId.MAP: {
       const { keyType, valueType } = type as DuckDBMapType
@@ -132,7 +132,7 @@ function castOf(column: string, { type, stored }: SourceColumn, layout: ResultLa
   return layout === 'columns' && needsCast(type, layout) ? `CAST(${readable} AS ${target(type, layout)})` : readable
 }
 
-/** The caller's SELECT, from its second line on, in one that casts its columns; null when no column needs a cast. */
+/** A SELECT that casts the columns of the caller's, which begins on its second line; null when no column needs a cast. */
 function castSelect(sql: string, columns: SourceColumn[], layout: ResultLayout): string | null {
   const names = columns.map(({ name }) => name)
   const given = layout === 'columns' ? uniqueNames(names) : names
@@ -151,7 +151,7 @@ export interface Prepared {
 }
 
 /**
- * Prepares guarded SQL: the caller's SQL by itself first, so that an error points into it.
+ * Prepares guarded SQL as the caller wrote it, so that an error points into it, and derives the SQL that casts its columns.
  *
  * @throws SQL_INVALID with DuckDB's message when a name is unknown or a type does not fit.
  */

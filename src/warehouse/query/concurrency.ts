@@ -10,7 +10,7 @@ import { SECOND } from '../../core/time.ts'
 const DEFAULT_THREADS = 4
 const MAX_THREADS = 1_024
 
-/** More would only share the processors and DuckDB's one memory limit. */
+/** More queries at once would only share the processors and DuckDB's one memory limit. */
 const MAX_QUERIES = 4
 
 /** Queries that may run at once: a quarter of the pool, from one to four. `poolSize` is UV_THREADPOOL_SIZE, as libuv reads it when the pool starts. */

@@ -1,6 +1,6 @@
 // Parses the JSON that DuckDB writes about SQL, which may contain `Infinity` and `NaN`.
 
-/** Strings, which are skipped, and the constants that are not JSON. */
+/** Matches strings, which stay unchanged, and the constants that are not JSON. */
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:Infinity|NaN)/g
 
 /** The parsed value; infinities and NaN become null. */

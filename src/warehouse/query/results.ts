@@ -15,7 +15,7 @@ export type Shape =
   | { kind: 'integer'; bits: 8 | 16 | 32 | 64 | 128; signed: boolean }
   | { kind: 'float'; bits: 32 | 64 }
   | { kind: 'decimal'; width: number; scale: number }
-  /** With a zone it is UTC; without one, a query made it, of whichever place's time. */
+  /** With a zone, the time is UTC. Without one, a query computed it, possibly in another zone. */
   | { kind: 'timestamp'; unit: TimestampUnit; zone: boolean }
   | { kind: 'date' }
   | { kind: 'blob' }

@@ -13,24 +13,24 @@ export type Fact = string | number | boolean | null
 /** Runs one SELECT. Counts are numbers; a time is ISO-8601, and UTC, as all times of the bookkeeping are. */
 export type Rows = <R>(sql: string) => Promise<R[]>
 
-/** In the process that holds the warehouse, without a slot of the query queue. @throws QUERY_TIMEOUT, SQL_INVALID */
+/** Reads in this process, which holds the warehouse, without a slot of the query queue. @throws QUERY_TIMEOUT, SQL_INVALID */
 export const rowsHere = (instance: Connectable, limits: QueryLimits): Rows =>
   rowsBy(async sql => runQuery({ ...limits, sql, connection: await instance.connect() }))
 
 /**
- * From the process of this machine that holds the warehouse. A file that no process holds is not opened: the reader would keep a sync
- * from its lock. @throws WAREHOUSE_LOCKED when none answers; QUERY_TIMEOUT, SQL_INVALID
+ * Reads from the process of this machine that holds the warehouse. If none does, the file is not opened, because that would keep a sync
+ * from locking it. @throws WAREHOUSE_LOCKED when no process answers; QUERY_TIMEOUT, SQL_INVALID
  */
 export const rowsOfHolder = (home: string, limits: QueryLimits): Rows =>
   rowsBy(sql => queryHolder({ ...limits, home, sql }))
 
 const TIMEOUT_MS = 30 * SECOND
 
-/** From the file, opened for each SELECT, or from its holder. @throws WAREHOUSE_MISSING, WAREHOUSE_LOCKED */
+/** Reads from the file, which is opened for each SELECT, or from the process that holds it. @throws WAREHOUSE_MISSING, WAREHOUSE_LOCKED */
 export const warehouseRows = (access: WarehouseAccess): Rows =>
   rowsBy(sql => queryWarehouse(access, { sql, timeoutMs: TIMEOUT_MS }))
 
-/** As `warehouseRows`, for many SELECTs: the file is opened once. `isHeld`: another process answered the last one. */
+/** As `warehouseRows`, for many SELECTs: the file is opened once. `isHeld`: another process answered the last SELECT. */
 export async function withWarehouseRows<T>(
   access: WarehouseAccess,
   work: (rows: Rows, isHeld: () => boolean) => Promise<T>,

@@ -56,7 +56,7 @@ const JOINS = new Set([
 ])
 const SETS = new Set(['LOGICAL_UNION', 'LOGICAL_EXCEPT', 'LOGICAL_INTERSECT'])
 
-/** An error may have ended the transaction before the query read anything, so it is begun again. */
+/** Serializing a plan may fail and end the transaction. The query has read nothing by then, so a new transaction will do. */
 const RESTART_TRANSACTION = ['ROLLBACK', 'BEGIN TRANSACTION READ ONLY']
 
 /**

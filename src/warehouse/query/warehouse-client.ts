@@ -23,7 +23,7 @@ export interface WarehouseAccess {
 export interface ClientQuery extends QueryLimits {
   sql: string
   maxRows?: number
-  /** What the values are cast for; `rows` by default. */
+  /** The layout that values are cast for; `rows` by default. */
   layout?: ResultLayout
 }
 
@@ -31,7 +31,7 @@ export interface ClientQuery extends QueryLimits {
 const RETRY_FOR_MS = 3 * SECOND
 const RETRY_EVERY_MS = 100
 
-/** Reads the file itself, else asks the holder; retries for a moment when the file changes hands in between. */
+/** Reads the file itself, else asks the holder; retries for a moment when another process takes or releases the file in between. */
 async function locallyOrByHolder<T>(
   locally: () => Promise<T>,
   byHolder: () => Promise<T>,
@@ -64,7 +64,7 @@ interface WarehouseClient {
   close(): void
 }
 
-/** For several queries in sequence: opening the warehouse takes as long as a small query. */
+/** A client for several queries in sequence, which opens the file once: opening takes as long as a small query. */
 export function openWarehouseClient(access: WarehouseAccess): WarehouseClient {
   let reader: Reader | null = null
   let held = false

@@ -34,7 +34,7 @@ export async function* arrow(result: QueryResult, as: 'file' | 'stream'): AsyncG
   yield pieces.take()
 }
 
-/** Minimum size of a record batch: its head takes some hundred bytes per column. */
+/** Minimum number of cells in a record batch, since the head of each batch takes some hundred bytes per column. */
 const CELLS_A_BATCH = 65_536
 
 /** The same rows in fewer batches. */

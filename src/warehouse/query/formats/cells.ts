@@ -54,7 +54,7 @@ export async function* readLines(pieces: AsyncIterable<Buffer>): AsyncGenerator<
 const NEWLINE = '\n'.charCodeAt(0)
 const BRACKET = '['.charCodeAt(0)
 
-/** The batch that `encodeBatch` wrote, given the columns that it was written under. */
+/** Decodes a batch that `encodeBatch` wrote, given the columns of its result. */
 export function decodeBatch(bytes: Uint8Array, columns: Column[]): Batch {
   const cells = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()) as Cell[][]
   for (const [at, column] of columns.entries()) {

@@ -34,7 +34,7 @@ export function dateText(days: number): string {
   return calendarText(days * DAY_SECONDS).replace(/T.*/, '')
 }
 
-/** To the second. Computed in eras of 400 years, because JavaScript's calendar ends earlier than DuckDB's. */
+/** A date and time to the second. Computed in eras of 400 years, because JavaScript's calendar ends earlier than DuckDB's. */
 function calendarText(seconds: number): string {
   const eras = Math.floor(seconds / ERA_SECONDS)
   const text = new Date((seconds - eras * ERA_SECONDS) * 1_000).toISOString().slice(0, 19)

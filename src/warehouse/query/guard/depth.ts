@@ -1,7 +1,7 @@
 // Refuses arguments that crash the process. DuckDB follows the path of a JSON function, the structure of `json_transform`, JSON that becomes
 // a VARIANT, and the parts of a name by unbounded recursion: 100,000 levels, which `repeat` makes from a few characters, overflow the stack
-// (seen with 1.5.5; test/fuzz finds such cases). So paths and structures must be literals, whose depth is checked here; DuckDB itself refuses
-// recursion into paths from columns. VARIANTs must be made of literals only.
+// (seen with 1.5.5; test/fuzz finds such cases). So paths and structures must be literals, whose depth is checked here. Paths from columns
+// are harmless, because DuckDB accepts no wildcards in them. VARIANTs must be made of literals only.
 import { CAST_TO_VARIANT, type Call, type TreeNode } from './tree.ts'
 
 /** Functions whose second and later arguments determine the depth of recursion. */

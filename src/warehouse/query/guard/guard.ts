@@ -1,7 +1,7 @@
 // The guard restricts a caller's SQL to the data of the warehouse. The process that holds the warehouse reads and writes files with the same
-// DuckDB instance, so nothing else stops such SQL.
+// DuckDB instance, so nothing else stops a caller's SQL from doing the same.
 //
-// The guard never binds unchecked SQL: binding `read_csv(…)` already opens the file, and splitting a PRAGMA already runs it. It only parses
+// The guard never binds unchecked SQL: binding `read_csv(…)` already opens the file, and extracting a PRAGMA statement already runs it. It only parses
 // (`json_serialize_sql` touches nothing), checks every name in the tree, and then has DuckDB prepare the same text.
 
 import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api'
@@ -168,7 +168,7 @@ const pivots = (text: string): boolean =>
   ['PIVOT', 'PIVOT_WIDER'].some(word => hasWord(text, word)) &&
   ['PIVOT', 'PIVOT_WIDER', 'FROM', 'WITH', 'SELECT'].includes(firstWord(text) ?? '')
 
-/** The error of a PIVOT without values: DuckDB first creates a type of them, in a statement of its own. */
+/** The error of a PIVOT that does not name its values: DuckDB would first create a type of them, in a separate statement. */
 const unnamedPivot = (): ConvohouseError =>
   refuse(
     'PIVOT does not name the values that become columns: DuckDB splits it into several statements, and only one SELECT is run here.',

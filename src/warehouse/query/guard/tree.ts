@@ -22,7 +22,7 @@ export interface Named {
   functions: string[]
   calls: Call[]
   tables: TableName[]
-  /** Most parts of a column name: `a.b.c` has three. */
+  /** Number of parts of the longest column name: `a.b.c` has three. */
   longestName: number
   /** True where the SQL has a parameter: `?`, `$1`. */
   parameters: boolean

@@ -7,10 +7,10 @@
 // If a query fails after its first rows, the response ends without its last chunk, so that no client considers it complete; the format
 // `cells` sends the error first. A client that closes the connection stops its query.
 //
-// Bounded are the SQL (`guard`, a read-only transaction), its duration, the number of concurrent queries, the rows, and the bytes in flight
-// (one piece and the socket's buffer per query, by backpressure). Not bounded is the memory of sorts and joins: a DuckDB instance has one
-// `memory_limit` for all connections, so a heavy query competes with loading, and spills like it. A query is not interrupted inside a huge
-// value (`repeat('x', 2000000000)`): its client gets the timeout, and its slot stays taken until the value is complete.
+// There are bounds on the SQL (`guard`, a read-only transaction), its duration, the number of concurrent queries, the rows, and the bytes in
+// flight (one piece and the socket's buffer per query, by backpressure). There is none on the memory of sorts and joins: a DuckDB instance
+// has one `memory_limit` for all connections, so a heavy query competes with loading, and spills as loading does. A query is not interrupted
+// inside a huge value (`repeat('x', 2000000000)`): its client gets the timeout, but its slot stays taken until the value is complete.
 //
 // Access is controlled by the server that calls the handler, here by the file mode of the Unix socket.
 
@@ -47,7 +47,7 @@ export interface ServerLimits {
   maxWaitMs: number
 }
 
-/** Called when a query starts (its SQL without literals) and when it has ended (null), so that a supervisor can log the queries of a crash. */
+/** Called when a query starts (with its SQL without literals) and when it has ended (null): a supervisor can log what ran during a crash. */
 export type QueryObserver = (id: number, sql: string | null) => void
 
 interface QueryContext {
@@ -116,7 +116,7 @@ async function readQuery(request: IncomingMessage): Promise<RequestedQuery> {
   }
 }
 
-/** The first media type in `Accept` that there is a format for; without a preference JSON. */
+/** The format of the first media type in `Accept` that is supported; JSON if the client has no preference. */
 function formatOf(accept = '*/*'): RequestedQuery['format'] {
   const types = accept.split(',').map(type => type.split(';')[0]!.trim().toLowerCase())
   for (const type of types) {
@@ -136,7 +136,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   for await (const piece of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += piece.length
     if (size > MAX_REQUEST_BYTES) {
-      // A client sends all of its request before it reads the answer.
+      // Discards the rest: a client sends all of its request before it reads the answer.
       request.resume()
       throw invalid(413, `The request is larger than ${MAX_REQUEST_BYTES} bytes.`, 'Shorten the SQL.', 'SQL_REFUSED')
     }
@@ -279,7 +279,7 @@ const STATUSES: Partial<Record<ErrorCode, number>> = {
   QUERY_TIMEOUT: 504,
 }
 
-/** After the head only `cells` has a place for an error; any other answer is cut off. */
+/** Once the head has been sent, only `cells` has a place for an error; an answer in any other format is cut off. */
 function sendError(response: ServerResponse, error: ConvohouseError, format?: RequestedQuery['format']): void {
   if (response.destroyed) return
   const { code, message: what, hint, facts } = error

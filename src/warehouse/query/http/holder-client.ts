@@ -113,7 +113,7 @@ async function nextLine(lines: AsyncGenerator<CellsLine>): Promise<Exclude<Cells
 
 interface Answer {
   response: IncomingMessage
-  /** The body; throws why it ended early. */
+  /** The body. @throws the reason if it ends early */
   pieces(): AsyncGenerator<Buffer>
   /** Closes the connection, which stops the query. */
   hangUp(): void

@@ -31,7 +31,7 @@ const DEFAULT_LIMITS: SocketLimits = {
 /** Far above the number that may wait: a connection beyond it is closed without an answer. */
 const MAX_CONNECTIONS = 512
 
-/** A client sends its request at once. */
+/** How long a client may take to send its request; convohouse's own sends it at once. */
 const REQUEST_WITHIN_MS = 5 * SECOND
 
 /** How long `close` waits for queries that DuckDB does not interrupt, and for clients that do not read. */
@@ -125,7 +125,7 @@ async function listen(server: Server, path: string): Promise<void> {
 }
 
 async function tryListen(server: Server, path: string): Promise<NodeJS.ErrnoException | undefined> {
-  // `listen` creates the socket synchronously, so it never exists with a wider mode.
+  // `listen` creates the socket synchronously, under this mask, so the socket never has a wider mode.
   const mask = process.platform === 'win32' ? undefined : process.umask(0o177)
   const error = await new Promise<NodeJS.ErrnoException | undefined>(resolve => {
     server.once('error', resolve)
