@@ -10,7 +10,7 @@ import { temporaryWarehouse, type Workspace } from './temporary-warehouse.ts'
 
 const app = temporaryWarehouse()
 
-/** How far ahead of the answer's time: the vendor's absurd value, years, days and hours. */
+/** Times ahead of the answer's: the vendor's absurd value, then by years, days and hours. */
 const AHEAD = [5e13, SENT_AT_MS + 3_650 * DAY, SENT_AT_MS + 30 * DAY, SENT_AT_MS + 6 * HOUR]
 
 const load = async (workspace: Workspace, records: object[], sentAtMs: number) =>
@@ -69,7 +69,7 @@ describe('a lastModified in the future', () => {
             const pages = []
             for (const { hour, modified } of order === 'batch' ? versions : order) {
               const sentAtMs = SENT_AT_MS + hour * HOUR
-              // A conversation that was changed just before its export, unless its time is in the future.
+              // Each conversation changed just before its export, unless its time is in the future or absent.
               const records = modified.map((ahead, id) => ({
                 ID: `c${id}`,
                 state: `at ${hour}`,

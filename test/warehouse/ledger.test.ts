@@ -83,7 +83,7 @@ describe('the view _ledger', () => {
       day('2026-11-09', 1),
       day('2026-11-10', 1),
       day('2026-11-11', 1),
-      // The page reaches to the first second of that day: the skipped conversations may be there.
+      // The page reaches to the first second of that day, in which the skipped conversations may lie.
       day('2026-11-12', 0, 2),
       day(null, 1),
     ])

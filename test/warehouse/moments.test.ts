@@ -25,7 +25,7 @@ const offset = fc.record({
   written: fc.constantFrom('±hh:mm', '±hhmm', '±hh'),
 })
 
-/** A text, and its time in microseconds since the epoch; null: none. */
+/** A text, and its time in microseconds since the epoch; null if it is not a time. */
 interface TimeText {
   text: string
   micros: bigint | null
@@ -130,7 +130,7 @@ const NO_MOMENTS = [
 const noMoment = fc.constantFrom(...NO_MOMENTS).map((text): TimeText => ({ text, micros: null }))
 const anyText = fc.oneof({ weight: 3, arbitrary: isoMoment }, epoch, { weight: 2, arbitrary: noMoment })
 
-/** Every field of a conversation whose text is parsed as a time. */
+/** A conversation with `text` in every field whose text is parsed as a time. */
 const recordOf = (id: string, text: string) => ({
   ID: id,
   expectedCloseDate: text,

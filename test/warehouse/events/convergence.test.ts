@@ -1,4 +1,4 @@
-// Exports and events in any order and with repetitions yield the same tables as in order and once.
+// Exports and events yield the same tables whether they arrive in any order with repetitions, or in order and once.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { MINUTE } from '../../../src/core/time.ts'
@@ -64,7 +64,7 @@ function eventFor(one: Message, id: number): FiledEvent {
   return eventOf('conversation_updated', { ...common, lightConvoData: light, ...spoken }, { receivedAtMs })
 }
 
-/** No two exports of a conversation are sent at once. */
+/** Lands an export that was requested once the mirror had the version, with `lateMs` in addition. */
 function landExport(workspace: Workspace, { version, lateMs, id }: Delivery) {
   const records = [{ ID: nameOf(id), lastModified: changedMs(version), ...valuesAt(version) }]
   const sentAtMs = changedMs(version) + lateMs + MIRROR_LAG_MS + id
@@ -76,7 +76,7 @@ interface Delivery extends Message {
   place: number
 }
 
-/** Loads and applies six at a time: the exports of a batch as pages of one load, then its events. */
+/** Delivers six at a time: loads the exports among them as pages of one load, then applies the events. */
 async function deliver(workspace: Workspace, deliveries: readonly Delivery[]): Promise<void> {
   for (let first = 0; first < deliveries.length; first += 6) {
     const batch = deliveries.slice(first, first + 6)

@@ -7,7 +7,7 @@ import type { Workspace } from '../temporary-warehouse.ts'
 
 export const RECEIVED_MS = SENT_AT_MS + 5_000
 
-/** As it is stored: canonical, with its id. */
+/** An event as the spool stores it: canonical JSON, with its id. */
 export function eventOf(
   type: string,
   payload: Record<string, unknown>,

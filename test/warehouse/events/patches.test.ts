@@ -34,11 +34,11 @@ interface Case {
   base?: Record<string, unknown>
   /** The patch that comes after it. */
   late?: Record<string, unknown>
-  /** Version of the full record, if it is not between those of the patches: 1 for the early one, 3 for the late one. */
+  /** Version of the full record; by default 2, between the early patch (1) and the late one (3). */
   version?: number
 }
 
-/** By conversation. */
+/** The cases, by conversation id. */
 const CASES = {
   merged: {
     base: { state: 'ai-chatting', stage: 'new', csat: { ease10: 4, comment: 'so so' } },
@@ -86,7 +86,7 @@ type CaseName = keyof typeof CASES
 
 describe('a patch', () => {
   let workspace: Workspace
-  /** The table values of the conversation, now and before its full record arrived. */
+  /** The conversation's rows of a table. */
   const rows = (id: CaseName, table: string, what: string) =>
     workspace.rows(
       `(SELECT workspace_id, ${what} FROM ${table} WHERE workspace_id = '${workspace.id}' AND conversation_id = '${id}')`,
@@ -98,7 +98,7 @@ describe('a patch', () => {
   const COMPLETENESS = 'state, stage, _complete, _source'
   let incomplete: unknown[]
 
-  // One load and two calls serve all cases.
+  // One load, and one call each for the early and the late patches, serve all cases.
   beforeAll(async () => {
     workspace = app.workspace()
     const cases = Object.entries(CASES) as [string, Case][]

@@ -132,7 +132,7 @@ describe('a page that DuckDB refuses', () => {
 })
 
 describe('a page', () => {
-  // `quarantine.test.ts` loads one through a coerced copy.
+  // `quarantine.test.ts` loads such a record through a coerced copy.
   it.runIf(isDeep)('with a record of 20 MB is loaded completely', async () => {
     const workspace = app.workspace()
     const summary = 'twenty megabytes '.repeat(1_200_000)
@@ -284,7 +284,7 @@ describe('a landed file that cannot be read', () => {
     const intact = await bytesOf(landed)
     const begin = intact.length - landed.head.packed!.bytes
     const sent = unpacked(intact.subarray(begin))
-    // Each of these decompresses to the same record with another summary: DuckDB would load it.
+    // With any of these bits flipped, the page decompresses to the same record with another summary, which DuckDB would load.
     const unnoticed = Array.from({ length: landed.head.packed!.bytes * 8 }, (_, at) => begin * 8 + at).filter(bit => {
       const body = unpacked(flipped(intact, bit).subarray(begin))
       return body !== sent && /^{"success":true,"data":\[{"ID":"c1","summary":"[\w ]{48}"}]}$/.test(body ?? '')

@@ -17,7 +17,7 @@ const app = temporaryWarehouse()
 
 describe('a page of golden records', () => {
   let rows: Record<string, Row[]>
-  // One load for all cases, each the page of an agent that is named after it.
+  // One load for all cases: each case is the page of an agent that is named after it.
   beforeAll(async () => {
     const workspace = app.workspace()
     const pages = cases.map(agentId => {

@@ -56,7 +56,7 @@ async function loadInOrder(workspace: Workspace, versions: Version[], order: num
     const records = versions.filter(version => version.page === page).map(recordOf)
     pages.set(page, await landConversations(workspace.landing, { records, sentAtMs: sentAt(page) }))
   }
-  // The first two in one batch: versions in one batch are compared by a different path than those in two.
+  // The first two pages in one batch: other code compares the versions of one batch than those of two.
   await workspace.load(pages.get(order[0]!)!, pages.get(order[1]!)!)
   for (const page of order.slice(2)) await workspace.load(pages.get(page)!)
 }

@@ -69,7 +69,7 @@ const columnsOf = (warehouse: Warehouse, table: string) =>
     { table },
   )
 
-/** The columns that migration 14 renamed, under their previous names. */
+/** Gives the columns that migration 14 renamed their previous names. */
 async function restoreNames(writer: Writer): Promise<void> {
   await writer.run('ALTER TABLE _quota RENAME COLUMN reported_at TO told_at')
   await writer.run('ALTER TABLE _loads RENAME COLUMN coerced TO mended')

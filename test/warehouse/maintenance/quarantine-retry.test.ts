@@ -21,7 +21,7 @@ async function everything(workspace: Workspace): Promise<object> {
   return { records: await recordRows(workspace), books: Object.fromEntries(books) }
 }
 
-/** Makes tables as of an older version that could not load this element: it is only in `_quarantine`. */
+/** Makes the tables of an older version that could not load this element: only `_quarantine` has it. */
 async function quarantine(
   workspace: Workspace,
   file: string,
@@ -59,7 +59,7 @@ describe('a quarantined record that is retried', () => {
     const before = await everything(workspace)
     await quarantine(workspace, page.address, { element: 2, id: 'c2', reason })
     const { writer } = app.warehouse
-    // Its own issue and its share of the drift had not been reported; its quarantine had.
+    // Reported was only that the record is in quarantine, not its own issue or its share of the drift.
     await writer.run(`UPDATE _issues SET path = '(record)', issue = '${issue}' WHERE workspace_id = '${workspace.id}'`)
     await writer.run(`UPDATE _drift SET occurrences = occurrences - 1 WHERE workspace_id = '${workspace.id}'`)
     expect(await retryQuarantined(workspace.context, page, [2])).toEqual([{ element: 2, reason: null }])
@@ -91,7 +91,7 @@ describe('a quarantined record that is retried', () => {
     const here = `workspace_id = '${workspace.id}'`
     await writer.run(`UPDATE _issues SET path = '(record)', issue = 'no JSON' WHERE ${here}`)
     await writer.run(`DELETE FROM _drift WHERE ${here}`)
-    // As after a manual change of the schema. Recreated instead of altered, because ALTER would cast a deleted value, too.
+    // As after a manual change of the schema. The column is recreated, because ALTER would cast a deleted value, too.
     const column = async (type: string) => {
       await writer.run('ALTER TABLE conversations DROP COLUMN user_name')
       await writer.run(`ALTER TABLE conversations ADD COLUMN user_name ${type}`)

@@ -9,7 +9,7 @@ import { temporaryWarehouse } from '../temporary-warehouse.ts'
 
 const app = temporaryWarehouse()
 
-/** Days on which a page reported a billing period, as in `_quota`. */
+/** The length of a billing period, given the days on which pages reported each key. */
 async function lengthInDays(reported: [day: number, key: string][]): Promise<number | null> {
   const { id } = app.workspace()
   const { writer } = app.warehouse

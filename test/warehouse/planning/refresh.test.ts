@@ -12,7 +12,7 @@ const WRITTEN = SENT_AT_MS - 12 * HOUR
 const CHANGED = SENT_AT_MS + 6 * HOUR
 const LATER = SENT_AT_MS + 48 * HOUR
 
-/** An event about that conversation. */
+/** Makes an event about a conversation. */
 type EventFor = (convoId: string) => FiledEvent
 
 const updated =
@@ -27,12 +27,12 @@ const question: EventFor = convoId =>
   eventOf('message_received', { agentId: AGENT, convoId, createdAt: CHANGED + MINUTE, messageContent: 'and now?' })
 
 interface Case {
-  /** Time of the last message, as it was exported. */
+  /** Time of the last message in the exported record. */
   writtenMs?: number
   events: readonly EventFor[]
 }
 
-/** Ids of the refreshed conversations, if any change counts, and if only messages that the events do not contain count. */
+/** Ids of conversations to refresh: for any `change`, and only for a `message` that the events do not contain. */
 async function refreshed(cases: Record<string, Case>): Promise<{ change: string[]; message: string[] }> {
   const workspace = app.workspace()
   const records = Object.entries(cases).map(([ID, { writtenMs = WRITTEN }]) => ({
@@ -41,7 +41,7 @@ async function refreshed(cases: Record<string, Case>): Promise<{ change: string[
     lastMessageTS: writtenMs,
   }))
   await workspace.load(await landConversations(workspace.landing, { records, sentAtMs: SENT_AT_MS }))
-  // One drain for each position: the first event is applied first.
+  // One drain for each position, so that the first event of each case is applied first.
   for (const place of [0, 1])
     await applyTo(workspace, ...Object.entries(cases).flatMap(([id, { events }]) => events[place]?.(id) ?? []))
   const ids = async (skipKnown: boolean) => {

@@ -44,7 +44,7 @@ async function bytesIn(result: QueryResult, format: RowFormat): Promise<Buffer> 
 }
 const textOf = async (sql: string, format: RowFormat) => (await bytesOf(sql, format)).toString()
 
-/** Returns rows for a while before it fails. */
+/** A query that returns rows for a while before it fails. */
 const FAILING_LATE = `SELECT CASE WHEN range < 270000 THEN 1 ELSE ('x' || range)::INTEGER END FROM range(300000)`
 
 /** Every type that the warehouse uses, with its edge cases, and a row of NULLs. */

@@ -194,7 +194,7 @@ describe('the guard', () => {
     `FROM (DESCRIBE '${file}')`,
     `EXPLAIN SELECT * FROM '${file}'`,
     `EXPLAIN ANALYZE FROM read_text('${file}')`,
-    // A CTE with that name, out of scope at its use.
+    // A CTE is named like the file, but is out of scope where the name is used.
     `SELECT (WITH "${file}" AS (SELECT 1) SELECT 1), * FROM "${file}"`,
     `FROM conversations AT (VERSION => (SELECT word FROM '${file}'))`,
     `FROM conversations TABLESAMPLE reservoir(1) JOIN read_text('${file}') ON true`,

@@ -44,7 +44,7 @@ async function rowsOf(result: QueryResult): Promise<Cell[][]> {
 /** Fails if a transaction was left open. */
 const expectFree = () => expect(connection.run('BEGIN').then(() => connection.run('ROLLBACK'))).resolves.toBeDefined()
 
-/** Never ends by itself. */
+/** A query that never ends by itself. */
 const ENDLESS = 'SELECT count(*) FROM numbers a, numbers b, numbers c WHERE a.n + b.n + c.n = 7'
 
 describe('a query', () => {
@@ -239,7 +239,7 @@ describe('a reader', () => {
     await expect(copyToParquet({ connection, sql, file: target, timeoutMs: 9_000 })).resolves.toMatchObject({ rows: 1 })
     const other = copyToParquet({ connection, sql, file: join(folder, 'other.parquet'), timeoutMs: 9_000 })
     await expect(other).rejects.toMatchObject({ code: 'SQL_REFUSED' })
-    // The second protection, after the guard.
+    // After the guard, the reader's settings are the second protection.
     for (const past of [`FROM '${join(folder, 'secret.csv')}'`, 'SET threads = 4', 'DELETE FROM t']) {
       await expect(connection.run(past)).rejects.toThrow(/disabled by configuration|locked|read-only/)
     }

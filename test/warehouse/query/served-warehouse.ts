@@ -9,7 +9,7 @@ import { type QueryServer, serveQueries } from '../../../src/warehouse/query/htt
 import type { Cell, QueryResult } from '../../../src/warehouse/query/results.ts'
 import { until } from '../../until.ts'
 
-/** Fails in its last tenth. */
+/** A query that fails in the last tenth of its rows. */
 export const LATE = "SELECT CASE WHEN range < 270000 THEN 1 ELSE ('x' || range)::INTEGER END FROM range(300000)"
 export const ENDLESS = 'SELECT count(*) FROM numbers a, numbers b, numbers c WHERE a.n + b.n + c.n = 7'
 
