@@ -1,7 +1,7 @@
 // Extraction of rows from staged records: one SELECT for the record's own table, one for each child table.
 //
-// A stage is a temporary table `s` with a column per field of the record (reading them back from a single STRUCT column costs twice as much)
-// and `__agent`, the agent of the page.
+// A stage is a temporary table `s` with a column per field of the record (reading the fields from one STRUCT column costs twice as much) and
+// `__agent`, the agent of the page.
 
 import { ELEMENT, extraSql, subtree, type UnknownTree } from './inspection/unknown-fields.ts'
 import { type ChildTable, type Column, type Layout, quoteName, quoteText } from './layout.ts'
@@ -48,7 +48,7 @@ function listSource(options: { keys: string; stage: string; list: string; parent
 
 const selected = (columns: Column[]): string => items(columns.map(c => `${c.expression} AS ${quoteName(c.name)}`))
 
-/** SQL: true for JSON that is an object, an array or null, by its first character. */
+/** SQL that is true where the JSON is an object, an array or null; it tests the first character. */
 const isNoScalar = (json: string): string => `left(${json}::VARCHAR, 1) IN ('{', '[', 'n')`
 
 /** SQL of the first scalar among the lift's keys, as JSON. `x` holds the element's value at each path, NULL unless it is a scalar. */

@@ -34,7 +34,7 @@ export interface Scalar extends Described {
   /** Column of a `moment`'s parsed twin. */
   twin?: string
   unit?: string
-  /** The value is a channel or a list of channels, which is stored in one spelling: in lower case, or in the case sent. */
+  /** The value is a channel or a list of channels, stored in one spelling: in lower case, or in the case in which it was sent. */
   channel?: Casing
   /** The field fills only its child table and has no column. */
   hidden?: true
@@ -103,7 +103,7 @@ export interface Derived extends Described {
   sqlType: string
   /** SQL over the staged record `s`; `timeZone` is an SQL string literal. */
   sql: (context: { timeZone: string }) => string
-  /** The same over the stored row: used after a change of the time zone or a patch that carries only some of the fields. */
+  /** SQL of the value over the stored row: used after a change of the time zone or a patch that carries only some of the fields. */
   stored?: (context: { timeZone: string }) => string
   /** Top-level keys that the column depends on; after a patch of one of them it is derived again. */
   from: readonly string[]

@@ -1,5 +1,5 @@
 // The port of the lease log: every lease when it is granted, every request's outcome, every lease's end. After a kill the governor's state is
-// rebuilt from it: a lease without an end counts as fully spent until its hour has passed.
+// rebuilt from the log: a lease without an end counts as fully spent until its hour has passed.
 import type { LeaseEntry } from '../core/governor/lease-entries.ts'
 
 export interface LeaseLog {

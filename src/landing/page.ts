@@ -28,7 +28,7 @@ export interface PageHead {
   /** Local clock, ms. */
   sentAtMs: number
   receivedAtMs: number
-  /** When the request was sent by the server's clock, ms. Versions are compared by it. */
+  /** When the request was sent, by the server's clock, ms. Versions of a record are compared by this time. */
   sentAtServerMs: number
   /** Length of the body that landed. */
   bodyBytes: number

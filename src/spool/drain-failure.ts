@@ -1,4 +1,4 @@
-// Why a workspace's events do not reach the tables, for `status` in other processes: a small file beside the segments, which exists while
+// A small file beside the segments that tells `status` in other processes why a workspace's events do not reach the tables. It exists while
 // draining fails. Writing it is best effort; without it `status` still shows since when events have been waiting.
 //
 //   spool/<workspace>/drain-failure.json

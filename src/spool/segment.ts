@@ -1,8 +1,8 @@
 // An open segment: lines are appended and synced; then it is sealed and never changed again.
 //
-// The drainer may mistake a stalled writer's segment for an abandoned one. It moves the file away before it reads it, and the writer checks
-// that its file exists after each sync, before it acknowledges anything. So either the drainer reads the appended events, or the writer finds
-// its file gone and appends them to another segment. This does not depend on clocks.
+// The drainer may mistake a stalled writer's segment for an abandoned one. The drainer moves a file away before reading it, and the writer
+// checks after each sync that its file still exists, before it acknowledges anything. So either the drainer reads the appended events, or the
+// writer finds its file gone and appends them to another segment. This does not depend on clocks.
 import { existsSync } from 'node:fs'
 import { type FileHandle, link, open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'

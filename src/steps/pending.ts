@@ -37,7 +37,7 @@ interface Unloaded {
   loaded: ReadonlySet<string>
 }
 
-/** True where the preceding page of the page's generation is not in `there`. */
+/** True where the page before this one in its generation is not in `there`. */
 function isBehindGap(page: LandedPage, there: ReadonlySet<string>): boolean {
   const preceding = precedingAddress(page)
   return preceding !== null && !there.has(preceding)

@@ -15,9 +15,9 @@ export interface RunLog {
   paused(paused: boolean): Promise<void>
   /** Records a failure that is retried; null: the retry succeeded. */
   failing(error: unknown): Promise<void>
-  /** Records and events quarantined since the previous run. */
+  /** Number of records and events quarantined since the previous run. */
   quarantined(): Promise<number>
-  /** Webhook events refused by receivers: in total, and since the previous run. */
+  /** Number of webhook events that receivers refused: in total, and since the previous run. */
   refused(): Promise<{ inAll: number; since: number }>
   /** Records the end. @throws HOME_UNUSABLE */
   ended(end: RunEnd): Promise<void>

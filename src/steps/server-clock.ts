@@ -14,7 +14,7 @@ export interface ServerClock {
   observe(exchange: Dated): void
 }
 
-/** When an answer was sent and received by our clock, and by the server's `Date`, ms. */
+/** When a request was sent and its answer received, by our clock, and the answer's `Date`, ms. */
 export interface Dated {
   serverDateMs: number | null
   sentAtMs: number

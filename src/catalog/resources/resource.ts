@@ -11,7 +11,7 @@ export interface PageRequest {
 }
 
 export interface Resource {
-  /** Folder of its pages in the landing, and its name in `stream` of `_loads` and `_requests`. */
+  /** Folder of the resource's pages in the landing, and the resource's name in the column `stream` of `_loads` and `_requests`. */
   stream: string
   /** Kind of answer, as error messages name it. */
   answer: string
@@ -24,7 +24,7 @@ export interface Resource {
    * document shows none, so after a 400 the request is repeated without them.
    */
   paging: 'record' | 'list' | ((page: PageRequest) => Readonly<Record<string, string | number>>)
-  /** Keys of the body that hold records. Of several lists at least one must be present; the result is their union. */
+  /** Keys of the body that hold records. If there are several, at least one must be present, and the records of all are taken. */
   envelope: readonly [string, ...string[]]
   freshness: Freshness
   record: RecordType

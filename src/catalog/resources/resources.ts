@@ -7,7 +7,7 @@ import { isById, type Resource, type ResourceById } from './resource.ts'
 import { TEAMS } from './teams.ts'
 import { TOOLS } from './tools.ts'
 
-/** In the order in which they are requested and loaded. */
+/** The declared resources, in the order in which they are requested and loaded. */
 const DECLARED = [AGENTS, ORGANIZATIONS, TEAMS, TOOLS] as const
 
 type ResourceStream = (typeof DECLARED)[number]['stream']

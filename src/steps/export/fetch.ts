@@ -104,7 +104,7 @@ const mayBeBilled = (error: unknown): boolean => error instanceof VendorError &&
 function leaseFailure(fetching: Fetching, error: unknown): Failure | null {
   if (isCode(error, 'HOUR_SPENT')) return null
   const failure = failureOf(error)
-  // A full disk could not store further pages, which would still be billed.
+  // A storage error also trips the breaker: a full disk cannot store further pages, which would still be billed.
   if (failure.kind === 'transient' || failure.kind === 'storage') fetching.breaker.trip()
   return failure
 }
