@@ -47,7 +47,7 @@ export function workspaceOf({ workspaces, source }: Config, workspaceId: string)
   const workspace = workspaces.find(({ id }) => id === workspaceId)
   if (workspace) return workspace
   throw new ConvohouseError('WORKSPACE_UNKNOWN', {
-    what: `${source} of this worker names no workspace ${JSON.stringify(workspaceId)}.`,
+    what: `This worker's configuration (${source}) has no workspace ${JSON.stringify(workspaceId)}.`,
     hint: 'Give all workers the same configuration.',
   })
 }

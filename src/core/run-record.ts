@@ -145,7 +145,7 @@ function reasonOf(report: Ended): Omit<RunEnd, 'outcome' | 'success'> | undefine
   const [first = unanswered] = failures
   if (first) return failure(first.code, first.what, first.hint)
   if (outcome === 'period-spent' && reserve)
-    return failure(undefined, `History waits: ${reserveText(reserve)}.`, reserveHint(reserve))
+    return failure(undefined, `History is not exported for now: ${reserveText(reserve)}.`, reserveHint(reserve))
   const { errorCode: _code, ...waits } = SPENT[outcome] ?? {}
   return isSuccess(report) ? waits : SPENT[outcome]
 }

@@ -33,7 +33,7 @@ const isFolder = (path: string): Promise<boolean> =>
 /** By error code: why a folder cannot be created, other than for lack of space or permissions. */
 const NO_PLACE: Record<string, string> = {
   EEXIST: 'a file is in its place',
-  ENOENT: 'its file system does not allow one there',
+  ENOENT: 'the file system allows no new folder there',
 }
 
 const noFolder = (folder: string, cause: NodeJS.ErrnoException): ConvohouseError =>

@@ -23,7 +23,7 @@ const table = (has: (byte: number) => boolean): Uint8Array =>
 /** Bytes that need no escape in a string. */
 export const PLAIN = table(byte => byte >= BYTE.space && byte !== BYTE.quote && byte !== BYTE.backslash)
 
-/** Bytes that follow a backslash in the short escapes, which canonical text uses, too. */
+/** Bytes that follow the backslash in the two-character escapes that JSON.stringify writes, and so canonical text; not `/`. */
 export const ESCAPED = table(byte => '"\\bfnrt'.includes(String.fromCharCode(byte)))
 
 /** The bytes of `true`, `false` and `null`, indexed by their first byte. */

@@ -101,7 +101,7 @@ export function openLeaseLog(options: { home: string; workspaceId: string; run: 
         const isOld = endMs < nowMs - hourMs
         // A vendor that reported no usage for a whole billing period never reports any: stop, or each call would read years of the log.
         if (isOld && endMs < sinceMs) break
-        // Several writers have files of one hour: any of them may hold the newest usage.
+        // Each writer has its own file for an hour, and any of them may hold the newest usage: stop only at a file that ends before it.
         if (isOld && newest && endMs < newest.sentAtMs) break
         const parsed = parseLines(await textOf(name))
         if (!isOld) entries.push(...parsed)

@@ -154,7 +154,7 @@ const TABLE = {
   },
   starred: {
     values: ['every-page', 'first-page', 'own-page', 'apart'],
-    help: '`starredAgents` contains all starred agents on every page, all on the first page, those of the page, or all of them, which `agents` then omits',
+    help: '`starredAgents` contains all starred agents on every page, all on the first page, those of the page, or all of them, while `agents` contains only the others',
     open: '4.16: agents and starredAgents',
   },
   'team-params': {

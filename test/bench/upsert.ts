@@ -68,7 +68,7 @@ interface Replacing {
   order: Order
 }
 
-/** Pages that continue a window of their agent; their records replace copies, never originals. */
+/** Pages of one full window per agent. Each record has the id of a copy (`copyId`), so it replaces that copy, never an original. */
 function replacingPages({ source }: Place, options: Replacing): ExportedPage[] {
   const documents = new Map<string, Document[]>()
   for (const [index, body] of source.bodies.entries()) {

@@ -81,7 +81,7 @@ describeWithTemporal('sync --on temporal', ({ place, env }) => {
     first.process.kill('SIGINT')
     const { code, stderr } = await first.ended
     expect([code, stderr]).toEqual([0, expect.stringContaining('The sync continues on Temporal')])
-    expect((await there.run('allow', '--overage-packs', '3')).stdout).toContain('allowed')
+    expect((await there.run('allow', '--overage-packs', '3')).stdout).toContain('new limits accepted')
     const nothing = await there.run('allow')
     expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('No limit is given')])
     const second = there.begin('sync', '--on', 'temporal')

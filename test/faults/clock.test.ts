@@ -60,9 +60,9 @@ describe('a clock that is set by a day during a run', () => {
   })
 
   it('while it waits for the rate limit does not change what is exported, nor prolong the wait', async () => {
-    const hour = { hourMs: 4_000, hourlyRequests: 8, speed: 1 }
+    const hour = { hourMs: 6_000, hourlyRequests: 8, speed: 1 }
     const world = { ...hour, conversations: 150, arrivalsPerDay: 0 }
-    const scene = await faultScene({ sandbox: world, workspace: { hour: '4s', requestsPerHour: 8, pageSize: 20 } })
+    const scene = await faultScene({ sandbox: world, workspace: { hour: '6s', requestsPerHour: 8, pageSize: 20 } })
     const ended = await scene.run(['sync', '--yes'], clockSet(-DAY, 2_500))
     expect(ended.code, ended.stderr).toBe(0)
     expect(ended.stderr).toContain('waiting')

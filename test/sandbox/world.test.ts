@@ -1,6 +1,11 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { createWorld } from '../../src/sandbox/world/world.ts'
 import { DAY, START_MS } from './caller.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
 
 describe('a world', () => {
   it('has the configured number of conversations, all begun in the days before the start', () => {
@@ -36,6 +41,7 @@ describe('a world', () => {
       expect(world.walk(world.agentIds()[0]!, walk, START_MS).next().done).toBe(false)
       // Processor time, because it does not depend on other load; usually 0.2 to 1 s.
       expect(process.cpuUsage(begun).user).toBeLessThan(10e6)
+      collectGarbage()
       const after = process.memoryUsage()
       const bytes = after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers
       expect(bytes).toBeLessThan(150e6)

@@ -10,7 +10,7 @@ export interface Mark {
   operation?: string
 }
 
-/** The resource that an event reports: the row of `table` with the id in `id`, and the columns that event fields fill. */
+/** The resource that an event reports: its `table`, the event field that holds its id (`id`), and the event field that fills each column (`columns`). */
 export interface ReportedResource {
   table: 'agents' | 'organizations' | 'clients'
   id: string

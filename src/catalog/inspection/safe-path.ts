@@ -6,7 +6,7 @@ import { ELEMENT } from './unknown-fields.ts'
 /** Shown in place of a key that may be personal data. */
 export const ANY_KEY = '*'
 
-/** True for an identifier: no address, no sentence, and no run of digits as long as in a phone number or an id. */
+/** True for a plain name. False for addresses, sentences, and keys with five digits in a row, which may be a phone number or an id. */
 const isFieldName = (key: string): boolean => /^[A-Za-z_$][\w$-]{0,63}$/.test(key) && !/\d{5}/.test(key)
 
 export const safeKey = (key: string): string => (isFieldName(key) ? key : ANY_KEY)

@@ -23,7 +23,7 @@ const DONE: Record<ControlCommand, string> = {
   pause: 'paused',
   resume: 'resumed',
   cancel: 'cancellation requested',
-  allow: 'allowed',
+  allow: 'new limits accepted',
 }
 
 /** The limits that `allow` raises. @throws FLAG_INVALID if no limit is given */

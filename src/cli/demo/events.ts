@@ -56,7 +56,7 @@ export async function showEvents(options: { app: App; config: Config; sandbox: S
   try {
     const conversation = await untilChanged(options)
     const events = app.spools.get(config.workspaces[0]!.id)?.counts().applied ?? 0
-    print(`The sandbox posted webhooks: ${counted(events, 'event')} applied, without a request.`, '')
+    print(`The sandbox posted webhooks: ${counted(events, 'event')} applied, without any request to the API.`, '')
     return conversation
   } finally {
     sandbox.webhooks.set({ url: null })

@@ -29,7 +29,7 @@ GROUP BY ALL ORDER BY agent`,
 FROM conversations WHERE csat_submitted_at IS NOT NULL GROUP BY ALL ORDER BY month`,
   },
   {
-    title: 'Cost: which models take the tokens and the money?',
+    title: 'Cost: how many tokens does each model use, and what do they cost?',
     sql: `SELECT model_id AS model, count(*) AS conversations, sum(total_tokens)::BIGINT AS tokens, round(sum(usd), 2) AS usd
 FROM token_usage_by_model GROUP BY ALL ORDER BY usd DESC`,
   },

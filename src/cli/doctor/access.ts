@@ -86,7 +86,7 @@ export const apiSkipped = ({ id: workspaceId }: WorkspaceConfig): Finding[] =>
 const A_FEW_SECONDS_MS = 5 * SECOND
 
 const CLOCK_HINT =
-  "Synchronise the machine's clock (NTP). Until then windows end by the vendor's clock, as reported with its list of " +
+  "Synchronise the machine's clock (NTP). Until then, windows end according to the vendor's clock, as reported with its list of " +
   "agents, so nothing is skipped or billed twice; ages such as --since 30d and displayed times use this machine's clock."
 
 /** `answer` is null if the vendor did not answer. */

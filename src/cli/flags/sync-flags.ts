@@ -63,7 +63,7 @@ export function addSyncFlags(command: Command): Command {
     )
     .option(
       '--refresh <age or file>',
-      'also export again the conversations that were active within this time (such as 7d) and last exported longer ago than the configured `quiet`; or those listed in a file, as with --ids',
+      'also export again: with an age such as 7d, conversations active within that time whose last export is older than the configured `quiet`; with a file, the conversations that it lists, as with --ids',
       ageOrFile('--refresh'),
     )
     .option('--max-requests <n>', 'make at most this many requests', whole('--max-requests', 1))

@@ -29,7 +29,7 @@ Examples:
   $ convohouse ledger --agent a_1 --by month --format csv
   $ convohouse ledger --json | jq '.workspaces[].differences'
 
-Days are those of a conversation's ts in the workspace's time zone. "scanned" counts the conversations that the vendor looked at: those it
+A conversation counts on the day of its ts, in the workspace's time zone. "scanned" counts the conversations that the vendor looked at: those it
 returned, and those it skipped because no person had written in them. In SQL, the view \`_ledger\` has the same figures.`,
     )
     .action(async (flags: LedgerFlags) => {

@@ -31,12 +31,12 @@ const EXPORT_INCOMPLETE =
 function rereadText(settings: Settings | undefined): string {
   if (settings?.rereadShare === 0) return 'With a `rereadShare` above 0, `convohouse sync` reads such ranges again'
   const within = settings ? `the last ${durationText(settings.rereadHorizonMs)}` : 'its horizon'
-  return `\`convohouse sync\` automatically reads such ranges within ${within} again; a longer \`rereadHorizon\` includes older ones`
+  return `\`convohouse sync\` automatically rereads time ranges with skipped conversations within ${within}; a longer \`rereadHorizon\` includes older ones`
 }
 
 const skipped: Describe = (n, { settings }) => ({
   what: `${counted(n, 'conversation')} ${verb(n, 'was', 'were')} scanned and not returned, since no person had written in ${verb(n, 'it', 'them')}: skipped, not billed.`,
-  hint: `${rereadText(settings)}. The other conversations of a window that is read again are billed again.`,
+  hint: `${rereadText(settings)}. Rereading a range also bills the other conversations in it again.`,
 })
 
 const quarantined: Describe = n => ({

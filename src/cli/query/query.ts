@@ -136,7 +136,7 @@ const HINTS: readonly [RegExp, string][] = [
   ],
   [
     /^Catalog Error: Scalar Function with name/,
-    'Functions are those of DuckDB: https://duckdb.org/docs/stable/sql/functions/overview',
+    'The SQL can use DuckDB functions: https://duckdb.org/docs/stable/sql/functions/overview',
   ],
 ]
 

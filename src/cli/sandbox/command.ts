@@ -95,12 +95,12 @@ export const sandboxCommand = (): Command =>
     )
     .option(
       '--hostile <name=rate>',
-      'make this share of records hostile in one way; repeatable',
+      'make this share of records hostile in the named way; repeatable',
       rated('--hostile', HOSTILE, 'hostile record'),
     )
     .option(
       '--reading <name=value>',
-      'choose how to serve a point that the API document leaves open; repeatable',
+      'choose one interpretation of a point that the API document leaves open; repeatable',
       readings('--reading'),
     )
     .option('--literal', 'serve only what the API document shows, and refuse parameters that it does not name')

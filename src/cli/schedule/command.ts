@@ -41,7 +41,7 @@ const backfillCommand = (): Command =>
     .option('--since <moment>', 'start of the range: a date, a time, or an age such as 90d', moment('--since'))
     .option('--until <moment>', 'end of the range (default: now)', moment('--until'))
     .option('--max-sessions <n>', 'bill at most this many sessions', whole('--max-sessions', 1))
-    .option('-y, --yes', 'start without a question, even if it may use most of the quota')
+    .option('-y, --yes', 'start without asking for confirmation, even if it may use most of the quota')
     .action(async (flags: BackfillFlags) => {
       const { runBackfill } = await import('./schedule.ts')
       process.exitCode = await runBackfill(flags)

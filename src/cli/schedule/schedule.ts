@@ -103,7 +103,8 @@ export async function runList(flags: ScheduleFlags): Promise<void> {
 /** Warns if no worker polls the queue: the run then waits on the server. */
 async function warnWithoutWorker(client: Client, { temporal }: Config): Promise<void> {
   const queue = warehouseQueue(temporal.queues)
-  if ((await hasPollers(client, queue)) === false) log(noWorkerText('none', queue, 'The run starts when one does.'))
+  if ((await hasPollers(client, queue)) === false)
+    log(noWorkerText('none', queue, 'The run starts once a worker runs.'))
 }
 
 const CHANGED: Record<Change, string> = {

@@ -15,7 +15,7 @@ export const waitingText = (waiting: Waiting, nowMs: number): string =>
 export const planningText = ({ heldUntilMs }: Planning, nowMs: number): string =>
   heldUntilMs === null
     ? 'planning: listing the agents, checking what has landed'
-    : `planning: waiting for leases of an earlier run, until ${clockTime(heldUntilMs, nowMs)} at most`
+    : `planning: waiting for leases of an earlier run, until ${clockTime(heldUntilMs, nowMs)} at the latest`
 
 function stageText({ phase, paused, waiting, pages, conversations, windowsLeft }: SyncAhead, nowMs: number): string {
   if (paused) return 'is paused (`convohouse resume`)'

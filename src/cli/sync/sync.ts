@@ -220,5 +220,5 @@ function reportDrainFailure(
   failure: DrainFailing,
 ): void {
   if (failure) failed(workspaceId, failureOf(workspaceId, failure))
-  else remark(`${workspaceId}: webhook events are applied again.`)
+  else remark(`${workspaceId}: applying webhook events works again.`)
 }

@@ -9,7 +9,7 @@ interface Reason {
   hint: string
 }
 
-const NOT_OURS = 'Ignore it, unless the sender is yours.'
+const NOT_OURS = 'Ignore it, unless you operate the sender.'
 
 const REASONS: Record<Refusal, Reason> = {
   'not-json': { what: 'the body is not JSON', hint: NOT_OURS },

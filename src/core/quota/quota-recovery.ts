@@ -7,7 +7,7 @@ import { newAccount } from './usage-account.ts'
 /** What the loaded answers have reported about one period. */
 interface ReportedPeriod {
   key: string
-  /** True where only the very first answer has reported the period, which proves nothing. */
+  /** True if no period is proved yet and this is the first one that was reported (see `recoverQuota`). */
   unproved: boolean
   usedSessions: number
   /** Sessions that are certainly used: what our own answers billed, and the minimum that others used. */

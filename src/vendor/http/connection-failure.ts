@@ -20,12 +20,12 @@ const certificate = (words: string, hint: string): ConnectionFailure => ({
 const selfSigned = certificate('is self-signed', KNOW_AUTHORITY)
 const unknownAuthority = certificate('is not signed by an authority that this machine trusts', KNOW_AUTHORITY)
 const noTls: ConnectionFailure = {
-  words: 'does not answer in TLS; nothing was sent',
+  words: 'does not speak TLS; nothing was sent',
   hint: 'Check `apiUrl`: if the server uses plain HTTP, the address must begin with http://; otherwise the port is wrong.',
 }
 const cutOff: ConnectionFailure = { words: 'closed the connection before it answered', hint: TRY_LATER }
 const noHttp: ConnectionFailure = {
-  words: 'answers, but not in HTTP',
+  words: 'answers, but does not speak HTTP',
   hint: 'Check `apiUrl`: if the server uses TLS, the address must begin with https://; otherwise the port is wrong.',
 }
 const unknownHost: ConnectionFailure = {

@@ -71,7 +71,7 @@ const withoutParameters = (text: string): string =>
     .replace(/([?#])[&;]/g, '$1')
     .replace(/[?#](?=#|$)/g, '')
 
-/** Removes the user and secret parameters from a URL. */
+/** Removes the user information (`user:password@`) and the secret parameters from a URL. */
 function withoutAddressSecrets(address: string): string {
   const begin = address.indexOf('://') + 3
   const end = address.slice(begin).search(/[/?#]/)

@@ -134,7 +134,7 @@ const LAST_ACTIVITY = `greatest(${['ts', 'last_message_ts', 'last_modified'].map
 /** False for a conversation that the vendor looked at and did not export, unless it has changed since. */
 const MAY_BE_EXPORTED = '(_not_exportable_since IS NULL OR coalesce(_not_exportable_since < _dirty_since, false))'
 
-/** Conversations active since `activeSinceMs` that were last exported by `readBeforeMs`, or never completely; most recently active first. */
+/** Conversations active since `activeSinceMs` that were last exported at `readBeforeMs` or earlier, or never exported completely; most recently active first. */
 export const agedIds = (
   reader: Reader,
   workspaceId: string,

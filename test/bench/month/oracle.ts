@@ -26,7 +26,7 @@ export interface OracleBill {
   first: number
   reported: number
   unreported: number
-  /** Sessions of first exports and unreported changes only, as if events supplied all reported changes. */
+  /** Sessions if events carried every change that they report in full, so that only first exports and unreported changes need an export. */
   leastSessions: number
 }
 

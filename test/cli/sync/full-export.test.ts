@@ -76,7 +76,7 @@ describe('a full export', { timeout: 120_000 }, () => {
     for (const args of [['sync', '--since', '10d'], ['sync']]) {
       const { code, stdout } = await convohouse(workspace, ...args)
       expect(code).toBe(0)
-      expect(stdout).toMatch(/warning: a full export of .* is not finished \(\d of 6 agents are left\)/)
+      expect(stdout).toMatch(/warning: a full export begun at .* is not finished \(\d of 6 agents are left\)/)
       expect(stdout).toContain('`convohouse sync --full` continues it, `convohouse sync --drop-full` drops it')
     }
     expect((await spent(workspace)).sessions).toBe(begun.sessions)

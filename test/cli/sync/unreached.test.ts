@@ -38,9 +38,9 @@ describe('an API that cannot be reached', () => {
     expect(findingOf('self-signed')).toMatch(/certificate that is self-signed.* → .*NODE_EXTRA_CA_CERTS/)
     expect(findingOf('expired')).toMatch(/certificate that has expired.* → Check this machine's clock/)
     expect(findingOf('other-host')).toMatch(/certificate that is for another host.* → Check the host name/)
-    expect(findingOf('no-tls')).toMatch(/does not answer in TLS.* → .*must begin with http:\/\//)
+    expect(findingOf('no-tls')).toMatch(/does not speak TLS.* → .*must begin with http:\/\//)
     const of = (way: string) => checks.find(({ check, workspaceId }) => check === 'api' && workspaceId === way)!
-    expect(of('no-http').found).toMatch(/closed the connection|not in HTTP/)
+    expect(of('no-http').found).toMatch(/closed the connection|does not speak HTTP/)
     expect(of('cutting').found).toMatch(/closed the connection before it answered/)
     expect(of('silent').found).toMatch(/was not answered within 1s \(`timeout`\)/)
   })

@@ -102,7 +102,7 @@ describe.skipIf(noDisk)('storage that fails in watch mode', () => {
     const said = there.drainer.said('Webhook events of ws wait in the spool')
     await expectRecovery(there)
     await said
-    await there.drainer.said('ws: webhook events are applied again.')
+    await there.drainer.said('ws: applying webhook events works again.')
   })
 })
 

@@ -86,7 +86,7 @@ describeWithTemporal('without a worker', ({ place, env }) => {
     expect([error, failedForWantOfWorker(error)]).toEqual([expect.any(ServiceError), true])
     await there.worker()
     const said = await Promise.all(waiting.map(endOf))
-    expect(said).toEqual([`${WORKSPACE}: paused\n`, `${WORKSPACE}: allowed\n`, `${WORKSPACE}: resumed\n`])
+    expect(said).toEqual([`${WORKSPACE}: paused\n`, `${WORKSPACE}: new limits accepted\n`, `${WORKSPACE}: resumed\n`])
     // Repeated, because the server knows of a worker only when its poll has arrived.
     await until(async () => (await hasPollers(client, there.queue)) === true)
     // The worker polls the export queue for activities only; `hasPollers` counts only polls for workflow tasks.

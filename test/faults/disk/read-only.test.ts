@@ -29,7 +29,11 @@ describe.skipIf(noDisk)('a disk that turned read-only', () => {
     await disk.copyIn(scene.home)
     const { through } = disk
     disk.protect(scene.home, true)
-    const refused = { exit: 6, error: 'HOME_UNUSABLE', says: ['the disk is read-only (EROFS)', 'write permission'] }
+    const refused = {
+      exit: 6,
+      error: 'HOME_UNUSABLE',
+      says: ['the disk is read-only (EROFS)', 'make the data folder writable'],
+    }
     expectError(scene, await scene.run(['sync', '--yes'], { through }), refused)
     expect(await scene.exported()).toEqual([])
     const answer = await scene.run(COUNT, { through })
@@ -45,7 +49,11 @@ describe.skipIf(noDisk)('a disk that turned read-only', () => {
 describe.skipIf(!isRoot)('a data folder of another user', () => {
   it('is refused before anything is exported, whether it can be read or not', async () => {
     const scene = await syncedADayAgo()
-    const refused = { exit: 6, error: 'HOME_UNUSABLE', says: ['no permission (EACCES)', 'write permission'] }
+    const refused = {
+      exit: 6,
+      error: 'HOME_UNUSABLE',
+      says: ['no permission (EACCES)', 'make the data folder writable'],
+    }
     await chmod(scene.folder, 0o755)
     expectError(scene, await scene.run(['sync', '--yes'], { uid: NOBODY }), refused)
     spawnSync('chmod', ['-R', 'a+rX', scene.home])

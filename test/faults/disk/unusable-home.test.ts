@@ -28,7 +28,7 @@ describe('a data folder that cannot be created', () => {
     ] as const)
       await expectRefused(
         await scene.at(home),
-        `Cannot create the folder ${first}: its file system does not allow one there`,
+        `Cannot create the folder ${first}: the file system allows no new folder there`,
       )
     const { env } = await commandScene()
     const received = await inProcess(['receive', '--port', '0'], {

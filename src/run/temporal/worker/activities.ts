@@ -73,7 +73,7 @@ export function warehouseActivities(options: {
 /** Logs a drain failure, or its end, with the workflow's id. */
 function logFailing(failure: DrainFailing): void {
   const { log } = Context.current()
-  if (failure === null) log.warn('webhook events are applied again')
+  if (failure === null) log.warn('applying webhook events works again')
   else log.warn(`webhook events wait in the spool, and are retried until they can be applied: ${failure.what}`)
 }
 

@@ -110,7 +110,7 @@ function checkFunctions(named: Named): void {
     named.functions.find(name => !isAllowedFunction(name))
   if (outside !== undefined)
     throw refuse(
-      `The function ${outside}() is not allowed in queries: it may access something outside the warehouse, or crash its process.`,
+      `The function ${outside}() is not allowed in queries: it may access something outside the warehouse, or crash the process that runs the query.`,
       ONLY_WAREHOUSE,
     )
   for (const call of named.calls) checkCall(call)
@@ -127,7 +127,7 @@ function checkCall(call: Call): void {
     )
   if (mayBeTooDeep(call))
     throw refuse(
-      `An argument of ${call.name} may be nested too deeply for DuckDB, which would crash its process.`,
+      `An argument of ${call.name} may be nested too deeply for DuckDB, and crash the process that runs the query.`,
       'Write the path, structure or value as a literal of at most 100 levels.',
     )
 }

@@ -184,7 +184,7 @@ async function runInSlot(running: Running): Promise<void> {
   }
 }
 
-/** How long after its timeout a query waits for a client that does not read the rest. */
+/** How long after the query's timeout its response stays open for a client that is slow to read the rest; then the connection is closed. */
 const READ_WITHIN_MS = 5 * SECOND
 
 async function run(running: Running, timeoutMs: number): Promise<void> {
