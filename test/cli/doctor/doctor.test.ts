@@ -217,7 +217,7 @@ describe('doctor with a wrong clock', () => {
     const clock = checkOf(found, 'clock')!
     expect(clock.state).toBe('warn')
     expect(clock.found).toMatch(new RegExp(`^is (10 min|9 min 5\\d s|10 min \\d s) ${where} the vendor's$`))
-    expect(clock.hint).toContain('windows end by')
+    expect(clock.hint).toContain('windows end according to')
   })
 })
 
