@@ -77,7 +77,9 @@ describe('progress', () => {
     const listing = withNews(startProgress(NOW), { kind: 'planning', heldUntilMs: null }, NOW)
     expect(live(listing)).toEqual(['ws  planning: listing the agents, checking what has landed'])
     const held = withNews(startProgress(NOW), { kind: 'planning', heldUntilMs: NOW + 60_000 }, NOW)
-    expect(live(held)[0]).toMatch(/^ws {2}planning: waiting for leases of an earlier run, until \d\d:\d\d UTC at the latest$/)
+    expect(live(held)[0]).toMatch(
+      /^ws {2}planning: waiting for leases of an earlier run, until \d\d:\d\d UTC at the latest$/,
+    )
     const governor = newGovernor()
     const plan = { windows: [], unknown: 0, total: { conversations: { low: 0, high: 0 } } } as unknown as PlanSummary
     expect(live(plannedProgress({ plan, governor }, startProgress(NOW), NOW)).join()).not.toContain('planning')
