@@ -95,7 +95,6 @@ describeWithTemporal('the example alerts', ({ command }) => {
     const second = await worker((await installRelease('careless')).main)
     // The workflow may be idle when the first worker ends: then only an update gives the second worker a task.
     pending.executeUpdate('resume').catch(() => {})
-    pending.executeUpdate('resume').catch(() => {})
     await until(async () => (await second.metrics()).includes('temporal_workflow_task_execution_failed'), {
       everyMs: 100,
     })

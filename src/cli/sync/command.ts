@@ -19,8 +19,8 @@ Examples:
   $ convohouse query "SELECT agent_id, conversation_id FROM conversations WHERE NOT is_resolved" --format csv \\
       | tail -n +2 | convohouse sync --ids -      export only these again
 
-Exit codes: 0 done or limit reached, 2 input, 3 access, 4 vendor, 5 transient, 6 storage, 7 rate limit reached, 8 quota used up,
-130 stopped on request. A sync that was stopped or killed continues where it stopped.`,
+Exit codes: 0 done, or stopped at --max-requests or --max-sessions, 2 input, 3 access, 4 vendor, 5 transient, 6 storage,
+7 rate limit reached, 8 quota used up, 130 stopped on request. A sync that was stopped or killed continues where it stopped.`,
     )
     .action(async (flags: SyncFlags) => {
       const { runSync } = await import('./sync.ts')

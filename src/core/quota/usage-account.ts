@@ -108,7 +108,7 @@ export function applyReport(
 /** Sessions that are certainly used. */
 export const certainSessions = ({ own, others }: UsageAccount): number => own + (others ?? 0)
 
-/** Returns a test for requests that a report requested at `sentAtMs` may lack, given the observed lag. */
+/** Returns a predicate: true for requests that may be missing in the usage report of an answer whose request was sent at `sentAtMs`. */
 function mayLack({ recent }: UsageAccount, lag: NonNullable<UsageAccount['lag']>, sentAtMs: number) {
   const before = recent.filter(one => one.sentAtMs <= sentAtMs)
   const newest = new Set(before.slice(-lag.requests))

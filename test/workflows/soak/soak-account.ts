@@ -17,7 +17,7 @@ export interface AgentAccount {
   missing: Record<Reason, number>
   /** Missing conversations for which the bookkeeping gives no reason. */
   unexplained: string[]
-  /** Ids of stored conversations that the vendor could not export. */
+  /** Ids of stored conversations that are not exportable: the mirror has no such conversation, or it has no billable session. */
   surplus: string[]
 }
 
