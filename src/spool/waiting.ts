@@ -29,7 +29,7 @@ function lineCount(bytes: Buffer): number {
 
 const NONE: Counted = { events: 0, bytes: 0 }
 
-/** Continues an earlier count, or starts anew where the file was truncated since; null where the file is gone. @throws HOME_UNUSABLE */
+/** Continues an earlier count, or starts again if the file has been truncated since; null where the file is gone. @throws HOME_UNUSABLE */
 async function grown(file: string, before: Counted): Promise<Counted | null> {
   try {
     const { size } = await stat(file)

@@ -159,7 +159,7 @@ it('the receiver needs a secret and a free address', async () => {
   expect([up.code, up.stderr]).toEqual([2, expect.stringContaining('error ADDRESS_IN_USE')])
 })
 
-it('the receiver is part of `up` if a workspace has a secret, reloads its secrets at SIGHUP there, too, and a second `up` is told which process holds the warehouse', async () => {
+it('the receiver is part of `up` if a workspace has a secret, reloads its secrets at SIGHUP there, too, and a second `up` reports which process holds the warehouse', async () => {
   const { sandbox } = await scene({ conversations: 20 })
   const folder = await temporaryFolder()
   // Makes Temporal unavailable: the PATH contains only Node, and a file stands where the cache folder would be.

@@ -115,6 +115,18 @@ const window = fc
 
 const inside = ({ fromSec, toSec }: Window, { ts }: Stored) => ts >= (fromSec ?? 0) * 1_000 && ts <= toSec * 1_000 + 999
 
+const NO_FACTS = {
+  generation: 1,
+  cursorIn: null,
+  cursorOut: null,
+  hasMore: false,
+  returned: 0,
+  scanned: null,
+  billed: null,
+  lastTsMs: null,
+  missing: [],
+}
+
 describe('paging through a window', () => {
   it('returns each conversation of the window exactly once if nothing disturbs it', () => {
     fc.assert(
@@ -301,18 +313,6 @@ describe('landed pages that are missing', () => {
   })
 })
 
-const NO_FACTS = {
-  generation: 1,
-  cursorIn: null,
-  cursorOut: null,
-  hasMore: false,
-  returned: 0,
-  scanned: null,
-  billed: null,
-  lastTsMs: null,
-  missing: [],
-}
-
 describe('a selection', () => {
   const selection = (ids: string[]): WindowProgress =>
     newProgress(openWindow({ agentId: 'a', kind: 'selected', fromSec: null, toSec: 0, openedAtMs: BASE, ids }))
@@ -329,18 +329,10 @@ describe('a selection', () => {
             const { query } = nextRequest(progress, limits[page] ?? 10)
             asked.push(...query.convoIds!)
             progress = advance(progress, {
+              ...NO_FACTS,
               window: progress.window,
-              generation: 1,
               sequence: page + 1,
               limit: query.convoIds!.length,
-              cursorIn: null,
-              cursorOut: null,
-              hasMore: false,
-              returned: 0,
-              scanned: null,
-              billed: null,
-              lastTsMs: null,
-              missing: [],
             })
           }
           expect(asked).toEqual(ids)

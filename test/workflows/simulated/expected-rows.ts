@@ -75,7 +75,7 @@ const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 const object = (value: unknown): Json =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Json) : {}
 
-/** Converts seconds, ms or µs, told apart by magnitude (notes on the API, "Unit of a timestamp"); null for 0, which is no time. */
+/** Converts seconds, ms or µs, distinguished by magnitude (notes on the API, "Unit of a timestamp"); null for 0, which means that there is no time. */
 export function timeMs(raw: unknown): number | null {
   if (typeof raw === 'string') return /^[1-9]\d{9,15}$/.test(raw) ? timeMs(Number(raw)) : null
   if (typeof raw !== 'number' || raw <= 0 || raw >= 1e17) return null
