@@ -64,9 +64,6 @@ const conversationsSql = (here: string): string => `
     count(*) FILTER (_complete AND _dirty_since IS NOT NULL)::INTEGER AS "conversationsChanged"
   FROM conversations WHERE ${here}`
 
-/** A warehouse of an earlier version has no such table until it is migrated. */
-const HAS_TABLE = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'webhook_events'"
-
 const NONE = { conversationsNotExported: 0, conversationsChanged: 0 }
 
 async function failingOf(home: string, workspaceId: string): Promise<EventsStatus['failing']> {
@@ -84,8 +81,7 @@ export async function eventsStatus(options: {
   here: string
   nowMs: number
 }): Promise<EventsStatus> {
-  const { home, workspaceId, here, nowMs } = options
-  const rows = options.rows && (await options.rows(HAS_TABLE)).length > 0 ? options.rows : null
+  const { home, workspaceId, rows, here, nowMs } = options
   // Waiting events are counted first: an event that is applied between the two counts is counted twice rather than not at all.
   const waiting = await spoolWaiting(home, workspaceId)
   const types = rows ? await rows<EventTypeStatus>(typesSql(here)) : []

@@ -52,7 +52,6 @@ function stateOf(row: Row, isHeld: boolean): RunStatus['state'] {
   return row.host === 'temporal' ? 'waiting' : 'killed'
 }
 
-/** A warehouse of an earlier version has fewer columns until it is migrated. */
 function runOf(row: Row, isHeld: boolean): RunStatus {
   const text = (name: string) => (row[name] ?? null) as string | null
   const number = (name: string) => (row[name] ?? null) as number | null

@@ -150,7 +150,7 @@ async function fitMemoryLimit(writer: Writer, configured: string): Promise<void>
 
 /**
  * Opens and migrates the warehouse.
- * @throws WAREHOUSE_LOCKED, WAREHOUSE_NEWER, HOME_UNUSABLE
+ * @throws WAREHOUSE_LOCKED, WAREHOUSE_NEWER, WAREHOUSE_OLDER, HOME_UNUSABLE
  */
 export async function openWarehouse(options: WarehouseOptions): Promise<Warehouse> {
   const file = warehouseFile(options.home, options.name)

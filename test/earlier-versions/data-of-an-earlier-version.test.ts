@@ -20,13 +20,11 @@ import { HOUR } from '../../src/core/time.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import { openLeaseLog } from '../../src/landing/folder-lease-log.ts'
 import type { PageHead } from '../../src/landing/page.ts'
-import { reconcileWorkspace } from '../../src/reports/reconciliation.ts'
 import { PLAIN_SYNC, syncOnce } from '../../src/run/embedded.ts'
 import { replay } from '../../src/run/replay.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
 import { openSegments, sealedSegments } from '../../src/spool/segments.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
-import { withWarehouseRows } from '../../src/warehouse/query/rows.ts'
 import { inProcess } from '../cli/in-process.ts'
 import { isDeep } from '../tier.ts'
 
@@ -80,7 +78,7 @@ async function userTables(app: App): Promise<Record<string, string[]>> {
   return tables
 }
 
-/** New names of columns that `sql/meta` and `src/warehouse/maintenance/migrate.ts` renamed after the tables were stored. */
+/** New names of columns that were renamed after the tables were stored. */
 const RENAMED: Record<string, Record<string, string>> = {
   conversation_observations: { told: 'reported' },
   conversations: { _channel_told: '_reported_channel' },
@@ -243,47 +241,12 @@ describe('data of an earlier version', () => {
     if (isDeep) await syncFurther(home)
   })
 
-  it('is reported with how to migrate it, keeps the values of renamed columns, is reconciled, and synced further: no landed page is exported again', async () => {
+  it('has a warehouse that is refused', async () => {
     const home = unpack('home.tar.gz')
     await restoreWarehouse(home)
-    const access = { home, memoryLimit: '1GB', threads: 1 }
-    const env = { CONVOHOUSE_HOME: home }
-    for (const args of [['status'], ['status', '--json'], ['ledger'], ['ledger', '--format', 'csv']]) {
-      const { code, stderr, stdout } = await inProcess(args, { env })
-      expect([args, code]).toEqual([args, 6])
-      expect(stdout + stderr).toMatch(/earlier convohouse and is not migrated yet \(migration \d+ of \d+\)/)
-      expect(stdout + stderr).toContain('`convohouse plan`')
-    }
-    for (const args of [['quarantine', 'list'], ['query', 'SELECT count(*) FROM conversations'], ['dictionary']]) {
-      const { code, stderr } = await inProcess(args, { env })
-      expect([args, code, stderr]).toEqual([args, 0, ''])
-    }
-    const values = (column: string, table: string) =>
-      `SELECT ${column} AS value FROM ${table} WHERE ${column} IS NOT NULL ORDER BY ALL`
-    const instance = await DuckDBInstance.create(warehouseFile(home))
-    const connection = await instance.connect()
-    const channels = (await connection.runAndReadAll(values('_channel_told', 'conversations'))).getRowObjectsJson()
-    await connection.run("UPDATE organizations SET told_workspace_id = 'of the vendor'")
-    connection.closeSync()
-    instance.closeSync()
-    expect(channels.length).toBeGreaterThan(0)
-    await withApp(configAt(home), async ({ warehouse: { writer } }) => {
-      expect(await writer.rows(values('_reported_channel', 'conversations'))).toEqual(channels)
-      const [row] = await writer.rows(
-        "SELECT count(*) FILTER (reported_workspace_id = 'of the vendor') = count(*) AS kept FROM organizations",
-      )
-      expect(row).toEqual({ kept: true })
-      const left = await writer.rows(
-        "SELECT 1 FROM duckdb_columns() WHERE column_name IN ('_channel_told', 'told_workspace_id')",
-      )
-      expect(left).toEqual([])
-    })
-    const reconciliation = await withWarehouseRows(access, async rows => {
-      const scope = { workspaceId: WORKSPACE, settings: undefined, agents: [], sinceMs: null }
-      return reconcileWorkspace({ rows, ...scope, by: 'agent', nowMs: WRITTEN_MS })
-    })
-    expect(reconciliation.totals.held).toBeGreaterThan(0)
-    await syncFurther(home)
+    const { code, stderr } = await inProcess(['status'], { env: { CONVOHOUSE_HOME: home } })
+    expect(code).toBe(6)
+    expect(stderr).toContain('An earlier convohouse wrote the warehouse (layout 6;')
   })
 
   it('has a lease log from which the governor recovers: every entry kind, leases that were never ended, a truncated line', async () => {

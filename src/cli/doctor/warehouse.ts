@@ -5,7 +5,7 @@ import { isCode } from '../../core/errors.ts'
 import { bytes } from '../../core/words.ts'
 import { fileBytes, warehouseSize } from '../../files/stored-bytes.ts'
 import { REBUILT } from '../../run/rebuild.ts'
-import { migrationOf, newerWarehouse, newestMigration } from '../../warehouse/maintenance/migrate.ts'
+import { bundledMigrations, layoutNumberOf, newerWarehouse } from '../../warehouse/maintenance/migrate.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { openReader } from '../../warehouse/query/reader.ts'
 import { type Rows, withWarehouseRows } from '../../warehouse/query/rows.ts'
@@ -32,7 +32,7 @@ export async function findHolder({ home, memoryLimit, threads }: Storage): Promi
 const holderText = (pid: number | null): string => (pid === null ? 'another process' : `process ${pid}`)
 
 const SUBJECT = { check: 'warehouse' }
-const MIGRATION = { check: 'migration' }
+const LAYOUT = { check: 'layout' }
 
 interface WarehouseFound {
   findings: Finding[]
@@ -49,12 +49,12 @@ function missing(storage: Storage, landedPages: number): Finding {
   return warn(SUBJECT, `${file} is missing, although pages have landed`, hint)
 }
 
-async function migrationFinding(rows: Rows): Promise<Finding> {
-  const found = await migrationOf(rows)
-  const newest = await newestMigration()
-  if (found > newest) return fail(MIGRATION, newerWarehouse(found, newest))
-  if (found < newest) return ok(MIGRATION, `at ${found}; the next sync migrates to ${newest}`)
-  return ok(MIGRATION, `at ${found}, the newest`)
+async function layoutFinding(rows: Rows): Promise<Finding> {
+  const found = await layoutNumberOf(rows)
+  const newest = (await bundledMigrations()).at(-1)!.number
+  if (found > newest) return fail(LAYOUT, newerWarehouse(found, newest))
+  if (found < newest) return ok(LAYOUT, `layout ${found}; the next sync migrates to ${newest}`)
+  return ok(LAYOUT, `layout ${found}, the newest`)
 }
 
 async function opened(
@@ -70,8 +70,8 @@ async function opened(
   }
   const how = holding.state === 'free' ? 'opens' : `is held by ${holderText(holding.pid)}, which answers queries`
   const found = ok(SUBJECT, `${file}: ${how}`)
-  const migration = await migrationFinding(rows).catch(error => fail(MIGRATION, error))
-  return { findings: [found, migration], holding, answers: true }
+  const layout = await layoutFinding(rows).catch(error => fail(LAYOUT, error))
+  return { findings: [found, layout], holding, answers: true }
 }
 
 /** `landedPages`: a missing warehouse is a problem only if pages have landed. */

@@ -13,7 +13,6 @@ import {
 } from '../../reports/reconciled-counts.ts'
 import { expectAgents, reconcileWorkspace, type WorkspaceReconciliation } from '../../reports/reconciliation.ts'
 import { workspacesIn } from '../../reports/status.ts'
-import { expectMigrated } from '../../warehouse/maintenance/migrate.ts'
 import { type Rows, warehouseRows, withWarehouseRows } from '../../warehouse/query/rows.ts'
 import { queryWarehouse } from '../../warehouse/query/warehouse-client.ts'
 import { chooseIds, configIfAny, type Storage, storageOf } from '../flags/configuration.ts'
@@ -61,7 +60,6 @@ export async function runLedger(flags: LedgerFlags): Promise<void> {
 
 /** The rows that the flags select. @throws AGENT_UNKNOWN, WORKSPACE_UNKNOWN, WAREHOUSE_OLDER */
 async function scopeOf(rows: Rows, { workspace, agent = [], since }: LedgerFlags): Promise<Scope> {
-  await expectMigrated(rows)
   const workspaceIds = chooseIds(await workspacesIn(rows), workspace)
   const scope = { workspaceIds, agents: agent, sinceMs: since ?? null }
   await expectAgents(rows, scope)

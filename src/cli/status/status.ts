@@ -5,7 +5,6 @@ import { bytes } from '../../core/words.ts'
 import { warehouseSize } from '../../files/stored-bytes.ts'
 import { type RefusedStatus, refusedStatus } from '../../reports/events.ts'
 import { type WorkspaceStatus, workspaceStatus, workspacesIn } from '../../reports/status.ts'
-import { expectMigrated } from '../../warehouse/maintenance/migrate.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { type Rows, withWarehouseRows } from '../../warehouse/query/rows.ts'
 import { chooseIds, configIfAny, type Storage, storageOf } from '../flags/configuration.ts'
@@ -23,7 +22,6 @@ export interface StatusFlags {
 /** Access to the warehouse, and the workspaces in it; `rows` is null if there is no warehouse yet. @throws WAREHOUSE_OLDER */
 async function rowsIfAny(rows: Rows): Promise<{ rows: Rows | null; known: string[] }> {
   try {
-    await expectMigrated(rows)
     return { rows, known: await workspacesIn(rows) }
   } catch (error) {
     if (isCode(error, 'WAREHOUSE_MISSING')) return { rows: null, known: [] }

@@ -32,14 +32,6 @@ export async function numberChildren(writer: Writer, layout: Layout): Promise<vo
       WHERE ${sameKey(layout, table, 'r')} AND ${table}._record IS DISTINCT FROM r._record`)
 }
 
-/** Numbers the records of a warehouse from before migration 6. */
-export async function numberExisting(writer: Writer): Promise<void> {
-  for (const layout of numberedLayouts()) {
-    await writer.run(`UPDATE ${layout.record.table} SET _record = rowid + 1`)
-    await numberChildren(writer, layout)
-  }
-}
-
 const SAVED = 'saved_numbers'
 
 /** Saves the numbers of records before their table is replaced. */

@@ -67,7 +67,7 @@ describe('doctor on a healthy data folder', () => {
       'landing',
       'lease log',
       'warehouse',
-      'migration',
+      'layout',
       'rules',
       'quarantine',
       'loads',
@@ -312,9 +312,9 @@ describe('doctor on a warehouse', () => {
     )
     const found = await doctor(env)
     expect(found.code).toBe(6)
-    expect([...new Set(failed(found))]).toEqual(['landing', 'migration', 'rules'])
+    expect([...new Set(failed(found))]).toEqual(['landing', 'layout', 'rules'])
     expect(checkOf(found, 'landing')).toMatchObject({ code: 'LANDING_CORRUPT' })
-    expect(checkOf(found, 'migration')).toMatchObject({ code: 'WAREHOUSE_NEWER' })
+    expect(checkOf(found, 'layout')).toMatchObject({ code: 'WAREHOUSE_NEWER' })
     const broken = found.checks.find(({ found }) => found === '1 row violates the rule conversations_unique.')
     expect(broken).toMatchObject({ check: 'rules', state: 'fail', code: 'WAREHOUSE_UNSOUND' })
     expect(checkOf(found, 'quarantine')).toMatchObject({ state: 'warn', found: '1 record could not be loaded' })

@@ -12,14 +12,13 @@ import { layoutOf } from '../../../src/catalog/layout.ts'
 import type { ConvohouseError } from '../../../src/core/errors.ts'
 import { openLanding } from '../../../src/landing/folder-landing.ts'
 import type { Landing } from '../../../src/landing/landing.ts'
-import { recordChecks } from '../../../src/reports/checks.ts'
 import type { Writer } from '../../../src/warehouse/connection.ts'
-import { applyEvents } from '../../../src/warehouse/events/apply.ts'
 import { loadPages } from '../../../src/warehouse/load/load.ts'
 import type { LoadContext } from '../../../src/warehouse/load/load-input.ts'
+import { bundledMigrations, migrateWarehouse } from '../../../src/warehouse/maintenance/migrate.ts'
 import { openWarehouse, type Warehouse, warehouseFile } from '../../../src/warehouse/open.ts'
 import { temporaryFolder } from '../../../src/warehouse/temporary-files.ts'
-import { landConversations, NO_USAGE } from '../landed-pages.ts'
+import { landConversations } from '../landed-pages.ts'
 import { SMALL } from '../temporary-warehouse.ts'
 
 let home: string
@@ -69,13 +68,6 @@ const columnsOf = (warehouse: Warehouse, table: string) =>
     { table },
   )
 
-/** Gives the columns that migration 14 renamed their previous names. */
-async function restoreNames(writer: Writer): Promise<void> {
-  await writer.run('ALTER TABLE _quota RENAME COLUMN reported_at TO told_at')
-  await writer.run('ALTER TABLE _loads RENAME COLUMN coerced TO mended')
-  await writer.run('ALTER TABLE conversation_observations RENAME COLUMN reported TO told')
-}
-
 describe('a warehouse', () => {
   it('that is new has every table and column that the catalog declares', async () => {
     const warehouse = await open()
@@ -92,20 +84,7 @@ describe('a warehouse', () => {
     const before = await visit(tables)
     expect(await visit(tables)).toEqual(before)
     expect(await visit(({ writer }) => writer.rows('SELECT number, name FROM _migrations'))).toEqual([
-      { number: 1, name: '0001_bookkeeping.sql' },
-      { number: 2, name: '0002_readings.sql' },
-      { number: 3, name: '0003_folders.sql' },
-      { number: 4, name: '0004_covered.sql' },
-      { number: 5, name: '0005_workspaces.sql' },
-      { number: 6, name: '0006_record_numbers.sql' },
-      { number: 7, name: '0007_told.sql' },
-      { number: 8, name: '0008_handoff_teams.sql' },
-      { number: 9, name: '0009_bills.sql' },
-      { number: 10, name: '0010_full_exports.sql' },
-      { number: 11, name: '0011_absences.sql' },
-      { number: 12, name: '0012_runs.sql' },
-      { number: 13, name: '0013_refused_webhooks.sql' },
-      { number: 14, name: '0014_plain_names.sql' },
+      { number: 15, name: '0015_layout.sql' },
     ])
   })
 
@@ -133,58 +112,24 @@ describe('a warehouse', () => {
     ])
   })
 
-  it('from before records had numbers is numbered when it is opened', async () => {
-    const tables = tablesOf(layoutOf(conversation)).map(table => table.name)
+  it('is migrated by each later migration once, in order; after a failure the next opening continues', async () => {
+    const later = (number: number, sql: string) => ({ number, name: `${number}_later.sql`, sql })
+    const renamed = later(16, "ALTER TABLE _drift RENAME COLUMN seen TO found; UPDATE _drift SET found = found || '!'")
+    const altered = later(17, 'ALTER TABLE _drift ADD COLUMN of_17 INTEGER')
+    const bundled = await bundledMigrations()
     await visit(async ({ writer }) => {
-      const landing = openLanding(home).workspace('w')
-      const record = (id: string) => ({ ID: id, tags: ['a', 'b'], sessions: [{ id: 's' }] })
-      const page = await landConversations(landing, { records: ['one', 'two', 'three'].map(record) })
-      await loadPages(contextOf(writer, landing), [page])
-      for (const table of tables) await writer.run(`ALTER TABLE ${table} DROP COLUMN _record`)
-      await restoreNames(writer)
-      await writer.run('DELETE FROM _migrations WHERE number > 5')
+      await writer.run(
+        `INSERT INTO _drift VALUES ('w', 'conversation', 'p', 'text', 1, now()::TIMESTAMP, now()::TIMESTAMP, 'f')`,
+      )
+      const broken = { ...altered, sql: `${altered.sql}; SELECT error('on purpose')` }
+      await expect(migrateWarehouse(writer, [...bundled, renamed, broken])).rejects.toThrow('on purpose')
+      expect(await writer.rows('SELECT max(number) AS n FROM _migrations')).toEqual([{ n: 16 }])
+      for (let times = 0; times < 2; times++) await migrateWarehouse(writer, [...bundled, renamed, altered])
+      expect(await writer.rows('SELECT found, of_17 FROM _drift')).toEqual([{ found: 'text!', of_17: null }])
+      expect(await writer.rows('SELECT number FROM _migrations ORDER BY ALL')).toEqual(
+        [15, 16, 17].map(number => ({ number })),
+      )
     })
-    const { writer } = await open()
-    const [rule] = recordChecks().filter(({ name }) => name === 'children_of_conversations')
-    expect(await writer.rows(rule!.sql)).toEqual([])
-    expect(
-      await writer.rows(
-        'SELECT count(DISTINCT _record)::INTEGER AS n, count(_record)::INTEGER AS rows FROM conversation_tags',
-      ),
-    ).toEqual([{ n: 3, rows: 6 }])
-  })
-
-  it('from before columns were renamed keeps their values', async () => {
-    const books = ['_quota', '_loads', 'conversation_observations', 'conversation_changes', '_ledger']
-    const contents = async ({ writer }: Warehouse) => {
-      const rows = []
-      for (const table of books) rows.push(await writer.rows(`SELECT * FROM ${table} ORDER BY ALL`))
-      return rows
-    }
-    const before = await visit(async warehouse => {
-      const landing = openLanding(home).workspace('w')
-      const usage = { ...NO_USAGE, periodKey: 'p', billableUsedThisPeriod: 3 }
-      const page = await landConversations(landing, { records: [{ ID: 'c', isTest: 'perhaps' }], usage })
-      await loadPages(contextOf(warehouse.writer, landing), [page])
-      await applyEvents({ writer: warehouse.writer, workspaceId: 'w', timeZone: 'UTC', now: () => 0 }, [
-        {
-          id: '00000000-0000-4000-8000-000000000001',
-          type: 'state_changed',
-          receivedAtMs: 2e12,
-          payload: Buffer.from(
-            JSON.stringify({ agentId: 'a', convoId: 'c', createdAt: 2e12, lightConvoData: { state: 'closed' } }),
-          ),
-          file: 'spool',
-        },
-      ])
-      return contents(warehouse)
-    })
-    expect(before.map(rows => rows.length > 0)).toEqual(books.map(() => true))
-    await visit(async ({ writer }) => {
-      await restoreNames(writer)
-      await writer.run('DELETE FROM _migrations WHERE number > 13')
-    })
-    expect(await contents(await open())).toEqual(before)
   })
 
   it('of a newer convohouse is refused before anything is changed', async () => {
