@@ -9,6 +9,7 @@ import { memoryBench } from './memory.ts'
 import { monthBench } from './month.ts'
 import { peersBench } from './peers.ts'
 import { replayBench } from './replay.ts'
+import { sizeBench } from './size.ts'
 import { temporalBench } from './temporal.ts'
 import { upsertBench } from './upsert.ts'
 import { webhooksBench } from './webhooks.ts'
@@ -23,6 +24,7 @@ const BENCHES = {
   upsert: upsertBench,
   memory: memoryBench,
   month: monthBench,
+  size: sizeBench,
   temporal: temporalBench,
   webhooks: webhooksBench,
   events: eventsBench,

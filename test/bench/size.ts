@@ -1,0 +1,126 @@
+// Size of a data folder and duration of `convohouse replay`: the sandbox's traffic of two weeks in simulated time, about 5,600 conversations
+// and 29,000 webhook events, with default settings. Reports bytes per conversation in the warehouse and beside it (landing, spool, logs), and
+// the number of files that polls leave behind. The totals of two releases are comparable, because the seed determines all data.
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { spoolOf } from '../../src/app/spool.ts'
+import { readConfig } from '../../src/config.ts'
+import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
+import { warehouseFile } from '../../src/warehouse/open.ts'
+import { drainAll } from '../../workflows/ingest.ts'
+import {
+  openSimulatedApp,
+  type SimulatedApp,
+  START_MS,
+  TOKEN,
+  WORKSPACE,
+} from '../workflows/simulated/open-simulated-app.ts'
+import { openEventSender } from '../workflows/simulated/simulated-events.ts'
+import { type BenchOptions, rounded, seconds } from './measure.ts'
+import { filesOf, usageOf } from './size/folder-usage.ts'
+import { filesPerThousandPolls } from './size/poll-files.ts'
+import { printStorage } from './size/storage.ts'
+
+const DAYS = 14
+const SYNC_EVERY_MS = 6 * HOUR
+const SANDBOX = {
+  agents: 3,
+  conversations: 4_040,
+  historyDays: 90,
+  arrivalsPerDay: 126,
+  traffic: true,
+  mirrorLagMs: MINUTE,
+  quotaSessions: 1_000_000,
+} as const
+
+const cli = fileURLToPath(new URL('../../src/cli/convohouse.cjs', import.meta.url))
+
+/** The default settings of a workspace, refreshes included. */
+function defaultSettings() {
+  const env = { CONVOHOUSE_API_URL: 'http://127.0.0.1', CONVOHOUSE_API_TOKEN: 'token', CONVOHOUSE_WORKSPACE: WORKSPACE }
+  const { settleMs, quietMs, refreshOn, rereadShare, sampleShare } = readConfig({ env }).workspaces[0]!
+  return { settleMs, quietMs, refreshOn, rereadShare, sampleShare }
+}
+
+/** Syncs and events of two weeks. */
+async function fill(simulated: SimulatedApp): Promise<void> {
+  const { sandbox, config, app, clock } = simulated
+  const sender = openEventSender(simulated, { dropped: 0 })
+  const spool = spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: clock.now })
+  for (let atMs = START_MS; atMs <= START_MS + DAYS * DAY; atMs += SYNC_EVERY_MS) {
+    sandbox.clock.set(atMs)
+    if (atMs > START_MS) await sender.send(atMs - SYNC_EVERY_MS, atMs)
+    await drainAll(spool, WORKSPACE)
+    const { outcome } = await simulated.sync()
+    if (outcome !== 'done') throw new Error(`a sync ended as ${outcome}`)
+  }
+}
+
+interface Counts {
+  conversations: number
+  events: number
+  sightings: number
+}
+
+const COUNTS = `SELECT (SELECT count(*) FROM conversations)::INTEGER AS conversations,
+  (SELECT count(*) FROM webhook_events)::INTEGER AS events, (SELECT count(*) FROM conversation_observations)::INTEGER AS sightings`
+
+/** Seconds of `convohouse replay` as a process, with the old warehouse beside it. */
+async function replaySeconds({ config, sandbox }: SimulatedApp, expected: Counts): Promise<number> {
+  const env = {
+    ...process.env,
+    CONVOHOUSE_API_URL: sandbox.url,
+    CONVOHOUSE_API_TOKEN: TOKEN,
+    CONVOHOUSE_WORKSPACE: WORKSPACE,
+    CONVOHOUSE_HOME: config.home,
+  }
+  const run = (...args: string[]) => promisify(execFile)(process.execPath, [cli, ...args], { env })
+  const taken = await seconds(() => run('replay', '--json'))
+  const { stdout } = await run('query', COUNTS, '--format', 'json')
+  const [found] = JSON.parse(stdout) as Counts[]
+  if (JSON.stringify(found) !== JSON.stringify(expected))
+    throw new Error(`the replay made ${JSON.stringify(found)} of ${JSON.stringify(expected)}`)
+  return taken
+}
+
+export async function sizeBench({ seed }: BenchOptions): Promise<Record<string, number>> {
+  const { simulated, end } = await openSimulatedApp({ sandbox: { ...SANDBOX, seed }, settings: defaultSettings() })
+  try {
+    const filled = await seconds(() => fill(simulated))
+    const [counts] = await simulated.rows<Counts>(COUNTS)
+    await simulated.close()
+    const { home } = simulated.config
+    const file = warehouseFile(home)
+    const isWarehouse = (path: string) => path.startsWith(file)
+    const before = await filesOf(home)
+    const warehouse = usageOf(before.filter(({ path }) => isWarehouse(path)))
+    const beside = usageOf(before.filter(({ path }) => !isWarehouse(path)))
+    console.log(JSON.stringify({ ...counts, fillSeconds: rounded(filled), warehouse, beside }))
+    for (const part of ['landing', 'spool'])
+      console.log(
+        JSON.stringify({ part, ...usageOf(before.filter(({ path }) => path.startsWith(`${home}/${part}/`))) }),
+      )
+    await printStorage(file)
+    const replayed = await replaySeconds(simulated, counts!)
+    const rebuilt = usageOf((await filesOf(home)).filter(({ path }) => isWarehouse(path)))
+    console.log('after the replay:')
+    await printStorage(file)
+    const polls = await filesPerThousandPolls({ agents: 100, polls: 4_800, everyMs: HOUR, seed })
+    const pollsOfOne = await filesPerThousandPolls({ agents: 1, polls: 480, everyMs: 15 * MINUTE, seed })
+    const { conversations, events } = counts!
+    return {
+      warehouseBytesPerConversation: Math.round(warehouse.bytes / conversations),
+      diskBytesPerConversation: Math.round(beside.bytes / conversations),
+      filesPerThousandPolls: polls,
+      replaySeconds: rounded(replayed, 1),
+      conversations,
+      events,
+      warehouseBytesPerConversationAfterReplay: Math.round(rebuilt.bytes / conversations),
+      diskAllocatedPerConversation: Math.round(beside.allocated / conversations),
+      filesPerThousandPollsOfOneAgent: pollsOfOne,
+    }
+  } finally {
+    await end()
+  }
+}
