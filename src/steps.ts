@@ -12,6 +12,7 @@ import { openPending, type Pending, readUnloaded } from './steps/pending.ts'
 import { type Planning, prepare } from './steps/planning/prepare.ts'
 import type { RunLog } from './steps/run-log.ts'
 import { openServerClock } from './steps/server-clock.ts'
+import { trimChanges } from './warehouse/changes/consumers.ts'
 import { loadPages } from './warehouse/load/load.ts'
 import type { LoadContext } from './warehouse/load/load-input.ts'
 import { applyTimeZone } from './warehouse/load/time-zone.ts'
@@ -122,6 +123,7 @@ export function makeSteps(
         // Loads the refusals that report an agent as gone; the workflow's loader does not count them as pages to load.
         await spoilingOnFailure(() => loadStreams([AGENTS.stream]))
         if (report.outcome !== 'interrupted') unnamed = await spoilingOnFailure(fetchAndLoadResources)
+        await trimChanges(warehouse.writer)
       } finally {
         quarantined = await log.quarantined()
         const webhooks = await log.refused()

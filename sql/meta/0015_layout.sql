@@ -235,3 +235,35 @@ CREATE TABLE conversation_observations (
   -- The observed columns that an event carried, null values included; NULL: an export, which carries all.
   reported VARCHAR[]
 );
+
+-- One row. The change log tells consumers what they must apply to their copies. Its epoch is random: within it, the log has every change
+-- since `seq` = `trimmed_to`.
+CREATE TABLE _change_log (
+  epoch VARCHAR NOT NULL,
+  begun_at TIMESTAMP NOT NULL,
+  -- Entries up to this one are deleted.
+  trimmed_to BIGINT NOT NULL
+);
+INSERT INTO _change_log VALUES (uuid()::VARCHAR, now()::TIMESTAMP, 0);
+
+-- One row for each changed record, in the order of the commits.
+CREATE TABLE _changes (
+  seq BIGINT NOT NULL,
+  logged_at TIMESTAMP NOT NULL,
+  table_name VARCHAR NOT NULL,
+  -- Values of the table's key columns.
+  key VARCHAR[] NOT NULL,
+  -- First day of the UTC month that the row belonged to before the change; NULL: no row, or a row without a time.
+  partition_before DATE,
+  -- insert, update or delete.
+  op VARCHAR NOT NULL
+);
+
+-- Consumers of the log. Without a row, nothing is logged.
+CREATE TABLE _consumers (
+  name VARCHAR NOT NULL,
+  -- The consumer has applied the entries up to this one; later entries are kept for it.
+  seq BIGINT NOT NULL,
+  registered_at TIMESTAMP NOT NULL,
+  acknowledged_at TIMESTAMP
+);

@@ -7,6 +7,7 @@ import { type App, openApp } from '../app.ts'
 import type { Config } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { hasSpool } from '../spool/folders.ts'
+import { copyConsumers } from '../warehouse/changes/consumers.ts'
 import { deriveDays } from '../warehouse/load/time-zone.ts'
 import {
   lostRows,
@@ -90,6 +91,7 @@ async function rebuildFrom(options: WholeReplayOptions, old: App): Promise<Repla
       report = added(report, await loadAll(options, { ...old, warehouse: rebuilt }, workspace, { old: old.warehouse }))
     }
     await copyRuns(writer, rebuilt.writer)
+    await copyConsumers(writer, rebuilt.writer)
   })
   const ids = config.workspaces.map(({ id }) => id)
   await withRebuilt(writer, rebuiltFile(config.home), async () => {

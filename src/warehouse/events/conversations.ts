@@ -2,8 +2,9 @@
 // copies that are out of date.
 import { coerceRecord } from '../../catalog/inspection/coerce.ts'
 import { isObject } from '../../catalog/inspection/inspect.ts'
-import type { Layout } from '../../catalog/layout.ts'
+import { type Layout, quoteText } from '../../catalog/layout.ts'
 import { MAX_CLOCK_SKEW_MS } from '../../core/time.ts'
+import { logChanges } from '../changes/log-changes.ts'
 import { iso, type Writer } from '../connection.ts'
 import { markUnanswered } from '../load/missing.ts'
 import { observeEvents } from '../load/observations.ts'
@@ -21,6 +22,8 @@ export async function applyToConversations(
   if (own.length === 0) return
   const { workspaceId } = options
   await stageTouched(writer, own)
+  const keys = `SELECT DISTINCT ${quoteText(workspaceId)} AS workspace_id, agent_id, conversation_id FROM touched`
+  await logChanges(writer, { table: options.layout.record.table, keys })
   await insertIncomplete(writer, { ...options, from: 'touched' })
   await applyPatches(writer, { ...options, patches: own.flatMap(patchesOf) })
   await writer.run(sqlFile('events/mark_changed'), { workspace: workspaceId })

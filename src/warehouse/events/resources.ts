@@ -4,6 +4,7 @@ import { EVENT_TYPES, type ReportedResource } from '../../catalog/events/event-t
 import { isNumbered, type Layout, layoutOf, quoteText } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import { resourceOfRecord } from '../../catalog/resources/resources.ts'
+import { logChanges } from '../changes/log-changes.ts'
 import { iso, type Writer } from '../connection.ts'
 import { markResource } from '../load/missing.ts'
 import { lastNumber } from '../load/record-numbers.ts'
@@ -122,6 +123,8 @@ async function updateResource(
 ): Promise<void> {
   await deriveFromEvents(writer, resource, options)
   await cascadeDeletions(writer, resource, options.workspaceId)
+  const keys = `SELECT ${quoteText(options.workspaceId)} AS workspace_id, id AS ${resource.id} FROM from_events`
+  await logChanges(writer, { table: resource.layout.record.table, keys })
   await insertMissing(writer, resource, options)
   await updateExisting(writer, resource, options)
   const declared = resourceOfRecord(resource.layout.record)

@@ -7,6 +7,7 @@
 import { childColumns, childSelect, keyItems, recordItems } from '../../catalog/extraction.ts'
 import type { UnknownTree } from '../../catalog/inspection/unknown-fields.ts'
 import { isNumbered, type Layout, quoteName, quoteText } from '../../catalog/layout.ts'
+import { logChanges } from '../changes/log-changes.ts'
 import { iso, type Writer } from '../connection.ts'
 import { lastNumber } from './record-numbers.ts'
 import { STAGE } from './stage.ts'
@@ -124,15 +125,24 @@ export async function resolveVersions(
   return { staged, superseded: Number(counts!.superseded), replaced: Number(counts!.replaced) }
 }
 
-/** Deletes superseded records from the stage and writes the others, inside the caller's transaction. */
+/**
+ * Deletes superseded records from the stage and writes the others, inside the caller's transaction. Logs superseded ones too: their
+ * stored rows may get other patches or marks in the same transaction.
+ */
 export async function mergeStage(
   writer: Writer,
   options: MergeOptions,
   versions: ResolvedVersions,
 ): Promise<MergeResult> {
+  const { layout, workspaceId } = options
   const { staged, replaced, superseded } = versions
+  await logChanges(writer, {
+    table: layout.record.table,
+    keys: `SELECT ${keyItems(layout, workspaceId).join(', ')} FROM ${STAGE} s`,
+    areNew: layout.record.fact === true,
+  })
   if (superseded > 0) await writer.run(`DELETE FROM ${STAGE} WHERE rowid IN (SELECT row FROM superseded)`)
-  const last = await lastNumber(writer, options.layout)
+  const last = await lastNumber(writer, layout)
   if (replaced > 0) await deleteReplaced(writer, options)
   await insertRows(writer, options, { last, replaces: replaced > 0 })
   return { inserted: staged - superseded - replaced, replaced, superseded }

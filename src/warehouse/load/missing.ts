@@ -1,14 +1,16 @@
 // Marks records that the vendor no longer has: their rows stay, with the time since when they are missing. The evidence of each answer is
 // stored in `_absences`, and the marks derive from all evidence, so it does not matter whether a row or the answer was loaded first.
 import { conversation } from '../../catalog/conversation/conversation.ts'
-import { quoteText } from '../../catalog/layout.ts'
+import { layoutOf, quoteText } from '../../catalog/layout.ts'
 import { AGENTS } from '../../catalog/resources/agents.ts'
 import { childrenOf, type DeclaredResource, resourceOf, type Stream } from '../../catalog/resources/resources.ts'
 import { unansweredOf } from '../../core/planning/unanswered-ids.ts'
 import type { PageFacts } from '../../core/planning/windows.ts'
+import { logChanges } from '../changes/log-changes.ts'
 import { iso, type Row, type Writer } from '../connection.ts'
 import { sqlFile } from '../sql-files.ts'
 import type { LoadablePage, LoadContext } from './load-input.ts'
+import { sameKey } from './record-numbers.ts'
 
 /** When the listing that ends with this page began; null if pages of it are missing, as after a kill while it landed. */
 function begunMs(pages: readonly LoadablePage[], { head }: LoadablePage): number | null {
@@ -98,15 +100,19 @@ async function markRows(writer: Writer, workspaceId: string, resource: DeclaredR
     ? `LEFT JOIN ${parent.record.table} p ON p.workspace_id = t.workspace_id AND p.${parent.record.id.column} = ${owner('t')} AND p._missing_since >= ${seen}`
     : ''
   const since = parent ? 'least(min(a.since), min(p._missing_since))' : 'min(a.since)'
-  await writer.run(`UPDATE ${table} AS r SET _missing_since = m.since
-    FROM (
-      SELECT t.${id.column} AS id, ${owner('t')} AS owner, ${since} AS since FROM ${table} t LEFT JOIN _absences a
+  const layout = layoutOf(resource.record)
+  await writer.run(`CREATE OR REPLACE TEMP TABLE marked AS
+    SELECT * FROM (
+      SELECT ${layout.key.map(column => `t.${column}`).join(', ')}, t._missing_since AS before, ${since} AS since FROM ${table} t LEFT JOIN _absences a
         ON a.workspace_id = t.workspace_id AND a.record = ${quoteText(table)} AND a.owner = ${owner('t')}
           AND CASE WHEN a.id IS NULL THEN a.before_at > ${seen} ELSE a.id = t.${id.column} AND a.before_at >= ${seen} END
         ${ofParent}
-      WHERE t.workspace_id = ${quoteText(workspaceId)} GROUP BY ALL) m
-    WHERE r.workspace_id = ${quoteText(workspaceId)} AND r.${id.column} = m.id AND ${owner('r')} = m.owner
-      AND r._missing_since IS DISTINCT FROM m.since`)
+      WHERE t.workspace_id = ${quoteText(workspaceId)} GROUP BY ALL)
+    WHERE before IS DISTINCT FROM since`)
+  const [any] = await writer.rows('SELECT 1 FROM marked LIMIT 1')
+  if (!any) return
+  await logChanges(writer, { table, keys: `SELECT ${layout.key.join(', ')} FROM marked` })
+  await writer.run(`UPDATE ${table} AS r SET _missing_since = m.since FROM marked m WHERE ${sameKey(layout, 'r', 'm')}`)
 }
 
 /** Marks those of `keys`, an SQL relation of (agent_id, conversation_id), that answers lacked; inside the caller's transaction. */
@@ -117,6 +123,10 @@ export async function markUnanswered(writer: Writer, workspaceId: string, keys: 
     WHERE ${here} AND record = 'conversations' AND (owner, id) IN (${keys})`)
   const [any] = await writer.rows('SELECT 1 FROM absent LIMIT 1')
   if (!any) return
+  const absent = `SELECT DISTINCT ${quoteText(workspaceId)} AS workspace_id, agent_id, conversation_id FROM absent`
+  // An absent id may have no row.
+  const stored = `FROM (${absent}) SEMI JOIN conversations USING (workspace_id, agent_id, conversation_id)`
+  await logChanges(writer, { table: 'conversations', keys: stored })
   await writer.run(sqlFile('load/mark_unanswered'), { workspace: workspaceId })
 }
 

@@ -6,6 +6,8 @@ import { coerceRecord } from '../../catalog/inspection/coerce.ts'
 import { type Layout, quoteName, quoteText } from '../../catalog/layout.ts'
 import { recordStruct } from '../../catalog/staging.ts'
 import { writeExactly } from '../../json/exact-json.ts'
+import { logChanges } from '../changes/log-changes.ts'
+import { OBSERVATIONS } from '../changes/published-tables.ts'
 import { iso, type Writer } from '../connection.ts'
 import { STAGE } from './stage.ts'
 
@@ -29,12 +31,18 @@ const observedColumns = ({ columns }: Layout) => OBSERVED.map(name => columns.fi
 export async function observeExports(writer: Writer, options: { layout: Layout; workspaceId: string }): Promise<void> {
   const { layout, workspaceId } = options
   const columns = observedColumns(layout)
+  const key = [...keyItems(layout, workspaceId), 's."__fetched" AS observed_at']
+  await logObservations(writer, `SELECT ${key.join(', ')} FROM ${STAGE} s`)
   await writer.run(`INSERT INTO conversation_observations
       (${[...layout.key, 'observed_at', 'source', 'kind', 'modified', 'version', ...OBSERVED].map(quoteName).join(', ')})
     SELECT ${keyItems(layout, workspaceId).join(', ')}, s."__fetched", ${quoteText('export')}, s."__kind",
       changed_at(s."lastModified", s."__fetched"), coalesce(changed_at(s."lastModified", s."__fetched"), s."__as_of"), ${columns.map(column => column.expression).join(', ')}
     FROM ${STAGE} s`)
 }
+
+/** An observation that shares its time with a stored one belongs to the same partition, so stored ones need not be looked up. */
+const logObservations = (writer: Writer, keys: string): Promise<void> =>
+  logChanges(writer, { table: OBSERVATIONS.table, keys, areNew: true })
 
 /** The state of a conversation that an event carries. */
 interface EventSighting {
@@ -82,6 +90,8 @@ export async function observeEvents(
     },
     rows,
   )
+  const seen = `SELECT ${quoteText(workspaceId)} AS workspace_id, agent_id, conversation_id, created AS observed_at FROM seen`
+  await logObservations(writer, seen)
   const struct = quoteText(JSON.stringify(recordStruct(fields, {})))
   await writer.run(`INSERT INTO conversation_observations
       (workspace_id, agent_id, conversation_id, observed_at, source, modified, version, reported, ${OBSERVED.join(', ')})

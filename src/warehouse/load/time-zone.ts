@@ -1,6 +1,7 @@
 // The time zone of a workspace's days: stored with its rows (`_workspaces`), which are updated when the configuration changes.
 import { layoutOf, quoteText } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
+import { beginEpoch } from '../changes/epoch.ts'
 import type { Writer } from '../connection.ts'
 
 /** Derives the days of all rows of a workspace again, in the open warehouse or in the attached `schema`. */
@@ -22,14 +23,16 @@ async function storedZone(writer: Writer, workspaceId: string): Promise<string |
   return row?.time_zone
 }
 
-/** Stores the time zone, inside the caller's transaction. If it differs from the stored one, derives every day again. */
+/** Stores the time zone, inside the caller's transaction. If it differs from the stored one, derives every day again in a new epoch. */
 export async function storeTimeZone(writer: Writer, workspaceId: string, timeZone: string): Promise<void> {
   const stored = await storedZone(writer, workspaceId)
   if (stored === timeZone) return
   const params = { workspace: workspaceId }
   await writer.run('DELETE FROM _workspaces WHERE workspace_id = $workspace', params)
   await writer.run('INSERT INTO _workspaces VALUES ($workspace, $zone)', { ...params, zone: timeZone })
-  if (stored !== undefined) await deriveDays(writer, { workspaceId, timeZone })
+  if (stored === undefined) return
+  await deriveDays(writer, { workspaceId, timeZone })
+  await beginEpoch(writer)
 }
 
 /** Applies a changed time zone to the stored rows, in one transaction, whether or not anything is loaded. */

@@ -5,6 +5,7 @@ import { migrate as migrateTable, tablesOf } from '../../catalog/ddl.ts'
 import { layoutOf } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import { ConvohouseError } from '../../core/errors.ts'
+import { beginEpoch } from '../changes/epoch.ts'
 import type { Writer } from '../connection.ts'
 import { sqlFiles } from '../sql-files.ts'
 
@@ -70,13 +71,15 @@ async function applyMigration(writer: Writer, { number, name, sql }: Migration):
   await writer.run(sql)
 }
 
-async function migrateCatalog(writer: Writer, isNew: boolean): Promise<void> {
+/** Creates the catalog's tables, or adds the columns that they lack. @returns whether anything was missing */
+async function migrateCatalog(writer: Writer, isNew: boolean): Promise<boolean> {
   // Skipped for a new file: listing all columns takes 40 ms, a good part of opening.
   const existing = isNew ? new Map<string, Set<string>>() : await columnsByTable(writer)
   const statements = RECORD_TYPES.flatMap(record => tablesOf(layoutOf(record))).flatMap(table =>
     migrateTable(table, existing.get(table.name) ?? new Set()),
   )
   for (const statement of statements) await writer.run(statement)
+  return statements.length > 0
 }
 
 async function createViews(writer: Writer): Promise<void> {
@@ -89,6 +92,7 @@ const MIGRATIONS = `CREATE TABLE IF NOT EXISTS _migrations
 /**
  * Migrates a warehouse to the last of `migrations`. Each migration of an existing warehouse has its own transaction, because DuckDB cannot
  * alter a table whose rows the same transaction has updated; after a kill between two of them, the next opening continues.
+ * Each begins a new epoch of the change log, and so do new columns.
  * @throws WAREHOUSE_OLDER, WAREHOUSE_NEWER
  */
 export async function migrateWarehouse(writer: Writer, migrations?: readonly Migration[]): Promise<void> {
@@ -99,13 +103,19 @@ export async function migrateWarehouse(writer: Writer, migrations?: readonly Mig
   if (found > newest) throw newerWarehouse(found, newest)
   const isNew = found === 0
   const missing = all.filter(({ number }) => number > found)
-  if (!isNew) for (const migration of missing) await writer.transaction(() => applyMigration(writer, migration))
+  if (!isNew)
+    for (const migration of missing)
+      await writer.transaction(async () => {
+        await applyMigration(writer, migration)
+        await beginEpoch(writer)
+      })
   await writer.transaction(async () => {
     if (isNew) {
       await writer.run(MIGRATIONS)
       for (const migration of missing) await applyMigration(writer, migration)
     }
-    await migrateCatalog(writer, isNew)
+    const changed = await migrateCatalog(writer, isNew)
+    if (changed && !isNew) await beginEpoch(writer)
     await createViews(writer)
   })
 }

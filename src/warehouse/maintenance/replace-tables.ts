@@ -3,6 +3,8 @@ import { tablesOf } from '../../catalog/ddl.ts'
 import { layoutOf, quoteText } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import { ConvohouseError } from '../../core/errors.ts'
+import { beginEpoch } from '../changes/epoch.ts'
+import { isPublished } from '../changes/published-tables.ts'
 import type { Writer } from '../connection.ts'
 import { lastNumber, numberChildren, numberedLayoutOf, saveNumbers, withSavedNumbers } from '../load/record-numbers.ts'
 
@@ -59,8 +61,8 @@ async function replaceTable(writer: Writer, name: string, here: string): Promise
 }
 
 /**
- * Replaces the rows of `workspaceIds` in each of `names` by those of the attached `rebuilt`, in one transaction. The caller
- * has exclusive use of the writer.
+ * Replaces the rows of `workspaceIds` in each of `names` by those of the attached `rebuilt`, in one transaction. Published
+ * tables begin a new epoch of the change log, because every row of them is written again. The caller has exclusive use of the writer.
  */
 export async function replaceTables(
   writer: Writer,
@@ -70,6 +72,7 @@ export async function replaceTables(
   await writer.run('BEGIN')
   try {
     for (const name of inOrder(names)) await replaceTable(writer, name, here)
+    if (names.some(isPublished)) await beginEpoch(writer)
     await writer.run('COMMIT')
   } catch (error) {
     await writer.run('ROLLBACK').catch(() => {})

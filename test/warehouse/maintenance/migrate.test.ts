@@ -12,6 +12,7 @@ import { layoutOf } from '../../../src/catalog/layout.ts'
 import type { ConvohouseError } from '../../../src/core/errors.ts'
 import { openLanding } from '../../../src/landing/folder-landing.ts'
 import type { Landing } from '../../../src/landing/landing.ts'
+import { logRange } from '../../../src/warehouse/changes/epoch.ts'
 import type { Writer } from '../../../src/warehouse/connection.ts'
 import { loadPages } from '../../../src/warehouse/load/load.ts'
 import type { LoadContext } from '../../../src/warehouse/load/load-input.ts'
@@ -68,6 +69,8 @@ const columnsOf = (warehouse: Warehouse, table: string) =>
     { table },
   )
 
+const epochOf = async ({ writer }: Pick<Warehouse, 'writer'>) => (await logRange(writer)).epoch
+
 describe('a warehouse', () => {
   it('that is new has every table and column that the catalog declares', async () => {
     const warehouse = await open()
@@ -82,19 +85,23 @@ describe('a warehouse', () => {
     const tables = (warehouse: Warehouse) =>
       warehouse.writer.rows('SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal ORDER BY ALL')
     const before = await visit(tables)
+    const epoch = await visit(epochOf)
     expect(await visit(tables)).toEqual(before)
+    expect(await visit(epochOf)).toBe(epoch)
     expect(await visit(({ writer }) => writer.rows('SELECT number, name FROM _migrations'))).toEqual([
       { number: 15, name: '0015_layout.sql' },
     ])
   })
 
-  it('of an older catalog gains the columns and tables that were added since', async () => {
+  it('of an older catalog gains the columns and tables that were added since, in a new epoch of the change log', async () => {
+    const epoch = await visit(epochOf)
     await visit(async ({ writer }) => {
       await writer.run(`INSERT INTO conversations (workspace_id, agent_id, conversation_id) VALUES ('w', 'a', 'kept')`)
       await writer.run('ALTER TABLE conversations DROP COLUMN csat_ease10')
       await writer.run('DROP TABLE conversation_tags')
     })
     const warehouse = await open()
+    expect(await epochOf(warehouse)).not.toBe(epoch)
     expect(await columnsOf(warehouse, 'conversations')).toContainEqual({
       column_name: 'csat_ease10',
       data_type: 'DOUBLE',
@@ -112,7 +119,7 @@ describe('a warehouse', () => {
     ])
   })
 
-  it('is migrated by each later migration once, in order; after a failure the next opening continues', async () => {
+  it('is migrated by each later migration once, in order, and in a new epoch; after a failure the next opening continues', async () => {
     const later = (number: number, sql: string) => ({ number, name: `${number}_later.sql`, sql })
     const renamed = later(16, "ALTER TABLE _drift RENAME COLUMN seen TO found; UPDATE _drift SET found = found || '!'")
     const altered = later(17, 'ALTER TABLE _drift ADD COLUMN of_17 INTEGER')
@@ -121,9 +128,11 @@ describe('a warehouse', () => {
       await writer.run(
         `INSERT INTO _drift VALUES ('w', 'conversation', 'p', 'text', 1, now()::TIMESTAMP, now()::TIMESTAMP, 'f')`,
       )
+      const epoch = await epochOf({ writer })
       const broken = { ...altered, sql: `${altered.sql}; SELECT error('on purpose')` }
       await expect(migrateWarehouse(writer, [...bundled, renamed, broken])).rejects.toThrow('on purpose')
       expect(await writer.rows('SELECT max(number) AS n FROM _migrations')).toEqual([{ n: 16 }])
+      expect(await epochOf({ writer })).not.toBe(epoch)
       for (let times = 0; times < 2; times++) await migrateWarehouse(writer, [...bundled, renamed, altered])
       expect(await writer.rows('SELECT found, of_17 FROM _drift')).toEqual([{ found: 'text!', of_17: null }])
       expect(await writer.rows('SELECT number FROM _migrations ORDER BY ALL')).toEqual(

@@ -1,0 +1,100 @@
+// Consumers of the change log, and how far each has read. The log is kept for the slowest of them, and for seven days at most.
+import { DAY } from '../../core/time.ts'
+import type { Writer } from '../connection.ts'
+import { beginEpoch, LAST_SEQ, logRange, type Watermark } from './epoch.ts'
+import { forgetLogging } from './log-changes.ts'
+
+/** A consumer that stays away for longer must fill its copy again. */
+const MAX_AGE_MS = 7 * DAY
+
+const WHERE = 'WHERE name = $name'
+
+/**
+ * Registers a consumer, if it is not registered yet: from now on, changes are logged. Its copy must be filled once.
+ * @returns the end of the log, from which entries are kept for it
+ */
+export const registerConsumer = (writer: Writer, name: string): Promise<Watermark> =>
+  writer.transaction(async () => {
+    const registered = await writer.rows<{ name: string }>('SELECT name FROM _consumers')
+    if (!registered.some(consumer => consumer.name === name)) {
+      // Without a consumer nothing was logged, so watermarks of the past lead into a gap.
+      if (registered.length === 0) await beginEpoch(writer)
+      await writer.run(`INSERT INTO _consumers SELECT $name, ${LAST_SEQ}, now()::TIMESTAMP, NULL`, { name })
+      forgetLogging(writer)
+    }
+    const { epoch, seq } = await logRange(writer)
+    return { epoch, seq }
+  })
+
+/** Removes a consumer. Without any other consumer, logging ends. @returns false if it is not registered */
+export const removeConsumer = (writer: Writer, name: string): Promise<boolean> =>
+  writer.transaction(async () => {
+    const removed = await writer.rows(`DELETE FROM _consumers ${WHERE} RETURNING 1`, { name })
+    forgetLogging(writer)
+    await trim(writer)
+    const left = await writer.rows('SELECT 1 FROM _consumers LIMIT 1')
+    if (left.length === 0) await beginEpoch(writer)
+    return removed.length > 0
+  })
+
+export interface Consumer {
+  name: string
+  /** It has applied the entries up to this one. */
+  seq: number
+  /** Entries that it has not applied. */
+  behind: number
+}
+
+/** All consumers, by name. */
+export async function consumers(reader: Pick<Writer, 'rows'>): Promise<Consumer[]> {
+  const rows = await reader.rows<Record<'name' | 'seq' | 'behind', string>>(`SELECT name, seq::VARCHAR AS seq,
+    (SELECT count(*) FROM _changes WHERE _changes.seq > c.seq)::VARCHAR AS behind FROM _consumers c ORDER BY name`)
+  return rows.map(({ name, seq, behind }) => ({ name, seq: Number(seq), behind: Number(behind) }))
+}
+
+/**
+ * Records that a consumer's copy has reached `watermark`, and trims the log. To be called after the copy is durable.
+ * @returns false, and changes nothing, if the consumer is not registered or the watermark does not belong to the log (an earlier epoch)
+ */
+export const acknowledge = (writer: Writer, name: string, { epoch, seq }: Watermark): Promise<boolean> =>
+  writer.transaction(async () => {
+    const log = await logRange(writer)
+    if (log.epoch !== epoch || seq > log.seq) return false
+    const updated = await writer.rows(
+      `UPDATE _consumers SET seq = greatest(seq, $seq), acknowledged_at = now()::TIMESTAMP ${WHERE} RETURNING 1`,
+      { name, seq },
+    )
+    await trim(writer)
+    return updated.length > 0
+  })
+
+/** Deletes entries that all consumers have applied, and entries older than `maxAgeMs`. */
+export const trimChanges = (writer: Writer, { maxAgeMs = MAX_AGE_MS }: { maxAgeMs?: number } = {}): Promise<void> =>
+  writer.transaction(() => trim(writer, maxAgeMs))
+
+async function trim(writer: Writer, maxAgeMs = MAX_AGE_MS): Promise<void> {
+  const [row] = await writer.rows<{ upTo: string | null }>(
+    `SELECT greatest((SELECT min(seq) FROM _consumers),
+      (SELECT max(seq) FROM _changes WHERE logged_at < now()::TIMESTAMP - to_milliseconds($age)))::VARCHAR AS "upTo"`,
+    { age: maxAgeMs },
+  )
+  if (row?.upTo == null) return
+  const upTo = Number(row.upTo)
+  // A statement that changes nothing still makes the transaction write to the disk.
+  const [any] = await writer.rows('SELECT 1 FROM _changes WHERE seq <= $upTo LIMIT 1', { upTo })
+  if (!any) return
+  await writer.run('DELETE FROM _changes WHERE seq <= $upTo', { upTo })
+  await writer.run('UPDATE _change_log SET trimmed_to = greatest(trimmed_to, $upTo)', { upTo })
+}
+
+/** Copies the consumers into a rebuilt warehouse, whose epoch is new: each must fill its copy again. */
+export async function copyConsumers(from: Writer, to: Writer): Promise<void> {
+  const rows = await from.rows<{ name: string; registered: string }>(
+    'SELECT name, registered_at::VARCHAR AS registered FROM _consumers',
+  )
+  await to.transaction(async () => {
+    for (const params of rows)
+      await to.run('INSERT INTO _consumers VALUES ($name, 0, $registered::TIMESTAMP, NULL)', params)
+    forgetLogging(to)
+  })
+}

@@ -1,0 +1,51 @@
+// Appends to the change log (`_changes`), in the transaction that changes the rows and before it does: an entry has the
+// partition that the row belonged to. An entry too many only costs work; an entry too few leaves a copy wrong.
+import { quoteText } from '../../catalog/layout.ts'
+import type { Writer } from '../connection.ts'
+import { LAST_SEQ } from './epoch.ts'
+import { keyList, type PublishedTable, partitionOf, publishedTable, sameKeys } from './published-tables.ts'
+
+/** Whether changes are logged, by writer: true while there is a consumer. */
+const logging = new WeakMap<Writer, boolean>()
+
+/** To be called in every transaction that adds or removes a consumer. The next transaction reads the table again. */
+export const forgetLogging = (writer: Writer): boolean => logging.delete(writer)
+
+/** True if the transactions of `writer` must be logged. Must be called inside a transaction. */
+export async function isLogging(writer: Writer): Promise<boolean> {
+  const known = logging.get(writer)
+  if (known !== undefined) return known
+  const found = await writer.rows('SELECT 1 FROM _consumers LIMIT 1')
+  logging.set(writer, found.length > 0)
+  return found.length > 0
+}
+
+export interface LoggedChange {
+  /** A published table. */
+  table: string
+  /** SELECT of the key columns, under their names. */
+  keys: string
+  /** True if no row has one of these keys: saves looking them up. */
+  areNew?: boolean
+}
+
+const entries = (published: PublishedTable, { keys, areNew }: LoggedChange): string =>
+  areNew
+    ? `SELECT ${keyList(published, 'k')} AS key, NULL::DATE AS partition_before, 'insert' AS op FROM (${keys}) k`
+    : `SELECT ${keyList(published, 'k')} AS key, ${partitionOf(published, 't')} AS partition_before,
+        CASE WHEN t.workspace_id IS NULL THEN 'insert' ELSE 'update' END AS op
+      FROM (${keys}) k LEFT JOIN ${published.table} t ON ${sameKeys(published, 'k', 't')}`
+
+/**
+ * Logs that the caller's transaction is about to insert, replace or update the rows of these keys, and their child rows. Without a
+ * consumer it does nothing.
+ */
+export async function logChanges(writer: Writer, change: LoggedChange): Promise<void> {
+  if (!(await isLogging(writer))) return
+  await appendEntries(writer, change.table, entries(publishedTable(change.table)!, change))
+}
+
+/** Appends the rows of `select` (key, partition_before, op) to the log. */
+export const appendEntries = (writer: Writer, table: string, select: string): Promise<void> =>
+  writer.run(`INSERT INTO _changes (seq, logged_at, table_name, key, partition_before, op)
+    SELECT ${LAST_SEQ} + row_number() OVER (), now()::TIMESTAMP, ${quoteText(table)}, key, partition_before, op FROM (${select})`)

@@ -1,0 +1,70 @@
+// The tables that consumers copy: all tables of records, and observations. Bookkeeping (`_requests`, patches, …) is not published.
+import { conversation } from '../../catalog/conversation/conversation.ts'
+import { layoutOf } from '../../catalog/layout.ts'
+import { RECORD_TYPES } from '../../catalog/records.ts'
+import type { RecordType } from '../../catalog/shape.ts'
+
+export interface PublishedTable {
+  /** Its name in `_changes`. */
+  table: string
+  /** Child tables, which have the same key columns: an entry covers a record and its child rows. */
+  children: readonly string[]
+  /** Columns whose values identify what a change replaces. */
+  key: readonly KeyColumn[]
+  /** Column whose UTC month is a row's partition; null: the table has one partition. */
+  timeColumn: string | null
+}
+
+interface KeyColumn {
+  name: string
+  sqlType: 'VARCHAR' | 'TIMESTAMP'
+}
+
+const textColumn = (name: string): KeyColumn => ({ name, sqlType: 'VARCHAR' })
+
+/**
+ * Observations of a conversation, by time. The time is part of the key although two observations may share it: a new
+ * observation then replaces the rows of one time, not all rows of its conversation.
+ */
+export const OBSERVATIONS: PublishedTable = {
+  table: 'conversation_observations',
+  children: [],
+  key: [...layoutOf(conversation).key.map(textColumn), { name: 'observed_at', sqlType: 'TIMESTAMP' }],
+  timeColumn: 'observed_at',
+}
+
+/** Conversations by `ts`, facts by when they happened. All other records are few, or have no time that stays. */
+const timeColumnOf = (record: RecordType): string | null =>
+  record === conversation ? 'ts' : record.fact ? '_as_of' : null
+
+const published = (record: RecordType): PublishedTable => {
+  const { key, children } = layoutOf(record)
+  return {
+    table: record.table,
+    children: children.map(child => child.table),
+    key: key.map(textColumn),
+    timeColumn: timeColumnOf(record),
+  }
+}
+
+export const PUBLISHED_TABLES: readonly PublishedTable[] = [...RECORD_TYPES.map(published), OBSERVATIONS]
+
+/** The published table of that name. */
+export const publishedTable = (name: string): PublishedTable | undefined =>
+  PUBLISHED_TABLES.find(({ table }) => table === name)
+
+/** True for a published table, and for a child table of one. */
+export const isPublished = (name: string): boolean =>
+  PUBLISHED_TABLES.some(({ table, children }) => table === name || children.includes(name))
+
+/** SQL condition: rows `a` and `b` have the same key. */
+export const sameKeys = ({ key }: PublishedTable, a: string, b: string): string =>
+  key.map(({ name }) => `${a}.${name} = ${b}.${name}`).join(' AND ')
+
+/** SQL of the first day of the UTC month of row `t`; NULL where it has no time. Via DATE, whose range includes the month of every TIMESTAMP. */
+export const partitionOf = ({ timeColumn }: PublishedTable, t: string): string =>
+  timeColumn === null ? 'NULL::DATE' : `date_trunc('month', ${t}.${timeColumn}::DATE)::DATE`
+
+/** SQL of the key of row `t` as `_changes` stores it. */
+export const keyList = ({ key }: PublishedTable, t: string): string =>
+  `[${key.map(({ name, sqlType }) => `${t}.${name}${sqlType === 'VARCHAR' ? '' : '::VARCHAR'}`).join(', ')}]`

@@ -1,0 +1,80 @@
+// Reads the change log for a consumer. All reads of one publication must be made in one transaction of one connection: the keys and the
+// rows that replace them are then of one state.
+import { quoteText } from '../../catalog/layout.ts'
+import type { Writer } from '../connection.ts'
+import { logRange, type Watermark } from './epoch.ts'
+import { type PublishedTable, publishedTable } from './published-tables.ts'
+
+type Reader = Pick<Writer, 'rows'>
+
+/** Why a copy must be filled again. */
+export type RefillReason =
+  /** The consumer is not registered, so nothing is kept for it. */
+  | 'unknown consumer'
+  /** The copy has no watermark: it is new. */
+  | 'no watermark'
+  /** The copy's epoch has ended. */
+  | 'other epoch'
+  /** Entries that the copy needs are deleted. */
+  | 'trimmed'
+  /** The copy is ahead of the log: the warehouse is an older one. */
+  | 'ahead of the log'
+
+export interface ChangedTable {
+  published: PublishedTable
+  entries: number
+}
+
+/** What a copy must apply: the changed keys of `tables` (`changedKeys`), after which its watermark is `to`. */
+export interface Changes {
+  kind: 'changes'
+  from: Watermark
+  to: Watermark
+  tables: ChangedTable[]
+}
+
+/** The copy must be filled with all rows, after which its watermark is `to`. */
+export interface Refill {
+  kind: 'refill'
+  reason: RefillReason
+  to: Watermark
+}
+
+/** What the consumer's copy, which has reached `watermark`, must apply; of at most `limit` entries. */
+export async function changesSince(
+  reader: Reader,
+  { name, watermark, limit }: { name: string; watermark: Watermark | null; limit?: number },
+): Promise<Changes | Refill> {
+  const { trimmedTo, ...end } = await logRange(reader)
+  const refill = (reason: RefillReason): Refill => ({ kind: 'refill', reason, to: end })
+  const [consumer] = await reader.rows('SELECT 1 FROM _consumers WHERE name = $name', { name })
+  if (!consumer) return refill('unknown consumer')
+  if (watermark === null) return refill('no watermark')
+  if (watermark.epoch !== end.epoch) return refill('other epoch')
+  if (watermark.seq < trimmedTo) return refill('trimmed')
+  if (watermark.seq > end.seq) return refill('ahead of the log')
+  const seq = Math.min(end.seq, watermark.seq + (limit ?? Number.POSITIVE_INFINITY))
+  const range = { after: watermark.seq, upTo: seq }
+  return { kind: 'changes', from: watermark, to: { ...end, seq }, tables: await changedTables(reader, range) }
+}
+
+interface Range {
+  after: number
+  upTo: number
+}
+
+const inRange = ({ after, upTo }: Range): string => `seq > ${after} AND seq <= ${upTo}`
+
+async function changedTables(reader: Reader, range: Range): Promise<ChangedTable[]> {
+  const rows = await reader.rows<{ name: string; n: string }>(
+    `SELECT table_name AS name, count(*)::VARCHAR AS n FROM _changes WHERE ${inRange(range)} GROUP BY ALL ORDER BY ALL`,
+  )
+  return rows.map(({ name, n }) => ({ published: publishedTable(name)!, entries: Number(n) }))
+}
+
+/** SELECT of the keys that changed, each once, as the table's key columns. */
+export function changedKeys({ table, key }: PublishedTable, { from, to }: Pick<Changes, 'from' | 'to'>): string {
+  const columns = key.map(({ name, sqlType }, index) => `key[${index + 1}]::${sqlType} AS ${name}`)
+  const range = inRange({ after: from.seq, upTo: to.seq })
+  return `SELECT DISTINCT ${columns.join(', ')} FROM _changes WHERE table_name = ${quoteText(table)} AND ${range}`
+}

@@ -1,0 +1,133 @@
+// Erases records: rows, child rows, and everything else that is stored about a conversation. Consumers of the change log learn of it by
+// entries of `delete`. Landing and spool still hold the pages and events: until they are erased there, `replay` would load them again.
+import { conversation } from '../../catalog/conversation/conversation.ts'
+import { webhookEvent } from '../../catalog/events/event-records.ts'
+import { quoteText } from '../../catalog/layout.ts'
+import { appendEntries, isLogging } from '../changes/log-changes.ts'
+import {
+  keyList,
+  OBSERVATIONS,
+  PUBLISHED_TABLES,
+  type PublishedTable,
+  partitionOf,
+  sameKeys,
+} from '../changes/published-tables.ts'
+import type { Writer } from '../connection.ts'
+
+/** A record of a workspace. Keys are without the workspace's id: `{ table: 'conversations', key: [agentId, conversationId] }`. */
+export interface RecordKey {
+  /** A table of records, not a child table. */
+  table: string
+  key: readonly string[]
+}
+
+export interface ErasedTable {
+  table: string
+  /** Rows deleted, without child rows. */
+  rows: number
+}
+
+const { table: CONVERSATIONS } = conversation
+const { table: EVENTS } = webhookEvent
+
+const isFact = ({ key }: PublishedTable): boolean => key.at(-1)!.name === 'event_id'
+const isOfConversation = ({ key }: PublishedTable): boolean => key.some(({ name }) => name === 'conversation_id')
+
+const ownKeys = (table: string, columns: string): string =>
+  `SELECT ${columns} FROM erased WHERE table_name = ${quoteText(table)}`
+
+/** SELECT of the keys of a table's rows that are erased. */
+function erasedKeys(published: PublishedTable, workspaceId: string): string {
+  const { table, key } = published
+  const here = `workspace_id = ${quoteText(workspaceId)}`
+  const names = key.map(({ name }) => name)
+  const columns = names.slice(1).map((name, index) => `key[${index + 1}] AS ${name}`)
+  const given = ownKeys(table, [`${quoteText(workspaceId)} AS workspace_id`, ...columns].join(', '))
+  const stored = (where: string) => `SELECT DISTINCT ${names.join(', ')} FROM ${table} WHERE ${here} AND ${where}`
+  const conversations = ownKeys(CONVERSATIONS, 'key[1], key[2]')
+  if (table === OBSERVATIONS.table) return stored(`(agent_id, conversation_id) IN (${conversations})`)
+  if (table === CONVERSATIONS) return given
+  if (isOfConversation(published))
+    return `${given} UNION ${stored(`(agent_id, conversation_id) IN (${conversations})`)}`
+  if (isFact(published)) return `${given} UNION ${stored('event_id IN (FROM erased_events)')}`
+  return given
+}
+
+/** Collects the ids of events: those given, and those of the given conversations. An event may lack the agent's id. */
+const collectEvents = (writer: Writer, workspaceId: string): Promise<void> =>
+  writer.run(`CREATE OR REPLACE TEMP TABLE erased_events AS
+    ${ownKeys(EVENTS, 'key[1] AS event_id')} UNION
+    SELECT event_id FROM ${EVENTS} e JOIN erased c ON c.table_name = ${quoteText(CONVERSATIONS)}
+      AND e.conversation_id = c.key[2] AND coalesce(e.agent_id, c.key[1]) = c.key[1]
+    WHERE e.workspace_id = ${quoteText(workspaceId)}`)
+
+/**
+ * Replaces the log's entries of the erased keys (`erased_keys`) by entries of `delete`. A consumer that has not applied the earlier
+ * entries must still learn of each partition that its copy may hold the row in, so there is one entry for each.
+ */
+async function logErasure(writer: Writer, published: PublishedTable): Promise<void> {
+  if (!(await isLogging(writer))) return
+  const { table } = published
+  const keys = `SELECT ${keyList(published, 'k')} AS key FROM erased_keys k`
+  const earlier = `table_name = ${quoteText(table)} AND key IN (${keys})`
+  await writer.run(`CREATE OR REPLACE TEMP TABLE erased_entries AS SELECT *, 'delete' AS op FROM (
+      SELECT ${keyList(published, 'k')} AS key, ${partitionOf(published, 't')} AS partition_before
+      FROM erased_keys k LEFT JOIN ${table} t ON ${sameKeys(published, 'k', 't')}
+      UNION SELECT key, partition_before FROM _changes WHERE ${earlier})`)
+  // The first new entry must follow the deleted ones, so they are deleted after it is written.
+  await appendEntries(writer, table, 'FROM erased_entries')
+  await writer.run(`DELETE FROM _changes WHERE op <> 'delete' AND ${earlier}`)
+}
+
+async function eraseFrom(writer: Writer, published: PublishedTable, workspaceId: string): Promise<ErasedTable> {
+  const { table, children, key } = published
+  await writer.run(`CREATE OR REPLACE TEMP TABLE erased_keys AS ${erasedKeys(published, workspaceId)}`)
+  const [any] = await writer.rows('SELECT 1 FROM erased_keys LIMIT 1')
+  if (!any) return { table, rows: 0 }
+  await logErasure(writer, published)
+  const names = key.map(({ name }) => name).join(', ')
+  const where = `WHERE (${names}) IN (SELECT ${names} FROM erased_keys)`
+  for (const child of children) await writer.run(`DELETE FROM ${child} ${where}`)
+  const deleted = await writer.rows(`DELETE FROM ${table} ${where} RETURNING 1`)
+  return { table, rows: deleted.length }
+}
+
+/** Deletes what is stored about conversations and events besides published rows. */
+async function eraseBookkeeping(writer: Writer, workspaceId: string): Promise<void> {
+  const here = `workspace_id = ${quoteText(workspaceId)}`
+  const keys = ownKeys(CONVERSATIONS, 'key[1], key[2]')
+  await writer.run(`DELETE FROM conversation_patches WHERE ${here} AND (agent_id, conversation_id) IN (${keys})`)
+  await writer.run(
+    `DELETE FROM _absences WHERE ${here} AND record = ${quoteText(CONVERSATIONS)} AND (owner, id) IN (${keys})`,
+  )
+  // An event is quarantined under its file and id.
+  await writer.run(`DELETE FROM _quarantine WHERE ${here} AND record = ${quoteText(webhookEvent.name)}
+    AND string_split(file, '#')[-1] IN (FROM erased_events)`)
+}
+
+/**
+ * Erases records of a workspace from tables and change log, in one transaction. With a conversation go its child rows, transcript, model
+ * messages, observations, patches, absences and events; with an event the row of its own table. Keys without a row are logged too, so
+ * that erasing again after a failed publication reaches every copy.
+ *
+ * DuckDB overwrites the bytes of deleted rows only when it needs their blocks; `replay` writes a new file.
+ *
+ * @returns the tables that lost rows
+ */
+export const eraseRecords = (
+  writer: Writer,
+  { workspaceId, records }: { workspaceId: string; records: readonly RecordKey[] },
+): Promise<ErasedTable[]> =>
+  writer.transaction(async () => {
+    await writer.run('CREATE OR REPLACE TEMP TABLE erased (table_name VARCHAR, key VARCHAR[])')
+    await writer.append(
+      'erased',
+      { table_name: 'VARCHAR', key: ['VARCHAR'] },
+      records.map(({ table, key }) => ({ table_name: table, key })),
+    )
+    await collectEvents(writer, workspaceId)
+    const erased: ErasedTable[] = []
+    for (const published of PUBLISHED_TABLES) erased.push(await eraseFrom(writer, published, workspaceId))
+    await eraseBookkeeping(writer, workspaceId)
+    return erased.filter(({ rows }) => rows > 0)
+  })
