@@ -1,11 +1,11 @@
-// The landing as files: one gzip file per page below `<home>/landing`, at the path that its address names.
+// The landing as files: one gzip file per page below `<home>/landing`, at the path that its address names. A page that brought nothing
+// becomes a line of a poll log (poll-log.ts).
 import { createHash, randomBytes } from 'node:crypto'
 import { access, readdir, rm, stat, unlink } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
 import { STREAMS } from '../catalog/resources/resources.ts'
 import { hasCode, homeUnusable } from '../core/disk.ts'
-import { ConvohouseError } from '../core/errors.ts'
-import { SECOND } from '../core/time.ts'
+import { ConvohouseError, isCode } from '../core/errors.ts'
 import {
   entriesIn,
   isTemporary,
@@ -19,9 +19,11 @@ import {
 import { pathSegment } from '../files/path-segment.ts'
 import { bytesBelow } from '../files/stored-bytes.ts'
 import { keepReserve, withReserve } from './disk-reserve.ts'
-import type { LandedFolder, LandedPage, Landing, LandingStore } from './landing.ts'
-import { encodePage, readBody, readHead, verifyChecksums } from './page.ts'
-import { legacyPageAddress, pageAddress, parsePageName, streamFolder } from './page-address.ts'
+import type { Landing, LandingStore } from './landing.ts'
+import { encodePage, type PageHead, readBody, readHead, verifyChecksums } from './page.ts'
+import { folderOf, legacyPageAddress, pageAddress } from './page-address.ts'
+import { landedFolders, pagesIn } from './page-folders.ts'
+import { isPoll, openPolls, type PolledPage } from './poll-log.ts'
 import { appendRun, readFullsDropped, readRuns } from './runs.ts'
 
 /** Opens the landing of a data folder. Creates nothing yet. */
@@ -53,21 +55,68 @@ function openWorkspace(root: string, workspaceId: string): Landing {
   const own = pathSegment(workspaceId)
   const failedFolder = posix.join(own, 'failed')
   const stored = bytesBelow()
+  const polls = openPolls(root, workspaceId)
   const fileOf = (address: string) => join(root, address)
 
   /** Creates the folder before each write: it may have been moved away since the last one, and the page has been paid for. */
-  const write = (address: string, parts: readonly Uint8Array[]) =>
+  const write = (address: string, parts: readonly Uint8Array[], check = async () => {}) =>
     withReserve(root, async () => {
       await makeFolder(dirname(fileOf(address)))
+      await check()
       await writeOnce(fileOf(address), parts)
+    })
+
+  /** @throws LANDING_TAKEN where a line of a poll log has the page's name */
+  async function expectNoLine(address: string): Promise<void> {
+    if (await polls.has(address)) throw alreadyLanded(fileOf(address))
+  }
+
+  /**
+   * Replaces a page that has just landed by a line. The page's file excludes other processes from the name until the line is durable. Where
+   * no line can be written, the file stays; the next page reports a full disk.
+   */
+  async function moveToLog(address: string, page: { head: PageHead; body: Uint8Array }): Promise<void> {
+    const isLogged = await polls.append(address, page).then(
+      () => true,
+      () => false,
+    )
+    if (isLogged) await unlink(fileOf(address)).catch(() => {})
+  }
+
+  /** Reads a page from its file or, where it has none, from its line. @throws LANDING_CORRUPT */
+  async function readPage<T>(
+    address: string,
+    fromFile: (file: string) => Promise<T>,
+    fromLine: (page: PolledPage) => T,
+  ): Promise<T> {
+    try {
+      return await fromFile(fileOf(address))
+    } catch (error) {
+      const line = isAbsent(error) ? await polls.read(address) : null
+      if (line === null) throw error
+      return fromLine(line)
+    }
+  }
+
+  const listFolders = (folders: readonly string[]) =>
+    pagesIn(root, folders, async () => {
+      const wanted = new Set(folders)
+      const lines = await polls.addresses(new Set(folders.map(folder => posix.basename(folder))))
+      return [...lines].filter(address => wanted.has(folderOf(address)))
     })
 
   return {
     async land(head, body) {
       const address = pageAddress(workspaceId, head.place)
-      await write(address, await encodePage(head, body)).catch(cause => {
+      await write(address, await encodePage(head, body), () => expectNoLine(address)).catch(cause => {
         throw hasCode(cause, 'EEXIST') ? alreadyLanded(fileOf(address), cause) : cause
       })
+      // Another process may have written a line, and removed its file, since the first look.
+      await expectNoLine(address).catch(async error => {
+        await removeFiles([fileOf(address)])
+        throw error
+      })
+      if (isPoll(head, body)) await moveToLog(address, { head, body })
       return address
     },
     async landFailed({ atMs, agentId, status, body }) {
@@ -80,36 +129,50 @@ function openWorkspace(root: string, workspaceId: string): Landing {
       return name
     },
     async list(stream) {
-      const streams = stream ? [stream] : STREAMS
-      return pagesIn(
-        root,
-        streams.map(each => posix.join(own, each)),
+      const folders = (stream ? [stream] : STREAMS).map(each => posix.join(own, each))
+      return pagesIn(root, folders, async () =>
+        (stream ?? 'conversations') === 'conversations' ? polls.addresses() : [],
       )
     },
     folders: () => landedFolders(root, workspaceId),
-    listFolders: folders => pagesIn(root, folders),
+    listFolders,
     async find(place) {
       for (const address of new Set([pageAddress(workspaceId, place), legacyPageAddress(workspaceId, place)])) {
-        if (!(await isReadable(fileOf(address)))) continue
-        const head = await readHead(fileOf(address))
+        const isThere = (await isReadable(fileOf(address))) || (await polls.has(address))
+        if (!isThere) continue
+        const head = await readPage(address, readHead, line => line.head)
         // The legacy folder may belong to another agent whose ID differs only by case.
         if (head.place.agentId === place.agentId) return { address, head }
       }
       return null
     },
-    head: address => readHead(fileOf(address)),
-    body: address => readBody(fileOf(address)),
+    head: address => readPage(address, readHead, line => line.head),
+    body: address => readPage(address, readBody, line => line.body),
     files: async addresses =>
       addresses.map(address => ({ uri: fileOf(address), addresses: [address], isBundle: false })),
-    verifyChecksums: pages => verifyChecksums(pages.map(({ address, head }) => ({ file: fileOf(address), head }))),
-    erase: addresses => removeFiles(addresses.map(fileOf)),
+    async verifyChecksums(pages) {
+      const ofFile = ({ address, head }: (typeof pages)[number]) => ({ file: fileOf(address), head })
+      await verifyChecksums(pages.map(ofFile)).catch(async error => {
+        if (!isAbsent(error)) throw error
+        // A line's checksum is verified whenever it is read.
+        for (const page of pages) {
+          await readPage(
+            page.address,
+            () => verifyChecksums([ofFile(page)]),
+            () => undefined,
+          )
+        }
+      })
+    },
+    async erase(addresses) {
+      await removeFiles(addresses.map(fileOf))
+      await polls.erase(addresses)
+    },
     async expire(beforeMs) {
       const expired = (await landedFolders(root, workspaceId)).filter(({ month }) => monthEndMs(month) <= beforeMs)
-      const pages = await pagesIn(
-        root,
-        expired.map(({ folder }) => folder),
-      )
+      const pages = await listFolders(expired.map(({ folder }) => folder))
       await removeFiles(pages.map(({ address }) => fileOf(address)))
+      await polls.erase(pages.map(({ address }) => address))
       const failed = (await namesIn(fileOf(failedFolder))).filter(name => Number.parseInt(name, 10) < beforeMs)
       await removeFiles(failed.map(name => join(fileOf(failedFolder), name)))
       return pages.length
@@ -128,7 +191,11 @@ function openWorkspace(root: string, workspaceId: string): Landing {
   }
 }
 
-const alreadyLanded = (file: string, cause: unknown): ConvohouseError =>
+/** True for a page that has no file; not for a file that cannot be read. */
+const isAbsent = (error: unknown): boolean =>
+  isCode(error, 'LANDING_CORRUPT') && hasCode((error as ConvohouseError).cause, 'ENOENT')
+
+const alreadyLanded = (file: string, cause?: unknown): ConvohouseError =>
   new ConvohouseError('LANDING_TAKEN', {
     what: `${file} has already landed: another process works on the same window.`,
     hint: 'Run one sync per workspace at a time.',
@@ -150,73 +217,6 @@ const isThere = (folder: string): Promise<boolean> =>
       throw homeUnusable(folder, cause)
     },
   )
-
-async function addressesBelow(root: string, folder: string): Promise<string[]> {
-  const entries = await entriesIn(join(root, folder))
-  const found = await Promise.all(
-    entries.map(entry => {
-      const address = posix.join(folder, entry.name)
-      // A folder that has a page's name is listed, so that reading it reports the fault instead of hiding a page.
-      return entry.isDirectory() && !parsePageName(entry.name) ? addressesBelow(root, address) : [address]
-    }),
-  )
-  return found.flat()
-}
-
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
-
-const inLoadOrder = (a: LandedPage, b: LandedPage): number =>
-  a.window === b.window
-    ? a.generation - b.generation || a.sequence - b.sequence || compare(a.address, b.address)
-    : compare(a.window, b.window)
-
-/** The pages below these folders, in load order. */
-async function pagesIn(root: string, folders: readonly string[]): Promise<LandedPage[]> {
-  const addresses = (await Promise.all(folders.map(folder => addressesBelow(root, folder)))).flat()
-  return addresses
-    .flatMap(address => {
-      const parsed = parsePageName(address)
-      return parsed ? [{ address, ...parsed }] : []
-    })
-    .sort(inLoadOrder)
-}
-
-/** Folders read at a time. */
-const FOLDERS_AT_ONCE = 64
-
-async function inSlices<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const done: R[] = []
-  for (let start = 0; start < items.length; start += FOLDERS_AT_ONCE)
-    done.push(...(await Promise.all(items.slice(start, start + FOLDERS_AT_ONCE).map(work))))
-  return done
-}
-
-/** Some file systems store times in steps of two seconds: a folder that has just changed may change again with the same stamp. */
-const STAMP_SETTLES_MS = 10 * SECOND
-
-async function landedFolder(root: string, folder: string): Promise<LandedFolder> {
-  const { mtimeNs, mtimeMs } = await stat(join(root, folder), { bigint: true }).catch(cause => {
-    throw homeUnusable(join(root, folder), cause)
-  })
-  const stableFromMs = Number(mtimeMs) + STAMP_SETTLES_MS
-  return { folder, month: posix.basename(folder), stamp: String(mtimeNs), stableFromMs }
-}
-
-/** Lists the folders of agents and months, but not the pages in them. @throws HOME_UNUSABLE */
-async function landedFolders(root: string, workspaceId: string): Promise<LandedFolder[]> {
-  const foldersIn = async (folder: string): Promise<string[]> =>
-    (await entriesIn(join(root, folder)))
-      .filter(entry => entry.isDirectory())
-      .map(entry => posix.join(folder, entry.name))
-  const months: string[] = []
-  for (const stream of STREAMS) {
-    const top = streamFolder(workspaceId, stream, null)
-    // Conversations have a folder per agent, with months below it.
-    const parents = stream === 'conversations' ? await foldersIn(top) : [top]
-    months.push(...(await inSlices(parents, foldersIn)).flat())
-  }
-  return inSlices(months, folder => landedFolder(root, folder))
-}
 
 /** First moment after a month such as `2026-11`, UTC, ms. NaN for any other name: a comparison with it is false, so it never expires. */
 const monthEndMs = (month: string): number => {

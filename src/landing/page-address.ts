@@ -48,6 +48,9 @@ export const legacyPageAddress = (workspaceId: string, place: PagePlace): string
 /** The folder of a page: its address up to the last slash. */
 export const folderOf = (address: string): string => address.slice(0, address.lastIndexOf('/'))
 
+/** The month in which the page's window was opened, `2026-11`. */
+export const monthOfAddress = (address: string): string => posix.basename(folderOf(address))
+
 const PAGE_NAME = /^(.+)\.g(\d+)\.p(\d+)\.json\.gz$/
 
 /** Window, generation and sequence in the address or the name of a page; null for any other text. */

@@ -52,7 +52,7 @@ export interface PageHead {
 // loop each. The wall time does not differ measurably.
 const BODY = { level: 4, memLevel: 9, chunkSize: 256 * 1024 }
 const HEAD_READ_BYTES = 4 * 1024
-const HEAD_LIMIT_BYTES = 8 * 1024 * 1024
+const HEAD_LIMIT_BYTES = 32 * 1024 * 1024
 
 const deflate = promisify(gzip)
 const inflate = promisify(gunzip)
@@ -64,7 +64,7 @@ export async function encodePage(head: PageHead, body: Uint8Array): Promise<Uint
   return [gzipSync(Buffer.from(`${JSON.stringify({ _head: completed })}\n`)), packed]
 }
 
-const corrupt = (file: string, cause?: unknown): ConvohouseError =>
+export const corrupt = (file: string, cause?: unknown): ConvohouseError =>
   new ConvohouseError('LANDING_CORRUPT', {
     what: `The landed file ${file} cannot be read: it is cut off or was changed.`,
     hint: 'Restore it from a backup, or delete it and sync again: only that page is then exported again, and billed.',
@@ -84,24 +84,33 @@ function firstLine(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Reads a page's head without its body. @throws LANDING_CORRUPT */
-export async function readHead(file: string): Promise<PageHead> {
-  const handle = await open(file, 'r').catch(cause => {
-    throw corrupt(file, cause)
-  })
+/**
+ * Reads the line in a file's first gzip member, and no more of the file than that; undefined where there is none.
+ * @throws the system's error where the file cannot be opened
+ */
+export async function readFirstLine(file: string): Promise<string | undefined> {
+  const handle = await open(file, 'r')
   try {
     for (let size = HEAD_READ_BYTES; size <= HEAD_LIMIT_BYTES; size *= 8) {
       const { bytesRead, buffer } = await handle.read(Buffer.alloc(size), 0, size, 0)
       const line = firstLine(buffer.subarray(0, bytesRead))
-      if (line !== undefined) return (JSON.parse(line) as { _head: PageHead })._head
-      if (bytesRead < size) break
+      if (line !== undefined || bytesRead < size) return line
     }
-    throw corrupt(file)
-  } catch (cause) {
-    throw cause instanceof ConvohouseError ? cause : corrupt(file, cause)
+    return undefined
   } finally {
     await handle.close()
   }
+}
+
+/** Reads a page's head without its body. @throws LANDING_CORRUPT */
+export async function readHead(file: string): Promise<PageHead> {
+  try {
+    const line = await readFirstLine(file)
+    if (line !== undefined) return (JSON.parse(line) as { _head: PageHead })._head
+  } catch (cause) {
+    throw corrupt(file, cause)
+  }
+  throw corrupt(file)
 }
 
 /** Reads a page's body, byte for byte as the vendor sent it. @throws LANDING_CORRUPT */
