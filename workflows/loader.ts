@@ -3,9 +3,16 @@
 // times as much CPU per page as loading a hundred, and most polls fetch less than a small load.
 import type { Failure, Steps } from './steps.ts'
 
+export interface Landed {
+  pages: number
+  conversations: number
+  /** When the last of the answers arrived, by the fetching worker's clock; null if none did. */
+  atMs: number | null
+}
+
 export interface Loader {
   /** Reports landed pages. Those without conversations trigger no load: they are loaded with the next ones that have some, or at the end. */
-  landed(landed: { pages: number; conversations: number }): void
+  landed(landed: Landed): void
   /** Reports that nothing will land for a while: waiting pages are loaded now. */
   idle(): void
   /** Resolves when all landed pages are loaded or, with `now`, when the running batch is. Returns the failure of a load, if any. */
@@ -14,18 +21,21 @@ export interface Loader {
 
 /** This many waiting pages start a load at once. */
 const FULL_LOAD_PAGES = 100
-/** Fewer waiting pages are loaded once this much time has passed since the previous load. */
+/** Fewer waiting pages are loaded if they landed this long after the previous load. */
 const MAX_DELAY_MS = 5_000
 
 export function startLoader(
   steps: Steps,
-  options: { workspaceId: string; waitingAtStart: number; hasRows: boolean; now(): number },
+  options: { workspaceId: string; waitingAtStart: number; hasRows: boolean; startedAtMs: number },
 ): Loader {
-  const { workspaceId, waitingAtStart, hasRows, now } = options
+  const { workspaceId, waitingAtStart, hasRows, startedAtMs } = options
   let waiting = waitingAtStart
   let running: Promise<void> | null = null
+  // The time of the newest answer, not the host's clock: a replay on Temporal may apply an event at another time than the first execution
+  // did (ADR 9), and would then start a load that the history does not contain.
+  let newestMs = startedAtMs
   // Pages that an earlier run left unloaded are loaded at once.
-  let loadedAtMs = hasRows && waitingAtStart === 0 ? now() : Number.NEGATIVE_INFINITY
+  let loadedAtMs = hasRows && waitingAtStart === 0 ? startedAtMs : Number.NEGATIVE_INFINITY
   let failure: Failure | null = null
   let stopping = false
   /** True: even small batches are loaded, until no page is waiting. */
@@ -34,14 +44,14 @@ export function startLoader(
   let firstRows: 'expected' | 'landed' | 'loaded' = hasRows ? 'loaded' : 'expected'
 
   const isDue = (): boolean =>
-    waiting > 0 && (hurry || firstRows === 'landed' || waiting >= FULL_LOAD_PAGES || now() - loadedAtMs >= MAX_DELAY_MS)
+    waiting > 0 && (hurry || firstRows === 'landed' || waiting >= FULL_LOAD_PAGES || newestMs - loadedAtMs >= MAX_DELAY_MS)
 
   async function loadAll(): Promise<void> {
     try {
       while (isDue() && !stopping) {
         if (firstRows === 'landed') firstRows = 'loaded'
         waiting = (await steps.load({ workspaceId })).waiting
-        loadedAtMs = now()
+        loadedAtMs = newestMs
         if (waiting === 0) hurry = false
       }
     } catch (error) {
@@ -62,8 +72,9 @@ export function startLoader(
 
   start()
   return {
-    landed({ pages, conversations }) {
+    landed({ pages, conversations, atMs }) {
       waiting += pages
+      newestMs = Math.max(newestMs, atMs ?? newestMs)
       if (conversations === 0) return
       if (firstRows === 'expected') firstRows = 'landed'
       start()

@@ -105,7 +105,7 @@ export function newRun(steps: Steps, host: Host, request: SyncRequest, checkpoin
       workspaceId: request.workspaceId,
       waitingAtStart: pagesWaiting,
       hasRows,
-      now: host.now,
+      startedAtMs: host.now(),
     }),
     report: { ...report, agentsGone: [...report.agentsGone], failures: [...report.failures] },
     failing,

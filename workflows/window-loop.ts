@@ -101,7 +101,7 @@ function settle(run: Run, progress: WindowProgress, grant: Grant, outcome: Lease
   const { pages = 0, conversations = 0 } = outcome
   run.report.pages += pages
   run.report.conversations += conversations
-  run.loader.landed({ pages, conversations })
+  run.loader.landed({ pages, conversations, atMs: outcome.answers.at(-1)?.receivedAtMs ?? null })
   // The window of this lease still counts as in progress, even if it is done.
   const windowsLeft = run.queue.waiting.length + run.queue.inProgress - (outcome.progress?.done ? 1 : 0)
   run.host.notify({ kind: 'governor', governor: run.governor, windowsLeft })
