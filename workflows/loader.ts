@@ -44,7 +44,8 @@ export function startLoader(
   let firstRows: 'expected' | 'landed' | 'loaded' = hasRows ? 'loaded' : 'expected'
 
   const isDue = (): boolean =>
-    waiting > 0 && (hurry || firstRows === 'landed' || waiting >= FULL_LOAD_PAGES || newestMs - loadedAtMs >= MAX_DELAY_MS)
+    waiting > 0 &&
+    (hurry || firstRows === 'landed' || waiting >= FULL_LOAD_PAGES || newestMs - loadedAtMs >= MAX_DELAY_MS)
 
   async function loadAll(): Promise<void> {
     try {
