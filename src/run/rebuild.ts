@@ -25,6 +25,8 @@ export interface ReplayReport {
   events: number
   /** Damaged archive files of the spool. If a warehouse is replaced, their events come from it. */
   damaged: DamagedArchive[]
+  /** The layout of the warehouse that was replaced, if it was an older one. */
+  olderLayout?: number
 }
 
 export interface ReplayOptions {

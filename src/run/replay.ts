@@ -111,14 +111,14 @@ async function rebuildFrom(options: WholeReplayOptions, old: App): Promise<Repla
 
 /**
  * Rebuilds the data of every configured workspace; other workspaces stay unchanged.
- * @throws WAREHOUSE_MISSING if there is no warehouse and nothing has landed; WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS
+ * @throws WAREHOUSE_MISSING if there is no warehouse and nothing has landed; WAREHOUSE_OLDER if its layout is too old to be read; WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS
  */
 export async function replay(options: WholeReplayOptions): Promise<ReplayReport> {
   const { config } = options
   const file = warehouseFile(config.home)
   if (!existsSync(file)) return replayIntoNothing(options)
   // The old warehouse stays open during the replay: no sync can write to it, and queries are still answered from it.
-  const old = await openApp({ config })
+  const old = await openApp({ config, acceptOlder: true })
   let report: ReplayReport
   try {
     report = await rebuildFrom(options, old)
@@ -131,5 +131,6 @@ export async function replay(options: WholeReplayOptions): Promise<ReplayReport>
   // DuckDB would apply the old file's write-ahead log to the new file.
   await rm(`${file}.wal`, { force: true })
   await rename(rebuiltFile(config.home), file)
-  return report
+  const { olderLayout } = old.warehouse
+  return { ...report, ...(olderLayout !== undefined && { olderLayout }) }
 }

@@ -26,11 +26,13 @@ export interface Warehouse {
   /** Makes further connections, for reading. */
   instance: Connectable
   writer: Writer
+  /** The layout of the file, where it is an older one that is read through `maintenance/layout-map.ts`. */
+  olderLayout?: number
   /** Checkpoints and closes; the lock is free when it resolves. */
   close(): Promise<void>
 }
 
-interface WarehouseOptions {
+export interface WarehouseOptions {
   home: string
   /** Another file of the data folder, for a warehouse that is being rebuilt. */
   name?: string
@@ -148,11 +150,15 @@ async function fitMemoryLimit(writer: Writer, configured: string): Promise<void>
   if (rows > COVERED_ROWS) await writer.run(`SET memory_limit = '${limitOf(configured, rows)}B'`)
 }
 
-/**
- * Opens and migrates the warehouse.
- * @throws WAREHOUSE_LOCKED, WAREHOUSE_NEWER, WAREHOUSE_OLDER, HOME_UNUSABLE
- */
-export async function openWarehouse(options: WarehouseOptions): Promise<Warehouse> {
+interface Opening {
+  /** Attaches the file, and a database `warehouse`, which is the file itself or reads from it. */
+  attach: (instance: DuckDBInstance, file: string) => Promise<void>
+  /** Prepares the tables of `warehouse`. */
+  prepare: (writer: Writer) => Promise<void>
+}
+
+/** Opens the warehouse as `opening` says. @throws as its functions */
+export async function openAs(options: WarehouseOptions, { attach, prepare }: Opening): Promise<Warehouse> {
   const file = warehouseFile(options.home, options.name)
   await createSpillParent(file)
   const instance = await DuckDBInstance.create(':memory:', {
@@ -166,19 +172,18 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     autoinstall_known_extensions: 'false',
   })
   try {
-    await attachTo(instance, file)
+    await attach(instance, file)
     await removeStaleSpills(file)
     let connection = await writingConnection(instance)
     const writer = openWriter(connection, file, async broken => {
       // Closing a connection within a transaction would end the process.
       await broken.run('ROLLBACK').catch(() => {})
       broken.closeSync()
-      await attachTo(instance, file)
+      await attach(instance, file)
       connection = await writingConnection(instance)
       return connection
     })
-    await migrateWarehouse(writer)
-    await fitMemoryLimit(writer, options.memoryLimit)
+    await prepare(writer)
     return {
       file,
       instance: { connect: () => connectTo(instance) },
@@ -195,3 +200,16 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     throw error
   }
 }
+
+/**
+ * Opens and migrates the warehouse.
+ * @throws WAREHOUSE_LOCKED, WAREHOUSE_NEWER, WAREHOUSE_OLDER, HOME_UNUSABLE
+ */
+export const openWarehouse = (options: WarehouseOptions): Promise<Warehouse> =>
+  openAs(options, {
+    attach: attachTo,
+    prepare: async writer => {
+      await migrateWarehouse(writer)
+      await fitMemoryLimit(writer, options.memoryLimit)
+    },
+  })

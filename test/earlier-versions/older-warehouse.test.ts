@@ -1,35 +1,54 @@
 // A warehouse of an older layout is refused by every command but `replay`, which reads it. `layout-14/README.md` says what the data folder holds.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { warehouseFile } from '../../src/warehouse/open.ts'
+import { openWarehouse, warehouseFile } from '../../src/warehouse/open.ts'
 import { inProcess } from '../cli/in-process.ts'
+import { SMALL } from '../warehouse/temporary-warehouse.ts'
+import { inFile, type OlderNames, rowsInOrder, tablesOfFile } from './stored-rows.ts'
 
 const ARCHIVE = fileURLToPath(new URL('layout-14/home.tar.gz', import.meta.url))
 
-/** The data folder, unpacked, with a configuration of one of its two workspaces. */
-function unpack(): { home: string; env: Record<string, string> } {
-  const home = mkdtempSync(join(tmpdir(), 'convohouse-older-'))
-  onTestFinished(() => rmSync(home, { recursive: true, force: true }))
+/** The data folder, unpacked, and how to run commands on one of its two workspaces. */
+function unpack(): { home: string; run: (args: readonly string[]) => ReturnType<typeof inProcess> } {
+  const folder = mkdtempSync(join(tmpdir(), 'convohouse-older-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const home = join(folder, 'home')
+  mkdirSync(home)
   execFileSync('tar', ['-xzf', ARCHIVE, '-C', home])
-  const env = {
-    CONVOHOUSE_HOME: home,
-    CONVOHOUSE_WORKSPACE: 'ws_first',
-    CONVOHOUSE_API_URL: 'http://127.0.0.1:9',
-    CONVOHOUSE_API_TOKEN: 'token',
-  }
-  return { home, env }
+  const token = { env: 'CONVOHOUSE_API_TOKEN' }
+  const workspaces = [
+    { id: 'ws_first', apiUrl: 'http://127.0.0.1:9', token, timeZone: 'Europe/Berlin', mirrorLag: '0s' },
+  ]
+  writeFileSync(join(folder, 'convohouse.yaml'), JSON.stringify({ home, threads: 1, workspaces }))
+  return { home, run: args => inProcess(args, { cwd: folder, env: { CONVOHOUSE_API_TOKEN: 'token' } }) }
+}
+
+/** Older names of columns. */
+const NAMES: OlderNames = {}
+
+/** Columns whose values a replay sets, and tables about their own file. */
+const SINCE = { columns: ['_loaded_at', 'loaded_at', '_record'], tables: ['_folders', '_migrations'] }
+
+/** Removes the pages of one agent from the landing, and the archived events of the workspace. */
+function removeFiles(home: string): { pages: string[] } {
+  const conversations = join(home, 'landing', 'ws_first', 'conversations')
+  const [agent] = readdirSync(conversations).sort()
+  const pages = readdirSync(join(conversations, agent!), { recursive: true, encoding: 'utf8' })
+  rmSync(join(conversations, agent!), { recursive: true })
+  rmSync(join(home, 'spool', 'ws_first'), { recursive: true })
+  return { pages: pages.filter(name => name.endsWith('.json.gz')) }
 }
 
 const digest = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex')
 
 describe('a warehouse of layout 14', () => {
   it('is refused by every command but replay, and stays unchanged', async () => {
-    const { home, env } = unpack()
+    const { home, run } = unpack()
     const before = digest(warehouseFile(home))
     const parquet = join(home, 'rows.parquet')
     const commands = [
@@ -46,14 +65,61 @@ describe('a warehouse of layout 14', () => {
       ['replay', '--table', '_drift'],
     ]
     for (const args of commands) {
-      const { code, stdout, stderr } = await inProcess(args, { env })
+      const { code, stdout, stderr } = await run(args)
       expect([args, code]).toEqual([args, 6])
       expect(stdout + stderr, args.join(' ')).toContain('An earlier convohouse wrote the warehouse (layout 14;')
       expect(stdout + stderr, args.join(' ')).toContain('Run `convohouse replay`')
     }
-    const { stdout } = await inProcess(['doctor', '--json'], { env })
+    const { stdout } = await run(['doctor', '--json'])
     expect(stdout).toContain('"code":"WAREHOUSE_OLDER"')
     expect(digest(warehouseFile(home))).toBe(before)
     expect(readdirSync(home).filter(name => name.startsWith('warehouse'))).toEqual(['warehouse.duckdb'])
+  })
+
+  it('is replaced by a replay, which keeps runs, other workspaces, quarantine, and rows whose files are gone', async () => {
+    const { home, run } = unpack()
+    const file = warehouseFile(home)
+    // A run that was killed, in the write-ahead log that it left behind.
+    const log = join(home, 'left-behind.wal')
+    await inFile(file, async query => {
+      await query(
+        "INSERT INTO _runs (workspace_id, run, started_at, host) VALUES ('ws_first', 'killed', '2026-11-23', 'embedded')",
+      )
+      copyFileSync(`${file}.wal`, log)
+      copyFileSync(file, `${file}.copy`)
+    })
+    copyFileSync(`${file}.copy`, file)
+    copyFileSync(log, `${file}.wal`)
+    const before = await inFile(`${file}.copy`, query => rowsInOrder(query, { names: NAMES, of: SINCE }))
+    const gone = removeFiles(home)
+    expect(gone.pages.length).toBeGreaterThan(1)
+
+    const refused = await run(['replay'])
+    expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining('are missing from the landing')])
+    const { code, stdout, stderr } = await run(['replay', '--allow-incomplete'])
+    expect(code, stderr).toBe(0)
+    expect(stdout).toContain('The replaced warehouse had the older layout 14')
+
+    const fresh = mkdtempSync(join(tmpdir(), 'convohouse-fresh-'))
+    onTestFinished(() => rmSync(fresh, { recursive: true, force: true }))
+    await (await openWarehouse({ home: fresh, ...SMALL })).close()
+    const declared = await inFile(warehouseFile(fresh), tablesOfFile)
+    expect(await inFile(file, tablesOfFile)).toEqual(declared)
+    const after = await inFile(file, query => rowsInOrder(query, { names: {}, of: SINCE }))
+    const runs = after._runs!.map(row => JSON.parse(row) as Record<string, unknown>)
+    expect(runs.find(({ run }) => run === 'killed')).toMatchObject({ outcome: 'killed', success: false })
+    after._runs = after._runs!.filter(row => !row.includes('"killed"'))
+    const differing = Object.entries(before).filter(
+      ([table, rows]) => JSON.stringify(after[table]) !== JSON.stringify(rows),
+    )
+    // Patches of events that a gone page had overruled are stored again; they stay overruled.
+    expect(Object.fromEntries(differing)).toEqual({ conversation_patches: before.conversation_patches })
+    expect(after.conversation_patches).toEqual(expect.arrayContaining(before.conversation_patches!))
+    const kept = (table: string, workspace: string) =>
+      after[table]!.filter(row => row.includes(`"${workspace}"`)).length
+    expect(kept('webhook_events', 'ws_first')).toBe(38)
+    expect(kept('_quarantine', 'ws_first')).toBe(5)
+    expect(kept('conversations', 'ws_second')).toBe(6)
+    expect((await run(['status'])).code).toBe(0)
   })
 })

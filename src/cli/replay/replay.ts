@@ -55,6 +55,11 @@ async function progressReporter(
 const summary = (report: ReplayReport, what: string, tookMs: number): string[] => [
   `Rebuilt ${what} from ${counted(report.files, 'page')} in ${formatDuration(tookMs)}, without a request.`,
   `  ${counted(report.records, 'record')}, ${counted(report.coerced, 'page')} coerced to declared types, ${counted(report.quarantined, 'record')} quarantined`,
+  ...(report.olderLayout === undefined
+    ? []
+    : [
+        `  The replaced warehouse had the older layout ${report.olderLayout}: runs, other workspaces and rows without files were converted.`,
+      ]),
 ]
 
 /** Warnings about damaged spool files and their events. */

@@ -40,10 +40,14 @@ export const newerWarehouse = (found: number, newest: number): ConvohouseError =
     hint: 'Use the convohouse version that wrote it, or a newer one.',
   })
 
-const olderWarehouse = (found: number, newest: number): ConvohouseError =>
+const REPLAY_HINT =
+  'Run `convohouse replay`, which rebuilds the warehouse from the landed pages: it sends no request and bills no session.'
+
+/** The refusal of a warehouse that an earlier convohouse wrote. */
+export const olderWarehouse = (found: number, newest: number, hint = REPLAY_HINT): ConvohouseError =>
   new ConvohouseError('WAREHOUSE_OLDER', {
     what: `An earlier convohouse wrote the warehouse (layout ${found}; this version has layout ${newest}).`,
-    hint: 'Run `convohouse replay`, which rebuilds the warehouse from the landed pages: it sends no request and bills no session.',
+    hint,
     facts: { layout: found },
   })
 

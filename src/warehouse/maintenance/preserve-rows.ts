@@ -40,9 +40,10 @@ async function sharedColumns(from: Writer, table: string): Promise<string> {
 
 /** Copies the rows of every workspace except `ids`, so that workspaces that are not configured are kept. */
 export async function preserveOtherWorkspaces(from: Writer, ids: readonly string[]): Promise<void> {
+  // The tables of the rebuilt warehouse: in the replaced one they are views if it has an older layout.
   const tables = await from.rows<{ name: string }>(`
     SELECT DISTINCT table_name AS name FROM duckdb_columns() JOIN duckdb_tables() USING (database_oid, table_oid, table_name)
-    WHERE duckdb_columns.database_name = current_database() AND NOT temporary AND column_name = 'workspace_id'`)
+    WHERE duckdb_columns.database_name = '${REBUILT}' AND column_name = 'workspace_id'`)
   const taken = new Map<string, number>()
   for (const record of RECORD_TYPES) taken.set(record.table, await lastNumber(from, layoutOf(record), REBUILT))
   for (const { name } of tables.filter(table => !COPIED_ALREADY.has(table.name))) {

@@ -1,0 +1,89 @@
+// Opens a warehouse of an older layout for `replay`, without migrating it. The file is attached READ_ONLY as `older`; `warehouse` is a database
+// in memory with the tables of this version, each replaced by a view over the older table (`layout-map.ts`). So whatever reads a warehouse
+// also reads an older one, queries included.
+import type { DuckDBInstance } from '@duckdb/node-api'
+import { quoteName, quoteText } from '../../catalog/layout.ts'
+import { isCode } from '../../core/errors.ts'
+import type { Writer } from '../connection.ts'
+import { openingError } from '../fault.ts'
+import { openAs, openWarehouse, type Warehouse, type WarehouseOptions } from '../open.ts'
+import { OLDEST_READABLE, olderRows, type Tables } from './layout-map.ts'
+import { bundledMigrations, migrateWarehouse, olderWarehouse } from './migrate.ts'
+
+/** Tables that are written while the warehouse is open: copies in memory. */
+const COPIED = new Set(['_runs'])
+
+const OLDER = 'older'
+
+const TOO_OLD_HINT =
+  'Move the file and its .wal away, then run `convohouse replay`: it rebuilds the warehouse from landing and spool alone.'
+
+async function attachOlder(instance: DuckDBInstance, file: string): Promise<void> {
+  const connection = await instance.connect()
+  try {
+    await connection.run(`ATTACH IF NOT EXISTS ${quoteText(file)} AS ${OLDER} (READ_ONLY)`).catch(cause => {
+      throw openingError(file, cause)
+    })
+    await connection.run(`ATTACH IF NOT EXISTS ':memory:' AS warehouse`)
+  } finally {
+    connection.closeSync()
+  }
+}
+
+/** The base tables of an attached database. */
+async function tablesIn(writer: Writer, database: string): Promise<Tables> {
+  const rows = await writer.rows<{ table: string; column: string; type: string }>(`
+    SELECT c.table_name AS "table", c.column_name AS "column", c.data_type AS type
+    FROM duckdb_columns() AS c JOIN duckdb_tables() USING (database_oid, table_oid)
+    WHERE c.database_name = ${quoteText(database)} AND c.schema_name = 'main' ORDER BY c.table_name, c.column_index`)
+  const tables = new Map<string, Map<string, string>>()
+  for (const { table, column, type } of rows)
+    tables.set(table, (tables.get(table) ?? new Map<string, string>()).set(column, type))
+  return tables
+}
+
+/** The layout of the older file. @throws WAREHOUSE_OLDER if it is too old to be read */
+async function expectMapped(writer: Writer): Promise<number> {
+  const [row] = await writer.rows<{ n: number }>(`SELECT max(number) AS n FROM ${OLDER}._migrations`)
+  const found = row!.n
+  if (found < OLDEST_READABLE) throw olderWarehouse(found, (await bundledMigrations()).at(-1)!.number, TOO_OLD_HINT)
+  return found
+}
+
+/** Replaces every table of `warehouse` that has rows in the older file by a view over them. */
+async function mapTables(writer: Writer): Promise<void> {
+  await migrateWarehouse(writer)
+  const [older, newer] = [await tablesIn(writer, OLDER), await tablesIn(writer, 'warehouse')]
+  for (const table of newer.keys()) {
+    const rows = olderRows({ table, schema: OLDER }, { older, newer })
+    if (rows === undefined || table === '_migrations') continue
+    const name = quoteName(table)
+    if (COPIED.has(table)) await writer.run(`INSERT INTO ${name} BY NAME SELECT * EXCLUDE (rowid) FROM (${rows})`)
+    else await writer.run(`DROP TABLE ${name}; CREATE VIEW ${name} AS ${rows}`)
+  }
+}
+
+async function openOlder(options: WarehouseOptions): Promise<Warehouse> {
+  let olderLayout = 0
+  const warehouse = await openAs(options, {
+    attach: attachOlder,
+    prepare: async writer => {
+      olderLayout = await expectMapped(writer)
+      await mapTables(writer)
+    },
+  })
+  return { ...warehouse, olderLayout }
+}
+
+/**
+ * Opens the warehouse that a replay replaces: for writing, or, if it has an older layout, for reading.
+ * @throws WAREHOUSE_LOCKED, WAREHOUSE_NEWER, WAREHOUSE_OLDER, HOME_UNUSABLE
+ */
+export async function openReplaced(options: WarehouseOptions): Promise<Warehouse> {
+  try {
+    return await openWarehouse(options)
+  } catch (error) {
+    if (!isCode(error, 'WAREHOUSE_OLDER')) throw error
+    return openOlder(options)
+  }
+}
