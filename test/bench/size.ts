@@ -107,7 +107,7 @@ export async function sizeBench({ seed }: BenchOptions): Promise<Record<string, 
     console.log('after the replay:')
     await printStorage(file)
     const polls = await filesPerThousandPolls({ agents: 100, polls: 4_800, everyMs: HOUR, seed })
-    const pollsOfOne = await filesPerThousandPolls({ agents: 1, polls: 480, everyMs: 15 * MINUTE, seed })
+    const pollsOfOne = await filesPerThousandPolls({ agents: 1, polls: 288, everyMs: 15 * MINUTE, seed })
     const { conversations, events } = counts!
     return {
       warehouseBytesPerConversation: Math.round(warehouse.bytes / conversations),
