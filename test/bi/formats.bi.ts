@@ -13,8 +13,12 @@ interface Report {
   types: [string, string][]
   sameSchema: boolean
   sameInPolars: boolean
+  /** Names and dtypes. */
+  inPolars: [string, string][]
   /** Rows, or the error. */
   pandas: number | string
+  sameInPandas?: boolean
+  inPandas?: [string, string][]
 }
 
 let interpreter: string
@@ -49,6 +53,9 @@ it('pandas, Polars and pyarrow read the same types and values from Arrow and Par
     empty: "SELECT 1 AS a, [1] AS l, {'x': [NULL]} AS s WHERE false",
     nested: `SELECT [NULL, [], ['a', NULL]] AS l, [{'m': MAP {'k': [1::HUGEINT]}, 't': TIME '10:00:00'}, NULL] AS s,
       unnest([[1, 2], NULL, []]) AS u FROM range(3)`,
+    dtypes: `SELECT ts, date_trunc('hour', ts) AS began, nullif(is_test, true) AS test, nullif(_record % 3, 0) AS three, sum(_record) OVER () AS total,
+      nullif(9007199254740993, _record) AS exact, day, [is_test] AS list, {'n': _record} AS struct FROM conversations ORDER BY ALL`,
+    none: 'SELECT ts, is_test, _record, sum(_record) AS total FROM conversations WHERE false GROUP BY ALL',
     many: 'SELECT range AS n, [range] AS l, sum(range) OVER () AS s FROM range(100000) ORDER BY n',
   })
   for (const [name, report] of Object.entries(found))
@@ -56,7 +63,28 @@ it('pandas, Polars and pyarrow read the same types and values from Arrow and Par
   // Python's dates have neither years before 1 nor infinity.
   const { documented: odd, ...plain } = found
   expect(odd!.pandas).toMatch(/out of range/)
-  for (const [name, { pandas, rows }] of Object.entries(plain)) expect(pandas, name).toBe(rows)
+  for (const [name, { pandas, rows, sameInPandas }] of Object.entries(plain))
+    expect([pandas, sameInPandas], name).toEqual([rows, true])
+  const utc = ['datetime64[us, UTC]', "Datetime(time_unit='us', time_zone='UTC')"]
+  const dtypes = ({ inPandas, inPolars }: Report) =>
+    Object.fromEntries(inPandas!.map(([name, inPandas], at) => [name, [inPandas, inPolars[at]![1]]]))
+  expect(dtypes(found.dtypes!)).toEqual({
+    ts: utc,
+    began: utc,
+    test: ['boolean', 'Boolean'],
+    three: ['Int64', 'Int64'],
+    total: ['Int64', 'Int64'],
+    exact: ['Int64', 'Int64'],
+    day: ['object', 'Date'],
+    list: ['object', 'List(Boolean)'],
+    struct: ['object', "Struct({'n': Int64})"],
+  })
+  expect(dtypes(found.none!)).toEqual({
+    ts: utc,
+    is_test: ['boolean', 'Boolean'],
+    _record: ['Int64', 'Int64'],
+    total: ['Int64', 'Int64'],
+  })
   expect(found.conversations!.rows).toBeGreaterThan(250)
   expect(found.local!.types).toEqual([
     ['ts', 'timestamp[us, tz=UTC]'],

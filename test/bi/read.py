@@ -5,6 +5,7 @@ Usage: read.py FOLDER NAME…: FOLDER/NAME.arrow, FOLDER/NAME.arrows and FOLDER/
 import json
 import sys
 
+import pandas
 import polars
 import pyarrow.feather
 import pyarrow.ipc
@@ -27,15 +28,30 @@ def report(path: str) -> dict:
         "types": [[field.name, str(field.type)] for field in file.schema],
         "sameSchema": file.schema.equals(parquet.schema) and file.schema.equals(stream.schema),
         "sameInPolars": all(frame.schema == frames[0].schema and frame.equals(frames[0]) for frame in frames),
-        "pandas": in_pandas(path),
+        "inPolars": [[name, str(dtype)] for name, dtype in frames[0].schema.items()],
+        **in_pandas(path),
     }
 
 
-def in_pandas(path: str) -> int | str:
+def in_pandas(path: str) -> dict:
     try:
-        return len(pyarrow.feather.read_feather(f"{path}.arrow"))
+        frames = [pandas.read_feather(f"{path}.arrow"), pandas.read_parquet(f"{path}.parquet")]
     except ValueError as error:
-        return str(error)
+        return {"pandas": str(error)}
+    return {
+        "pandas": len(frames[0]),
+        "sameInPandas": frames[0].dtypes.equals(frames[1].dtypes) and all(map(same_cells, *map(columns_of, frames))),
+        "inPandas": [[name, str(dtype)] for name, dtype in frames[0].dtypes.items()],
+    }
+
+
+def columns_of(frame: pandas.DataFrame) -> list:
+    return [frame[name] for name in frame.columns]
+
+
+def same_cells(one: pandas.Series, other: pandas.Series) -> bool:
+    # Cells of nested columns are arrays and dicts, which pandas does not compare.
+    return one.astype(str).equals(other.astype(str)) if one.dtype == object else one.equals(other)
 
 
 folder, *names = sys.argv[1:]

@@ -18,8 +18,9 @@ import { utcColumns } from './utc-columns.ts'
 
 /**
  * `rows`: every value can be read as a cell. `columns`: only types that both Arrow and Parquet have, so that a column has the same type
- * in either. HUGEINT, the type of every sum of integers, becomes DECIMAL(38,0), where DuckDB's Parquet writer would write DOUBLE. Types that
- * either lacks, JSON among them, become text as DuckDB prints it. Times of the warehouse become TIMESTAMPTZ, which marks them as UTC.
+ * in either. HUGEINT, the type of every sum of integers, becomes BIGINT, where DuckDB's Parquet writer would write DOUBLE; larger values are
+ * refused (ADR 20). Types that either lacks, JSON among them, become text as DuckDB prints it. Times of the warehouse become TIMESTAMPTZ,
+ * which marks them as UTC.
  */
 export type ResultLayout = 'rows' | 'columns'
 
@@ -55,7 +56,7 @@ const UNCHANGED: Record<ResultLayout, ReadonlySet<DuckDBTypeId>> = {
 }
 
 const CAST_TO: Partial<Record<DuckDBTypeId, string>> = {
-  [DuckDBTypeId.HUGEINT]: 'DECIMAL(38,0)',
+  [DuckDBTypeId.HUGEINT]: 'BIGINT',
   [DuckDBTypeId.TIMESTAMP_S]: 'TIMESTAMP',
   [DuckDBTypeId.TIMESTAMP_MS]: 'TIMESTAMP',
 }

@@ -6,7 +6,10 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import { notWritable } from '../../core/disk.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { prepareCast } from './casts.ts'
+import { shapeOf } from './duckdb-values.ts'
+import { PANDAS_KEY, pandasMetadata } from './formats/pandas-metadata.ts'
 import { guard } from './guard/guard.ts'
+import type { Column } from './results.ts'
 import { openSession, type QueryLimits, type QuerySession } from './session.ts'
 import { withoutFirstLine } from './stream-failure.ts'
 
@@ -69,9 +72,24 @@ export async function copyIn(
   const target = part.replaceAll("'", "''")
   // FROM (…) accepts DESCRIBE and SHOW as well, which COPY does not.
   const select = cast ?? `FROM (\n${guarded.sql}\n)`
-  const copy = `COPY (${select}) TO '${target}' (FORMAT parquet, USE_TMP_FILE false)`
+  const metadata = pandasMetadata(await session.step(() => columnsOf(connection, select))).replaceAll("'", "''")
+  const options = `FORMAT parquet, USE_TMP_FILE false, KV_METADATA {${PANDAS_KEY}: '${metadata}'}`
+  const copy = `COPY (${select}) TO '${target}' (${options})`
   const { rowsChanged } = await session.step(() => connection.run(copy).catch(withoutFirstLine))
   return { rows: rowsChanged, bytes: (await stat(part)).size }
+}
+
+/** Names and shapes of the columns to write. */
+async function columnsOf(connection: DuckDBConnection, select: string): Promise<Pick<Column, 'name' | 'shape'>[]> {
+  const statement = await connection.prepare(select).catch(withoutFirstLine)
+  try {
+    return Array.from({ length: statement.columnCount }, (_, at) => ({
+      name: statement.columnName(at),
+      shape: shapeOf(statement.columnType(at)),
+    }))
+  } finally {
+    statement.destroySync()
+  }
 }
 
 /** Makes a complete file durable and renames it to its target. @throws HOME_UNUSABLE */

@@ -1,6 +1,6 @@
 // Determines which columns of a result are stored times, which are UTC. The type TIMESTAMP is not enough: a query can compute one in another
-// zone (`… AT TIME ZONE 'America/Los_Angeles'`). So each column is traced through DuckDB's plan, and counts only if it is an unchanged stored
-// column.
+// zone (`… AT TIME ZONE 'America/Los_Angeles'`). So each column is traced through DuckDB's plan, and counts only if it is a stored column that
+// nothing has moved to another zone.
 
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { parseDuckdbJson } from './duckdb-json.ts'
@@ -45,6 +45,9 @@ type Origins = boolean[] | null
 /** Functions whose result is one of their arguments' values. */
 const PICKS = /^(min|max|first|last|any_value|arbitrary|mode|arg_min|arg_max|min_by|max_by)$/
 
+/** Functions whose result is in the zone of one of their arguments: that argument's place. */
+const KEEPS_ZONE: Readonly<Record<string, number>> = { date_trunc: 1, datetrunc: 1, time_bucket: 1 }
+
 const ONE_INPUT = new Set(['LOGICAL_FILTER', 'LOGICAL_ORDER_BY', 'LOGICAL_LIMIT', 'LOGICAL_DISTINCT', 'LOGICAL_SAMPLE'])
 const JOINS = new Set([
   'LOGICAL_COMPARISON_JOIN',
@@ -60,8 +63,8 @@ const SETS = new Set(['LOGICAL_UNION', 'LOGICAL_EXCEPT', 'LOGICAL_INTERSECT'])
 const RESTART_TRANSACTION = ['ROLLBACK', 'BEGIN TRANSACTION READ ONLY']
 
 /**
- * For each column of a guarded SELECT: true where it is a stored TIMESTAMP column, unchanged or through `min`, `max`, `coalesce` and the
- * like. False wherever that is not certain.
+ * For each column of a guarded SELECT: true where it is a stored TIMESTAMP column, unchanged or through `min`, `max`, `coalesce`,
+ * `date_trunc` and the like. False wherever that is not certain.
  */
 export async function utcColumns(connection: DuckDBConnection, sql: string): Promise<boolean[]> {
   const plans = await planOf(connection, sql)
@@ -136,6 +139,11 @@ function isStored(expression: Expression, input: boolean[]): boolean {
     case 'BOUND_AGGREGATE':
     case 'BOUND_WINDOW':
       return PICKS.test(expression.name ?? '') && children.length > 0 && isOne(children[0]!)
+    case 'BOUND_FUNCTION': {
+      if (expression.name === 'greatest' || expression.name === 'least') return children.every(isOneOrNull)
+      const place = KEEPS_ZONE[expression.name ?? '']
+      return place !== undefined && children[place] !== undefined && isOne(children[place])
+    }
     case 'BOUND_OPERATOR':
       return expression.type === 'OPERATOR_COALESCE' && children.every(isOneOrNull)
     case 'BOUND_CASE':

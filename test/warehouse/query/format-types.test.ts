@@ -66,14 +66,8 @@ const VALUES: [string, string, string, string, string][] = [
   ['9007199254740991', '9007199254740991', '9007199254740991', 'Int64', 'BIGINT'],
 
   ['18446744073709551615::UBIGINT', '18446744073709551615', '"18446744073709551615"', 'Uint64', 'UBIGINT'],
-  ['sum(2)', '2', '2', 'Decimal[38e0]', 'DECIMAL(38,0)'],
-  [
-    '-99999999999999999999999999999999999999::HUGEINT',
-    '-99999999999999999999999999999999999999',
-    '"-99999999999999999999999999999999999999"',
-    'Decimal[38e0]',
-    'DECIMAL(38,0)',
-  ],
+  ['sum(2)', '2', '2', 'Int64', 'BIGINT'],
+  ['-9223372036854775808::HUGEINT', '-9223372036854775808', '"-9223372036854775808"', 'Int64', 'BIGINT'],
   [
     "'340282366920938463463374607431768211455'::UHUGEINT",
     '340282366920938463463374607431768211455',
@@ -194,8 +188,8 @@ const VALUES: [string, string, string, string, string][] = [
     "{'a': 1, 'b \"x': NULL::HUGEINT}",
     '{"a":1,"b \\"x":null}',
     '{"a":1,"b \\"x":null}',
-    'Struct<{a:Int32, b "x:Decimal[38e0]}>',
-    'STRUCT(a INTEGER, "b ""x" DECIMAL(38,0))',
+    'Struct<{a:Int32, b "x:Int64}>',
+    'STRUCT(a INTEGER, "b ""x" BIGINT)',
   ],
   [
     "row(1, 'z')",
@@ -215,8 +209,8 @@ const VALUES: [string, string, string, string, string][] = [
     "MAP {'k': 1::HUGEINT, 'l': NULL}",
     '{"k":1,"l":null}',
     '{"k":1,"l":null}',
-    'Map<{key:Utf8, value:Decimal[38e0]}>',
-    'MAP(VARCHAR, DECIMAL(38,0))',
+    'Map<{key:Utf8, value:Int64}>',
+    'MAP(VARCHAR, BIGINT)',
   ],
   [
     "MAP {[1]: {'a': 2}}",
@@ -272,8 +266,8 @@ describe('a value', () => {
   it.each(['csv', 'json', 'ndjson', 'table', 'arrow', 'arrow-file'] as const)(
     'of every DuckDB type, at its limits, can be written as %s',
     async format => {
-      // A HUGEINT of more than 38 digits fits neither Arrow nor Parquet.
-      const all = 'SELECT * REPLACE (hugeint // 10 AS hugeint) FROM test_all_types()'
+      // A HUGEINT is a BIGINT in Arrow and Parquet.
+      const all = "SELECT * REPLACE (hugeint // '20000000000000000000'::HUGEINT AS hugeint) FROM test_all_types()"
       const bytes = await bytesOf(all, format)
       if (format === 'ndjson') for (const line of bytes.toString().trimEnd().split('\n')) JSON.parse(line)
       if (format === 'json') expect(JSON.parse(bytes.toString())).toHaveLength(3)
@@ -282,12 +276,13 @@ describe('a value', () => {
     },
   )
 
-  it('of more than 38 digits is refused by Arrow and Parquet instead of being rounded', async () => {
-    const sql = 'SELECT 170141183460469231731687303715884105727::HUGEINT AS h'
-    const refused = { code: 'SQL_INVALID', message: expect.stringMatching(/Could not cast value 1701.* to DECIMAL/) }
+  it('that is a HUGEINT above the range of BIGINT is refused by Arrow and Parquet instead of being rounded', async () => {
+    const sql = 'SELECT 9223372036854775808::HUGEINT AS h'
+    const refused = { code: 'SQL_INVALID', message: expect.stringMatching(/value 9223372036854775808 .*out of range/) }
     await expect(bytesOf(sql, 'arrow')).rejects.toMatchObject(refused)
     await expect(parquetTypes(sql)).rejects.toMatchObject(refused)
-    expect((await bytesOf(sql, 'csv')).toString()).toContain('170141183460469231731687303715884105727')
+    expect((await bytesOf(sql, 'csv')).toString()).toContain('9223372036854775808')
+    expect(await arrowTypes(sql.replace('HUGEINT', 'DECIMAL(38,0)'))).toEqual(['Decimal[38e0]'])
   })
 })
 
@@ -334,6 +329,36 @@ describe('Arrow and Parquet', () => {
     await parquetTypes(sql)
     const reader = await connection.runAndReadAll(`DESCRIBE FROM '${join(folder, 'one.parquet')}'`)
     expect(reader.getRows().map(row => row[0])).toEqual(names)
+  })
+
+  it("tell pandas each column's dtype in the same metadata: nullable for integers and booleans, times in UTC", async () => {
+    const sql = `SELECT ts, date_trunc('hour', ts) AS began, n > 1 AS yes, n, sum(n) OVER () AS "it's \\x41 é", n / 2 AS half, 3::UTINYINT AS tiny,
+      1.50::DECIMAL(9,2) AS money, DATE '2026-02-28' AS day, 'a' AS text, [true] AS list, {'a': ts} AS struct FROM stored`
+    const inArrow = tableFromIPC(await bytesOf(sql, 'arrow-file')).schema.metadata.get('pandas')
+    await parquetTypes(sql)
+    const reader = await connection.runAndReadAll(
+      `SELECT decode(value) FROM parquet_kv_metadata('${join(folder, 'one.parquet')}') WHERE key = 'pandas'::BLOB`,
+    )
+    expect(reader.getRows()).toEqual([[inArrow]])
+    const { index_columns: index, columns } = JSON.parse(inArrow!) as {
+      index_columns: unknown[]
+      columns: { name: string; pandas_type: string; numpy_type: string; metadata: unknown }[]
+    }
+    expect(index).toEqual([])
+    expect(columns.map(column => [column.name, column.pandas_type, column.numpy_type, column.metadata])).toEqual([
+      ['ts', 'datetimetz', 'datetime64[us]', { timezone: 'UTC' }],
+      ['began', 'datetimetz', 'datetime64[us]', { timezone: 'UTC' }],
+      ['yes', 'bool', 'boolean', null],
+      ['n', 'int32', 'Int32', null],
+      ["it's \\x41 é", 'int64', 'Int64', null],
+      ['half', 'float64', 'float64', null],
+      ['tiny', 'uint8', 'UInt8', null],
+      ['money', 'decimal', 'object', { precision: 9, scale: 2 }],
+      ['day', 'date', 'object', null],
+      ['text', 'unicode', 'object', null],
+      ['list', 'object', 'object', null],
+      ['struct', 'object', 'object', null],
+    ])
   })
 
   it('keep the order of the query although its values are cast', async () => {

@@ -49,6 +49,12 @@ describe('a time that comes from a stored column', () => {
     ['SELECT rowid, n, ts FROM c', ['ts']],
     ['SELECT * EXCLUDE (ts) FROM c', ['seen']],
     ['SELECT ts, l.x FROM c, LATERAL (SELECT c.n + 1 AS x) l', ['ts']],
+    ["SELECT date_trunc('hour', ts) AS a, datetrunc('day', seen) AS b, count(*) AS n FROM c GROUP BY ALL", ['a', 'b']],
+    [
+      'SELECT time_bucket(INTERVAL 15 MINUTE, ts) AS a, time_bucket(INTERVAL 7 DAY, ts, INTERVAL 1 DAY) AS b FROM c',
+      ['a', 'b'],
+    ],
+    ['SELECT greatest(ts, seen, NULL) AS a, least(ts, made) AS b FROM c JOIN d USING (id)', ['a', 'b']],
     ['FROM c SELECT ts QUALIFY row_number() OVER (PARTITION BY id ORDER BY ts) = 1', ['ts']],
   ])('is recognized: %s', async (sql, expected) => expect(await utc(sql)).toEqual(expected))
 })
@@ -60,6 +66,9 @@ describe('a time that a query computes', () => {
     'SELECT max(there) AS t FROM v',
     "WITH x AS (SELECT ts AT TIME ZONE 'UTC' AT TIME ZONE 'Asia/Tokyo' AS t FROM c) SELECT t FROM x",
     'SELECT ts - INTERVAL 8 HOUR AS t FROM c',
+    "SELECT date_trunc('hour', there) AS t, time_bucket(INTERVAL 1 HOUR, there) AS u FROM v",
+    'SELECT greatest(began, there) AS t FROM v',
+    "SELECT date_trunc('hour', ts - INTERVAL 8 HOUR) AS t FROM c",
     "SELECT CASE WHEN n > 1 THEN ts ELSE timezone('Asia/Tokyo', timezone('UTC', ts)) END AS t FROM c",
     'SELECT coalesce(NULL, ts + INTERVAL 1 HOUR, ts) AS t FROM c',
     "SELECT TIMESTAMP '2026-01-01 00:00:00' AS t",

@@ -12,9 +12,11 @@ import {
 } from 'apache-arrow'
 import type { Batch, QueryResult } from '../results.ts'
 import { type ArrowColumn, arrowColumn } from './arrow-columns.ts'
+import { PANDAS_KEY, pandasMetadata } from './pandas-metadata.ts'
 
 /**
- * Yields the schema, the record batches and the end mark. The metadata of a field holds DuckDB's type. Readers that seek (`read_feather`)
+ * Yields the schema, the record batches and the end mark. The metadata of a field holds DuckDB's type, that of the schema
+ * what pandas needs. Readers that seek (`read_feather`)
  * need a file, readers of a pipe a stream.
  */
 export async function* arrow(result: QueryResult, as: 'file' | 'stream'): AsyncGenerator<Uint8Array> {
@@ -22,7 +24,7 @@ export async function* arrow(result: QueryResult, as: 'file' | 'stream'): AsyncG
   const fields = result.columns.map(({ name, type }, at) => {
     return new Field(name, columns[at]!.type, true, new Map([['duckdb_type', type]]))
   })
-  const schema = new Schema(fields)
+  const schema = new Schema(fields, new Map([[PANDAS_KEY, pandasMetadata(result.columns)]]))
   const pieces = new Pieces()
   const writer = (as === 'file' ? new RecordBatchFileWriter() : new RecordBatchStreamWriter()).reset(pieces, schema)
   yield pieces.take()
