@@ -7,7 +7,7 @@ import { isById } from './resources/resource.ts'
 import { RESOURCES, STREAMS } from './resources/resources.ts'
 import type { RecordType } from './shape.ts'
 
-/** A column of `_requests`, which `sql/meta` creates. */
+/** A column of a table that `sql/meta` creates. */
 interface BookColumn {
   name: string
   sqlType: string
@@ -22,7 +22,7 @@ const column = (name: string, sqlType: string, about: string, path?: string): Bo
   ...(path !== undefined && { path }),
 })
 
-export const REQUESTS_TABLE = {
+const REQUESTS_TABLE = {
   name: '_requests',
   about: 'One row for each answer that landed',
   columns: [
@@ -51,6 +51,38 @@ export const REQUESTS_TABLE = {
     column('export_request_count', 'BIGINT', 'Export requests that the vendor has counted', 'usage.exportRequestCount'),
   ],
 } as const
+
+const CHANGES_TABLE = {
+  name: '_changes',
+  about:
+    'The change log, while a consumer is registered: one row for each record that a transaction was about to change',
+  columns: [
+    column('seq', 'BIGINT', 'Key: number of the entry, in the order of the commits'),
+    column('logged_at', 'TIMESTAMP', 'When the transaction began'),
+    column('table_name', 'VARCHAR', 'Table of the record; the entry covers its child tables too'),
+    column('key', 'VARCHAR[]', "Values of the table's key columns; of an observation also `observed_at`"),
+    column(
+      'partition_before',
+      'DATE',
+      'First day of the UTC month that the row belonged to before the change: of `ts` (conversations), `observed_at` (observations) or `_as_of` (events). NULL: no row, no time, or a table without partitions',
+    ),
+    column('op', 'VARCHAR', 'insert, update or delete'),
+  ],
+} as const
+
+const CONSUMERS_TABLE = {
+  name: '_consumers',
+  about: 'One row for each consumer of the change log',
+  columns: [
+    column('name', 'VARCHAR', 'Key: name of the consumer'),
+    column('seq', 'BIGINT', 'It has applied the entries up to this one; later entries are kept for it, for seven days'),
+    column('registered_at', 'TIMESTAMP', 'When it was registered'),
+    column('acknowledged_at', 'TIMESTAMP', 'When it last reported `seq`; NULL: never'),
+  ],
+} as const
+
+/** Tables of `sql/meta` that users read. */
+export const BOOK_TABLES = [REQUESTS_TABLE, CHANGES_TABLE, CONSUMERS_TABLE]
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 
@@ -91,7 +123,7 @@ function resourceLines(table: string): string[] {
 
 /** The page as Markdown. */
 export function dictionary(records: readonly RecordType[]): string {
-  const tables: DescribedTable[] = [...records.flatMap(record => tablesOf(layoutOf(record))), REQUESTS_TABLE]
+  const tables: DescribedTable[] = [...records.flatMap(record => tablesOf(layoutOf(record))), ...BOOK_TABLES]
   const sections = tables.map(table =>
     [
       `## ${table.name}`,

@@ -2,7 +2,8 @@
 // code, fifty pages of a hundred records per load.
 //
 // Two orders of ids: random, the worst case, since every part of every table is touched; and the order of a window that is read again,
-// which is each agent's original order.
+// which is each agent's original order. Every second load is made with a consumer of the change log: `changeLogRatio`
+// is the processor time of loads with one, divided by that of loads without.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +11,7 @@ import { openWindow } from '../../src/core/planning/windows.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import type { Landing } from '../../src/landing/landing.ts'
 import { mix } from '../../src/sandbox/world/random.ts'
+import { registerConsumer, removeConsumer } from '../../src/warehouse/changes/consumers.ts'
 import { loadPages } from '../../src/warehouse/load/load.ts'
 import type { LoadablePage, LoadContext } from '../../src/warehouse/load/load-input.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
@@ -20,7 +22,8 @@ import { type BenchOptions, median, rounded, seconds } from './measure.ts'
 import { copyId, multiply } from './multiplied.ts'
 
 const PAGES_PER_LOAD = 50
-const LOADS = 10
+/** Half of them with a consumer. */
+const LOADS = 20
 
 /** Deleted rows take about 160 MB per million conversations until the file is closed: three million exceed the default limit. */
 const SETTINGS = { memoryLimit: '1GB', threads: 2 }
@@ -120,14 +123,24 @@ async function countHeld({ writer }: LoadContext): Promise<number> {
   return row!.n
 }
 
+interface Measured {
+  /** Milliseconds per page of each load without a consumer. */
+  plain: number[]
+  /** Processor time of each load, in microseconds, without and with a consumer. */
+  cpu: Record<'plain' | 'logged', number[]>
+}
+
 /** Milliseconds per page of each load, including checkpoints that DuckDB decides to make. */
-async function measure(place: Place, options: Replacing): Promise<number[]> {
+async function measure(place: Place, options: Replacing): Promise<Measured> {
   const pages = replacingPages(place, options)
   return inWarehouse(place, false, async context => {
-    const before = await countHeld(context)
-    const taken: number[] = []
+    const held = await countHeld(context)
+    const taken: Measured = { plain: [], cpu: { plain: [], logged: [] } }
     for (let load = 0; load < LOADS; load++) {
       const own = pages.slice(load * PAGES_PER_LOAD, (load + 1) * PAGES_PER_LOAD)
+      const kind = load % 2 === 0 ? 'plain' : 'logged'
+      if (kind === 'logged') await registerConsumer(context.writer, 'bench')
+      const before = process.cpuUsage()
       let landing = 0
       const took = await seconds(async () => {
         let landed: LoadablePage[] = []
@@ -139,12 +152,15 @@ async function measure(place: Place, options: Replacing): Promise<number[]> {
           throw new Error(`${inserted} were new, ${replaced} replaced, ${superseded} superseded`)
       })
       const msPerPage = (part: number) => (part * 1_000) / own.length
-      taken.push(msPerPage(took))
+      const { user, system } = process.cpuUsage(before)
+      taken.cpu[kind].push(user + system)
+      if (kind === 'plain') taken.plain.push(msPerPage(took))
+      if (kind === 'logged') await removeConsumer(context.writer, 'bench')
       console.error(
-        `beside ${before.toLocaleString('en')}, ${options.order}: ${rounded(msPerPage(took), 1)} ms per page, ${rounded(msPerPage(landing), 1)} of it landing`,
+        `beside ${held.toLocaleString('en')}, ${options.order}, ${kind}: ${rounded(msPerPage(took), 1)} ms per page, ${rounded(msPerPage(landing), 1)} of it landing`,
       )
     }
-    if ((await countHeld(context)) !== before) throw new Error('conversations were lost or duplicated')
+    if ((await countHeld(context)) !== held) throw new Error('conversations were lost or duplicated')
     return taken
   })
 }
@@ -157,6 +173,7 @@ export async function upsertBench(options: BenchOptions): Promise<Record<string,
     const source = await landExport(home, options)
     const place = { home, source, landing: openLanding(home).workspace(source.workspaceId) }
     await inWarehouse(place, true, context => loadSource(place, context))
+    const all: Measured[] = []
     const measured: Record<Order, number[][]> = { random: [], again: [] }
     let copies = 1
     for (const rows of [options.rows, 3 * options.rows]) {
@@ -165,8 +182,11 @@ export async function upsertBench(options: BenchOptions): Promise<Record<string,
         multiply(writer, { source: source.records, from: copies, to: wanted - 1 }),
       )
       copies = wanted
-      for (const order of ['random', 'again'] as const)
-        measured[order].push(await measure(place, { copies, seed: copies, order }))
+      for (const order of ['random', 'again'] as const) {
+        const taken = await measure(place, { copies, seed: copies, order })
+        all.push(taken)
+        measured[order].push(taken.plain)
+      }
     }
     const [small, large] = measured.random.map(mean)
     const [smallAgain, largeAgain] = measured.again.map(mean)
@@ -177,6 +197,7 @@ export async function upsertBench(options: BenchOptions): Promise<Record<string,
       medianAt1M: rounded(median(measured.random[0]!), 1),
       medianAt3M: rounded(median(measured.random[1]!), 1),
       msPerPageAgainAt1M: rounded(smallAgain!, 1),
+      changeLogRatio: rounded(mean(all.map(({ cpu }) => median(cpu.logged) / median(cpu.plain)))),
       growthAgainAt3M: rounded(largeAgain! / smallAgain!),
       rows: options.rows,
     }

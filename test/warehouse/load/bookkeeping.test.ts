@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { REQUESTS_TABLE } from '../../../src/catalog/dictionary.ts'
+import { BOOK_TABLES } from '../../../src/catalog/dictionary.ts'
 import { CATALOG_VERSION } from '../../../src/catalog/records.ts'
 import { MINUTE } from '../../../src/core/time.ts'
 import { freshWindow, landAgents, landConversations, NO_USAGE, SENT_AT_MS } from '../landed-pages.ts'
@@ -59,11 +59,12 @@ describe('a loaded page', () => {
     ])
   })
 
-  it('is in _requests with the columns of the data dictionary', async () => {
+  it.each(BOOK_TABLES)('is in $name with the columns of the data dictionary', async ({ name, columns: documented }) => {
     const columns = await app.warehouse.writer.rows<{ name: string; type: string }>(
-      "SELECT column_name AS name, data_type AS type FROM information_schema.columns WHERE table_name = '_requests'",
+      'SELECT column_name AS name, data_type AS type FROM information_schema.columns WHERE table_name = $table',
+      { table: name },
     )
-    const described = REQUESTS_TABLE.columns.map(({ name, sqlType }) => ({ name, type: sqlType }))
+    const described = documented.map(({ name, sqlType }) => ({ name, type: sqlType }))
     expect(new Set(described.map(column => JSON.stringify(column)))).toEqual(
       new Set(columns.map(column => JSON.stringify(column))),
     )
