@@ -32,7 +32,8 @@ export interface PageFile {
   uri: string
   addresses: readonly string[]
   /**
-   * True: each JSON value of the file has its page's address in the field `_page`, and the file may hold more pages than `addresses`.
+   * True: a JSON value of the file has the page's address in the field `_page` and its body in `_body`, and the file may hold more values and
+   * more pages than `addresses`.
    * False: the file is one page, with the body as the vendor sent it.
    */
   isBundle: boolean
@@ -69,11 +70,13 @@ export interface Landing {
    * @throws HOME_UNUSABLE
    */
   expire(beforeMs: number): Promise<number>
+  /** Removes files that killed processes left half-written in these folders. @throws HOME_UNUSABLE */
+  sweep(folders: readonly string[]): Promise<void>
   /**
-   * Tidies these folders: removes files that killed processes left half-written. An implementation may also move pages into bundles.
-   * Addresses stay as they are. @throws HOME_UNUSABLE
+   * Moves small pages of these folders into bundles, and joins the poll logs of their months. Addresses, heads and bodies stay as they are.
+   * May run while other processes land, list and read. @throws HOME_UNUSABLE, LANDING_CORRUPT
    */
-  compact(folders: readonly string[]): Promise<void>
+  compact(folders: readonly string[], nowMs: number): Promise<void>
   /** Files that killed processes left half-written, and how to remove them by hand. */
   leftovers(): Promise<{ files: number; hint: string }>
   /** Bytes that the workspace takes up, its logs included. Repeated calls on one object re-read only what has changed. */

@@ -73,7 +73,7 @@ export const corrupt = (file: string, cause?: unknown): ConvohouseError =>
   })
 
 /** The first gzip member's line; undefined where the bytes end before the line. Synchronous: a few kilobytes cost less than a thread switch. */
-function firstLine(bytes: Uint8Array): string | undefined {
+export function firstLine(bytes: Uint8Array): string | undefined {
   try {
     // The input may end anywhere after the first member.
     const text = gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }).toString()
@@ -83,6 +83,23 @@ function firstLine(bytes: Uint8Array): string | undefined {
     return undefined
   }
 }
+
+/** The line of a gzip member that holds one line. @throws zlib's error */
+export const lineIn = (member: Uint8Array): string => gunzipSync(member).toString().trimEnd()
+
+/** A page's body from its gzip member. @throws where it is not the body that the head describes */
+export async function bodyIn(
+  member: Uint8Array,
+  { bodyBytes, packed }: Pick<PageHead, 'bodyBytes' | 'packed'>,
+): Promise<Buffer> {
+  if (packed && crc32(member) !== packed.crc32) throw new Error('the checksum differs')
+  const body = await inflate(member)
+  if (body.length !== bodyBytes) throw new Error(`${body.length} of ${bodyBytes} bytes`)
+  return body
+}
+
+/** The head of a page from its line. */
+export const headIn = (line: string): PageHead => (JSON.parse(line) as { _head: PageHead })._head
 
 /**
  * Reads the line in a file's first gzip member, and no more of the file than that; undefined where there is none.
@@ -106,7 +123,7 @@ export async function readFirstLine(file: string): Promise<string | undefined> {
 export async function readHead(file: string): Promise<PageHead> {
   try {
     const line = await readFirstLine(file)
-    if (line !== undefined) return (JSON.parse(line) as { _head: PageHead })._head
+    if (line !== undefined) return headIn(line)
   } catch (cause) {
     throw corrupt(file, cause)
   }

@@ -124,7 +124,7 @@ export async function readUnloaded(options: {
   const changed = (await landing.folders()).filter(({ folder, stamp }) => whole.get(folder) !== stamp)
   const folders = changed.map(({ folder }) => folder)
   // Only changed folders can hold leftovers of a killed writer.
-  await landing.compact(folders)
+  await landing.sweep(folders)
   const unloaded = await readPending(landing, await loadedFiles(writer, workspaceId, folders), { folders })
   const waiting = new Set(unloaded.pages.map(({ address }) => folderOf(address)))
   const over = changed.filter(folder => isOver(folder, nowMs) && !waiting.has(folder.folder))

@@ -140,7 +140,7 @@ describe('the list', () => {
     const hoursAgo = new Date(Date.now() - 2 * HOUR)
     await utimes(join(folder, left), hoursAgo, hoursAgo)
     expect(await store.list()).toHaveLength(1)
-    await store.compact([dirname(path)])
+    await store.sweep([dirname(path)])
     expect((await readdir(folder)).sort()).toEqual([young, basename(path)])
   })
 

@@ -27,9 +27,12 @@ async function readByDuckDb(files: readonly PageFile[]): Promise<Map<string, str
   const connection = await (await DuckDBInstance.create()).connect()
   const read = new Map<string, string>()
   for (const { uri, addresses, isBundle } of files) {
-    const page = isBundle ? '_page' : quoteText(addresses[0]!)
+    const [page, columns] = isBundle
+      ? ['_page', "{_page: 'VARCHAR', _body: 'STRUCT(data JSON)'}"]
+      : [quoteText(addresses[0]!), "{data: 'JSON'}"]
+    const data = isBundle ? '_body.data' : 'data'
     const reader = await connection.runAndReadAll(
-      `SELECT ${page} AS page, data::VARCHAR AS data FROM read_json(${quoteText(uri)}, columns = {${isBundle ? "_page: 'VARCHAR', " : ''}data: 'JSON'}) WHERE data IS NOT NULL`,
+      `SELECT ${page} AS page, ${data}::VARCHAR AS data FROM read_json(${quoteText(uri)}, columns = ${columns}) WHERE ${data} IS NOT NULL`,
     )
     for (const { page: address, data } of reader.getRowObjects())
       if (addresses.includes(String(address))) read.set(String(address), String(data))
@@ -37,6 +40,8 @@ async function readByDuckDb(files: readonly PageFile[]): Promise<Map<string, str
   connection.closeSync()
   return read
 }
+
+const TOMORROW_MS = SENT_AT_MS + 86_400_000
 
 const NOVEMBER = '20261120T090000000Z-head-1-2'
 const OCTOBER = '20261031T235959999Z-head-1-2'
@@ -211,10 +216,14 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
     it('changes no address, head, body or taken name', async () => {
       const store = await landing()
       const addresses: string[] = []
-      for (const sequence of [1, 2])
+      for (const sequence of [1, 2, 3])
         addresses.push(await store.land(headOf({ sequence }), bytes(`{"data":[{"ID":"c${sequence}"}]}`)))
       const [listed, heads] = [await store.list(), await Promise.all(addresses.map(store.head))]
-      await store.compact((await store.folders()).map(({ folder }) => folder))
+      for (const nowMs of [SENT_AT_MS, TOMORROW_MS, TOMORROW_MS])
+        await store.compact(
+          (await store.folders()).map(({ folder }) => folder),
+          nowMs,
+        )
       expect(await store.list()).toEqual(listed)
       expect(await Promise.all(addresses.map(store.head))).toEqual(heads)
       expect((await store.body(addresses[1]!)).toString()).toBe('{"data":[{"ID":"c2"}]}')

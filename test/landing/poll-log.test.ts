@@ -2,26 +2,13 @@ import { readdir, readFile, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
-import { openWindow } from '../../src/core/planning/windows.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import type { Landing } from '../../src/landing/landing.ts'
-import type { PageHead } from '../../src/landing/page.ts'
-import type { PagePlace } from '../../src/landing/page-address.ts'
 import { openPolls } from '../../src/landing/poll-log.ts'
 import { landedFile } from './landed-file.ts'
 import { bytes, failureOf } from './landing-contract.ts'
-import { headOf, placeOf } from './page-heads.ts'
+import { headOf, pollHead, SENT_AT_MS } from './page-heads.ts'
 import { temporaryHome } from './temporary-home.ts'
-
-const OPENED_MS = Date.UTC(2026, 10, 20, 9)
-const window = openWindow({ agentId: 'agent-1', kind: 'head', fromSec: 1, toSec: 2, openedAtMs: OPENED_MS })
-
-/** The head of a page of a time window that returned so many conversations. */
-function pollHead(place: Partial<PagePlace> = {}, returned = 0): PageHead {
-  const { generation, sequence } = placeOf(place)
-  const page = { cursorIn: null, cursorOut: null, hasMore: false, scanned: 0, billed: 0, lastTsMs: null, missing: [] }
-  return headOf(place, { facts: { window, generation, sequence, limit: 100, returned, ...page } })
-}
 
 const EMPTY = bytes('{"success":true,"data":[],"hasMore":false,"usage":{"billableUsedThisPeriod":7}}')
 const ONE = bytes('{"data":[{"ID":"c1"}]}')
@@ -100,7 +87,7 @@ describe('a page that brought nothing', () => {
     expect((await failureOf(store.body(first))).code).toBe('LANDING_CORRUPT')
     expect(await store.land(pollHead(), EMPTY)).toBe(first)
     await quiet(month)
-    await openPolls(join(home, 'landing'), 'ws').merge(['2026-11'])
+    await openPolls(join(home, 'landing'), 'ws').merge(['2026-11'], SENT_AT_MS)
     await store.erase([second])
     expect(await addressesOf(store)).toEqual([first])
   })
@@ -131,10 +118,10 @@ describe('a log', () => {
     }
     const heads = await Promise.all(addresses.map(store.head))
     const polls = openPolls(join(home, 'landing'), 'ws')
-    await polls.merge(['2026-11'])
+    await polls.merge(['2026-11'], SENT_AT_MS)
     expect((await readdir(month)).every(name => name.endsWith('.ndjson'))).toBe(true)
     await quiet(month)
-    await polls.merge(['2026-11'])
+    await polls.merge(['2026-11'], SENT_AT_MS)
     expect(await readdir(month)).toEqual([expect.stringMatching(/^20261120-20261120\..*\.ndjson\.gz$/)])
     for (const reader of [store, openLanding(home).workspace('ws')]) {
       expect(await addressesOf(reader)).toEqual(addresses)
@@ -145,7 +132,7 @@ describe('a log', () => {
     expect(error.code).toBe('LANDING_TAKEN')
     // A merged log that has not changed is not merged again.
     const merged = await readdir(month)
-    await polls.merge(['2026-11'])
+    await polls.merge(['2026-11'], SENT_AT_MS)
     expect(await readdir(month)).toEqual(merged)
   })
 
@@ -160,7 +147,7 @@ describe('a log', () => {
     const merge = async () => {
       while (isWriting) {
         await quiet(month).catch(() => {})
-        await polls.merge(['2026-11'])
+        await polls.merge(['2026-11'], SENT_AT_MS)
       }
     }
     const read = async () => {
@@ -173,7 +160,7 @@ describe('a log', () => {
     }
     await Promise.all([write(), merge(), read()])
     await quiet(month)
-    await polls.merge(['2026-11'])
+    await polls.merge(['2026-11'], SENT_AT_MS)
     expect((await readdir(month)).length).toBe(1)
     expect((await openLanding(home).workspace('ws').list()).map(({ sequence }) => sequence)).toEqual(
       Array.from({ length: 60 }, (_, index) => index + 1),

@@ -44,20 +44,23 @@ export async function fillStage(
   const keys = sources.map(({ file, bundledPage }) => quoteText(bundledPage ?? file))
   const facts = sources.map((source, id) => `${keys[id]}: ${sourceStruct(source, id)}`)
   const objectBytes = Math.max(MAXIMUM_OBJECT_BYTES, ...sources.map(source => source.bodyBytes + 1024))
-  const bundles = new Set(sources.flatMap(({ file, bundledPage }) => (bundledPage === undefined ? [] : [file])))
-  const data = `data: ${quoteText(`${recordStruct(sentFields(record), unknown)}[]`)}`
-  const columns = bundles.size > 0 ? `{_page: 'VARCHAR', ${data}}` : `{${data}}`
-  const paths = [...new Set(sources.map(({ file }) => quoteText(file)))].join(', ')
-  const isBundled = `filename IN (${[...bundles].map(quoteText).join(', ')})`
-  const key = bundles.size > 0 ? `CASE WHEN ${isBundled} THEN _page ELSE filename END` : 'filename'
-  // A bundle may hold pages of other batches.
-  const isOfBatch = bundles.size > 0 ? `AND ${key} IN (${keys.join(', ')})` : ''
+  const paths = (of: readonly StageSource[]) => [...new Set(of.map(({ file }) => quoteText(file)))].join(', ')
+  const alone = sources.filter(({ bundledPage }) => bundledPage === undefined)
+  const bundled = sources.filter(({ bundledPage }) => bundledPage !== undefined)
+  const records = `${recordStruct(sentFields(record), unknown)}[]`
+  const pages = (format: string) => {
+    const options = `format = '${format}', maximum_object_size = ${objectBytes}`
+    const ofFiles = `SELECT filename AS page, data FROM read_json([${paths(alone)}], ${options}, filename = true,
+      columns = {data: ${quoteText(records)}}) WHERE data IS NOT NULL`
+    // A bundle may hold pages of other batches.
+    const ofBundles = `SELECT _page AS page, _body.data AS data FROM read_json([${paths(bundled)}], ${options},
+      columns = {_page: 'VARCHAR', _body: ${quoteText(`STRUCT(data ${records})`)}}) WHERE _page IN (${keys.join(', ')}) AND _body.data IS NOT NULL`
+    return [...(alone.length > 0 ? [ofFiles] : []), ...(bundled.length > 0 ? [ofBundles] : [])].join(' UNION ALL ')
+  }
   // The map is looked up once per page, before its records are unnested: a join would copy the wide rows once more.
   const staged = (format: 'newline_delimited' | 'unstructured') => `CREATE OR REPLACE TEMP TABLE ${STAGE} AS
     SELECT f.id AS "__file", f.agent_id AS "__agent", f.as_of AS "__as_of", f.fetched_at AS "__fetched", f.kind AS "__kind", "__element", d.* FROM (
-      SELECT (MAP {${facts.join(', ')}})[${key}] AS f, generate_subscripts(data, 1) AS "__element", unnest(data) AS d
-      FROM read_json([${paths}], format = '${format}', filename = true, maximum_object_size = ${objectBytes}, columns = ${columns})
-      WHERE data IS NOT NULL ${isOfBatch})`
+      SELECT (MAP {${facts.join(', ')}})[page] AS f, generate_subscripts(data, 1) AS "__element", unnest(data) AS d FROM (${pages(format)}))`
   // Reading line by line takes a fifth less time than finding the end of a value by its braces and strings. A body with line feeds
   // is refused, never misread: its first line is not a complete value.
   await writer.run(staged('newline_delimited')).catch(fault => {

@@ -1,0 +1,256 @@
+// The landing of one workspace: one gzip file per page, at the path that its address names. A page that brought nothing becomes a line of a
+// poll log (poll-log.ts), and small pages move into bundles (compaction.ts); addresses stay.
+import { createHash } from 'node:crypto'
+import { access, readdir, stat, unlink } from 'node:fs/promises'
+import { dirname, join, posix } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { STREAMS } from '../catalog/resources/resources.ts'
+import { hasCode, homeUnusable } from '../core/disk.ts'
+import { ConvohouseError, isCode } from '../core/errors.ts'
+import {
+  isTemporary,
+  LEFT_BEHIND_MS,
+  makeFolder,
+  namesIn,
+  sweepTemporary,
+  syncFolder,
+  writeOnce,
+} from '../files/durable.ts'
+import { pathSegment } from '../files/path-segment.ts'
+import { bytesBelow } from '../files/stored-bytes.ts'
+import { type BundleEntry, readBundledBody, readBundledHead, readBundledPage } from './bundle.ts'
+import { openBundles } from './compaction.ts'
+import { withReserve } from './disk-reserve.ts'
+import type { Landing, PageFile } from './landing.ts'
+import { corrupt, encodePage, type PageHead, readBody, readHead, verifyChecksums } from './page.ts'
+import { folderOf, legacyPageAddress, pageAddress } from './page-address.ts'
+import { landedFolders, pagesIn } from './page-folders.ts'
+import { isPoll, openPolls, type PolledPage } from './poll-log.ts'
+import { appendRun, readFullsDropped, readRuns } from './runs.ts'
+
+export function openWorkspace(root: string, workspaceId: string): Landing {
+  const own = pathSegment(workspaceId)
+  const failedFolder = posix.join(own, 'failed')
+  const stored = bytesBelow()
+  const polls = openPolls(root, workspaceId)
+  const bundles = openBundles(root)
+  const fileOf = (address: string) => join(root, address)
+
+  /** Creates the folder before each write: it may have been moved away since the last one, and the page has been paid for. */
+  const write = (address: string, parts: readonly Uint8Array[], check = async () => {}) =>
+    withReserve(root, async () => {
+      await makeFolder(dirname(fileOf(address)))
+      await check()
+      await writeOnce(fileOf(address), parts)
+    })
+
+  /** True for a page that has moved from its file to a line or a bundle. */
+  const hasMoved = async (address: string): Promise<boolean> =>
+    (await bundles.locate(address)) !== null || (await polls.has(address))
+
+  /** @throws LANDING_TAKEN where the page's name is taken without a file */
+  async function expectNotMoved(address: string): Promise<void> {
+    if (await hasMoved(address)) throw alreadyLanded(fileOf(address))
+  }
+
+  /**
+   * Replaces a page that has just landed by a line. The page's file excludes other processes from the name until the line is durable. Where
+   * no line can be written, the file stays; the next page reports a full disk.
+   */
+  async function moveToLog(address: string, page: { head: PageHead; body: Uint8Array }): Promise<void> {
+    const isLogged = await polls.append(address, page).then(
+      () => true,
+      () => false,
+    )
+    if (isLogged) await unlink(fileOf(address)).catch(() => {})
+  }
+
+  /** Reads a page from where it is. @throws LANDING_CORRUPT */
+  async function readPage<T>(
+    address: string,
+    from: {
+      file: (file: string) => Promise<T>
+      bundle: (file: string, entry: BundleEntry) => Promise<T>
+      line: (page: PolledPage) => T
+    },
+  ): Promise<T> {
+    try {
+      return await from.file(fileOf(address))
+    } catch (error) {
+      if (!isAbsent(error)) throw error
+      const bundled = await bundles.read(address, async (file, entry) => ({ read: await from.bundle(file, entry) }))
+      if (bundled) return bundled.read
+      const line = await polls.read(address)
+      if (line === null) throw error
+      return from.line(line)
+    }
+  }
+
+  const readHeadOf = (address: string): Promise<PageHead> =>
+    readPage(address, { file: readHead, bundle: readBundledHead, line: ({ head }) => head })
+
+  /** Pages that have no file, in these folders. */
+  async function movedIn(folders: readonly string[]): Promise<string[]> {
+    const wanted = new Set(folders)
+    const lines = await polls.addresses(new Set(folders.map(folder => posix.basename(folder))))
+    return [...(await bundles.addresses(folders)), ...[...lines].filter(address => wanted.has(folderOf(address)))]
+  }
+
+  const listFolders = (folders: readonly string[]) => pagesIn(root, folders, () => movedIn(folders))
+
+  return {
+    async land(head, body) {
+      const address = pageAddress(workspaceId, head.place)
+      await write(address, await encodePage(head, body), () => expectNotMoved(address)).catch(cause => {
+        throw hasCode(cause, 'EEXIST') ? alreadyLanded(fileOf(address), cause) : cause
+      })
+      // The page that had the name may have moved since the first look.
+      await expectNotMoved(address).catch(async error => {
+        await removeFiles([fileOf(address)])
+        throw error
+      })
+      if (isPoll(head, body)) await moveToLog(address, { head, body })
+      return address
+    },
+    async landFailed({ atMs, agentId, status, body }) {
+      const digest = createHash('sha256').update(body).digest('hex').slice(0, 12)
+      const name = posix.join(failedFolder, `${atMs}-${pathSegment(agentId)}-${status}-${digest}.bin`)
+      await write(name, [body]).catch(error => {
+        // The same bytes at the same millisecond are the same answer.
+        if (!hasCode(error, 'EEXIST')) throw error
+      })
+      return name
+    },
+    async list(stream) {
+      const streams = (stream ? [stream] : STREAMS).map(each => posix.join(own, each))
+      return pagesIn(root, streams, async () => {
+        const folders = (await landedFolders(root, workspaceId)).map(({ folder }) => folder)
+        const isWanted = (folder: string) => streams.some(each => folder.startsWith(`${each}/`))
+        const lines = streams.includes(posix.join(own, 'conversations')) ? await polls.addresses() : []
+        return [...(await bundles.addresses(folders.filter(isWanted))), ...lines]
+      })
+    },
+    folders: () => landedFolders(root, workspaceId),
+    listFolders,
+    async find(place) {
+      for (const address of new Set([pageAddress(workspaceId, place), legacyPageAddress(workspaceId, place)])) {
+        if (!((await isReadable(fileOf(address))) || (await hasMoved(address)))) continue
+        const head = await readHeadOf(address)
+        // The legacy folder may belong to another agent whose ID differs only by case.
+        if (head.place.agentId === place.agentId) return { address, head }
+      }
+      return null
+    },
+    head: readHeadOf,
+    body: address => readPage(address, { file: readBody, bundle: readBundledBody, line: ({ body }) => body }),
+    async files(addresses) {
+      const files: PageFile[] = []
+      const byBundle = new Map<string, string[]>()
+      for (const address of addresses) {
+        const isFile = await isReadable(fileOf(address))
+        const bundled = isFile ? null : await bundles.locate(address)
+        if (bundled === null) files.push({ uri: fileOf(address), addresses: [address], isBundle: false })
+        else byBundle.set(bundled.file, [...(byBundle.get(bundled.file) ?? []), address])
+      }
+      for (const [uri, addresses] of byBundle) files.push({ uri, addresses, isBundle: true })
+      return files
+    },
+    async verifyChecksums(pages) {
+      const ofFile = ({ address, head }: (typeof pages)[number]) => ({ file: fileOf(address), head })
+      await verifyChecksums(pages.map(ofFile)).catch(async error => {
+        if (!isAbsent(error)) throw error
+        for (const page of pages)
+          await readPage(page.address, {
+            file: () => verifyChecksums([ofFile(page)]),
+            bundle: async (file, entry) => {
+              const { body } = await readBundledPage(file, page.address, entry)
+              if (page.head.packed && crc32(body) !== page.head.packed.crc32) throw corrupt(file)
+            },
+            // A line's checksum is verified whenever it is read.
+            line: () => undefined,
+          })
+      })
+    },
+    async erase(addresses) {
+      await removeFiles(addresses.map(fileOf))
+      await bundles.erase(addresses)
+      await polls.erase(addresses)
+    },
+    async expire(beforeMs) {
+      const expired = (await landedFolders(root, workspaceId)).filter(({ month }) => monthEndMs(month) <= beforeMs)
+      const pages = await listFolders(expired.map(({ folder }) => folder))
+      await removeFiles(pages.map(({ address }) => fileOf(address)))
+      await bundles.erase(pages.map(({ address }) => address))
+      await polls.erase(pages.map(({ address }) => address))
+      const failed = (await namesIn(fileOf(failedFolder))).filter(name => Number.parseInt(name, 10) < beforeMs)
+      await removeFiles(failed.map(name => join(fileOf(failedFolder), name)))
+      return pages.length
+    },
+    async sweep(folders) {
+      for (const folder of [...folders, failedFolder]) await sweepTemporary(fileOf(folder))
+    },
+    async compact(folders, nowMs) {
+      for (const folder of folders) await bundles.compact(folder, nowMs)
+      await polls.merge(new Set(folders.map(folder => posix.basename(folder))), nowMs)
+    },
+    async leftovers() {
+      const folder = fileOf(own)
+      return { files: (await leftBehind(folder)).length, hint: `find ${folder} -name '.tmp-*' -delete` }
+    },
+    storedBytes: () => stored(fileOf(own)),
+    noteRun: (entry, nowMs) => withReserve(root, () => appendRun(root, workspaceId, entry, nowMs)),
+    runs: () => readRuns(root, workspaceId),
+    fullsDroppedMs: () => readFullsDropped(root, workspaceId),
+  }
+}
+
+/** True for a page that has no file; not for a file that cannot be read. */
+const isAbsent = (error: unknown): boolean =>
+  isCode(error, 'LANDING_CORRUPT') && hasCode((error as ConvohouseError).cause, 'ENOENT')
+
+const alreadyLanded = (file: string, cause?: unknown): ConvohouseError =>
+  new ConvohouseError('LANDING_TAKEN', {
+    what: `${file} has already landed: another process works on the same window.`,
+    hint: 'Run one sync per workspace at a time.',
+    cause,
+  })
+
+const isReadable = (file: string): Promise<boolean> =>
+  access(file).then(
+    () => true,
+    () => false,
+  )
+
+/** First moment after a month such as `2026-11`, UTC, ms. NaN for any other name: a comparison with it is false, so it never expires. */
+const monthEndMs = (month: string): number => {
+  const [year, number] = month.split('-').map(Number)
+  return Date.UTC(year!, number!)
+}
+
+async function removeFiles(files: readonly string[]): Promise<void> {
+  for (const file of files)
+    await unlink(file).catch(cause => {
+      if (!hasCode(cause, 'ENOENT')) throw homeUnusable(file, cause)
+    })
+  for (const folder of new Set(files.map(file => dirname(file))))
+    await syncFolder(folder).catch(cause => {
+      if (!hasCode(cause, 'ENOENT')) throw homeUnusable(folder, cause)
+    })
+}
+
+/** Temporary files below a folder that are too old to be in use. */
+async function leftBehind(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
+  const paths = entries
+    .filter(entry => entry.isFile() && isTemporary(entry.name))
+    .map(entry => join(entry.parentPath, entry.name))
+  const old = await Promise.all(
+    paths.map(path =>
+      stat(path).then(
+        ({ mtimeMs }) => mtimeMs < Date.now() - LEFT_BEHIND_MS,
+        () => false,
+      ),
+    ),
+  )
+  return paths.filter((_, index) => old[index])
+}
