@@ -54,6 +54,7 @@ async function fill(simulated: SimulatedApp): Promise<void> {
     await drainAll(spool, WORKSPACE)
     const { outcome } = await simulated.sync()
     if (outcome !== 'done') throw new Error(`a sync ended as ${outcome}`)
+    if ((atMs - START_MS) % DAY === 0) console.error(`day ${(atMs - START_MS) / DAY} of ${DAYS}`)
   }
 }
 
