@@ -10,7 +10,7 @@ import {
   removeConsumer,
   trimChanges,
 } from '../../../src/warehouse/changes/consumers.ts'
-import { type FiledEvent, retryEvent } from '../../../src/warehouse/events/apply.ts'
+import { retryEvent } from '../../../src/warehouse/events/apply.ts'
 import { applyTimeZone } from '../../../src/warehouse/load/time-zone.ts'
 import { eraseRecords } from '../../../src/warehouse/maintenance/erase-records.ts'
 import { retryQuarantined } from '../../../src/warehouse/maintenance/quarantine-retry.ts'
@@ -96,11 +96,11 @@ const changedMs = (n: number): number => SENT_AT_MS - DAY + n * MINUTE
 const valuesOf = ({ version: n, month, hasModified, tags }: ValueOf<'retry'>['record']) => ({
   state: `state ${n}`,
   tags,
-  ...(month !== null && { ts: Date.UTC(2026, month, 1 + n) }),
+  ...(month !== null && { ts: Date.UTC(2026, month, 1 + n, 18) }),
   ...(hasModified && { lastModified: changedMs(n) }),
 })
 
-function eventFor({ type, record: one, other: name }: ValueOf<'events'>['events'][number]): FiledEvent {
+function eventFor({ type, record: one, other: name }: ValueOf<'events'>['events'][number]) {
   const createdAt = changedMs(one.version)
   const ofConversation = { agentId: AGENT, convoId: one.id, createdAt }
   const payloads: Partial<Record<typeof type, Record<string, unknown>>> = {
@@ -124,10 +124,12 @@ function eventFor({ type, record: one, other: name }: ValueOf<'events'>['events'
 /** A page that was requested by ids, some of which are missing in its answer. */
 function landExport({ landing }: Workspace, { records, missing, minute }: Omit<ValueOf<'export'>, 'workspace'>) {
   const returned = new Set(records.map(one => one.id))
+  const absent = missing.filter(name => !returned.has(name))
   return landConversations(landing, {
     records: records.map(one => ({ ID: one.id, ...valuesOf(one) })),
     sentAtMs: SENT_AT_MS + minute * MINUTE,
-    facts: { missing: missing.filter(name => !returned.has(name)) },
+    // As many as were requested, of which the missing ones were not scanned: they are gone.
+    facts: { missing: absent, limit: records.length + absent.length, scanned: records.length },
   })
 }
 
@@ -225,7 +227,73 @@ afterEach(async () => {
   for (const { name } of await consumers(app.warehouse.writer)) await removeConsumer(app.warehouse.writer, name)
 })
 
+const ofVersion = (id: string, version: number, month: 0 | 1 | 2 | null): ValueOf<'retry'>['record'] => ({
+  ...{ id, version, month },
+  ...{ hasModified: true, tags: ['a'] },
+})
+
+type EventName = ValueOf<'events'>['events'][number]['type']
+
+const eventsOf = (...types: EventName[]): Operation => ({
+  name: 'events',
+  of: { workspace: 0, events: types.map(type => ({ type, record: ofVersion('c2', 6, 1), other: 'two' })) },
+})
+
+const exportOf = (minute: number, records: ValueOf<'export'>['records'], missing: string[] = []): Operation => ({
+  name: 'export',
+  of: { workspace: 0, records, missing, minute },
+})
+
+/** One operation for each way in which a published row changes. */
+const KINDS: Record<string, Operation> = {
+  'a new record': exportOf(2, [ofVersion('c3', 1, null)]),
+  'a record of another month': exportOf(3, [ofVersion('c0', 3, 2)]),
+  'a superseded record': exportOf(4, [ofVersion('c0', 2, 0)]),
+  'an observation alone': exportOf(1, [ofVersion('c0', 1, 0)]),
+  'an unanswered id': exportOf(5, [], ['c1']),
+  'a listing without an agent': { name: 'agents', of: { workspace: 0, agents: ['one'], isLast: true, minute: 6 } },
+  'a gone organization, with its teams': {
+    name: 'organization',
+    of: { workspace: 0, other: 'one', found: false, minute: 7 },
+  },
+  'a mark by an event': eventsOf('message_received'),
+  'a patch by an event': eventsOf('conversation_updated'),
+  'an event with child rows': eventsOf('form_submitted'),
+  'an event of a resource': eventsOf('agent_deleted'),
+  'an event of a parent resource': eventsOf('organisation_deleted', 'client_created'),
+  'an event of an unknown type': eventsOf('no_such_type'),
+  'a retried record': { name: 'retry', of: { workspace: 0, record: ofVersion('c4', 1, 1), isEvent: false } },
+  'a retried event': { name: 'retry', of: { workspace: 0, record: ofVersion('c5', 1, 1), isEvent: true } },
+  'an erasure': { name: 'erase', of: { workspace: 0, id: 'c0', other: 'one' } },
+  'a changed time zone': { name: 'timeZone', of: { workspace: 0, zone: 'Pacific/Auckland' } },
+}
+
 describe('a copy to which the changes are applied', () => {
+  it('equals the live tables after every kind of change', async () => {
+    const copies = await openCopies()
+    const scene = { workspaces: [app.workspace()], copies }
+    const stored: Operation[] = [
+      exportOf(1, [ofVersion('c0', 2, 0), ofVersion('c1', 1, 1), ofVersion('c2', 1, 1)]),
+      { name: 'agents', of: { workspace: 0, agents: ['one', 'two'], isLast: true, minute: 1 } },
+      { name: 'organization', of: { workspace: 0, other: 'one', found: true, minute: 1 } },
+      { name: 'teams', of: { workspace: 0, other: 'one', teams: ['t1', 't2'], minute: 1 } },
+    ]
+    for (const one of stored) await perform(scene, one)
+    for (const copy of copies) await copy.apply()
+    let before = await copies[0]!.sums()
+    for (const [kind, one] of Object.entries(KINDS)) {
+      await perform(scene, one)
+      const live = await copies[0]!.sums('live')
+      expect(live, `${kind} changes something`).not.toEqual(before)
+      for (const copy of copies) {
+        await copy.apply()
+        expect(await copy.sums(), kind).toEqual(live)
+      }
+      before = live
+    }
+    for (const copy of copies) await copy.close()
+  }, 240_000)
+
   it('equals the live tables, from any point and in any number of steps', async () => {
     await fc.assert(
       fc.asyncProperty(histories, histories, async (before, after) => {
@@ -237,13 +305,13 @@ describe('a copy to which the changes are applied', () => {
           for (const one of after) await perform(scene, one)
           for (const copy of copies) {
             await copy.apply()
-            expect(await copy.differing()).toEqual([])
+            expect(await copy.sums()).toEqual(await copy.sums('live'))
           }
         } finally {
           for (const copy of copies) await copy.close()
         }
       }),
-      { numRuns: rounds('COPY_RUNS', { usual: 5, deep: 500 }), endOnFailure: true },
+      { numRuns: rounds('COPY_RUNS', { usual: 3, deep: 500 }), endOnFailure: true },
     )
   }, 240_000)
 })

@@ -10,8 +10,8 @@ export interface Copy {
   watermark: Watermark | null
   /** Applies at most `limit` entries, or fills the copy if the log asks for it. */
   apply(limit?: number): Promise<Changes | Refill>
-  /** Tables of the copy whose rows differ from the live tables. */
-  differing(): Promise<string[]>
+  /** The number and hashes of each table's rows, in the copy or in the live tables. */
+  sums(of?: 'copy' | 'live'): Promise<Record<string, string>>
   close(): Promise<void>
 }
 
@@ -51,10 +51,7 @@ export async function openCopy(warehouse: Warehouse, name: string, by: 'key' | '
       copy.watermark = answer.to
       return answer
     },
-    async differing() {
-      const [live, copied] = await Promise.all([sumsOf(connection, 'warehouse'), sumsOf(connection, name)])
-      return Object.keys(live).filter(table => live[table] !== copied[table])
-    },
+    sums: (of = 'copy') => sumsOf(connection, of === 'copy' ? name : 'warehouse'),
     async close() {
       await run(`DETACH ${name}`)
       connection.closeSync()
