@@ -75,6 +75,7 @@ export const ERRORS = {
 
   LANDING_TAKEN: define('storage', 'Another process has already landed that page'),
   LANDING_CORRUPT: define('storage', 'A landed file cannot be read'),
+  SPOOL_CORRUPT: define('storage', 'The payload of a webhook event cannot be read'),
   LANDING_INCOMPLETE: define('storage', 'Loaded files are missing from the landing'),
   REPLAY_LOSES_ROWS: define('storage', 'A replay would lose rows'),
   LOAD_FAILED: define('storage', 'Landed files could not be loaded'),

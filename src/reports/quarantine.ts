@@ -4,8 +4,9 @@ import { webhookEvent } from '../catalog/events/event-records.ts'
 import { RECORD_TYPES } from '../catalog/records.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import type { LandingStore } from '../landing/landing.ts'
+import { archivedEvent } from '../spool/read-archive.ts'
 import { quarantinedEvent } from '../warehouse/events/apply.ts'
-import { storedEvent } from '../warehouse/events/stored.ts'
+import { payloadAddress } from '../warehouse/events/stored.ts'
 import { landedRecord } from '../warehouse/load/coerce-page.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
 
@@ -56,16 +57,19 @@ export function recordsNamed(records: readonly QuarantinedRecord[], names: reado
   })
 }
 
-/** The bytes of a record as it landed. For an event: the whole event, including the parts that could be loaded. @throws LANDING_CORRUPT */
+/**
+ * The bytes of a record as it landed. For an event: the whole event, including the parts that could be loaded.
+ * @throws LANDING_CORRUPT, SPOOL_CORRUPT
+ */
 export async function recordBytes(
   rows: Rows,
-  landing: LandingStore,
+  { home, landing }: { home: string; landing: LandingStore },
   quarantined: QuarantinedRecord,
 ): Promise<Uint8Array> {
   const { workspaceId, record, file, element } = quarantined
   if (record === webhookEvent.name) {
-    const event = await storedEvent({ rows }, workspaceId, quarantinedEvent(file))
-    return event?.payload ?? Buffer.from('null')
+    const address = await payloadAddress({ rows }, workspaceId, quarantinedEvent(file))
+    return address ? (await archivedEvent(home, address)).payload : Buffer.from('null')
   }
   const type = RECORD_TYPES.find(({ name }) => name === record)
   const body = await landing.workspace(workspaceId).body(file)

@@ -3,9 +3,10 @@ import type { App } from '../app.ts'
 import { webhookEvent } from '../catalog/events/event-records.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { isCode } from '../core/errors.ts'
+import { archivedEvent } from '../spool/read-archive.ts'
 import { loadContext } from '../steps.ts'
 import { type EventContext, quarantinedEvent, retryEvent } from '../warehouse/events/apply.ts'
-import { storedEvent } from '../warehouse/events/stored.ts'
+import { payloadAddress } from '../warehouse/events/stored.ts'
 import { retryQuarantined } from '../warehouse/maintenance/quarantine-retry.ts'
 
 interface Place {
@@ -20,9 +21,15 @@ export type RetryReport = (place: Place) => string | null
 
 const nameOf = ({ file, element }: Place): string => `${file}#${element}`
 
-async function retryOne(context: EventContext, file: string): Promise<string | null> {
-  const event = await storedEvent(context.writer, context.workspaceId, quarantinedEvent(file))
-  return event ? retryEvent(context, event, file) : 'it is no longer in webhook_events'
+async function retryOne(context: EventContext & { home: string }, file: string): Promise<string | null> {
+  const address = await payloadAddress(context.writer, context.workspaceId, quarantinedEvent(file))
+  if (!address) return 'its payload is no longer in the spool'
+  try {
+    return await retryEvent(context, { ...(await archivedEvent(context.home, address)), ...address }, file)
+  } catch (error) {
+    if (!isCode(error, 'SPOOL_CORRUPT')) throw error
+    return 'its payload in the spool cannot be read'
+  }
 }
 
 /** Records of a file that cannot be read stay quarantined. @throws LOAD_FAILED for an error that no record caused */
@@ -47,7 +54,7 @@ export async function retryRecords(options: {
   const outcome = new Map<string, string | null>()
   const ofPages = records.filter(({ record }) => record !== webhookEvent.name)
   for (const { file, element } of records.filter(record => !ofPages.includes(record)))
-    outcome.set(nameOf({ file, element }), await retryOne(context, file))
+    outcome.set(nameOf({ file, element }), await retryOne({ ...context, home: config.home }, file))
   for (const file of new Set(ofPages.map(record => record.file))) {
     const elements = ofPages.filter(record => record.file === file).map(({ element }) => element)
     try {

@@ -3,14 +3,16 @@ import { rm } from 'node:fs/promises'
 import type { App } from '../app.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import { applyAll, applySpool, type DamagedArchive, type DrainContext } from '../steps/events/drain.ts'
+import { applySpool, type DamagedArchive } from '../steps/events/drain.ts'
 import { openPending, readPending } from '../steps/pending.ts'
 import { loadContext } from '../steps.ts'
-import { storedEvents, sumEvents } from '../warehouse/events/stored.ts'
+import type { Writer } from '../warehouse/connection.ts'
+import { applyPreservedEvents } from '../warehouse/events/apply.ts'
 import { type LoadResult, loadPages } from '../warehouse/load/load.ts'
 import type { LoadContext } from '../warehouse/load/load-input.ts'
 import { storeTimeZone } from '../warehouse/load/time-zone.ts'
-import type { LostRows } from '../warehouse/maintenance/preserve-rows.ts'
+import { preserveEvents } from '../warehouse/maintenance/preserve-events.ts'
+import { type LostRows, withRebuilt } from '../warehouse/maintenance/preserve-rows.ts'
 import { openWarehouse, type Warehouse, warehouseFile } from '../warehouse/open.ts'
 import { dropFulls } from '../warehouse/planning/full-exports.ts'
 import { loadedFiles } from '../warehouse/planning/loaded-files.ts'
@@ -23,10 +25,12 @@ export interface ReplayReport {
   quarantined: number
   /** Webhook events applied. */
   events: number
-  /** Damaged archive files of the spool. If a warehouse is replaced, their events come from it. */
+  /** Damaged archive files of the spool. */
   damaged: DamagedArchive[]
   /** The layout of the warehouse that was replaced, if it was an older one. */
   olderLayout?: number
+  /** Events that no file of the spool holds: their rows come from the warehouse that is replaced, without payloads. */
+  keptEvents: number
 }
 
 export interface ReplayOptions {
@@ -43,6 +47,7 @@ export const EMPTY_REPLAY: ReplayReport = {
   quarantined: 0,
   events: 0,
   damaged: [],
+  keptEvents: 0,
 }
 
 /** Larger batches than a sync's, because nobody waits for the first rows of a replay. */
@@ -56,8 +61,6 @@ export interface Selection {
   /** Only these files; default: all. */
   files?: ReadonlySet<string>
   heldBack?: NonNullable<LoadContext['keepQuarantined']>
-  /** The warehouse that is replaced. It supplies events that the spool no longer holds. */
-  old?: Warehouse
 }
 
 /** Loads the landing of one workspace into `warehouse`. @throws LOAD_FAILED, LANDING_CORRUPT */
@@ -65,7 +68,7 @@ export async function loadAll(
   options: ReplayOptions,
   { stores, warehouse }: Rebuilding,
   workspace: WorkspaceConfig,
-  { files: only, heldBack, old }: Selection = {},
+  { files: only, heldBack }: Selection = {},
 ): Promise<ReplayReport> {
   const { config, now = Date.now } = options
   const landing = stores.landing.workspace(workspace.id)
@@ -95,23 +98,26 @@ export async function loadAll(
   await insertRuns(context.writer, workspace.id, await landing.runs())
   const droppedMs = await landing.fullsDroppedMs()
   if (droppedMs !== null) await dropFulls(context.writer, workspace.id, droppedMs)
-  return { ...report, ...(await applyEventsAgain({ ...context, home }, old)) }
+  const { applied: events, damaged } = await applySpool({ ...context, home })
+  return { ...report, events, damaged }
 }
 
-/** Applies every event of the spool. If the old warehouse holds events that the spool lacks, applies all of its events as well. */
-async function applyEventsAgain(
-  draining: DrainContext,
-  old: Warehouse | undefined,
-): Promise<Pick<ReplayReport, 'events' | 'damaged'>> {
-  const { writer, workspaceId } = draining
-  const { applied: events, damaged } = await applySpool(draining)
-  if (!old) return { events, damaged }
-  const known = await sumEvents(old.writer, workspaceId)
-  if (known.newest === null) return { events, damaged }
-  // Compares only up to the old warehouse's newest event, so that later events of the spool do not mask a missing one.
-  const { n, ids } = await sumEvents(writer, workspaceId, known.newest)
-  if (n === known.n && ids === known.ids) return { events, damaged }
-  return { events: events + (await applyAll(draining, storedEvents(old.writer, workspaceId))), damaged }
+/** Carries events over that no file of the spool holds, from the open warehouse into the closed rebuilt one. @returns how many */
+export async function keepEvents(from: Writer, { config, now = Date.now }: ReplayOptions): Promise<number> {
+  const kept = new Map<WorkspaceConfig, number>()
+  await withRebuilt(from, rebuiltFile(config.home), async () => {
+    for (const workspace of config.workspaces) kept.set(workspace, await preserveEvents(from, workspace.id))
+  })
+  const concerned = config.workspaces.filter(workspace => kept.get(workspace)! > 0)
+  if (concerned.length === 0) return 0
+  const rebuilt = await openRebuilt(config)
+  try {
+    for (const { id: workspaceId, timeZone } of concerned)
+      await applyPreservedEvents({ writer: rebuilt.writer, workspaceId, timeZone, now })
+  } finally {
+    await rebuilt.close()
+  }
+  return [...kept.values()].reduce((sum, events) => sum + events, 0)
 }
 
 export const added = (a: ReplayReport, b: ReplayReport): ReplayReport => ({
@@ -121,6 +127,7 @@ export const added = (a: ReplayReport, b: ReplayReport): ReplayReport => ({
   quarantined: a.quarantined + b.quarantined,
   events: a.events + b.events,
   damaged: [...a.damaged, ...b.damaged],
+  keptEvents: a.keptEvents + b.keptEvents,
 })
 
 /** Loaded files that are missing from the landing. */
@@ -164,11 +171,14 @@ const remove = (file: string): Promise<unknown> =>
 
 export const removeRebuilt = (home: string): Promise<unknown> => remove(rebuiltFile(home))
 
+function openRebuilt({ home, replayMemoryLimit: memoryLimit, threads }: Config): Promise<Warehouse> {
+  return openWarehouse({ home, memoryLimit, threads, name: REBUILT, bulk: true })
+}
+
 /** Creates the new file, lets `fill` load it, and closes it. */
 export async function rebuildBeside<T>(config: Config, fill: (rebuilt: Warehouse) => Promise<T>): Promise<T> {
-  const { home, replayMemoryLimit: memoryLimit, threads } = config
-  await removeRebuilt(home)
-  const rebuilt = await openWarehouse({ home, memoryLimit, threads, name: REBUILT, bulk: true })
+  await removeRebuilt(config.home)
+  const rebuilt = await openRebuilt(config)
   try {
     return await fill(rebuilt)
   } finally {

@@ -16,6 +16,7 @@ import {
   expectNothingLost,
   goneFiles,
   incomplete,
+  keepEvents,
   loadAll,
   type ReplayOptions,
   type ReplayReport,
@@ -38,7 +39,6 @@ async function heldBack({ writer }: Warehouse, workspaceId: string): Promise<Map
 const selectionOf = async (live: Warehouse, workspaceId: string): Promise<Selection> => ({
   files: await loadedFiles(live.writer, workspaceId),
   heldBack: await heldBack(live, workspaceId),
-  old: live,
 })
 
 const drainNow = ({ config, now = Date.now }: ReplayOptions, app: App, workspace: WorkspaceConfig) =>
@@ -73,6 +73,7 @@ export async function replayTables(options: ReplayOptions & { tables: readonly s
         report = added(report, await loadAll(options, { ...app, warehouse: rebuilt }, workspace, selection))
       }
     })
+    report = { ...report, keptEvents: await keepEvents(live.writer, options) }
     const workspaceIds = config.workspaces.map(({ id }) => id)
     await withRebuilt(live.writer, rebuiltFile(config.home), async () => {
       await preserveQuarantinedSince(live.writer, workspaceIds)

@@ -26,6 +26,7 @@ import {
   expectNothingLost,
   goneFiles,
   incomplete,
+  keepEvents,
   loadAll,
   type ReplayOptions,
   type ReplayReport,
@@ -88,11 +89,12 @@ async function rebuildFrom(options: WholeReplayOptions, old: App): Promise<Repla
   let report = EMPTY_REPLAY
   await rebuildBeside(config, async rebuilt => {
     for (const workspace of config.workspaces) {
-      report = added(report, await loadAll(options, { ...old, warehouse: rebuilt }, workspace, { old: old.warehouse }))
+      report = added(report, await loadAll(options, { ...old, warehouse: rebuilt }, workspace))
     }
     await copyRuns(writer, rebuilt.writer)
     await copyConsumers(writer, rebuilt.writer)
   })
+  const keptEvents = await keepEvents(writer, options)
   const ids = config.workspaces.map(({ id }) => id)
   await withRebuilt(writer, rebuiltFile(config.home), async () => {
     await preserveOtherWorkspaces(writer, ids)
@@ -106,7 +108,7 @@ async function rebuildFrom(options: WholeReplayOptions, old: App): Promise<Repla
     if (options.allowIncomplete && lost.length > 0) for (const id of ids) await preserveLostRows(writer, id)
     expectNothingLost(options.allowIncomplete ? await lostRows(writer, ids) : lost)
   })
-  return report
+  return { ...report, keptEvents }
 }
 
 /**

@@ -1,171 +1,200 @@
-// The archive of applied events, one file a day: under load a segment is sealed each second, and that many files would slow down every
-// listing. Only the process that drains the spool writes here.
+// The archive of events, one file a day: under load a segment is sealed each second, and that many files would slow down every listing.
+// Only the process that drains the spool writes here. A segment is appended before its events are applied, so that each event has an
+// address, which its row in `webhook_events` keeps instead of the payload.
 //
-//   spool/<workspace>/drained/2026-11-21.ndjson          the running day
-//   spool/<workspace>/drained/2026-11-20.1.ndjson.gz     a past day
+//   spool/<workspace>/drained/2026-11-21.ndjson       the running day
+//   spool/<workspace>/drained/2026-11-20.ndjson.gz    a past day
 //
 // A kill between two steps leaves lines in two places. Events are identified by their IDs, so duplicates are harmless.
-import { createReadStream, createWriteStream, existsSync } from 'node:fs'
-import { link, open, readFile, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
-import type { TransformOptions } from 'node:stream'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { link, open, readFile, stat, unlink } from 'node:fs/promises'
+import { basename, dirname, join, relative } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { createGunzip, createGzip, type ZlibOptions } from 'node:zlib'
+import { createGzip } from 'node:zlib'
 import { homeUnusable } from '../core/disk.ts'
 import { makeFolder, namesIn, sweepTemporary, syncFolder, temporaryName } from '../files/durable.ts'
-import { type ReadLine, readLine } from './event-line.ts'
-import { spoolFolders } from './folders.ts'
+import { spoolFolders, spoolRoot } from './folders.ts'
 
-const ARCHIVED = /^\d{4}-\d{2}-\d{2}(\.ndjson|\.\d+\.ndjson\.gz)$/
+/** Where an event's line is. It stays valid when the file is compressed. */
+export interface EventAddress {
+  /** The archive file, relative to the spool, without `.gz`. */
+  file: string
+  /** Of the line's first byte in the decompressed file. */
+  offset: number
+}
+
+const ARCHIVED = /^\d{4}-\d{2}-\d{2}(\.\d+)?\.ndjson(\.gz)?$/
+const PACKED = '.gz'
 const DAY_LENGTH = '2026-11-21'.length
 const NEW_LINE = 0x0a
 
-const isPlain = (name: string): boolean => ARCHIVED.test(name) && !name.endsWith('.gz')
+const isPlain = (name: string): boolean => !name.endsWith(PACKED)
+const plainName = (name: string): string => (isPlain(name) ? name : name.slice(0, -PACKED.length))
 
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
-/** Appends durably. First ends a line that a kill has cut off: otherwise the next line would be unreadable, too. */
-async function appendDurably(file: string, lines: Uint8Array): Promise<void> {
+/** The name of an archive file in addresses. */
+export const archiveName = (home: string, file: string): string => plainName(relative(spoolRoot(home), file))
+
+/** The archive file of an address, as it is on disk unless it is compressed. */
+export const archiveFile = (home: string, { file }: EventAddress): string => join(spoolRoot(home), file)
+
+const archiveNames = async (folder: string): Promise<string[]> =>
+  (await namesIn(folder)).filter(name => ARCHIVED.test(name)).sort()
+
+/**
+ * Appends durably. First ends a line that a kill has cut off: otherwise the next line would be unreadable, too.
+ * @returns the offset of the first appended byte
+ */
+async function appendDurably(file: string, parts: readonly Uint8Array[]): Promise<number> {
   const handle = await open(file, 'a+', 0o600)
   try {
     const { size } = await handle.stat()
     const last = size === 0 ? NEW_LINE : (await handle.read(Buffer.alloc(1), 0, 1, size - 1)).buffer[0]
     try {
       if (last !== NEW_LINE) await handle.appendFile('\n')
-      await handle.appendFile(lines)
+      for (const part of parts) await handle.appendFile(part)
       await handle.datasync()
     } catch (error) {
       // The caller retries: without this, each retry would append again the lines that still fitted on a full disk.
       await handle.truncate(size).catch(() => {})
       throw error
     }
+    return last === NEW_LINE ? size : size + 1
   } finally {
     await handle.close()
   }
 }
 
-/**
- * Moves applied segments into the day's file; true where that file is new. `copied` collects segments whose lines have been appended, so
- * that a retry only removes them. @throws HOME_UNUSABLE
- */
+/** The day's file. After the clock was set back, the day may be compressed already: addresses into that file must stay valid. */
+function fileOfDay(names: readonly string[], day: string): string {
+  for (let n = 0; ; n++) {
+    const name = n === 0 ? `${day}.ndjson` : `${day}.${n}.ndjson`
+    if (!names.includes(name + PACKED)) return name
+  }
+}
+
+/** A sealed segment and its bytes. */
+export interface SegmentBytes {
+  segment: string
+  bytes: Buffer
+}
+
+/** Appends segments to the day's file, with one sync. @returns the address of each segment's first byte. @throws HOME_UNUSABLE */
 export async function archiveSegments(
   home: string,
   workspaceId: string,
-  { segments, nowMs, copied }: { segments: readonly string[]; nowMs: number; copied: Set<string> },
-): Promise<boolean> {
-  if (segments.length === 0) return false
-  const { drained, sealed } = spoolFolders(home, workspaceId)
+  { segments, nowMs }: { segments: readonly SegmentBytes[]; nowMs: number },
+): Promise<Map<string, EventAddress>> {
+  const { drained } = spoolFolders(home, workspaceId)
   await makeFolder(drained)
-  const file = join(drained, `${dayOf(nowMs)}.ndjson`)
-  const isNew = !existsSync(file)
+  const addresses = new Map<string, EventAddress>()
   try {
-    for (const segment of segments.filter(name => !copied.has(name))) {
-      await appendDurably(file, await readFile(segment))
-      copied.add(segment)
+    const names = await archiveNames(drained)
+    const name = fileOfDay(names, dayOf(nowMs))
+    const file = join(drained, name)
+    // A segment whose last line was torn does not end with a line feed.
+    const parts = segments.map(({ bytes }) =>
+      bytes.length > 0 && bytes.at(-1) !== NEW_LINE ? Buffer.concat([bytes, Buffer.from('\n')]) : bytes,
+    )
+    let offset = await appendDurably(file, parts)
+    if (!names.includes(name)) await syncFolder(drained)
+    for (const [index, { segment }] of segments.entries()) {
+      addresses.set(segment, { file: archiveName(home, file), offset })
+      offset += parts[index]!.length
     }
-    if (isNew) await syncFolder(drained)
-    for (const segment of segments) {
-      await unlink(segment)
-      copied.delete(segment)
-    }
-    await syncFolder(sealed)
   } catch (error) {
     throw homeUnusable(drained, error)
   }
-  return isNew
+  return addresses
+}
+
+/**
+ * Finds the segments that a killed process had appended and not removed. Their bytes are at the end of the file that was written last.
+ * @throws HOME_UNUSABLE
+ */
+export async function archivedBefore(
+  home: string,
+  workspaceId: string,
+  segments: readonly string[],
+): Promise<Map<string, EventAddress>> {
+  const { drained } = spoolFolders(home, workspaceId)
+  const found = new Map<string, EventAddress>()
+  if (segments.length === 0) return found
+  try {
+    const plain = (await archiveNames(drained)).filter(isPlain).map(name => join(drained, name))
+    const files = await Promise.all(plain.map(async file => ({ file, ...(await sizeAndTime(file)) })))
+    const [last] = files.sort((a, b) => b.mtimeMs - a.mtimeMs)
+    if (!last) return found
+    const sizes = await Promise.all(segments.map(async segment => (await sizeAndTime(segment)).size))
+    const slack = segments.length + 1
+    const from = Math.max(0, last.size - slack - sizes.reduce((sum, size) => sum + size, 0))
+    const tail = await readFrom(last.file, from)
+    for (const segment of segments) {
+      const bytes = await readFile(segment).catch(() => Buffer.alloc(0))
+      const at = bytes.length === 0 ? -1 : tail.indexOf(bytes)
+      if (at >= 0) found.set(segment, { file: archiveName(home, last.file), offset: from + at })
+    }
+  } catch (error) {
+    throw homeUnusable(drained, error)
+  }
+  return found
+}
+
+const sizeAndTime = async (file: string): Promise<{ size: number; mtimeMs: number }> => {
+  const { size, mtimeMs } = await stat(file)
+  return { size, mtimeMs }
+}
+
+async function readFrom(file: string, start: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of createReadStream(file, { start })) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}
+
+/** Removes segments whose events are archived and applied. @throws HOME_UNUSABLE */
+export async function removeSegments(segments: readonly string[]): Promise<void> {
+  const [first] = segments
+  if (first === undefined) return
+  try {
+    for (const segment of segments) await unlink(segment)
+    await syncFolder(dirname(first))
+  } catch (error) {
+    throw homeUnusable(first, error)
+  }
 }
 
 /** Compresses past days, to a quarter of their size. @throws HOME_UNUSABLE */
 export async function packArchive(home: string, workspaceId: string, nowMs: number): Promise<void> {
   const { drained } = spoolFolders(home, workspaceId)
   await sweepTemporary(drained)
-  const names = await namesIn(drained)
-  for (const name of names.filter(isPlain)) {
-    const day = name.slice(0, DAY_LENGTH)
-    if (day >= dayOf(nowMs)) continue
-    // After the clock was set back, a day may have been archived before: the earlier archive stays.
-    const packed = names.filter(other => other.startsWith(day) && !isPlain(other)).length
-    await packDay(drained, name, `${day}.${packed + 1}.ndjson.gz`)
-  }
+  for (const name of (await archiveNames(drained)).filter(isPlain))
+    if (name.slice(0, DAY_LENGTH) < dayOf(nowMs)) await packDay(join(drained, name))
 }
 
-async function packDay(folder: string, name: string, to: string): Promise<void> {
-  const [plain, temporary] = [join(folder, name), join(folder, temporaryName())]
+async function packDay(plain: string): Promise<void> {
+  const folder = dirname(plain)
+  const temporary = join(folder, temporaryName())
   try {
-    await pipeline(createReadStream(plain), createGzip(), createWriteStream(temporary, { mode: 0o600 }))
-    const handle = await open(temporary, 'r')
-    await handle.sync()
-    await handle.close()
-    await link(temporary, join(folder, to))
-    await unlink(temporary)
-    await syncFolder(folder)
+    // Where a kill left both files, the compressed one is complete, since no line is appended after it exists.
+    if (!(await namesIn(folder)).includes(basename(plain) + PACKED)) {
+      await pipeline(createReadStream(plain), createGzip(), createWriteStream(temporary, { mode: 0o600 }))
+      const handle = await open(temporary, 'r')
+      await handle.sync()
+      await handle.close()
+      await link(temporary, plain + PACKED)
+      await unlink(temporary)
+      await syncFolder(folder)
+    }
     await unlink(plain)
   } catch (error) {
     throw homeUnusable(plain, error)
   }
 }
 
-/** Files of applied events, oldest first. @throws HOME_UNUSABLE */
+/** The archive files, oldest first; of a day that a kill left in both forms, the plain one. @throws HOME_UNUSABLE */
 export async function archivedFiles(home: string, workspaceId: string): Promise<string[]> {
   const { drained } = spoolFolders(home, workspaceId)
-  return (await namesIn(drained))
-    .filter(name => ARCHIVED.test(name))
-    .sort()
-    .map(name => join(drained, name))
-}
-
-/** Bytes that are decompressed at a time. A damaged file loses everything in the piece that fails. */
-const PIECES = { normal: 16 * 1024, damaged: 64 }
-
-/** The decompressed lines of a file, as far as it can be read. @throws where it is truncated or damaged */
-async function* linesIn(file: string, chunkSize: number): AsyncGenerator<Buffer> {
-  const source = createReadStream(file)
-  // An error discards the pieces in the stream's buffer, so the buffer holds only one. The types omit the stream options, which zlib accepts.
-  const options: ZlibOptions & TransformOptions = { chunkSize, readableHighWaterMark: 1 }
-  const unpacked = file.endsWith('.gz') ? source.pipe(createGunzip(options)) : source
-  source.once('error', error => unpacked.destroy(error))
-  let begun: Buffer[] = []
-  try {
-    for await (const chunk of unpacked as AsyncIterable<Buffer>) {
-      let from = 0
-      for (let end = chunk.indexOf(NEW_LINE); end >= 0; end = chunk.indexOf(NEW_LINE, from)) {
-        yield Buffer.concat([...begun, chunk.subarray(from, end)])
-        begun = []
-        from = end + 1
-      }
-      begun.push(chunk.subarray(from))
-    }
-  } finally {
-    source.destroy()
-  }
-  yield Buffer.concat(begun)
-}
-
-/** All readable lines. */
-async function* readableLines(file: string, damaged: (error: unknown) => void): AsyncGenerator<Buffer> {
-  let read = 0
-  try {
-    for await (const line of linesIn(file, PIECES.normal)) {
-      read += 1
-      yield line
-    }
-    return
-  } catch {
-    // The file is damaged: read it again in small pieces, to get the last lines before the damage.
-  }
-  try {
-    for await (const line of linesIn(file, PIECES.damaged)) if (--read < 0) yield line
-  } catch (error) {
-    damaged(error)
-  }
-}
-
-/**
- * The events of an archived file, without unreadable lines. `damaged` receives the error of a file that cannot be read to its end.
- */
-export async function* archivedEvents(file: string, damaged: (error: unknown) => void): AsyncGenerator<ReadLine> {
-  for await (const line of readableLines(file, damaged)) {
-    const event = readLine(line)
-    if (event) yield event
-  }
+  const names = await archiveNames(drained)
+  return names.filter(name => isPlain(name) || !names.includes(plainName(name))).map(name => join(drained, name))
 }

@@ -1,11 +1,12 @@
-// A small file beside the segments that tells `status` in other processes why a workspace's events do not reach the tables. It exists while
-// draining fails. Writing it is best effort; without it `status` still shows since when events have been waiting.
+// A small file beside the segments that tells `status` in other processes why a workspace's events do not reach the tables. It is blank
+// while draining works. The file keeps its size and is overwritten in place, so that a full disk can be reported. Writing it is best effort;
+// without it `status` still shows since when events have been waiting.
 //
 //   spool/<workspace>/drain-failure.json
-import { readFile, rename, unlink, writeFile } from 'node:fs/promises'
+import { open, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { temporaryName } from '../files/durable.ts'
-import { spoolFolders } from './folders.ts'
+import { spoolFolder } from './folders.ts'
 
 export interface DrainFailure {
   /** Code of the error; `UNEXPECTED` for a fault of our own. */
@@ -21,24 +22,69 @@ export interface DrainFailure {
   pid: number
 }
 
-const fileOf = (home: string, workspaceId: string): string =>
-  join(dirname(spoolFolders(home, workspaceId).sealed), 'drain-failure.json')
+const NAME = 'drain-failure.json'
 
-/** Best effort: never throws. */
-export async function writeDrainFailure(home: string, workspaceId: string, failure: DrainFailure): Promise<void> {
-  const file = fileOf(home, workspaceId)
+const fileOf = (home: string, workspaceId: string): string => join(spoolFolder(home, workspaceId), NAME)
+
+/** One block of a disk. */
+const RECORD_BYTES = 4096
+/** Longer messages are cut off, so that a record fits, also in bytes of UTF-8. */
+const LONGEST_TEXT = 600
+
+const BLANK = Buffer.alloc(RECORD_BYTES, ' ')
+
+const shortened = (text: string): string => (text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text)
+
+function recordOf(failure: DrainFailure): Buffer {
+  const { what, hint } = failure
+  const record = Buffer.from(BLANK)
+  record.write(JSON.stringify({ ...failure, what: shortened(what), hint: hint === null ? null : shortened(hint) }))
+  return record
+}
+
+/** Overwrites the file without allocating space. */
+async function overwrite(file: string, record: Buffer): Promise<void> {
+  const handle = await open(file, 'r+')
+  try {
+    await handle.write(record, 0, RECORD_BYTES, 0)
+  } finally {
+    await handle.close()
+  }
+}
+
+async function create(file: string, record: Buffer): Promise<void> {
   const temporary = join(dirname(file), temporaryName())
   try {
-    await writeFile(temporary, JSON.stringify(failure), { mode: 0o600 })
+    await writeFile(temporary, record, { mode: 0o600 })
     await rename(temporary, file)
   } catch {
     await unlink(temporary).catch(() => {})
   }
 }
 
+/** Reserves the space of the record in a workspace's folder, before the disk is full. Best effort: never throws. @returns whether it is reserved */
+export async function reserveDrainFailure(folder: string): Promise<boolean> {
+  const file = join(folder, NAME)
+  const isReserved = () =>
+    stat(file).then(
+      ({ size }) => size === RECORD_BYTES,
+      () => false,
+    )
+  if (await isReserved()) return true
+  await create(file, BLANK)
+  return isReserved()
+}
+
+/** Best effort: never throws. */
+export async function writeDrainFailure(home: string, workspaceId: string, failure: DrainFailure): Promise<void> {
+  const file = fileOf(home, workspaceId)
+  const record = recordOf(failure)
+  await overwrite(file, record).catch(() => create(file, record))
+}
+
 /** To be called when draining succeeds. Never throws. */
 export async function clearDrainFailure(home: string, workspaceId: string): Promise<void> {
-  await unlink(fileOf(home, workspaceId)).catch(() => {})
+  await overwrite(fileOf(home, workspaceId), BLANK).catch(() => {})
 }
 
 const isFailure = (value: unknown): value is DrainFailure => {

@@ -9,8 +9,9 @@ export interface ByteRange {
   bytes: number
 }
 
-interface SegmentReading {
-  events: ReadLine[]
+export interface SegmentReading {
+  /** Each with the offset of its line. */
+  events: (ReadLine & { at: number })[]
   /** Unreadable lines of the last batch: a kill or a full disk cut the write off. They were never acknowledged. */
   torn: ByteRange[]
   /** Unreadable lines before the last batch: they were acknowledged, and have been damaged since then. */
@@ -21,13 +22,13 @@ const NEW_LINE = 0x0a
 
 /** Classifies the lines of a segment. */
 export function readLines(bytes: Buffer): SegmentReading {
-  const events: ReadLine[] = []
+  const events: SegmentReading['events'] = []
   const unreadable: ByteRange[] = []
   for (let at = 0; at < bytes.length; ) {
     const found = bytes.indexOf(NEW_LINE, at)
     const end = found < 0 ? bytes.length : found
     const event = found < 0 ? null : readLine(bytes.subarray(at, end))
-    if (event) events.push(event)
+    if (event) events.push({ ...event, at })
     else unreadable.push({ at, bytes: end + 1 - at - (found < 0 ? 1 : 0) })
     at = end + 1
   }
@@ -40,9 +41,9 @@ export function readLines(bytes: Buffer): SegmentReading {
 }
 
 /** @throws HOME_UNUSABLE where the file cannot be read at all */
-export async function readSegment(file: string): Promise<SegmentReading> {
+export async function readSegment(file: string): Promise<SegmentReading & { bytes: Buffer }> {
   const bytes = await readFile(file).catch(cause => {
     throw homeUnusable(file, cause)
   })
-  return readLines(bytes)
+  return { ...readLines(bytes), bytes }
 }

@@ -3,9 +3,11 @@
 // One segment is written at a time and sealed when it is old or large enough. The next one is opened ahead, because making its name durable
 // takes as long as several syncs. After a failed append a segment is truncated to its synced length and sealed.
 import { randomBytes } from 'node:crypto'
+import { dirname } from 'node:path'
 import { homeUnusable } from '../core/disk.ts'
 import { compactTimestamp } from '../core/time.ts'
 import { makeFolder } from '../files/durable.ts'
+import { reserveDrainFailure } from './drain-failure.ts'
 import { type SpoolEvent, WriteBuffer } from './event-line.ts'
 import { type SpoolFolders, segmentName } from './folders.ts'
 import { Fenced, Segment } from './segment.ts'
@@ -184,6 +186,7 @@ export class SpoolWriter {
     try {
       await makeFolder(open)
       await makeFolder(sealed)
+      await reserveDrainFailure(dirname(sealed))
     } catch (error) {
       this.ready = null
       throw error

@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { archivedEvent } from '../../src/spool/read-archive.ts'
 import { start, TOKEN, temporaryFolder } from './cli-process.ts'
 import { inProcess, rowsOf } from './in-process.ts'
 
@@ -143,7 +144,7 @@ it('form answers, variables, turns and metrics with any names are kept, from exp
         'SELECT turns FROM conversation_transcripts',
         'SELECT messages FROM conversation_model_histories',
         'SELECT DISTINCT message_content FROM messages_received',
-        'SELECT payload, removed FROM webhook_events ORDER BY event_id',
+        'SELECT payload_file AS file, payload_offset AS place, removed FROM webhook_events ORDER BY event_id',
       ].map(sql => rowsOf(sql, env)),
     )
   const live = await events()
@@ -156,7 +157,9 @@ it('form answers, variables, turns and metrics with any names are kept, from exp
   expect(json(live[2]![0]!.messages)).toEqual(updated.messagesHistory)
   expect(live[3]).toEqual([{ message_content: message.messageContent }])
   expect(live[4]).toHaveLength(6)
-  for (const { payload, removed } of live[4]!) {
+  for (const { file, place, removed } of live[4]!) {
+    const { payload: bytes } = await archivedEvent(env.CONVOHOUSE_HOME, { file: String(file), offset: Number(place) })
+    const payload = Buffer.from(bytes).toString()
     const { workspaceSecret: _, ...sent } = [updated, form, message].find(({ event }) => json(payload).event === event)!
     expect({ ...json(payload), createdAt: NOW_MS, odd: 0 }).toEqual({ ...sent, odd: 0 })
     expect(removed).toBeNull()

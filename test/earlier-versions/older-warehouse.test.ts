@@ -46,6 +46,13 @@ function removeFiles(home: string): { pages: string[] } {
 
 const digest = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex')
 
+type Row = Record<string, unknown>
+
+const withoutPayload = (row: string): string => {
+  const { payload, payload_file, payload_offset, resource, ...others } = JSON.parse(row) as Row
+  return JSON.stringify(others)
+}
+
 describe('a warehouse of layout 14', () => {
   it('is refused by every command but replay, and stays unchanged', async () => {
     const { home, run } = unpack()
@@ -109,12 +116,13 @@ describe('a warehouse of layout 14', () => {
     const runs = after._runs!.map(row => JSON.parse(row) as Record<string, unknown>)
     expect(runs.find(({ run }) => run === 'killed')).toMatchObject({ outcome: 'killed', success: false })
     after._runs = after._runs!.filter(row => !row.includes('"killed"'))
+    // Events without a file of the spool are kept, without their payloads.
+    for (const row of after.webhook_events!) expect(JSON.parse(row)).toMatchObject({ payload_file: null })
+    for (const rows of [before, after]) rows.webhook_events = rows.webhook_events!.map(withoutPayload)
     const differing = Object.entries(before).filter(
       ([table, rows]) => JSON.stringify(after[table]) !== JSON.stringify(rows),
     )
-    // Patches of events that a gone page had overruled are stored again; they stay overruled.
-    expect(Object.fromEntries(differing)).toEqual({ conversation_patches: before.conversation_patches })
-    expect(after.conversation_patches).toEqual(expect.arrayContaining(before.conversation_patches!))
+    expect(Object.fromEntries(differing)).toEqual({})
     const kept = (table: string, workspace: string) =>
       after[table]!.filter(row => row.includes(`"${workspace}"`)).length
     expect(kept('webhook_events', 'ws_first')).toBe(38)

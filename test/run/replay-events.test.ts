@@ -52,8 +52,12 @@ describe('a replay without some files of the spool', () => {
       simulated.advance(1_000)
       await receive(simulated, waiting)
       all.push(...waiting)
-      await simulated.replay()
+      expect((await simulated.replay()).keptEvents, name).toBe(3)
       expect(await messages(simulated), name).toEqual(all.toSorted())
+      const [lost] = await simulated.rows(
+        'SELECT count(*)::INTEGER AS n FROM webhook_events WHERE payload_file IS NULL',
+      )
+      expect(lost, name).toEqual({ n: 3 })
     }
   })
 })
@@ -106,6 +110,8 @@ describe('a replay with damaged archive files', () => {
     const report = await simulated.replay()
     expect(report.damaged).toEqual(files.map(({ file }) => ({ file, why: expect.stringMatching(/^Z_/) })))
     expect(await messages(simulated)).toEqual(before)
+    expect(report.events + report.keptEvents).toBe(MANY.length)
+    expect(report.keptEvents).toBeGreaterThan(2 * EVENTS_A_FILE)
 
     await simulated.app.close()
     await rm(simulated.app.warehouse.file)

@@ -2,9 +2,11 @@ import { appendFile, mkdir, readdir, readFile, rename, rm, rmdir, writeFile } fr
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { DAY } from '../../src/core/time.ts'
+import { archiveSegments } from '../../src/spool/archive.ts'
 import { readDrainFailure } from '../../src/spool/drain-failure.ts'
 import { spoolFolders } from '../../src/spool/folders.ts'
 import { eventId } from '../../src/spool/identity.ts'
+import { archivedEvent } from '../../src/spool/read-archive.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import { spoolWaiting } from '../../src/spool/waiting.ts'
 import { applySpool, type DrainContext, spoolSteps } from '../../src/steps/events/drain.ts'
@@ -43,6 +45,19 @@ async function receive(workspace: Workspace, ...texts: string[]): Promise<void> 
 
 const messages = async (workspace: Workspace): Promise<unknown[]> =>
   (await workspace.rows('messages_received', 'message_content')).map(row => row.message_content)
+
+/** The messages in the payloads at the addresses that the tables hold. */
+async function payloads(workspace: Workspace): Promise<unknown[]> {
+  const rows = await workspace.rows('webhook_events', 'event_id, payload_file AS file, payload_offset::BIGINT AS at')
+  const events = await Promise.all(
+    rows.map(async ({ event_id, file, at }) => {
+      const event = await archivedEvent(app.home, { file: String(file), offset: Number(at) })
+      expect(event.id).toBe(event_id)
+      return (JSON.parse(Buffer.from(event.payload).toString()) as { messageContent: string }).messageContent
+    }),
+  )
+  return events.sort()
+}
 
 const archived = async ({ id }: Workspace): Promise<string[]> =>
   readdir(spoolFolders(app.home, id).drained).catch(() => [])
@@ -143,7 +158,7 @@ describe('draining', () => {
     expect(await messages(workspace)).toEqual(['one', 'three', 'two'])
   })
 
-  it('continues if nothing can be archived, and archives each event once as soon as it can', async () => {
+  it('applies nothing while nothing can be archived, and archives each event once as soon as it can', async () => {
     const workspace = app.workspace()
     const { id } = workspace
     let nowMs = LOADED_AT_MS
@@ -152,7 +167,8 @@ describe('draining', () => {
     await receive(workspace, 'one')
     await writeFile(drained, '')
     for (const text of ['two', 'three']) {
-      await steps.drain({ workspaceId: id })
+      await expect(steps.drain({ workspaceId: id })).rejects.toThrow('Cannot use')
+      expect(await messages(workspace)).toEqual([])
       expect(steps.failing()).toMatchObject({ code: 'HOME_UNUSABLE', what: expect.stringContaining(drained) })
       await receive(workspace, text)
       nowMs += retryAfterMs(9)
@@ -165,13 +181,45 @@ describe('draining', () => {
     expect(lines.match(/messageContent":"\w+/g)).toHaveLength(3)
   })
 
+  it('archives no segment again that a killed process had archived, applied or not', async () => {
+    for (const isApplied of [false, true]) {
+      const workspace = app.workspace()
+      const { drained, sealed } = spoolFolders(app.home, workspace.id)
+      await receive(workspace, 'zero')
+      await drain(workspace)
+      await receive(workspace, 'one', 'two')
+      await receive(workspace, 'three')
+      const left = await Promise.all(
+        (await readdir(sealed)).map(async name => ({ name, bytes: await readFile(join(sealed, name)) })),
+      )
+      const segments = left
+        .sort((a, b) => a.name.localeCompare(b.name))
+        .map(({ name, bytes }) => ({
+          segment: join(sealed, name),
+          bytes,
+        }))
+      await archiveSegments(app.home, workspace.id, { segments, nowMs: LOADED_AT_MS })
+      const archive = join(drained, '2026-11-20.ndjson')
+      const before = await readFile(archive, 'utf8')
+      if (isApplied) {
+        await drain(workspace)
+        for (const { segment, bytes } of segments) await writeFile(segment, bytes)
+      }
+      expect(await drain(workspace)).toEqual({ events: isApplied ? 0 : 3, taken: 3, waiting: 0 })
+      expect(await messages(workspace)).toEqual(['one', 'three', 'two', 'zero'])
+      expect(await readFile(archive, 'utf8')).toBe(before)
+      expect(await readdir(sealed)).toEqual([])
+      expect(await payloads(workspace)).toEqual(['one', 'three', 'two', 'zero'])
+    }
+  })
+
   it('is retried at once by a new process, whose success clears the failure that the previous one recorded', async () => {
     const workspace = app.workspace()
     const { id } = workspace
     await receive(workspace, 'one')
     const { drained } = spoolFolders(app.home, id)
     await writeFile(drained, '')
-    await drain(workspace)
+    await drain(workspace).catch(() => {})
     expect(await readDrainFailure(app.home, id)).not.toBe(null)
     await rm(drained)
     await drain(workspace)
@@ -188,10 +236,28 @@ describe('draining', () => {
     await drain(workspace)
     await receive(workspace, 'three')
     await drain(workspace, LOADED_AT_MS + DAY)
-    expect((await archived(workspace)).sort()).toEqual(['2026-11-20.1.ndjson.gz', '2026-11-21.ndjson'])
+    expect((await archived(workspace)).sort()).toEqual(['2026-11-20.ndjson.gz', '2026-11-21.ndjson'])
+    expect(await payloads(workspace)).toEqual(['one', 'three', 'two'])
     await app.warehouse.writer.run(`DELETE FROM webhook_events WHERE workspace_id = '${workspace.id}'`)
     await app.warehouse.writer.run(`DELETE FROM messages_received WHERE workspace_id = '${workspace.id}'`)
     expect(await applySpool(drainContextOf(workspace))).toEqual({ applied: 3, damaged: [] })
     expect(await messages(workspace)).toEqual(['one', 'three', 'two'])
+    expect(await payloads(workspace)).toEqual(['one', 'three', 'two'])
+  })
+
+  it('adds no line to a day that is compressed, where the clock was set back, and keeps the addresses of both files', async () => {
+    const workspace = app.workspace()
+    for (const [text, nowMs] of [
+      ['one', LOADED_AT_MS],
+      ['two', LOADED_AT_MS + DAY],
+      ['three', LOADED_AT_MS],
+      ['four', LOADED_AT_MS + DAY],
+    ] as const) {
+      await receive(workspace, text)
+      await drain(workspace, nowMs)
+    }
+    const names = ['2026-11-20.1.ndjson.gz', '2026-11-20.ndjson.gz', '2026-11-21.ndjson']
+    expect((await archived(workspace)).sort()).toEqual(names)
+    expect(await payloads(workspace)).toEqual(['four', 'one', 'three', 'two'])
   })
 })

@@ -1,7 +1,7 @@
 // The records of webhook events: every event in `webhook_events`, a table per type that declares one, transcripts (from
 // `conversation_updated`), and clients, which only events report.
 
-import { any, elements, lift, type RecordType, text, time } from '../shape.ts'
+import { any, elements, lift, number, type RecordType, text, time } from '../shape.ts'
 import { COMMON_EVENT_FIELDS, EVENT_TYPES, type EventType } from './event-types.ts'
 
 /** Key of the event's id in its record. It cannot clash with a field's column in the stage: none of those starts with `__`. */
@@ -28,7 +28,11 @@ export const webhookEvent: RecordType = {
     convoId: text('Id of the conversation', { column: 'conversation_id' }),
     organisationId: text('Id of the organization', { column: 'organization_id' }),
     clientId: text('Id of the client'),
-    payload: any('The event as sent, without its secrets', { pii: 'content' }),
+    resource: any('What it reports of an agent, an organization or a client, as sent; NULL for other events', {
+      pii: 'identity',
+    }),
+    payloadFile: text('File of the payload in the spool, without `.gz`; NULL where that file is lost'),
+    payloadOffset: number('Offset of the line with the payload in that file, decompressed, in bytes'),
     removed: any('Number of secrets that were removed before it was stored, by path; NULL for none'),
   },
   derived: [],

@@ -53,12 +53,13 @@ const cells = ({ id, workspaceId, since, reason, element, file }: QuarantinedRec
   file,
 ]
 
-/** `quarantine show`. @throws RECORD_UNKNOWN, LANDING_CORRUPT, WAREHOUSE_MISSING */
+/** `quarantine show`. @throws RECORD_UNKNOWN, LANDING_CORRUPT, SPOOL_CORRUPT, WAREHOUSE_MISSING */
 export async function runShow(name: string, flags: QuarantineFlags): Promise<void> {
   const storage = storageOf(flags.config)
   const rows = warehouseRows(storage)
   const [record] = recordsNamed(await quarantinedRecords(rows, flags.workspace), [name])
-  const bytes = await recordBytes(rows, openStores(storage.home).landing, record!)
+  const { home } = storage
+  const bytes = await recordBytes(rows, { home, landing: openStores(home).landing }, record!)
   if (flags.json) return printJson({ ...record, text: new TextDecoder().decode(bytes) })
   log(`${record!.file}#${record!.element}`, `Quarantined since ${record!.since}: ${record!.reason}`)
   process.stdout.write(bytes)

@@ -62,11 +62,18 @@ const summary = (report: ReplayReport, what: string, tookMs: number): string[] =
       ]),
 ]
 
+const keptLines = ({ keptEvents }: ReplayReport): string[] =>
+  keptEvents === 0
+    ? []
+    : [
+        `${counted(keptEvents, 'webhook event')} could not be read from the spool: the rows come from the old warehouse, without payloads.`,
+      ]
+
 /** Warnings about damaged spool files and their events. */
 const damagedLines = ({ damaged }: ReplayReport, hadWarehouse: boolean): string[] =>
   damaged.flatMap(({ file, why }) => [
-    `warning: The spool file ${file} is damaged (${why}). Its readable part was applied${hadWarehouse ? '; its events in the old warehouse are kept' : '; its other events are missing from the tables'}.`,
-    `  → Restore it from a backup, then run \`convohouse replay\` again${hadWarehouse ? '; or delete it, since the warehouse has its events' : ''}.`,
+    `warning: The spool file ${file} is damaged (${why}). Its readable part was applied${hadWarehouse ? '; the rows of its other events come from the old warehouse' : '; its other events are missing from the tables'}.`,
+    `  → Restore it from a backup, then run \`convohouse replay\` again${hadWarehouse ? '; or delete it: only payloads are lost' : ''}.`,
   ])
 
 const stopped = (cause: unknown): ConvohouseError =>
@@ -98,7 +105,7 @@ export async function runReplay(flags: ReplayFlags): Promise<void> {
     const tookMs = Date.now() - begunMs
     if (flags.json) printJsonLine({ kind: 'report', ...report, durationMs: tookMs })
     else print(...summary(report, tables ? tables.join(', ') : 'the warehouse', tookMs))
-    log(...damagedLines(report, hadWarehouse))
+    log(...keptLines(report), ...damagedLines(report, hadWarehouse))
   } catch (error) {
     throw stop.stopping.aborted ? stopped(error) : error
   } finally {

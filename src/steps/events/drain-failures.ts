@@ -2,7 +2,13 @@
 import { diskErrorCode } from '../../core/disk.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { MINUTE, SECOND } from '../../core/time.ts'
-import { clearDrainFailure, type DrainFailure, writeDrainFailure } from '../../spool/drain-failure.ts'
+import {
+  clearDrainFailure,
+  type DrainFailure,
+  reserveDrainFailure,
+  writeDrainFailure,
+} from '../../spool/drain-failure.ts'
+import { hasSpool, spoolFolder } from '../../spool/folders.ts'
 
 /** A retry at least every minute, so that freed disk space is used soon. */
 const RETRY = { firstMs: SECOND, longestMs: MINUTE }
@@ -25,6 +31,7 @@ export class DrainFailures {
   current: DrainFailure | null = null
   /** An earlier process may have left a record of its failure. */
   private mayBeKept = true
+  private isReserved = false
   private readonly home: string
   private readonly workspaceId: string
   private readonly now: () => number
@@ -38,6 +45,12 @@ export class DrainFailures {
   /** True where nothing fails or the retry is due. */
   get isDue(): boolean {
     return this.current === null || this.now() >= this.current.nextMs
+  }
+
+  /** Reserves disk space for the record of a failure, once there is a spool. */
+  async reserve(): Promise<void> {
+    if (this.isReserved || !hasSpool(this.home, this.workspaceId)) return
+    this.isReserved = await reserveDrainFailure(spoolFolder(this.home, this.workspaceId))
   }
 
   async failed(error: unknown): Promise<void> {

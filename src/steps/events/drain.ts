@@ -1,18 +1,28 @@
-// Drains the spool: applies sealed segments to the tables, then moves them into the archive. A segment that a kill left applied but not
-// archived is applied again, which changes nothing.
+// Drains the spool: appends sealed segments to the archive, which gives each event an address, applies the events to the tables, and
+// removes the segments. A segment that a kill left archived or applied is applied again, which changes nothing.
 import { relative } from 'node:path'
 import type { DrainOutcome, IngestSteps } from '../../../workflows/steps.ts'
 import { diskErrorText } from '../../core/disk.ts'
-import { SECOND } from '../../core/time.ts'
-import { archivedEvents, archivedFiles, archiveSegments, packArchive } from '../../spool/archive.ts'
+import { DAY, SECOND } from '../../core/time.ts'
+import {
+  archivedBefore,
+  archivedFiles,
+  archiveName,
+  archiveSegments,
+  type EventAddress,
+  packArchive,
+  removeSegments,
+} from '../../spool/archive.ts'
 import { damagedFiles, damageIn, keepDamaged } from '../../spool/damaged.ts'
 import type { DrainFailure } from '../../spool/drain-failure.ts'
 import type { SpoolEvent } from '../../spool/event-line.ts'
 import { spoolRoot } from '../../spool/folders.ts'
 import { identified } from '../../spool/identity.ts'
-import { readSegment } from '../../spool/read-segment.ts'
+import { archivedEvents } from '../../spool/read-archive.ts'
+import { readSegment, type SegmentReading } from '../../spool/read-segment.ts'
 import { sealAbandoned, sealedSegments } from '../../spool/segments.ts'
-import { applyEvents, type EventContext, type FiledEvent } from '../../warehouse/events/apply.ts'
+import { applyEvents, type EventContext } from '../../warehouse/events/apply.ts'
+import type { SpooledEvent } from '../../warehouse/events/incoming.ts'
 import { recordDamage } from '../../warehouse/load/findings.ts'
 import { DrainFailures } from './drain-failures.ts'
 
@@ -24,14 +34,16 @@ export interface DrainContext extends EventContext {
 const SEGMENTS = 100
 /** Limits of one transaction. */
 const BATCH = { count: 1_000, bytes: 4 * 1024 * 1024 }
+/** Bytes of segments that are archived with one sync; a segment may be larger. */
+const ARCHIVED_BYTES = 8 * 1024 * 1024
 
 /** Applies events in batches. */
 export async function applyAll(
   context: EventContext,
-  events: AsyncIterable<FiledEvent> | Iterable<FiledEvent>,
+  events: AsyncIterable<SpooledEvent> | Iterable<SpooledEvent>,
 ): Promise<number> {
   let applied = 0
-  let batch: FiledEvent[] = []
+  let batch: SpooledEvent[] = []
   let bytes = 0
   const flush = async () => {
     applied += (await applyEvents(context, batch)).applied
@@ -49,20 +61,37 @@ export async function applyAll(
 
 const inSpool = ({ home }: DrainContext, file: string): string => relative(spoolRoot(home), file)
 
-const withFile = (draining: DrainContext, file: string) => {
-  const name = inSpool(draining, file)
-  return (event: SpoolEvent): FiledEvent => ({ ...identified(event), file: name })
+const addressed = (event: SpoolEvent, { file, offset }: EventAddress): SpooledEvent => ({
+  ...identified(event),
+  file,
+  offset,
+})
+
+/** A sealed segment as it was read. */
+type Read = SegmentReading & { segment: string; bytes: Buffer }
+
+/** Reads a segment. @throws HOME_UNUSABLE where it cannot be read at all */
+async function readSealed(segment: string): Promise<Read> {
+  const reading = await readSegment(segment)
+  if (reading.torn.length + reading.damaged.length > 0) await keepDamaged(segment)
+  return { ...reading, segment }
 }
 
-/** The events of a segment. @throws HOME_UNUSABLE where it cannot be read at all */
-async function eventsIn(draining: DrainContext, segment: string): Promise<FiledEvent[]> {
-  const { events, torn, damaged } = await readSegment(segment)
-  if (torn.length + damaged.length > 0) await keepDamaged(segment)
-  return events.map(withFile(draining, segment))
-}
-
-async function* eventsOf(draining: DrainContext, segments: readonly string[]): AsyncGenerator<FiledEvent> {
-  for (const segment of segments) yield* await eventsIn(draining, segment)
+/** Archives segments that are not in `archived`, and adds them to it. @returns their events, with addresses. @throws HOME_UNUSABLE */
+async function archiveRead(
+  { home, workspaceId, now }: DrainContext,
+  reads: readonly Read[],
+  archived: Map<string, EventAddress>,
+): Promise<SpooledEvent[]> {
+  const segments = reads.filter(({ segment }) => !archived.has(segment))
+  if (segments.length > 0) {
+    const added = await archiveSegments(home, workspaceId, { segments, nowMs: now() })
+    for (const [segment, address] of added) archived.set(segment, address)
+  }
+  return reads.flatMap(({ segment, events }) => {
+    const { file, offset } = archived.get(segment)!
+    return events.map(event => addressed(event, { file, offset: offset + event.at }))
+  })
 }
 
 /** Records damaged segments that are not in `recorded`, and adds them to it. @throws HOME_UNUSABLE */
@@ -76,22 +105,17 @@ async function recordDamaged(draining: DrainContext, recorded: Set<string>): Pro
 
 /** State left by earlier drains. A failing segment does not block the others. */
 interface Leftover {
-  /** Segments that are applied and not archived. */
+  /** Segments whose lines are in the archive; null before the first drain, which finds those that a killed process had archived. */
+  archived: Map<string, EventAddress> | null
+  /** Segments that are applied and not removed. */
   applied: Set<string>
-  /** The applied segments whose lines are in the archive. */
-  copied: Set<string>
   /** Segments that could not be read. */
   unreadable: Set<string>
-  /** The archive may have a past day that is not compressed. */
-  toPack: boolean
+  /** The day of the last drain: on a later one, the archive has a day to compress. */
+  day: number | null
 }
 
-const noLeftover = (): Leftover => ({
-  applied: new Set(),
-  copied: new Set(),
-  unreadable: new Set(),
-  toPack: false,
-})
+const noLeftover = (): Leftover => ({ archived: null, applied: new Set(), unreadable: new Set(), day: null })
 
 interface DrainOptions {
   /** The machine's clock, comparable with file times. */
@@ -106,37 +130,48 @@ interface DrainOptions {
 /** The outcome, with errors that did not stop the drain. */
 type Drained = DrainOutcome & { failures: unknown[] }
 
-/** Yields the events of up to SEGMENTS readable segments; unreadable ones are recorded in `left` and `failures`. */
-async function* readable(
-  draining: DrainContext,
+/** Reads the next segments, up to ARCHIVED_BYTES; unreadable ones are recorded in `left` and `failures`. */
+async function readNext(
   segments: string[],
-  { left, failures, read }: { left: Leftover; failures: unknown[]; read: string[] },
-): AsyncGenerator<FiledEvent> {
-  while (read.length < SEGMENTS && segments.length > 0) {
+  { left, failures, most }: { left: Leftover; failures: unknown[]; most: number },
+): Promise<Read[]> {
+  const reads: Read[] = []
+  let bytes = 0
+  while (reads.length < most && segments.length > 0 && bytes < ARCHIVED_BYTES) {
     const segment = segments.shift()!
     try {
-      yield* await eventsIn(draining, segment)
+      const read = await readSealed(segment)
       left.unreadable.delete(segment)
-      read.push(segment)
+      reads.push(read)
+      bytes += read.bytes.length
     } catch (error) {
       left.unreadable.add(segment)
       failures.push(error)
     }
   }
+  return reads
 }
 
-async function archive(draining: DrainContext, { sealed, left }: { sealed: string[]; left: Leftover }): Promise<void> {
-  const { home, workspaceId } = draining
-  const nowMs = draining.now()
-  const segments = sealed.filter(segment => left.applied.has(segment))
-  const { copied } = left
-  if (await archiveSegments(home, workspaceId, { segments, nowMs, copied })) left.toPack = true
-  left.applied.clear()
-  if (left.toPack) await packArchive(home, workspaceId, nowMs)
-  left.toPack = false
+/** Removes applied segments, also where the drain failed: on a full disk that makes room for the archive. */
+async function removeApplied(left: Leftover): Promise<void> {
+  const segments = [...left.applied].sort()
+  await removeSegments(segments)
+  for (const segment of segments) {
+    left.applied.delete(segment)
+    left.archived?.delete(segment)
+  }
 }
 
-/** Applies sealed segments, oldest first. @throws the warehouse's error, when no event can be applied */
+/** Compresses past days, at the first drain of a process and of each day. */
+async function pack({ home, workspaceId, now }: DrainContext, left: Leftover): Promise<void> {
+  const nowMs = now()
+  const day = Math.floor(nowMs / DAY)
+  if (left.day === day) return
+  await packArchive(home, workspaceId, nowMs)
+  left.day = day
+}
+
+/** Applies sealed segments, oldest first. @throws the error of the warehouse or of the archive, when no event can be applied */
 async function drainSpool(draining: DrainContext, options: DrainOptions): Promise<Drained> {
   const { home, workspaceId } = draining
   const { machineMs, left, retries, found = () => {} } = options
@@ -144,19 +179,23 @@ async function drainSpool(draining: DrainContext, options: DrainOptions): Promis
   const failed = (error: unknown) => void failures.push(error)
   if (retries) await sealAbandoned(home, workspaceId, machineMs).catch(failed)
   const sealed = await sealedSegments(home, workspaceId)
+  left.archived ??= await archivedBefore(home, workspaceId, sealed)
   const waiting = sealed.filter(name => !left.applied.has(name) && (retries || !left.unreadable.has(name)))
   if (waiting.length > 0) found()
-  const read: string[] = []
-  let taken = 0
-  const counted = async function* () {
-    for await (const event of readable(draining, waiting, { left, failures, read })) {
-      taken += 1
-      yield event
+  let [segments, taken, applied] = [0, 0, 0]
+  try {
+    while (segments < SEGMENTS && waiting.length > 0) {
+      const reads = await readNext(waiting, { left, failures, most: SEGMENTS - segments })
+      const events = await archiveRead(draining, reads, left.archived)
+      applied += await applyAll(draining, events)
+      for (const { segment } of reads) left.applied.add(segment)
+      segments += reads.length
+      taken += events.length
     }
+  } finally {
+    if (retries || segments > 0) await removeApplied(left).catch(failed)
   }
-  const applied = await applyAll(draining, counted())
-  for (const segment of read) left.applied.add(segment)
-  if (retries) await archive(draining, { sealed, left }).catch(failed)
+  if (retries && sealed.length > 0) await pack(draining, left).catch(failed)
   return { events: applied, taken, waiting: waiting.length, failures }
 }
 
@@ -193,6 +232,7 @@ export function spoolSteps(draining: DrainContext): SpoolSteps {
   }
   const drain = async (): Promise<DrainOutcome> => {
     const retries = failures.isDue
+    await failures.reserve()
     try {
       const { failures: met, ...outcome } = await drainOnce(retries)
       if (met.length > 0) await failures.failed(met[0])
@@ -222,22 +262,26 @@ export interface DamagedArchive {
 }
 
 /**
- * Applies every event of the spool, including the archive, for a replay. From a damaged archive file, applies the readable events.
+ * Applies every event of the spool, for a replay. From a damaged archive file, applies the readable events. Archives the sealed segments and
+ * leaves them in place: the warehouse that is replaced may lack their events, and is kept if the replay fails.
  * @throws HOME_UNUSABLE where waiting events cannot be read: they are in no table yet
  */
 export async function applySpool(draining: DrainContext): Promise<{ applied: number; damaged: DamagedArchive[] }> {
   const { home, workspaceId } = draining
   const damaged: DamagedArchive[] = []
+  const sealed = await sealedSegments(home, workspaceId)
+  const archived = await archivedBefore(home, workspaceId, sealed)
   let applied = 0
-  for (const file of await archivedFiles(home, workspaceId)) {
-    const name = withFile(draining, file)
+  for (const path of await archivedFiles(home, workspaceId)) {
+    const file = archiveName(home, path)
     const events = async function* () {
-      const onDamage = (error: unknown) => damaged.push({ file: inSpool(draining, file), why: diskErrorText(error) })
-      for await (const event of archivedEvents(file, onDamage)) yield name(event)
+      const onDamage = (error: unknown) => damaged.push({ file: inSpool(draining, path), why: diskErrorText(error) })
+      for await (const event of archivedEvents(path, onDamage)) yield addressed(event, { file, offset: event.offset })
     }
     applied += await applyAll(draining, events())
   }
-  applied += await applyAll(draining, eventsOf(draining, await sealedSegments(home, workspaceId)))
+  for (const segment of sealed)
+    applied += await applyAll(draining, await archiveRead(draining, [await readSealed(segment)], archived))
   await recordDamaged(draining, new Set())
   return { applied, damaged }
 }

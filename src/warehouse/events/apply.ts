@@ -15,10 +15,10 @@ import { mergeStage, resolveVersions } from '../load/merge.ts'
 import { isAboutRecords, safeReason } from '../load/quarantine-reason.ts'
 import { fillIncoming } from '../load/stage.ts'
 import { storeTimeZone } from '../load/time-zone.ts'
-import { applyToConversations, lightFindings } from './conversations.ts'
+import { applyRowsToConversations, applyToConversations, lightFindings } from './conversations.ts'
 import { type IncomingEvent, readIncoming, type SpooledEvent } from './incoming.ts'
 import { type EventRecord, eventRecord, recordsOf, stageEventRecords } from './records.ts'
-import { applyToResources } from './resources.ts'
+import { applyRowsToResources, applyToResources } from './resources.ts'
 
 export interface EventContext {
   writer: Writer
@@ -28,19 +28,14 @@ export interface EventContext {
   now: () => number
 }
 
-/** An event, and its file in the spool. */
-export type FiledEvent = SpooledEvent & { file: string }
-
 export interface Applied {
   applied: number
   /** Events that had been applied before. */
   known: number
 }
 
-type Incoming = IncomingEvent & { file: string }
-
 /** Ids of these events that the warehouse has already. Reads only the events' time range, because random ids are spread over the whole table. */
-async function knownIds({ writer, workspaceId }: EventContext, events: readonly Incoming[]): Promise<Set<string>> {
+async function knownIds({ writer, workspaceId }: EventContext, events: readonly IncomingEvent[]): Promise<Set<string>> {
   const times = events.map(({ createdMs }) => createdMs)
   const at = (ms: number) => `TIMESTAMP '${iso(ms)}'`
   // An undated event is dated by its receipt, which differs between deliveries, so no time range would contain both.
@@ -56,7 +51,7 @@ async function knownIds({ writer, workspaceId }: EventContext, events: readonly 
 }
 
 /** Events that are not applied yet, each once. */
-async function newOnes(context: EventContext, events: readonly Incoming[]): Promise<Incoming[]> {
+async function newOnes(context: EventContext, events: readonly IncomingEvent[]): Promise<IncomingEvent[]> {
   const known = await knownIds(context, events)
   return events.filter(({ id }) => !known.has(id) && known.add(id))
 }
@@ -82,7 +77,7 @@ async function writeEventFindings(
 ): Promise<void> {
   const files = records
     .map(found => {
-      const event = found.event as Incoming
+      const { event } = found
       const page = { address: event.file, head: { sentAtServerMs: event.receivedMs } }
       const { drift, issues } = coercedFindings(emptyNotes(), found)
       // Removed secrets are reported once, with the event's own record.
@@ -94,7 +89,7 @@ async function writeEventFindings(
 }
 
 /** Writes the effects of events. `stored`: they are in `webhook_events` already. */
-async function writeEvents(context: EventContext, events: readonly Incoming[], stored = false): Promise<void> {
+async function writeEvents(context: EventContext, events: readonly IncomingEvent[], stored = false): Promise<void> {
   const { writer, workspaceId, timeZone } = context
   for (const [type, records] of recordsOf(events)) {
     if (stored && type === webhookEvent) continue
@@ -115,7 +110,7 @@ const quarantinedAs = (file: string, id: string): string => `${file}#${id}`
 export const quarantinedEvent = (file: string): string => file.slice(file.lastIndexOf('#') + 1)
 
 /** Stores an event that could not be loaded completely. */
-async function writeAlone(context: EventContext, event: Incoming, reason: string): Promise<void> {
+async function writeAlone(context: EventContext, event: IncomingEvent, reason: string): Promise<void> {
   const records = eventRecord(event)
   await writeRecords(context, webhookEvent, records)
   await writeEventFindings(context, webhookEvent, records)
@@ -134,9 +129,9 @@ const isAboutEvents = (fault: unknown): boolean =>
   isAboutRecords(fault) || fault instanceof TypeError || fault instanceof RangeError
 
 /** Applies events in one transaction, or, if that fails, in halves down to the event at fault. @returns how many were new */
-async function applyHalving(context: EventContext, events: readonly Incoming[]): Promise<number> {
+async function applyHalving(context: EventContext, events: readonly IncomingEvent[]): Promise<number> {
   const { writer, workspaceId, timeZone } = context
-  const apply = (write: (unknown: readonly Incoming[]) => Promise<void>): Promise<number> =>
+  const apply = (write: (unknown: readonly IncomingEvent[]) => Promise<void>): Promise<number> =>
     writer.transaction(async () => {
       const unknown = await newOnes(context, events)
       if (unknown.length > 0) await write(unknown)
@@ -158,17 +153,26 @@ async function applyHalving(context: EventContext, events: readonly Incoming[]):
 }
 
 /** Applies events of the spool; those applied before change nothing. @throws HOME_UNUSABLE if the disk refuses */
-export async function applyEvents(context: EventContext, given: readonly FiledEvent[]): Promise<Applied> {
+export async function applyEvents(context: EventContext, given: readonly SpooledEvent[]): Promise<Applied> {
   if (given.length === 0) return { applied: 0, known: 0 }
-  const events = given.map(event => ({ ...readIncoming(event), file: event.file }))
+  const events = given.map(readIncoming)
   const applied = await applyHalving(context, events)
   return { applied, known: events.length - applied }
 }
 
+/** Applies events whose payloads are lost and whose rows a replay has carried over, in one transaction. */
+export async function applyPreservedEvents({ writer, workspaceId, timeZone, now }: EventContext): Promise<void> {
+  const options = { workspaceId, nowMs: now() }
+  await writer.transaction(async () => {
+    await applyRowsToConversations(writer, { ...options, layout: layoutOf(conversation, timeZone) })
+    await applyRowsToResources(writer, options)
+  })
+}
+
 /** Applies a quarantined event again. @returns why it stays in quarantine, or null. @throws a fault that the event does not cause */
-export async function retryEvent(context: EventContext, event: FiledEvent, file: string): Promise<string | null> {
+export async function retryEvent(context: EventContext, event: SpooledEvent, file: string): Promise<string | null> {
   const { writer, workspaceId } = context
-  const incoming = { ...readIncoming(event), file: event.file }
+  const incoming = readIncoming(event)
   const row = 'workspace_id = $workspace AND file = $file AND element = 1'
   const params = { workspace: workspaceId, file }
   try {

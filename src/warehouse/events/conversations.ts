@@ -1,5 +1,6 @@
 // The effects of events on conversations: patches from the parts of the record that events carry, observations, and marks on stored
 // copies that are out of date.
+import { EVENT_TYPES } from '../../catalog/events/event-types.ts'
 import { coerceRecord } from '../../catalog/inspection/coerce.ts'
 import { isObject } from '../../catalog/inspection/inspect.ts'
 import { type Layout, quoteText } from '../../catalog/layout.ts'
@@ -10,7 +11,7 @@ import { markUnanswered } from '../load/missing.ts'
 import { observeEvents } from '../load/observations.ts'
 import { sqlFile } from '../sql-files.ts'
 import { type IncomingEvent, orderedTimeMs, timeOf } from './incoming.ts'
-import { applyPatches, insertIncomplete, type Patch } from './patches.ts'
+import { applyPatches, applyStoredPatches, insertIncomplete, type Patch } from './patches.ts'
 
 /** Applies events to their conversations, inside the caller's transaction. */
 export async function applyToConversations(
@@ -26,9 +27,28 @@ export async function applyToConversations(
   await logChanges(writer, { table: options.layout.record.table, keys })
   await insertIncomplete(writer, { ...options, from: 'touched' })
   await applyPatches(writer, { ...options, patches: own.flatMap(patchesOf) })
+  await markTouched(writer, options)
+  await observeEvents(writer, options, own.flatMap(sightingsOf))
+}
+
+/** Applies events whose payloads are lost: their rows in `webhook_events`, and the patches and observations that are stored already. */
+export async function applyRowsToConversations(
+  writer: Writer,
+  options: { layout: Layout; workspaceId: string; nowMs: number },
+): Promise<void> {
+  const outdating = EVENT_TYPES.filter(({ outdates }) => outdates).map(({ name }) => quoteText(name))
+  await writer.run(`CREATE OR REPLACE TEMP TABLE touched AS
+    SELECT agent_id, conversation_id, _as_of AS as_of, _fetched_at AS fetched_at, type IN (${outdating.join(', ')}) AS outdates
+    FROM webhook_events WHERE workspace_id = ${quoteText(options.workspaceId)} AND payload_file IS NULL
+      AND agent_id IS NOT NULL AND conversation_id IS NOT NULL`)
+  await insertIncomplete(writer, { ...options, from: 'touched' })
+  await applyStoredPatches(writer, options)
+  await markTouched(writer, options)
+}
+
+async function markTouched(writer: Writer, { workspaceId }: { workspaceId: string }): Promise<void> {
   await writer.run(sqlFile('events/mark_changed'), { workspace: workspaceId })
   await markUnanswered(writer, workspaceId, 'SELECT agent_id, conversation_id FROM touched')
-  await observeEvents(writer, options, own.flatMap(sightingsOf))
 }
 
 type ConversationEvent = IncomingEvent & { conversation: NonNullable<IncomingEvent['conversation']> }

@@ -4,8 +4,12 @@ import { isObject } from '../../catalog/inspection/inspect.ts'
 import { DAY, readTime } from '../../core/time.ts'
 import { ExactNumber, readExactly } from '../../json/exact-json.ts'
 
-/** An event as the spool stores it. */
+/** An event as the spool stores it, and its place in the spool's archive. */
 export interface SpooledEvent {
+  /** The archive file, relative to the spool. */
+  file: string
+  /** Of the event's line in that file, decompressed. */
+  offset: number
   id: string
   /** Our clock, ms. */
   receivedAtMs: number
@@ -17,6 +21,8 @@ export interface SpooledEvent {
 }
 
 export interface IncomingEvent {
+  file: string
+  offset: number
   id: string
   typeName: string
   /** Null: an unknown type. */
@@ -73,10 +79,13 @@ function parse(text: string): Pick<IncomingEvent, 'payload' | 'isPlain'> {
 }
 
 /** Reads an event of the spool. */
-export function readIncoming({ id, type, receivedAtMs, payload: bytes, removed }: SpooledEvent): IncomingEvent {
+export function readIncoming(event: SpooledEvent): IncomingEvent {
+  const { id, file, offset, type, receivedAtMs, payload: bytes, removed } = event
   const { payload, isPlain } = parse(new TextDecoder().decode(bytes))
   const [agentId, convoId] = [idOf(payload.agentId), idOf(payload.convoId)]
   return {
+    file,
+    offset,
     id,
     typeName: type,
     type: TYPES.get(type) ?? null,

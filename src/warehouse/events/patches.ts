@@ -44,6 +44,14 @@ export async function applyPatches(writer: Writer, options: Options & { patches:
   await patchConversations(writer, options, `SELECT DISTINCT ${KEY} FROM new_patches`)
 }
 
+/** Applies the stored patches of the conversations in `touched` again, after patches were added to the table. */
+export async function applyStoredPatches(writer: Writer, options: Options): Promise<void> {
+  await writer.run(`CREATE OR REPLACE TEMP TABLE new_patches AS SELECT ${KEY}, key, value, modified, as_of, fetched_at
+    FROM conversation_patches WHERE workspace_id = ${quoteText(options.workspaceId)} AND (${KEY}) IN (SELECT ${KEY} FROM touched)`)
+  await storeNewest(writer, options.workspaceId)
+  await patchConversations(writer, options, `SELECT DISTINCT ${KEY} FROM new_patches`)
+}
+
 /** To be called after full records were merged: deletes the patches that they overrule, and applies the others to them again. */
 export async function reapplyPatches(writer: Writer, options: Options): Promise<void> {
   const [any] = await writer.rows(

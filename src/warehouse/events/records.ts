@@ -40,7 +40,7 @@ export function recordsOf(events: readonly IncomingEvent[]): [type: RecordType, 
 
 /** The event's row in `webhook_events` alone. */
 export function eventRecord(event: IncomingEvent): EventRecord[] {
-  const { id, typeName, receivedMs, payload, removed } = event
+  const { id, typeName, receivedMs, payload, removed, file, offset } = event
   const { createdAt, agentId, convoId, organisationId, clientId } = payload
   return coerced(webhookEvent, event, {
     [EVENT_ID]: id,
@@ -51,9 +51,18 @@ export function eventRecord(event: IncomingEvent): EventRecord[] {
     convoId: idOf(convoId),
     organisationId: idOf(organisationId),
     clientId: idOf(clientId),
-    payload,
+    resource: resourceOf(event),
+    payloadFile: file,
+    payloadOffset: offset,
     removed,
   })
+}
+
+/** What the event reports of a resource: the fields that fill columns. */
+function resourceOf({ type, payload }: IncomingEvent): Record<string, unknown> | null {
+  if (!type?.reportedResource) return null
+  const fields = Object.values(type.reportedResource.columns).filter(field => Object.hasOwn(payload, field))
+  return Object.fromEntries(fields.map(field => [field, payload[field]]))
 }
 
 /** A conversation's transcript or model history. None unless the value is a list: any other value would replace a stored list. */

@@ -59,7 +59,7 @@ async function deriveFromEvents(
   { workspaceId, ids }: { workspaceId: string; ids: string },
 ): Promise<void> {
   const values = Object.entries(columns).map(([column, field]) => {
-    const value = `payload->>${quoteText(`$.${field}`)}`
+    const value = `resource->>${quoteText(`$.${field}`)}`
     return `, arg_max(${value}, _fetched_at) FILTER (${value} IS NOT NULL) AS ${column}`
   })
   await writer.run(`CREATE OR REPLACE TEMP TABLE from_events AS
@@ -165,6 +165,18 @@ export async function applyToResources(
       ? ` UNION SELECT ${id} FROM ${table} WHERE workspace_id = ${quoteText(options.workspaceId)} AND ${goesWith.column} IN (FROM touched_others)`
       : ''
     await updateResource(writer, resource, { ...options, ids: `SELECT id FROM touched_ids${withOthers}` })
+  }
+}
+
+/** Applies events whose payloads are lost, by their rows in `webhook_events`. */
+export async function applyRowsToResources(writer: Writer, options: ResourceOptions): Promise<void> {
+  for (const [table, resource] of RESOURCES) {
+    const { goesWith, id, types } = resource
+    const lost = `SELECT DISTINCT ${id} FROM webhook_events WHERE workspace_id = ${quoteText(options.workspaceId)} AND payload_file IS NULL`
+    const parents = goesWith
+      ? ` UNION SELECT ${id} FROM ${table} WHERE ${goesWith.column} IN (SELECT ${goesWith.column} FROM webhook_events WHERE workspace_id = ${quoteText(options.workspaceId)} AND payload_file IS NULL)`
+      : ''
+    await updateResource(writer, resource, { ...options, ids: `${lost} AND type IN (${oneOf(types)})${parents}` })
   }
 }
 

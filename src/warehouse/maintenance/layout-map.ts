@@ -1,7 +1,8 @@
 // How tables and columns of layout 15 are read from a warehouse of layouts 6 to 14. A column is read from the older column of the same name,
 // else from one of its former names, else from an expression over the older row; a column that no older warehouse has is NULL. Values are
 // converted to the new type. A table that the older warehouse lacks is empty, unless another table held its rows.
-import { quoteName } from '../../catalog/layout.ts'
+import { EVENT_TYPES } from '../../catalog/events/event-types.ts'
+import { quoteName, quoteText } from '../../catalog/layout.ts'
 
 /** The oldest layout that `replay` reads: records of earlier ones have no numbers. */
 export const OLDEST_READABLE = 6
@@ -15,8 +16,18 @@ const FORMER_NAMES: Record<string, Record<string, readonly string[]>> = {
   _quota: { reported_at: ['told_at'] },
 }
 
+const REPORTED = EVENT_TYPES.flatMap(({ name, reportedResource }) =>
+  reportedResource ? [{ name, fields: Object.values(reportedResource.columns) }] : [],
+)
+const REPORTED_FIELDS = [...new Set(REPORTED.flatMap(({ fields }) => fields))]
+
 /** SQL over the older row for a column that it has under no name. */
 const COMPUTED: Record<string, Record<string, string>> = {
+  // Payloads were stored in the row. They are not carried over: a row whose archive file is gone has none.
+  webhook_events: {
+    resource: `CASE WHEN type IN (${REPORTED.map(({ name }) => quoteText(name)).join(', ')})
+      THEN json_object(${REPORTED_FIELDS.map(field => `'${field}', payload->'$.${field}'`).join(', ')}) END`,
+  },
   _runs: { success: "outcome IN ('done', 'limit-reached', 'preempted')" },
   // Until layout 6 an event's null values were not distinguished from columns that the event did not carry.
   conversation_observations: {

@@ -9,7 +9,7 @@ import { copyCoverage } from '../planning/coverage.ts'
 /** Tables that `copyRuns` has copied for all workspaces. */
 const COPIED_ALREADY = new Set(['_runs', '_full_exports_dropped'])
 
-const REBUILT = 'rebuilt'
+export const REBUILT = 'rebuilt'
 
 /**
  * Runs `work` exclusively on the open warehouse, with `file` attached as `rebuilt`; that file must not be open elsewhere. In
@@ -32,7 +32,7 @@ export function withRebuilt<T>(from: Writer, file: string, work: () => Promise<T
 const oneOf = (ids: readonly string[]): string => `workspace_id IN (${ids.map(quoteText).join(', ')})`
 
 /** Columns that a table has in both files. A column that the catalog no longer declares is only in the older one. */
-async function sharedColumns(from: Writer, table: string): Promise<string> {
+export async function sharedColumns(from: Writer, table: string): Promise<string> {
   const columns = await from.rows<{ name: string }>(`SELECT column_name AS name FROM duckdb_columns()
     WHERE table_name = ${quoteText(table)} AND database_name IN (current_database(), '${REBUILT}') GROUP BY ALL HAVING count(*) = 2`)
   return columns.map(({ name }) => quoteName(name)).join(', ')
@@ -102,7 +102,7 @@ export const preserveQuarantinedSince = (from: Writer, ids: readonly string[]): 
     FROM _quarantine AS l WHERE l.workspace_id = r.workspace_id AND l.file = r.file AND l.element = r.element AND l.${oneOf(ids)}`)
 
 /** Copies records and their children that the rebuilt warehouse lacks, has in an older version, or has from events alone. */
-async function copyRecords(from: Writer, layout: Layout, here: string): Promise<void> {
+export async function copyRecords(from: Writer, layout: Layout, here: string): Promise<void> {
   const { table } = layout.record
   const key = layout.key.join(', ')
   await from.run(`CREATE OR REPLACE TEMP TABLE preserved AS SELECT ${key} FROM ${table} AS l WHERE ${here} AND NOT EXISTS
@@ -119,7 +119,7 @@ async function copyRecords(from: Writer, layout: Layout, here: string): Promise<
 }
 
 /** Copies rows that have no row with the same values of `columns` in the rebuilt table. */
-async function copyAbsent(from: Writer, here: string, table: string, columns: readonly string[]): Promise<void> {
+export async function copyAbsent(from: Writer, here: string, table: string, columns: readonly string[]): Promise<void> {
   const same = columns.map(column => `r.${column} IS NOT DISTINCT FROM l.${column}`).join(' AND ')
   const shared = await sharedColumns(from, table)
   await from.run(`INSERT INTO ${REBUILT}.${table} BY NAME SELECT ${shared} FROM ${table} AS l WHERE ${here}
@@ -127,7 +127,12 @@ async function copyAbsent(from: Writer, here: string, table: string, columns: re
 }
 
 /** Merges the counts of findings, because files that are gone contributed to them. */
-async function mergeCounts(from: Writer, here: string, table: string, columns: readonly string[]): Promise<void> {
+export async function mergeCounts(
+  from: Writer,
+  here: string,
+  table: string,
+  columns: readonly string[],
+): Promise<void> {
   const same = ['workspace_id', ...columns].map(column => `r.${column} = l.${column}`).join(' AND ')
   const earlier = '(l.first_seen, l.example_file) < (r.first_seen, r.example_file)'
   await from.run(`UPDATE ${REBUILT}.${table} AS r SET occurrences = greatest(r.occurrences, l.occurrences),

@@ -51,10 +51,12 @@ async function failingApp(begin: string[], env: Record<string, string>) {
     disk,
     home,
     drainer,
+    begin: () => start(at(...begin), options),
     /** Sends this many large events and expects an acknowledgement of each. */
     async send(many: number) {
       for (let left = many; left > 0; left--) {
-        const event = { event: 'webhook_test', createdAt: Date.now() + sent++, message: 'x'.repeat(50_000) }
+        const message = { agentId: 'a', convoId: 'c', messageContent: 'x'.repeat(50_000) }
+        const event = { event: 'message_received', createdAt: Date.now() + sent++, ...message }
         const body = JSON.stringify({ ...event, workspaceSecret: SECRET })
         expect((await fetch(`${url}/webhooks`, { method: 'POST', body })).status).toBe(200)
       }
@@ -103,6 +105,28 @@ describe.skipIf(noDisk)('storage that fails in watch mode', () => {
     await expectRecovery(there)
     await said
     await there.drainer.said('ws: applying webhook events works again.')
+  })
+})
+
+describe.skipIf(noDisk)('a full disk of the spool', () => {
+  it('is reported, although nothing can be written to it, and its events are in the tables once there is space', async () => {
+    const there = await failingApp(['sync', '--watch', '1h', '--yes'], {})
+    const spool = join(there.home, 'spool')
+    await there.send(1)
+    await until(async () => (await there.applied()) === 1, { everyMs: CHECK_EVERY_MS })
+    there.drainer.process.kill('SIGTERM')
+    await there.drainer.ended
+    await there.send(4)
+    await until(async () => (await there.events()).waiting === 4, { everyMs: CHECK_EVERY_MS })
+    await there.disk.fill(spool, 0)
+    const drainer = there.begin()
+    await drainer.said('Webhook events of ws wait in the spool')
+    const { failing, ...counts } = await there.events()
+    expect(counts).toMatchObject({ received: 5, waiting: 4, unreadableSegments: 0 })
+    expect(failing).toMatchObject({ code: 'HOME_UNUSABLE', what: expect.stringMatching(/spool.*the disk is full/) })
+    await there.disk.free(spool)
+    await until(async () => (await there.applied()) === 5, { everyMs: CHECK_EVERY_MS })
+    expect(await there.events()).toMatchObject({ received: 5, waiting: 0, failing: null })
   })
 })
 

@@ -9,11 +9,12 @@ const AT = SENT_AT_MS + 1_000
 const of = { agentId: AGENT, agentName: 'Ada', convoId: 'c1', createdAt: AT }
 
 describe('an event', () => {
-  it('of any type is stored completely in webhook_events', async () => {
+  it('of any type has a row in webhook_events, with the address of its payload', async () => {
     const workspace = app.workspace()
     const payload = { createdAt: AT, agentId: 7, odd: [1, { deep: null }], big: 1e300 }
-    await applyTo(workspace, eventOf('unknown', payload))
-    const what = 'type, created_at, received_at, agent_id, conversation_id, _source'
+    await applyTo(workspace, { ...eventOf('unknown', payload), file: 'ws/drained/2026-11-19.ndjson', offset: 2 ** 40 })
+    const what =
+      'type, created_at, received_at, agent_id, conversation_id, payload_file, payload_offset::BIGINT AS at, _source'
     expect(await workspace.rows('webhook_events', what)).toEqual([
       {
         type: 'unknown',
@@ -21,11 +22,11 @@ describe('an event', () => {
         received_at: new Date(RECEIVED_MS).toISOString().replace('T', ' ').slice(0, 19),
         agent_id: '7',
         conversation_id: null,
+        payload_file: 'ws/drained/2026-11-19.ndjson',
+        at: String(2 ** 40),
         _source: 'webhook',
       },
     ])
-    const [row] = await workspace.rows('webhook_events', 'payload')
-    expect(JSON.parse(String(row!.payload))).toEqual({ event: 'unknown', ...payload })
   })
 
   it('that was delivered more than once is applied once, also when it was applied before', async () => {

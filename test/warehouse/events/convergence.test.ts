@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { MINUTE } from '../../../src/core/time.ts'
-import type { FiledEvent } from '../../../src/warehouse/events/apply.ts'
+import type { SpooledEvent } from '../../../src/warehouse/events/incoming.ts'
 import { isDeep, rounds } from '../../tier.ts'
 import { AGENT, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { MIRROR_LAG_MS, temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
@@ -47,7 +47,7 @@ const valuesAt = (version: number): Record<string, unknown> => ({
 
 const nameOf = (id: number): string => `c${id}`
 
-function eventFor(one: Message, id: number): FiledEvent {
+function eventFor(one: Message, id: number): SpooledEvent {
   const { version, keys, turns, channel, hasModified, lateMs } = one
   const createdAt = changedMs(version)
   const common = {

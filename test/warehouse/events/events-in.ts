@@ -1,7 +1,8 @@
 // Webhook events as the spool returns them, applied to a test's warehouse.
 import { canonicalJson } from '../../../src/json/canonical.ts'
 import { eventId } from '../../../src/spool/identity.ts'
-import { type Applied, applyEvents, type FiledEvent } from '../../../src/warehouse/events/apply.ts'
+import { type Applied, applyEvents } from '../../../src/warehouse/events/apply.ts'
+import type { SpooledEvent } from '../../../src/warehouse/events/incoming.ts'
 import { SENT_AT_MS } from '../landed-pages.ts'
 import type { Workspace } from '../temporary-warehouse.ts'
 
@@ -12,11 +13,11 @@ export function eventOf(
   type: string,
   payload: Record<string, unknown>,
   { receivedAtMs = RECEIVED_MS }: { receivedAtMs?: number } = {},
-): FiledEvent {
+): SpooledEvent {
   const bytes = Buffer.from(canonicalJson({ event: type, ...payload }))
   const id = eventId({ type, createdAt: payload.createdAt, payload: bytes })
-  return { id, type, payload: bytes, receivedAtMs, file: 'ws/sealed/a.ndjson' }
+  return { id, type, payload: bytes, receivedAtMs, file: 'ws/drained/2026-11-20.ndjson', offset: 0 }
 }
 
-export const applyTo = ({ context }: Workspace, ...events: FiledEvent[]): Promise<Applied> =>
+export const applyTo = ({ context }: Workspace, ...events: SpooledEvent[]): Promise<Applied> =>
   applyEvents(context, events)

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { EVENT_TYPES, UNKNOWN_EVENT } from '../../../src/catalog/events/event-types.ts'
 import { quarantinedEvent, retryEvent } from '../../../src/warehouse/events/apply.ts'
-import { storedEvent } from '../../../src/warehouse/events/stored.ts'
+import { payloadAddress } from '../../../src/warehouse/events/stored.ts'
 import { rounds } from '../../tier.ts'
 import { AGENT } from '../landed-pages.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
@@ -122,8 +122,9 @@ describe('an event that was quarantined', () => {
     await writer.run(
       `INSERT INTO _quarantine VALUES ('${workspace.id}', 'webhook_event', '${file}', 1, 'refused', now()::TIMESTAMP)`,
     )
-    const stored = await storedEvent(writer, workspace.id, quarantinedEvent(file))
-    expect(await retryEvent(workspace.context, stored!, file)).toBeNull()
+    const address = await payloadAddress(writer, workspace.id, quarantinedEvent(file))
+    expect(address).toEqual({ file: event.file, offset: event.offset })
+    expect(await retryEvent(workspace.context, event, file)).toBeNull()
     expect(await workspace.rows('messages_received', 'message_content')).toEqual([{ message_content: 'hi' }])
     expect(await workspace.rows('webhook_events', 'count(*)::INTEGER AS n')).toEqual([{ n: 1 }])
     expect(await workspace.rows('_quarantine', 'reason')).toEqual([])

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { HOUR, MINUTE } from '../../../src/core/time.ts'
-import type { FiledEvent } from '../../../src/warehouse/events/apply.ts'
+import type { SpooledEvent } from '../../../src/warehouse/events/incoming.ts'
 import { dirtyIds } from '../../../src/warehouse/planning/refresh.ts'
 import { applyTo, eventOf } from '../events/events-in.ts'
 import { AGENT, freshWindow, landConversations, SENT_AT_MS } from '../landed-pages.ts'
@@ -13,7 +13,7 @@ const CHANGED = SENT_AT_MS + 6 * HOUR
 const LATER = SENT_AT_MS + 48 * HOUR
 
 /** Makes an event about a conversation. */
-type EventFor = (convoId: string) => FiledEvent
+type EventFor = (convoId: string) => SpooledEvent
 
 const updated =
   (createdAt: number, light: Record<string, unknown>): EventFor =>

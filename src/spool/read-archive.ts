@@ -1,0 +1,129 @@
+// Reads archived events: all of a file, or one by its address.
+import { createReadStream, existsSync } from 'node:fs'
+import type { TransformOptions } from 'node:stream'
+import { createGunzip, type ZlibOptions } from 'node:zlib'
+import { diskErrorText } from '../core/disk.ts'
+import { ConvohouseError } from '../core/errors.ts'
+import { archiveFile, type EventAddress } from './archive.ts'
+import { type ReadLine, readLine } from './event-line.ts'
+import { type IdentifiedEvent, identified } from './identity.ts'
+
+const NEW_LINE = 0x0a
+
+/** Bytes that are decompressed at a time. A damaged file loses everything in the piece that fails. */
+const PIECES = { normal: 16 * 1024, damaged: 64 }
+
+interface Line {
+  bytes: Buffer
+  /** Of its first byte in the decompressed file. */
+  offset: number
+}
+
+/** The decompressed lines of a file, as far as it can be read. @throws where it is truncated or damaged */
+async function* linesIn(file: string, chunkSize: number): AsyncGenerator<Line> {
+  const source = createReadStream(file)
+  // An error discards the pieces in the stream's buffer, so the buffer holds only one. The types omit the stream options, which zlib accepts.
+  const options: ZlibOptions & TransformOptions = { chunkSize, readableHighWaterMark: 1 }
+  const unpacked = file.endsWith('.gz') ? source.pipe(createGunzip(options)) : source
+  source.once('error', error => unpacked.destroy(error))
+  let begun: Buffer[] = []
+  let offset = 0
+  const line = (end: Buffer): Line => {
+    const bytes = begun.length === 0 ? end : Buffer.concat([...begun, end])
+    const read = { bytes, offset }
+    offset += bytes.length + 1
+    begun = []
+    return read
+  }
+  try {
+    for await (const chunk of unpacked as AsyncIterable<Buffer>) {
+      let from = 0
+      for (let end = chunk.indexOf(NEW_LINE); end >= 0; end = chunk.indexOf(NEW_LINE, from)) {
+        yield line(chunk.subarray(from, end))
+        from = end + 1
+      }
+      if (from < chunk.length) begun.push(chunk.subarray(from))
+    }
+  } finally {
+    source.destroy()
+  }
+  yield line(Buffer.alloc(0))
+}
+
+/** All readable lines. */
+async function* readableLines(file: string, damaged: (error: unknown) => void): AsyncGenerator<Line> {
+  let read = 0
+  try {
+    for await (const line of linesIn(file, PIECES.normal)) {
+      read += 1
+      yield line
+    }
+    return
+  } catch {
+    // The file is damaged: read it again in small pieces, to get the last lines before the damage.
+  }
+  try {
+    for await (const line of linesIn(file, PIECES.damaged)) if (--read < 0) yield line
+  } catch (error) {
+    damaged(error)
+  }
+}
+
+/** An event of an archive file. */
+export interface ArchivedEvent extends ReadLine {
+  offset: number
+}
+
+/**
+ * The events of an archive file, without unreadable lines. `damaged` receives the error of a file that cannot be read to its end.
+ */
+export async function* archivedEvents(file: string, damaged: (error: unknown) => void): AsyncGenerator<ArchivedEvent> {
+  for await (const { bytes, offset } of readableLines(file, damaged)) {
+    const event = readLine(bytes)
+    if (event) yield { ...event, offset }
+  }
+}
+
+const notThere = ({ file, offset }: EventAddress, why: string): ConvohouseError =>
+  new ConvohouseError('SPOOL_CORRUPT', {
+    what: `The payload of the event cannot be read: ${file}, byte ${offset}: ${why}.`,
+    hint: 'Restore that file of the spool from a backup.',
+    facts: { file, offset },
+  })
+
+/** The line at an offset of a plain file; `null` where the file ends before it. */
+async function lineAt(file: string, offset: number): Promise<Buffer | null> {
+  const chunks: Buffer[] = []
+  for await (const chunk of createReadStream(file, { start: offset }) as AsyncIterable<Buffer>) {
+    const end = chunk.indexOf(NEW_LINE)
+    chunks.push(end < 0 ? chunk : chunk.subarray(0, end))
+    if (end >= 0) break
+  }
+  return chunks.length === 0 ? null : Buffer.concat(chunks)
+}
+
+async function packedLineAt(file: string, offset: number): Promise<Buffer | null> {
+  let damage: unknown = null
+  const damaged = (error: unknown) => {
+    damage = error
+  }
+  for await (const line of readableLines(file, damaged)) if (line.offset === offset) return line.bytes
+  if (damage !== null) throw damage
+  return null
+}
+
+/** One archived event. Of a compressed file everything before the event is decompressed. @throws SPOOL_CORRUPT */
+export async function archivedEvent(home: string, address: EventAddress): Promise<IdentifiedEvent> {
+  const plain = archiveFile(home, address)
+  const packed = `${plain}.gz`
+  try {
+    const line = await (existsSync(plain) || !existsSync(packed)
+      ? lineAt(plain, address.offset)
+      : packedLineAt(packed, address.offset))
+    const event = line && readLine(line)
+    if (event) return identified(event)
+  } catch (error) {
+    throw notThere(address, diskErrorText(error))
+  }
+  throw notThere(address, 'there is no readable event')
+}
