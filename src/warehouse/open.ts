@@ -75,8 +75,14 @@ const ROW_GROUP_ROWS = 30_720
  */
 const SCAN_ON_ALL_THREADS = 'PRAGMA verify_parallelism'
 
-/** FSST makes the file a fifth smaller, and took more than half of the time of writing it. */
-const WITHOUT_SLOW_COMPRESSION = `SET disabled_compression_methods = 'fsst,dict_fsst'`
+/** The first storage version with zstd. Earlier versions of DuckDB cannot open the file. It applies to new files. */
+const STORAGE_VERSION = 'v1.2.0'
+
+/**
+ * FSST makes the file a fifth smaller, and took more than half of the time of writing it. Zstd compresses long texts, such as transcripts and
+ * JSON.
+ */
+const COMPRESSION = [`SET disabled_compression_methods = 'fsst,dict_fsst'`, 'SET zstd_min_string_length = 64']
 
 /** The size of DuckDB's headers. A shorter file holds no data: a full disk or a kill left it behind while it was created. */
 const HEADER_BYTES = 3 * 4096
@@ -90,7 +96,10 @@ async function isStub(file: string): Promise<boolean> {
 
 /** Attaches the file as `warehouse`, and creates it where it is missing. @throws WAREHOUSE_LOCKED, HOME_UNUSABLE */
 async function attach(connection: DuckDBConnection, file: string): Promise<void> {
-  const attempt = () => connection.run(`ATTACH ${quoteText(file)} AS warehouse (ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`)
+  const attempt = () =>
+    connection.run(
+      `ATTACH ${quoteText(file)} AS warehouse (ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, STORAGE_VERSION '${STORAGE_VERSION}')`,
+    )
   try {
     await attempt()
   } catch (cause) {
@@ -113,7 +122,7 @@ async function attachTo(instance: DuckDBInstance, file: string): Promise<void> {
   try {
     await connection.run('DETACH DATABASE IF EXISTS warehouse')
     await attach(connection, file)
-    await connection.run(WITHOUT_SLOW_COMPRESSION)
+    for (const statement of COMPRESSION) await connection.run(statement)
   } finally {
     connection.closeSync()
   }

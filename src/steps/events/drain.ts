@@ -32,8 +32,9 @@ export interface DrainContext extends EventContext {
 
 /** Segments per drain. */
 const SEGMENTS = 100
-/** Limits of one transaction. */
+/** Limits of one transaction. A replay has larger ones, because nobody waits for its rows: most statements cost the same for any batch. */
 const BATCH = { count: 1_000, bytes: 4 * 1024 * 1024 }
+const REPLAY_BATCH = { count: 10_000, bytes: 32 * 1024 * 1024 }
 /** Bytes of segments that are archived with one sync; a segment may be larger. */
 const ARCHIVED_BYTES = 8 * 1024 * 1024
 
@@ -41,6 +42,7 @@ const ARCHIVED_BYTES = 8 * 1024 * 1024
 export async function applyAll(
   context: EventContext,
   events: AsyncIterable<SpooledEvent> | Iterable<SpooledEvent>,
+  limits = BATCH,
 ): Promise<number> {
   let applied = 0
   let batch: SpooledEvent[] = []
@@ -53,7 +55,7 @@ export async function applyAll(
   for await (const event of events) {
     batch.push(event)
     bytes += event.payload.length
-    if (batch.length >= BATCH.count || bytes >= BATCH.bytes) await flush()
+    if (batch.length >= limits.count || bytes >= limits.bytes) await flush()
   }
   await flush()
   return applied
@@ -278,7 +280,7 @@ export async function applySpool(draining: DrainContext): Promise<{ applied: num
       const onDamage = (error: unknown) => damaged.push({ file: inSpool(draining, path), why: diskErrorText(error) })
       for await (const event of archivedEvents(path, onDamage)) yield addressed(event, { file, offset: event.offset })
     }
-    applied += await applyAll(draining, events())
+    applied += await applyAll(draining, events(), REPLAY_BATCH)
   }
   for (const segment of sealed)
     applied += await applyAll(draining, await archiveRead(draining, [await readSealed(segment)], archived))
