@@ -86,6 +86,10 @@ const schedule = z
   .refine(({ every, cron }) => (every === undefined) !== (cron === undefined), 'must have either every or cron')
   .refine(({ every = HOUR_MS }) => every >= 10_000, 'must not be more often than every 10s')
 
+const age = (days: number) => duration.refine(ms => ms >= days * 24 * HOUR_MS, `must be ${days}d at least`)
+/** Pages expire by the month, hence not within the month in which they landed. */
+const retention = z.strictObject({ pages: age(31).optional(), events: age(7).optional() })
+
 const workspace = z.strictObject({
   id: z.string().min(1),
   apiUrl,
@@ -106,6 +110,7 @@ const workspace = z.strictObject({
   rereadHorizon: duration.prefault('7d'),
   rereadShare: share.default(0.02),
   sampleShare: share.default(0.002),
+  retention: retention.prefault({}),
   pageSize: z.int().min(1).max(100).default(100),
   timeout: duration.refine(ms => ms <= LONGEST_TIMEOUT_MS, 'must be 24d at most').optional(),
 })
@@ -164,6 +169,8 @@ export interface WorkspaceConfig {
   rereadHorizonMs: number
   rereadShare: number
   sampleShare: number
+  /** Null: kept forever. */
+  retention: { pagesMs: number | null; eventsMs: number | null }
   maxPage: number
   timeoutMs: number
 }
@@ -184,7 +191,7 @@ export interface Config {
   /** Where processes without a receiver serve metrics; null: only where `--metrics` is given. */
   metrics: ListenAddress | null
   workspaces: WorkspaceConfig[]
-  /** Path of the file, or `the environment`; for messages. */
+  /** Path of the file, or `the environment`. */
   source: string
 }
 
@@ -211,6 +218,7 @@ function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: 
     rereadHorizonMs: given.rereadHorizon,
     rereadShare: given.rereadShare,
     sampleShare: given.sampleShare,
+    retention: { pagesMs: given.retention.pages ?? null, eventsMs: given.retention.events ?? null },
     maxPage: given.pageSize,
     timeoutMs: given.timeout ?? 60_000,
   }

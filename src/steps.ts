@@ -6,12 +6,13 @@ import { RESOURCES, type Stream } from './catalog/resources/resources.ts'
 import { endOf } from './core/run-record.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
 import { newCircuitBreaker } from './steps/export/circuit-breaker.ts'
-import { fetchPages, probe } from './steps/export/fetch.ts'
+import { failureOf, fetchPages, probe } from './steps/export/fetch.ts'
 import { fetchResources } from './steps/listing/resources.ts'
 import { openPending, type Pending, readUnloaded } from './steps/pending.ts'
 import { type Planning, prepare } from './steps/planning/prepare.ts'
 import type { RunLog } from './steps/run-log.ts'
 import { openServerClock } from './steps/server-clock.ts'
+import { upkeep } from './steps/upkeep.ts'
 import { trimChanges } from './warehouse/changes/consumers.ts'
 import { loadPages } from './warehouse/load/load.ts'
 import type { LoadContext } from './warehouse/load/load-input.ts'
@@ -82,6 +83,16 @@ export function makeSteps(
     return failure
   }
 
+  /** Nothing of the sync depends on upkeep, so its failure is only reported. */
+  function keepUp(): Promise<Failure | null> {
+    const { landing, home, settings, now, signal } = dependencies
+    const retention = settings.retention ?? { pagesMs: null, eventsMs: null }
+    return upkeep({ landing, writer: warehouse.writer, home, workspaceId, retention, now, signal }).then(
+      () => null,
+      failureOf,
+    )
+  }
+
   async function loadStreams(streams: readonly Stream[]): Promise<void> {
     const pages = pending.all().filter(({ head }) => streams.includes(head.place.stream))
     await loadPages(context, pages)
@@ -118,11 +129,15 @@ export function makeSteps(
       await log.begin()
       let quarantined = 0
       let refused = 0
+      let upkeepFailure: Failure | null = null
       let unnamed: Failure | null = null
       try {
         // Loads the refusals that report an agent as gone; the workflow's loader does not count them as pages to load.
         await spoilingOnFailure(() => loadStreams([AGENTS.stream]))
-        if (report.outcome !== 'interrupted') unnamed = await spoilingOnFailure(fetchAndLoadResources)
+        if (report.outcome !== 'interrupted') {
+          unnamed = await spoilingOnFailure(fetchAndLoadResources)
+          upkeepFailure = await keepUp()
+        }
         await trimChanges(warehouse.writer)
       } finally {
         quarantined = await log.quarantined()
@@ -137,7 +152,7 @@ export function makeSteps(
           webhooksRefused: webhooks.inAll,
         })
       }
-      return { quarantined, refused, ...(unnamed && { unnamed }) }
+      return { quarantined, refused, ...(unnamed && { unnamed }), ...(upkeepFailure && { upkeep: upkeepFailure }) }
     },
   }
 }

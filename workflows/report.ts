@@ -56,7 +56,7 @@ function reserveOf({ governor, host, report }: Run): Reserve | null {
 }
 
 /** Adds to the report what the last step (`finish`) has returned. */
-export function addFinished(report: SyncReport, { quarantined, refused, unnamed }: Finished): void {
+export function addFinished(report: SyncReport, { quarantined, refused, unnamed, upkeep }: Finished): void {
   if (quarantined) {
     const records = quarantined === 1 ? '1 record' : `${quarantined} records`
     report.quarantined = quarantined
@@ -70,6 +70,7 @@ export function addFinished(report: SyncReport, { quarantined, refused, unnamed 
       report,
       `other resources (organizations, teams, tools, …) could not be requested: ${unnamed.code}: ${unnamed.what}`,
     )
+  if (upkeep) warn(report, `upkeep of the data folder failed and is tried again: ${upkeep.code}: ${upkeep.what}`)
   if (refused) {
     const events = refused === 1 ? '1 webhook event was' : `${refused} webhook events were`
     report.webhooksRefused = refused

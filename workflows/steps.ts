@@ -169,6 +169,8 @@ export interface Finished {
   refused?: number
   /** Set where organizations or teams could not be listed: the failure. */
   unnamed?: Failure
+  /** Set where the compaction or expiry of files failed: nothing of the sync depends on it. Absent from older workers. */
+  upkeep?: Failure
 }
 
 export interface Steps {

@@ -133,6 +133,10 @@ workspaces:
     # period's sessions (0: never).
     # sampleShare: 0.002
 
+    # Landed pages and event payloads older than this are removed; their rows stay in the warehouse, which then is the only place that
+    # has them. Without these settings everything is kept.
+    # retention: { pages: 400d, events: 90d }
+
     # Conversations per page, 1 to 100. Smaller pages cost more requests.
     # pageSize: 100
 

@@ -9,6 +9,7 @@ import { initCommand } from './init.ts'
 import { ledgerCommand } from './ledger/command.ts'
 import { packageFacts } from './package-facts.ts'
 import { planCommand } from './plan/command.ts'
+import { pruneCommand } from './prune/command.ts'
 import { quarantineCommand } from './quarantine/command.ts'
 import { queryCommand } from './query/command.ts'
 import { receiveCommand } from './receive/command.ts'
@@ -39,6 +40,7 @@ const COMMANDS = [
   quarantineCommand,
   dictionaryCommand,
   replayCommand,
+  pruneCommand,
   sandboxCommand,
   demoCommand,
 ]

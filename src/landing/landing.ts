@@ -66,10 +66,15 @@ export interface Landing {
   /** Removes pages durably. Addresses without a page are ignored, so that an interrupted call can be repeated. @throws HOME_UNUSABLE */
   erase(addresses: readonly string[]): Promise<void>
   /**
-   * Removes the pages of months that ended by `beforeMs`, and older answers that are not JSON. Returns the number of removed pages.
-   * @throws HOME_UNUSABLE
+   * Removes these folders with all their pages, and answers that are not JSON from before `beforeMs`. Records the folders first, so that an
+   * interrupted call can be repeated. @throws HOME_UNUSABLE, LANDING_CORRUPT
    */
-  expire(beforeMs: number): Promise<number>
+  expire(
+    folders: readonly { folder: string; pages: number }[],
+    options: { beforeMs: number; nowMs: number },
+  ): Promise<void>
+  /** The folders that have expired, each with the number of its pages. @throws HOME_UNUSABLE */
+  expired(): Promise<ReadonlyMap<string, number>>
   /** Removes files that killed processes left half-written in these folders. @throws HOME_UNUSABLE */
   sweep(folders: readonly string[]): Promise<void>
   /**
@@ -77,6 +82,9 @@ export interface Landing {
    * May run while other processes land, list and read. @throws HOME_UNUSABLE, LANDING_CORRUPT
    */
   compact(folders: readonly string[], nowMs: number): Promise<void>
+  /** When upkeep was last complete, ms; null: never, or it is not known. */
+  lastUpkeepMs(): Promise<number | null>
+  noteUpkeep(nowMs: number): Promise<void>
   /** Files that killed processes left half-written, and how to remove them by hand. */
   leftovers(): Promise<{ files: number; hint: string }>
   /** Bytes that the workspace takes up, its logs included. Repeated calls on one object re-read only what has changed. */

@@ -1,7 +1,7 @@
 // The landing of one workspace: one gzip file per page, at the path that its address names. A page that brought nothing becomes a line of a
 // poll log (poll-log.ts), and small pages move into bundles (compaction.ts); addresses stay.
 import { createHash } from 'node:crypto'
-import { access, readdir, stat, unlink } from 'node:fs/promises'
+import { access, readdir, readFile, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { STREAMS } from '../catalog/resources/resources.ts'
@@ -21,6 +21,7 @@ import { bytesBelow } from '../files/stored-bytes.ts'
 import { type BundleEntry, readBundledBody, readBundledHead, readBundledPage } from './bundle.ts'
 import { openBundles } from './compaction.ts'
 import { withReserve } from './disk-reserve.ts'
+import { readExpired, recordExpired } from './expired-folders.ts'
 import type { Landing, PageFile } from './landing.ts'
 import { corrupt, encodePage, type PageHead, readBody, readHead, verifyChecksums } from './page.ts'
 import { folderOf, legacyPageAddress, pageAddress } from './page-address.ts'
@@ -176,16 +177,20 @@ export function openWorkspace(root: string, workspaceId: string): Landing {
       await bundles.erase(addresses)
       await polls.erase(addresses)
     },
-    async expire(beforeMs) {
-      const expired = (await landedFolders(root, workspaceId)).filter(({ month }) => monthEndMs(month) <= beforeMs)
-      const pages = await listFolders(expired.map(({ folder }) => folder))
-      await removeFiles(pages.map(({ address }) => fileOf(address)))
-      await bundles.erase(pages.map(({ address }) => address))
-      await polls.erase(pages.map(({ address }) => address))
+    async expire(folders, { beforeMs, nowMs }) {
+      await recordExpired(
+        root,
+        workspaceId,
+        folders.map(folder => ({ ...folder, expiredMs: nowMs })),
+      )
+      for (const { folder } of folders) await removeFolder(fileOf(folder))
+      const lines = await polls.addresses(new Set(folders.map(({ folder }) => posix.basename(folder))))
+      const gone = new Set(folders.map(({ folder }) => folder))
+      await polls.erase([...lines].filter(address => gone.has(folderOf(address))))
       const failed = (await namesIn(fileOf(failedFolder))).filter(name => Number.parseInt(name, 10) < beforeMs)
       await removeFiles(failed.map(name => join(fileOf(failedFolder), name)))
-      return pages.length
     },
+    expired: () => readExpired(root, workspaceId),
     async sweep(folders) {
       for (const folder of [...folders, failedFolder]) await sweepTemporary(fileOf(folder))
     },
@@ -193,6 +198,12 @@ export function openWorkspace(root: string, workspaceId: string): Landing {
       for (const folder of folders) await bundles.compact(folder, nowMs)
       await polls.merge(new Set(folders.map(folder => posix.basename(folder))), nowMs)
     },
+    lastUpkeepMs: () =>
+      readFile(fileOf(posix.join(own, 'upkeep')), 'utf8').then(
+        text => (Number.isFinite(Number.parseInt(text, 10)) ? Number.parseInt(text, 10) : null),
+        () => null,
+      ),
+    noteUpkeep: nowMs => writeFile(fileOf(posix.join(own, 'upkeep')), `${nowMs}\n`, { mode: 0o600 }).catch(() => {}),
     async leftovers() {
       const folder = fileOf(own)
       return { files: (await leftBehind(folder)).length, hint: `find ${folder} -name '.tmp-*' -delete` }
@@ -221,10 +232,20 @@ const isReadable = (file: string): Promise<boolean> =>
     () => false,
   )
 
-/** First moment after a month such as `2026-11`, UTC, ms. NaN for any other name: a comparison with it is false, so it never expires. */
-const monthEndMs = (month: string): number => {
-  const [year, number] = month.split('-').map(Number)
-  return Date.UTC(year!, number!)
+/** Removes a folder of pages with its bundles. A kill in between leaves some of them. @throws HOME_UNUSABLE */
+async function removeFolder(folder: string): Promise<void> {
+  try {
+    for (const below of [join(folder, 'bundles'), folder]) {
+      for (const name of await namesIn(below)) if (name !== 'bundles') await unlink(join(below, name))
+      await rmdir(below).catch(cause => {
+        // A page lands there just now: it stays, and so does its folder.
+        if (!hasCode(cause, 'ENOENT') && !hasCode(cause, 'ENOTEMPTY')) throw cause
+      })
+    }
+    await syncFolder(dirname(folder))
+  } catch (cause) {
+    throw cause instanceof ConvohouseError ? cause : homeUnusable(folder, cause)
+  }
 }
 
 async function removeFiles(files: readonly string[]): Promise<void> {

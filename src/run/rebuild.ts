@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises'
 import type { App } from '../app.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
+import { folderOf } from '../landing/page-address.ts'
 import { applySpool, type DamagedArchive } from '../steps/events/drain.ts'
 import { openPending, readPending } from '../steps/pending.ts'
 import { loadContext } from '../steps.ts'
@@ -25,6 +26,8 @@ export interface ReplayReport {
   quarantined: number
   /** Webhook events applied. */
   events: number
+  /** Pages that retention has removed: their rows come from the replaced warehouse, if there is one. */
+  expired: number
   /** Damaged archive files of the spool. */
   damaged: DamagedArchive[]
   /** The layout of the warehouse that was replaced, if it was an older one. */
@@ -46,6 +49,7 @@ export const EMPTY_REPLAY: ReplayReport = {
   coerced: 0,
   quarantined: 0,
   events: 0,
+  expired: 0,
   damaged: [],
   keptEvents: 0,
 }
@@ -126,6 +130,7 @@ export const added = (a: ReplayReport, b: ReplayReport): ReplayReport => ({
   coerced: a.coerced + b.coerced,
   quarantined: a.quarantined + b.quarantined,
   events: a.events + b.events,
+  expired: a.expired + b.expired,
   damaged: [...a.damaged, ...b.damaged],
   keptEvents: a.keptEvents + b.keptEvents,
 })
@@ -134,6 +139,16 @@ export const added = (a: ReplayReport, b: ReplayReport): ReplayReport => ({
 export async function goneFiles({ stores, warehouse }: Rebuilding, workspaceId: string): Promise<string[]> {
   const landed = new Set((await stores.landing.workspace(workspaceId).list()).map(({ address }) => address))
   return [...(await loadedFiles(warehouse.writer, workspaceId))].filter(file => !landed.has(file))
+}
+
+/** Those of the missing files that retention has removed deliberately. */
+export async function expiredOf(
+  { stores }: Pick<Rebuilding, 'stores'>,
+  workspaceId: string,
+  gone: readonly string[],
+): Promise<string[]> {
+  const expired = await stores.landing.workspace(workspaceId).expired()
+  return gone.filter(file => expired.has(folderOf(file)))
 }
 
 export const incomplete = (workspaceId: string, gone: readonly string[], hint: string): ConvohouseError =>

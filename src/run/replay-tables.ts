@@ -14,6 +14,7 @@ import {
   added,
   EMPTY_REPLAY,
   expectNothingLost,
+  expiredOf,
   goneFiles,
   incomplete,
   keepEvents,
@@ -61,8 +62,15 @@ export async function replayTables(options: ReplayOptions & { tables: readonly s
   try {
     for (const { id } of config.workspaces) {
       const gone = await goneFiles(app, id)
-      if (gone.length > 0)
-        throw incomplete(id, gone, 'Restore them from a backup: without them the table would lose rows.')
+      if (gone.length === 0) continue
+      const isExpired = (await expiredOf(app, id, gone)).length === gone.length
+      throw incomplete(
+        id,
+        gone,
+        isExpired
+          ? 'They have expired (`retention`). Omit --table: a whole replay keeps the rows that only they supplied.'
+          : 'Restore them from a backup: without them the table would lose rows.',
+      )
     }
     for (const { id, timeZone } of config.workspaces) await applyTimeZone(live.writer, id, timeZone)
     // Drains first: a waiting event would be in the rebuilt tables only, and the next drain would apply it to them again.

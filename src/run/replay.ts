@@ -24,6 +24,7 @@ import {
   added,
   EMPTY_REPLAY,
   expectNothingLost,
+  expiredOf,
   goneFiles,
   incomplete,
   keepEvents,
@@ -59,7 +60,11 @@ async function replayIntoNothing(options: ReplayOptions): Promise<ReplayReport> 
   const app = await openApp({ config: options.config, bulk: true })
   let report = EMPTY_REPLAY
   try {
-    for (const workspace of options.config.workspaces) report = added(report, await loadAll(options, app, workspace))
+    for (const workspace of options.config.workspaces) {
+      const expired = [...(await app.stores.landing.workspace(workspace.id).expired()).values()]
+      const pages = expired.reduce((sum, count) => sum + count, 0)
+      report = added(report, { ...(await loadAll(options, app, workspace)), expired: pages })
+    }
   } finally {
     await app.close()
   }
@@ -71,10 +76,12 @@ async function goneOf(options: WholeReplayOptions, old: App): Promise<Map<string
   const gone = new Map<string, string[]>()
   for (const { id } of config.workspaces) {
     const files = await goneFiles(old, id)
-    if (files.length > 0 && !allowIncomplete)
+    const expired = new Set(await expiredOf(old, id, files))
+    const missing = files.filter(file => !expired.has(file))
+    if (missing.length > 0 && !allowIncomplete)
       throw incomplete(
         id,
-        files,
+        missing,
         'Restore them from a backup; or pass --allow-incomplete, which keeps the rows that only they supplied.',
       )
     gone.set(id, files)
@@ -87,6 +94,8 @@ async function rebuildFrom(options: WholeReplayOptions, old: App): Promise<Repla
   const { writer } = old.warehouse
   const gone = await goneOf(options, old)
   let report = EMPTY_REPLAY
+  for (const [id, files] of gone)
+    report = added(report, { ...EMPTY_REPLAY, expired: (await expiredOf(old, id, files)).length })
   await rebuildBeside(config, async rebuilt => {
     for (const workspace of config.workspaces) {
       report = added(report, await loadAll(options, { ...old, warehouse: rebuilt }, workspace))

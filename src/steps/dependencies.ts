@@ -51,4 +51,6 @@ interface WorkspaceSettings {
   /** Shares of the period's sessions that re-reads and samples may take; 0: none. */
   rereadShare: number
   sampleShare: number
+  /** Maximum age of pages and of event payloads; absent: kept forever. */
+  retention?: { pagesMs: number | null; eventsMs: number | null }
 }

@@ -37,6 +37,7 @@ describe('the command', () => {
       'quarantine',
       'dictionary',
       'replay',
+      'prune',
       'sandbox',
       'demo',
     ])

@@ -54,8 +54,14 @@ describe('init', () => {
         return {
           ...rest,
           workspaces: workspaces.map(
-            ({ readToken: _read, readWebhookSecrets: _secrets, since: _since, schedule: _schedule, ...settings }) =>
-              settings,
+            ({
+              readToken: _read,
+              readWebhookSecrets: _secrets,
+              since: _since,
+              schedule: _schedule,
+              retention: _retention,
+              ...settings
+            }) => settings,
           ),
         }
       }),
@@ -89,6 +95,7 @@ describe('init', () => {
       'requestsPerHour',
       'rereadHorizon',
       'rereadShare',
+      'retention',
       'sampleShare',
       'schedule',
       'settle',

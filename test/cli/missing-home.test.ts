@@ -19,6 +19,8 @@ it('a mistyped data folder is not created: commands that need a warehouse say th
     'replay',
     'replay --allow-incomplete',
     'replay --table agents',
+    'prune',
+    'prune --dry-run',
     'query 1',
     'ledger',
     'quarantine list',

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { quoteText } from '../../src/catalog/layout.ts'
 import type { ConvohouseError } from '../../src/core/errors.ts'
 import type { Landing, LandingStore, PageFile } from '../../src/landing/landing.ts'
-import { headOf, SENT_AT_MS } from './page-heads.ts'
+import { headOf, pollHead, SENT_AT_MS } from './page-heads.ts'
 
 export interface LandingUnderTest {
   store: LandingStore
@@ -250,15 +250,36 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
   })
 
   describe('expiry', () => {
-    it('removes only the pages of months that have ended by then', async () => {
+    it('removes folders with all their pages, in files, bundles and lines, records them, and can be repeated', async () => {
       const store = await landing()
-      await store.land(headOf({ window: OCTOBER }), bytes('{}'))
+      const lines = { window: OCTOBER, generation: 2 }
+      for (const sequence of [1, 2, 3]) {
+        await store.land(headOf({ window: OCTOBER, sequence }), bytes(`{"data":[${sequence}]}`))
+        await store.land(pollHead({ ...lines, sequence }), bytes('{"data":[]}'))
+        if (sequence === 2)
+          await store.compact(
+            (await store.folders()).map(({ folder }) => folder),
+            TOMORROW_MS,
+          )
+      }
       await store.land(headOf({ stream: 'agents', agentId: null, window: OCTOBER }), bytes('{}'))
-      const november = await store.land(headOf({ window: NOVEMBER }), bytes('{}'))
-      expect(await store.expire(Date.UTC(2026, 9, 31))).toBe(0)
-      expect(await store.expire(Date.UTC(2026, 10, 1))).toBe(2)
-      expect((await store.list()).map(({ address }) => address)).toEqual([november])
-      expect(await store.expire(Date.UTC(2026, 10, 1))).toBe(0)
+      const kept = [
+        await store.land(pollHead({ ...lines, agentId: 'other' }), bytes('{"data":[]}')),
+        await store.land(headOf({ window: NOVEMBER }), bytes('{}')),
+      ]
+      await store.landFailed({ atMs: 7, agentId: 'a', status: 502, body: bytes('<html>') })
+      expect([...(await store.expired())]).toEqual([])
+      const folder = 'ws/conversations/agent-1/2026-10'
+      const expired = [
+        { folder, pages: 6 },
+        { folder: 'ws/agents/2026-10', pages: 1 },
+      ]
+      await store.expire(expired, { beforeMs: 8, nowMs: SENT_AT_MS })
+      expect((await store.list()).map(({ address }) => address)).toEqual(kept)
+      expect((await store.folders()).map(found => found.folder)).not.toContain(folder)
+      await store.expire([{ folder, pages: 0 }], { beforeMs: 8, nowMs: SENT_AT_MS })
+      expect([...(await store.expired())]).toEqual(expired.map(({ folder, pages }) => [folder, pages]))
+      expect(await store.list()).toHaveLength(2)
     })
   })
 

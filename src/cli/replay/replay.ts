@@ -69,6 +69,17 @@ const keptLines = ({ keptEvents }: ReplayReport): string[] =>
         `${counted(keptEvents, 'webhook event')} could not be read from the spool: the rows come from the old warehouse, without payloads.`,
       ]
 
+/** What retention has removed, and where its rows are. */
+const expiredLines = ({ expired }: ReplayReport, hadWarehouse: boolean): string[] =>
+  expired === 0
+    ? []
+    : hadWarehouse
+      ? [`  ${counted(expired, 'page')} had expired; the rows that only they supplied were kept.`]
+      : [
+          `warning: ${counted(expired, 'page')} had expired, and there was no warehouse with their rows: those rows are missing from the tables.`,
+          '  → Restore the warehouse from a backup, then run `convohouse replay` again.',
+        ]
+
 /** Warnings about damaged spool files and their events. */
 const damagedLines = ({ damaged }: ReplayReport, hadWarehouse: boolean): string[] =>
   damaged.flatMap(({ file, why }) => [
@@ -105,7 +116,7 @@ export async function runReplay(flags: ReplayFlags): Promise<void> {
     const tookMs = Date.now() - begunMs
     if (flags.json) printJsonLine({ kind: 'report', ...report, durationMs: tookMs })
     else print(...summary(report, tables ? tables.join(', ') : 'the warehouse', tookMs))
-    log(...keptLines(report), ...damagedLines(report, hadWarehouse))
+    log(...keptLines(report), ...expiredLines(report, hadWarehouse), ...damagedLines(report, hadWarehouse))
   } catch (error) {
     throw stop.stopping.aborted ? stopped(error) : error
   } finally {

@@ -66,6 +66,11 @@ export async function preserveMarks(from: Writer, ids: readonly string[]): Promi
       FROM ${table} AS l WHERE ${sameKey(layout, 'l', 'r')} AND l.${oneOf(ids)} AND l._fetched_at = r._fetched_at
         AND (l._missing_since IS NOT NULL OR l._dirty_since IS NOT NULL)`)
   }
+  // The answer by id that found a conversation not exportable also ended its wait for a refresh.
+  await from.run(`UPDATE ${REBUILT}.conversations AS r
+    SET _not_exportable_since = l._not_exportable_since, _dirty_since = l._dirty_since
+    FROM conversations AS l WHERE r.workspace_id = l.workspace_id AND r.agent_id = l.agent_id AND r.conversation_id = l.conversation_id
+      AND l.${oneOf(ids)} AND l._fetched_at = r._fetched_at AND l._not_exportable_since IS NOT NULL AND r._not_exportable_since IS NULL`)
 }
 
 export interface LostRows {
@@ -157,6 +162,12 @@ export async function preserveGoneFiles(from: Writer, workspaceId: string, gone:
     gone.map(file => ({ file })),
   )
   for (const record of PAGE_RECORDS) await copyRecords(from, layoutOf(record), here)
+  // Patches that a preserved base had dropped: events have just added them again.
+  await from.run(`DELETE FROM ${REBUILT}.conversation_patches AS p WHERE p.${here}
+    AND EXISTS (SELECT 1 FROM conversations AS l WHERE l.workspace_id = p.workspace_id AND l.agent_id = p.agent_id
+      AND l.conversation_id = p.conversation_id AND l._complete AND p.as_of <= l._as_of)
+    AND NOT EXISTS (SELECT 1 FROM conversation_patches AS o WHERE o.workspace_id = p.workspace_id AND o.agent_id = p.agent_id
+      AND o.conversation_id = p.conversation_id AND o.key = p.key)`)
   const windows = `(agent_id, "window") IN (SELECT agent_id, "window" FROM _requests WHERE ${here} AND file IN (FROM gone))`
   await from.run(`DELETE FROM ${REBUILT}._windows WHERE ${here} AND ${windows}`)
   const copy = async (table: string, which: string) =>

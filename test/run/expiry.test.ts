@@ -1,0 +1,145 @@
+// Upkeep, expiry and what a replay makes of them.
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { spoolOf } from '../../src/app/spool.ts'
+import { openApp } from '../../src/app.ts'
+import { DAY, HOUR } from '../../src/core/time.ts'
+import { replay } from '../../src/run/replay.ts'
+import { replayTables } from '../../src/run/replay-tables.ts'
+import { expire } from '../../src/steps/expiry.ts'
+import { warehouseFile } from '../../src/warehouse/open.ts'
+import { drainAll } from '../../workflows/ingest.ts'
+import { everyColumn } from '../workflows/simulated/every-column.ts'
+import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
+import { openEventSender } from '../workflows/simulated/simulated-events.ts'
+
+const landingOf = ({ app }: SimulatedApp) => app.stores.landing.workspace(WORKSPACE)
+
+const expiring = (simulated: SimulatedApp, days: number) => ({
+  landing: landingOf(simulated),
+  writer: simulated.app.warehouse.writer,
+  home: simulated.config.home,
+  workspaceId: WORKSPACE,
+  retention: { pagesMs: days * DAY, eventsMs: null },
+  now: simulated.clock.now,
+})
+
+/** The first rows that differ, by table. */
+function differences(before: Record<string, string[]>, after: Record<string, string[]>) {
+  return Object.keys(before).flatMap(table => {
+    const lost = before[table]!.filter(row => !after[table]!.includes(row)).slice(0, 2)
+    const found = after[table]!.filter(row => !before[table]!.includes(row)).slice(0, 2)
+    return lost.length + found.length > 0 || before[table]!.length !== after[table]!.length
+      ? [{ table, lost, found }]
+      : []
+  })
+}
+
+/** Syncs of June and of August, and events. */
+async function fill(simulated: SimulatedApp): Promise<void> {
+  const { config, app, clock } = simulated
+  const spool = spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: clock.now })
+  const sender = openEventSender(simulated, { dropped: 0 })
+  let sentMs = START_MS
+  await simulated.sync()
+  for (const hours of [30, 60 * 24, 30]) {
+    simulated.advance(hours * HOUR)
+    await sender.send(Math.max(sentMs, simulated.sandbox.clock.now() - DAY), simulated.sandbox.clock.now())
+    sentMs = simulated.sandbox.clock.now()
+    await drainAll(spool, WORKSPACE)
+    await simulated.sync()
+  }
+}
+
+const SANDBOX = { agents: 2, conversations: 12, historyDays: 3, arrivalsPerDay: 2, traffic: true }
+
+it('expired pages are counted first, their rows survive a replay, which says so, and no other page expires', {
+  timeout: 120_000,
+}, async () => {
+  const { simulated, end } = await openSimulatedApp({ sandbox: SANDBOX })
+  const { config } = simulated
+  try {
+    await fill(simulated)
+    const landed = (await landingOf(simulated).list()).map(({ address }) => address)
+    const ofJune = landed.filter(address => address.includes('/2026-06/'))
+    expect(ofJune.length).toBeGreaterThan(5)
+    expect(ofJune.length).toBeLessThan(landed.length)
+    const before = await everyColumn(simulated.rows)
+    const counted = await expire(expiring(simulated, 31), { dryRun: true })
+    expect(counted.pages).toBe(ofJune.length)
+    expect(await landingOf(simulated).list()).toHaveLength(landed.length)
+    expect(await expire(expiring(simulated, 31), { dryRun: false })).toEqual(counted)
+    expect((await landingOf(simulated).list()).map(({ address }) => address)).toEqual(
+      landed.filter(address => !ofJune.includes(address)),
+    )
+    expect((await expire(expiring(simulated, 31), { dryRun: false })).pages).toBe(0)
+    const requests = (await simulated.exported()).length
+    await simulated.close()
+    await expect(replayTables({ config, tables: ['_requests'] })).rejects.toMatchObject({
+      code: 'LANDING_INCOMPLETE',
+      hint: expect.stringContaining('expired'),
+    })
+    expect(await replay({ config })).toMatchObject({ expired: ofJune.length })
+    const app = await openApp({ config })
+    const after = await everyColumn(app.warehouse.writer.rows)
+    await app.close()
+    expect(differences(before, after)).toEqual([])
+    await rm(warehouseFile(config.home))
+    expect(await replay({ config })).toMatchObject({ expired: ofJune.length })
+    expect((await simulated.exported()).length).toBe(requests)
+  } finally {
+    await end()
+  }
+})
+
+it('a folder with a page that is not loaded, or of an unfinished window, does not expire', async () => {
+  const { simulated, end } = await openSimulatedApp({ sandbox: SANDBOX })
+  try {
+    await fill(simulated)
+    const { pages, folders } = await expire(expiring(simulated, 31), { dryRun: true })
+    const { writer } = simulated.app.warehouse
+    const [{ agent_id: agent }] = (await simulated.rows(
+      `SELECT agent_id FROM _windows ORDER BY opened_at LIMIT 1`,
+    )) as [{ agent_id: string }]
+    await writer.run(
+      `UPDATE _windows SET done = false WHERE agent_id = '${agent}' AND opened_at = (SELECT min(opened_at) FROM _windows)`,
+    )
+    const without = await expire(expiring(simulated, 31), { dryRun: true })
+    expect(without.folders).toBe(folders - 1)
+    expect(without.pages).toBeLessThan(pages)
+    await writer.run(
+      `DELETE FROM _loads WHERE file = (SELECT min(file) FROM _loads WHERE file LIKE '%/2026-06/%' AND file NOT LIKE '%${agent}%')`,
+    )
+    expect((await expire(expiring(simulated, 31), { dryRun: true })).folders).toBe(folders - 2)
+  } finally {
+    await end()
+  }
+})
+
+it('a sync compacts the landing and removes what has expired once a day; a replay then gives the same tables', {
+  timeout: 120_000,
+}, async () => {
+  const retention = { pagesMs: 31 * DAY, eventsMs: null }
+  const { simulated, end } = await openSimulatedApp({ sandbox: SANDBOX, settings: { retention } })
+  const filesOf = async () =>
+    (await readdir(join(simulated.config.home, 'landing'), { recursive: true })).filter(name =>
+      /\.(gz|ndjson)$/.test(name),
+    )
+  try {
+    await fill(simulated)
+    const files = await filesOf()
+    expect(files.filter(name => name.includes('2026-06') && !name.includes('/runs/'))).toEqual([])
+    expect(files.some(name => name.includes('/bundles/'))).toBe(true)
+    simulated.advance(HOUR)
+    await simulated.sync()
+    const bundles = (names: string[]) => names.filter(name => name.includes('/bundles/'))
+    expect(bundles(await filesOf())).toEqual(bundles(files))
+    const before = await everyColumn(simulated.rows)
+    const { expired } = await simulated.replay()
+    expect(expired).toBeGreaterThan(0)
+    expect(differences(before, await everyColumn(simulated.rows))).toEqual([])
+  } finally {
+    await end()
+  }
+})
