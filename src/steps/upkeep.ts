@@ -7,7 +7,7 @@ import { expire, type Retention } from './expiry.ts'
 /** A sync ends by then, also where years of pages are compacted for the first time: the next syncs continue. */
 const MOST_WORK_MS = 20 * SECOND
 
-/** Does nothing within a day of the last complete upkeep. @throws HOME_UNUSABLE, LANDING_CORRUPT */
+/** Does nothing within a day of the first sync and of the last complete upkeep. @throws HOME_UNUSABLE, LANDING_CORRUPT */
 export async function upkeep(options: {
   landing: Landing
   writer: Writer
@@ -19,8 +19,10 @@ export async function upkeep(options: {
 }): Promise<void> {
   const { landing, now, signal } = options
   const lastMs = await landing.lastUpkeepMs()
+  // A first sync leaves its large pages as they are: there is nothing to do for a day.
+  if (lastMs === null) return landing.noteUpkeep(now())
   // A time in the future: the clock has been set back.
-  if (lastMs !== null && lastMs <= now() && now() - lastMs < DAY) return
+  if (lastMs <= now() && now() - lastMs < DAY) return
   const untilMs = performance.now() + MOST_WORK_MS
   // Pages of the current month are the many small ones.
   const folders = (await landing.folders()).sort((a, b) => (a.month < b.month ? 1 : -1))
