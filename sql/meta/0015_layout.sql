@@ -227,7 +227,13 @@ CREATE TABLE conversation_observations (
   token_usage_cumulative_output_tokens DOUBLE,
   token_usage_cumulative_total_tokens DOUBLE,
   token_usage_cumulative_usd DOUBLE,
+  -- As sent, by model.
+  token_usage_per_model JSON,
   detailed_cost_total_credits_consumed DOUBLE,
+  detailed_cost_speech_gen_cost DOUBLE,
+  detailed_cost_transcriber_cost DOUBLE,
+  detailed_cost_llm_cost DOUBLE,
+  ext_cost DOUBLE,
   -- Kind of the window that brought the observation; NULL for an event.
   kind VARCHAR,
   -- The record's own `lastModified`, where it has one: two observations without it cannot be distinguished.

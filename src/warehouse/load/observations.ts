@@ -4,6 +4,7 @@
 import { keyItems } from '../../catalog/extraction.ts'
 import { coerceRecord } from '../../catalog/inspection/coerce.ts'
 import { type Layout, quoteName, quoteText } from '../../catalog/layout.ts'
+import { sentFields } from '../../catalog/shape.ts'
 import { recordStruct } from '../../catalog/staging.ts'
 import { writeExactly } from '../../json/exact-json.ts'
 import { logChanges } from '../changes/log-changes.ts'
@@ -22,7 +23,12 @@ const OBSERVED = [
   'token_usage_cumulative_output_tokens',
   'token_usage_cumulative_total_tokens',
   'token_usage_cumulative_usd',
+  'token_usage_per_model',
   'detailed_cost_total_credits_consumed',
+  'detailed_cost_speech_gen_cost',
+  'detailed_cost_transcriber_cost',
+  'detailed_cost_llm_cost',
+  'ext_cost',
 ] as const
 
 const observedColumns = ({ columns }: Layout) => OBSERVED.map(name => columns.find(column => column.name === name)!)
@@ -66,7 +72,7 @@ export async function observeEvents(
   const columns = observedColumns(layout)
   const { record } = layout
   const keys = new Set([record.id.key, ...columns.flatMap(column => column.from)])
-  const fields = Object.fromEntries(Object.entries(record.fields).filter(([key]) => keys.has(key)))
+  const fields = Object.fromEntries(Object.entries(sentFields(record)).filter(([key]) => keys.has(key)))
   const rows = sightings.map(({ agentId, conversationId, values, observedMs, modifiedMs }) => {
     const own = Object.fromEntries(Object.entries(values).filter(([key]) => Object.hasOwn(fields, key)))
     const coerced = coerceRecord({ ...record, fields }, { ...own, [record.id.key]: conversationId })!

@@ -226,3 +226,19 @@ describe('a resource', () => {
     expect(await shown()).toEqual([{ name: 'there again', changed: null, gone: null }])
   })
 })
+
+describe('an observation of an event', () => {
+  it('has usage by model and every cost that the event carried', async () => {
+    const workspace = app.workspace()
+    const usagePerModel = { 'model-a': { inputTokens: 7, usd: 0.5 }, 'model-b': { inputTokens: 3 } }
+    const detailedCost = { totalCreditsConsumed: 4, speechGenCost: 1, transcriberCost: 2, llmCost: 3 }
+    const lightConvoData = { tokenUsage: { cumulativeUsd: 0.5, usagePerModel }, detailedCost, ext: { cost: 9 } }
+    await applyTo(workspace, eventOf('conversation_updated', { ...of, lightConvoData }))
+    const costs = 'detailed_cost_speech_gen_cost AS s, detailed_cost_transcriber_cost AS t, detailed_cost_llm_cost AS l'
+    const [seen] = await workspace.rows(
+      'conversation_observations',
+      `${costs}, ext_cost AS e, token_usage_per_model AS m`,
+    )
+    expect({ ...seen, m: JSON.parse(String(seen!.m)) }).toEqual({ s: 1, t: 2, l: 3, e: 9, m: usagePerModel })
+  })
+})
