@@ -8,7 +8,7 @@
 CREATE TABLE _windows (
   workspace_id VARCHAR NOT NULL,
   agent_id VARCHAR NOT NULL,
-  "window" VARCHAR NOT NULL,
+  window_name VARCHAR NOT NULL,
   -- head, tail, full, reread, selected, refresh or sample.
   kind VARCHAR NOT NULL,
   -- First and last second of `ts` that the window covers. A NULL `from_at`: from the beginning of time. Both NULL: it covers no range.
@@ -99,7 +99,7 @@ CREATE TABLE _requests (
   run VARCHAR,
   stream VARCHAR NOT NULL,
   agent_id VARCHAR,
-  "window" VARCHAR NOT NULL,
+  window_name VARCHAR NOT NULL,
   sent_at TIMESTAMP NOT NULL,
   duration_ms BIGINT,
   -- HTTP status.
@@ -223,9 +223,9 @@ CREATE TABLE conversation_observations (
   chat_assigned_to VARCHAR,
   is_resolved BOOLEAN,
   resolved_at TIMESTAMP,
-  token_usage_cumulative_input_tokens DOUBLE,
-  token_usage_cumulative_output_tokens DOUBLE,
-  token_usage_cumulative_total_tokens DOUBLE,
+  token_usage_cumulative_input_tokens BIGINT,
+  token_usage_cumulative_output_tokens BIGINT,
+  token_usage_cumulative_total_tokens BIGINT,
   token_usage_cumulative_usd DOUBLE,
   -- As sent, by model.
   token_usage_per_model JSON,

@@ -28,7 +28,7 @@
 -- superseded pages are found by the day in which they end.
 CREATE OR REPLACE VIEW _ledger AS
 WITH second_readings AS MATERIALIZED (
-  SELECT workspace_id, agent_id, "window", opened_at, coalesce(from_at, TIMESTAMP '-infinity') AS from_at, to_at
+  SELECT workspace_id, agent_id, window_name, opened_at, coalesce(from_at, TIMESTAMP '-infinity') AS from_at, to_at
   FROM _windows WHERE done AND kind IN ('full', 'reread')
 ),
 -- A reading of years would span thousands of days. Such readings are few, so they are joined without the day.
@@ -38,14 +38,14 @@ readings_by_day AS (
   FROM second_readings WHERE from_at >= to_at - INTERVAL 31 DAY
 ),
 skipping AS (
-  SELECT workspace_id, agent_id, "window", kind, sent_at, coalesce(from_at, TIMESTAMP '-infinity') AS from_at, to_at,
+  SELECT workspace_id, agent_id, window_name, kind, sent_at, coalesce(from_at, TIMESTAMP '-infinity') AS from_at, to_at,
     scanned - returned AS skipped, coalesce(billed_sessions, returned) AS billed
   FROM _requests WHERE scanned > returned AND to_at IS NOT NULL
 ),
 counted AS (
   FROM skipping WHERE kind IN ('head', 'tail')
   UNION ALL
-  FROM skipping SEMI JOIN second_readings USING (workspace_id, agent_id, "window") WHERE kind NOT IN ('head', 'tail')
+  FROM skipping SEMI JOIN second_readings USING (workspace_id, agent_id, window_name) WHERE kind NOT IN ('head', 'tail')
 ),
 pages AS (
   SELECT p.* FROM counted p

@@ -12,8 +12,8 @@ SELECT
   count(*) FILTER (c.human_claimed_at IS NOT NULL) AS claimed_by_people,
   avg(c.csat_satisfaction10) AS average_satisfaction10,
   count(c.csat_satisfaction10) AS satisfaction_answers,
-  sum(c.messages_num) AS messages,
-  sum(c.token_usage_cumulative_total_tokens) AS tokens,
+  sum(c.messages_num)::BIGINT AS messages,
+  sum(c.token_usage_cumulative_total_tokens)::BIGINT AS tokens,
   sum(c.token_usage_cumulative_usd) AS tokens_usd,
   sum(c.detailed_cost_total_credits_consumed) AS credits
 FROM conversations c

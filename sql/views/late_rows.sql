@@ -3,7 +3,7 @@
 -- raise `settle`, so that the first reading finds them.
 CREATE OR REPLACE VIEW late_rows AS
 WITH rereads AS (
-  SELECT workspace_id, agent_id, "window", from_at, to_at, opened_at,
+  SELECT workspace_id, agent_id, window_name, from_at, to_at, opened_at,
     coalesce(CAST(json_extract_string(progress, '$.window.skipped') AS BIGINT), 0) AS skipped_before
   FROM _windows WHERE kind = 'reread' AND done
 ),
@@ -15,14 +15,14 @@ first_seen AS (
   GROUP BY ALL
 ),
 found AS (
-  SELECT r.workspace_id, r.agent_id, r."window", count(*) AS found
+  SELECT r.workspace_id, r.agent_id, r.window_name, count(*) AS found
   FROM rereads r
-  JOIN _requests q ON q.workspace_id = r.workspace_id AND q.agent_id = r.agent_id AND q."window" = r."window"
+  JOIN _requests q ON q.workspace_id = r.workspace_id AND q.agent_id = r.agent_id AND q.window_name = r.window_name
   JOIN first_seen f ON f.workspace_id = r.workspace_id AND f.agent_id = r.agent_id AND f.kind = 'reread' AND f.seen_at = q.sent_at
   GROUP BY ALL
 )
 SELECT
   r.workspace_id, r.agent_id, r.from_at, r.to_at, r.opened_at AS read_again_at,
   r.skipped_before, f.found, f.found - r.skipped_before AS late_at_least
-FROM rereads r JOIN found f USING (workspace_id, agent_id, "window")
+FROM rereads r JOIN found f USING (workspace_id, agent_id, window_name)
 WHERE f.found > r.skipped_before;

@@ -69,6 +69,8 @@ function typed(lift: Lift, text: string): string {
   switch (lift.type) {
     case 'text':
       return text
+    case 'count':
+      return `parse_count(${text})`
     case 'number':
       return `parse_number(${text})`
     case 'time':

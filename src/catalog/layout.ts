@@ -67,6 +67,7 @@ export const quoteText = (text: string): string => `'${text.replaceAll("'", "''"
 
 const SQL_TYPES: Record<Scalar['type'], string> = {
   text: 'VARCHAR',
+  count: 'BIGINT',
   number: 'DOUBLE',
   boolean: 'BOOLEAN',
   time: 'TIMESTAMP',
@@ -76,6 +77,8 @@ const SQL_TYPES: Record<Scalar['type'], string> = {
 }
 
 const read = (type: Scalar['type'], sql: string): string => {
+  // Staged as a DOUBLE; values that are no whole numbers have been coerced.
+  if (type === 'count') return `${sql}::BIGINT`
   if (type === 'time') return `to_moment(${sql})`
   if (type === 'loose') return `${sql}->>'$'`
   return sql
@@ -233,7 +236,13 @@ function objectChildren(key: string, field: ObjectList, place: Place, parentPosi
   return [own, ...childrenOf(field.fields, inner, innerPosition)]
 }
 
-const LIFT_TYPES = { text: 'VARCHAR', number: 'DOUBLE', time: 'TIMESTAMP', position: 'INTEGER' } as const
+const LIFT_TYPES = {
+  text: 'VARCHAR',
+  count: 'BIGINT',
+  number: 'DOUBLE',
+  time: 'TIMESTAMP',
+  position: 'INTEGER',
+} as const
 
 function unnestChild(key: string, field: Scalar & { unnest: Unnest }, place: Place): ChildTable {
   const { unnest, hidden } = field

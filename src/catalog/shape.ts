@@ -3,14 +3,16 @@
 
 /**
  * The type of a scalar in JSON, and in the warehouse:
- * - `text`, `number` (DOUBLE: the API says "number" and a fraction is possible), `boolean`
+ * - `text`, `boolean`
+ * - `count`: a whole number → BIGINT. The API says "number": a fraction is a data issue, and its value goes to `extra`
+ * - `number`: an amount, a score or a measurement → DOUBLE
  * - `time`: a number of seconds, ms or µs, distinguished by its magnitude → TIMESTAMP (UTC)
  * - `moment`: a string that holds a time; kept as sent, with a parsed TIMESTAMP twin beside it where it is ISO-8601 (in UTC where it
  *   has no offset) or an epoch of 10 to 16 digits
  * - `loose`: any scalar, of a type that the API does not state → text
  * - `any`: any JSON → JSON
  */
-type ScalarType = 'text' | 'number' | 'boolean' | 'time' | 'moment' | 'loose' | 'any'
+type ScalarType = 'text' | 'count' | 'number' | 'boolean' | 'time' | 'moment' | 'loose' | 'any'
 
 /**
  * Class of personal data: `identity` a contact's name, address or account; `content` text that was said or noted; `device` the contact's
@@ -78,7 +80,7 @@ export type Fields = { readonly [key: string]: Field }
 /** A column lifted out of an element of unknown shape: the first of these keys that holds a scalar. */
 export interface Lift extends Described {
   column: string
-  type: 'text' | 'number' | 'time' | 'position'
+  type: 'text' | 'count' | 'number' | 'time' | 'position'
   keys: readonly string[]
   /** The value where no key holds a scalar: `scalar`, the element itself if it is one; `whole`, the element itself in any case. */
   orSelf?: 'scalar' | 'whole'
@@ -145,6 +147,7 @@ const scalar =
   (about: string, options: Options = {}): Scalar => ({ kind: 'scalar', type, about, pii: 'none', ...options })
 
 export const text = scalar('text')
+export const count = scalar('count')
 export const number = scalar('number')
 export const boolean = scalar('boolean')
 export const time = scalar('time')

@@ -7,7 +7,8 @@ import type { Field, Fields, Scalar } from './shape.ts'
 
 const STAGED: Record<Scalar['type'], string> = {
   text: 'VARCHAR',
-  // DOUBLE for times too: a BIGINT would silently round 3.7 and accept `true`.
+  // DOUBLE for counts and times too: a BIGINT would silently round 3.7 and accept `true`.
+  count: 'DOUBLE',
   number: 'DOUBLE',
   time: 'DOUBLE',
   boolean: 'BOOLEAN',

@@ -27,6 +27,12 @@ const PARSE_NUMBER = `CREATE OR REPLACE TEMP MACRO parse_number(x) AS CASE
   WHEN regexp_full_match(x, '-?(0|[1-9]\\d*)((\\.\\d+)?[eE][+-]?\\d+|\\.\\d+)') AND isfinite(TRY_CAST(x AS DOUBLE))
     THEN TRY_CAST(x AS DOUBLE) END`
 
+/** A whole number given as text, in JSON's syntax (`12`, `12.0`, `1.2e1`); NULL for a fraction and beyond BIGINT. */
+const PARSE_COUNT = `CREATE OR REPLACE TEMP MACRO parse_count(x) AS CASE
+  WHEN regexp_full_match(x, '-?(0|[1-9]\\d*)') THEN TRY_CAST(x AS BIGINT)
+  WHEN regexp_full_match(x, '-?(0|[1-9]\\d*)((\\.\\d+)?[eE][+-]?\\d+|\\.\\d+)') AND TRY_CAST(x AS DOUBLE) = trunc(TRY_CAST(x AS DOUBLE))
+    THEN TRY_CAST(TRY_CAST(x AS DOUBLE) AS BIGINT) END`
+
 /**
  * A record's reported last change; NULL if it lies after the request by more than clocks may differ, because a version from the
  * future would win over all later ones.
@@ -60,4 +66,14 @@ const MEMBERS = `CREATE OR REPLACE TEMP MACRO members(object) AS list_transform(
 const LAID_OVER = `CREATE OR REPLACE TEMP MACRO laid_over(below, keys, above) AS nullif('{' || array_to_string(list_transform(list_sort(list_concat(
   list_filter(members(below), lambda m: NOT list_contains(keys, m.key)), members(above))), lambda m: m.text), ',') || '}', '{}')::JSON`
 
-export const MACROS = [TO_MOMENT, PARSE_MOMENT, PARSE_NUMBER, CHANGED_AT, FRESHNESS, REPLACES, MEMBERS, LAID_OVER]
+export const MACROS = [
+  TO_MOMENT,
+  PARSE_MOMENT,
+  PARSE_NUMBER,
+  PARSE_COUNT,
+  CHANGED_AT,
+  FRESHNESS,
+  REPLACES,
+  MEMBERS,
+  LAID_OVER,
+]

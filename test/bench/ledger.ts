@@ -26,16 +26,16 @@ async function fill({ writer }: Warehouse, { records, agents }: BenchOptions): P
      SELECT 'ws', ${perAgent}, uuid()::VARCHAR, ${at}, true, ${at} FROM range(${records})`,
     `INSERT INTO conversation_observations (workspace_id, agent_id, conversation_id, observed_at, source, version)
      SELECT workspace_id, agent_id, conversation_id, _fetched_at, 'export', ts FROM conversations`,
-    `INSERT INTO _windows (workspace_id, agent_id, "window", kind, from_at, to_at, opened_at, done, pages, returned, scanned, billed, progress)
+    `INSERT INTO _windows (workspace_id, agent_id, window_name, kind, from_at, to_at, opened_at, done, pages, returned, scanned, billed, progress)
      SELECT 'ws', agent, ${windowName('head')}, 'head', ${from}, ${to}, ${to}, true, 1, 1, 1, 1, '{}' ${polled}`,
-    `INSERT INTO _requests (workspace_id, file, stream, agent_id, "window", kind, sent_at, status, returned, scanned, billed_sessions, from_at, to_at)
+    `INSERT INTO _requests (workspace_id, file, stream, agent_id, window_name, kind, sent_at, status, returned, scanned, billed_sessions, from_at, to_at)
      SELECT 'ws', agent || '/head/' || poll, 'conversations', agent, ${windowName('head')}, 'head', ${to} + INTERVAL 1 SECOND, 200, 1,
        CASE WHEN poll % ${SKIPPING_EVERY} = 0 THEN 3 ELSE 1 END, 1, ${from}, ${to} ${polled}`,
     ...[1, 2, 4].flatMap(days => [
-      `INSERT INTO _windows (workspace_id, agent_id, "window", kind, from_at, to_at, opened_at, done, pages, returned, scanned, billed, progress)
+      `INSERT INTO _windows (workspace_id, agent_id, window_name, kind, from_at, to_at, opened_at, done, pages, returned, scanned, billed, progress)
        SELECT 'ws', agent, ${windowName(`again${days}`)}, 'reread', ${from}, ${to}, ${to} + INTERVAL ${days} DAY, true, 1, 1, 3, 1, '{}'
        ${polled} WHERE poll % ${SKIPPING_EVERY} = 0`,
-      `INSERT INTO _requests (workspace_id, file, stream, agent_id, "window", kind, sent_at, status, returned, scanned, billed_sessions, from_at, to_at)
+      `INSERT INTO _requests (workspace_id, file, stream, agent_id, window_name, kind, sent_at, status, returned, scanned, billed_sessions, from_at, to_at)
        SELECT 'ws', agent || '/again${days}/' || poll, 'conversations', agent, ${windowName(`again${days}`)}, 'reread',
          ${to} + INTERVAL ${days} DAY + INTERVAL 1 SECOND, 200, 1, 3, 1, ${from}, ${to} ${polled} WHERE poll % ${SKIPPING_EVERY} = 0`,
     ]),

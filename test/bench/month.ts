@@ -148,7 +148,7 @@ async function printSpending({ rows }: SimulatedApp): Promise<void> {
 /** Cost of samples: of the random conversations, and of the ranges that are read again at the same time. */
 async function sampledBy({ rows }: SimulatedApp): Promise<Bill> {
   const [bill] =
-    await rows<Bill>(`SELECT ${SPENT} FROM _requests r JOIN _windows w USING (workspace_id, agent_id, "window")
+    await rows<Bill>(`SELECT ${SPENT} FROM _requests r JOIN _windows w USING (workspace_id, agent_id, window_name)
     WHERE w.kind = 'sample' OR (w.kind = 'reread' AND EXISTS (SELECT 1 FROM _windows s
       WHERE s.kind = 'sample' AND abs(epoch_ms(s.opened_at) - epoch_ms(w.opened_at)) < 1000))`)
   return bill!

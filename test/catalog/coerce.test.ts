@@ -147,6 +147,22 @@ describe('coercion', () => {
     expect(issues).toEqual([{ path: 'value', issue: 'more than a number holds', declared: 'number', seen: 'number' }])
   })
 
+  it('keeps a count with a fraction, and one beyond BIGINT, in extra', () => {
+    const record = { ID: 'c', messagesNum: 2.5, sessionsNum: '1.5', interactionsNum: 1e300, totalUserInteractions: 3.0 }
+    const { record: coerced, issues } = coerceRecord(conversation, { ...record, tokenUsage: { lastTurnUsd: 2.5 } })!
+    const { messagesNum, sessionsNum, interactionsNum } = record
+    expect(coerced).toEqual({
+      ...{ ID: 'c', messagesNum: null, sessionsNum: null, interactionsNum: null, totalUserInteractions: 3 },
+      tokenUsage: { lastTurnUsd: 2.5 },
+      [COERCED_EXTRA]: { interactionsNum, messagesNum, sessionsNum },
+    })
+    expect(issues).toEqual([
+      { path: 'messagesNum', issue: 'fraction', declared: 'count', seen: 'number' },
+      { path: 'sessionsNum', issue: 'fraction', declared: 'count', seen: 'string' },
+      { path: 'interactionsNum', issue: 'more than a number holds', declared: 'count', seen: 'number' },
+    ])
+  })
+
   it('keeps an id as text if a number would truncate it', () => {
     const id = (text: string) => coerceRecord(conversation, readExactly(`{"ID":${text}}`).value)!.record.ID
     expect(id('0.1234567890123456789012')).toBe('0.1234567890123456789012')

@@ -4,6 +4,7 @@ import type { Field, Fields, Scalar } from '../../src/catalog/shape.ts'
 const WORDS: Record<Scalar['type'], string> = {
   text: 'string',
   moment: 'string',
+  count: 'number',
   number: 'number',
   time: 'number',
   boolean: 'boolean',

@@ -51,11 +51,11 @@ describe('an inspection', () => {
 
   it.each([
     ['a text', { userEmail: {} }, 'userEmail', 'text', 'object'],
-    ['a number', { messagesNum: 'many' }, 'messagesNum', 'number', 'string'],
-    ['a number, although DuckDB would read true as 1', { messagesNum: true }, 'messagesNum', 'number', 'boolean'],
-    ['a number beyond every double', { messagesNum: '1e400' }, 'messagesNum', 'number', 'string'],
-    ['a number, where DuckDB reads no leading zeros', { messagesNum: '007' }, 'messagesNum', 'number', 'string'],
-    ['a number, where a double would lose digits', { messagesNum: 2 ** 60 }, 'messagesNum', 'number', 'number'],
+    ['a number', { messagesNum: 'many' }, 'messagesNum', 'count', 'string'],
+    ['a number, although DuckDB would read true as 1', { messagesNum: true }, 'messagesNum', 'count', 'boolean'],
+    ['a number beyond every double', { messagesNum: '1e400' }, 'messagesNum', 'count', 'string'],
+    ['a number, where DuckDB reads no leading zeros', { messagesNum: '007' }, 'messagesNum', 'count', 'string'],
+    ['a number, where a double would lose digits', { messagesNum: 2 ** 60 }, 'messagesNum', 'count', 'number'],
     [
       'a number, where a double would lose digits of a text',
       { value: '9007199254740993' },
@@ -63,6 +63,9 @@ describe('an inspection', () => {
       'number',
       'string',
     ],
+    ['a whole number', { messagesNum: 2.5 }, 'messagesNum', 'count', 'number'],
+    ['a whole number, as text', { messagesNum: '2.5' }, 'messagesNum', 'count', 'string'],
+    ['a whole number that BIGINT holds', { messagesNum: 1e300 }, 'messagesNum', 'count', 'number'],
     ['a boolean', { isTest: 1 }, 'isTest', 'boolean', 'number'],
     ['a time', { ts: -1 }, 'ts', 'time', 'number'],
     ['a moment', { demoDate: false }, 'demoDate', 'moment', 'boolean'],

@@ -81,6 +81,11 @@ async function userTables(app: App): Promise<Record<string, string[]>> {
 /** New names of columns that were renamed after the tables were stored. */
 const RENAMED: Record<string, Record<string, string>> = {
   conversation_observations: { told: 'reported' },
+  conversation_turns: { at: 'written_at' },
+  conversation_model_messages: { at: 'written_at' },
+  messages_received: { from: 'message_from' },
+  // All of these calls have a duration under the second name only.
+  conversation_campaign_calls: { duration_seconds: 'duration' },
   conversations: { _channel_told: '_reported_channel' },
   organizations: { told_workspace_id: 'reported_workspace_id' },
 }
@@ -91,6 +96,12 @@ const NAMES: OlderNames = {
   organizations: { reported_workspace_id: 'told_workspace_id' },
   _loads: { coerced: 'mended' },
   _quota: { reported_at: 'told_at' },
+  _requests: { window_name: 'window' },
+  _windows: { window_name: 'window' },
+  conversation_turns: { written_at: 'at' },
+  conversation_model_messages: { written_at: 'at' },
+  messages_received: { message_from: 'from' },
+  conversation_campaign_calls: { duration: 'duration_seconds' },
 }
 
 /** Columns whose values a replay sets, and tables about their own file. */

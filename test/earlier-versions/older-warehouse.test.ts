@@ -29,10 +29,23 @@ function unpack(): { home: string; run: (args: readonly string[]) => ReturnType<
 }
 
 /** Older names of columns. */
-const NAMES: OlderNames = {}
+const NAMES: OlderNames = {
+  conversation_turns: { written_at: 'at' },
+  conversation_model_messages: { written_at: 'at' },
+  messages_received: { message_from: 'from' },
+  _requests: { window_name: 'window' },
+  _windows: { window_name: 'window' },
+  // All of these calls have a duration under the second name only.
+  conversation_campaign_calls: { duration: 'duration_seconds' },
+}
+
+const FRACTION = "conversation_id = (SELECT min(conversation_id) FROM conversations WHERE workspace_id = 'ws_second')"
 
 /** Columns whose values a replay sets, and tables about their own file. */
-const SINCE = { columns: ['_loaded_at', 'loaded_at', '_record'], tables: ['_folders', '_migrations'] }
+const SINCE = {
+  columns: ['_loaded_at', 'loaded_at', '_record', 'catalog_version'],
+  tables: ['_folders', '_migrations'],
+}
 
 /** Removes the pages of one agent from the landing, and the archived events of the workspace. */
 function removeFiles(home: string): { pages: string[] } {
@@ -103,6 +116,9 @@ describe('a warehouse of layout 14', () => {
       await query(
         "INSERT INTO _runs (workspace_id, run, started_at, host) VALUES ('ws_first', 'killed', '2026-11-23', 'embedded')",
       )
+      await query(
+        `UPDATE conversations SET messages_num = 2.5, extra = '{"messagesNum":"many","kept":null}' WHERE ${FRACTION}`,
+      )
       copyFileSync(`${file}.wal`, log)
       copyFileSync(file, `${file}.copy`)
     })
@@ -127,6 +143,12 @@ describe('a warehouse of layout 14', () => {
     const runs = after._runs!.map(row => JSON.parse(row) as Record<string, unknown>)
     expect(runs.find(({ run }) => run === 'killed')).toMatchObject({ outcome: 'killed', success: false })
     after._runs = after._runs!.filter(row => !row.includes('"killed"'))
+    // The count of a workspace without configuration had a fraction.
+    const [fraction] = after.conversations!.filter(row => row.includes('messagesNum\\":2.5'))
+    const { conversation_id, messages_num, extra } = JSON.parse(fraction!) as Record<string, string>
+    expect([messages_num, JSON.parse(extra!)]).toEqual([null, { messagesNum: 2.5, kept: null }])
+    const others = (rows: string[]) => rows.filter(row => JSON.parse(row).conversation_id !== conversation_id)
+    for (const tables of [before, after]) tables.conversations = others(tables.conversations!)
     // Events without a file of the spool are kept, without their payloads.
     for (const row of after.webhook_events!) expect(JSON.parse(row)).toMatchObject({ payload_file: null })
     for (const rows of [before, after]) rows.webhook_events = rows.webhook_events!.map(withoutPayload)
@@ -139,7 +161,7 @@ describe('a warehouse of layout 14', () => {
       after[table]!.filter(row => row.includes(`"${workspace}"`)).length
     expect(kept('webhook_events', 'ws_first')).toBe(38)
     expect(kept('_quarantine', 'ws_first')).toBe(5)
-    expect(kept('conversations', 'ws_second')).toBe(6)
+    expect(kept('conversations', 'ws_second')).toBe(5)
     expect((await run(['status'])).code).toBe(0)
   })
 })

@@ -56,7 +56,7 @@ describe('a plan', () => {
     const pages: number[] = []
     const report = await syncOnce(embedded(simulated, { onPage: page => pages.push(page.records) }))
     const planned = plan.windows.map(({ progress }) => `${progress.window.agentId} ${progress.window.name}`)
-    const read = await simulated.rows<{ key: string }>(`SELECT agent_id || ' ' || "window" AS key FROM _windows`)
+    const read = await simulated.rows<{ key: string }>(`SELECT agent_id || ' ' || window_name AS key FROM _windows`)
     expect(read.map(({ key }) => key).sort()).toEqual(planned.sort())
     expect(pages).toHaveLength(report!.pages)
     expect(pages.reduce((sum, records) => sum + records, 0)).toBe(report!.conversations)
@@ -133,7 +133,7 @@ describe('watch mode', () => {
       expect(rounds.map(report => report.outcome)).toEqual([outcome, outcome, outcome])
       expect(rounds[0]!.windowsLeft).toBeGreaterThan(0)
       const heads = await simulated.rows(
-        `SELECT run, sum(returned) AS n FROM _requests WHERE "window" LIKE '%-head-%' GROUP BY run HAVING n > 0`,
+        `SELECT run, sum(returned) AS n FROM _requests WHERE window_name LIKE '%-head-%' GROUP BY run HAVING n > 0`,
       )
       expect(heads.length).toBeGreaterThanOrEqual(2)
       expect((await simulated.served()).filter(({ status }) => status !== 200)).toEqual([])

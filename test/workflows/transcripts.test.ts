@@ -49,7 +49,7 @@ async function eventsOf(readings: Partial<Readings>): Promise<{ simulated: Simul
   return { simulated, sent }
 }
 
-const TURNS = `SELECT conversation_id AS id, role, text, session_id AS session, epoch_ms("at")::DOUBLE AS "at"
+const TURNS = `SELECT conversation_id AS id, role, text, session_id AS session, epoch_ms(written_at)::DOUBLE AS "at"
   FROM conversation_turns ORDER BY conversation_id, position`
 
 const EVENT_FIELDS = READINGS['event-field'].values

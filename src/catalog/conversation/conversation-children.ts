@@ -63,9 +63,9 @@ export const crmActivities = objects('CRM activities of the contact', 'crm_activ
 export const usagePerModel = any('Token usage by model, as sent', {
   column: 'per_model',
   unnest: entries('token_usage_by_model', 'model_id', 'Token usage of the conversation by model', [
-    lift('input_tokens', 'number', ['inputTokens', 'cumulativeInputTokens', 'promptTokens'], 'Input tokens'),
-    lift('output_tokens', 'number', ['outputTokens', 'cumulativeOutputTokens', 'completionTokens'], 'Output tokens'),
-    lift('total_tokens', 'number', ['totalTokens', 'cumulativeTotalTokens'], 'All tokens'),
+    lift('input_tokens', 'count', ['inputTokens', 'cumulativeInputTokens', 'promptTokens'], 'Input tokens'),
+    lift('output_tokens', 'count', ['outputTokens', 'cumulativeOutputTokens', 'completionTokens'], 'Output tokens'),
+    lift('total_tokens', 'count', ['totalTokens', 'cumulativeTotalTokens'], 'All tokens'),
     lift('usd', 'number', ['usd', 'cumulativeUsd', 'costUsd'], 'Cost in US dollars'),
     lift('cost', 'number', ['cost'], 'Cost, under that name; unit not stated'),
   ]),
@@ -84,7 +84,7 @@ export const sessions = any('Sessions of the conversation, as sent', {
       'Start',
     ),
     lift('ended_at', 'time', ['endedAt', 'endTs', 'endTS', 'end', 'lastMessageTS'], 'End'),
-    lift('messages_num', 'number', ['messagesNum', 'messageCount', 'messages'], 'Messages in the session'),
+    lift('messages_num', 'count', ['messagesNum', 'messageCount', 'messages'], 'Messages in the session'),
   ]),
 })
 
@@ -108,8 +108,7 @@ export const campaignCalls = any('Calls made to the contact by campaigns, as sen
     lift('campaign_id', 'text', ['campaignId', 'campaignID'], 'Id of the campaign'),
     lift('status', 'text', ['status', 'callStatus', 'state'], 'Outcome of the call'),
     lift('called_at', 'time', ['calledAt', 'startedAt', 'ts', 'timestamp', 'createdAt'], 'When it was made'),
-    lift('duration', 'number', ['callDuration', 'duration'], 'How long it took; unit not stated'),
-    lift('duration_seconds', 'number', ['durationSeconds'], 'How long it took, where its name says seconds'),
+    lift('duration', 'number', ['callDuration', 'duration', 'durationSeconds'], 'How long it took; unit not stated'),
   ]),
 })
 

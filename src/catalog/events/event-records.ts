@@ -75,7 +75,7 @@ const messages = (table: string, about: string) =>
       lift('session_id', 'text', ['sessionId'], 'Session of the turn'),
       lift('role', 'text', ['role'], 'Who wrote it'),
       lift('text', 'text', ['text'], 'What was said', { pii: 'content' }),
-      lift('at', 'time', ['at'], 'When it was written'),
+      lift('written_at', 'time', ['at'], 'When it was written'),
     ]),
   })
 

@@ -104,7 +104,7 @@ const TYPES = [
       ...conversation,
       messageContent: text('The message', content),
       messageType: text('Kind of message'),
-      from: text('Who wrote it', identity),
+      from: text('Who wrote it', { ...identity, column: 'message_from' }),
     },
     marks: own('messageContent', 'messageType'),
     table: 'messages_received',

@@ -3,7 +3,7 @@
 import { ExactNumber } from '../../json/exact-json.ts'
 import { type Field, type Fields, type RecordType, sentFields } from '../shape.ts'
 import { COERCED_EXTRA } from '../staging.ts'
-import { declaredAs, fits, hasId, isObject, jsonType } from './inspect.ts'
+import { declaredAs, fits, hasId, isFraction, isObject, jsonType } from './inspect.ts'
 import { safeKey } from './safe-path.ts'
 import { inExtra } from './unknown-fields.ts'
 import { mayHoldTimes, UNREAD_TIME, unreadTimes } from './unread-times.ts'
@@ -32,21 +32,29 @@ function cast(field: Field, value: unknown): unknown {
   if (field.kind !== 'scalar' || typeof value !== 'string') return undefined
   const trimmed = value.trim()
   if (field.type === 'boolean' && /^(true|false)$/i.test(trimmed)) return trimmed.toLowerCase() === 'true'
-  if ((field.type === 'number' || field.type === 'time') && trimmed !== value && fits(field, trimmed)) return trimmed
+  if (['count', 'number', 'time'].includes(field.type) && trimmed !== value && fits(field, trimmed)) return trimmed
   return undefined
 }
 
-const wrongType = (path: string, field: Field, value: unknown): Issue => {
-  const beyond = field.kind === 'scalar' && field.type === 'number' && jsonType(value) === 'number'
-  const issue = beyond ? 'more than a number holds' : 'wrong type'
-  return { path, issue, declared: declaredAs(field), seen: jsonType(value) }
+function issueOf(field: Field, value: unknown): string {
+  const type = field.kind === 'scalar' ? field.type : null
+  if (type === 'count' && isFraction(value)) return 'fraction'
+  const isNumber = (type === 'count' || type === 'number') && jsonType(value) === 'number'
+  return isNumber ? 'more than a number holds' : 'wrong type'
 }
+
+const misfit = (path: string, field: Field, value: unknown): Issue => ({
+  path,
+  issue: issueOf(field, value),
+  declared: declaredAs(field),
+  seen: jsonType(value),
+})
 
 function coerceField(field: Field, value: unknown, path: string, found: Findings): { kept: unknown; spare: unknown } {
   if (!fits(field, value)) {
     const taken = cast(field, value)
     if (taken !== undefined) return { kept: taken, spare: undefined }
-    found.issues.push(wrongType(path, field, value))
+    found.issues.push(misfit(path, field, value))
     return { kept: null, spare: value }
   }
   if (field.kind === 'scalar' && mayHoldTimes(field))

@@ -58,6 +58,15 @@ function isExact(value: unknown): boolean {
 
 const numberIn = (value: unknown): number => Number(numeralOf(value) ?? value)
 
+/** The range of BIGINT. */
+const COUNT_LIMIT = 2 ** 63
+
+/** True for a number, or a text in a number's syntax, that has a fraction. */
+export const isFraction = (value: unknown): boolean => {
+  const number = numeralOf(value) === undefined && typeof value !== 'number' ? Number.NaN : numberIn(value)
+  return Number.isFinite(number) && !Number.isInteger(number)
+}
+
 /** True where DuckDB's cast to the declared type loses nothing. */
 function scalarFits(type: Scalar['type'], value: unknown): boolean {
   switch (type) {
@@ -67,6 +76,8 @@ function scalarFits(type: Scalar['type'], value: unknown): boolean {
       return isScalar(value) && typeof value !== 'boolean'
     case 'boolean':
       return typeof value === 'boolean'
+    case 'count':
+      return isExact(value) && Number.isInteger(numberIn(value)) && Math.abs(numberIn(value)) < COUNT_LIMIT
     case 'number':
       return isExact(value)
     case 'time':

@@ -1,9 +1,11 @@
 // Agents (sections 2.12 and 4.16). The declared fields are identity, status, limits and the switches that reports use; others go to `extra`.
 import type { RecordType } from '../shape.ts'
-import { boolean, group, loose, number, text, time } from '../shape.ts'
+import { boolean, count, group, loose, number, text, time } from '../shape.ts'
 import type { Resource } from './resource.ts'
 
-const limit = (about: string, unit?: string) => number(about, unit ? { unit } : {})
+const interactions = { unit: 'interactions' }
+const credits = { unit: 'credits' }
+const days = { unit: 'd' }
 
 export const agent: RecordType = {
   name: 'agent',
@@ -35,16 +37,16 @@ export const agent: RecordType = {
     enableNodes: boolean('The agent is made of nodes'),
     webhookUrl: text('Where the agent posts its events'),
     limits: group('Limits of the agent', {
-      maxInteractionsPerUserId: limit('Interactions a user', 'interactions'),
+      maxInteractionsPerUserId: count('Interactions a user', interactions),
       enableTextIpRateLimit: boolean('Text interactions are limited by IP address'),
-      maxTextInteractionsPerIp: limit('Text interactions an IP address', 'interactions'),
-      textIpRateLimitWindowHours: limit('Window of that limit', 'h'),
-      maxAnnualCreditsUsage: limit('Credits a year', 'credits'),
-      maxMonthlyCreditsUsage: limit('Credits a month', 'credits'),
-      maxMessages: limit('Messages kept'),
-      maxMessagesRetentionDays: limit('Messages are purged after', 'd'),
-      inactiveChatRetentionDays: limit('Inactive conversations are purged after', 'd'),
-      analyticsRetentionDays: limit('Analytics are purged after', 'd'),
+      maxTextInteractionsPerIp: count('Text interactions an IP address', interactions),
+      textIpRateLimitWindowHours: number('Window of that limit', { unit: 'h' }),
+      maxAnnualCreditsUsage: number('Credits a year', credits),
+      maxMonthlyCreditsUsage: number('Credits a month', credits),
+      maxMessages: count('Messages kept'),
+      maxMessagesRetentionDays: number('Messages are purged after', days),
+      inactiveChatRetentionDays: number('Inactive conversations are purged after', days),
+      analyticsRetentionDays: number('Analytics are purged after', days),
     }),
   },
   derived: [],

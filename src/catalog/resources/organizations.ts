@@ -1,7 +1,7 @@
 // Organizations (sections 2.7 and 4.13): the names behind ids in conversations and events.
 import { DAY } from '../../core/time.ts'
 import type { Casing, RecordType, Scalar } from '../shape.ts'
-import { any, boolean, group, number, text, texts, time } from '../shape.ts'
+import { any, boolean, count, group, number, text, texts, time } from '../shape.ts'
 import type { Resource } from './resource.ts'
 
 const names = (about: string, options: { channel?: Casing } = {}): Scalar => any(`${about}, as sent: a list`, options)
@@ -68,12 +68,12 @@ const organization: RecordType = {
       notifyIf: text('Occasion, e.g. all'),
       emailNotifyOnNewLead: boolean('An email for each new lead'),
     }),
-    handoff: group('Handoffs', { maxAssignees: number('Most assignees of a conversation') }),
+    handoff: group('Handoffs', { maxAssignees: count('Most assignees of a conversation') }),
     settings: group('Settings', { disableClientAccess: boolean('Its clients have no access') }),
     internal: any('Of the vendor, as sent'),
     teams: any('Teams, as sent with the organization; see the table teams'),
     onboardingState: group('Onboarding', {
-      currentStep: number('Step'),
+      currentStep: count('Step'),
       isCompleted: boolean('Completed'),
       completedSteps: names('Steps that are done'),
       personalInfo: any('About the person, as sent', { pii: 'staff' }),

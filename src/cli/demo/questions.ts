@@ -43,7 +43,7 @@ export interface Conversation {
 export const eventQueries = ({ id }: Conversation): DemoQuery[] => [
   {
     title: 'A conversation as exported, and as updated by its events since:',
-    sql: `SELECT observed_at, source, state, chat_assigned_to AS assignee, token_usage_cumulative_total_tokens::BIGINT AS tokens
+    sql: `SELECT observed_at, source, state, chat_assigned_to AS assignee, token_usage_cumulative_total_tokens AS tokens
 FROM conversation_observations WHERE conversation_id = '${id}' ORDER BY version, observed_at LIMIT 6`,
   },
   {

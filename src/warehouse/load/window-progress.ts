@@ -14,7 +14,7 @@ const AT = 'TIMESTAMP'
 const WINDOWS = {
   workspace_id: T,
   agent_id: T,
-  window: T,
+  window_name: T,
   kind: T,
   from_at: AT,
   to_at: AT,
@@ -34,7 +34,7 @@ export const atSecond = (second: number | null | undefined): string | null =>
 const windowRow = (workspaceId: string, progress: WindowProgress): Row => ({
   workspace_id: workspaceId,
   agent_id: progress.window.agentId,
-  window: progress.window.name,
+  window_name: progress.window.name,
   kind: progress.window.kind,
   from_at: atSecond(progress.window.fromSec),
   to_at: atSecond(progress.window.toSec),
@@ -59,12 +59,12 @@ export async function advanceWindows(
   const facts = pages.flatMap(page => (page.head.facts ? [page.head.facts] : []))
   if (facts.length === 0) return ranges
   const names = [...new Set(facts.map(fact => quoteText(fact.window.name)))].join(', ')
-  const where = `workspace_id = ${quoteText(workspaceId)} AND "window" IN (${names})`
-  const rows = await writer.rows<{ agent_id: string; window: string; progress: string }>(
-    `SELECT agent_id, "window", progress FROM _windows WHERE ${where}`,
+  const where = `workspace_id = ${quoteText(workspaceId)} AND window_name IN (${names})`
+  const rows = await writer.rows<{ agent_id: string; window_name: string; progress: string }>(
+    `SELECT agent_id, window_name, progress FROM _windows WHERE ${where}`,
   )
   const windows = new Map<string, WindowProgress>(
-    rows.map(row => [windowKey(row.agent_id, row.window), JSON.parse(row.progress) as WindowProgress]),
+    rows.map(row => [windowKey(row.agent_id, row.window_name), JSON.parse(row.progress) as WindowProgress]),
   )
   const newest = new Map<string, LoadablePage>()
   for (const page of pages) {
@@ -98,7 +98,7 @@ async function extendStoredPage(
   { address, head }: LoadablePage,
 ): Promise<void> {
   const { window } = head.facts!
-  const here = 'workspace_id = $workspace AND agent_id = $agent AND "window" = $window'
+  const here = 'workspace_id = $workspace AND agent_id = $agent AND window_name = $window'
   const params = { workspace: workspaceId, agent: window.agentId, window: window.name }
   const [row] = await writer.rows<{ file: string; from: string | null; to: string }>(
     `SELECT file, epoch(from_at)::BIGINT::VARCHAR AS "from", epoch(to_at)::BIGINT::VARCHAR AS "to" FROM _requests

@@ -1,8 +1,9 @@
-// How tables and columns of layout 15 are read from a warehouse of layouts 6 to 14. A column is read from the older column of the same name,
-// else from one of its former names, else from an expression over the older row; a column that no older warehouse has is NULL. Values are
-// converted to the new type. A table that the older warehouse lacks is empty, unless another table held its rows.
+// How tables and columns of layout 15 are read from a warehouse of layouts 6 to 14. A column is read from the older columns of the same name
+// and of its former names, else from an expression over the older row; a column that no older warehouse has is NULL. Values are converted to
+// the new type. A table that the older warehouse lacks is empty, unless another table held its rows.
 import { EVENT_TYPES } from '../../catalog/events/event-types.ts'
-import { quoteName, quoteText } from '../../catalog/layout.ts'
+import { layoutOf, quoteName, quoteText } from '../../catalog/layout.ts'
+import { RECORD_TYPES } from '../../catalog/records.ts'
 
 /** The oldest layout that `replay` reads: records of earlier ones have no numbers. */
 export const OLDEST_READABLE = 6
@@ -12,6 +13,12 @@ const FORMER_NAMES: Record<string, Record<string, readonly string[]>> = {
   conversations: { _reported_channel: ['_channel_told', 'channel_told'] },
   organizations: { reported_workspace_id: ['told_workspace_id'] },
   conversation_observations: { reported: ['told'] },
+  conversation_turns: { written_at: ['at'] },
+  conversation_model_messages: { written_at: ['at'] },
+  conversation_campaign_calls: { duration: ['duration_seconds'] },
+  messages_received: { message_from: ['from'] },
+  _requests: { window_name: ['window'] },
+  _windows: { window_name: ['window'] },
   _loads: { coerced: ['mended'] },
   _quota: { reported_at: ['told_at'] },
 }
@@ -60,24 +67,50 @@ function converted(sql: string, from: string, to: string): string {
   return `TRY_CAST(${sql} AS ${to})`
 }
 
-/** The column of the older table that holds a column's values: of its own name, or the first of its former names. */
-function olderColumn(table: string, column: string, older: ReadonlyMap<string, string>): string | undefined {
-  return [column, ...(FORMER_NAMES[table]?.[column] ?? [])].find(name => older.has(name))
+/** A value that goes to `extra`: the names on its path in the record, its SQL, and when it does. */
+interface Spare {
+  path: readonly string[]
+  sql: string
+  when: string
 }
 
-/** SQL of `extra` with the values that have no column any more. */
-function extraSql(older: ReadonlyMap<string, string>): string {
-  return Object.entries(TO_EXTRA).reduce((extra, [column, { key, when }]) => {
-    if (!older.has(column)) return extra
-    const merged = `json_merge_patch(coalesce(${extra}, '{}'::JSON), json_object('${key}', ${quoteName(column)}))`
-    return `CASE WHEN ${quoteName(column)} IS NOT NULL AND ${when} THEN ${merged} ELSE ${extra} END`
-  }, 'extra')
+/** Counts of an older table that its successor's BIGINT cannot hold. */
+function misfits(table: string, older: ReadonlyMap<string, string>): Spare[] {
+  const record = RECORD_TYPES.find(type => type.table === table)
+  const columns = record ? layoutOf(record).columns : []
+  return columns.flatMap(({ name, sqlType, path }) => {
+    if (path === null || sqlType !== 'BIGINT' || older.get(name) !== 'DOUBLE') return []
+    const when = `${quoteName(name)} IS NOT NULL AND ${converted(quoteName(name), 'DOUBLE', 'BIGINT')} IS NULL`
+    return [{ path: path.split('.'), sql: quoteName(name), when }]
+  })
+}
+
+const spares = (table: string, older: ReadonlyMap<string, string>): Spare[] => [
+  ...Object.entries(TO_EXTRA).flatMap(([column, { key, when }]) =>
+    older.has(column)
+      ? [{ path: [key], sql: quoteName(column), when: `${quoteName(column)} IS NOT NULL AND ${when}` }]
+      : [],
+  ),
+  ...misfits(table, older),
+]
+
+/** SQL of `extra` with the values that no column holds any more. */
+function extraSql(table: string, older: ReadonlyMap<string, string>): string {
+  const all = spares(table, older)
+  if (all.length === 0) return 'extra'
+  const objects = all.map(({ path, sql, when }) => {
+    const nested = path.reduceRight((value, name) => `json_object(${quoteText(name)}, ${value})`, sql)
+    return `CASE WHEN ${when} THEN ${nested} ELSE '{}' END`
+  })
+  const merged = objects.reduce((extra, object) => `json_merge_patch(${extra}, ${object})`, `coalesce(extra, '{}')`)
+  return `CASE WHEN ${all.map(({ when }) => `(${when})`).join(' OR ')} THEN ${merged} ELSE extra END`
 }
 
 function columnSql(table: string, column: string, type: string, older: ReadonlyMap<string, string>): string {
-  if (column === 'extra' && older.has('extra')) return extraSql(older)
-  const source = olderColumn(table, column, older)
-  if (source !== undefined) return converted(quoteName(source), older.get(source)!, type)
+  if (column === 'extra' && older.has('extra')) return extraSql(table, older)
+  const sources = [column, ...(FORMER_NAMES[table]?.[column] ?? [])].filter(name => older.has(name))
+  const values = sources.map(name => converted(quoteName(name), older.get(name)!, type))
+  if (values.length > 0) return values.length === 1 ? values[0]! : `coalesce(${values.join(', ')})`
   const computed = COMPUTED[table]?.[column]
   return computed === undefined ? `NULL::${type}` : `(${computed})::${type}`
 }

@@ -168,7 +168,7 @@ export async function preserveGoneFiles(from: Writer, workspaceId: string, gone:
       AND l.conversation_id = p.conversation_id AND l._complete AND p.as_of <= l._as_of)
     AND NOT EXISTS (SELECT 1 FROM conversation_patches AS o WHERE o.workspace_id = p.workspace_id AND o.agent_id = p.agent_id
       AND o.conversation_id = p.conversation_id AND o.key = p.key)`)
-  const windows = `(agent_id, "window") IN (SELECT agent_id, "window" FROM _requests WHERE ${here} AND file IN (FROM gone))`
+  const windows = `(agent_id, window_name) IN (SELECT agent_id, window_name FROM _requests WHERE ${here} AND file IN (FROM gone))`
   await from.run(`DELETE FROM ${REBUILT}._windows WHERE ${here} AND ${windows}`)
   const copy = async (table: string, which: string) =>
     from.run(`INSERT INTO ${REBUILT}.${table} BY NAME
@@ -179,7 +179,7 @@ export async function preserveGoneFiles(from: Writer, workspaceId: string, gone:
   // The ranges of the pages next to a page that is gone derive from that page.
   await from.run(`UPDATE ${REBUILT}._requests AS r SET from_at = l.from_at, to_at = l.to_at
     FROM _requests AS l WHERE l.${here} AND r.workspace_id = l.workspace_id AND r.file = l.file
-      AND (l.agent_id, l."window") IN (SELECT agent_id, "window" FROM _requests WHERE ${here} AND file IN (FROM gone))`)
+      AND (l.agent_id, l.window_name) IN (SELECT agent_id, window_name FROM _requests WHERE ${here} AND file IN (FROM gone))`)
   // EXCEPT ALL: two pages may have reported the same at the same time.
   const quota = await sharedColumns(from, '_quota')
   await from.run(`INSERT INTO ${REBUILT}._quota BY NAME

@@ -10,7 +10,7 @@ import { coverageByAgent } from './coverage.ts'
 /** Windows of all full exports, finished or not. */
 export async function fullWindows(writer: Pick<Writer, 'rows'>, workspaceId: string): Promise<WindowProgress[]> {
   const rows = await writer.rows<{ progress: string }>(
-    `SELECT progress FROM _windows WHERE workspace_id = ${quoteText(workspaceId)} AND kind = 'full' ORDER BY opened_at, "window"`,
+    `SELECT progress FROM _windows WHERE workspace_id = ${quoteText(workspaceId)} AND kind = 'full' ORDER BY opened_at, window_name`,
   )
   return rows.map(row => JSON.parse(row.progress) as WindowProgress)
 }

@@ -50,7 +50,7 @@ export async function lastRequested(
   { stream }: DeclaredResource,
 ): Promise<Map<string, number>> {
   const requested = await rows<{ name: string; at: string }>(
-    `SELECT substr("window", strpos("window", '-') + 1) AS name, epoch_ms(max(sent_at))::VARCHAR AS at FROM _requests
+    `SELECT substr(window_name, strpos(window_name, '-') + 1) AS name, epoch_ms(max(sent_at))::VARCHAR AS at FROM _requests
      WHERE workspace_id = ${quoteText(workspaceId)} AND stream = ${quoteText(stream)} GROUP BY ALL`,
   )
   return new Map(requested.map(({ name, at }) => [name, Number(at)]))

@@ -9,7 +9,7 @@ import { sqlFile } from '../sql-files.ts'
 /** Unfinished windows, oldest first. */
 export async function openWindows(writer: Writer, workspaceId: string): Promise<WindowProgress[]> {
   const rows = await writer.rows<{ progress: string }>(
-    'SELECT progress FROM _windows WHERE workspace_id = $workspace AND NOT done ORDER BY opened_at, "window"',
+    'SELECT progress FROM _windows WHERE workspace_id = $workspace AND NOT done ORDER BY opened_at, window_name',
     { workspace: workspaceId },
   )
   return rows.map(row => JSON.parse(row.progress) as WindowProgress)
@@ -29,9 +29,9 @@ export async function pausedWindows(
 ): Promise<PausedWindow[]> {
   const retried = await rows<{ progress: string; sent: string }>(
     `SELECT any_value(w.progress)::VARCHAR AS progress, epoch_ms(max(r.sent_at))::VARCHAR AS sent
-     FROM _windows w JOIN _requests r USING (workspace_id, agent_id, "window")
+     FROM _windows w JOIN _requests r USING (workspace_id, agent_id, window_name)
      WHERE w.workspace_id = ${quoteText(workspaceId)} AND NOT w.done AND (w.progress->>'vain')::INTEGER > 0
-     GROUP BY w.agent_id, w."window" ORDER BY w.agent_id, w."window"`,
+     GROUP BY w.agent_id, w.window_name ORDER BY w.agent_id, w.window_name`,
   )
   return retried.flatMap(({ progress, sent }) => {
     const read = JSON.parse(progress) as WindowProgress

@@ -176,7 +176,7 @@ describe('a patch', () => {
   })
 
   it('removes a value of a wrong type from extra when it has one of the right type', async () => {
-    expect(await rows('fitting', 'conversations', 'messages_num')).toEqual([{ messages_num: 7 }])
+    expect(await rows('fitting', 'conversations', 'messages_num')).toEqual([{ messages_num: '7' }])
     expect(await extraOf('fitting')).toEqual({ unheard: 1 })
   })
 

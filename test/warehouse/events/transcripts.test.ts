@@ -21,7 +21,7 @@ describe('a transcript', () => {
       { from: 'human', messages: [item('Are you open?')], ts: 1_768_471_205, session_id: 's1' },
     ]
     await applyTo(workspace, updated(AT, { turns }))
-    const what = `position, turn_position AS turn, message_position AS message, role, text, session_id AS session, epoch("at")::INTEGER AS "at"`
+    const what = `position, turn_position AS turn, message_position AS message, role, text, session_id AS session, epoch(written_at)::INTEGER AS "at"`
     expect(await workspace.rows('conversation_turns', what)).toEqual([
       { position: 1, turn: 1, message: 1, role: 'bot', text: 'Hello', session: 's1', at: 1_768_471_200 },
       { position: 2, turn: 1, message: 2, role: 'bot', text: 'How can I help?', session: 's1', at: 1_768_471_200 },

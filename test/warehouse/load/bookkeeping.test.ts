@@ -41,7 +41,7 @@ describe('a loaded page', () => {
         run: 'run-1',
         stream: 'conversations',
         agent_id: 'agent-7',
-        window: window.name,
+        window_name: window.name,
         sent_at: shown(SENT_AT_MS),
         duration_ms: '250',
         status: 200,
@@ -131,7 +131,7 @@ describe('a window', () => {
     expect(rows).toMatchObject([
       {
         agent_id: window.agentId,
-        window: window.name,
+        window_name: window.name,
         kind: 'tail',
         from_at: shown(1_763_000_000_000),
         to_at: shown(1_763_600_000_000),
@@ -293,7 +293,7 @@ describe('a listing of agents', () => {
     })
     expect(await workspace.rows('agents', 'agent_id, title, starred, limits_max_messages AS kept, extra')).toEqual([
       { agent_id: 'a1', title: 'One', starred: null, kept: null, extra: '{"ui":{"color":"red"}}' },
-      { agent_id: 'a2', title: null, starred: null, kept: 9, extra: null },
+      { agent_id: 'a2', title: null, starred: null, kept: '9', extra: null },
       { agent_id: 'a3', title: null, starred: true, kept: null, extra: null },
     ])
     expect(await workspace.rows('_drift')).toEqual([])

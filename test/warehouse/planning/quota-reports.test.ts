@@ -62,7 +62,7 @@ describe('period keys that name days', () => {
           `INSERT INTO _quota (workspace_id, reported_at, period_key, used_sessions) VALUES ${reported.join()}`,
         )
         await writer.run(
-          `INSERT INTO _requests (workspace_id, file, run, stream, "window", sent_at, duration_ms, status, body_bytes, billed_sessions) VALUES ${requests.join()}`,
+          `INSERT INTO _requests (workspace_id, file, run, stream, window_name, sent_at, duration_ms, status, body_bytes, billed_sessions) VALUES ${requests.join()}`,
         )
         const periods = periodsOf(await keysReported(writer, id))
         expect(periods.map(period => period.sinceMs)).toEqual(sinceMs)

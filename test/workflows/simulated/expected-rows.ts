@@ -14,8 +14,8 @@ const TEXTS =
   crossChannelContext notifyToUserId whatsappPhoneNumberId whatsappBusinessNumber whatsappDisplayPhoneNumber
   whatsappBusinessAccountId state smbContactName archivedBy resolvedBy resolvedByEmail lastResolvedAssigneeId reopenReason
   delegatedBy requestedTeamKey chatAssignedTo endReason summary shortSummary funnelSummary hotLabel`)
-const NUMBERS = words(`value messagesNum interactionsNum sessionsNum totalUserInteractions convoTimeSeconds ratingFrom5
-  averageLatency hotScore leadScore`)
+const COUNTS = words('messagesNum interactionsNum sessionsNum totalUserInteractions')
+const NUMBERS = words('value convoTimeSeconds ratingFrom5 averageLatency hotScore leadScore')
 const TIMES =
   words(`ts firstMessageTS lastMessageTS lastModified lastViewed delegatedAt archivedAt resolvedAt reopenedAt
   funnelLastEvaluated smbContactRemovedAt smbLastSeenAt humanClaimedAt humanLastRepliedAt pendingAiReplyAt`)
@@ -112,6 +112,12 @@ const asNumber = (value: unknown): number | null => {
     : null
 }
 
+/** A whole number; null for any other value. */
+const asCount = (value: unknown): number | null => {
+  const number = asNumber(value)
+  return Number.isSafeInteger(number) ? number : null
+}
+
 /** The fields of `record` that are not in `known`; null if there are none. */
 function unlisted(record: Json, known: Iterable<string>): Json | null {
   const listed = known instanceof Set ? known : new Set(known)
@@ -146,7 +152,7 @@ function addNested(row: ExpectedRow, record: Json): void {
 }
 
 const OTHERS = ['expectedCloseDate', 'demoDate', 'lastActivityDate', 'linkedIn', 'ID', 'assignedTo', 'vapi']
-const LISTED = new Set([TEXTS, NUMBERS, TIMES, BOOLEANS, ANY, LISTS, OTHERS, Object.keys(OBJECTS)].flat())
+const LISTED = new Set([TEXTS, COUNTS, NUMBERS, TIMES, BOOLEANS, ANY, LISTS, OTHERS, Object.keys(OBJECTS)].flat())
 
 function extraOf(record: Json): Json | null {
   const top = unlisted(record, LISTED) ?? {}
@@ -171,6 +177,7 @@ function conversationRow(record: Json): ExpectedRow {
   const day = timeMs(record.firstMessageTS) ?? timeMs(record.ts)
   for (const key of [...TEXTS, ...BOOLEANS, ...ANY]) row[snake(key)] = present(record[key])
   for (const key of NUMBERS) row[snake(key)] = asNumber(record[key])
+  for (const key of COUNTS) row[snake(key)] = asCount(record[key])
   for (const key of TIMES) row[snake(key)] = timeMs(record[key])
   addNested(row, record)
   return Object.assign(row, assignee(record.assignedTo, 'assigned_to_'), {
@@ -311,8 +318,7 @@ function childRows(record: Json): [string, ExpectedRow][] {
       campaign_id: present(call.campaignId),
       status: present(call.status),
       called_at: timeMs(call.startedAt),
-      duration: present(call.callDuration ?? call.duration),
-      duration_seconds: present(call.durationSeconds),
+      duration: present(call.callDuration ?? call.duration ?? call.durationSeconds),
     })),
     ...elements('conversation_funnel_steps', record.funnelStepsMatched, step => ({
       step: present(step.stepId),

@@ -56,9 +56,9 @@ export async function readBookkeeping({ rows }: SimulatedApp): Promise<Bookkeepi
     'SELECT agent_id AS agent, from_sec::DOUBLE AS "from", to_sec::DOUBLE AS "to" FROM _covered',
   )
   const readings = await rows<Reading & { agent: string }>(`
-    SELECT agent_id AS agent, "window", coalesce(epoch(from_at), 0)::DOUBLE AS "fromSec", epoch(to_at)::DOUBLE AS "toSec",
+    SELECT agent_id AS agent, window_name AS "window", coalesce(epoch(from_at), 0)::DOUBLE AS "fromSec", epoch(to_at)::DOUBLE AS "toSec",
       epoch_ms(sent_at)::DOUBLE AS "sentAtMs", 
-      scanned > returned OR lag(scanned > returned, 1, false) OVER (PARTITION BY agent_id, "window" ORDER BY file) AS hides
+      scanned > returned OR lag(scanned > returned, 1, false) OVER (PARTITION BY agent_id, window_name ORDER BY file) AS hides
     FROM _requests WHERE to_at IS NOT NULL ORDER BY sent_at, file`)
   const quarantine = await rows<{ file: string; element: number }>('SELECT file, element FROM _quarantine')
   const held = await rows<{ agent: string; id: string }>(
