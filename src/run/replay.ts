@@ -35,6 +35,7 @@ import {
   rebuiltFile,
   removeRebuilt,
 } from './rebuild.ts'
+import { restoreEvents } from './restore-events.ts'
 
 interface WholeReplayOptions extends ReplayOptions {
   /** Continue when loaded files are missing: rows that only they supplied are kept from the old warehouse. */
@@ -91,8 +92,12 @@ async function goneOf(options: WholeReplayOptions, old: App): Promise<Map<string
 
 async function rebuildFrom(options: WholeReplayOptions, old: App): Promise<ReplayReport> {
   const { config } = options
-  const { writer } = old.warehouse
+  const { writer, olderLayout } = old.warehouse
   const gone = await goneOf(options, old)
+  const restored =
+    olderLayout === undefined
+      ? {}
+      : { olderLayout, restoredEvents: await restoreEvents(old.warehouse, config.home, (options.now ?? Date.now)()) }
   let report = EMPTY_REPLAY
   for (const [id, files] of gone)
     report = added(report, { ...EMPTY_REPLAY, expired: (await expiredOf(old, id, files)).length })
@@ -117,7 +122,7 @@ async function rebuildFrom(options: WholeReplayOptions, old: App): Promise<Repla
     if (options.allowIncomplete && lost.length > 0) for (const id of ids) await preserveLostRows(writer, id)
     expectNothingLost(options.allowIncomplete ? await lostRows(writer, ids) : lost)
   })
-  return { ...report, keptEvents }
+  return { ...report, ...restored, keptEvents }
 }
 
 /**
@@ -142,6 +147,5 @@ export async function replay(options: WholeReplayOptions): Promise<ReplayReport>
   // DuckDB would apply the old file's write-ahead log to the new file.
   await rm(`${file}.wal`, { force: true })
   await rename(rebuiltFile(config.home), file)
-  const { olderLayout } = old.warehouse
-  return { ...report, ...(olderLayout !== undefined && { olderLayout }) }
+  return report
 }

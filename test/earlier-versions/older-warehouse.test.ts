@@ -1,15 +1,21 @@
 // A warehouse of an older layout is refused by every command but `replay`, which reads it. `layout-14/README.md` says what the data folder holds.
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { archivedFiles } from '../../src/spool/archive.ts'
+import { identified } from '../../src/spool/identity.ts'
+import { archivedEvents } from '../../src/spool/read-archive.ts'
 import { openWarehouse, warehouseFile } from '../../src/warehouse/open.ts'
 import { inProcess } from '../cli/in-process.ts'
 import { SMALL } from '../warehouse/temporary-warehouse.ts'
 import { inFile, type OlderNames, rowsInOrder, tablesOfFile } from './stored-rows.ts'
+
+const OLDER_WAREHOUSE = new URL('../../dist/src/warehouse/maintenance/older-warehouse.js', import.meta.url).href
 
 const ARCHIVE = fileURLToPath(new URL('layout-14/home.tar.gz', import.meta.url))
 
@@ -57,6 +63,25 @@ function removeFiles(home: string): { pages: string[] } {
   return { pages: pages.filter(name => name.endsWith('.json.gz')) }
 }
 
+type Payloads = Record<string, unknown>
+
+const payloadsIn = (rows: readonly string[], workspace: string): Payloads => {
+  const events = rows.map(row => JSON.parse(row) as Record<'workspace_id' | 'event_id' | 'payload', string>)
+  const own = events.filter(event => event.workspace_id === workspace)
+  return Object.fromEntries(own.map(({ event_id, payload }) => [event_id, JSON.parse(payload)]))
+}
+
+async function payloadsInSpool(home: string, workspace: string): Promise<Payloads> {
+  const payloads: Payloads = {}
+  for (const file of await archivedFiles(home, workspace))
+    for await (const event of archivedEvents(file, error => expect.fail(String(error)))) {
+      const { id, payload } = identified(event)
+      expect(payloads[id], 'each event once').toBeUndefined()
+      payloads[id] = JSON.parse(Buffer.from(payload).toString())
+    }
+  return payloads
+}
+
 const digest = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex')
 
 type Row = Record<string, unknown>
@@ -68,14 +93,21 @@ const without =
 
 const withoutPayload = without('payload', 'payload_file', 'payload_offset', 'resource')
 
-/** Observations of the older layout have fewer columns. */
-const withoutCosts = without(
+/** Columns that observations of the older layout lack. */
+const COSTS = [
   'token_usage_per_model',
   'detailed_cost_speech_gen_cost',
   'detailed_cost_transcriber_cost',
   'detailed_cost_llm_cost',
   'ext_cost',
-)
+]
+
+function withoutCosts(row: string): string {
+  const { reported, ...rest } = JSON.parse(row) as Row & { reported: string[] | null }
+  return without(...COSTS)(
+    JSON.stringify({ ...rest, reported: reported?.filter(name => !COSTS.includes(name)) ?? null }),
+  )
+}
 
 describe('a warehouse of layout 14', () => {
   it('is refused by every command but replay, and stays unchanged', async () => {
@@ -104,6 +136,28 @@ describe('a warehouse of layout 14', () => {
     const { stdout } = await run(['doctor', '--json'])
     expect(stdout).toContain('"code":"WAREHOUSE_OLDER"')
     expect(digest(warehouseFile(home))).toBe(before)
+    expect(readdirSync(home).filter(name => name.startsWith('warehouse'))).toEqual(['warehouse.duckdb'])
+  })
+
+  it('is replayed by one process at a time', async () => {
+    const { home, run } = unpack()
+    const file = warehouseFile(home)
+    const before = digest(file)
+    const script = `import { openReplaced } from ${JSON.stringify(OLDER_WAREHOUSE)}
+      const { close } = await openReplaced({ home: ${JSON.stringify(home)}, memoryLimit: '256MB', threads: 1 })
+      process.stdin.resume().once('end', async () => { await close(); process.exit() })
+      console.log('held')`
+    const holder = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    onTestFinished(() => void holder.kill('SIGKILL'))
+    await once(holder.stdout, 'data')
+    const refused = await run(['replay'])
+    expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining(`PID ${holder.pid}`)])
+    expect(digest(file)).toBe(before)
+    holder.stdin.end()
+    await once(holder, 'exit')
+    expect(await run(['replay'])).toMatchObject({ code: 0 })
     expect(readdirSync(home).filter(name => name.startsWith('warehouse'))).toEqual(['warehouse.duckdb'])
   })
 
@@ -149,10 +203,13 @@ describe('a warehouse of layout 14', () => {
     expect([messages_num, JSON.parse(extra!)]).toEqual([null, { messagesNum: 2.5, kept: null }])
     const others = (rows: string[]) => rows.filter(row => JSON.parse(row).conversation_id !== conversation_id)
     for (const tables of [before, after]) tables.conversations = others(tables.conversations!)
-    // Events without a file of the spool are kept, without their payloads.
-    for (const row of after.webhook_events!) expect(JSON.parse(row)).toMatchObject({ payload_file: null })
+    // Payloads that only the older warehouse held are in the spool now.
+    expect(stdout).toContain("38 webhook events that only the warehouse held were added to the spool's archive")
+    for (const workspace of ['ws_first', 'ws_second'])
+      expect(await payloadsInSpool(home, workspace)).toEqual(payloadsIn(before.webhook_events!, workspace))
     for (const rows of [before, after]) rows.webhook_events = rows.webhook_events!.map(withoutPayload)
-    after.conversation_observations = after.conversation_observations!.map(withoutCosts)
+    for (const rows of [before, after])
+      rows.conversation_observations = rows.conversation_observations!.map(withoutCosts)
     const differing = Object.entries(before).filter(
       ([table, rows]) => JSON.stringify(after[table]) !== JSON.stringify(rows),
     )

@@ -59,6 +59,11 @@ const summary = (report: ReplayReport, what: string, tookMs: number): string[] =
     ? []
     : [
         `  The replaced warehouse had the older layout ${report.olderLayout}: runs, other workspaces and rows without files were converted.`,
+        ...(report.restoredEvents
+          ? [
+              `  ${counted(report.restoredEvents, 'webhook event')} that only the warehouse held ${report.restoredEvents === 1 ? 'was' : 'were'} added to the spool's archive.`,
+            ]
+          : []),
       ]),
 ]
 

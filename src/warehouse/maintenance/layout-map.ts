@@ -30,7 +30,7 @@ const REPORTED_FIELDS = [...new Set(REPORTED.flatMap(({ fields }) => fields))]
 
 /** SQL over the older row for a column that it has under no name. */
 const COMPUTED: Record<string, Record<string, string>> = {
-  // Payloads were stored in the row. They are not carried over: a row whose archive file is gone has none.
+  // Payloads were stored in the row. `replay` has moved those that no file held to the spool's archive.
   webhook_events: {
     resource: `CASE WHEN type IN (${REPORTED.map(({ name }) => quoteText(name)).join(', ')})
       THEN json_object(${REPORTED_FIELDS.map(field => `'${field}', payload->'$.${field}'`).join(', ')}) END`,

@@ -1,26 +1,34 @@
 // Opens a warehouse of an older layout for `replay`, without migrating it. The file is attached READ_ONLY as `older`; `warehouse` is a database
 // in memory with the tables of this version, each replaced by a view over the older table (`layout-map.ts`). So whatever reads a warehouse
 // also reads an older one, queries included.
+import { rm } from 'node:fs/promises'
 import type { DuckDBInstance } from '@duckdb/node-api'
 import { quoteName, quoteText } from '../../catalog/layout.ts'
 import { isCode } from '../../core/errors.ts'
 import type { Writer } from '../connection.ts'
 import { openingError } from '../fault.ts'
-import { openAs, openWarehouse, type Warehouse, type WarehouseOptions } from '../open.ts'
+import { openAs, openWarehouse, type Warehouse, type WarehouseOptions, warehouseFile } from '../open.ts'
 import { OLDEST_READABLE, olderRows, type Tables } from './layout-map.ts'
 import { bundledMigrations, migrateWarehouse, olderWarehouse } from './migrate.ts'
 
 /** Tables that are written while the warehouse is open: copies in memory. */
 const COPIED = new Set(['_runs'])
 
-const OLDER = 'older'
+/** The schema that the older file is attached as. */
+export const OLDER = 'older'
 
 const TOO_OLD_HINT =
   'Move the file and its .wal away, then run `convohouse replay`: it rebuilds the warehouse from landing and spool alone.'
 
+/** A file whose lock a replay holds: DuckDB lets several processes read one file, and two replays would write one new warehouse. */
+const lockFile = (file: string): string => `${file}.replay-lock`
+
 async function attachOlder(instance: DuckDBInstance, file: string): Promise<void> {
   const connection = await instance.connect()
   try {
+    await connection.run(`ATTACH IF NOT EXISTS ${quoteText(lockFile(file))} AS replay_lock`).catch(cause => {
+      throw openingError(file, cause)
+    })
     await connection.run(`ATTACH IF NOT EXISTS ${quoteText(file)} AS ${OLDER} (READ_ONLY)`).catch(cause => {
       throw openingError(file, cause)
     })
@@ -65,14 +73,25 @@ async function mapTables(writer: Writer): Promise<void> {
 
 async function openOlder(options: WarehouseOptions): Promise<Warehouse> {
   let olderLayout = 0
+  const lock = lockFile(warehouseFile(options.home, options.name))
   const warehouse = await openAs(options, {
     attach: attachOlder,
     prepare: async writer => {
-      olderLayout = await expectMapped(writer)
-      await mapTables(writer)
+      try {
+        olderLayout = await expectMapped(writer)
+        await mapTables(writer)
+      } catch (error) {
+        await rm(lock, { force: true })
+        throw error
+      }
     },
   })
-  return { ...warehouse, olderLayout }
+  const close = async () => {
+    // Before the lock is released: later it could be another replay's file.
+    await rm(lock, { force: true })
+    await warehouse.close()
+  }
+  return { ...warehouse, olderLayout, close }
 }
 
 /**
