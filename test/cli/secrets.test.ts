@@ -226,7 +226,9 @@ describe('a secret', () => {
     expect((await inProcess(['replay'], { env: bare })).code).toBe(0)
     const canaries = [...new Set(sent.texts.flatMap(canariesIn))].sort()
     expect(await canariesOf(bare.CONVOHOUSE_HOME)).toEqual(canaries)
-    expect(await canariesInTables(bare.CONVOHOUSE_HOME)).toEqual(canaries)
+    // Payloads of events are in the spool only.
+    const loaded = canaries.filter(canary => !canary.startsWith('canary-secret-event-'))
+    expect(await canariesInTables(bare.CONVOHOUSE_HOME)).toEqual(loaded)
   })
 
   it('that the vendor rejects makes a sync exit with 3, and is never printed', async () => {
