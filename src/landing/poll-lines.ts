@@ -33,7 +33,7 @@ export function lineOf(address: string, { head, body }: { head: PageHead; body: 
 const LINE = /^\{"crc":(\d+),("page":("[^"]*"),.*)$/s
 
 /** The complete lines of a log by address; the first line of an address counts. */
-function linesIn(text: string): Map<string, string> {
+export function linesIn(text: string): Map<string, string> {
   const lines = new Map<string, string>()
   for (const line of text.split('\n')) {
     const [, crc, rest, page] = LINE.exec(line) ?? []

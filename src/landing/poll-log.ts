@@ -13,12 +13,14 @@ import { open, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { homeUnusable } from '../core/disk.ts'
 import { isById } from '../core/planning/windows.ts'
-import { makeFolder, namesIn, syncFolder } from '../files/durable.ts'
+import { entriesIn, makeFolder, syncFolder } from '../files/durable.ts'
 import { pathSegment } from '../files/path-segment.ts'
 import { consistently } from './consistent-reads.ts'
+import { forgetOldest } from './forget-oldest.ts'
 import type { PageHead } from './page.ts'
 import { monthOfAddress } from './page-address.ts'
-import { dayOf, daysOf, isMerged, lineOf, logsIn, readAddresses, readLog } from './poll-lines.ts'
+import { openPollAddresses } from './poll-addresses.ts'
+import { dayOf, daysOf, lineOf, logsIn, readLog } from './poll-lines.ts'
 import { isQuiet, mergeLogs } from './poll-log-merge.ts'
 
 /** A longer body is worth a file of its own. An empty page of the documented shape takes 600 to 900 bytes. */
@@ -47,8 +49,11 @@ export function isPoll({ place, facts, status }: PageHead, body: Uint8Array): bo
 
 const folderOf = (root: string, workspaceId: string): string => join(root, pathSegment(workspaceId), 'polls')
 
-/** Logs kept in memory: the heads of one day's pages are read one after another. */
-const MOST_LOGS = 4
+/** Characters of lines that are kept in memory: the heads of one day's pages are read one after another, from several logs. */
+const MOST_CHARACTERS = 64 * 1024 * 1024
+
+/** Another process that merges the same logs keeps an erasure from completing; the next attempt sees what that process has written. */
+const MOST_ERASURES = 10
 
 export interface Polls {
   /** Makes the page durable. @throws HOME_UNUSABLE */
@@ -65,40 +70,28 @@ export interface Polls {
   erase(addresses: readonly string[]): Promise<void>
 }
 
-/** Addresses that this process has written, by log. Several landings of one process share its logs. */
-const own = new Map<string, Set<string>>()
-
 export function openPolls(root: string, workspaceId: string): Polls {
   const folder = folderOf(root, workspaceId)
   /** Lines by file and its state; the most recently used last. */
-  const cache = new Map<string, Promise<Map<string, string>>>()
-  /** Addresses of merged logs, which never change, by file. */
-  const merged = new Map<string, Promise<ReadonlySet<string>>>()
+  const cache = new Map<string, { lines: Promise<Map<string, string>>; characters: number }>()
+  const addressesIn = openPollAddresses()
 
   const monthFolder = (address: string): string => join(folder, monthOfAddress(address))
   const ownLog = (address: string): string => join(monthFolder(address), `${dayOf(address)}.${PROCESS}.ndjson`)
 
-  async function cached(file: string): Promise<Map<string, string>> {
+  async function linesOf(file: string): Promise<Map<string, string>> {
     const { ino, size, mtimeNs } = await stat(file, { bigint: true })
     const key = `${file} ${ino} ${size} ${mtimeNs}`
-    const lines = cache.get(key) ?? readLog(file)
+    const cached = cache.get(key) ?? { lines: readLog(file), characters: 0 }
     cache.delete(key)
-    cache.set(key, lines)
-    if (cache.size > MOST_LOGS) cache.delete(cache.keys().next().value!)
-    return lines.catch(error => {
+    cache.set(key, cached)
+    const lines = await cached.lines.catch(error => {
       cache.delete(key)
       throw error
     })
-  }
-
-  async function addressesIn(file: string): Promise<ReadonlySet<string>> {
-    if (!isMerged(basename(file))) return new Set((await cached(file)).keys())
-    const known = merged.get(file) ?? readAddresses(file).then(addresses => new Set(addresses))
-    merged.set(file, known)
-    return known.catch(error => {
-      merged.delete(file)
-      throw error
-    })
+    if (cached.characters === 0) for (const line of lines.values()) cached.characters += line.length
+    forgetOldest(cache, MOST_CHARACTERS, ({ characters }) => characters)
+    return lines
   }
 
   /** The logs of a month that may hold the address. */
@@ -109,28 +102,17 @@ export function openPolls(root: string, workspaceId: string): Polls {
   }
 
   return {
-    async append(address, page) {
-      const log = ownLog(address)
-      await appendLine(log, lineOf(address, page))
-      // The log of another day: its addresses are read from the file if they are needed again.
-      if (!own.has(log)) for (const other of own.keys()) if (other.startsWith(`${folder}/`)) own.delete(other)
-      own.set(log, (own.get(log) ?? new Set()).add(address))
-    },
+    append: (address, page) => appendLine(ownLog(address), lineOf(address, page)),
     has: address =>
       consistently(folder, logsIn, async list => {
-        const log = ownLog(address)
-        if (own.get(log)?.has(address)) return true
-        for (const file of await logsFor(address, list)) {
-          if (file === log && own.has(log)) continue
-          if ((await addressesIn(file)).has(address)) return true
-        }
-        return false
+        const logs = await Promise.all((await logsFor(address, list)).map(addressesIn))
+        return logs.some(addresses => addresses.has(address))
       }),
     read: address =>
       consistently(folder, logsIn, async list => {
         const found: PolledPage[] = []
         for (const file of await logsFor(address, list)) {
-          const line = (await addressesIn(file)).has(address) ? (await cached(file)).get(address) : undefined
+          const line = (await addressesIn(file)).has(address) ? (await linesOf(file)).get(address) : undefined
           if (line === undefined) continue
           const { head, body } = JSON.parse(line) as { head: PageHead; body: string }
           found.push({ head, body: Buffer.from(body) })
@@ -140,7 +122,8 @@ export function openPolls(root: string, workspaceId: string): Polls {
     addresses: months =>
       consistently(folder, logsIn, async list => {
         const all = new Set<string>()
-        for (const month of (await namesIn(folder)).filter(name => months?.has(name) ?? true))
+        const below = (await entriesIn(folder)).filter(entry => entry.isDirectory()).map(({ name }) => name)
+        for (const month of below.filter(name => months?.has(name) ?? true))
           for (const file of await list(join(folder, month)))
             for (const address of await addressesIn(file)) all.add(address)
         return all
@@ -150,11 +133,13 @@ export function openPolls(root: string, workspaceId: string): Polls {
         await mergeLogs(join(folder, month), name => isQuiet(join(folder, month, name), nowMs), new Set())
     },
     async erase(addresses) {
-      const lines = await this.addresses(new Set(addresses.map(monthOfAddress)))
-      const erased = new Set(addresses.filter(address => lines.has(address)))
-      for (const written of own.values()) for (const address of erased) written.delete(address)
-      for (const month of new Set([...erased].map(monthOfAddress)))
-        await mergeLogs(join(folder, month), async () => true, erased)
+      for (let attempt = 1; attempt <= MOST_ERASURES; attempt++) {
+        const lines = await this.addresses(new Set(addresses.map(monthOfAddress)))
+        const erased = new Set(addresses.filter(address => lines.has(address)))
+        if (erased.size === 0) return
+        for (const month of new Set([...erased].map(monthOfAddress)))
+          await mergeLogs(join(folder, month), async () => true, erased)
+      }
     },
   }
 }

@@ -168,7 +168,62 @@ describe('a log', () => {
   })
 })
 
+describe('a long-lived reader', () => {
+  it('lists what a new one lists, whatever was landed, merged and erased by any process', {
+    timeout: 30_000,
+  }, async () => {
+    const { home, month, store } = await landing()
+    const processes = [store, await otherProcess(home)]
+    const reader = openLanding(home).workspace('ws')
+    const polls = openPolls(join(home, 'landing'), 'ws')
+    let sequence = 0
+    const step = fc.oneof(
+      { weight: 4, arbitrary: fc.record({ by: fc.nat(1), day: fc.constantFrom('20261120', '20261121') }) },
+      { weight: 1, arbitrary: fc.constant('merge' as const) },
+      { weight: 1, arbitrary: fc.constant('erase' as const) },
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 12 }), async steps => {
+        for (const step of steps) {
+          if (step === 'merge') {
+            await quiet(month).catch(() => {})
+            await polls.merge(['2026-11'], SENT_AT_MS)
+          } else if (step === 'erase') {
+            const addresses = await addressesOf(reader)
+            await reader.erase(addresses.filter((_, index) => index % 2 === 0))
+          } else {
+            const window = `${step.day}T000000000Z-head-1-2`
+            await processes[step.by]!.land(pollHead({ window, sequence: ++sequence }), EMPTY)
+          }
+          const fresh = openLanding(home).workspace('ws')
+          expect(await addressesOf(reader)).toEqual(await addressesOf(fresh))
+        }
+      }),
+      { numRuns: 15 },
+    )
+    for (const { address } of await reader.list()) expect(await reader.body(address)).toEqual(EMPTY)
+  })
+
+  it('ignores other files beside the logs', async () => {
+    const { home, month, store } = await landing()
+    await store.land(pollHead(), EMPTY)
+    await writeFile(join(home, 'landing/ws/polls/.DS_Store'), 'x')
+    await writeFile(join(month, 'notes.txt'), 'x')
+    expect(await store.list()).toHaveLength(1)
+  })
+})
+
 describe('a page name', () => {
+  it('is taken also where its process has begun the log of the next day meanwhile', async () => {
+    const { store } = await landing()
+    const before = { window: '20261120T235900000Z-head-1-2' }
+    const address = await store.land(pollHead(before), EMPTY)
+    await store.land(pollHead({ window: '20261121T000100000Z-head-1-2' }), EMPTY)
+    await store.land(pollHead({ ...before, sequence: 2 }), EMPTY)
+    expect((await store.find(pollHead(before).place))?.address).toBe(address)
+    expect((await failureOf(store.land(pollHead(before), EMPTY))).code).toBe('LANDING_TAKEN')
+  })
+
   it('is taken once, whichever process comes first and whatever each of them received', async () => {
     const { home, store } = await landing()
     const processes = [store, await otherProcess(home), await otherProcess(home)]
