@@ -73,37 +73,47 @@ export function openBundles(root: string): Bundles {
     return null
   }
 
+  /** Moves these pages into bundles, and joins small bundles. Holds the pages of one bundle in memory. */
   async function joinPages(folder: string, names: readonly string[], bundles: readonly string[]): Promise<void> {
-    const bundled = new Map<string, { file: string; entry: BundleEntry }>()
-    for (const file of bundles) for (const [name, entry] of await indexOf(file)) bundled.set(name, { file, entry })
-    const added: RawPage[] = []
-    const removed: string[] = []
-    for (const page of await readPages(root, folder, names)) {
-      const there = bundled.get(page.name)
-      if (!there) added.push(page)
-      const isSame =
-        there && Buffer.compare(page.body, (await readBundledPage(there.file, page.name, there.entry)).body) === 0
-      // A killed compaction has left the file of a page that is in a bundle.
-      if (!there || isSame) removed.push(page.name)
-    }
+    const there = new Map<string, { file: string; entry: BundleEntry }>()
     const small: string[] = []
-    for (const file of bundles) if ((await stat(file)).size < SMALL_BUNDLE_BYTES) small.push(file)
-    if (added.length + small.length > 1) {
-      for (const file of small)
-        for (const [name, entry] of await indexOf(file)) added.push(await readBundledPage(file, name, entry))
-      await writeBundles(root, folder, added)
-      await removeAll(root, folder, removed)
-      await removeAll(
-        root,
-        posix.join(folder, 'bundles'),
-        small.map(file => basename(file)),
-      )
-    } else
-      await removeAll(
-        root,
-        folder,
-        removed.filter(name => bundled.has(name)),
-      )
+    const isSmall = async (file: string) => (await stat(file)).size < SMALL_BUNDLE_BYTES
+    for (const file of bundles) if (await isSmall(file)) small.push(file)
+    // A killed compaction has left a page in two bundles: a page of a large one is not joined.
+    for (const file of [...bundles.filter(file => !small.includes(file)), ...small])
+      for (const [name, entry] of await indexOf(file)) if (!there.has(name)) there.set(name, { file, entry })
+    const joined = [...there].filter(([, { file }]) => small.includes(file)).map(([name]) => name)
+    let group: RawPage[] = []
+    let moved: string[] = []
+    let added = 0
+    const flush = async () => {
+      if (group.length > 0) await writeBundle(root, folder, group)
+      await removeAll(root, folder, moved)
+      ;[group, moved] = [[], []]
+    }
+    const files = new Set(names)
+    for (const name of [...new Set([...names, ...joined])].sort()) {
+      const bundled = there.get(name)
+      const page = bundled && (await readBundledPage(bundled.file, name, bundled.entry))
+      const landed = files.has(name) ? splitPage(name, await readFile(join(root, folder, name))) : null
+      // A killed compaction has left the file of a page that is in a bundle. A file with another answer stays.
+      if (page && landed && isSamePage(page, landed)) await removeAll(root, folder, [name])
+      if (page && small.includes(bundled.file)) group.push(page)
+      else if (!page && landed) {
+        group.push(landed)
+        moved.push(name)
+        added += 1
+      }
+      if (bytesOf(group) >= MOST_BUNDLE_BYTES) await flush()
+    }
+    // A single page stays a file, and a single small bundle stays as it is.
+    if (added + small.length <= 1) return
+    await flush()
+    await removeAll(
+      root,
+      posix.join(folder, 'bundles'),
+      small.map(file => basename(file)),
+    )
   }
 
   return {
@@ -144,7 +154,7 @@ export function openBundles(root: string): Bundles {
             const kept: RawPage[] = []
             for (const [name, entry] of entries)
               if (!names.has(name)) kept.push(await readBundledPage(file, name, entry))
-            await writeBundles(root, folder, kept)
+            if (kept.length > 0) await writeBundle(root, folder, kept)
             await removeAll(root, posix.join(folder, 'bundles'), [basename(file)])
           }
         })
@@ -166,16 +176,11 @@ async function smallPages(root: string, folder: string, nowMs: number): Promise<
   return small.sort()
 }
 
-/** Reads those of the pages that a bundle may hold; the others stay as they are. */
-async function readPages(root: string, folder: string, names: readonly string[]): Promise<RawPage[]> {
-  const pages: RawPage[] = []
-  for (const name of names) {
-    const raw = await readFile(join(root, folder, name))
-    const page = splitPage(name, raw)
-    if (page) pages.push(page)
-  }
-  return pages
-}
+export const isSamePage = (a: Omit<RawPage, 'name'>, b: Omit<RawPage, 'name'>): boolean =>
+  Buffer.compare(a.head, b.head) === 0 && Buffer.compare(a.body, b.body) === 0
+
+const bytesOf = (pages: readonly RawPage[]): number =>
+  pages.reduce((sum, { head, body }) => sum + head.length + body.length, 0)
 
 /**
  * The members of a page's file; null where the page is damaged, or where its body could keep DuckDB from reading the other pages of a
@@ -189,21 +194,6 @@ function splitPage(name: string, raw: Buffer): RawPage | null {
   if (head.packed.bytes >= raw.length || crc32(body) !== head.packed.crc32) return null
   const isReadable = head.place.stream !== 'conversations' || (head.status === 200 && !needsCoercion(head.notes))
   return isReadable ? { name, head: first, body } : null
-}
-
-async function writeBundles(root: string, folder: string, pages: readonly RawPage[]): Promise<void> {
-  const sorted = [...pages].sort((a, b) => (a.name < b.name ? -1 : 1))
-  let group: RawPage[] = []
-  let bytes = 0
-  for (const page of sorted) {
-    group.push(page)
-    bytes += page.head.length + page.body.length
-    if (bytes < MOST_BUNDLE_BYTES) continue
-    await writeBundle(root, folder, group)
-    group = []
-    bytes = 0
-  }
-  if (group.length > 0) await writeBundle(root, folder, group)
 }
 
 async function removeAll(root: string, folder: string, names: readonly string[]): Promise<void> {

@@ -18,8 +18,8 @@ import {
 } from '../files/durable.ts'
 import { pathSegment } from '../files/path-segment.ts'
 import { bytesBelow } from '../files/stored-bytes.ts'
-import { type BundleEntry, readBundledBody, readBundledHead, readBundledPage } from './bundle.ts'
-import { openBundles } from './compaction.ts'
+import { type BundleEntry, type RawPage, readBundledBody, readBundledHead, readBundledPage } from './bundle.ts'
+import { isSamePage, openBundles } from './compaction.ts'
 import { withReserve } from './disk-reserve.ts'
 import { readExpired, recordExpired } from './expired-folders.ts'
 import type { Landing, PageFile } from './landing.ts'
@@ -38,7 +38,7 @@ export function openWorkspace(root: string, workspaceId: string): Landing {
   const fileOf = (address: string) => join(root, address)
 
   /** Creates the folder before each write: it may have been moved away since the last one, and the page has been paid for. */
-  const write = (address: string, parts: readonly Uint8Array[], check = async () => {}) =>
+  const write = (address: string, parts: readonly Uint8Array[], check: () => Promise<void> = async () => {}) =>
     withReserve(root, async () => {
       await makeFolder(dirname(fileOf(address)))
       await check()
@@ -49,9 +49,10 @@ export function openWorkspace(root: string, workspaceId: string): Landing {
   const hasMoved = async (address: string): Promise<boolean> =>
     (await bundles.locate(address)) !== null || (await polls.has(address))
 
-  /** @throws LANDING_TAKEN where the page's name is taken without a file */
-  async function expectNotMoved(address: string): Promise<void> {
-    if (await hasMoved(address)) throw alreadyLanded(fileOf(address))
+  /** @throws LANDING_TAKEN where the page's name is taken without a file, by a page that is not `isOwn` */
+  async function expectNotMoved(address: string, isOwn: (page: RawPage) => boolean = () => false): Promise<void> {
+    const bundled = await bundles.read(address, (file, entry) => readBundledPage(file, posix.basename(address), entry))
+    if ((bundled && !isOwn(bundled)) || (await polls.has(address))) throw alreadyLanded(fileOf(address))
   }
 
   /**
@@ -102,14 +103,24 @@ export function openWorkspace(root: string, workspaceId: string): Landing {
   return {
     async land(head, body) {
       const address = pageAddress(workspaceId, head.place)
-      await write(address, await encodePage(head, body), () => expectNotMoved(address)).catch(cause => {
+      const parts = await encodePage(head, body)
+      let unknown: unknown = null
+      // A page has been paid for: it lands also where nobody can tell whether its name is taken, and the error is thrown afterwards.
+      const look = (isOwn?: (page: RawPage) => boolean) =>
+        expectNotMoved(address, isOwn).catch(error => {
+          if (isCode(error, 'LANDING_TAKEN')) throw error
+          unknown ??= error
+        })
+      await write(address, parts, () => look()).catch(cause => {
         throw hasCode(cause, 'EEXIST') ? alreadyLanded(fileOf(address), cause) : cause
       })
-      // The page that had the name may have moved since the first look.
-      await expectNotMoved(address).catch(async error => {
+      // The page that had the name may have moved since the first look; this one may have moved, too.
+      const [own, packed] = parts
+      await look(page => isSamePage(page, { head: own!, body: packed! })).catch(async error => {
         await removeFiles([fileOf(address)])
         throw error
       })
+      if (unknown !== null) throw unknown
       if (isPoll(head, body)) await moveToLog(address, { head, body })
       return address
     },

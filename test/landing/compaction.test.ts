@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { copyFile, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { emptyNotes } from '../../src/catalog/inspection/inspect.ts'
@@ -151,6 +152,50 @@ describe('compaction', () => {
     expect(await files()).toHaveLength(1)
     expect((await store.list()).map(({ sequence }) => sequence)).toEqual(Array.from({ length: 60 }, (_, n) => n + 1))
   })
+})
+
+describe('pages that a killed compaction left in two bundles', () => {
+  it('are joined into one bundle that holds each of them once', async () => {
+    const { home, store, files, compact } = await landing(3)
+    const before = await contents(store)
+    await compact()
+    const folder = join(landedFile(home, FOLDER), 'bundles')
+    await copyFile(join(folder, (await files())[0]!), join(folder, '0.json.gz'))
+    await compact()
+    const bundled = gunzipSync(await readFile(join(folder, (await files())[0]!))).toString()
+    expect([await files(), bundled.match(/"_page"/g)]).toEqual([[expect.anything()], Array(3).fill('"_page"')])
+    expect(await contents(store)).toEqual(before)
+  })
+})
+
+it('pages that exceed one bundle fill several', async () => {
+  const { store, files, compact, again } = await landing()
+  const bodies = Array.from({ length: 45 }, () => randomBytes(50_000))
+  for (const [index, body] of bodies.entries()) await store.land(headOf({ sequence: index + 1 }), body)
+  await compact()
+  expect(await files()).toHaveLength(3)
+  const pages = await again().list()
+  expect(await Promise.all(pages.map(({ address }) => again().body(address)))).toEqual(bodies)
+})
+
+it('a page that was paid for lands also where a damaged bundle does not tell whether its name is taken', async () => {
+  const { home, store, land, compact, files } = await landing(2)
+  await compact()
+  const bundle = join(landedFile(home, FOLDER), 'bundles', (await files())[0]!)
+  const intact = await readFile(bundle)
+  await writeFile(bundle, 'damaged')
+  expect(
+    (
+      await failureOf(
+        openLanding(home)
+          .workspace('ws')
+          .land(headOf({ sequence: 3 }), bodyOf(3)),
+      )
+    ).code,
+  ).toBe('LANDING_CORRUPT')
+  await writeFile(bundle, intact)
+  expect((await store.list()).map(({ sequence }) => sequence)).toEqual([1, 2, 3])
+  expect((await failureOf(land(3))).code).toBe('LANDING_TAKEN')
 })
 
 describe('a bundle', () => {

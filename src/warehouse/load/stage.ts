@@ -41,7 +41,9 @@ export async function fillStage(
   options: { record: RecordType; sources: readonly StageSource[]; unknown: UnknownTree },
 ): Promise<void> {
   const { record, sources, unknown } = options
-  const keys = sources.map(({ file, bundledPage }) => quoteText(bundledPage ?? file))
+  const keys = sources.map(({ file, bundledPage }) =>
+    quoteText(bundledPage === undefined ? file : `${file}\n${bundledPage}`),
+  )
   const facts = sources.map((source, id) => `${keys[id]}: ${sourceStruct(source, id)}`)
   const objectBytes = Math.max(MAXIMUM_OBJECT_BYTES, ...sources.map(source => source.bodyBytes + 1024))
   const paths = (of: readonly StageSource[]) => [...new Set(of.map(({ file }) => quoteText(file)))].join(', ')
@@ -52,9 +54,9 @@ export async function fillStage(
     const options = `format = '${format}', maximum_object_size = ${objectBytes}`
     const ofFiles = `SELECT filename AS page, data FROM read_json([${paths(alone)}], ${options}, filename = true,
       columns = {data: ${quoteText(records)}}) WHERE data IS NOT NULL`
-    // A bundle may hold pages of other batches.
-    const ofBundles = `SELECT _page AS page, _body.data AS data FROM read_json([${paths(bundled)}], ${options},
-      columns = {_page: 'VARCHAR', _body: ${quoteText(`STRUCT(data ${records})`)}}) WHERE _page IN (${keys.join(', ')}) AND _body.data IS NOT NULL`
+    // A bundle may hold pages of other batches, and a page may be in two bundles.
+    const ofBundles = `SELECT concat(filename, chr(10), _page) AS page, _body.data AS data FROM read_json([${paths(bundled)}], ${options}, filename = true,
+      columns = {_page: 'VARCHAR', _body: ${quoteText(`STRUCT(data ${records})`)}}) WHERE page IN (${keys.join(', ')}) AND _body.data IS NOT NULL`
     return [...(alone.length > 0 ? [ofFiles] : []), ...(bundled.length > 0 ? [ofBundles] : [])].join(' UNION ALL ')
   }
   // The map is looked up once per page, before its records are unnested: a join would copy the wide rows once more.

@@ -1,4 +1,6 @@
 // The landing may store many pages in one file: the loader reads each value's page from the field `_page`, and the page's body from `_body`.
+import { readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { DAY } from '../../../src/core/time.ts'
 import { folderOf } from '../../../src/landing/page-address.ts'
@@ -52,4 +54,27 @@ it('pages in a bundle and pages in separate files load into the same rows', asyn
     'c',
     'd',
   ])
+})
+
+it('a page that a killed compaction left in two bundles loads once, as it landed', async () => {
+  const { landing, context, rows } = app.workspace()
+  const window = freshWindow()
+  const land = (sequence: number) =>
+    landConversations(landing, {
+      records: [{ ID: `c${sequence}` }],
+      window,
+      facts: { sequence, hasMore: sequence < 3 },
+    })
+  const pages = [await land(1), await land(2)]
+  const folder = folderOf(pages[0]!.address)
+  const compact = () => landing.compact([folder], SENT_AT_MS + DAY)
+  const bundleOf = async () => (await landing.files([pages[0]!.address]))[0]!.uri
+  await compact()
+  const [first, bytes] = [await bundleOf(), await readFile(await bundleOf())]
+  pages.push(await land(3))
+  await compact()
+  await writeFile(join(dirname(first), '0.json.gz'), bytes)
+  expect(await landing.files(pages.map(({ address }) => address))).toHaveLength(2)
+  expect(await loadPages(context, pages)).toMatchObject({ files: 3, records: 3, coerced: 0 })
+  expect(await rows('conversations', 'conversation_id')).toHaveLength(3)
 })
