@@ -85,9 +85,9 @@ export function makeSteps(
 
   /** Nothing of the sync depends on upkeep, so its failure is only reported. */
   function keepUp(): Promise<Failure | null> {
-    const { landing, home, settings, now, signal } = dependencies
+    const { landing, leaseLog, home, settings, now, signal } = dependencies
     const retention = settings.retention ?? { pagesMs: null, eventsMs: null }
-    return upkeep({ landing, writer: warehouse.writer, home, workspaceId, retention, now, signal }).then(
+    return upkeep({ landing, leaseLog, writer: warehouse.writer, home, workspaceId, retention, now, signal }).then(
       () => null,
       failureOf,
     )

@@ -1,17 +1,20 @@
-// The lease log as files: append-only NDJSON, synced, one file per writer and hour.
-//
-//   <workspace>/ledger/20261120T120000000Z-<run>.ndjson
-import { type FileHandle, open, readFile, rename } from 'node:fs/promises'
+// The lease log as files: append-only NDJSON, synced, one file per writer and hour. Upkeep joins those that are no longer written
+// (lease-log-merge.ts).
+import { randomBytes } from 'node:crypto'
+import { type FileHandle, open, rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { homeUnusable } from '../core/disk.ts'
+import { hasCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import { type LeaseEntry, momentOf, type RequestMade } from '../core/governor/lease-entries.ts'
+import { type LeaseEntry, momentOf } from '../core/governor/lease-entries.ts'
 import { PERIOD_DAYS } from '../core/planning/estimate.ts'
 import { compactTimestamp, DAY, HOUR, MINUTE } from '../core/time.ts'
-import { makeFolder, namesIn, syncFolder } from '../files/durable.ts'
+import { makeFolder, syncFolder } from '../files/durable.ts'
 import { pathSegment } from '../files/path-segment.ts'
+import { consistently } from './consistent-reads.ts'
 import { withReserve } from './disk-reserve.ts'
 import type { LeaseLog } from './lease-log.ts'
+import { hoursOf, type LeaseLine, leaseFilesIn, readLines, textOf } from './lease-log-files.ts'
+import { mergeLeaseLog, writeMerged } from './lease-log-merge.ts'
 
 /** Files further in the future are set aside. Clocks that share a time source differ by seconds, other clocks by minutes. */
 const CLOCK_SKEW_MS = 15 * MINUTE
@@ -24,29 +27,44 @@ export function openLeaseLog(options: { home: string; workspaceId: string; run: 
   const root = join(options.home, 'landing')
   const folder = join(root, pathSegment(options.workspaceId), 'ledger')
   /** `torn`: the file may end in half a line, left by a kill or a full disk; the next entry begins on a line of its own. */
-  let current: { hour: number; handle: FileHandle; torn: boolean } | null = null
+  let current: { hour: number; file: string; handle: FileHandle; torn: boolean } | null = null
+  const writer = randomBytes(6).toString('hex')
+  let written = 0
   let waiting: { line: string; atMs: number; done: () => void; failed: (error: unknown) => void }[] = []
   let flushing: Promise<void> | null = null
 
-  async function fileOf(hour: number): Promise<NonNullable<typeof current>> {
+  async function openFile(hour: number): Promise<NonNullable<typeof current>> {
     if (current?.hour === hour) return current
-    await current?.handle.close()
-    current = null
+    await closeFile()
     await makeFolder(folder)
-    const name = `${compactTimestamp(hour * HOUR)}-${options.run}.ndjson`
-    const handle = await open(join(folder, name), 'a', 0o600)
-    current = { hour, handle, torn: (await handle.stat()).size > 0 }
+    const file = join(folder, `${compactTimestamp(hour * HOUR)}-${options.run}.ndjson`)
+    const handle = await open(file, 'a', 0o600)
+    current = { hour, file, handle, torn: (await handle.stat()).size > 0 }
     await syncFolder(folder)
     return current
   }
 
+  async function closeFile(): Promise<void> {
+    const closing = current
+    current = null
+    await closing?.handle.close()
+  }
+
   async function write(atMs: number, lines: string): Promise<void> {
-    const file = await fileOf(Math.floor(atMs / HOUR))
-    const text = file.torn ? `\n${lines}` : lines
-    file.torn = true
-    await file.handle.appendFile(text)
-    await file.handle.datasync()
-    file.torn = false
+    for (;;) {
+      const { file, handle, torn } = await openFile(Math.floor(atMs / HOUR))
+      current!.torn = true
+      await handle.appendFile(torn ? `\n${lines}` : lines)
+      await handle.datasync()
+      current!.torn = false
+      // A merge renames a file before it reads it. If the file was renamed meanwhile, the lines may have come too late for the merge.
+      const [own, named] = await Promise.all([
+        handle.stat({ bigint: true }),
+        stat(file, { bigint: true }).catch(() => null),
+      ])
+      if (named?.ino === own.ino) return
+      await closeFile()
+    }
   }
 
   async function flush(): Promise<void> {
@@ -65,80 +83,69 @@ export function openLeaseLog(options: { home: string; workspaceId: string; run: 
     flushing = null
   }
 
-  const textOf = (name: string): Promise<string> =>
-    readFile(join(folder, name), 'utf8').catch(cause => {
-      throw homeUnusable(join(folder, name), cause)
-    })
-
-  async function setAside(names: readonly string[]): Promise<void> {
-    for (const name of names) {
-      await rename(join(folder, name), join(folder, `${name}.set-aside`)).catch(cause => {
-        throw homeUnusable(join(folder, name), cause)
-      })
+  /** Renames a file of which all hours are in the future; of a merged file, the lines of other hours stay in the log. */
+  async function setAside(name: string, aheadMs: number): Promise<void> {
+    if (hoursOf(name).firstMs <= aheadMs) {
+      const lines = await readLines(join(folder, name))
+      const { firstMs } = hoursOf(name)
+      await writeMerged(
+        folder,
+        { firstMs, lastMs: Math.floor(aheadMs / HOUR) * HOUR },
+        lines.filter(({ entry }) => momentOf(entry) <= aheadMs),
+      )
     }
+    await rename(join(folder, name), join(folder, `${name}.set-aside`)).catch(cause => {
+      // Another process sets it aside, too.
+      if (!hasCode(cause, 'ENOENT')) throw homeUnusable(join(folder, name), cause)
+    })
+  }
+
+  async function recentIn(names: readonly string[], nowMs: number, hourMs: number): Promise<LeaseEntry[]> {
+    const entries = new Map<string, LeaseEntry>()
+    let newest: LeaseLine | undefined
+    const sentMs = ({ entry }: LeaseLine) => momentOf(entry)
+    // Counted back from the newest file, so that a workspace that was idle for longer than a period still finds its usage.
+    const sinceMs = names.length > 0 ? hoursOf(names[0]!).lastMs - PERIOD_DAYS * DAY : 0
+    for (const name of names) {
+      const endMs = hoursOf(name).lastMs + HOUR + OVERLAP_MS
+      const isOld = endMs < nowMs - hourMs
+      // A vendor that reported no usage for a whole billing period never reports any: stop, or each call would read years of the log.
+      if (isOld && endMs < sinceMs) break
+      // Each writer has its own file for an hour, and any of them may hold the newest usage: stop only at a file that ends before it.
+      if (isOld && newest && endMs < sentMs(newest)) break
+      const lines = await readLines(join(folder, name))
+      if (!isOld) for (const { id, entry } of lines) entries.set(id, entry)
+      const usages = lines.filter(({ entry }) => entry.kind === 'request' && entry.usage !== null)
+      // Of several usages in one millisecond, the one that was written last counts.
+      for (const usage of usages.reverse()) if (!newest || sentMs(usage) > sentMs(newest)) newest = usage
+    }
+    const isFresh = (entry: LeaseEntry) => momentOf(entry) >= nowMs - hourMs
+    const fresh = [...entries.values()].filter(isFresh).sort((a, b) => momentOf(a) - momentOf(b))
+    return newest && !(entries.has(newest.id) && isFresh(newest.entry)) ? [newest.entry, ...fresh] : fresh
   }
 
   return {
     append: entry =>
       new Promise((done, failed) => {
-        waiting.push({ line: `${JSON.stringify(entry)}\n`, atMs: momentOf(entry), done, failed })
+        waiting.push({ line: textOf({ id: `${writer}-${++written}`, entry }), atMs: momentOf(entry), done, failed })
         flushing ??= flush()
       }),
-    async recent(nowMs, hourMs) {
-      const names = (await namesIn(folder))
-        .filter(name => name.endsWith('.ndjson'))
-        .sort()
-        .reverse()
-      const isAhead = (name: string) => nameStartMs(name) > nowMs + CLOCK_SKEW_MS
-      await setAside(names.filter(isAhead))
-      const kept = names.filter(name => !isAhead(name))
-      const entries: LeaseEntry[] = []
-      let newest: RequestMade | undefined
-      // Counted back from the newest file, so that a workspace that was idle for longer than a period still finds its usage.
-      const sinceMs = kept.length > 0 ? nameStartMs(kept[0]!) - PERIOD_DAYS * DAY : 0
-      for (const name of kept) {
-        const endMs = nameEndMs(name)
-        const isOld = endMs < nowMs - hourMs
-        // A vendor that reported no usage for a whole billing period never reports any: stop, or each call would read years of the log.
-        if (isOld && endMs < sinceMs) break
-        // Each writer has its own file for an hour, and any of them may hold the newest usage: stop only at a file that ends before it.
-        if (isOld && newest && endMs < newest.sentAtMs) break
-        const parsed = parseLines(await textOf(name))
-        if (!isOld) entries.push(...parsed)
-        const usages = parsed.filter((entry): entry is RequestMade => entry.kind === 'request' && entry.usage !== null)
-        // Of several usages in one millisecond, the one that was written last counts.
-        for (const usage of usages.reverse()) if (!newest || usage.sentAtMs > newest.sentAtMs) newest = usage
-      }
-      const fresh = entries.filter(entry => momentOf(entry) >= nowMs - hourMs).sort((a, b) => momentOf(a) - momentOf(b))
-      return newest && !fresh.includes(newest) ? [newest, ...fresh] : fresh
-    },
+    recent: (nowMs, hourMs) =>
+      consistently(folder, leaseFilesIn, async list => {
+        const aheadMs = nowMs + CLOCK_SKEW_MS
+        const isAhead = (name: string) => hoursOf(name).lastMs > aheadMs
+        const ahead = (await leaseFilesIn(folder)).filter(isAhead)
+        for (const name of ahead) await setAside(name, aheadMs)
+        return recentIn(
+          (await list(folder)).filter(name => !isAhead(name)),
+          nowMs,
+          hourMs,
+        )
+      }),
+    merge: nowMs => mergeLeaseLog(folder, nowMs),
     async close() {
       await flushing
-      await current?.handle.close()
-      current = null
+      await closeFile()
     },
   }
 }
-
-const KINDS: readonly LeaseEntry['kind'][] = ['lease', 'request', 'end']
-
-function parseLines(text: string): LeaseEntry[] {
-  return text.split('\n').flatMap(line => {
-    if (line === '') return []
-    try {
-      const entry = JSON.parse(line) as LeaseEntry
-      return KINDS.includes(entry.kind) && Number.isFinite(momentOf(entry)) ? [entry] : []
-    } catch {
-      return []
-    }
-  })
-}
-
-/** When the hour of a file began. */
-function nameStartMs(name: string): number {
-  const iso = name.replace(/^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{3})Z.*/, '$1-$2-$3T$4:$5:$6.$7Z')
-  return Date.parse(iso)
-}
-
-/** The latest moment that an entry of the file can have. */
-const nameEndMs = (name: string): number => nameStartMs(name) + HOUR + OVERLAP_MS

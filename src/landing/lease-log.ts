@@ -11,5 +11,7 @@ export interface LeaseLog {
    * @throws HOME_UNUSABLE
    */
   recent(nowMs: number, hourMs: number): Promise<LeaseEntry[]>
+  /** Joins files of hours that are over, once there are many. May run while other processes append and read. @throws HOME_UNUSABLE */
+  merge(nowMs: number): Promise<void>
   close(): Promise<void>
 }

@@ -9,7 +9,7 @@ export interface StepsDependencies {
   workspaceId: string
   vendor: VendorClient
   landing: Landing
-  leaseLog: Pick<LeaseLog, 'append' | 'recent'>
+  leaseLog: Pick<LeaseLog, 'append' | 'recent' | 'merge'>
   warehouse: Warehouse
   settings: WorkspaceSettings
   /** Id of this process, if only the holder of the warehouse runs leases: the next holder then knows that this process has ended. */

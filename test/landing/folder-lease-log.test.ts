@@ -51,7 +51,7 @@ describe('the lease log in files', () => {
     const home = await temporaryHome()
     const leaseLog = await leaseLogIn(home)
     await leaseLog.append(lease(NOW))
-    expect(await readFile(await onlyFile(home), 'utf8')).toBe(`${JSON.stringify(lease(NOW))}\n`)
+    expect(JSON.parse(await readFile(await onlyFile(home), 'utf8'))).toEqual({ ...lease(NOW), id: expect.any(String) })
     await leaseLog.close()
   })
 
@@ -137,5 +137,51 @@ describe('the lease log in files', () => {
     await leaseLog.append(lease(NOW))
     expect(await leaseLog.recent(NOW, HOUR)).toEqual([lease(NOW)])
     await leaseLog.close()
+  })
+
+  /** Entries of twenty hours, of which the last is at `NOW`. */
+  async function twentyHours(home: string) {
+    const entries = Array.from({ length: 20 }, (_, index) => request(NOW - (19 - index) * HOUR, { usage: USAGE }))
+    const leaseLog = await leaseLogIn(home)
+    // Equal entries are different requests.
+    for (const entry of entries) for (const twice of [entry, entry]) await leaseLog.append(twice)
+    await leaseLog.close()
+    return entries.flatMap(entry => [entry, entry])
+  }
+
+  it('joins the files of hours that are over, and returns the same entries', async () => {
+    const home = await temporaryHome()
+    const entries = await twentyHours(home)
+    const leaseLog = await leaseLogIn(home)
+    await leaseLog.merge(NOW)
+    // The files of the last four hours may still be written.
+    expect(await readdir(folderOf(home))).toHaveLength(5)
+    expect(await leaseLog.recent(NOW, DAY)).toEqual(entries)
+    expect(await leaseLog.recent(NOW, 10 * HOUR)).toEqual(entries.slice(-22))
+    await leaseLog.merge(NOW + 5 * HOUR)
+    expect(await readdir(folderOf(home))).toHaveLength(5)
+  })
+
+  it('keeps an entry whose writer was suspended while its file was joined', async () => {
+    const home = await temporaryHome()
+    const suspended = await leaseLogIn(home, 'suspended')
+    await suspended.append(lease(NOW - 19 * HOUR, 'early'))
+    const entries = await twentyHours(home)
+    await (await leaseLogIn(home)).merge(NOW)
+    await suspended.append(end(NOW - 19 * HOUR + 1))
+    const found = await suspended.recent(NOW, DAY)
+    expect(found).toHaveLength(entries.length + 2)
+    expect(found).toContainEqual(end(NOW - 19 * HOUR + 1))
+    await suspended.close()
+  })
+
+  it('sets aside only the entries of a joined file that are in the future', async () => {
+    const home = await temporaryHome()
+    const entries = await twentyHours(home)
+    const leaseLog = await leaseLogIn(home)
+    await leaseLog.merge(NOW + DAY)
+    const nowMs = NOW - 10 * HOUR
+    for (const _ of [1, 2]) expect(await leaseLog.recent(nowMs, DAY)).toEqual(entries.slice(0, 20))
+    expect((await readdir(folderOf(home))).filter(name => name.endsWith('.set-aside'))).toHaveLength(1)
   })
 })

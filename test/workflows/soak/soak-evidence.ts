@@ -1,10 +1,9 @@
 // Collects what a soak leaves behind (log of the sandbox, landing, lease log) and matches requests with the pages they produced.
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import type { LeaseEntry, RequestMade } from '../../../src/core/governor/lease-entries.ts'
+import type { RequestMade } from '../../../src/core/governor/lease-entries.ts'
 import { openLanding } from '../../../src/landing/folder-landing.ts'
 import type { PageHead } from '../../../src/landing/page.ts'
 import type { ServedRequest } from '../../../src/sandbox/request-log.ts'
+import { leaseLogEntries } from '../../landing/lease-log-entries.ts'
 import { type SimulatedApp, WORKSPACE } from '../simulated/open-simulated-app.ts'
 
 export interface LandedPage {
@@ -29,17 +28,6 @@ export interface Evidence {
 
 /** Converts the sandbox's time to ours. */
 export type OurClock = (sandboxMs: number) => number
-
-async function leaseLogEntries(home: string): Promise<LeaseEntry[]> {
-  const folder = join(home, 'landing', WORKSPACE, 'ledger')
-  const files = await Promise.all((await readdir(folder)).map(name => readFile(join(folder, name), 'utf8')))
-  return files.flatMap(text =>
-    text
-      .split('\n')
-      .filter(line => line !== '')
-      .map(line => JSON.parse(line) as LeaseEntry),
-  )
-}
 
 const idOf = (record: unknown): string | null => {
   const id = (record as { ID?: unknown } | null)?.ID
@@ -75,7 +63,7 @@ export async function gather(simulated: SimulatedApp, ourTime: OurClock): Promis
     evidence.pages.push({ path, head, ids: data.map(idOf), request })
   }
   evidence.pageless = requests.filter(request => !used.has(request))
-  const entries = await leaseLogEntries(simulated.config.home)
+  const entries = leaseLogEntries(simulated.config.home, WORKSPACE)
   evidence.leaseLog = entries.filter(entry => entry.kind === 'request')
   return evidence
 }

@@ -1,7 +1,5 @@
 // Invariants of a workspace that hold under any vendor fault. Each check returns a list of violations; empty means that it holds.
 
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { LeaseEnded, LeaseEntry, RequestMade } from '../../../src/core/governor/lease-entries.ts'
 import { MINUTE, SECOND } from '../../../src/core/time.ts'
 import { openLanding } from '../../../src/landing/folder-landing.ts'
@@ -9,6 +7,7 @@ import { warehouseChecks } from '../../../src/reports/checks.ts'
 import { FAULTS, type FaultName } from '../../../src/sandbox/faults/fault-settings.ts'
 import type { ServedRequest } from '../../../src/sandbox/request-log.ts'
 import type { Row } from '../../../src/warehouse/connection.ts'
+import { leaseLogEntries } from '../../landing/lease-log-entries.ts'
 import { type ExpectedTables, expectedTables } from '../simulated/expected-rows.ts'
 import type { SimulatedApp } from '../simulated/open-simulated-app.ts'
 import { isProbe } from '../simulated/probe.ts'
@@ -17,11 +16,8 @@ import { asLines, warehouseTables } from '../simulated/warehouse-tables.ts'
 
 const idOf = (simulated: SimulatedApp): string => simulated.config.workspaces[0]!.id
 
-export function leaseLogOf(simulated: SimulatedApp): LeaseEntry[] {
-  const folder = join(simulated.config.home, 'landing', idOf(simulated), 'ledger')
-  const lines = readdirSync(folder).flatMap(name => readFileSync(join(folder, name), 'utf8').split('\n'))
-  return lines.filter(line => line !== '').map(line => JSON.parse(line) as LeaseEntry)
-}
+export const leaseLogOf = (simulated: SimulatedApp): LeaseEntry[] =>
+  leaseLogEntries(simulated.config.home, idOf(simulated))
 
 /** True if the request was billed but its answer never arrived completely. */
 export const wasLost = ({ faults }: ServedRequest): boolean =>
