@@ -166,6 +166,13 @@ interface Opening {
   prepare: (writer: Writer) => Promise<void>
 }
 
+/** Lets the instance close without a checkpoint, which would write the log of a killed process into a file that was refused. */
+async function keepLog(instance: DuckDBInstance): Promise<void> {
+  const connection = await instance.connect()
+  await connection.run('PRAGMA disable_checkpoint_on_shutdown')
+  connection.closeSync()
+}
+
 /** Opens the warehouse as `opening` says. @throws as its functions */
 export async function openAs(options: WarehouseOptions, { attach, prepare }: Opening): Promise<Warehouse> {
   const file = warehouseFile(options.home, options.name)
@@ -205,6 +212,7 @@ export async function openAs(options: WarehouseOptions, { attach, prepare }: Ope
       },
     }
   } catch (error) {
+    await keepLog(instance)
     instance.closeSync()
     throw error
   }

@@ -84,6 +84,20 @@ async function payloadsInSpool(home: string, workspace: string): Promise<Payload
 
 const digest = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex')
 
+/** Leaves a run that was killed, and `statements`, in a write-ahead log beside the file; the file without the log is copied to `.copy`. */
+async function leaveLog(file: string, ...statements: string[]): Promise<void> {
+  await inFile(file, async query => {
+    await query(
+      "INSERT INTO _runs (workspace_id, run, started_at, host) VALUES ('ws_first', 'killed', '2026-11-23', 'embedded')",
+    )
+    for (const statement of statements) await query(statement)
+    copyFileSync(`${file}.wal`, `${file}.log`)
+    copyFileSync(file, `${file}.copy`)
+  })
+  copyFileSync(`${file}.copy`, file)
+  copyFileSync(`${file}.log`, `${file}.wal`)
+}
+
 type Row = Record<string, unknown>
 
 const without =
@@ -161,23 +175,25 @@ describe('a warehouse of layout 14', () => {
     expect(readdirSync(home).filter(name => name.startsWith('warehouse'))).toEqual(['warehouse.duckdb'])
   })
 
+  it('stays unchanged beside the write-ahead log of a killed process', async () => {
+    const { home, run } = unpack()
+    const file = warehouseFile(home)
+    await leaveLog(file)
+    const digests = () => [file, `${file}.wal`].map(digest)
+    const before = digests()
+    for (const args of [['sync'], ['plan'], ['status']]) {
+      expect([args, (await run(args)).code]).toEqual([args, 6])
+      expect(digests(), args.join(' ')).toEqual(before)
+    }
+  })
+
   it('is replaced by a replay, which keeps runs, other workspaces, quarantine, and rows whose files are gone', async () => {
     const { home, run } = unpack()
     const file = warehouseFile(home)
-    // A run that was killed, in the write-ahead log that it left behind.
-    const log = join(home, 'left-behind.wal')
-    await inFile(file, async query => {
-      await query(
-        "INSERT INTO _runs (workspace_id, run, started_at, host) VALUES ('ws_first', 'killed', '2026-11-23', 'embedded')",
-      )
-      await query(
-        `UPDATE conversations SET messages_num = 2.5, extra = '{"messagesNum":"many","kept":null}' WHERE ${FRACTION}`,
-      )
-      copyFileSync(`${file}.wal`, log)
-      copyFileSync(file, `${file}.copy`)
-    })
-    copyFileSync(`${file}.copy`, file)
-    copyFileSync(log, `${file}.wal`)
+    await leaveLog(
+      file,
+      `UPDATE conversations SET messages_num = 2.5, extra = '{"messagesNum":"many","kept":null}' WHERE ${FRACTION}`,
+    )
     const before = await inFile(`${file}.copy`, query => rowsInOrder(query, { names: NAMES, of: SINCE }))
     const gone = removeFiles(home)
     expect(gone.pages.length).toBeGreaterThan(1)

@@ -1,8 +1,9 @@
 // Opens a warehouse of an older layout for `replay`, without migrating it. The file is attached READ_ONLY as `older`; `warehouse` is a database
 // in memory with the tables of this version, each replaced by a view over the older table (`layout-map.ts`). So whatever reads a warehouse
 // also reads an older one, queries included.
+import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import type { DuckDBInstance } from '@duckdb/node-api'
+import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { quoteName, quoteText } from '../../catalog/layout.ts'
 import { isCode } from '../../core/errors.ts'
 import type { Writer } from '../connection.ts'
@@ -23,16 +24,26 @@ const TOO_OLD_HINT =
 /** A file whose lock a replay holds: DuckDB lets several processes read one file, and two replays would write one new warehouse. */
 const lockFile = (file: string): string => `${file}.replay-lock`
 
+/**
+ * Writes a log that a killed process left behind into its file, whose layout stays. A replay removes the log before it replaces the file:
+ * a kill between the two must lose nothing.
+ */
+async function mergeLog(connection: DuckDBConnection, file: string): Promise<void> {
+  if (!existsSync(`${file}.wal`)) return
+  await connection.run(`ATTACH ${quoteText(file)} AS ${OLDER}`)
+  await connection.run(`CHECKPOINT ${OLDER}`)
+  await connection.run(`DETACH ${OLDER}`)
+}
+
 async function attachOlder(instance: DuckDBInstance, file: string): Promise<void> {
   const connection = await instance.connect()
   try {
-    await connection.run(`ATTACH IF NOT EXISTS ${quoteText(lockFile(file))} AS replay_lock`).catch(cause => {
-      throw openingError(file, cause)
-    })
-    await connection.run(`ATTACH IF NOT EXISTS ${quoteText(file)} AS ${OLDER} (READ_ONLY)`).catch(cause => {
-      throw openingError(file, cause)
-    })
+    await connection.run(`ATTACH IF NOT EXISTS ${quoteText(lockFile(file))} AS replay_lock`)
+    await mergeLog(connection, file)
+    await connection.run(`ATTACH IF NOT EXISTS ${quoteText(file)} AS ${OLDER} (READ_ONLY)`)
     await connection.run(`ATTACH IF NOT EXISTS ':memory:' AS warehouse`)
+  } catch (cause) {
+    throw openingError(file, cause)
   } finally {
     connection.closeSync()
   }
