@@ -3,6 +3,7 @@
 import { conversation } from '../../catalog/conversation/conversation.ts'
 import { webhookEvent } from '../../catalog/events/event-records.ts'
 import { quoteText } from '../../catalog/layout.ts'
+import { ConvohouseError } from '../../core/errors.ts'
 import { appendEntries, isLogging } from '../changes/log-changes.ts'
 import {
   keyList,
@@ -10,6 +11,7 @@ import {
   PUBLISHED_TABLES,
   type PublishedTable,
   partitionOf,
+  publishedTable,
   sameKeys,
 } from '../changes/published-tables.ts'
 import type { Writer } from '../connection.ts'
@@ -105,6 +107,21 @@ async function eraseBookkeeping(writer: Writer, workspaceId: string): Promise<vo
     AND string_split(file, '#')[-1] IN (FROM erased_events)`)
 }
 
+/** Keys that match no row by mistake would leave what was to be erased. @throws TABLE_UNKNOWN; RangeError for a key of another length */
+function checkKeys(records: readonly RecordKey[]): void {
+  for (const { table, key } of records) {
+    const published = table === OBSERVATIONS.table ? undefined : publishedTable(table)
+    if (!published)
+      throw new ConvohouseError('TABLE_UNKNOWN', {
+        what: `Nothing was erased: ${JSON.stringify(table)} is no table of records.`,
+        hint: 'Name the table of the record, not a child table.',
+      })
+    const names = published.key.slice(1).map(({ name }) => name)
+    if (key.length !== names.length)
+      throw new RangeError(`Nothing was erased: a key of ${table} is ${names.join(', ')}, and ${key.length} were given`)
+  }
+}
+
 /**
  * Erases records of a workspace from tables and change log, in one transaction. With a conversation go its child rows, transcript, model
  * messages, observations, patches, absences and events; with an event the row of its own table. Keys without a row are logged too, so
@@ -113,12 +130,14 @@ async function eraseBookkeeping(writer: Writer, workspaceId: string): Promise<vo
  * DuckDB overwrites the bytes of deleted rows only when it needs their blocks; `replay` writes a new file.
  *
  * @returns the tables that lost rows
+ * @throws TABLE_UNKNOWN; RangeError for a key that lacks a column
  */
 export const eraseRecords = (
   writer: Writer,
   { workspaceId, records }: { workspaceId: string; records: readonly RecordKey[] },
 ): Promise<ErasedTable[]> =>
   writer.transaction(async () => {
+    checkKeys(records)
     await writer.run('CREATE OR REPLACE TEMP TABLE erased (table_name VARCHAR, key VARCHAR[])')
     await writer.append(
       'erased',

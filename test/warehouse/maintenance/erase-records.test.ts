@@ -87,3 +87,22 @@ it('erases a conversation from every table, and from the log but for its deletio
     ...['2026-04-01', null].map(before => ({ table: 'conversations', op: 'delete', before })),
   ])
 })
+
+it('refuses a table and a key that can name no record, and erases nothing', async () => {
+  const { writer } = app.warehouse
+  const workspace = app.workspace()
+  await fill(workspace, 'kept')
+  const before = await rowsOf(workspace, 'kept')
+  const erase = (table: string, key: string[]) =>
+    eraseRecords(writer, {
+      workspaceId: workspace.id,
+      records: [
+        { table: 'conversations', key: [AGENT, 'kept'] },
+        { table, key },
+      ],
+    })
+  await expect(erase('conversation', [AGENT, 'kept'])).rejects.toMatchObject({ code: 'TABLE_UNKNOWN' })
+  await expect(erase('conversation_tags', [AGENT, 'kept'])).rejects.toMatchObject({ code: 'TABLE_UNKNOWN' })
+  await expect(erase('conversations', [AGENT])).rejects.toThrow('agent_id, conversation_id')
+  expect(await rowsOf(workspace, 'kept')).toEqual(before)
+})
