@@ -77,6 +77,8 @@ function typed(lift: Lift, text: string): string {
       return `parse_moment(${text})`
     case 'position':
       return `TRY_CAST(${text} AS INTEGER)`
+    case 'json':
+      return `${text}::JSON`
   }
 }
 

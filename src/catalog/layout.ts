@@ -242,6 +242,7 @@ const LIFT_TYPES = {
   number: 'DOUBLE',
   time: 'TIMESTAMP',
   position: 'INTEGER',
+  json: 'JSON',
 } as const
 
 function unnestChild(key: string, field: Scalar & { unnest: Unnest }, place: Place): ChildTable {

@@ -80,7 +80,8 @@ export type Fields = { readonly [key: string]: Field }
 /** A column lifted out of an element of unknown shape: the first of these keys that holds a scalar. */
 export interface Lift extends Described {
   column: string
-  type: 'text' | 'count' | 'number' | 'time' | 'position'
+  /** `json`: a string with the text of JSON. */
+  type: 'text' | 'count' | 'number' | 'time' | 'position' | 'json'
   keys: readonly string[]
   /** The value where no key holds a scalar: `scalar`, the element itself if it is one; `whole`, the element itself in any case. */
   orSelf?: 'scalar' | 'whole'

@@ -137,6 +137,80 @@ describe('a transcript', () => {
   })
 })
 
+type Leaf = [path: string[], value: unknown]
+
+const leavesOf = (value: unknown, path: string[] = []): Leaf[] =>
+  value !== null && typeof value === 'object'
+    ? Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, [...path, key]))
+    : [[path, value]]
+
+const valueAt = (json: string | null, path: readonly string[]): unknown =>
+  path.reduce<unknown>(
+    (value, key) => (value !== null && typeof value === 'object' ? (value as Record<string, unknown>)[key] : undefined),
+    json === null ? undefined : JSON.parse(json),
+  )
+
+const KEYS = [
+  'text',
+  'content',
+  'parts',
+  'item',
+  'payload',
+  'message',
+  'id',
+  'role',
+  'from',
+  'type',
+  'session_id',
+  'ts',
+  'userId',
+]
+
+const { tree } = fc.letrec<{ tree: unknown }>(tie => ({
+  tree: fc.oneof(
+    { depthSize: 'small' },
+    fc.constantFrom('a', 'b', 'tool', '', 7, 1.5, true, null, AT, '2026-11-20T09:00:00Z', '2026-11-20T09:00:00+01:00'),
+    fc.array(tie('tree'), { maxLength: 3 }),
+    fc.dictionary(fc.constantFrom(...KEYS), tie('tree'), { maxKeys: 5 }),
+  ),
+}))
+const withMessages = fc
+  .tuple(
+    fc.dictionary(fc.constantFrom(...KEYS), tree, { maxKeys: 5 }),
+    fc.oneof(tree, fc.array(tree, { maxLength: 3 })),
+  )
+  .map(([turn, messages]) => ({ ...turn, messages }))
+
+describe('a message', () => {
+  it('of any shape keeps each of its values in a column or, under its path, in `extra`', () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(tree, withMessages), { maxLength: 4 }), turns => {
+        const rows = messagesOf(turns)
+        turns.forEach((turn, index) => {
+          const own = rows.filter(({ turnPosition }) => turnPosition === index + 1)
+          for (const [path, value] of leavesOf(turn)) {
+            if (path.length === 0 && value === null) continue
+            const isHeld = own.some(row => {
+              const columns = [row.turnId, row.sessionId, row.role, row.text, row.at]
+              const inList = path[0] === 'messages' && path[1] === String(row.messagePosition - 1)
+              const inMessage = [path, path.slice(1), ...(inList ? [path.slice(2)] : [])]
+              return (
+                columns.includes(value) ||
+                valueAt(row.turnExtra, path) === value ||
+                inMessage.some(place => place.length + path.length > 0 && valueAt(row.extra, place) === value) ||
+                (inList && path.length === 2 && value === null) ||
+                (path.length === 0 && row.extra === JSON.stringify(value))
+              )
+            })
+            if (!isHeld) expect({ turn, path, value, own }).toBe('held')
+          }
+        })
+      }),
+      { seed: 14, numRuns: 500 },
+    )
+  })
+})
+
 describe('a text', () => {
   it('keeps all digits of a long number', () => {
     const turns = readExactly(

@@ -141,8 +141,8 @@ it('form answers, variables, turns and metrics with any names are kept, from exp
     Promise.all(
       [
         'SELECT DISTINCT question, answer FROM form_submission_answers ORDER BY ALL',
-        'SELECT turns FROM conversation_transcripts',
-        'SELECT messages FROM conversation_model_histories',
+        'SELECT role, text, epoch_ms(written_at)::DOUBLE AS ts, extra FROM conversation_turns ORDER BY position',
+        'SELECT role, text, extra FROM conversation_model_messages',
         'SELECT DISTINCT message_content FROM messages_received',
         'SELECT payload_file AS file, payload_offset AS place, removed FROM webhook_events ORDER BY event_id',
       ].map(sql => rowsOf(sql, env)),
@@ -153,8 +153,10 @@ it('form answers, variables, turns and metrics with any names are kept, from exp
     { question: QUESTION, answer: 'yes' },
     { question: 'discount_token', answer: 'SAVE20' },
   ])
-  expect(json(live[1]![0]!.turns)).toEqual(TURNS)
-  expect(json(live[2]![0]!.messages)).toEqual(updated.messagesHistory)
+  const sent = live[1]!.map(({ extra, ...columns }) => ({ ...columns, ...(extra === null ? {} : json(extra)) }))
+  expect(sent).toEqual(TURNS)
+  const [history] = live[2]!
+  expect([history!.role, history!.text, json(history!.extra)]).toEqual(['user', 'password: hunter2', { secret: 's' }])
   expect(live[3]).toEqual([{ message_content: message.messageContent }])
   expect(live[4]).toHaveLength(6)
   for (const { file, place, removed } of live[4]!) {

@@ -78,19 +78,7 @@ async function userTables(app: App): Promise<Record<string, string[]>> {
   return tables
 }
 
-/** New names of columns that were renamed after the tables were stored. */
-const RENAMED: Record<string, Record<string, string>> = {
-  conversation_observations: { told: 'reported' },
-  conversation_turns: { at: 'written_at' },
-  conversation_model_messages: { at: 'written_at' },
-  messages_received: { from: 'message_from' },
-  // All of these calls have a duration under the second name only.
-  conversation_campaign_calls: { duration_seconds: 'duration' },
-  conversations: { _channel_told: '_reported_channel' },
-  organizations: { told_workspace_id: 'reported_workspace_id' },
-}
-
-/** As `RENAMED`, for all tables, by the new name. */
+/** Older names of columns, by table and new name. */
 const NAMES: OlderNames = {
   conversations: { _reported_channel: '_channel_told' },
   organizations: { reported_workspace_id: 'told_workspace_id' },
@@ -104,18 +92,17 @@ const NAMES: OlderNames = {
   conversation_campaign_calls: { duration: 'duration_seconds' },
 }
 
+/** Columns of lists whose elements are rows of another table since. */
+const LISTS = new Map([
+  ['conversation_transcripts', ['turns']],
+  ['conversation_model_histories', ['messages']],
+])
+
 /** Columns whose values a replay sets, and tables about their own file. */
 const OWN = { columns: ['_record'], tables: ['_folders', '_migrations'] }
 
-function storedTables(): Record<string, string[]> {
-  const tables = JSON.parse(gunzipSync(readFileSync(stored('tables.json.gz'))).toString()) as Record<string, string[]>
-  for (const [name, columns] of Object.entries(RENAMED)) {
-    const rename = (line: string) =>
-      Object.entries(JSON.parse(line) as object).map(([column, value]) => [columns[column] ?? column, value] as const)
-    tables[name] = tables[name]!.map(line => JSON.stringify(sortedKeys(Object.fromEntries(rename(line))))).sort()
-  }
-  return tables
-}
+const storedTables = (): Record<string, string[]> =>
+  JSON.parse(gunzipSync(readFileSync(stored('tables.json.gz'))).toString()) as Record<string, string[]>
 
 async function withApp<T>(config: Config, use: (app: App) => Promise<T>): Promise<T> {
   const app = await openApp({ config })
@@ -288,7 +275,9 @@ describe('data of an earlier version', () => {
       // Syncs that were killed have no end in the older warehouse; `replay` ends them.
       const expected = rows.map(row => JSON.parse(row)).filter(row => table !== '_runs' || row.ended_at !== null)
       // `channel_sent` went to `extra`; payloads are only in the spool.
-      const names = Object.keys(expected[0]).filter(name => !['channel_sent', 'extra', 'payload'].includes(name))
+      const names = Object.keys(expected[0]).filter(
+        name => !['channel_sent', 'extra', 'payload', ...(LISTS.get(table) ?? [])].includes(name),
+      )
       const kept = former(after[table]!).filter(row => row.outcome !== 'killed')
       const part = (row: Record<string, unknown>) =>
         JSON.stringify(Object.fromEntries(names.map(name => [name, row[name]])))
@@ -296,6 +285,18 @@ describe('data of an earlier version', () => {
     }
     const sent = former(after.messages_received!).map(({ extra }) => JSON.parse(extra as string).channel)
     expect(new Set(sent)).toEqual(new Set(['Web-Chat']))
+    // The elements of the lists are beside their messages.
+    for (const [table, list, messages] of [
+      ['conversation_transcripts', 'turns', 'conversation_turns'],
+      ['conversation_model_histories', 'messages', 'conversation_model_messages'],
+    ] as const) {
+      const lists = before[table]!.flatMap(row => JSON.parse(JSON.parse(row)[list]) as unknown[])
+      const kept = former(after[messages]!).map(({ turn_extra }) => JSON.parse(turn_extra as string))
+      expect(kept.map(element => JSON.stringify(element)).sort()).toEqual(
+        lists.map(element => JSON.stringify(element)).sort(),
+      )
+      expect(lists.length).toBeGreaterThan(0)
+    }
     const teams = former(before.conversation_handoff_teams!)
     const column = (table: string, name: string) =>
       former(after[table]!)

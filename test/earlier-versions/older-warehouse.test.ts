@@ -226,6 +226,22 @@ describe('a warehouse of layout 14', () => {
     for (const rows of [before, after]) rows.webhook_events = rows.webhook_events!.map(withoutPayload)
     for (const rows of [before, after])
       rows.conversation_observations = rows.conversation_observations!.map(withoutCosts)
+    // The turns of a conversation, once a list in its row, are beside the messages that no file supplies.
+    for (const [table, list, messages] of [
+      ['conversation_transcripts', 'turns', 'conversation_turns'],
+      ['conversation_model_histories', 'messages', 'conversation_model_messages'],
+    ] as const) {
+      const of = (rows: string[]) => rows.map(row => JSON.parse(row)).filter(row => row.workspace_id === 'ws_second')
+      const lists = of(before[table]!).flatMap(row => JSON.parse(row[list]) as unknown[])
+      const kept = of(after[messages]!).map(({ turn_extra }) => JSON.parse(turn_extra) as unknown)
+      expect(kept.map(element => JSON.stringify(element)).sort()).toEqual(
+        lists.map(element => JSON.stringify(element)).sort(),
+      )
+      // The second workspace has no model messages; those of `c863418` are tested too.
+      expect(lists.length).toBe(table === 'conversation_transcripts' ? 13 : 0)
+      before[table] = before[table]!.map(without(list))
+      after[messages] = after[messages]!.map(without('extra', 'turn_extra'))
+    }
     const differing = Object.entries(before).filter(
       ([table, rows]) => JSON.stringify(after[table]) !== JSON.stringify(rows),
     )

@@ -48,7 +48,7 @@ const messages = async (workspace: Workspace): Promise<unknown[]> =>
 
 /** The messages in the payloads at the addresses that the tables hold. */
 async function payloads(workspace: Workspace): Promise<unknown[]> {
-  const rows = await workspace.rows('webhook_events', 'event_id, payload_file AS file, payload_offset::BIGINT AS at')
+  const rows = await workspace.rows('webhook_events', 'event_id, payload_file AS file, payload_offset AS at')
   const events = await Promise.all(
     rows.map(async ({ event_id, file, at }) => {
       const event = await archivedEvent(app.home, { file: String(file), offset: Number(at) })

@@ -1,7 +1,7 @@
 // The records of webhook events: every event in `webhook_events`, a table per type that declares one, transcripts (from
 // `conversation_updated`), and clients, which only events report.
 
-import { any, elements, lift, number, type RecordType, text, time } from '../shape.ts'
+import { any, count, elements, lift, type RecordType, text, time } from '../shape.ts'
 import { COMMON_EVENT_FIELDS, EVENT_TYPES, type EventType } from './event-types.ts'
 
 /** Key of the event's id in its record. It cannot clash with a field's column in the stage: none of those starts with `__`. */
@@ -32,7 +32,7 @@ export const webhookEvent: RecordType = {
       pii: 'identity',
     }),
     payloadFile: text('File of the payload in the spool, without `.gz`; NULL where that file is lost'),
-    payloadOffset: number('Offset of the line with the payload in that file, decompressed, in bytes'),
+    payloadOffset: count('Offset of the line with the payload in that file, decompressed, in bytes'),
     removed: any('Number of secrets that were removed before it was stored, by path; NULL for none'),
   },
   derived: [],
@@ -64,6 +64,9 @@ const fromNewestEvent = {
 
 const sessionId = text('Session of the event')
 
+const TURN_EXTRA =
+  'What no other column holds of a turn with a list of messages, as sent: beside its first message. The whole turn if an older warehouse supplied it'
+
 /** Child table of the messages in a list of turns (`turns.ts`). */
 const messages = (table: string, about: string) =>
   any('Messages extracted from the list', {
@@ -76,6 +79,8 @@ const messages = (table: string, about: string) =>
       lift('role', 'text', ['role'], 'Who wrote it'),
       lift('text', 'text', ['text'], 'What was said', { pii: 'content' }),
       lift('written_at', 'time', ['at'], 'When it was written'),
+      lift('extra', 'json', ['extra'], 'What no other column holds of the message, as sent', { pii: 'content' }),
+      lift('turn_extra', 'json', ['turnExtra'], TURN_EXTRA, { pii: 'content' }),
     ]),
   })
 
@@ -87,7 +92,6 @@ export const transcript: RecordType = {
   fields: {
     convoId: text('Id of the conversation', { column: 'conversation_id' }),
     sessionId,
-    turns: any('The whole conversation, turn by turn, as sent', { pii: 'content' }),
     messages: messages('conversation_turns', 'One row for each message of a conversation, by time'),
   },
   derived: [],
@@ -101,7 +105,6 @@ export const modelHistory: RecordType = {
   fields: {
     convoId: text('Id of the conversation', { column: 'conversation_id' }),
     sessionId,
-    messagesHistory: any('Messages as the model saw them, as sent', { column: 'messages', pii: 'content' }),
     messages: messages('conversation_model_messages', 'One row for each message as the model saw it'),
   },
   derived: [],

@@ -1,8 +1,8 @@
 // Extracts messages from turns. API document 6.3 does not show their shape, so several are accepted (notes on the API, "Shape of an element
 // of turns"): `{from, messages: [{type, item: {payload: {message}}}], ts, session_id}`, flat turns with `text`, `content` or `message`, and
-// turns whose text is a list of parts.
+// turns whose text is a list of parts. Whatever no column holds goes to `extra`, since transcripts are stored nowhere else.
 import { momentIn } from '../../core/time.ts'
-import { ExactNumber } from '../../json/exact-json.ts'
+import { ExactNumber, writeExactly } from '../../json/exact-json.ts'
 import { isObject, isScalar } from '../inspection/inspect.ts'
 
 /** One message; a turn without messages counts as one. */
@@ -15,7 +15,13 @@ interface Message {
   role: unknown
   text: string | null
   at: unknown
+  /** JSON of what no column holds: of the message, and, with its first message, of the turn around it. */
+  extra: string | null
+  turnExtra: string | null
 }
+
+/** Writes a value as JSON. */
+type Write = (value: unknown) => string
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -34,11 +40,13 @@ const DEEPEST = 8
 /** A scalar as text; a number keeps all of its digits. */
 const textOf = (scalar: unknown): string => (scalar instanceof ExactNumber ? scalar.text : String(scalar))
 
+const isUnsaid = (part: unknown): boolean => isObject(part) && typeof part.type === 'string' && UNSAID.test(part.type)
+
 function textIn(value: unknown, levels = DEEPEST): string | null {
   if (isScalar(value)) return value === null || value === undefined ? null : textOf(value)
   if (levels === 0) return null
   if (Array.isArray(value)) {
-    const parts = value.filter(part => !(isObject(part) && typeof part.type === 'string' && UNSAID.test(part.type)))
+    const parts = value.filter(part => !isUnsaid(part))
     const said = parts.map(part => textIn(part, levels - 1)).filter(text => text !== null && text !== '')
     return said.length > 0 ? said.join('\n') : null
   }
@@ -51,18 +59,62 @@ function textIn(value: unknown, levels = DEEPEST): string | null {
   return found
 }
 
+/** The value without the string that `textIn` returned; unchanged where that text was joined from parts, or was a number. */
+function withoutText(value: unknown, text: string, levels = DEEPEST): unknown {
+  if (value === text) return undefined
+  if (isScalar(value) || levels === 0) return value
+  if (Array.isArray(value)) {
+    const place = value.findIndex(part => !isUnsaid(part) && textIn(part, levels - 1))
+    // Without a part that is the text itself, the other parts would have other positions.
+    const part = isScalar(value[place]) ? undefined : withoutText(value[place], text, levels - 1)
+    return part === undefined || part === value[place] ? value : value.with(place, part)
+  }
+  const object = value as Json
+  const key = TEXT.find(name => Object.hasOwn(object, name) && textIn(object[name], levels - 1))
+  if (key === undefined) return value
+  const inner = withoutText(object[key], text, levels - 1)
+  if (inner === object[key]) return value
+  const isEmpty = inner === undefined || (isObject(inner) && Object.keys(inner).length === 0)
+  const entries = Object.entries(object).filter(([name]) => !isEmpty || name !== key)
+  return Object.fromEntries(entries.map(([name, kept]) => [name, name === key ? inner : kept]))
+}
+
+/** A value that fills a column, and the field that held it. */
+interface Source {
+  object: Json
+  key: string
+  value: unknown
+}
+
 /** The first non-empty scalar under one of these keys: of the message, else of its turn. */
-function firstOf(keys: readonly string[], ...objects: Json[]): unknown {
+function firstOf(keys: readonly string[], ...objects: Json[]): Source | null {
   for (const object of objects) {
     for (const key of keys) {
       const value = Object.hasOwn(object, key) ? object[key] : null
-      if (value !== null && value !== undefined && value !== '' && isScalar(value)) return value
+      if (value !== null && value !== undefined && value !== '' && isScalar(value)) return { object, key, value }
     }
   }
   return null
 }
 
-function messagesOfTurn(turn: unknown, turnPosition: number): Message[] {
+const EXACT_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?Z$/
+
+/** A number of seconds or ms, or an ISO-8601 time in UTC: a TIMESTAMP holds all of it. */
+function isExactTime(value: unknown): boolean {
+  const isExact =
+    typeof value === 'string' ? EXACT_TIME.test(value) : Number.isSafeInteger(value) && Number(value) < 1e14
+  return isExact && momentIn(String(value)) !== null
+}
+
+/** JSON of the fields of `value`, except those that columns hold; null if there are none. */
+function remainder(value: unknown, held: readonly Source[], write: Write): string | null {
+  if (value === null || value === undefined) return null
+  if (!isObject(value)) return write(value)
+  const entries = Object.entries(value).filter(([key]) => !held.some(source => source.key === key))
+  return entries.length > 0 ? write(Object.fromEntries(entries)) : null
+}
+
+function messagesOfTurn(turn: unknown, turnPosition: number, write: Write): Message[] {
   const own = isObject(turn) ? turn : {}
   const listed = Array.isArray(own.messages)
     ? (own.messages as unknown[])
@@ -73,22 +125,37 @@ function messagesOfTurn(turn: unknown, turnPosition: number): Message[] {
   const several = listed.length > 0 && (listed.some(message => textIn(message) !== null) || textIn(turn) === null)
   return (several ? listed : [turn]).map((message, index) => {
     const inner = several && isObject(message) ? message : own
+    const turnId = firstOf(TURN_ID, own)
+    const sessionId = firstOf(SESSION_ID, inner, own)
+    // The type of a turn replaces a missing role; the type of a message is `text` or the like.
+    const role = firstOf(ROLE, inner, own) ?? firstOf(['type'], own)
+    const at = firstOf(AT, inner, own)
+    const text = textIn(message)
+    const texts = [turnId, sessionId, role].filter(source => typeof source?.value === 'string')
+    const held = [...texts, isExactTime(at?.value) ? at : null].filter(source => source !== null)
+    const heldOf = (object: Json) => held.filter(source => source.object === object)
+    const { messages: _, ...around } = own
     return {
       turnPosition,
       messagePosition: index + 1,
-      turnId: firstOf(TURN_ID, own),
-      sessionId: firstOf(SESSION_ID, inner, own),
-      // The type of a turn replaces a missing role; the type of a message is `text` or the like.
-      role: firstOf(ROLE, inner, own) ?? firstOf(['type'], own),
-      text: textIn(message),
-      at: firstOf(AT, inner, own),
+      turnId: turnId?.value ?? null,
+      sessionId: sessionId?.value ?? null,
+      role: role?.value ?? null,
+      text,
+      at: at?.value ?? null,
+      extra: remainder(
+        text === null ? message : withoutText(message, text),
+        several && inner === own ? [] : heldOf(inner),
+        write,
+      ),
+      turnExtra: several && index === 0 ? remainder(around, heldOf(own), write) : null,
     }
   })
 }
 
 /** The messages of a transcript, sorted by time. A message without a time has that of the message before it; equal times keep the order sent. */
-export function messagesOf(turns: readonly unknown[]): Message[] {
-  const sent = turns.flatMap((turn, index) => messagesOfTurn(turn, index + 1))
+export function messagesOf(turns: readonly unknown[], write: Write = writeExactly): Message[] {
+  const sent = turns.flatMap((turn, index) => messagesOfTurn(turn, index + 1, write))
   let last = Number.NEGATIVE_INFINITY
   const timed = sent.map(message => {
     last = (message.at === null ? null : momentIn(textOf(message.at))) ?? last

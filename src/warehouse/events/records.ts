@@ -73,18 +73,18 @@ function listRecord(type: RecordType, key: string, event: IncomingEvent): EventR
   return coerced(type, event, {
     convoId: conversation.id,
     sessionId: payload.sessionId,
-    [key]: list,
-    messages: messagesOf(list),
+    messages: messagesOf(list, writeOf(event)),
   })
 }
+
+/** Writes values of the event as JSON. JSON.stringify is ten times as fast as writeExactly. */
+const writeOf = ({ isPlain }: IncomingEvent): ((value: unknown) => string) => (isPlain ? JSON.stringify : writeExactly)
 
 /** The coerced record; none if it has no id. */
 function coerced(type: RecordType, event: IncomingEvent, record: Record<string, unknown>): EventRecord[] {
   const found = coerceRecord(type, record)
   if (found === null) return []
-  // JSON.stringify is ten times as fast as writeExactly.
-  const write = event.isPlain ? JSON.stringify : writeExactly
-  return [{ ...found, event, record: write(found.record) }]
+  return [{ ...found, event, record: writeOf(event)(found.record) }]
 }
 
 /** Fills the stage with records of one type. */

@@ -15,7 +15,7 @@ export async function payloadAddress(
   id: string,
 ): Promise<PayloadAddress | undefined> {
   const [row] = await writer.rows<{ file: string; place: string }>(
-    `SELECT payload_file AS file, payload_offset::BIGINT::VARCHAR AS place FROM webhook_events
+    `SELECT payload_file AS file, payload_offset::VARCHAR AS place FROM webhook_events
      WHERE workspace_id = ${quoteText(workspaceId)} AND event_id = ${quoteText(id)} AND payload_file IS NOT NULL`,
   )
   return row && { file: row.file, offset: Number(row.place) }

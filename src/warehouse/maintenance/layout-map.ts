@@ -28,8 +28,28 @@ const REPORTED = EVENT_TYPES.flatMap(({ name, reportedResource }) =>
 )
 const REPORTED_FIELDS = [...new Set(REPORTED.flatMap(({ fields }) => fields))]
 
+/** The table of a column's older rows: its name, with the schema, and its columns. */
+interface Source {
+  schema: string
+  table: string
+  columns: ReadonlyMap<string, string>
+}
+
+/** SQL of the turn of a message, for its first message: until layout 14 the turns were a list in the row of the conversation. */
+const turnIn =
+  (parent: string, list: string) =>
+  ({ schema, table, columns }: Source): string => {
+    const turn = columns.has('turn_position') ? 'turn_position' : 'position'
+    const isFirst = columns.has('message_position') ? 'message_position = 1' : 'true'
+    const key = ['workspace_id', 'agent_id', 'conversation_id', '_record']
+    return `CASE WHEN ${isFirst} THEN (SELECT json_extract(p.${list}, (${table}.${turn} - 1)::BIGINT) FROM ${schema}.${parent} AS p
+      WHERE ${key.map(name => `p.${name} = ${table}.${name}`).join(' AND ')}) END`
+  }
+
 /** SQL over the older row for a column that it has under no name. */
-const COMPUTED: Record<string, Record<string, string>> = {
+const COMPUTED: Record<string, Record<string, string | ((source: Source) => string)>> = {
+  conversation_turns: { turn_extra: turnIn('conversation_transcripts', 'turns') },
+  conversation_model_messages: { turn_extra: turnIn('conversation_model_histories', 'messages') },
   // Payloads were stored in the row. `replay` has moved those that no file held to the spool's archive.
   webhook_events: {
     resource: `CASE WHEN type IN (${REPORTED.map(({ name }) => quoteText(name)).join(', ')})
@@ -106,13 +126,15 @@ function extraSql(table: string, older: ReadonlyMap<string, string>): string {
   return `CASE WHEN ${all.map(({ when }) => `(${when})`).join(' OR ')} THEN ${merged} ELSE extra END`
 }
 
-function columnSql(table: string, column: string, type: string, older: ReadonlyMap<string, string>): string {
+function columnSql(table: string, column: string, type: string, source: Source): string {
+  const older = source.columns
   if (column === 'extra' && older.has('extra')) return extraSql(table, older)
   const sources = [column, ...(FORMER_NAMES[table]?.[column] ?? [])].filter(name => older.has(name))
   const values = sources.map(name => converted(quoteName(name), older.get(name)!, type))
   if (values.length > 0) return values.length === 1 ? values[0]! : `coalesce(${values.join(', ')})`
   const computed = COMPUTED[table]?.[column]
-  return computed === undefined ? `NULL::${type}` : `(${computed})::${type}`
+  if (computed === undefined) return `NULL::${type}`
+  return `(${typeof computed === 'string' ? computed : computed(source)})::${type}`
 }
 
 /**
@@ -128,7 +150,7 @@ export function olderRows(
   const columns = older.get(source)
   if (columns === undefined) return undefined
   const selected = [...newer.get(table)!].map(
-    ([name, type]) => `${columnSql(table, name, type, columns)} AS ${quoteName(name)}`,
+    ([name, type]) => `${columnSql(table, name, type, { schema, table: source, columns })} AS ${quoteName(name)}`,
   )
   return `SELECT rowid, ${selected.join(', ')} FROM ${schema}.${quoteName(source)}${former ? ` WHERE ${former.where}` : ''}`
 }

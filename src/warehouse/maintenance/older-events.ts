@@ -35,10 +35,14 @@ export async function olderEventWorkspaces({ writer }: { writer: Writer }): Prom
 
 /** All events of a workspace in the older warehouse. */
 export async function* olderEvents({ writer }: { writer: Writer }, workspaceId: string): AsyncGenerator<OlderEvent> {
+  const [column] = await writer.rows(`SELECT 1 FROM duckdb_columns()
+    WHERE database_name = '${OLDER}' AND table_name = 'webhook_events' AND column_name = 'removed'`)
+  // Layout 6 lacks it.
+  const removedSecrets = column === undefined ? 'NULL' : 'removed'
   for (let after = -1; ; ) {
     const rows = await writer.rows<StoredRow>(
       `SELECT rowid::VARCHAR AS place, event_id AS id, type, epoch_ms(received_at)::VARCHAR AS received,
-         payload::VARCHAR AS payload, removed::VARCHAR AS removed
+         payload::VARCHAR AS payload, ${removedSecrets}::VARCHAR AS removed
        FROM ${OLDER}.webhook_events
        WHERE workspace_id = ${quoteText(workspaceId)} AND rowid > ${after} AND payload IS NOT NULL ORDER BY rowid LIMIT ${ROWS}`,
     )

@@ -13,8 +13,7 @@ describe('an event', () => {
     const workspace = app.workspace()
     const payload = { createdAt: AT, agentId: 7, odd: [1, { deep: null }], big: 1e300 }
     await applyTo(workspace, { ...eventOf('unknown', payload), file: 'ws/drained/2026-11-19.ndjson', offset: 2 ** 40 })
-    const what =
-      'type, created_at, received_at, agent_id, conversation_id, payload_file, payload_offset::BIGINT AS at, _source'
+    const what = 'type, created_at, received_at, agent_id, conversation_id, payload_file, payload_offset AS at, _source'
     expect(await workspace.rows('webhook_events', what)).toEqual([
       {
         type: 'unknown',

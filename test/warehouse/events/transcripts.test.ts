@@ -28,8 +28,54 @@ describe('a transcript', () => {
       { position: 3, turn: 3, message: 1, role: 'human', text: 'Are you open?', session: 's1', at: 1_768_471_205 },
       { position: 4, turn: 2, message: 1, role: 'bot', text: 'Yes', session: 's1', at: 1_768_471_210 },
     ])
-    const [transcript] = await workspace.rows('conversation_transcripts', 'turns')
-    expect(JSON.parse(String(transcript!.turns))).toEqual(turns)
+    const extra = await workspace.rows('conversation_turns', 'position, extra::VARCHAR AS extra, turn_extra')
+    const rest = '{"item":{"type":"text"},"type":"text"}'
+    expect(extra).toEqual([1, 2, 3, 4].map(position => ({ position, extra: rest, turn_extra: null })))
+  })
+
+  it('keeps every field of a message and of its turn, unknown ones too, in the order of the conversation', async () => {
+    const workspace = app.workspace()
+    const turns = `[
+      {"turnId":"t1","sessionId":"s1","role":"user","type":"text","text":"Hi","timestamp":${AT},"userId":null,"odd":{"a":[1.50,12345678901234567890]}},
+      {"id":7,"from":"bot","ts":"2026-11-20T09:00:00+02:00","mood":"calm","messages":[
+        {"type":"text","item":{"type":"text","payload":{"message":"One","lang":"en"}},"id":"m1"},
+        {"type":"choice","buttons":[{"name":"Yes"}]}]},
+      {"role":"assistant","content":[{"type":"text","text":"Two"},{"type":"tool-call","args":{"q":"x"}}],"ts":${AT + 1}},
+      {"role":"assistant","content":[{"text":"Three"},{"text":"four"}],"ts":${AT + 2}},
+      "Bye", 5]`
+    const event = updated(AT, { turns: 'LIST', messagesHistory: 'LIST' })
+    const payload = new TextEncoder().encode(new TextDecoder().decode(event.payload).replaceAll('"LIST"', turns))
+    await applyTo(workspace, { ...event, payload })
+    const what = `position, turn_position AS turn, turn_id AS id, session_id AS session, role, text, epoch_ms(written_at)::DOUBLE AS ms,
+      extra::VARCHAR AS extra, turn_extra::VARCHAR AS around`
+    const none = { id: null, session: null, role: null, text: null, ms: null, extra: null, around: null }
+    const expected = [
+      {
+        ...{ ...none, turn: 2, id: '7', role: 'bot', text: 'One', ms: Date.UTC(2026, 10, 20, 7) },
+        extra: '{"type":"text","item":{"type":"text","payload":{"lang":"en"}},"id":"m1"}',
+        around: '{"id":7,"ts":"2026-11-20T09:00:00+02:00","mood":"calm"}',
+      },
+      {
+        ...{ ...none, turn: 2, id: '7', role: 'bot', ms: Date.UTC(2026, 10, 20, 7) },
+        extra: '{"type":"choice","buttons":[{"name":"Yes"}]}',
+      },
+      {
+        ...{ ...none, turn: 1, id: 't1', session: 's1', role: 'user', text: 'Hi', ms: AT },
+        extra: '{"type":"text","userId":null,"odd":{"a":[1.50,12345678901234567890]}}',
+      },
+      {
+        ...{ ...none, turn: 3, role: 'assistant', text: 'Two', ms: AT + 1 },
+        extra: '{"content":[{"type":"text"},{"type":"tool-call","args":{"q":"x"}}]}',
+      },
+      {
+        ...{ ...none, turn: 4, role: 'assistant', text: 'Three\nfour', ms: AT + 2 },
+        extra: '{"content":[{"text":"Three"},{"text":"four"}]}',
+      },
+      { ...none, turn: 5, text: 'Bye' },
+      { ...none, turn: 6, text: '5', extra: '5' },
+    ].sort((a, b) => Number(a.ms ?? AT + 3) - Number(b.ms ?? AT + 3))
+    for (const table of ['conversation_turns', 'conversation_model_messages'])
+      expect(await workspace.rows(table, what)).toEqual(expected.map((row, index) => ({ position: index + 1, ...row })))
   })
 
   it('for the model has the text of contents that are lists of parts', async () => {
