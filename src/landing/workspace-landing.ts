@@ -8,6 +8,7 @@ import { STREAMS } from '../catalog/resources/resources.ts'
 import { hasCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
 import {
+  entriesIn,
   isTemporary,
   LEFT_BEHIND_MS,
   makeFolder,
@@ -247,7 +248,8 @@ const isReadable = (file: string): Promise<boolean> =>
 async function removeFolder(folder: string): Promise<void> {
   try {
     for (const below of [join(folder, 'bundles'), folder]) {
-      for (const name of await namesIn(below)) if (name !== 'bundles') await unlink(join(below, name))
+      // A folder that someone else made, such as a file server's, stays.
+      for (const entry of await entriesIn(below)) if (!entry.isDirectory()) await unlink(join(below, entry.name))
       await rmdir(below).catch(cause => {
         // A page lands there just now: it stays, and so does its folder.
         if (!hasCode(cause, 'ENOENT') && !hasCode(cause, 'ENOTEMPTY')) throw cause

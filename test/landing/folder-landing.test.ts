@@ -152,6 +152,18 @@ describe('the list', () => {
   })
 })
 
+describe('an expired month', () => {
+  it('is removed although someone has made a folder in it, which stays', async () => {
+    const { home, store } = await landing()
+    const page = await store.land(headOf(), bytes('{}'))
+    const folder = dirname(page)
+    await mkdir(join(landedFile(home, folder), '.snapshots'))
+    await store.expire([{ folder, pages: 1 }], { beforeMs: 0, nowMs: 7 })
+    expect(await store.list()).toEqual([])
+    expect(await readdir(landedFile(home, folder))).toEqual(['.snapshots'])
+  })
+})
+
 describe('an answer that is not JSON', () => {
   it('is kept as received, and the same answer twice is one file', async () => {
     const { home, store } = await landing()
