@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
+import { DAY } from '../../src/core/time.ts'
+import { expireArchive } from '../../src/spool/expire-archive.ts'
 import { spoolFolders } from '../../src/spool/folders.ts'
 import { eventId } from '../../src/spool/identity.ts'
 import { openSpool } from '../../src/spool/spool.ts'
@@ -58,6 +60,23 @@ describe('a replay without some files of the spool', () => {
         'SELECT count(*)::INTEGER AS n FROM webhook_events WHERE payload_file IS NULL',
       )
       expect(lost, name).toEqual({ n: 3 })
+    }
+  })
+
+  it('keeps the rows of events whose payloads have expired, and counts them', async () => {
+    const simulated = await simulatedApp({ sandbox: { conversations: 5, agents: 1 } })
+    await receive(simulated, ['one', 'two'])
+    await apply(simulated)
+    const days = { beforeMs: simulated.clock.now() + 2 * DAY, nowMs: simulated.clock.now() + 3 * DAY }
+    expect(await expireArchive(simulated.config.home, WORKSPACE, { ...days, dryRun: false })).toMatchObject({
+      files: 1,
+    })
+    simulated.advance(3 * DAY)
+    await receive(simulated, ['three'])
+    await apply(simulated)
+    for (const _ of [1, 2]) {
+      expect(await simulated.replay()).toMatchObject({ keptEvents: 2, events: 1 })
+      expect(await messages(simulated)).toEqual(['one', 'three', 'two'])
     }
   })
 })
