@@ -14,7 +14,7 @@ import { hoursOf, isLive, isMerged, type LeaseLine, leaseFilesIn, readLines, tex
 const deflate = promisify(gzip)
 
 /** A merge waits for this many files. Each one rewrites the last small merged file. */
-const LEAST_FILES = 16
+const LEAST_FILES = 8
 /** After the end of its hour a writer may still append the answer to a request of that hour. */
 const QUIET_MS = 2 * HOUR
 /** Merged files below this size are merged again with later ones. */
