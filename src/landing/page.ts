@@ -67,7 +67,7 @@ export async function encodePage(head: PageHead, body: Uint8Array): Promise<Uint
 export const corrupt = (file: string, cause?: unknown): ConvohouseError =>
   new ConvohouseError('LANDING_CORRUPT', {
     what: `The landed file ${file} cannot be read: it is cut off or was changed.`,
-    hint: 'Restore it from a backup, or delete it and sync again: only that page is then exported again, and billed.',
+    hint: 'Restore it from a backup, or delete it and sync again: only the pages in it are then exported again, and billed.',
     cause,
     facts: { file },
   })
