@@ -17,8 +17,8 @@ Examples:
   $ convohouse prune --dry-run
   $ convohouse prune
 
-Rows stay in the warehouse, which then is the only place that has them: back it up. Syncs do the same once a day. Pages expire by the
-month, when all of them are older, loaded, and of finished windows. Without \`retention\` in the configuration nothing expires.`,
+Rows stay in the warehouse, which then is the only place that has them: back it up. Syncs do the same once a day. Pages expire by agent
+and month, when all of them are older, loaded, and of finished windows; event payloads expire by day. Without \`retention\` in the configuration nothing expires.`,
     )
     .action(async (flags: PruneFlags) => {
       const { runPrune } = await import('./prune.ts')

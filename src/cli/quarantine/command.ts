@@ -25,7 +25,9 @@ const showCommand = (): Command =>
 
 const retryCommand = (): Command =>
   addFlags(
-    new Command('retry').description('read the records from the landing again and load those that can be loaded now'),
+    new Command('retry').description(
+      'read the records from landing and spool again and load those that can be loaded now',
+    ),
   )
     .argument('[records...]', `${RECORD_HELP}; default: all`)
     .action(async (records: string[], flags: QuarantineFlags) => {
@@ -47,5 +49,6 @@ Examples:
   $ convohouse quarantine show 3f2a91c0 | jq .
   $ convohouse quarantine retry              after an update, or with more memory
 
-A record that cannot be loaded does not stop a sync and is not lost: it stays unchanged in the landing.`,
+A record that cannot be loaded does not stop a sync and is not lost: it stays unchanged in the landing, an event in the
+spool's archive.`,
     )

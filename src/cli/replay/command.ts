@@ -5,7 +5,11 @@ import type { ReplayFlags } from './replay.ts'
 
 export const replayCommand = (): Command =>
   addWorkspaceFlag(
-    addConfigFlag(new Command('replay').description('rebuild the warehouse from the landed pages, without a request')),
+    addConfigFlag(
+      new Command('replay').description(
+        'rebuild the warehouse from landed pages and received events, without a request',
+      ),
+    ),
   )
     .option('--table <name>', 'rebuild only this table; may be repeated', repeated('--table'))
     .option('--allow-incomplete', 'continue if source files are missing; rows that only they supplied are kept')
@@ -14,10 +18,11 @@ export const replayCommand = (): Command =>
       'after',
       `
 Examples:
-  $ convohouse replay                        after an update that adds fields, or when the warehouse is damaged
+  $ convohouse replay                        after an update that adds fields or refuses the older warehouse, or when it is damaged
   $ convohouse replay --table _drift --table _issues
 
-The old warehouse answers queries until the new one is complete and replaces it.`,
+The old warehouse answers queries until the new one is complete and replaces it. Its runs, other workspaces, and rows whose files have
+expired (\`prune\`) are kept.`,
     )
     .action(async (flags: ReplayFlags) => {
       const { runReplay } = await import('./replay.ts')
