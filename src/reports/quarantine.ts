@@ -68,8 +68,13 @@ export async function recordBytes(
 ): Promise<Uint8Array> {
   const { workspaceId, record, file, element } = quarantined
   if (record === webhookEvent.name) {
-    const address = await payloadAddress({ rows }, workspaceId, quarantinedEvent(file))
-    return address ? (await archivedEvent(home, address)).payload : Buffer.from('null')
+    const id = quarantinedEvent(file)
+    const address = await payloadAddress({ rows }, workspaceId, id)
+    if (address) return (await archivedEvent(home, address)).payload
+    throw new ConvohouseError('SPOOL_CORRUPT', {
+      what: `The payload of event ${id} is no longer in the spool: its file had expired, or was missing or damaged, when the warehouse was rebuilt.`,
+      hint: 'Restore the spool from a backup and run `convohouse replay`. What could be loaded of the event is in `webhook_events`.',
+    })
   }
   const type = RECORD_TYPES.find(({ name }) => name === record)
   const body = await landing.workspace(workspaceId).body(file)

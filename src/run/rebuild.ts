@@ -28,6 +28,8 @@ export interface ReplayReport {
   events: number
   /** Pages that retention has removed: their rows come from the replaced warehouse, if there is one. */
   expired: number
+  /** Archive files of webhook events that retention has removed, if there is no warehouse with the rows of their events. */
+  expiredArchives: number
   /** Damaged archive files of the spool. */
   damaged: DamagedArchive[]
   /** The layout of the warehouse that was replaced, if it was an older one. */
@@ -52,6 +54,7 @@ export const EMPTY_REPLAY: ReplayReport = {
   quarantined: 0,
   events: 0,
   expired: 0,
+  expiredArchives: 0,
   damaged: [],
   keptEvents: 0,
 }
@@ -133,6 +136,7 @@ export const added = (a: ReplayReport, b: ReplayReport): ReplayReport => ({
   quarantined: a.quarantined + b.quarantined,
   events: a.events + b.events,
   expired: a.expired + b.expired,
+  expiredArchives: a.expiredArchives + b.expiredArchives,
   damaged: [...a.damaged, ...b.damaged],
   keptEvents: a.keptEvents + b.keptEvents,
 })

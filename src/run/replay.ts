@@ -6,6 +6,7 @@ import { openStores } from '../app/stores.ts'
 import { type App, openApp } from '../app.ts'
 import type { Config } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
+import { expiredArchives } from '../spool/expire-archive.ts'
 import { hasSpool } from '../spool/folders.ts'
 import { copyConsumers } from '../warehouse/changes/consumers.ts'
 import { deriveDays } from '../warehouse/load/time-zone.ts'
@@ -64,7 +65,9 @@ async function replayIntoNothing(options: ReplayOptions): Promise<ReplayReport> 
     for (const workspace of options.config.workspaces) {
       const expired = [...(await app.stores.landing.workspace(workspace.id).expired()).values()]
       const pages = expired.reduce((sum, count) => sum + count, 0)
-      report = added(report, { ...(await loadAll(options, app, workspace)), expired: pages })
+      const archives = await expiredArchives(options.config.home, workspace.id)
+      const loaded = await loadAll(options, app, workspace)
+      report = added(report, { ...loaded, expired: pages, expiredArchives: archives })
     }
   } finally {
     await app.close()

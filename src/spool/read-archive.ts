@@ -87,7 +87,7 @@ export async function* archivedEvents(file: string, damaged: (error: unknown) =>
 const notThere = ({ file, offset }: EventAddress, why: string): ConvohouseError =>
   new ConvohouseError('SPOOL_CORRUPT', {
     what: `The payload of the event cannot be read: ${file}, byte ${offset}: ${why}.`,
-    hint: 'Restore that file of the spool from a backup.',
+    hint: 'Restore that file of the spool from a backup. If it has expired (`retention.events`), its payloads are gone.',
     facts: { file, offset },
   })
 

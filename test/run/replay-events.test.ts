@@ -5,10 +5,12 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
 import { DAY } from '../../src/core/time.ts'
+import { replay } from '../../src/run/replay.ts'
 import { expireArchive } from '../../src/spool/expire-archive.ts'
 import { spoolFolders } from '../../src/spool/folders.ts'
 import { eventId } from '../../src/spool/identity.ts'
 import { openSpool } from '../../src/spool/spool.ts'
+import { warehouseFile } from '../../src/warehouse/open.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { type SimulatedApp, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
@@ -78,6 +80,9 @@ describe('a replay without some files of the spool', () => {
       expect(await simulated.replay()).toMatchObject({ keptEvents: 2, events: 1 })
       expect(await messages(simulated)).toEqual(['one', 'three', 'two'])
     }
+    await simulated.close()
+    await rm(warehouseFile(simulated.config.home))
+    expect(await replay({ config: simulated.config })).toMatchObject({ keptEvents: 0, events: 1, expiredArchives: 1 })
   })
 })
 

@@ -71,7 +71,7 @@ const keptLines = ({ keptEvents }: ReplayReport): string[] =>
   keptEvents === 0
     ? []
     : [
-        `${counted(keptEvents, 'webhook event')} could not be read from the spool: the rows come from the old warehouse, without payloads.`,
+        `${counted(keptEvents, 'webhook event')} kept from the old warehouse, without payloads: the spool's files have expired, or are missing or damaged.`,
       ]
 
 /** What retention has removed, and where its rows are. */
@@ -84,6 +84,14 @@ const expiredLines = ({ expired }: ReplayReport, hadWarehouse: boolean): string[
           `warning: ${counted(expired, 'page')} had expired, and there was no warehouse with their rows: those rows are missing from the tables.`,
           '  → Restore the warehouse from a backup, then run `convohouse replay` again.',
         ]
+
+const expiredEventLines = ({ expiredArchives }: ReplayReport): string[] =>
+  expiredArchives === 0
+    ? []
+    : [
+        `warning: ${counted(expiredArchives, 'archive file')} of webhook events had expired, and there was no warehouse with the rows of their events: those rows are missing from the tables.`,
+        '  → Restore the warehouse from a backup, then run `convohouse replay` again.',
+      ]
 
 /** Warnings about damaged spool files and their events. */
 const damagedLines = ({ damaged }: ReplayReport, hadWarehouse: boolean): string[] =>
@@ -121,7 +129,8 @@ export async function runReplay(flags: ReplayFlags): Promise<void> {
     const tookMs = Date.now() - begunMs
     if (flags.json) printJsonLine({ kind: 'report', ...report, durationMs: tookMs })
     else print(...summary(report, tables ? tables.join(', ') : 'the warehouse', tookMs))
-    log(...keptLines(report), ...expiredLines(report, hadWarehouse), ...damagedLines(report, hadWarehouse))
+    log(...keptLines(report), ...expiredLines(report, hadWarehouse), ...expiredEventLines(report))
+    log(...damagedLines(report, hadWarehouse))
   } catch (error) {
     throw stop.stopping.aborted ? stopped(error) : error
   } finally {
