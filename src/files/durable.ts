@@ -117,6 +117,18 @@ export async function entriesIn(folder: string): Promise<Dirent[]> {
 /** Names of a folder's entries; none where it does not exist. @throws HOME_UNUSABLE */
 export const namesIn = async (folder: string): Promise<string[]> => (await entriesIn(folder)).map(({ name }) => name)
 
+/** Removes files durably. One that another process has removed counts as removed. @throws HOME_UNUSABLE */
+export async function removeFiles(files: readonly string[]): Promise<void> {
+  for (const file of files)
+    await unlink(file).catch(cause => {
+      if (!hasCode(cause, 'ENOENT')) throw homeUnusable(file, cause)
+    })
+  for (const folder of new Set(files.map(file => dirname(file))))
+    await syncFolder(folder).catch(cause => {
+      if (!hasCode(cause, 'ENOENT')) throw homeUnusable(folder, cause)
+    })
+}
+
 /** No write takes this long: an older temporary file was left by a killed process, even if other processes are writing to the folder. */
 export const LEFT_BEHIND_MS = HOUR
 

@@ -4,14 +4,14 @@
 //
 //   <folder>/20261120T….g01.p000001.json.gz      pages
 //   <folder>/bundles/<random>.json.gz            bundles
-import { readFile, stat, unlink } from 'node:fs/promises'
-import { basename, join, posix } from 'node:path'
+import { readFile, stat } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { needsCoercion } from '../catalog/inspection/inspect.ts'
 import { hasCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { compactTimestamp, HOUR } from '../core/time.ts'
-import { namesIn, sweepTemporary, syncFolder } from '../files/durable.ts'
+import { namesIn, removeFiles, sweepTemporary } from '../files/durable.ts'
 import { type BundleEntry, type RawPage, readBundledPage, readIndex, writeBundle } from './bundle.ts'
 import { consistently, type ListFiles } from './consistent-reads.ts'
 import { firstLine, headIn } from './page.ts'
@@ -88,7 +88,7 @@ export function openBundles(root: string): Bundles {
     let added = 0
     const flush = async () => {
       if (group.length > 0) await writeBundle(root, folder, group)
-      await removeAll(root, folder, moved)
+      await removeFiles(moved.map(name => join(root, folder, name)))
       ;[group, moved] = [[], []]
     }
     const files = new Set(names)
@@ -97,7 +97,7 @@ export function openBundles(root: string): Bundles {
       const page = bundled && (await readBundledPage(bundled.file, name, bundled.entry))
       const landed = files.has(name) ? splitPage(name, await readFile(join(root, folder, name))) : null
       // A killed compaction has left the file of a page that is in a bundle. A file with another answer stays.
-      if (page && landed && isSamePage(page, landed)) await removeAll(root, folder, [name])
+      if (page && landed && isSamePage(page, landed)) await removeFiles([join(root, folder, name)])
       if (page && small.includes(bundled.file)) group.push(page)
       else if (!page && landed) {
         group.push(landed)
@@ -109,11 +109,7 @@ export function openBundles(root: string): Bundles {
     // A single page stays a file, and a single small bundle stays as it is.
     if (added + small.length <= 1) return
     await flush()
-    await removeAll(
-      root,
-      posix.join(folder, 'bundles'),
-      small.map(file => basename(file)),
-    )
+    await removeFiles(small)
   }
 
   return {
@@ -155,7 +151,7 @@ export function openBundles(root: string): Bundles {
             for (const [name, entry] of entries)
               if (!names.has(name)) kept.push(await readBundledPage(file, name, entry))
             if (kept.length > 0) await writeBundle(root, folder, kept)
-            await removeAll(root, posix.join(folder, 'bundles'), [basename(file)])
+            await removeFiles([file])
           }
         })
       }
@@ -194,13 +190,4 @@ function splitPage(name: string, raw: Buffer): RawPage | null {
   if (head.packed.bytes >= raw.length || crc32(body) !== head.packed.crc32) return null
   const isReadable = head.place.stream !== 'conversations' || (head.status === 200 && !needsCoercion(head.notes))
   return isReadable ? { name, head: first, body } : null
-}
-
-async function removeAll(root: string, folder: string, names: readonly string[]): Promise<void> {
-  if (names.length === 0) return
-  for (const name of names)
-    await unlink(join(root, folder, name)).catch(cause => {
-      if (!hasCode(cause, 'ENOENT')) throw cause
-    })
-  await syncFolder(join(root, folder))
 }

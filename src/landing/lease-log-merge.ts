@@ -1,14 +1,14 @@
 // Joins files of a lease log that are no longer written (lease-log-files.ts). A file is closed by renaming it, so its writer notices and writes
 // the entry again; the merged file is durable before the first source is removed. A kill leaves lines twice, which count once.
 import { randomBytes } from 'node:crypto'
-import { rename, stat, unlink } from 'node:fs/promises'
+import { rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { hasCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { compactTimestamp, HOUR } from '../core/time.ts'
-import { syncFolder, writeOnce } from '../files/durable.ts'
+import { removeFiles, writeOnce } from '../files/durable.ts'
 import { hoursOf, isLive, isMerged, type LeaseLine, leaseFilesIn, readLines, textOf } from './lease-log-files.ts'
 
 const deflate = promisify(gzip)
@@ -65,11 +65,7 @@ async function replaceFiles(folder: string, { names, lines }: Group): Promise<vo
   const firstMs = Math.min(...hours.map(hour => hour.firstMs))
   const lastMs = Math.max(...hours.map(hour => hour.lastMs))
   await writeMerged(folder, { firstMs, lastMs }, [...lines.values()])
-  for (const name of names)
-    await unlink(join(folder, name)).catch(cause => {
-      if (!hasCode(cause, 'ENOENT')) throw cause
-    })
-  await syncFolder(folder)
+  await removeFiles(names.map(name => join(folder, name)))
 }
 
 /** Writes lines of these hours to a merged file, durably. @throws HOME_UNUSABLE */

@@ -15,7 +15,7 @@ const LINE_FEED = 0x0a
 
 interface Known {
   addresses: Set<string>
-  /** The file's number and first bytes: a log that was merged and begun anew has the same name, and may have the same number. */
+  /** The file's number and first bytes: after a merge, the next log has the same name, and may have the same number. */
   ino: bigint
   beginning: Buffer
   /** Bytes read, up to the end of a line. */

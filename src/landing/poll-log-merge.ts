@@ -1,13 +1,13 @@
 // Joins poll logs that are no longer written (poll-log.ts).
 import { randomBytes } from 'node:crypto'
-import { rename, stat, unlink } from 'node:fs/promises'
+import { rename, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { hasCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { compactTimestamp, HOUR } from '../core/time.ts'
-import { namesIn, syncFolder, writeOnce } from '../files/durable.ts'
+import { namesIn, removeFiles, writeOnce } from '../files/durable.ts'
 import type { PageHead } from './page.ts'
 import { dayOf, isMerged, LOG, logsIn, readAddresses, readLog } from './poll-lines.ts'
 
@@ -96,9 +96,5 @@ async function replaceLogs(folder: string, { files, lines }: Group): Promise<voi
     const index = await deflate(`${JSON.stringify({ _polls: [...lines.keys()] })}\n`)
     await writeOnce(join(folder, name), [index, await deflate(`${[...lines.values()].join('\n')}\n`)])
   }
-  for (const file of files)
-    await unlink(file).catch(cause => {
-      if (!hasCode(cause, 'ENOENT')) throw cause
-    })
-  if (files.length > 0) await syncFolder(folder)
+  await removeFiles(files)
 }

@@ -1,6 +1,6 @@
 // The poll logs: pages of export windows that brought nothing, one line each instead of one file each. A hundred agents that are polled every
 // fifteen minutes would otherwise leave 3.5 million files a year. Each process appends to a log of its own, one for each day on which windows
-// were opened; `mergePolls` joins the logs that are no longer written.
+// were opened; poll-log-merge.ts joins the logs that are no longer written.
 //
 //   <workspace>/polls/2026-11/20261120.<process>.ndjson                 appended to by one process
 //   <workspace>/polls/2026-11/20261120.<process>.<random>.closed        no longer written, to be merged

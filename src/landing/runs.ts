@@ -2,11 +2,10 @@
 // process that holds the warehouse writes here. One file a month beside the pages:
 //
 //   <workspace>/runs/2026-11.ndjson
-import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { homeUnusable } from '../core/disk.ts'
 import type { RunRecord } from '../core/run-record.ts'
-import { makeFolder, namesIn, syncFolder } from '../files/durable.ts'
+import { namesIn } from '../files/durable.ts'
+import { appendJsonLines, readJsonLines } from '../files/line-log.ts'
 import { pathSegment } from '../files/path-segment.ts'
 
 /** What one line records of a run: its beginning, its end, or that it dropped the full exports planned up to `fullsDroppedMs`. */
@@ -14,32 +13,10 @@ export type RunEntry = Pick<RunRecord, 'run'> & Partial<RunRecord> & { fullsDrop
 
 const folderOf = (root: string, workspaceId: string): string => join(root, pathSegment(workspaceId), 'runs')
 
-/** Appends and syncs. The leading line feed ends a line that a kill may have cut off. @throws HOME_UNUSABLE */
-export async function appendRun(root: string, workspaceId: string, entry: RunEntry, nowMs: number): Promise<void> {
-  const folder = folderOf(root, workspaceId)
-  const file = join(folder, `${new Date(nowMs).toISOString().slice(0, 7)}.ndjson`)
-  try {
-    await makeFolder(folder)
-    const handle = await open(file, 'a', 0o600)
-    try {
-      await handle.appendFile(`\n${JSON.stringify(entry)}\n`)
-      await handle.datasync()
-    } finally {
-      await handle.close()
-    }
-    await syncFolder(folder)
-  } catch (cause) {
-    throw homeUnusable(file, cause)
-  }
-}
-
-function parsed(line: string): RunEntry[] {
-  try {
-    const entry = JSON.parse(line) as RunEntry
-    return typeof entry.run === 'string' ? [entry] : []
-  } catch {
-    return []
-  }
+/** Appends and syncs. @throws HOME_UNUSABLE */
+export function appendRun(root: string, workspaceId: string, entry: RunEntry, nowMs: number): Promise<void> {
+  const month = new Date(nowMs).toISOString().slice(0, 7)
+  return appendJsonLines(join(folderOf(root, workspaceId), `${month}.ndjson`), [entry])
 }
 
 /** The entries of each run merged, including runs that never began. @throws HOME_UNUSABLE */
@@ -47,10 +24,8 @@ async function readEntries(root: string, workspaceId: string): Promise<RunEntry[
   const folder = folderOf(root, workspaceId)
   const runs = new Map<string, RunEntry>()
   for (const name of (await namesIn(folder)).filter(name => name.endsWith('.ndjson')).sort()) {
-    const text = await readFile(join(folder, name), 'utf8').catch(cause => {
-      throw homeUnusable(join(folder, name), cause)
-    })
-    for (const entry of text.split('\n').flatMap(parsed)) runs.set(entry.run, { ...runs.get(entry.run), ...entry })
+    for (const entry of await readJsonLines<RunEntry>(join(folder, name), 'run'))
+      runs.set(entry.run, { ...runs.get(entry.run), ...entry })
   }
   return [...runs.values()]
 }

@@ -13,6 +13,7 @@ import {
   LEFT_BEHIND_MS,
   makeFolder,
   namesIn,
+  removeFiles,
   sweepTemporary,
   syncFolder,
   writeOnce,
@@ -212,7 +213,10 @@ export function openWorkspace(root: string, workspaceId: string): Landing {
     },
     lastUpkeepMs: () =>
       readFile(fileOf(posix.join(own, 'upkeep')), 'utf8').then(
-        text => (Number.isFinite(Number.parseInt(text, 10)) ? Number.parseInt(text, 10) : null),
+        text => {
+          const noted = Number.parseInt(text, 10)
+          return Number.isFinite(noted) ? noted : null
+        },
         () => null,
       ),
     noteUpkeep: nowMs => writeFile(fileOf(posix.join(own, 'upkeep')), `${nowMs}\n`, { mode: 0o600 }).catch(() => {}),
@@ -259,17 +263,6 @@ async function removeFolder(folder: string): Promise<void> {
   } catch (cause) {
     throw cause instanceof ConvohouseError ? cause : homeUnusable(folder, cause)
   }
-}
-
-async function removeFiles(files: readonly string[]): Promise<void> {
-  for (const file of files)
-    await unlink(file).catch(cause => {
-      if (!hasCode(cause, 'ENOENT')) throw homeUnusable(file, cause)
-    })
-  for (const folder of new Set(files.map(file => dirname(file))))
-    await syncFolder(folder).catch(cause => {
-      if (!hasCode(cause, 'ENOENT')) throw homeUnusable(folder, cause)
-    })
 }
 
 /** Temporary files below a folder that are too old to be in use. */

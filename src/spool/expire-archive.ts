@@ -1,9 +1,9 @@
 // Expiry of archived event payloads by age. The rows of their events stay in the warehouse, from which `replay` takes them.
-import { open, readFile, stat, unlink } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { hasCode, homeUnusable } from '../core/disk.ts'
 import { DAY } from '../core/time.ts'
-import { syncFolder } from '../files/durable.ts'
+import { removeFiles } from '../files/durable.ts'
+import { appendJsonLines, readJsonLines } from '../files/line-log.ts'
 import { archivedFiles } from './archive.ts'
 import { spoolFolders } from './folders.ts'
 
@@ -14,16 +14,17 @@ export interface ExpiredArchive {
 
 const RECORD = 'expired.ndjson'
 
+/** An entry of the record: the name of an archive file, and when it expired. */
+interface Recorded {
+  file: string
+  expiredMs: number
+}
+
 /** How many archive files have expired. @throws HOME_UNUSABLE */
 export async function expiredArchives(home: string, workspaceId: string): Promise<number> {
-  const file = join(spoolFolders(home, workspaceId).drained, RECORD)
-  const text = await readFile(file, 'utf8').catch(cause => {
-    if (hasCode(cause, 'ENOENT')) return ''
-    throw homeUnusable(file, cause)
-  })
-  // A kill between the record and the removal leaves a file on record twice, and may cut off a line.
-  const names = text.split('\n').flatMap(line => /^\{"file":"([^"]+)"/.exec(line)?.[1] ?? [])
-  return new Set(names).size
+  const recorded = await readJsonLines<Recorded>(join(spoolFolders(home, workspaceId).drained, RECORD), 'file')
+  // A kill between the record and the removal leaves a file on record twice.
+  return new Set(recorded.map(({ file }) => file)).size
 }
 
 /** End of the day that an archive file is named after, ms. */
@@ -43,23 +44,8 @@ export async function expireArchive(
   const sizes = await Promise.all(files.map(file => stat(file).then(({ size }) => size)))
   const expired = { files: files.length, bytes: sizes.reduce((sum, size) => sum + size, 0) }
   if (dryRun || files.length === 0) return expired
-  try {
-    const handle = await open(join(drained, RECORD), 'a', 0o600)
-    try {
-      const lines = files.map(file => JSON.stringify({ file: basename(file), expiredMs: nowMs }))
-      await handle.appendFile(`\n${lines.join('\n')}\n`)
-      await handle.datasync()
-    } finally {
-      await handle.close()
-    }
-    await syncFolder(drained)
-    for (const file of files)
-      await unlink(file).catch(cause => {
-        if (!hasCode(cause, 'ENOENT')) throw cause
-      })
-    await syncFolder(drained)
-  } catch (cause) {
-    throw homeUnusable(drained, cause)
-  }
+  const entries = files.map((file): Recorded => ({ file: basename(file), expiredMs: nowMs }))
+  await appendJsonLines(join(drained, RECORD), entries)
+  await removeFiles(files)
   return expired
 }
