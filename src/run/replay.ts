@@ -75,13 +75,18 @@ async function replayIntoNothing(options: ReplayOptions): Promise<ReplayReport> 
   return report
 }
 
-async function goneOf(options: WholeReplayOptions, old: App): Promise<Map<string, string[]>> {
+/** The loaded files that are missing from the landing, by workspace, and how many of them have expired. */
+async function goneOf(
+  options: WholeReplayOptions,
+  old: App,
+): Promise<{ gone: Map<string, string[]>; expired: number }> {
   const { config, allowIncomplete = false } = options
   const gone = new Map<string, string[]>()
+  let expired = 0
   for (const { id } of config.workspaces) {
     const files = await goneFiles(old, id)
-    const expired = new Set(await expiredOf(old, id, files))
-    const missing = files.filter(file => !expired.has(file))
+    const removed = new Set(await expiredOf(old, id, files))
+    const missing = files.filter(file => !removed.has(file))
     if (missing.length > 0 && !allowIncomplete)
       throw incomplete(
         id,
@@ -89,21 +94,20 @@ async function goneOf(options: WholeReplayOptions, old: App): Promise<Map<string
         'Restore them from a backup; or pass --allow-incomplete, which keeps the rows that only they supplied.',
       )
     gone.set(id, files)
+    expired += removed.size
   }
-  return gone
+  return { gone, expired }
 }
 
 async function rebuildFrom(options: WholeReplayOptions, old: App): Promise<ReplayReport> {
   const { config } = options
   const { writer, olderLayout } = old.warehouse
-  const gone = await goneOf(options, old)
+  const { gone, expired } = await goneOf(options, old)
   const restored =
     olderLayout === undefined
       ? {}
       : { olderLayout, restoredEvents: await restoreEvents(old.warehouse, config.home, (options.now ?? Date.now)()) }
-  let report = EMPTY_REPLAY
-  for (const [id, files] of gone)
-    report = added(report, { ...EMPTY_REPLAY, expired: (await expiredOf(old, id, files)).length })
+  let report = { ...EMPTY_REPLAY, expired }
   await rebuildBeside(config, async rebuilt => {
     for (const workspace of config.workspaces) {
       report = added(report, await loadAll(options, { ...old, warehouse: rebuilt }, workspace))

@@ -4,7 +4,7 @@ import type { Landing } from '../landing/landing.ts'
 import { folderOf } from '../landing/page-address.ts'
 import { expireArchive } from '../spool/expire-archive.ts'
 import type { Writer } from '../warehouse/connection.ts'
-import { settledFolders } from '../warehouse/planning/expirable.ts'
+import { foldersOfFinishedWindows } from '../warehouse/planning/expirable.ts'
 import { loadedFiles } from '../warehouse/planning/loaded-files.ts'
 
 /** Maximum age, ms; null: kept forever. */
@@ -40,7 +40,10 @@ const monthEndMs = (month: string): number => {
 /** The folders that may expire, with the number of their pages. A page that is not loaded keeps its folder. */
 async function expirableFolders({ landing, writer, workspaceId }: Expiring, beforeMs: number) {
   const over = (await landing.folders()).filter(({ month }) => monthEndMs(month) <= beforeMs)
-  const folders = await settledFolders(writer, workspaceId, { folders: over.map(({ folder }) => folder), beforeMs })
+  const folders = await foldersOfFinishedWindows(writer, workspaceId, {
+    folders: over.map(({ folder }) => folder),
+    beforeMs,
+  })
   const loaded = await loadedFiles(writer, workspaceId, [...folders])
   const pages = new Map<string, number>()
   for (const { address } of await landing.listFolders([...folders])) {

@@ -6,7 +6,7 @@ import { iso, type Writer } from '../connection.ts'
  * Of these folders, those with loaded pages only of requests before `beforeMs` and of finished windows. Pages of an unfinished window stay:
  * after the loss of the warehouse the window would begin again, and its conversations would be billed again.
  */
-export async function settledFolders(
+export async function foldersOfFinishedWindows(
   writer: Pick<Writer, 'rows'>,
   workspaceId: string,
   { folders, beforeMs }: { folders: readonly string[]; beforeMs: number },
@@ -20,6 +20,6 @@ export async function settledFolders(
        ON w.agent_id = r.agent_id AND w.name = regexp_extract(r.file, '([^/]+)\\.g\\d+\\.p\\d+\\.json\\.gz$', 1)
      WHERE ${here} GROUP BY folder HAVING max(r.sent_at) < TIMESTAMP '${iso(beforeMs)}' AND NOT bool_or(coalesce(is_open, false))`,
   )
-  const settled = new Set(rows.map(({ folder }) => folder))
-  return new Set(folders.filter(folder => settled.has(folder)))
+  const finished = new Set(rows.map(({ folder }) => folder))
+  return new Set(folders.filter(folder => finished.has(folder)))
 }
