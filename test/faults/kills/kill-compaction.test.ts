@@ -1,5 +1,5 @@
 // Kills compaction just before each change of a folder: before a bundle or a merged log gets its name, after it, between deletions.
-import { cp, readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { DAY } from '../../../src/core/time.ts'
@@ -8,7 +8,7 @@ import type { Landing } from '../../../src/landing/landing.ts'
 import { bytes, failureOf } from '../../landing/landing-contract.ts'
 import { headOf, pollHead, SENT_AT_MS } from '../../landing/page-heads.ts'
 import { temporaryHome } from '../../landing/temporary-home.ts'
-import { killedStep } from './killed-step.ts'
+import { killedAtEachChange } from './killed-step.ts'
 
 const TOMORROW_MS = SENT_AT_MS + DAY
 
@@ -56,12 +56,7 @@ it('a compaction that is killed at any change of a folder loses and doubles no p
   }
   const [expected, before] = [await contents(home), await filesBelow(home)]
   expect(expected).toHaveLength(10)
-  let kills = 0
-  for (let at = 1, isKilled = true; isKilled; at++) {
-    const copy = join(await temporaryHome(), 'copy')
-    await cp(home, copy, { recursive: true, preserveTimestamps: true })
-    isKilled = await killedStep(STEP, { home: copy, at })
-    kills += isKilled ? 1 : 0
+  const kills = await killedAtEachChange(STEP, home, async (copy, { at }) => {
     expect(await contents(copy), `killed before change ${at}`).toEqual(expected)
     const reader = openLanding(copy).workspace('ws')
     for (const { address, head } of expected) {
@@ -71,7 +66,7 @@ it('a compaction that is killed at any change of a folder loses and doubles no p
     await compactAll(reader)
     expect(await contents(copy)).toEqual(expected)
     expect(await filesBelow(copy)).toBe(2)
-  }
+  })
   expect(before).toBeGreaterThan(2)
   expect(kills).toBe(10)
 })

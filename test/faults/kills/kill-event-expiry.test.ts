@@ -1,11 +1,11 @@
 // Kills the expiry of event payloads just before each deletion: a file is either there or recorded as expired.
-import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { expireArchive } from '../../../src/spool/expire-archive.ts'
 import { spoolFolders } from '../../../src/spool/folders.ts'
 import { temporaryHome } from '../../landing/temporary-home.ts'
-import { killedStep } from './killed-step.ts'
+import { killedAtEachChange } from './killed-step.ts'
 
 const EXPIRING = ['2026-11-18.1.ndjson.gz', '2026-11-19.1.ndjson.gz', '2026-11-19.2.ndjson.gz']
 const KEPT = '2026-11-20.1.ndjson.gz'
@@ -22,13 +22,8 @@ it('an expiry of event payloads that is killed before any deletion has recorded 
   const home = await temporaryHome()
   await mkdir(spoolFolders(home, 'ws').drained, { recursive: true })
   for (const name of [...EXPIRING, KEPT]) await writeFile(join(spoolFolders(home, 'ws').drained, name), '12345')
-  let kills = 0
-  for (let at = 1, isKilled = true; isKilled; at++) {
-    const copy = join(await temporaryHome(), 'copy')
-    await cp(home, copy, { recursive: true })
+  const kills = await killedAtEachChange(STEP, home, async (copy, { at, isKilled }) => {
     const { drained } = spoolFolders(copy, 'ws')
-    isKilled = await killedStep(STEP, { home: copy, at })
-    kills += isKilled ? 1 : 0
     const left = await filesIn(drained)
     expect(left).toHaveLength(isKilled ? EXPIRING.length + 2 - at : 1)
     expect(left).toContain(KEPT)
@@ -36,6 +31,6 @@ it('an expiry of event payloads that is killed before any deletion has recorded 
     for (const name of EXPIRING) if (!left.includes(name)) expect(recorded).toContain(name)
     await expireArchive(copy, 'ws', OPTIONS)
     expect(await filesIn(drained)).toEqual([KEPT])
-  }
+  })
   expect(kills).toBe(EXPIRING.length)
 })

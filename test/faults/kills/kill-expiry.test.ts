@@ -1,6 +1,4 @@
 // Kills expiry just before each change of a folder: what is left is either landed or recorded as expired.
-import { cp } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { DAY } from '../../../src/core/time.ts'
 import { openLanding } from '../../../src/landing/folder-landing.ts'
@@ -8,7 +6,7 @@ import { folderOf } from '../../../src/landing/page-address.ts'
 import { bytes } from '../../landing/landing-contract.ts'
 import { headOf, pollHead, SENT_AT_MS } from '../../landing/page-heads.ts'
 import { temporaryHome } from '../../landing/temporary-home.ts'
-import { killedStep } from './killed-step.ts'
+import { killedAtEachChange } from './killed-step.ts'
 
 const OCTOBER = '20261031T235959999Z-head-1-2'
 const FOLDER = 'ws/conversations/agent-1/2026-10'
@@ -36,12 +34,7 @@ it('an expiry that is killed at any change of a folder removes no other page, re
   ]
   const all = (await store.list()).map(({ address }) => address)
   expect(all).toHaveLength(8)
-  let kills = 0
-  for (let at = 1, isKilled = true; isKilled; at++) {
-    const copy = join(await temporaryHome(), 'copy')
-    await cp(home, copy, { recursive: true, preserveTimestamps: true })
-    isKilled = await killedStep(STEP, { home: copy, at })
-    kills += isKilled ? 1 : 0
+  const kills = await killedAtEachChange(STEP, home, async copy => {
     const reader = openLanding(copy).workspace('ws')
     const left = new Set((await reader.list()).map(({ address }) => address))
     const expired = await reader.expired()
@@ -51,6 +44,6 @@ it('an expiry that is killed at any change of a folder removes no other page, re
     await reader.expire([{ folder: FOLDER, pages: 0 }], { beforeMs: 0, nowMs: 8 })
     expect((await reader.list()).map(({ address }) => address)).toEqual(kept)
     expect([...(await reader.expired())]).toEqual([[FOLDER, 6]])
-  }
+  })
   expect(kills).toBeGreaterThanOrEqual(5)
 })

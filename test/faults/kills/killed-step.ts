@@ -2,7 +2,9 @@
 // that a test can kill it at each of them.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
+import { temporaryHome } from '../../landing/temporary-home.ts'
 
 const SRC = join(import.meta.dirname, '../../../dist/src')
 
@@ -39,4 +41,22 @@ export async function killedStep(code: string, { home, at }: { home: string; at:
   const [exitCode, signal] = (await once(child, 'close')) as [number | null, string | null]
   if (signal !== 'SIGKILL' && exitCode !== 0) throw new Error(`the step failed: ${errors}`)
   return signal === 'SIGKILL'
+}
+
+/**
+ * Runs `code` on copies of a data folder, killed before its first change, before its second, and so on, until it ends by itself; `check`
+ * receives each copy. Returns the number of kills.
+ */
+export async function killedAtEachChange(
+  code: string,
+  home: string,
+  check: (copy: string, run: { at: number; isKilled: boolean }) => Promise<void>,
+): Promise<number> {
+  for (let at = 1; ; at++) {
+    const copy = join(await temporaryHome(), 'copy')
+    await cp(home, copy, { recursive: true, preserveTimestamps: true })
+    const isKilled = await killedStep(code, { home: copy, at })
+    await check(copy, { at, isKilled })
+    if (!isKilled) return at - 1
+  }
 }
