@@ -180,6 +180,7 @@ export function openRun(
       run,
       log,
       pending: await pendingIn(app, known),
+      checks: config.checks,
       eventsCome: () => eventsComeTo(app, workspace.id),
       settings: workspace,
       signal,

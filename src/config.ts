@@ -8,8 +8,19 @@ import { delimiter, dirname, join, resolve } from 'node:path'
 import { isMap, isSeq, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { type ListenAddress, parseAddress } from './config/address.ts'
+import { duration } from './config/duration.ts'
 import { absolutePlace, type Environment, type SecretPlace, secretPlace, secretReader } from './config/kept-secret.ts'
 import { problemsOf } from './config/problems.ts'
+import { type Schedule, schedule, scheduleConfig } from './config/schedule.ts'
+import { size } from './config/size.ts'
+import {
+  type PublishSettings,
+  publishConfig,
+  publishSettings,
+  type TargetConfig,
+  targetConfigs,
+  targets,
+} from './config/targets.ts'
 import {
   secretsInEnvironment,
   secretsReader,
@@ -20,7 +31,7 @@ import {
 } from './config/webhooks.ts'
 import { ConvohouseError } from './core/errors.ts'
 import { REFRESH_ON, type RefreshOn } from './core/planning/planner.ts'
-import { parseDuration, parseMoment } from './core/time.ts'
+import { parseMoment } from './core/time.ts'
 
 export const CONFIG_FILE = 'convohouse.yaml'
 const DEFAULT_HOME = 'convohouse-data'
@@ -37,13 +48,6 @@ const memoryLimits = (given: { memoryLimit?: string | undefined; replayMemoryLim
 export const DEFAULT_MEMORY_LIMITS = memoryLimits()
 
 const HOUR_MS = 3_600_000
-
-const DURATION = 'must be a duration such as 90s, 15m, 2h or 1d'
-
-const duration = z
-  .string({ error: DURATION })
-  .refine(text => parseDuration(text) !== undefined, DURATION)
-  .transform(text => parseDuration(text)!)
 
 /** Node's timers fire at once if their delay exceeds 2^31 ms (24.8 days). */
 const LONGEST_TIMEOUT_MS = 24 * 24 * HOUR_MS
@@ -74,18 +78,6 @@ const apiUrl = z.string().refine(text => {
   return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
 }, 'must be an http(s) address such as https://api.example.com, without a user or password')
 
-const schedule = z
-  .strictObject({
-    every: duration.optional(),
-    cron: z
-      .string()
-      .regex(/^\S+(\s+\S+){4}$/, 'must be five fields such as 0 * * * *')
-      .optional(),
-    jitter: duration.prefault('30s'),
-  })
-  .refine(({ every, cron }) => (every === undefined) !== (cron === undefined), 'must have either every or cron')
-  .refine(({ every = HOUR_MS }) => every >= 10_000, 'must not be more often than every 10s')
-
 const age = (days: number) => duration.refine(ms => ms >= days * 24 * HOUR_MS, `must be ${days}d at least`)
 /** Pages expire by the month, hence not within the month in which they landed. */
 const retention = z.strictObject({ pages: age(31).optional(), events: age(7).optional() })
@@ -115,8 +107,6 @@ const workspace = z.strictObject({
   timeout: duration.refine(ms => ms <= LONGEST_TIMEOUT_MS, 'must be 24d at most').optional(),
 })
 
-const size = z.string().regex(/^\d+(\.\d+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)$/i, 'must be a size such as 1GB')
-
 const temporal = z.strictObject({
   queues: z
     .string()
@@ -138,11 +128,11 @@ const file = z.strictObject({
   temporal: temporal.prefault({}),
   webhooks: webhookSettings.prefault({}),
   metrics: address.optional(),
+  checks: z.string().min(1).optional(),
+  publish: publishSettings.prefault({}),
+  targets: targets.default([]),
   workspaces: z.array(workspace).min(1, 'must name at least one workspace'),
 })
-
-/** An interval or a cron expression; each run is delayed by up to `jitterMs`. */
-export type Schedule = ({ everyMs: number } | { cron: string }) & { jitterMs: number }
 
 export interface WorkspaceConfig {
   id: string
@@ -190,10 +180,17 @@ export interface Config {
   webhooks: WebhookSettings
   /** Where processes without a receiver serve metrics; null: only where `--metrics` is given. */
   metrics: ListenAddress | null
+  /** Folder of the user's own checks, absolute; null: none. */
+  checks: string | null
+  publish: PublishSettings
+  /** Where publications go; none: nothing is published, and no change is logged. */
+  targets: TargetConfig[]
   workspaces: WorkspaceConfig[]
   /** Path of the file, or `the environment`. */
   source: string
 }
+
+const checksFolder = (given: string | undefined, base: string): string | null => (given ? resolve(base, given) : null)
 
 function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: Environment): WorkspaceConfig {
   const tokenKept = absolutePlace(given.token, folder)
@@ -222,10 +219,6 @@ function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: 
     maxPage: given.pageSize,
     timeoutMs: given.timeout ?? 60_000,
   }
-}
-
-function scheduleConfig({ every, cron, jitter }: z.infer<typeof schedule>): Schedule {
-  return every === undefined ? { cron: cron!, jitterMs: jitter } : { everyMs: every, jitterMs: jitter }
 }
 
 const temporalConfig = ({ queues, lease }: z.infer<typeof temporal>): Config['temporal'] => ({ queues, leaseMs: lease })
@@ -297,13 +290,17 @@ function fromFile(path: string, env: Environment): Config {
       hint: 'Remove one of the two.',
     })
   }
+  const home = resolve(folder, env.CONVOHOUSE_HOME || parsed.data.home || DEFAULT_HOME)
   return {
-    home: resolve(folder, env.CONVOHOUSE_HOME || parsed.data.home || DEFAULT_HOME),
+    home,
     ...memoryLimits(parsed.data),
     threads: parsed.data.threads ?? availableParallelism(),
     temporal: temporalConfig(parsed.data.temporal),
     webhooks: webhookConfig(parsed.data.webhooks),
     metrics: parsed.data.metrics ?? null,
+    checks: checksFolder(env.CONVOHOUSE_CHECKS || parsed.data.checks, folder),
+    publish: publishConfig(parsed.data.publish),
+    targets: targetConfigs(parsed.data.targets, { folder, home }),
     workspaces: parsed.data.workspaces.map(one => workspaceConfig(one, folder, env)),
     source: path,
   }
@@ -353,6 +350,9 @@ function fromEnvironment(env: Environment, cwd: string): Config {
     temporal: temporalConfig(temporal.parse({})),
     webhooks: webhookConfig(webhookSettings.parse({})),
     metrics: null,
+    checks: checksFolder(env.CONVOHOUSE_CHECKS, cwd),
+    publish: publishConfig(publishSettings.parse({})),
+    targets: [],
     workspaces: [workspaceConfig(parsed.data, cwd, env)],
     source: ENVIRONMENT,
   }

@@ -1,9 +1,10 @@
 // Implements the Steps port of `workflows/` with landing, vendor client and warehouse.
-import type { Failure, LoadOutcome, Steps, SyncRequest } from '../workflows/steps.ts'
+import type { FailedCheck, Failure, LoadOutcome, Steps, SyncRequest } from '../workflows/steps.ts'
 import { AGENTS } from './catalog/resources/agents.ts'
 import { isById } from './catalog/resources/resource.ts'
 import { RESOURCES, type Stream } from './catalog/resources/resources.ts'
 import { endOf } from './core/run-record.ts'
+import { checkAfterLoads } from './steps/checks.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
 import { newCircuitBreaker } from './steps/export/circuit-breaker.ts'
 import { failureOf, fetchPages, probe } from './steps/export/fetch.ts'
@@ -17,6 +18,7 @@ import { trimChanges } from './warehouse/changes/consumers.ts'
 import { loadPages } from './warehouse/load/load.ts'
 import type { LoadContext } from './warehouse/load/load-input.ts'
 import { applyTimeZone } from './warehouse/load/time-zone.ts'
+import { refreshMarts } from './warehouse/marts/refresh.ts'
 import { temporaryFolder } from './warehouse/temporary-files.ts'
 
 /**
@@ -59,6 +61,8 @@ export function makeSteps(
     run: string
     log: RunLog
     pending: Pending
+    /** Folder of the user's checks; null: none. */
+    checks: string | null
     eventsCome?: () => boolean
   },
 ): Steps {
@@ -83,14 +87,28 @@ export function makeSteps(
     return failure
   }
 
-  /** Nothing of the sync depends on upkeep, so its failure is only reported. */
-  function keepUp(): Promise<Failure | null> {
+  /** Brings marts and files up to date. Nothing of the sync depends on it, so a failure is only reported. */
+  async function keepUp(): Promise<Failure | null> {
     const { landing, leaseLog, home, settings, now, signal } = dependencies
+    const { writer } = warehouse
     const retention = settings.retention ?? { pagesMs: null, eventsMs: null }
-    return upkeep({ landing, leaseLog, writer: warehouse.writer, home, workspaceId, retention, now, signal }).then(
+    const outdatedMarts = await refreshMarts(writer).then(() => null, failureOf)
+    const failed = await upkeep({ landing, leaseLog, writer, home, workspaceId, retention, now, signal }).then(
       () => null,
       failureOf,
     )
+    return failed ?? outdatedMarts
+  }
+
+  /** Checks of the tables: their failure is reported like that of upkeep. */
+  async function runChecks(): Promise<{ failed: FailedCheck[]; failure: Failure | null }> {
+    const { now, signal } = dependencies
+    try {
+      const failed = await checkAfterLoads({ warehouse, folder: dependencies.checks, now, signal })
+      return { failed: failed.map(({ name, outcome }) => ({ name, outcome })), failure: null }
+    } catch (error) {
+      return { failed: [], failure: failureOf(error) }
+    }
   }
 
   async function loadStreams(streams: readonly Stream[]): Promise<void> {
@@ -130,6 +148,7 @@ export function makeSteps(
       let quarantined = 0
       let refused = 0
       let upkeepFailure: Failure | null = null
+      let checks: FailedCheck[] = []
       let unnamed: Failure | null = null
       try {
         // Loads the refusals that report an agent as gone; the workflow's loader does not count them as pages to load.
@@ -137,6 +156,9 @@ export function makeSteps(
         if (report.outcome !== 'interrupted') {
           unnamed = await spoilingOnFailure(fetchAndLoadResources)
           upkeepFailure = await keepUp()
+          const checked = await runChecks()
+          checks = checked.failed
+          upkeepFailure ??= checked.failure
         }
         await trimChanges(warehouse.writer)
       } finally {
@@ -152,7 +174,13 @@ export function makeSteps(
           webhooksRefused: webhooks.inAll,
         })
       }
-      return { quarantined, refused, ...(unnamed && { unnamed }), ...(upkeepFailure && { upkeep: upkeepFailure }) }
+      return {
+        quarantined,
+        refused,
+        ...(unnamed && { unnamed }),
+        ...(upkeepFailure && { upkeep: upkeepFailure }),
+        ...(checks.length > 0 && { checks }),
+      }
     },
   }
 }

@@ -56,7 +56,10 @@ function reserveOf({ governor, host, report }: Run): Reserve | null {
 }
 
 /** Adds to the report what the last step (`finish`) has returned. */
-export function addFinished(report: SyncReport, { quarantined, refused, unnamed, upkeep }: Finished): void {
+export function addFinished(
+  report: SyncReport,
+  { quarantined, refused, unnamed, upkeep, checks = [] }: Finished,
+): void {
   if (quarantined) {
     const records = quarantined === 1 ? '1 record' : `${quarantined} records`
     report.quarantined = quarantined
@@ -71,6 +74,11 @@ export function addFinished(report: SyncReport, { quarantined, refused, unnamed,
       `other resources (organizations, teams, tools, …) could not be requested: ${unnamed.code}: ${unnamed.what}`,
     )
   if (upkeep) warn(report, `upkeep of the data folder failed and is tried again: ${upkeep.code}: ${upkeep.what}`)
+  for (const { name, outcome } of checks)
+    warn(
+      report,
+      `the check ${name} ${outcome === 'failed' ? 'fails' : 'cannot run'}: \`convohouse check ${name}\` shows why`,
+    )
   if (refused) {
     const events = refused === 1 ? '1 webhook event was' : `${refused} webhook events were`
     report.webhooksRefused = refused

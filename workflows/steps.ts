@@ -171,6 +171,14 @@ export interface Finished {
   unnamed?: Failure
   /** Set where the compaction or expiry of files failed: nothing of the sync depends on it. Absent from older workers. */
   upkeep?: Failure
+  /** Checks of the tables that have begun to fail. Absent from older workers. */
+  checks?: FailedCheck[]
+}
+
+export interface FailedCheck {
+  name: string
+  /** `failed`: rows break its rule. `broken`: it cannot run. */
+  outcome: string
 }
 
 export interface Steps {

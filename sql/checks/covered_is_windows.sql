@@ -1,4 +1,6 @@
 -- Coverage equals the ranges of finished windows, minus the holes of lost pages, second by second.
+-- severity: error
+-- table: _covered
 WITH finished AS (
   SELECT workspace_id, agent_id, coalesce(epoch(from_at)::BIGINT, 0) AS f, epoch(to_at)::BIGINT AS t,
     coalesce(from_json(progress->'$.holes', '[{"from":"BIGINT","to":"BIGINT"}]'), []) AS holes

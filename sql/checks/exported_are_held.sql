@@ -1,4 +1,6 @@
 -- Every conversation that an export returned has a complete row, and an export returned every complete row: observations and rows agree.
+-- severity: error
+-- table: conversations
 WITH given AS (
   SELECT DISTINCT workspace_id, agent_id, conversation_id FROM conversation_observations WHERE source = 'export'
 ),

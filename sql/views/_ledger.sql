@@ -2,18 +2,6 @@
 --
 -- A day is that of the conversation's `ts` in the workspace's time zone; conversations without `ts` are in a row without a day.
 --
---   scanned        scanned by the vendor: returned and skipped
---   returned       returned by the export: held and quarantined
---   skipped        scanned and not returned, since no person had written in them; they bill nothing
---   held           complete rows
---   quarantined    returned, and could not be loaded; see _quarantine
---   seen_in_events rows that events have mentioned, whether complete or not
---   incomplete     rows that only events have mentioned, and that may be exported
---   known_stale    complete rows that are known to have changed since they were exported, and that may be exported again
---   missing        rows that were requested by id later, and are gone at the vendor
---   not_exportable rows that were requested by id later, scanned and not returned, since no person has written in them
---   hidden_behind  sessions billed by the pages that skipped conversations: roughly what reading those pages again would bill
---
 -- A row that differs from the vendor's record counts in one of incomplete, known_stale, missing and not_exportable. A row that has changed
 -- since it was requested by id is requested again, so it counts neither as missing nor as not_exportable.
 --
@@ -26,6 +14,21 @@
 -- Takes 0.65 s of processor time with 1 M conversations and 1.8 M pages, of which 560,000 skipped some. Time zones are applied to
 -- distinct quarters of an hour, at which the days of every zone begin, not to rows (grouping rows by quarter took 1.6 s), and
 -- superseded pages are found by the day in which they end.
+-- Columns:
+--   workspace_id    VARCHAR  none  Workspace
+--   agent_id        VARCHAR  none  Agent
+--   day             DATE     none  Day of `ts` in the workspace's time zone; NULL: conversations without `ts`
+--   scanned         BIGINT   none  Scanned by the vendor: returned and skipped
+--   returned        BIGINT   none  Returned by the export: held and quarantined
+--   skipped         BIGINT   none  Scanned and not returned, since no person had written in them; they bill nothing
+--   held            BIGINT   none  Complete rows
+--   quarantined     BIGINT   none  Returned, and could not be loaded; see _quarantine
+--   incomplete      BIGINT   none  Rows that only events have mentioned, and that may be exported
+--   seen_in_events  BIGINT   none  Rows that events have mentioned, whether complete or not
+--   known_stale     BIGINT   none  Complete rows that are known to have changed since they were exported, and that may be exported again
+--   missing         BIGINT   none  Rows that were requested by id later, and are gone at the vendor
+--   not_exportable  BIGINT   none  Rows that were requested by id later, scanned and not returned, since no person has written in them
+--   hidden_behind   BIGINT   none  Sessions billed by the pages that skipped conversations: roughly what reading those pages again would bill
 CREATE OR REPLACE VIEW _ledger AS
 WITH second_readings AS MATERIALIZED (
   SELECT workspace_id, agent_id, window_name, opened_at, coalesce(from_at, TIMESTAMP '-infinity') AS from_at, to_at

@@ -1,6 +1,14 @@
 -- staleness: how many of the stored conversations have changed since they were exported, measured by the samples of the last 28 days.
 -- One row for each workspace that was sampled. `stale` of the `sampled` had changed; `low` and `high` bound the share with 95 %
 -- confidence (Wilson's interval). Conversations without `lastModified` are not counted.
+-- Columns:
+--   workspace_id  VARCHAR    none  Workspace
+--   sampled_at    TIMESTAMP  none  When the last sample was taken
+--   sampled       BIGINT     none  Sampled conversations
+--   stale         BIGINT     none  Those that had changed since they were exported
+--   share         DOUBLE     none  Their share
+--   low           DOUBLE     none  Lower bound of the share, with 95 % confidence
+--   high          DOUBLE     none  Upper bound of the share
 CREATE OR REPLACE VIEW staleness AS
 WITH seen AS (
   SELECT workspace_id, kind, observed_at, modified,

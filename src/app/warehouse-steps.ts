@@ -2,6 +2,7 @@
 import type { RunRef, Steps } from '../../workflows/steps.ts'
 import { type App, eventsComeTo } from '../app.ts'
 import { systemClock } from '../clock.ts'
+import type { Config } from '../config.ts'
 import type { Origin } from '../core/run-record.ts'
 import type { Call, WorkspaceContext } from '../steps/export/export-steps.ts'
 import type { Pending } from '../steps/pending.ts'
@@ -38,12 +39,13 @@ export const taskLogs =
 /** The steps of one task of one run. */
 export async function warehouseSteps(options: {
   app: App
-  home: string
+  config: Pick<Config, 'home' | 'checks'>
   workspaceContext: WorkspaceContext
   run: string
   call: Call
 }): Promise<Pick<Steps, 'prepare' | 'load' | 'finish'>> {
-  const { app, home, workspaceContext, run, call } = options
+  const { app, config, workspaceContext, run, call } = options
+  const { home, checks } = config
   const pending = await pendingNow(app, workspaceContext)
   const { prepare, load, finish } = makeSteps({
     ...workspaceContext,
@@ -53,6 +55,7 @@ export async function warehouseSteps(options: {
     run,
     log: taskLogs({ app, home })({ workspaceId: workspaceContext.workspaceId, run }),
     pending,
+    checks,
     eventsCome: () => eventsComeTo(app, workspaceContext.workspaceId),
   })
   return { prepare, load, finish }

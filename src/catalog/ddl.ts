@@ -1,20 +1,26 @@
 // DDL of a record type's tables. A migration adds the columns that are new in the catalog; it never drops or alters a column.
 import { type ChildTable, isNumbered, type Layout, quoteName } from './layout.ts'
+import type { PiiClass } from './shape.ts'
 
-interface TableColumn {
+export interface TableColumn {
   name: string
   sqlType: string
   about: string
+  pii: PiiClass
 }
 
-interface Table {
+export interface Table {
   name: string
   about: string
   columns: TableColumn[]
 }
 
+/** Bookkeeping columns contain no personal data. */
+const bookkeeping = (columns: readonly Omit<TableColumn, 'pii'>[]): TableColumn[] =>
+  columns.map(column => ({ ...column, pii: 'none' }))
+
 /** Bookkeeping columns of every record table. */
-const RECORD_BOOKKEEPING: TableColumn[] = [
+const RECORD_BOOKKEEPING = bookkeeping([
   {
     name: '_version',
     sqlType: 'TIMESTAMP',
@@ -28,10 +34,10 @@ const RECORD_BOOKKEEPING: TableColumn[] = [
   { name: '_fetched_at', sqlType: 'TIMESTAMP', about: "When its request was sent, server's clock" },
   { name: '_loaded_at', sqlType: 'TIMESTAMP', about: 'When the row was written' },
   { name: '_source', sqlType: 'VARCHAR', about: 'Where the row came from: export, webhook or api' },
-]
+])
 
 /** Bookkeeping of rows that are updated by events as well as by exports. */
-const FOLD_BOOKKEEPING: TableColumn[] = [
+const FOLD_BOOKKEEPING = bookkeeping([
   { name: '_complete', sqlType: 'BOOLEAN', about: 'A full record was exported' },
   { name: '_base_modified', sqlType: 'TIMESTAMP', about: '`lastModified` of the full record below any patches' },
   {
@@ -49,33 +55,36 @@ const FOLD_BOOKKEEPING: TableColumn[] = [
     sqlType: 'TIMESTAMP',
     about: 'Since when the record is known to have changed without being exported again',
   },
-]
+])
 
 /** Bookkeeping of records that the export selects by id. */
 const NOT_EXPORTABLE: TableColumn = {
   name: '_not_exportable_since',
   sqlType: 'TIMESTAMP',
   about: 'Since when the export scans it by id and does not return it: no person has written in it',
+  pii: 'none',
 }
 
 const DELETION: TableColumn = {
   name: '_deleted_at',
   sqlType: 'TIMESTAMP',
   about: 'When an event reported its deletion',
+  pii: 'none',
 }
 
 /** Joins a record's row with its child rows. Deleting by number costs a fraction of deleting by key. */
-const RECORD_NUMBER: TableColumn = {
+export const RECORD_NUMBER: TableColumn = {
   name: '_record',
   sqlType: 'BIGINT',
   about:
     'Number of the record, the same in its row and in its child rows: for loading. It changes when the record is replaced; join by the key',
+  pii: 'none',
 }
 
 const numberColumns = (layout: Layout): TableColumn[] => (isNumbered(layout) ? [RECORD_NUMBER] : [])
 
 const keyColumns = (layout: Layout): TableColumn[] =>
-  layout.key.map(name => ({ name, sqlType: 'VARCHAR', about: `Key: ${name.replace('_', ' ')}` }))
+  layout.key.map(name => ({ name, sqlType: 'VARCHAR', about: `Key: ${name.replace('_', ' ')}`, pii: 'none' }))
 
 function recordTable(layout: Layout): Table {
   return {
@@ -84,7 +93,7 @@ function recordTable(layout: Layout): Table {
     columns: [
       ...keyColumns(layout),
       ...layout.columns,
-      { name: 'extra', sqlType: 'JSON', about: 'Fields that have no column, as sent' },
+      { name: 'extra', sqlType: 'JSON', about: 'Fields that have no column, as sent', pii: 'content' },
       ...RECORD_BOOKKEEPING,
       ...(layout.record.fact ? [] : FOLD_BOOKKEEPING),
       ...(layout.record.selectable ? [NOT_EXPORTABLE] : []),
@@ -105,7 +114,7 @@ export function tablesOf(layout: Layout): Table[] {
 
 /**
  * Statements that create a table, or add the columns that it lacks. Tables have no PRIMARY KEY, because one makes an upsert of wide tables
- * seventy times slower; `reports/checks.ts` tests uniqueness instead.
+ * seventy times slower; `warehouse/checks/record-checks.ts` tests uniqueness instead.
  */
 export function migrate(table: Table, existing: ReadonlySet<string>): string[] {
   if (existing.size === 0) {

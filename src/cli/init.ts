@@ -71,6 +71,19 @@ export const CONFIG_TEMPLATE = `# Configuration of convohouse. A setting that is
 # 127.0.0.1:9464 or a free port, and the others serve none. A receiver serves metrics at its own address.
 # metrics: 127.0.0.1:9464
 
+# Folder of your own checks: each .sql file is one SELECT that returns the rows that break a rule. \`convohouse check\` runs them.
+# CONVOHOUSE_CHECKS overrides it.
+# checks: ./checks
+
+# Targets of publications, for dashboards and notebooks; by default nothing is published. docs/publishing.md explains personal data and rows.
+# targets:
+#   - name: dashboards
+#     type: snapshot
+#     path: ./published/dashboards.duckdb
+#     pii: { identity: hash, staff: hash, device: hash, content: drop }
+#     rows: { organizations: [my-organization] }
+# publish: { every: 15m, memoryLimit: 512MB }
+
 workspaces:
   # One entry per workspace. Its id is part of every key in the warehouse.
   - id: my-workspace

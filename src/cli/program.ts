@@ -1,6 +1,7 @@
 // The command line. Each command has a folder of its name: command.ts declares flags and help, and imports the rest only when the command
 // runs, so that `--help` starts fast. A short command is one file.
 import { Command } from 'commander'
+import { checkCommand } from './check/command.ts'
 import { allowCommand, cancelCommand, pauseCommand, resumeCommand } from './control/command.ts'
 import { demoCommand } from './demo/command.ts'
 import { dictionaryCommand } from './dictionary.ts'
@@ -10,6 +11,7 @@ import { ledgerCommand } from './ledger/command.ts'
 import { packageFacts } from './package-facts.ts'
 import { planCommand } from './plan/command.ts'
 import { pruneCommand } from './prune/command.ts'
+import { publishCommand } from './publish/command.ts'
 import { quarantineCommand } from './quarantine/command.ts'
 import { queryCommand } from './query/command.ts'
 import { receiveCommand } from './receive/command.ts'
@@ -36,7 +38,9 @@ const COMMANDS = [
   statusCommand,
   ledgerCommand,
   doctorCommand,
+  checkCommand,
   queryCommand,
+  publishCommand,
   quarantineCommand,
   dictionaryCommand,
   replayCommand,

@@ -87,6 +87,13 @@ export const ERRORS = {
   WAREHOUSE_UNSOUND: define('storage', 'The warehouse violates one of its invariants'),
   HOME_UNUSABLE: define('storage', 'The data folder cannot be written'),
 
+  TARGET_UNKNOWN: define('input', 'No target with that name is configured'),
+  TARGET_LOCKED: define('transient', 'Another process holds the target'),
+  TARGET_CHANGED: define('transient', 'The target was replaced while a publication to it was being written'),
+  TARGET_UNUSABLE: define('storage', 'The target cannot be read or written'),
+  PUBLICATION_FAILED: define('transient', 'A publication was aborted'),
+  PUBLICATION_DIFFERS: define('storage', 'A target does not contain what was published'),
+
   SCHEDULE_MISSING: define('input', 'The workspace has no schedule on that Temporal server'),
   TEMPORAL_MISSING: define('input', 'No Temporal CLI could be found or downloaded'),
   TEMPORAL_UNREACHABLE: define('transient', 'No Temporal server answers at the configured address'),

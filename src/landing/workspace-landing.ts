@@ -31,6 +31,9 @@ import { landedFolders, pagesIn } from './page-folders.ts'
 import { isPoll, openPolls, type PolledPage } from './poll-log.ts'
 import { appendRun, readFullsDropped, readRuns } from './runs.ts'
 
+/** An empty file in a folder whose pages are lines: some backups and copies drop empty folders, and its lines would not be listed. */
+const POLLED = 'polled'
+
 export function openWorkspace(root: string, workspaceId: string): Landing {
   const own = pathSegment(workspaceId)
   const failedFolder = posix.join(own, 'failed')
@@ -66,7 +69,9 @@ export function openWorkspace(root: string, workspaceId: string): Landing {
       () => true,
       () => false,
     )
-    if (isLogged) await unlink(fileOf(address)).catch(() => {})
+    if (!isLogged) return
+    await writeFile(join(dirname(fileOf(address)), POLLED), '', { flag: 'wx', mode: 0o600 }).catch(() => {})
+    await unlink(fileOf(address)).catch(() => {})
   }
 
   /** Reads a page from where it is. @throws LANDING_CORRUPT */
@@ -196,10 +201,11 @@ export function openWorkspace(root: string, workspaceId: string): Landing {
         workspaceId,
         folders.map(folder => ({ ...folder, expiredMs: nowMs })),
       )
-      for (const { folder } of folders) await removeFolder(fileOf(folder))
       const lines = await polls.addresses(new Set(folders.map(({ folder }) => posix.basename(folder))))
       const gone = new Set(folders.map(({ folder }) => folder))
       await polls.erase([...lines].filter(address => gone.has(folderOf(address))))
+      // After the lines: a folder that is gone is not listed, so the next expiry would not find its lines.
+      for (const { folder } of folders) await removeFolder(fileOf(folder))
       const failed = (await namesIn(fileOf(failedFolder))).filter(name => Number.parseInt(name, 10) < beforeMs)
       await removeFiles(failed.map(name => join(fileOf(failedFolder), name)))
     },

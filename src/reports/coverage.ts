@@ -29,7 +29,7 @@ export interface AgentStatus {
 /** Each agent that a listing or a conversation names. */
 export async function agentStatus(rows: Rows, workspaceId: string): Promise<AgentStatus[]> {
   const coverage = await readByAgent({ rows }, workspaceId)
-  const [{ sql } = { sql: '' }] = (await sqlFiles('reports')).filter(({ name }) => name === 'agents')
+  const [{ sql } = { sql: '' }] = sqlFiles('reports').filter(({ name }) => name === 'agents')
   // The id is written into the SQL text: the guard that checks queries sent to the warehouse's holder allows no parameters.
   const agents = await rows<Omit<AgentStatus, 'covered' | 'gaps'>>(
     sql.replaceAll('$workspace_id', () => quoteText(workspaceId)),

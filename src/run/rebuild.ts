@@ -14,6 +14,7 @@ import type { LoadContext } from '../warehouse/load/load-input.ts'
 import { storeTimeZone } from '../warehouse/load/time-zone.ts'
 import { preserveEvents } from '../warehouse/maintenance/preserve-events.ts'
 import { type LostRows, withRebuilt } from '../warehouse/maintenance/preserve-rows.ts'
+import { refreshMarts } from '../warehouse/marts/refresh.ts'
 import { openWarehouse, type Warehouse, warehouseFile } from '../warehouse/open.ts'
 import { dropFulls } from '../warehouse/planning/full-exports.ts'
 import { loadedFiles } from '../warehouse/planning/loaded-files.ts'
@@ -142,22 +143,12 @@ export const added = (a: ReplayReport, b: ReplayReport): ReplayReport => ({
 })
 
 /** Loaded files that are missing from the landing. */
-export async function goneFiles({ stores, warehouse }: Rebuilding, workspaceId: string): Promise<string[]> {
+async function goneFiles({ stores, warehouse }: Rebuilding, workspaceId: string): Promise<string[]> {
   const landed = new Set((await stores.landing.workspace(workspaceId).list()).map(({ address }) => address))
   return [...(await loadedFiles(warehouse.writer, workspaceId))].filter(file => !landed.has(file))
 }
 
-/** Those of the missing files that retention has removed deliberately. */
-export async function expiredOf(
-  { stores }: Pick<Rebuilding, 'stores'>,
-  workspaceId: string,
-  gone: readonly string[],
-): Promise<string[]> {
-  const expired = await stores.landing.workspace(workspaceId).expired()
-  return gone.filter(file => expired.has(folderOf(file)))
-}
-
-export const incomplete = (workspaceId: string, gone: readonly string[], hint: string): ConvohouseError =>
+const incomplete = (workspaceId: string, gone: readonly string[], hint: string): ConvohouseError =>
   new ConvohouseError('LANDING_INCOMPLETE', {
     what:
       gone.length === 1
@@ -166,6 +157,28 @@ export const incomplete = (workspaceId: string, gone: readonly string[], hint: s
     hint,
     facts: { workspace: workspaceId, files: gone.length },
   })
+
+/**
+ * The loaded files that are missing from the landing, by workspace, and how many of them retention has removed.
+ * @throws LANDING_INCOMPLETE, with `hint`, if others are missing too, unless `allowIncomplete`
+ */
+export async function goneOf(
+  { workspaces }: Config,
+  app: Rebuilding,
+  { allowIncomplete, hint }: { allowIncomplete: boolean; hint: string },
+): Promise<{ gone: Map<string, string[]>; expired: number }> {
+  const gone = new Map<string, string[]>()
+  let expired = 0
+  for (const { id } of workspaces) {
+    const files = await goneFiles(app, id)
+    const folders = await app.stores.landing.workspace(id).expired()
+    const missing = files.filter(file => !folders.has(folderOf(file)))
+    if (missing.length > 0 && !allowIncomplete) throw incomplete(id, missing, hint)
+    gone.set(id, files)
+    expired += files.length - missing.length
+  }
+  return { gone, expired }
+}
 
 /** @throws REPLAY_LOSES_ROWS if rows would be lost */
 export function expectNothingLost(lost: readonly LostRows[]): void {
@@ -194,6 +207,16 @@ export const removeRebuilt = (home: string): Promise<unknown> => remove(rebuiltF
 
 function openRebuilt({ home, replayMemoryLimit: memoryLimit, threads }: Config): Promise<Warehouse> {
   return openWarehouse({ home, memoryLimit, threads, name: REBUILT, bulk: true })
+}
+
+/** Builds the marts of the closed rebuilt warehouse, after all of its rows are in place. */
+export async function buildMarts(config: Config): Promise<void> {
+  const rebuilt = await openRebuilt(config)
+  try {
+    await refreshMarts(rebuilt.writer)
+  } finally {
+    await rebuilt.close()
+  }
 }
 
 /** Creates the new file, lets `fill` load it, and closes it. */

@@ -6,17 +6,22 @@ import { type App, openApp } from '../app.ts'
 import { quoteText } from '../catalog/layout.ts'
 import type { WorkspaceConfig } from '../config.ts'
 import { applyTimeZone } from '../warehouse/load/time-zone.ts'
-import { lostRows, preserveQuarantinedSince, withRebuilt } from '../warehouse/maintenance/preserve-rows.ts'
+import {
+  lostRows,
+  preserveGoneFiles,
+  preserveMarks,
+  preserveQuarantinedSince,
+  withRebuilt,
+} from '../warehouse/maintenance/preserve-rows.ts'
 import { checkReplaceable, replaceTables } from '../warehouse/maintenance/replace-tables.ts'
+import { refreshMarts } from '../warehouse/marts/refresh.ts'
 import { expectWarehouse, type Warehouse } from '../warehouse/open.ts'
 import { loadedFiles } from '../warehouse/planning/loaded-files.ts'
 import {
   added,
   EMPTY_REPLAY,
   expectNothingLost,
-  expiredOf,
-  goneFiles,
-  incomplete,
+  goneOf,
   keepEvents,
   loadAll,
   type ReplayOptions,
@@ -46,7 +51,7 @@ const drainNow = ({ config, now = Date.now }: ReplayOptions, app: App, workspace
   drainAll(spoolOf({ app, home: config.home, workspace, now }), workspace.id)
 
 /**
- * Rebuilds only these tables, for the configured workspaces.
+ * Rebuilds only these tables, for the configured workspaces. Rows that only expired pages supplied stay.
  * @throws TABLE_UNKNOWN, WAREHOUSE_MISSING, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS, WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT
  */
 export async function replayTables(options: ReplayOptions & { tables: readonly string[] }): Promise<ReplayReport> {
@@ -60,18 +65,11 @@ export async function replayTables(options: ReplayOptions & { tables: readonly s
   const { warehouse: live } = app
   let report = EMPTY_REPLAY
   try {
-    for (const { id } of config.workspaces) {
-      const gone = await goneFiles(app, id)
-      if (gone.length === 0) continue
-      const isExpired = (await expiredOf(app, id, gone)).length === gone.length
-      throw incomplete(
-        id,
-        gone,
-        isExpired
-          ? 'They have expired (`retention`). Omit --table: a whole replay keeps the rows that only they supplied.'
-          : 'Restore them from a backup: without them the table would lose rows.',
-      )
-    }
+    const { gone, expired } = await goneOf(config, app, {
+      allowIncomplete: false,
+      hint: 'Restore them from a backup: without them the table would lose rows.',
+    })
+    report = { ...report, expired }
     for (const { id, timeZone } of config.workspaces) await applyTimeZone(live.writer, id, timeZone)
     // Drains first: a waiting event would be in the rebuilt tables only, and the next drain would apply it to them again.
     for (const workspace of config.workspaces) await drainNow(options, app, workspace)
@@ -84,11 +82,14 @@ export async function replayTables(options: ReplayOptions & { tables: readonly s
     report = { ...report, keptEvents: await keepEvents(live.writer, options) }
     const workspaceIds = config.workspaces.map(({ id }) => id)
     await withRebuilt(live.writer, rebuiltFile(config.home), async () => {
+      for (const id of workspaceIds) await preserveGoneFiles(live.writer, id, gone.get(id)!)
+      if (expired > 0) await preserveMarks(live.writer, workspaceIds)
       await preserveQuarantinedSince(live.writer, workspaceIds)
       expectNothingLost(await lostRows(live.writer, workspaceIds, tables))
       // A record that can no longer be loaded leaves its tables and must appear in the quarantine.
       await replaceTables(live.writer, { names: [...tables, '_quarantine'], workspaceIds })
     })
+    await refreshMarts(live.writer)
   } finally {
     await app.close()
     await removeRebuilt(config.home)

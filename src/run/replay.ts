@@ -1,7 +1,7 @@
 // Replay: rebuilds the warehouse from landing and spool without a request. The new file is built beside the old one and replaces it
 // when complete. Runs, workspaces that are not configured, and events whose files are missing are copied from the old one.
 import { existsSync } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
+import { rename } from 'node:fs/promises'
 import { openStores } from '../app/stores.ts'
 import { type App, openApp } from '../app.ts'
 import type { Config } from '../config.ts'
@@ -19,15 +19,15 @@ import {
   preserveQuarantinedSince,
   withRebuilt,
 } from '../warehouse/maintenance/preserve-rows.ts'
+import { refreshMarts } from '../warehouse/marts/refresh.ts'
 import { warehouseFile } from '../warehouse/open.ts'
 import { copyRuns } from '../warehouse/runs.ts'
 import {
   added,
+  buildMarts,
   EMPTY_REPLAY,
   expectNothingLost,
-  expiredOf,
-  goneFiles,
-  incomplete,
+  goneOf,
   keepEvents,
   loadAll,
   type ReplayOptions,
@@ -69,40 +69,20 @@ async function replayIntoNothing(options: ReplayOptions): Promise<ReplayReport> 
       const loaded = await loadAll(options, app, workspace)
       report = added(report, { ...loaded, expired: pages, expiredArchives: archives })
     }
+    await refreshMarts(app.warehouse.writer)
   } finally {
     await app.close()
   }
   return report
 }
 
-/** The loaded files that are missing from the landing, by workspace, and how many of them have expired. */
-async function goneOf(
-  options: WholeReplayOptions,
-  old: App,
-): Promise<{ gone: Map<string, string[]>; expired: number }> {
-  const { config, allowIncomplete = false } = options
-  const gone = new Map<string, string[]>()
-  let expired = 0
-  for (const { id } of config.workspaces) {
-    const files = await goneFiles(old, id)
-    const removed = new Set(await expiredOf(old, id, files))
-    const missing = files.filter(file => !removed.has(file))
-    if (missing.length > 0 && !allowIncomplete)
-      throw incomplete(
-        id,
-        missing,
-        'Restore them from a backup; or pass --allow-incomplete, which keeps the rows that only they supplied.',
-      )
-    gone.set(id, files)
-    expired += removed.size
-  }
-  return { gone, expired }
-}
-
 async function rebuildFrom(options: WholeReplayOptions, old: App): Promise<ReplayReport> {
   const { config } = options
   const { writer, olderLayout } = old.warehouse
-  const { gone, expired } = await goneOf(options, old)
+  const { gone, expired } = await goneOf(config, old, {
+    allowIncomplete: options.allowIncomplete === true,
+    hint: 'Restore them from a backup; or pass --allow-incomplete, which keeps the rows that only they supplied.',
+  })
   const restored =
     olderLayout === undefined
       ? {}
@@ -129,12 +109,27 @@ async function rebuildFrom(options: WholeReplayOptions, old: App): Promise<Repla
     if (options.allowIncomplete && lost.length > 0) for (const id of ids) await preserveLostRows(writer, id)
     expectNothingLost(options.allowIncomplete ? await lostRows(writer, ids) : lost)
   })
+  await buildMarts(config)
   return { ...report, ...restored, keptEvents }
 }
 
 /**
+ * Closing writes the old file's log into the file, unless the disk refuses. DuckDB would apply a log that remains to the new file; without it,
+ * a kill before the rename would leave the old file without its last rows.
+ * @throws HOME_UNUSABLE if it remains
+ */
+async function expectNoLog({ home }: Config, file: string): Promise<void> {
+  if (!existsSync(`${file}.wal`)) return
+  await removeRebuilt(home)
+  throw new ConvohouseError('HOME_UNUSABLE', {
+    what: `${file}.wal could not be written into the old warehouse, which is unchanged.`,
+    hint: 'Free disk space, then run the same command again.',
+  })
+}
+
+/**
  * Rebuilds the data of every configured workspace; other workspaces stay unchanged.
- * @throws WAREHOUSE_MISSING if there is no warehouse and nothing has landed; WAREHOUSE_OLDER if its layout is too old to be read; WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS
+ * @throws WAREHOUSE_MISSING if there is no warehouse and nothing has landed; WAREHOUSE_OLDER if its layout is too old to be read; WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS, HOME_UNUSABLE
  */
 export async function replay(options: WholeReplayOptions): Promise<ReplayReport> {
   const { config } = options
@@ -151,8 +146,7 @@ export async function replay(options: WholeReplayOptions): Promise<ReplayReport>
     throw error
   }
   await old.close()
-  // DuckDB would apply the old file's write-ahead log to the new file.
-  await rm(`${file}.wal`, { force: true })
+  await expectNoLog(config, file)
   await rename(rebuiltFile(config.home), file)
   return report
 }

@@ -66,6 +66,10 @@ const MEMBERS = `CREATE OR REPLACE TEMP MACRO members(object) AS list_transform(
 const LAID_OVER = `CREATE OR REPLACE TEMP MACRO laid_over(below, keys, above) AS nullif('{' || array_to_string(list_transform(list_sort(list_concat(
   list_filter(members(below), lambda m: NOT list_contains(keys, m.key)), members(above))), lambda m: m.text), ',') || '}', '{}')::JSON`
 
+/** NULL where a moment is missing, unlike `greatest(…, 0)`; 0 where the second moment comes first. */
+const SECONDS_BETWEEN = `CREATE OR REPLACE TEMP MACRO seconds_between(a, b) AS
+  CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN greatest(epoch_us(b) - epoch_us(a), 0) / 1e6 END`
+
 export const MACROS = [
   TO_MOMENT,
   PARSE_MOMENT,
@@ -76,4 +80,5 @@ export const MACROS = [
   REPLACES,
   MEMBERS,
   LAID_OVER,
+  SECONDS_BETWEEN,
 ]

@@ -1,7 +1,6 @@
 // The bundled SQL files: `sql/` in the sources, `dist/sql` in the build. This module and its bundled copy (dist/src/bundle) both lie two
 // folders below the root, so one relative path serves both.
-import { readFileSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
+import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { quoteText } from '../catalog/layout.ts'
 import type { Params } from './connection.ts'
@@ -24,13 +23,14 @@ export function sqlFile(name: string): string {
 }
 
 /** All files of a folder, by name. */
-export async function sqlFiles(folder: 'meta' | 'views' | 'checks' | 'reports'): Promise<SqlFile[]> {
-  const names = (await readdir(pathOf(folder))).filter(name => name.endsWith('.sql')).sort()
-  return names.map(file => {
-    const name = file.slice(0, -'.sql'.length)
-    return { name, sql: sqlFile(`${folder}/${name}`) }
-  })
-}
+export const sqlFiles = (folder: 'meta' | 'views' | 'checks' | 'reports' | 'marts'): SqlFile[] =>
+  readdirSync(pathOf(folder))
+    .filter(name => name.endsWith('.sql'))
+    .sort()
+    .map(file => {
+      const name = file.slice(0, -'.sql'.length)
+      return { name, sql: sqlFile(`${folder}/${name}`) }
+    })
 
 const literalOf = (value: Params[string]): string => (typeof value === 'string' ? quoteText(value) : String(value))
 

@@ -166,10 +166,13 @@ const KEYS = [
   'userId',
 ]
 
+/** Times of which a TIMESTAMP holds everything. */
+const EXACT_TIMES: readonly unknown[] = [AT, '2026-11-20T09:00:00Z']
+
 const { tree } = fc.letrec<{ tree: unknown }>(tie => ({
   tree: fc.oneof(
     { depthSize: 'small' },
-    fc.constantFrom('a', 'b', 'tool', '', 7, 1.5, true, null, AT, '2026-11-20T09:00:00Z', '2026-11-20T09:00:00+01:00'),
+    fc.constantFrom('a', 'b', 'tool', '', 7, 1.5, true, null, '2026-11-20T09:00:00+01:00', ...EXACT_TIMES),
     fc.array(tie('tree'), { maxLength: 3 }),
     fc.dictionary(fc.constantFrom(...KEYS), tie('tree'), { maxKeys: 5 }),
   ),
@@ -191,7 +194,9 @@ describe('a message', () => {
           for (const [path, value] of leavesOf(turn)) {
             if (path.length === 0 && value === null) continue
             const isHeld = own.some(row => {
-              const columns = [row.turnId, row.sessionId, row.role, row.text, row.at]
+              // A number is a text in a VARCHAR, and a time with an offset is another text as a TIMESTAMP.
+              const texts = [row.turnId, row.sessionId, row.role, row.text].filter(text => typeof text === 'string')
+              const columns: unknown[] = [...texts, ...EXACT_TIMES.filter(time => time === row.at)]
               const inList = path[0] === 'messages' && path[1] === String(row.messagePosition - 1)
               const inMessage = [path, path.slice(1), ...(inList ? [path.slice(2)] : [])]
               return (

@@ -48,6 +48,7 @@ describe('init', () => {
           source: _,
           threads: _threads,
           metrics: _metrics,
+          checks: _checks,
           workspaces,
           ...rest
         } = readConfig({ path, env: TOKEN })
@@ -72,9 +73,11 @@ describe('init', () => {
   it('omits no setting', () => {
     const document = parseDocument(switchedOn).toJS()
     expect(Object.keys(document).sort()).toEqual([
+      'checks',
       'home',
       'memoryLimit',
       'metrics',
+      'publish',
       'replayMemoryLimit',
       'temporal',
       'threads',

@@ -20,7 +20,7 @@ it('prune counts what has expired, removes it, and says so; without retention no
   const landing = openLanding(home).workspace('ws_demo')
   await landConversations(landing, { records: [{ ID: 'a' }] })
   expect(await run('replay')).toMatchObject({ code: 0 })
-  expect((await run('prune')).stdout).toContain('nothing expires')
+  expect((await run('prune')).stdout).toContain('convohouse.yaml sets no `retention`')
   await configure('    retention: { pages: 1d }\n')
   const refused = await run('prune')
   expect(refused.code).toBe(2)

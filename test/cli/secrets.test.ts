@@ -75,11 +75,11 @@ async function canariesInTables(home: string): Promise<string[]> {
   const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
   try {
     const tables = await warehouse.writer.rows<{ name: string }>(
-      "SELECT table_name AS name FROM information_schema.tables WHERE table_type = 'BASE TABLE'",
+      "SELECT table_schema || '.' || table_name AS name FROM information_schema.tables WHERE table_type = 'BASE TABLE'",
     )
     expect(tables.length).toBeGreaterThan(30)
     const rows = await Promise.all(
-      tables.map(({ name }) => warehouse.writer.rows(`SELECT COLUMNS(*)::VARCHAR FROM "${name}"`)),
+      tables.map(({ name }) => warehouse.writer.rows(`SELECT COLUMNS(*)::VARCHAR FROM ${name}`)),
     )
     return [
       ...new Set(rows.flat().flatMap(row => Object.values(row).flatMap(value => canariesIn(String(value))))),

@@ -65,7 +65,7 @@ const sortedKeys = (value: unknown): unknown => {
 async function userTables(app: App): Promise<Record<string, string[]>> {
   const { rows } = app.warehouse.writer
   const names = await rows<{ name: string }>(
-    `SELECT table_name AS name FROM duckdb_tables() WHERE database_name = current_database() AND NOT internal
+    `SELECT table_name AS name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main' AND NOT internal
      AND NOT starts_with(table_name, '_') ORDER BY table_name`,
   )
   const tables: Record<string, string[]> = {}

@@ -4,13 +4,14 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { archivedFiles } from '../../src/spool/archive.ts'
 import { identified } from '../../src/spool/identity.ts'
 import { archivedEvents } from '../../src/spool/read-archive.ts'
 import { openWarehouse, warehouseFile } from '../../src/warehouse/open.ts'
+import { start } from '../cli/cli-process.ts'
 import { inProcess } from '../cli/in-process.ts'
 import { SMALL } from '../warehouse/temporary-warehouse.ts'
 import { inFile, type OlderNames, rowsInOrder, tablesOfFile } from './stored-rows.ts'
@@ -98,6 +99,26 @@ async function leaveLog(file: string, ...statements: string[]): Promise<void> {
   copyFileSync(`${file}.log`, `${file}.wal`)
 }
 
+const KILL = `process.kill(process.pid, 'SIGKILL'); await new Promise(() => {})`
+
+/** Scripts that run before a replay and end it at a call of the file system. */
+const KILLS = {
+  'when its payloads are in the archive of the spool': `
+    import fs from 'node:fs'
+    const FileHandle = Object.getPrototypeOf(await fs.promises.open('/dev/null'))
+    const { datasync } = FileHandle
+    FileHandle.datasync = async function () { await datasync.call(this); ${KILL} }`,
+  'before the new file takes its place': `
+    import fs from 'node:fs'
+    import { syncBuiltinESMExports } from 'node:module'
+    const { rename } = fs.promises
+    fs.promises.rename = async (from, to) => {
+      if (String(from).includes('rebuilt')) { ${KILL} }
+      return rename(from, to)
+    }
+    syncBuiltinESMExports()`,
+}
+
 type Row = Record<string, unknown>
 
 const without =
@@ -108,7 +129,8 @@ const without =
 const withoutPayload = without('payload', 'payload_file', 'payload_offset', 'resource')
 
 /** Columns that observations of the older layout lack. */
-const COSTS = [
+const ADDED = [
+  'last_message_ts',
   'token_usage_per_model',
   'detailed_cost_speech_gen_cost',
   'detailed_cost_transcriber_cost',
@@ -116,10 +138,10 @@ const COSTS = [
   'ext_cost',
 ]
 
-function withoutCosts(row: string): string {
+function withoutAdded(row: string): string {
   const { reported, ...rest } = JSON.parse(row) as Row & { reported: string[] | null }
-  return without(...COSTS)(
-    JSON.stringify({ ...rest, reported: reported?.filter(name => !COSTS.includes(name)) ?? null }),
+  return without(...ADDED)(
+    JSON.stringify({ ...rest, reported: reported?.filter(name => !ADDED.includes(name)) ?? null }),
   )
 }
 
@@ -187,6 +209,36 @@ describe('a warehouse of layout 14', () => {
     }
   })
 
+  it('is replaced by the next replay if one is killed, as if none had been, with each payload once', async () => {
+    const withoutSpool = () => {
+      const unpacked = unpack()
+      rmSync(join(unpacked.home, 'spool', 'ws_first'), { recursive: true })
+      return unpacked
+    }
+    const replayed = async ({ home, run }: ReturnType<typeof unpack>) => {
+      const { code, stderr } = await run(['replay'])
+      expect(code, stderr).toBe(0)
+      expect(readdirSync(home).filter(name => name.startsWith('warehouse'))).toEqual(['warehouse.duckdb'])
+      const of = { columns: SINCE.columns, tables: [...SINCE.tables, '_change_log', '_consumers', '_marts'] }
+      const rows = await inFile(warehouseFile(home), query => rowsInOrder(query, { names: {}, of }))
+      return { rows, payloads: await payloadsInSpool(home, 'ws_first') }
+    }
+    const expected = await replayed(withoutSpool())
+    expect(Object.keys(expected.payloads)).toHaveLength(38)
+    const killed = withoutSpool()
+    const { home } = killed
+    const before = digest(warehouseFile(home))
+    for (const [when, script] of Object.entries(KILLS)) {
+      const node = ['--import', `data:text/javascript,${encodeURIComponent(script)}`]
+      const env = { CONVOHOUSE_API_TOKEN: 'token' }
+      expect((await start(['replay'], { cwd: dirname(home), env, node }).ended).code, when).toBe(null)
+      expect(digest(warehouseFile(home)), when).toBe(before)
+      expect(await payloadsInSpool(home, 'ws_first'), when).toEqual(expected.payloads)
+    }
+    expect(readdirSync(home)).toContain('warehouse.rebuilt.duckdb')
+    expect(await replayed(killed)).toEqual(expected)
+  })
+
   it('is replaced by a replay, which keeps runs, other workspaces, quarantine, and rows whose files are gone', async () => {
     const { home, run } = unpack()
     const file = warehouseFile(home)
@@ -225,7 +277,7 @@ describe('a warehouse of layout 14', () => {
       expect(await payloadsInSpool(home, workspace)).toEqual(payloadsIn(before.webhook_events!, workspace))
     for (const rows of [before, after]) rows.webhook_events = rows.webhook_events!.map(withoutPayload)
     for (const rows of [before, after])
-      rows.conversation_observations = rows.conversation_observations!.map(withoutCosts)
+      rows.conversation_observations = rows.conversation_observations!.map(withoutAdded)
     // The turns of a conversation, once a list in its row, are beside the messages that no file supplies.
     for (const [table, list, messages] of [
       ['conversation_transcripts', 'turns', 'conversation_turns'],

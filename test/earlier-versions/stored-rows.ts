@@ -19,7 +19,8 @@ export async function inFile<T>(file: string, work: (query: Query) => Promise<T>
 export async function tablesOfFile(query: Query): Promise<Record<string, string[]>> {
   const rows =
     await query(`SELECT table_name AS name, list(column_name || ' ' || data_type ORDER BY column_name) AS columns
-    FROM duckdb_columns() JOIN duckdb_tables() USING (database_oid, table_oid, table_name) GROUP BY ALL ORDER BY ALL`)
+    FROM duckdb_columns() JOIN duckdb_tables() USING (database_oid, table_oid, table_name)
+    WHERE duckdb_columns.schema_name = 'main' GROUP BY ALL ORDER BY ALL`)
   return Object.fromEntries(rows.map(({ name, columns }) => [name as string, columns as string[]]))
 }
 

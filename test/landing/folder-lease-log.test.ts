@@ -162,6 +162,48 @@ describe('the lease log in files', () => {
     expect(await readdir(folderOf(home))).toHaveLength(5)
   })
 
+  it('is joined by two processes at once without a lost or doubled entry, also while it is read and written', async () => {
+    for (let round = 0; round < 5; round++) {
+      const home = await temporaryHome()
+      const entries = await twentyHours(home)
+      const [left, right, other] = await Promise.all(['left', 'right', 'other'].map(run => leaseLogIn(home, run)))
+      const fresh = request(NOW + HOUR, { usage: USAGE })
+      const read = async () => {
+        for (let times = 0; times < 10; times++)
+          expect((await other!.recent(NOW + HOUR, 2 * DAY)).slice(0, entries.length)).toEqual(entries)
+      }
+      await Promise.all([left!.merge(NOW + DAY), right!.merge(NOW + DAY), other!.append(fresh), read()])
+      expect(await left!.recent(NOW + HOUR, 2 * DAY)).toEqual([...entries, fresh])
+      await right!.merge(NOW + DAY)
+      expect(await right!.recent(NOW + HOUR, 2 * DAY)).toEqual([...entries, fresh])
+      await other!.close()
+    }
+  })
+
+  it('that was joined and is damaged loses only the lines that cannot be read, and is joined again', async () => {
+    const home = await temporaryHome()
+    const entries = await twentyHours(home)
+    const leaseLog = await leaseLogIn(home)
+    await leaseLog.merge(NOW)
+    const file = join(folderOf(home), (await readdir(folderOf(home))).find(name => name.endsWith('.gz'))!)
+    const intact = await readFile(file)
+    const live = entries.slice(-8)
+    for (const damaged of [Buffer.alloc(0), Buffer.from('garbage'), intact.subarray(10)]) {
+      await writeFile(file, damaged)
+      expect(await leaseLog.recent(NOW, DAY)).toEqual(live)
+    }
+    await writeFile(file, intact.subarray(0, Math.floor(intact.length * 0.8)))
+    const left = await leaseLog.recent(NOW, DAY)
+    expect(left.length).toBeGreaterThan(live.length)
+    expect(left.length).toBeLessThan(entries.length)
+    expect(left.slice(-8)).toEqual(live)
+    for (const hours of [1, 2, 3, 4]) await leaseLog.append(request(NOW + hours * HOUR, { usage: USAGE }))
+    await leaseLog.merge(NOW + DAY)
+    expect(await readdir(folderOf(home))).toHaveLength(1)
+    expect((await leaseLog.recent(NOW + 4 * HOUR, 2 * DAY)).slice(0, left.length)).toEqual(left)
+    await leaseLog.close()
+  })
+
   it('keeps an entry whose writer was suspended while its file was joined', async () => {
     const home = await temporaryHome()
     const suspended = await leaseLogIn(home, 'suspended')

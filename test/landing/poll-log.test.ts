@@ -1,5 +1,5 @@
-import { readdir, readFile, utimes, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { cp, readdir, readFile, utimes, writeFile } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { openLanding } from '../../src/landing/folder-landing.ts'
@@ -40,7 +40,7 @@ describe('a page that brought nothing', () => {
     const head = pollHead({}, 0)
     const address = await store.land(head, EMPTY)
     await store.land(pollHead({ sequence: 2 }), EMPTY)
-    expect(await readdir(dirname(landedFile(home, address)))).toEqual([])
+    expect(await readdir(dirname(landedFile(home, address)))).toEqual(['polled'])
     expect(await readdir(month)).toHaveLength(1)
     expect(await store.head(address)).toEqual({ ...head, bodyBytes: EMPTY.length })
     expect(await store.body(address)).toEqual(EMPTY)
@@ -66,6 +66,23 @@ describe('a page that brought nothing', () => {
     const long = await store.land(pollHead({ sequence: ++sequence }), Buffer.alloc(20_000, 'x'))
     expect(await store.body(long)).toHaveLength(20_000)
     expect(await store.list()).toHaveLength(sequence)
+  })
+
+  it('is listed below its folder also in a copy of the landing that lacks empty folders', async () => {
+    const { home, store } = await landing()
+    const address = await store.land(pollHead(), EMPTY)
+    const folders = (await store.folders()).map(({ folder }) => folder)
+    const copy = await temporaryHome()
+    for (const entry of await readdir(home, { recursive: true, withFileTypes: true }))
+      if (entry.isFile()) {
+        const path = join(entry.parentPath, entry.name)
+        await cp(path, join(copy, relative(home, path)))
+      }
+    const copied = openLanding(copy).workspace('ws')
+    expect((await copied.folders()).map(({ folder }) => folder)).toEqual(folders)
+    expect((await copied.listFolders(folders)).map(page => page.address)).toEqual([address])
+    await copied.expire([{ folder: folders[0]!, pages: 1 }], { beforeMs: 0, nowMs: SENT_AT_MS })
+    expect([await copied.folders(), await copied.list()]).toEqual([[], []])
   })
 
   it.each([
@@ -134,6 +151,29 @@ describe('a log', () => {
     const merged = await readdir(month)
     await polls.merge(['2026-11'], SENT_AT_MS)
     expect(await readdir(month)).toEqual(merged)
+  })
+
+  it('that was merged and is damaged is named; a page still lands beside it, and another process reads it once it is restored', async () => {
+    const { home, month, store } = await landing()
+    for (const sequence of [1, 2]) await store.land(pollHead({ sequence }), EMPTY)
+    const all = await addressesOf(store)
+    await quiet(month)
+    await openPolls(join(home, 'landing'), 'ws').merge(['2026-11'], SENT_AT_MS)
+    const file = join(month, (await readdir(month))[0]!)
+    const intact = await readFile(file)
+    const names = { code: 'LANDING_CORRUPT', message: expect.stringContaining(file) as string }
+    const fresh = () => openLanding(home).workspace('ws')
+    for (const damaged of [Buffer.alloc(0), Buffer.from('garbage'), intact.subarray(20), intact.subarray(0, 20)]) {
+      await writeFile(file, damaged)
+      expect(await failureOf(fresh().list())).toMatchObject(names)
+    }
+    expect(await failureOf(fresh().land(pollHead({ sequence: 3 }), EMPTY))).toMatchObject(names)
+    // The addresses are intact, a line is not.
+    await writeFile(file, intact.subarray(0, -20))
+    expect((await fresh().list()).map(({ sequence }) => sequence)).toEqual([1, 2, 3])
+    expect(await failureOf(fresh().body(all[0]!))).toMatchObject(names)
+    await writeFile(file, intact)
+    expect(await Promise.all(all.map(fresh().body))).toEqual([EMPTY, EMPTY])
   })
 
   it('that is merged while its process writes to it loses no line', async () => {

@@ -1,18 +1,20 @@
 // Upkeep, expiry and what a replay makes of them.
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
-import { openApp } from '../../src/app.ts'
 import { DAY, HOUR } from '../../src/core/time.ts'
 import { replay } from '../../src/run/replay.ts'
 import { replayTables } from '../../src/run/replay-tables.ts'
 import { expire } from '../../src/steps/expiry.ts'
+import { warehouseChecks } from '../../src/warehouse/checks/all-checks.ts'
+import { replaceableTables } from '../../src/warehouse/maintenance/replace-tables.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { everyColumn } from '../workflows/simulated/every-column.ts'
 import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
 import { openEventSender } from '../workflows/simulated/simulated-events.ts'
+import { withWriter } from './synced-home.ts'
 
 const landingOf = ({ app }: SimulatedApp) => app.stores.landing.workspace(WORKSPACE)
 
@@ -54,51 +56,23 @@ async function fill(simulated: SimulatedApp): Promise<void> {
 
 const SANDBOX = { agents: 2, conversations: 12, historyDays: 3, arrivalsPerDay: 2, traffic: true }
 
-it('expired pages are counted first, their rows survive a replay, which says so, and no other page expires', {
-  timeout: 120_000,
-}, async () => {
-  const { simulated, end } = await openSimulatedApp({ sandbox: SANDBOX })
-  const { config } = simulated
-  try {
-    await fill(simulated)
-    const landed = (await landingOf(simulated).list()).map(({ address }) => address)
-    const ofJune = landed.filter(address => address.includes('/2026-06/'))
-    expect(ofJune.length).toBeGreaterThan(5)
-    expect(ofJune.length).toBeLessThan(landed.length)
-    const before = await everyColumn(simulated.rows)
-    const counted = await expire(expiring(simulated, 31), { dryRun: true })
-    expect(counted.pages).toBe(ofJune.length)
-    expect(await landingOf(simulated).list()).toHaveLength(landed.length)
-    expect(await expire(expiring(simulated, 31), { dryRun: false })).toEqual(counted)
-    expect((await landingOf(simulated).list()).map(({ address }) => address)).toEqual(
-      landed.filter(address => !ofJune.includes(address)),
-    )
-    expect((await expire(expiring(simulated, 31), { dryRun: false })).pages).toBe(0)
-    const requests = (await simulated.exported()).length
-    await simulated.close()
-    await expect(replayTables({ config, tables: ['_requests'] })).rejects.toMatchObject({
-      code: 'LANDING_INCOMPLETE',
-      hint: expect.stringContaining('expired'),
-    })
-    expect(await replay({ config })).toMatchObject({ expired: ofJune.length })
-    const app = await openApp({ config })
-    const after = await everyColumn(app.warehouse.writer.rows)
-    await app.close()
-    expect(differences(before, after)).toEqual([])
-    await rm(warehouseFile(config.home))
-    expect(await replay({ config })).toMatchObject({ expired: ofJune.length })
-    expect((await simulated.exported()).length).toBe(requests)
-  } finally {
-    await end()
-  }
-})
+let simulated: SimulatedApp
+let end: () => Promise<void>
+
+beforeAll(async () => {
+  const opened = await openSimulatedApp({ sandbox: SANDBOX })
+  simulated = opened.simulated
+  end = opened.end
+  await fill(simulated)
+}, 120_000)
+
+afterAll(() => end())
 
 it('a folder with a page that is not loaded, or of an unfinished window, does not expire', async () => {
-  const { simulated, end } = await openSimulatedApp({ sandbox: SANDBOX })
-  try {
-    await fill(simulated)
+  const { writer } = simulated.app.warehouse
+  const undone = new Error('undone, because the next test expires the same folders')
+  const changed = writer.transaction(async () => {
     const { pages, folders } = await expire(expiring(simulated, 31), { dryRun: true })
-    const { writer } = simulated.app.warehouse
     const [{ agent_id: agent }] = (await simulated.rows(
       `SELECT agent_id FROM _windows ORDER BY opened_at LIMIT 1`,
     )) as [{ agent_id: string }]
@@ -112,9 +86,48 @@ it('a folder with a page that is not loaded, or of an unfinished window, does no
       `DELETE FROM _loads WHERE file = (SELECT min(file) FROM _loads WHERE file LIKE '%/2026-06/%' AND file NOT LIKE '%${agent}%')`,
     )
     expect((await expire(expiring(simulated, 31), { dryRun: true })).folders).toBe(folders - 2)
-  } finally {
-    await end()
-  }
+    throw undone
+  })
+  await expect(changed).rejects.toBe(undone)
+})
+
+it('expired pages are counted first, their rows survive a replay, which says so, and no other page expires', {
+  timeout: 120_000,
+}, async () => {
+  const { config } = simulated
+  const landed = (await landingOf(simulated).list()).map(({ address }) => address)
+  const ofJune = landed.filter(address => address.includes('/2026-06/'))
+  expect(ofJune.length).toBeGreaterThan(5)
+  expect(ofJune.length).toBeLessThan(landed.length)
+  // A mark that an expired page supplied, on rows of later pages.
+  const { writer } = simulated.app.warehouse
+  await writer.run("UPDATE conversations SET _missing_since = '2026-06-30' WHERE _fetched_at >= '2026-08-01'")
+  const before = await everyColumn(simulated.rows)
+  const counted = await expire(expiring(simulated, 31), { dryRun: true })
+  expect(counted.pages).toBe(ofJune.length)
+  expect(await landingOf(simulated).list()).toHaveLength(landed.length)
+  expect(await expire(expiring(simulated, 31), { dryRun: false })).toEqual(counted)
+  for (const { name, sql } of await warehouseChecks()) expect(await simulated.rows(sql), name).toEqual([])
+  expect((await landingOf(simulated).list()).map(({ address }) => address)).toEqual(
+    landed.filter(address => !ofJune.includes(address)),
+  )
+  expect((await expire(expiring(simulated, 31), { dryRun: false })).pages).toBe(0)
+  const requests = (await simulated.exported()).length
+  await simulated.close()
+  const after = () => withWriter(config, ({ rows }) => everyColumn(rows))
+  await withWriter(config, async ({ run }) => {
+    await run("DELETE FROM _requests WHERE file LIKE '%/2026-08/%'")
+    await run("UPDATE conversations SET state = 'spoiled' WHERE _fetched_at >= '2026-08-01'")
+  })
+  expect(differences(before, await after())).not.toEqual([])
+  const replayed = await replayTables({ config, tables: replaceableTables() })
+  expect(replayed).toMatchObject({ expired: ofJune.length, files: landed.length - ofJune.length })
+  expect(differences(before, await after())).toEqual([])
+  expect(await replay({ config })).toMatchObject({ expired: ofJune.length })
+  expect(differences(before, await after())).toEqual([])
+  await rm(warehouseFile(config.home))
+  expect(await replay({ config })).toMatchObject({ expired: ofJune.length })
+  expect((await simulated.exported()).length).toBe(requests)
 })
 
 it('a sync compacts the landing and removes what has expired once a day; a replay then gives the same tables', {

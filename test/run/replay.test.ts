@@ -1,4 +1,5 @@
 // A replay creates or replaces the warehouse file; a failed one leaves the existing file unchanged.
+import { mkdirSync, rmSync } from 'node:fs'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -59,5 +60,25 @@ describe('a replay', () => {
     expect(await rebuilt()).toEqual([])
     await replay({ config, allowIncomplete: true })
     expect(await tablesOf(simulated)).toEqual(withOne)
+  })
+
+  it('leaves the old warehouse and its log if the log cannot be removed', async () => {
+    const simulated = await simulatedApp({ sandbox: { conversations: 10 } })
+    const { config } = simulated
+    await simulated.sync()
+    await simulated.close()
+    const file = warehouseFile(config.home)
+    const log = `${file}.wal`
+    const before = await tablesOf(simulated)
+    // DuckDB removes any file of that name when it closes, but no folder.
+    const onProgress = () => {
+      rmSync(log, { recursive: true, force: true })
+      mkdirSync(log)
+    }
+    await expect(replay({ config, onProgress })).rejects.toMatchObject({ code: 'HOME_UNUSABLE' })
+    expect(await readdir(config.home)).toContain('warehouse.duckdb.wal')
+    expect((await readdir(config.home)).filter(name => name.includes('rebuilt'))).toEqual([])
+    rmSync(log, { recursive: true })
+    expect(await tablesOf(simulated)).toEqual(before)
   })
 })

@@ -62,9 +62,12 @@ const SHAPES: [string, string][] = isDeep
 
 /** All channel names that occur in any channel column of any table or view. */
 async function channelsIn({ rows }: SimulatedApp): Promise<string[]> {
-  const columns = await rows<{ table: string; column: string }>(`SELECT table_name AS "table", column_name AS "column"
+  const columns = await rows<{
+    table: string
+    column: string
+  }>(`SELECT schema_name || '.' || table_name AS "table", column_name AS "column"
     FROM duckdb_columns() WHERE database_name = current_database() AND NOT internal AND contains(column_name, 'channel')`)
-  expect(columns.map(({ table, column }) => `${table}.${column}`)).toEqual(
+  expect(columns.map(({ table, column }) => `${table}.${column}`.replace(/^main\./, ''))).toEqual(
     expect.arrayContaining([
       'conversations.channel',
       'conversations.csat_channel',
@@ -75,7 +78,7 @@ async function channelsIn({ rows }: SimulatedApp): Promise<string[]> {
   )
   const found = new Set<string>()
   for (const { table, column } of columns) {
-    const values = await rows<{ c: string | null }>(`SELECT DISTINCT "${column}"::VARCHAR AS c FROM "${table}"`)
+    const values = await rows<{ c: string | null }>(`SELECT DISTINCT "${column}"::VARCHAR AS c FROM ${table}`)
     for (const { c } of values) for (const [word] of c?.matchAll(/web.?chat/gi) ?? []) found.add(word)
   }
   return [...found]

@@ -61,7 +61,7 @@ const organisation: Fields = {
 }
 
 const formAnswers = entries('form_submission_answers', 'question', 'One row for each answer of a form', [
-  lift('answer', 'text', ['value', 'answer'], 'The answer, as text', { orSelf: 'whole', pii: 'identity' }),
+  lift('answer', 'text', ['value', 'answer'], 'The answer, as text', { orSelf: 'whole', pii: 'content' }),
 ])
 
 const CHANGES = ['created', 'updated', 'deleted'] as const
@@ -171,7 +171,7 @@ const TYPES = [
     fields: {
       ...conversation,
       formType: text('Kind of form: ui_engine_form or ui_engine_input'),
-      formData: any('Answers by question, as sent', { ...identity, unnest: formAnswers }),
+      formData: any('Answers by question, as sent', { ...content, unnest: formAnswers }),
     },
     marks: own('formType', 'formData'),
     table: 'form_submissions',

@@ -3,10 +3,11 @@
 import { ExactNumber } from '../../json/exact-json.ts'
 import { type Field, type Fields, type RecordType, sentFields } from '../shape.ts'
 import { COERCED_EXTRA } from '../staging.ts'
-import { declaredAs, fits, hasId, isFraction, isObject, jsonType } from './inspect.ts'
+import { declaredAs, fits, hasId, isObject, jsonType } from './inspect.ts'
+import { countIssue, FRACTION, TOO_LARGE } from './numbers.ts'
 import { safeKey } from './safe-path.ts'
 import { inExtra } from './unknown-fields.ts'
-import { mayHoldTimes, UNREAD_TIME, unreadTimes } from './unread-times.ts'
+import { mayHoldUnread, unreadValues } from './unread-values.ts'
 
 /** A value that did not fit its declared type, or that was repaired while it was read. The path is safe to show and never contains a value. */
 export interface Issue {
@@ -38,9 +39,9 @@ function cast(field: Field, value: unknown): unknown {
 
 function issueOf(field: Field, value: unknown): string {
   const type = field.kind === 'scalar' ? field.type : null
-  if (type === 'count' && isFraction(value)) return 'fraction'
+  if (type === 'count' && countIssue(value) === FRACTION) return FRACTION
   const isNumber = (type === 'count' || type === 'number') && jsonType(value) === 'number'
-  return isNumber ? 'more than a number holds' : 'wrong type'
+  return isNumber ? TOO_LARGE : 'wrong type'
 }
 
 const misfit = (path: string, field: Field, value: unknown): Issue => ({
@@ -57,8 +58,7 @@ function coerceField(field: Field, value: unknown, path: string, found: Findings
     found.issues.push(misfit(path, field, value))
     return { kept: null, spare: value }
   }
-  if (field.kind === 'scalar' && mayHoldTimes(field))
-    for (const unread of unreadTimes(field, value, path)) found.issues.push({ ...unread, issue: UNREAD_TIME })
+  if (field.kind === 'scalar' && mayHoldUnread(field)) found.issues.push(...unreadValues(field, value, path))
   if (value === null || value === undefined || field.kind === 'scalar' || field.kind === 'texts')
     return { kept: value, spare: undefined }
   if (field.kind === 'group') return coerceObject(field.fields, value as Json, `${path}.`, found)

@@ -3,8 +3,9 @@
 import { readTime } from '../../core/time.ts'
 import { ExactNumber, MAX_DEPTH } from '../../json/exact-json.ts'
 import { type Field, type Fields, type RecordType, type Scalar, sentFields } from '../shape.ts'
+import { isCount, isExact, numberIn } from './numbers.ts'
 import { ELEMENT, isPlainKey } from './unknown-fields.ts'
-import { mayHoldTimes, type UnreadTime, unreadTimes } from './unread-times.ts'
+import { mayHoldUnread, UNREAD_TIME, type UnreadValue, unreadValues } from './unread-values.ts'
 
 export interface PageNotes {
   /** Undeclared paths: the number of occurrences, and the JSON type of the first one. */
@@ -15,6 +16,8 @@ export interface PageNotes {
   zeroTimes: Record<string, number>
   /** Texts that are no readable time where one is expected: the text is kept, and the time is NULL. */
   unreadTimes: Record<string, { count: number; declared: string; seen: string }>
+  /** Numbers that are no counts where one is expected, in elements of unknown shape. Absent where there are none. */
+  unreadCounts?: (UnreadValue & { count: number })[]
   /** Raw paths of keys that cannot be columns of the stage: the file must take the tolerant path. Not safe to show. */
   awkward: string[]
   /** Secrets that were removed before the page landed, by path. */
@@ -30,42 +33,11 @@ export const jsonType = (value: unknown): string => {
   return Array.isArray(value) ? 'array' : typeof value
 }
 
-/** JSON's syntax of a number, in which DuckDB reads numbers from texts too; `007` does not match. */
-const NUMERIC = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
-const INTEGER = /^-?\d+$/
-
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
 
 export const isScalar = (value: unknown): boolean =>
   typeof value !== 'object' || value === null || value instanceof ExactNumber
-
-/** The digits of a number, or of a text in a number's syntax. */
-const numeralOf = (value: unknown): string | undefined => {
-  if (value instanceof ExactNumber) return value.text
-  return typeof value === 'string' && NUMERIC.test(value) ? value : undefined
-}
-
-/** True where a DOUBLE holds the number exactly; an integer beyond 2^53 may lose digits. */
-function isExact(value: unknown): boolean {
-  const numeral = numeralOf(value)
-  const number = numeral === undefined ? value : Number(numeral)
-  if (typeof number !== 'number' || !Number.isFinite(number)) return false
-  if (Number.isSafeInteger(number) || !Number.isInteger(number)) return true
-  // A parsed number beyond 2^53 has lost its digits; the page then takes the tolerant path, which reads them from the text.
-  return numeral !== undefined && (!INTEGER.test(numeral) || BigInt(numeral) === BigInt(number))
-}
-
-const numberIn = (value: unknown): number => Number(numeralOf(value) ?? value)
-
-/** The range of BIGINT. */
-const COUNT_LIMIT = 2 ** 63
-
-/** True for a number, or a text in a number's syntax, that has a fraction. */
-export const isFraction = (value: unknown): boolean => {
-  const number = numeralOf(value) === undefined && typeof value !== 'number' ? Number.NaN : numberIn(value)
-  return Number.isFinite(number) && !Number.isInteger(number)
-}
 
 /** True where DuckDB's cast to the declared type loses nothing. */
 function scalarFits(type: Scalar['type'], value: unknown): boolean {
@@ -77,7 +49,7 @@ function scalarFits(type: Scalar['type'], value: unknown): boolean {
     case 'boolean':
       return typeof value === 'boolean'
     case 'count':
-      return isExact(value) && Number.isInteger(numberIn(value)) && Math.abs(numberIn(value)) < COUNT_LIMIT
+      return isExact(value) && isCount(numberIn(value))
     case 'number':
       return isExact(value)
     case 'time':
@@ -112,9 +84,17 @@ function noteMismatch(notes: PageNotes, path: string, field: Field, value: unkno
   notes.mismatched[path].count += 1
 }
 
-function noteUnread(notes: PageNotes, { path, declared, seen }: UnreadTime): void {
-  notes.unreadTimes[path] ??= { count: 0, declared, seen }
-  notes.unreadTimes[path].count += 1
+function noteUnread(notes: PageNotes, unread: UnreadValue): void {
+  const { path, issue, declared, seen } = unread
+  if (issue === UNREAD_TIME) {
+    notes.unreadTimes[path] ??= { count: 0, declared, seen }
+    notes.unreadTimes[path].count += 1
+    return
+  }
+  notes.unreadCounts ??= []
+  const known = notes.unreadCounts.find(other => other.path === path && other.issue === issue)
+  if (known) known.count += 1
+  else notes.unreadCounts.push({ ...unread, count: 1 })
 }
 
 function noteAwkward(notes: PageNotes, path: string): void {
@@ -153,16 +133,16 @@ const clashes = (paths: readonly string[], path: string): boolean => {
 function compileField(field: Field, path: string): (value: unknown, notes: PageNotes) => void {
   if (field.kind === 'scalar') {
     const { type } = field
-    const hasTimes = mayHoldTimes(field)
+    const mayBeUnread = mayHoldUnread(field)
     if (type === 'any' || type === 'loose') {
       return (value, notes) => {
         if (isTooDeep(value)) noteAwkward(notes, path)
-        if (hasTimes) for (const unread of unreadTimes(field, value, path)) noteUnread(notes, unread)
+        if (mayBeUnread) for (const unread of unreadValues(field, value, path)) noteUnread(notes, unread)
       }
     }
     return (value, notes) => {
       if (!scalarFits(type, value)) noteMismatch(notes, path, field, value)
-      else if (hasTimes) for (const unread of unreadTimes(field, value, path)) noteUnread(notes, unread)
+      else if (mayBeUnread) for (const unread of unreadValues(field, value, path)) noteUnread(notes, unread)
       else if (type === 'time' && numberIn(value) === 0) notes.zeroTimes[path] = (notes.zeroTimes[path] ?? 0) + 1
     }
   }

@@ -2,9 +2,12 @@
 import { ConvohouseError } from '../../core/errors.ts'
 import { count, counted } from '../../core/words.ts'
 import type { LandingStore } from '../../landing/landing.ts'
-import { type CheckResult, runChecks, unusableAgents } from '../../reports/checks.ts'
 import { countQuarantined } from '../../reports/quarantine.ts'
 import { landingStatus, workspacesIn } from '../../reports/status.ts'
+import { unusableAgents } from '../../reports/unusable-agents.ts'
+import { allChecks } from '../../warehouse/checks/all-checks.ts'
+import type { Check } from '../../warehouse/checks/declaration.ts'
+import { type CheckResult, runCheck } from '../../warehouse/checks/run-check.ts'
 import type { Rows } from '../../warehouse/query/rows.ts'
 import { examine, type Finding, fail, ok, skip, warn } from './findings.ts'
 
@@ -13,28 +16,31 @@ const AGENTS = { check: 'agents' }
 const QUARANTINE = { check: 'quarantine' }
 const WORKSPACES = { check: 'workspaces' }
 
-/** The finding about a consistency rule; null if the rule holds. */
-function ruleFinding(result: CheckResult): Finding | null {
-  const { name } = result
-  if ('unchecked' in result)
-    return skip(
-      RULES,
-      result.unchecked === 'timeout'
-        ? `${name} takes too long`
-        : `${name} does not apply to this version of the warehouse`,
-    )
-  if (result.violations === 0) return null
-  const what = `${counted(result.violations, 'row violates', 'rows violate')} the rule ${name}.`
-  const hint =
-    'Run `convohouse replay`, which rebuilds the tables from the landing, and please report it with the name of the rule.'
+/** The finding about a check of the tables; null if it passed. */
+function ruleFinding({ name, severity, isOwn }: Check, result: CheckResult): Finding | null {
+  const { outcome, violations, error } = result
+  if (outcome === 'passed') return null
+  if (outcome === 'timeout') return skip(RULES, `${name} takes too long`)
+  // A warehouse of another version may lack tables or columns that the rule reads.
+  if (outcome === 'broken' && !isOwn) return skip(RULES, `${name} does not apply to this version of the warehouse`)
+  if (outcome === 'broken') return warn(RULES, `your check ${name} cannot run: ${error}`, 'Correct its file.')
+  const what = `${counted(violations!, 'row violates', 'rows violate')} the rule ${name}.`
+  const hint = isOwn
+    ? `\`convohouse check ${name}\` shows which.`
+    : 'Run `convohouse replay`, which rebuilds the tables from the landing, and please report it with the name of the rule.'
+  if (severity === 'warn') return warn(RULES, what, hint)
   return fail(RULES, new ConvohouseError('WAREHOUSE_UNSOUND', { what, hint }))
 }
 
-function rulesFindings(rows: Rows): Promise<Finding[]> {
+function rulesFindings(rows: Rows, folder: string | null): Promise<Finding[]> {
   return examine(RULES, async () => {
-    const results = await runChecks(rows)
-    const found = results.map(ruleFinding).filter(finding => finding !== null)
-    return found.length > 0 ? found : [ok(RULES, `all ${count(results.length)} hold`)]
+    const checks = await allChecks(folder)
+    const found: Finding[] = []
+    for (const check of checks) {
+      const finding = ruleFinding(check, await runCheck(rows, check))
+      if (finding) found.push(finding)
+    }
+    return found.length > 0 ? found : [ok(RULES, `all ${count(checks.length)} hold`)]
   })
 }
 
@@ -102,6 +108,8 @@ interface ContentsOptions {
   /** All configured workspaces; null if unknown. */
   configured: readonly string[] | null
   held: boolean
+  /** Folder of the user's own checks; null: none. */
+  checks: string | null
 }
 
 export async function contentsChecks({
@@ -110,9 +118,10 @@ export async function contentsChecks({
   workspaceIds,
   configured,
   held,
+  checks,
 }: ContentsOptions): Promise<Finding[]> {
   const findings = [
-    ...(await rulesFindings(rows)),
+    ...(await rulesFindings(rows, checks)),
     ...(await quarantineFindings(rows)),
     ...(await agentsFindings(rows)),
   ]

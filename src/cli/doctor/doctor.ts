@@ -47,7 +47,11 @@ async function landedPages({ landing }: Stores, workspaceIds: readonly string[])
 }
 
 /** Disk, landing, warehouse and locks. */
-async function storageChecks(storage: Storage, stores: Stores, { workspaces, all }: Configured): Promise<Finding[]> {
+async function storageChecks(
+  storage: Storage,
+  stores: Stores,
+  { workspaces, all, config }: Configured,
+): Promise<Finding[]> {
   const { home } = storage
   const workspaceIds = workspaces.map(({ id }) => id)
   const findings = [...(await dataFolderCheck(home, stores)), ...(await diskChecks(home, stores))]
@@ -57,7 +61,8 @@ async function storageChecks(storage: Storage, stores: Stores, { workspaces, all
   if (warehouse.answers) {
     const held = warehouse.holding?.state === 'held'
     const { landing } = stores
-    const check = (rows: Rows) => contentsChecks({ rows, landing, workspaceIds, configured: all, held })
+    const check = (rows: Rows) =>
+      contentsChecks({ rows, landing, workspaceIds, configured: all, held, checks: config?.checks ?? null })
     findings.push(...(await withWarehouseRows(storage, check)))
   }
   return [...findings, ...(await locksCheck(home, warehouse.holding)), memoryFinding(storage, memoryOf())]

@@ -37,7 +37,7 @@ export async function runPrune(flags: PruneFlags): Promise<void> {
       const expired = await expire({ landing, writer, home, workspaceId, retention, now: Date.now }, { dryRun })
       if (json) printJsonLine({ kind: 'pruned', workspaceId, dryRun, retention, ...expired })
       else if (retention.pagesMs === null && retention.eventsMs === null)
-        print(`${workspaceId}: nothing expires; set \`retention\` in the configuration`)
+        print(`${workspaceId}: nothing expires: ${config.source} sets no \`retention\` for it`)
       else print(`${workspaceId}: ${sentence(expired, dryRun)}`)
     }
   } finally {

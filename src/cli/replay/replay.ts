@@ -12,6 +12,7 @@ import { invalidFlag } from '../flags/values.ts'
 import { log, print, printJsonLine } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
 import { isTerminal } from '../terminal/style.ts'
+import { letYoungSpaceGrow } from '../young-space.ts'
 
 export interface ReplayFlags {
   config?: string
@@ -82,7 +83,7 @@ const expiredLines = ({ expired }: ReplayReport, hadWarehouse: boolean): string[
       ? [`  ${counted(expired, 'page')} had expired; the rows that only they supplied were kept.`]
       : [
           `warning: ${counted(expired, 'page')} had expired, and there was no warehouse with their rows: those rows are missing from the tables.`,
-          '  → Restore the warehouse from a backup, then run `convohouse replay` again.',
+          '  → Restore the warehouse from a backup, then run `convohouse replay` again. Otherwise a sync may export those months again, and the vendor bills their sessions.',
         ]
 
 const expiredEventLines = ({ expiredArchives }: ReplayReport): string[] =>
@@ -114,6 +115,7 @@ const CONTRADICTION = [
 
 /** @throws WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS, TABLE_UNKNOWN, INTERRUPTED */
 export async function runReplay(flags: ReplayFlags): Promise<void> {
+  letYoungSpaceGrow()
   const { table: tables, allowIncomplete = false } = flags
   if (tables && allowIncomplete) throw invalidFlag(...CONTRADICTION)
   const config = configAt(flags.config)

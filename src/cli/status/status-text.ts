@@ -8,8 +8,9 @@ import type { QuotaStatus } from '../../reports/quota.ts'
 import type { RunStatus, RunsStatus } from '../../reports/runs.ts'
 import type { Finding, WorkspaceStatus } from '../../reports/status.ts'
 import { isSegment } from '../../vendor/address.ts'
+import type { StoredResult } from '../../warehouse/checks/results.ts'
 import { eventsText } from '../sync/progress-text.ts'
-import { type GridOptions, grid } from '../terminal/columns.ts'
+import { type GridOptions, grid, visible } from '../terminal/columns.ts'
 import { hintOf, refusedText } from '../terminal/refusal-text.ts'
 import { plain } from '../terminal/style.ts'
 
@@ -157,6 +158,21 @@ function eventLines({ events }: WorkspaceStatus, nowMs: number): string[] {
     ),
   ]
 }
+
+/** What a check found, in words. */
+function checkText({ outcome, violations, severity, error }: StoredResult): string {
+  if (outcome === 'failed') return `${counted(violations ?? 0, 'row')} (${severity})`
+  return outcome === 'broken' ? `cannot run: ${error}` : 'takes too long'
+}
+
+/** Checks of the tables that did not pass. */
+export const checkLines = (results: readonly StoredResult[], nowMs: number): string[] => [
+  'Checks that did not pass (`convohouse check` runs them)',
+  ...results.map(
+    result =>
+      `  ${visible(result.name)}: ${visible(checkText(result))}, ${ago(Date.parse(result.checkedAt), nowMs)}${result.blocks && result.outcome === 'failed' ? `; ${result.table} is not published` : ''}`,
+  ),
+]
 
 /** Lines about one workspace. */
 export function workspaceLines(status: WorkspaceStatus, nowMs: number, options: GridOptions = {}): string[] {

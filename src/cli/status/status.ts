@@ -4,14 +4,17 @@ import { isCode } from '../../core/errors.ts'
 import { bytes } from '../../core/words.ts'
 import { warehouseSize } from '../../files/stored-bytes.ts'
 import { type RefusedStatus, refusedStatus } from '../../reports/events.ts'
+import { type TargetStatus, targetStatuses } from '../../reports/publications.ts'
 import { type WorkspaceStatus, workspaceStatus, workspacesIn } from '../../reports/status.ts'
+import { type StoredResult, storedResults } from '../../warehouse/checks/results.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { type Rows, withWarehouseRows } from '../../warehouse/query/rows.ts'
 import { chooseIds, configIfAny, type Storage, storageOf } from '../flags/configuration.ts'
 
 import { gridOnStdout } from '../terminal/columns.ts'
 import { print, printJson } from '../terminal/print.ts'
-import { refusedLines, workspaceLines } from './status-text.ts'
+import { checkLines, refusedLines, workspaceLines } from './status-text.ts'
+import { targetLines } from './target-text.ts'
 
 export interface StatusFlags {
   config?: string
@@ -33,10 +36,13 @@ interface Shown {
   statuses: WorkspaceStatus[]
   /** Refused webhooks that cannot be attributed to a workspace. */
   refused: RefusedStatus[]
+  /** Checks of the tables that did not pass when they last ran. */
+  checks: StoredResult[]
+  targets: TargetStatus[]
   size: number
 }
 
-function show({ statuses, refused, size }: Shown, storage: Storage): void {
+function show({ statuses, refused, checks, targets, size }: Shown, storage: Storage): void {
   const options = gridOnStdout()
   const nowMs = Date.now()
   print(
@@ -45,14 +51,16 @@ function show({ statuses, refused, size }: Shown, storage: Storage): void {
       : `There is no warehouse in ${storage.home} yet: run \`convohouse sync\`, or set the right data folder (\`home\`, CONVOHOUSE_HOME).`,
   )
   if (refused.length > 0) print('', 'Webhooks of an unknown workspace', ...refusedLines(refused, nowMs))
+  if (checks.length > 0) print('', ...checkLines(checks, nowMs))
   for (const status of statuses) print('', ...workspaceLines(status, nowMs, options))
+  for (const target of targets) print('', ...targetLines(target, nowMs, options.style))
 }
 
 async function statusesOf(
   flags: StatusFlags,
   storage: Storage,
   { rows: query, isHeld }: { rows: Rows; isHeld: () => boolean },
-): Promise<WorkspaceStatus[]> {
+): Promise<Pick<Shown, 'statuses' | 'targets'>> {
   const config = configIfAny(flags.config)
   const { rows, known } = await rowsIfAny(query)
   const configured = config ? config.workspaces : []
@@ -65,16 +73,29 @@ async function statusesOf(
     const options = { home: storage.home, landing, leaseLog, workspaceId, settings, rows, isHeld, nowMs: Date.now() }
     statuses.push(await workspaceStatus(options))
   }
-  return statuses
+  return { statuses, targets: await targetStatuses(rows, config?.targets ?? []) }
+}
+
+/** The last results of checks that did not pass; none without a warehouse. */
+async function wrongChecks(rows: Rows): Promise<StoredResult[]> {
+  const results = await storedResults({ rows }).catch(error => {
+    if (isCode(error, 'WAREHOUSE_MISSING')) return []
+    throw error
+  })
+  return results.filter(({ outcome }) => outcome !== 'passed')
 }
 
 /** @throws CONFIG_INVALID, WORKSPACE_UNKNOWN, WAREHOUSE_LOCKED */
 export async function runStatus(flags: StatusFlags): Promise<void> {
   const storage = storageOf(flags.config)
-  const statuses = await withWarehouseRows(storage, (rows, isHeld) => statusesOf(flags, storage, { rows, isHeld }))
+  const { checks, ...shown } = await withWarehouseRows(storage, async (rows, isHeld) => ({
+    ...(await statusesOf(flags, storage, { rows, isHeld })),
+    checks: await wrongChecks(rows),
+  }))
+  const { statuses: workspaces, targets } = shown
   const size = await warehouseSize(warehouseFile(storage.home))
   const refused = await refusedStatus(storage.home, null, Date.now())
   if (flags.json)
-    printJson({ home: storage.home, warehouseBytes: size, webhooksRefused: refused, workspaces: statuses })
-  else show({ statuses, refused, size }, storage)
+    printJson({ home: storage.home, warehouseBytes: size, webhooksRefused: refused, checks, workspaces, targets })
+  else show({ ...shown, refused, checks, size }, storage)
 }

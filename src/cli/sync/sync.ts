@@ -13,6 +13,7 @@ import { listenForScrapes } from '../../metrics/listen.ts'
 import type { ProcessMetrics } from '../../metrics/process-metrics.ts'
 import { type EmbeddedOptions, syncOnce, watch } from '../../run/embedded.ts'
 import { startIngest } from '../../run/ingest.ts'
+import { publicationText, startPublishing } from '../../run/publishing.ts'
 import { connectToSupervisor } from '../../run/supervision/child.ts'
 import { type EventCounts, type EventWatch, watchEvents } from '../../run/watch-events.ts'
 import { configAt, workspacesFor } from '../flags/configuration.ts'
@@ -190,6 +191,11 @@ export async function runSync(flags: SyncFlags): Promise<number> {
     app,
     failing: (workspaceId, failure) => reportDrainFailure(displays, workspaceId, failure),
   })
+  // A single sync ends without waiting for a publication.
+  const publishing =
+    flags.watch === undefined
+      ? null
+      : startPublishing({ config, app, failing: (...news) => displays.remark(publicationText(...news)) })
   const events = new Map(
     workspaces.map(workspace => {
       const onCounts = (counts: EventCounts) => watched.get(workspace.id)?.news({ kind: 'events', ...counts })
@@ -202,6 +208,7 @@ export async function runSync(flags: SyncFlags): Promise<number> {
     return await syncAll({ flags, config, app, stop, named, displays, watched, events }, workspaces)
   } finally {
     for (const watch of events.values()) watch.end()
+    await publishing?.end()
     await ingesting.end()
     await opened.close()
   }

@@ -1,6 +1,6 @@
 // Windows by id: requested ids are split into pieces, after unfinished windows of earlier runs have claimed theirs.
 import { DAY } from '../time.ts'
-import { newProgress, openWindow, type WindowKind, type WindowProgress } from './windows.ts'
+import { newProgress, openWindow, type Window, type WindowKind, type WindowProgress } from './windows.ts'
 
 /** Conversation ids by agent. */
 export type IdsByAgent = Readonly<Record<string, readonly string[]>>
@@ -11,9 +11,26 @@ const MAX_IDS_PER_WINDOW = 1_000
 /** Older unfinished windows are not resumed: what they have landed is too old for a new request. */
 const RESUMES_WITHIN_MS = DAY
 
+/** True for a window that a later run resumes if it is unfinished. */
+export const isResumable = ({ openedAtMs }: Pick<Window, 'openedAtMs'>, nowMs: number): boolean =>
+  openedAtMs > nowMs - RESUMES_WITHIN_MS
+
 interface IdWindows {
   resumed: WindowProgress[]
   opened: WindowProgress[]
+}
+
+/** The progress without these ids. Pages that have landed refer to ids by position, so the window must not be read on. */
+export function withoutIds(progress: WindowProgress, erased: ReadonlySet<string>): WindowProgress {
+  const { window, asked, again } = progress
+  const isKept = (id: string) => !erased.has(id)
+  const ids = window.ids ?? []
+  return {
+    ...progress,
+    window: { ...window, ids: ids.filter(isKept) },
+    asked: asked - ids.slice(0, asked).filter(id => erased.has(id)).length,
+    ...(again && { again: again.map(group => group.filter(isKept)).filter(group => group.length > 0) }),
+  }
 }
 
 /** Windows of `kind` for these ids of one agent. Resumes unfinished windows, so that a killed run's ids are not billed twice. */
@@ -30,7 +47,7 @@ export function idWindows(options: {
   const resumed = open.filter(
     ({ window }) =>
       window.kind === kind &&
-      window.openedAtMs > nowMs - RESUMES_WITHIN_MS &&
+      isResumable(window, nowMs) &&
       // Windows of a refresh or a sample are resumed, whatever ids are requested now.
       (kind !== 'selected' || window.ids!.every(id => asked.has(id))),
   )

@@ -34,7 +34,7 @@ export interface DrainContext extends EventContext {
 const SEGMENTS = 100
 /** Limits of one transaction. A replay has larger ones, because nobody waits for its rows: most statements cost the same for any batch. */
 const BATCH = { count: 1_000, bytes: 4 * 1024 * 1024 }
-const REPLAY_BATCH = { count: 10_000, bytes: 32 * 1024 * 1024 }
+const REPLAY_BATCH = { count: 5_000, bytes: 32 * 1024 * 1024 }
 /** Bytes of segments that are archived with one sync; a segment may be larger. */
 const ARCHIVED_BYTES = 8 * 1024 * 1024
 
@@ -273,15 +273,15 @@ export async function applySpool(draining: DrainContext): Promise<{ applied: num
   const damaged: DamagedArchive[] = []
   const sealed = await sealedSegments(home, workspaceId)
   const archived = await archivedBefore(home, workspaceId, sealed)
-  let applied = 0
-  for (const path of await archivedFiles(home, workspaceId)) {
-    const file = archiveName(home, path)
-    const events = async function* () {
+  // Batches span files: a day of few events would make a transaction of its own.
+  const events = async function* () {
+    for (const path of await archivedFiles(home, workspaceId)) {
+      const file = archiveName(home, path)
       const onDamage = (error: unknown) => damaged.push({ file: inSpool(draining, path), why: diskErrorText(error) })
       for await (const event of archivedEvents(path, onDamage)) yield addressed(event, { file, offset: event.offset })
     }
-    applied += await applyAll(draining, events(), REPLAY_BATCH)
   }
+  let applied = await applyAll(draining, events(), REPLAY_BATCH)
   for (const segment of sealed)
     applied += await applyAll(draining, await archiveRead(draining, [await readSealed(segment)], archived))
   await recordDamaged(draining, new Set())

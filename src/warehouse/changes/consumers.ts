@@ -56,17 +56,20 @@ export async function consumers(reader: Pick<Writer, 'rows'>): Promise<Consumer[
  * Records that a consumer's copy has reached `watermark`, and trims the log. To be called after the copy is durable.
  * @returns false, and changes nothing, if the consumer is not registered or the watermark does not belong to the log (an earlier epoch)
  */
-export const acknowledge = (writer: Writer, name: string, { epoch, seq }: Watermark): Promise<boolean> =>
-  writer.transaction(async () => {
-    const log = await logRange(writer)
-    if (log.epoch !== epoch || seq > log.seq) return false
-    const updated = await writer.rows(
-      `UPDATE _consumers SET seq = greatest(seq, $seq), acknowledged_at = now()::TIMESTAMP ${WHERE} RETURNING 1`,
-      { name, seq },
-    )
-    await trim(writer)
-    return updated.length > 0
-  })
+export const acknowledge = (writer: Writer, name: string, watermark: Watermark): Promise<boolean> =>
+  writer.transaction(() => acknowledgeWithin(writer, name, watermark))
+
+/** `acknowledge` inside the caller's transaction. */
+export async function acknowledgeWithin(writer: Writer, name: string, { epoch, seq }: Watermark): Promise<boolean> {
+  const log = await logRange(writer)
+  if (log.epoch !== epoch || seq > log.seq) return false
+  const updated = await writer.rows(
+    `UPDATE _consumers SET seq = greatest(seq, $seq), acknowledged_at = now()::TIMESTAMP ${WHERE} RETURNING 1`,
+    { name, seq },
+  )
+  await trim(writer)
+  return updated.length > 0
+}
 
 /** Deletes entries that all consumers have applied, and entries older than `maxAgeMs`. */
 export const trimChanges = (writer: Writer, { maxAgeMs = MAX_AGE_MS }: { maxAgeMs?: number } = {}): Promise<void> =>

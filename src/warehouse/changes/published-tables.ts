@@ -1,23 +1,24 @@
-// The tables that consumers copy: all tables of records, and observations. Bookkeeping (`_requests`, patches, …) is not published.
+// The tables that consumers copy: all tables of records, observations, and the marts. Bookkeeping (`_requests`, patches, …) is not published.
 import { conversation } from '../../catalog/conversation/conversation.ts'
 import { layoutOf } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import type { RecordType } from '../../catalog/shape.ts'
+import { type KeyType, type Mart, marts } from '../marts/declarations.ts'
 
 export interface PublishedTable {
-  /** Its name in `_changes`. */
+  /** Its name in `_changes`; of a mart with the schema: `marts.dim_agents`. */
   table: string
   /** Child tables, which have the same key columns: an entry covers a record and its child rows. */
   children: readonly string[]
   /** Columns whose values identify what a change replaces. */
   key: readonly KeyColumn[]
-  /** Column whose UTC month is a row's partition; null: the table has one partition. */
+  /** Column whose month (UTC for times) is a row's partition; null: the table has one partition. */
   timeColumn: string | null
 }
 
 interface KeyColumn {
   name: string
-  sqlType: 'VARCHAR' | 'TIMESTAMP'
+  sqlType: KeyType
 }
 
 const textColumn = (name: string): KeyColumn => ({ name, sqlType: 'VARCHAR' })
@@ -49,9 +50,21 @@ const published = (record: RecordType): PublishedTable => {
 
 export const PUBLISHED_TABLES: readonly PublishedTable[] = [...RECORD_TYPES.map(published), OBSERVATIONS]
 
-/** The published table of that name. */
+/** A mart, which consumers copy like a table. */
+export const publishedMart = ({ name, grain, month, columns }: Mart): PublishedTable => ({
+  table: `marts.${name}`,
+  children: [],
+  key: grain.map(key => ({ name: key, sqlType: columns.find(column => column.name === key)!.sqlType as KeyType })),
+  timeColumn: month,
+})
+
+/** The published table of that name, or mart of that name with its schema. */
 export const publishedTable = (name: string): PublishedTable | undefined =>
-  PUBLISHED_TABLES.find(({ table }) => table === name)
+  name.startsWith('marts.')
+    ? marts()
+        .map(publishedMart)
+        .find(({ table }) => table === name)
+    : PUBLISHED_TABLES.find(({ table }) => table === name)
 
 /** True for a published table, and for a child table of one. */
 export const isPublished = (name: string): boolean =>

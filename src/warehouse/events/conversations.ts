@@ -89,7 +89,7 @@ function modifiedMs(light: Record<string, unknown> | null, { createdMs }: Incomi
 
 /** The patch that an event carries. The conversation's id comes from the event, whatever `ID` the carried record has. */
 function patchesOf(event: ConversationEvent): Patch[] {
-  const { conversation, createdMs, payload } = event
+  const { conversation, createdMs, payload, write } = event
   const light = lightOf(event)
   const { ID: _, ...values } = light ?? {}
   const channel = typeof payload.channel === 'string' && payload.channel !== '' ? { channel: payload.channel } : {}
@@ -103,6 +103,7 @@ function patchesOf(event: ConversationEvent): Patch[] {
       modifiedMs: modifiedMs(light, event),
       createdMs,
       orderedMs: orderedTimeMs(event),
+      write,
     },
   ]
 }
@@ -112,7 +113,7 @@ function sightingsOf(event: ConversationEvent) {
   if (values === null) return []
   const { agentId, id: conversationId } = event.conversation
   const observedMs = orderedTimeMs(event)
-  return [{ agentId, conversationId, values, observedMs, modifiedMs: modifiedMs(values, event) }]
+  return [{ agentId, conversationId, values, observedMs, modifiedMs: modifiedMs(values, event), write: event.write }]
 }
 
 /** Findings in the parts of records that events carry: values that did not fit. Their unknown keys are not reported as drift. */

@@ -2,7 +2,8 @@
 import { EVENT_TYPES, type EventType } from '../../catalog/events/event-types.ts'
 import { isObject } from '../../catalog/inspection/inspect.ts'
 import { DAY, readTime } from '../../core/time.ts'
-import { ExactNumber, readExactly } from '../../json/exact-json.ts'
+import { ExactNumber } from '../../json/exact-json.ts'
+import { readCanonical } from '../../json/read-canonical.ts'
 
 /** An event as the spool stores it, and its place in the spool's archive. */
 export interface SpooledEvent {
@@ -33,8 +34,8 @@ export interface IncomingEvent {
   /** False if the event has no usable time and is dated by its receipt. */
   isDated: boolean
   payload: Readonly<Record<string, unknown>>
-  /** True if doubles hold all numbers of the payload exactly, so that `JSON.stringify` writes it unchanged. */
-  isPlain: boolean
+  /** Writes values of the payload as the JSON that they were. */
+  write: (value: unknown) => string
   /** How many secrets were removed from it, by path. */
   removed: Readonly<Record<string, number>> | null
   /** Its conversation; null if either id is missing. */
@@ -68,20 +69,11 @@ export function idOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null
 }
 
-/** Matches digits that a double may not hold, and half of a surrogate pair. A match inside a string only costs time. */
-const NEEDS_CARE = /\d{16}|\d[eE][+-]?\d|\\ud/
-
-/** Parses a payload. The spool stores canonical JSON: keys are unique, and writing a number again gives the same text. */
-function parse(text: string): Pick<IncomingEvent, 'payload' | 'isPlain'> {
-  const isPlain = !NEEDS_CARE.test(text)
-  const value: unknown = isPlain ? JSON.parse(text) : readExactly(text).value
-  return { payload: isObject(value) ? value : {}, isPlain }
-}
-
 /** Reads an event of the spool. */
 export function readIncoming(event: SpooledEvent): IncomingEvent {
   const { id, file, offset, type, receivedAtMs, payload: bytes, removed } = event
-  const { payload, isPlain } = parse(new TextDecoder().decode(bytes))
+  const { value, write } = readCanonical(new TextDecoder().decode(bytes))
+  const payload = isObject(value) ? value : {}
   const [agentId, convoId] = [idOf(payload.agentId), idOf(payload.convoId)]
   return {
     file,
@@ -92,7 +84,7 @@ export function readIncoming(event: SpooledEvent): IncomingEvent {
     receivedMs: receivedAtMs,
     ...createdOf(payload.createdAt, receivedAtMs),
     payload,
-    isPlain,
+    write,
     removed: removed ?? null,
     conversation: agentId === null || convoId === null ? null : { agentId, id: convoId },
   }

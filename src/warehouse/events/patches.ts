@@ -9,7 +9,8 @@ import { coerceRecord } from '../../catalog/inspection/coerce.ts'
 import { type Layout, quoteName, quoteText } from '../../catalog/layout.ts'
 import { sentFields } from '../../catalog/shape.ts'
 import { COERCED_EXTRA, recordStruct } from '../../catalog/staging.ts'
-import { readExactly, writeExactly } from '../../json/exact-json.ts'
+import { writeExactly } from '../../json/exact-json.ts'
+import { readCanonical } from '../../json/read-canonical.ts'
 import { iso, type Writer, wellFormed } from '../connection.ts'
 import { lastNumber } from '../load/record-numbers.ts'
 import { sqlFile } from '../sql-files.ts'
@@ -25,6 +26,8 @@ export interface Patch {
   createdMs: number
   /** The same plus microseconds from the event's id, which order two events of one millisecond. */
   orderedMs: number
+  /** Writes the values as JSON; default: `writeExactly`. */
+  write?: (value: unknown) => string
 }
 
 interface Options {
@@ -38,7 +41,7 @@ const KEY = 'agent_id, conversation_id'
 /** Applies patches to the tables, inside the caller's transaction. */
 export async function applyPatches(writer: Writer, options: Options & { patches: readonly Patch[] }): Promise<void> {
   if (options.patches.length === 0) return
-  await stagePatches(writer, options.patches)
+  await stagePatches(writer, options.workspaceId, options.patches)
   await storeNewest(writer, options.workspaceId)
   await insertIncomplete(writer, { ...options, from: 'new_patches' })
   await patchConversations(writer, options, `SELECT DISTINCT ${KEY} FROM new_patches`)
@@ -46,8 +49,12 @@ export async function applyPatches(writer: Writer, options: Options & { patches:
 
 /** Applies the stored patches of the conversations in `touched` again, after patches were added to the table. */
 export async function applyStoredPatches(writer: Writer, options: Options): Promise<void> {
-  await writer.run(`CREATE OR REPLACE TEMP TABLE new_patches AS SELECT ${KEY}, key, value, modified, as_of, fetched_at
-    FROM conversation_patches WHERE workspace_id = ${quoteText(options.workspaceId)} AND (${KEY}) IN (SELECT ${KEY} FROM touched)`)
+  const stored = `conversation_patches WHERE workspace_id = ${quoteText(options.workspaceId)} AND (${KEY}) IN (SELECT ${KEY} FROM touched)`
+  await writer.run(
+    `CREATE OR REPLACE TEMP TABLE new_patches AS SELECT DISTINCT ${KEY}, key, value, modified, as_of, fetched_at FROM ${stored}`,
+  )
+  // `storeNewest` would find each of them there a second time, and might store both.
+  await writer.run(`DELETE FROM ${stored}`)
   await storeNewest(writer, options.workspaceId)
   await patchConversations(writer, options, `SELECT DISTINCT ${KEY} FROM new_patches`)
 }
@@ -68,26 +75,35 @@ async function patchConversations(writer: Writer, options: Options, keys: string
   await overlay(writer, options)
 }
 
-async function stagePatches(writer: Writer, patches: readonly Patch[]): Promise<void> {
-  const columns = ['agent_id', 'conversation_id', 'key', 'value', 'modified', 'as_of', 'fetched_at']
-  await writer.run(
-    `CREATE OR REPLACE TEMP TABLE patch_texts (${columns.map(column => `${column} VARCHAR`).join(', ')})`,
-  )
+/**
+ * Stages patches as `new_patches`, one row for each key. Omits those that a stored full record overrules, except for `channel`: a replay
+ * loads the exports first, which overrule most of its events.
+ */
+async function stagePatches(writer: Writer, workspaceId: string, patches: readonly Patch[]): Promise<void> {
+  const table = (name: string, columns: readonly string[]) =>
+    writer.run(`CREATE OR REPLACE TEMP TABLE ${name} (${columns.map(column => `${column} VARCHAR`).join(', ')})`)
+  await table('patch_texts', ['place', 'agent_id', 'conversation_id', 'modified', 'as_of', 'fetched_at'])
   await writer.appendTexts(
     'patch_texts',
-    patches.flatMap(({ agentId, conversationId, values, modifiedMs, createdMs, orderedMs }) => {
+    patches.map(({ agentId, conversationId, modifiedMs, createdMs, orderedMs }, place) => {
       const times = [modifiedMs === null ? null : iso(modifiedMs), iso(createdMs), iso(orderedMs)]
-      return Object.entries(values).map(([key, value]) => [
-        agentId,
-        conversationId,
-        key,
-        wellFormed(writeExactly(value)),
-        ...times,
-      ])
+      return [String(place), agentId, conversationId, ...times]
     }),
   )
-  await writer.run(`CREATE OR REPLACE TEMP TABLE new_patches AS SELECT ${KEY}, key, value::JSON AS value,
-    modified::TIMESTAMP AS modified, as_of::TIMESTAMP AS as_of, fetched_at::TIMESTAMP AS fetched_at FROM patch_texts`)
+  await writer.run(sqlFile('events/stage_patches'), { workspace: workspaceId })
+  const overruled = await writer.rows<{ place: number }>('SELECT place FROM staged_patches WHERE overruled')
+  const channelOnly = new Set(overruled.map(({ place }) => place))
+  await table('patch_values', ['place', 'key', 'value'])
+  await writer.appendTexts(
+    'patch_values',
+    patches.flatMap(({ values, write = writeExactly }, place) =>
+      Object.entries(values)
+        .filter(([key]) => key === 'channel' || !channelOnly.has(place))
+        .map(([key, value]) => [String(place), key, wellFormed(write(value))]),
+    ),
+  )
+  await writer.run(`CREATE OR REPLACE TEMP TABLE new_patches AS SELECT ${KEY}, key, value::JSON AS value, modified, as_of, fetched_at
+    FROM patch_values v JOIN staged_patches p ON p.place = v.place::INTEGER`)
 }
 
 /** Stores the staged patches, and deletes all patches of the same conversations that can no longer win. */
@@ -129,9 +145,10 @@ async function stagePatched(writer: Writer, { layout, workspaceId }: Options): P
     workspace: workspaceId,
   })
   const rows = winning.map(({ agent, id, members }) => {
-    const values = readExactly(members).value as Record<string, unknown>
+    const { value, write } = readCanonical(members)
+    const values = value as Record<string, unknown>
     const record = coerceRecord(layout.record, { ...values, ID: JSON.parse(id) })!.record
-    return { agent_id: JSON.parse(agent), keys: Object.keys(values), record: writeExactly(record) }
+    return { agent_id: JSON.parse(agent), keys: Object.keys(values), record: write(record) }
   })
   await writer.run('CREATE OR REPLACE TEMP TABLE partial (agent_id VARCHAR, keys VARCHAR[], record VARCHAR)')
   await writer.append('partial', { agent_id: 'VARCHAR', keys: ['VARCHAR'], record: 'VARCHAR' }, rows)
@@ -147,8 +164,10 @@ async function stagePatched(writer: Writer, { layout, workspaceId }: Options): P
 async function overlay(writer: Writer, options: Options): Promise<void> {
   const { layout, workspaceId } = options
   const carried = await stagePatched(writer, options)
+  // Only columns that a patch can change: planning an expression for each of them took 80 ms.
+  const changed = layout.columns.filter(({ from }) => from.some(key => carried.has(key)))
   await writer.run(`CREATE OR REPLACE TEMP TABLE patched AS
-    SELECT c.* REPLACE (${[...layout.columns.map(patchedColumn), patchedExtra(options.nowMs)].join(', ')})
+    SELECT c.* REPLACE (${[...changed.map(patchedColumn), patchedExtra(options.nowMs)].join(', ')})
     FROM conversations c JOIN patch_stage s ON c._record = s."__record"`)
   await writer.run('DELETE FROM conversations c USING patch_stage s WHERE c._record = s."__record"')
   // Derived from the whole row: a patch may carry only some of the fields that a day or a channel derives from.

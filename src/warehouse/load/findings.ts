@@ -5,7 +5,7 @@ import { webhookEvent } from '../../catalog/events/event-records.ts'
 import type { Issue } from '../../catalog/inspection/coerce.ts'
 import type { PageNotes } from '../../catalog/inspection/inspect.ts'
 import { ANY_KEY, safeKey } from '../../catalog/inspection/safe-path.ts'
-import { UNREAD_TIME } from '../../catalog/inspection/unread-times.ts'
+import { UNREAD_TIME } from '../../catalog/inspection/unread-values.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { iso, type Row, type Writer } from '../connection.ts'
 import type { CoercedPage } from './coerce-page.ts'
@@ -83,7 +83,7 @@ export const inspectionFindings = (notes: PageNotes): PageFindings => ({
       count,
     })),
   ),
-  issues: [...zeroTimes(notes), ...unreadTimes(notes), ...removedSecrets(notes.removed)],
+  issues: [...zeroTimes(notes), ...unreadTimes(notes), ...(notes.unreadCounts ?? []), ...removedSecrets(notes.removed)],
 })
 
 /** Findings of a coerced page: those of its records. */

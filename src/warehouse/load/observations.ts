@@ -6,7 +6,6 @@ import { coerceRecord } from '../../catalog/inspection/coerce.ts'
 import { type Layout, quoteName, quoteText } from '../../catalog/layout.ts'
 import { sentFields } from '../../catalog/shape.ts'
 import { recordStruct } from '../../catalog/staging.ts'
-import { writeExactly } from '../../json/exact-json.ts'
 import { logChanges } from '../changes/log-changes.ts'
 import { OBSERVATIONS } from '../changes/published-tables.ts'
 import { iso, type Writer } from '../connection.ts'
@@ -29,6 +28,7 @@ const OBSERVED = [
   'detailed_cost_transcriber_cost',
   'detailed_cost_llm_cost',
   'ext_cost',
+  'last_message_ts',
 ] as const
 
 const observedColumns = ({ columns }: Layout) => OBSERVED.map(name => columns.find(column => column.name === name)!)
@@ -60,6 +60,8 @@ interface EventSighting {
   observedMs: number
   /** The carried `lastModified`, ms; null if it carried none. */
   modifiedMs: number | null
+  /** Writes its values as JSON. */
+  write: (value: unknown) => string
 }
 
 /** Appends an observation for each sighting; `reported` names the columns that the event carried. */
@@ -73,7 +75,7 @@ export async function observeEvents(
   const { record } = layout
   const keys = new Set([record.id.key, ...columns.flatMap(column => column.from)])
   const fields = Object.fromEntries(Object.entries(sentFields(record)).filter(([key]) => keys.has(key)))
-  const rows = sightings.map(({ agentId, conversationId, values, observedMs, modifiedMs }) => {
+  const rows = sightings.map(({ agentId, conversationId, values, observedMs, modifiedMs, write }) => {
     const own = Object.fromEntries(Object.entries(values).filter(([key]) => Object.hasOwn(fields, key)))
     const coerced = coerceRecord({ ...record, fields }, { ...own, [record.id.key]: conversationId })!
     return {
@@ -82,7 +84,7 @@ export async function observeEvents(
       created: iso(observedMs),
       modified: modifiedMs === null ? null : iso(modifiedMs),
       reported: OBSERVED.filter((_, index) => columns[index]!.from.some(key => Object.hasOwn(values, key))),
-      record: writeExactly(coerced.record),
+      record: write(coerced.record),
     }
   })
   await writer.run(

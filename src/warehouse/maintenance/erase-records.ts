@@ -4,6 +4,8 @@ import { conversation } from '../../catalog/conversation/conversation.ts'
 import { webhookEvent } from '../../catalog/events/event-records.ts'
 import { quoteText } from '../../catalog/layout.ts'
 import { ConvohouseError } from '../../core/errors.ts'
+import { isResumable, withoutIds } from '../../core/planning/id-windows.ts'
+import type { WindowProgress } from '../../core/planning/windows.ts'
 import { appendEntries, isLogging } from '../changes/log-changes.ts'
 import {
   keyList,
@@ -11,10 +13,13 @@ import {
   PUBLISHED_TABLES,
   type PublishedTable,
   partitionOf,
+  publishedMart,
   publishedTable,
   sameKeys,
 } from '../changes/published-tables.ts'
 import type { Writer } from '../connection.ts'
+import { marts } from '../marts/declarations.ts'
+import { hasMarts, refreshMartsWithin } from '../marts/refresh.ts'
 
 /** A record of a workspace. Keys are without the workspace's id: `{ table: 'conversations', key: [agentId, conversationId] }`. */
 export interface RecordKey {
@@ -94,6 +99,46 @@ async function eraseFrom(writer: Writer, published: PublishedTable, workspaceId:
   return { table, rows: deleted.length }
 }
 
+/** Brings the marts up to date, and replaces their entries of the erased conversations in the log too. */
+async function eraseFromMarts(writer: Writer, workspaceId: string): Promise<void> {
+  if (!(await hasMarts(writer))) return
+  const conversations = ownKeys(CONVERSATIONS, 'key[1], key[2]')
+  for (const published of marts().map(publishedMart).filter(isOfConversation)) {
+    const { table, key } = published
+    const logged = key.map(({ name, sqlType }, index) => `key[${index + 1}]::${sqlType} AS ${name}`)
+    // An earlier entry may be of a row that is gone by now.
+    await writer.run(`CREATE OR REPLACE TEMP TABLE erased_keys AS
+      SELECT ${key.map(({ name }) => name).join(', ')} FROM ${table}
+      WHERE workspace_id = ${quoteText(workspaceId)} AND (agent_id, conversation_id) IN (${conversations})
+      UNION SELECT ${logged.join(', ')} FROM _changes
+      WHERE table_name = ${quoteText(table)} AND key[1] = ${quoteText(workspaceId)} AND (key[2], key[3]) IN (${conversations})`)
+    await logErasure(writer, published)
+  }
+  await refreshMartsWithin(writer)
+  // The refresh has logged that it removed the rows.
+  await writer.run(`UPDATE _changes SET op = 'delete' WHERE op <> 'delete' AND starts_with(table_name, 'marts.')
+    AND key[1] = ${quoteText(workspaceId)} AND (key[2], key[3]) IN (${conversations})`)
+}
+
+/** Removes the ids of conversations from windows by id that no run reads on: from finished ones, and from those too old to be resumed. */
+async function eraseFromWindows(writer: Writer, workspaceId: string, nowMs: number): Promise<void> {
+  const here = `workspace_id = ${quoteText(workspaceId)}`
+  const windows = await writer.rows<{ name: string; progress: string; erased: string[] }>(
+    `SELECT window_name AS name, any_value(progress) AS progress, list(key[2]) AS erased
+     FROM _windows JOIN erased ON table_name = ${quoteText(CONVERSATIONS)} AND key[1] = agent_id
+       AND list_contains(from_json(progress->'$.window.ids', '["VARCHAR"]'), key[2])
+     WHERE ${here} GROUP BY agent_id, window_name`,
+  )
+  for (const { name, progress, erased } of windows) {
+    const before = JSON.parse(progress) as WindowProgress
+    if (!before.done && isResumable(before.window, nowMs)) continue
+    await writer.run(
+      `UPDATE _windows SET progress = $progress WHERE ${here} AND agent_id = $agent AND window_name = $name`,
+      { agent: before.window.agentId, name, progress: JSON.stringify(withoutIds(before, new Set(erased))) },
+    )
+  }
+}
+
 /** Deletes what is stored about conversations and events besides published rows. */
 async function eraseBookkeeping(writer: Writer, workspaceId: string): Promise<void> {
   const here = `workspace_id = ${quoteText(workspaceId)}`
@@ -105,6 +150,8 @@ async function eraseBookkeeping(writer: Writer, workspaceId: string): Promise<vo
   // An event is quarantined under its file and id.
   await writer.run(`DELETE FROM _quarantine WHERE ${here} AND record = ${quoteText(webhookEvent.name)}
     AND string_split(file, '#')[-1] IN (FROM erased_events)`)
+  // Keys of rows that failed a check; its next run finds others.
+  await writer.run(`UPDATE _checks SET examples = '[]' WHERE examples::VARCHAR <> '[]'`)
 }
 
 /** Keys that match no row by mistake would leave what was to be erased. @throws TABLE_UNKNOWN; RangeError for a key of another length */
@@ -124,8 +171,13 @@ function checkKeys(records: readonly RecordKey[]): void {
 
 /**
  * Erases records of a workspace from tables and change log, in one transaction. With a conversation go its child rows, transcript, model
- * messages, observations, patches, absences and events; with an event the row of its own table. Keys without a row are logged too, so
- * that erasing again after a failed publication reaches every copy.
+ * messages, observations, patches, absences and events, and its id in windows that requested it; with an event the row of its own table.
+ * Keys without a row are logged too, so that erasing again after a failed publication reaches every copy.
+ *
+ * An unfinished window of the last day keeps its ids. A sync resumes it, and its landed pages refer to the ids by position: without one of
+ * them, others would be exported and billed again. Erase again when it is finished, or a day later; it may also export the conversation again.
+ *
+ * The marts, once built, are brought up to date in the same transaction.
  *
  * DuckDB overwrites the bytes of deleted rows only when it needs their blocks; `replay` writes a new file.
  *
@@ -134,7 +186,7 @@ function checkKeys(records: readonly RecordKey[]): void {
  */
 export const eraseRecords = (
   writer: Writer,
-  { workspaceId, records }: { workspaceId: string; records: readonly RecordKey[] },
+  { workspaceId, records, nowMs }: { workspaceId: string; records: readonly RecordKey[]; nowMs: number },
 ): Promise<ErasedTable[]> =>
   writer.transaction(async () => {
     checkKeys(records)
@@ -148,5 +200,7 @@ export const eraseRecords = (
     const erased: ErasedTable[] = []
     for (const published of PUBLISHED_TABLES) erased.push(await eraseFrom(writer, published, workspaceId))
     await eraseBookkeeping(writer, workspaceId)
+    await eraseFromMarts(writer, workspaceId)
+    await eraseFromWindows(writer, workspaceId, nowMs)
     return erased.filter(({ rows }) => rows > 0)
   })

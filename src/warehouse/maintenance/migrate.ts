@@ -7,6 +7,7 @@ import { RECORD_TYPES } from '../../catalog/records.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { beginEpoch } from '../changes/epoch.ts'
 import type { Writer } from '../connection.ts'
+import { createMarts } from '../marts/mart-tables.ts'
 import { sqlFiles } from '../sql-files.ts'
 
 interface Migration {
@@ -18,7 +19,7 @@ interface Migration {
 
 /** The migrations of this version, by number. */
 export async function bundledMigrations(): Promise<Migration[]> {
-  const files = await sqlFiles('meta')
+  const files = sqlFiles('meta')
   return files.map(({ name, sql }) => ({ number: Number(name.slice(0, 4)), name: `${name}.sql`, sql }))
 }
 
@@ -87,7 +88,7 @@ async function migrateCatalog(writer: Writer, isNew: boolean): Promise<boolean> 
 }
 
 async function createViews(writer: Writer): Promise<void> {
-  for (const { sql } of await sqlFiles('views')) await writer.run(sql)
+  for (const { sql } of sqlFiles('views')) await writer.run(sql)
 }
 
 const MIGRATIONS = `CREATE TABLE IF NOT EXISTS _migrations
@@ -121,5 +122,6 @@ export async function migrateWarehouse(writer: Writer, migrations?: readonly Mig
     const changed = await migrateCatalog(writer, isNew)
     if (changed && !isNew) await beginEpoch(writer)
     await createViews(writer)
+    await createMarts(writer)
   })
 }

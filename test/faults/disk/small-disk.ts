@@ -17,6 +17,8 @@ export function whyNoDisk(): string | null {
 export interface SmallDisk {
   /** Command prefix that starts a command inside the namespace of the disks. */
   through: readonly string[]
+  /** The same path for a process outside of the namespace. */
+  outside(path: string): string
   /** Fills the disk of that folder, except for `but` bytes. */
   fill(folder: string, but: number): Promise<void>
   /** Removes the file with which `fill` filled the disk. */
@@ -53,6 +55,7 @@ export async function smallDisks(folders: readonly string[]): Promise<SmallDisk>
   const ballast = (folder: string) => outside(join(folder, 'ballast'))
   return {
     through,
+    outside,
     async fill(folder, but) {
       const { bavail, bsize } = await statfs(outside(folder))
       const filled = writeFile(ballast(folder), Buffer.alloc(Math.max(0, bavail * bsize - but)))

@@ -65,8 +65,9 @@ it('a compaction that is killed at any change of a folder loses and doubles no p
     }
     await compactAll(reader)
     expect(await contents(copy)).toEqual(expected)
-    expect(await filesBelow(copy)).toBe(2)
+    // A bundle, a merged log, and the file that keeps the folder.
+    expect(await filesBelow(copy)).toBe(3)
   })
-  expect(before).toBeGreaterThan(2)
+  expect(before).toBeGreaterThan(3)
   expect(kills).toBe(10)
 })

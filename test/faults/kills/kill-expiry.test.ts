@@ -41,6 +41,8 @@ it('an expiry that is killed at any change of a folder removes no other page, re
     const missing = all.filter(address => !left.has(address))
     expect(missing.every(address => expired.has(folderOf(address)) && !kept.includes(address))).toBe(true)
     for (const address of left) expect((await reader.body(address)).length).toBeGreaterThan(0)
+    const isListed = (await reader.folders()).some(({ folder }) => folder === FOLDER)
+    expect(isListed || [...left].every(address => folderOf(address) !== FOLDER)).toBe(true)
     await reader.expire([{ folder: FOLDER, pages: 0 }], { beforeMs: 0, nowMs: 8 })
     expect((await reader.list()).map(({ address }) => address)).toEqual(kept)
     expect([...(await reader.expired())]).toEqual([[FOLDER, 6]])

@@ -65,8 +65,8 @@ function eventFor(one: Message, id: number): SpooledEvent {
 }
 
 /** Lands an export that was requested once the mirror had the version, with `lateMs` in addition. */
-function landExport(workspace: Workspace, { version, lateMs, id }: Delivery) {
-  const records = [{ ID: nameOf(id), lastModified: changedMs(version), ...valuesAt(version) }]
+function landExport(workspace: Workspace, { version, lateMs, id, hasModified }: Delivery) {
+  const records = [{ ID: nameOf(id), ...(hasModified && { lastModified: changedMs(version) }), ...valuesAt(version) }]
   const sentAtMs = changedMs(version) + lateMs + MIRROR_LAG_MS + id
   return landConversations(workspace.landing, { records, sentAtMs })
 }

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { conversation } from '../../../src/catalog/conversation/conversation.ts'
 import { layoutOf } from '../../../src/catalog/layout.ts'
 import { MINUTE } from '../../../src/core/time.ts'
-import { applyPatches, type Patch } from '../../../src/warehouse/events/patches.ts'
+import { applyPatches, applyStoredPatches, type Patch } from '../../../src/warehouse/events/patches.ts'
 import { rounds } from '../../tier.ts'
 import { AGENT, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { LOADED_AT_MS, temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
@@ -70,6 +70,7 @@ const CASES = {
     late: { unheard: { by: [null, 'the catalog'] }, "it's new": 1, cleared: null },
   },
   surrogate: { early: { summary: 'cut \ud83d off, not \\ud83d' } },
+  aliased: { base: { vapi: { cost: 1 } }, late: { ext: { cost: 2 } } },
   fitting: { base: { messagesNum: 'many', unheard: 1 }, late: { messagesNum: 7 } },
   mistyped: {
     base: { messagesNum: 3, detailedCost: { llmCost: 1 } },
@@ -123,6 +124,10 @@ describe('a patch', () => {
     expect(await rows('unpatched', 'conversations', 'state')).toEqual([{ state: 'ai-chatting' }])
     expect(await rows('patch alone', 'conversations', 'state')).toEqual([{ state: 'human-chatting' }])
     expect(await workspace.rows('conversations', 'conversation_id')).toHaveLength(Object.keys(CASES).length)
+  })
+
+  it('replaces a column that another key could fill too, although no patch carries that key', async () => {
+    expect(await rows('aliased', 'conversations', 'ext_cost')).toEqual([{ ext_cost: 2 }])
   })
 
   it('that carries null clears its key', async () => {
@@ -189,6 +194,22 @@ describe('a patch', () => {
       { user_id: 'u1', extra: '{"shift":"late"}' },
     ])
   })
+})
+
+it('patches that are applied from the table again stay one row each', async () => {
+  const workspace = app.workspace()
+  const ids = Array.from({ length: 500 }, (_, number) => `c${number}`)
+  await apply(workspace, ...ids.map(id => ({ ...patch(1, { channel: 'voice', state: 'x' }, id), modifiedMs: null })))
+  const stored = () => workspace.rows('conversation_patches', 'conversation_id, key, value')
+  const before = await stored()
+  const { writer } = app.warehouse
+  await writer.transaction(async () => {
+    await writer.run(`CREATE OR REPLACE TEMP TABLE touched AS
+      SELECT DISTINCT agent_id, conversation_id FROM conversation_patches WHERE workspace_id = '${workspace.id}'`)
+    await applyStoredPatches(writer, { layout, workspaceId: workspace.id, nowMs: LOADED_AT_MS })
+  })
+  expect(before).toHaveLength(2 * ids.length)
+  expect(await stored()).toEqual(before)
 })
 
 /** A state of a conversation, in a full record or in a patch of these keys. */

@@ -3,7 +3,7 @@
 import type { Row } from '../../../src/warehouse/connection.ts'
 
 /** Tables that describe the warehouse file and local folders, not the landed data. */
-const OF_THIS_PLACE = ['_change_log', '_folders', '_migrations']
+const OF_THIS_PLACE = ['_change_log', '_changes', '_checks', '_consumers', '_folders', '_marts', '_migrations']
 /** Load times and record numbers differ from load to load. */
 const OF_THIS_LOAD = ['_loaded_at', 'loaded_at', 'quarantined_at', '_record']
 
@@ -12,7 +12,7 @@ export async function everyColumn(rows: (sql: string) => Promise<Row[]>): Promis
   const quoted = (names: readonly string[]) => names.map(name => `'${name}'`).join(', ')
   const tables =
     await rows(`SELECT table_name AS name, list('"' || column_name || '"::VARCHAR AS "' || column_name || '"' ORDER BY column_name) AS columns
-    FROM duckdb_columns() WHERE database_name = current_database() AND NOT internal AND column_name NOT IN (${quoted(OF_THIS_LOAD)})
+    FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'main' AND NOT internal AND column_name NOT IN (${quoted(OF_THIS_LOAD)})
       AND table_name NOT IN (${quoted(OF_THIS_PLACE)}) AND table_name IN (SELECT table_name FROM duckdb_tables() WHERE NOT temporary AND database_name = current_database())
     GROUP BY ALL ORDER BY ALL`)
   const found: Record<string, string[]> = {}

@@ -16,7 +16,7 @@ async function recordTables(rows: Rows): Promise<Tables> {
   // Lists the columns of all tables in one query, because that query takes longer than reading a small table.
   const columns =
     await rows(`WITH columns AS MATERIALIZED (SELECT table_name, column_name, data_type, column_index FROM duckdb_columns()
-      WHERE database_name = current_database() AND table_name IN (SELECT table_name FROM duckdb_tables() WHERE NOT internal))
+      WHERE database_name = current_database() AND schema_name = 'main' AND table_name IN (SELECT table_name FROM duckdb_tables() WHERE NOT internal))
     SELECT table_name, column_name, data_type FROM columns
     WHERE table_name IN (SELECT table_name FROM columns WHERE column_name = 'conversation_id')
     AND table_name NOT IN ('conversation_observations', 'conversation_patches') AND table_name NOT LIKE '\\_%' ESCAPE '\\'

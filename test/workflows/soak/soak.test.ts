@@ -6,8 +6,8 @@
 
 import { expect, it } from 'vitest'
 import { HOUR } from '../../../src/core/time.ts'
-import { warehouseChecks } from '../../../src/reports/checks.ts'
 import { createWorld } from '../../../src/sandbox/world/world.ts'
+import { warehouseChecks } from '../../../src/warehouse/checks/all-checks.ts'
 import { isDeep, rounds } from '../../tier.ts'
 import { expectedTables } from '../simulated/expected-rows.ts'
 import { START_MS } from '../simulated/open-simulated-app.ts'

@@ -1,7 +1,7 @@
 // Every fault and every hostile record of the sandbox, in groups; in the deep tier also each one alone.
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { UNREAD_TIME } from '../../../src/catalog/inspection/unread-times.ts'
+import { UNREAD_TIME } from '../../../src/catalog/inspection/unread-values.ts'
 import { HOUR } from '../../../src/core/time.ts'
 import { FAULT_NAMES, FAULTS, type FaultName, type ScriptRule } from '../../../src/sandbox/faults/fault-settings.ts'
 import { HOSTILE_NAMES, type HostileName } from '../../../src/sandbox/hostile/hostile-table.ts'

@@ -38,11 +38,10 @@ export function warehouseActivities(options: {
   askOwner: AskOwner
 }): WarehouseActivities {
   const { contexts, app, config, ending, logs, lines, askOwner } = options
-  const { home } = config
   const stepsFor = <T>({ workspaceId, run }: RunRef, work: (steps: WarehouseSteps) => Promise<T>): Promise<T> =>
     asActivity(ending, async call => {
       const { workspaceContext } = await contexts.of(workspaceId)
-      return work(await warehouseSteps({ app, home, workspaceContext, run, call }))
+      return work(await warehouseSteps({ app, config, workspaceContext, run, call }))
     })
   return {
     heldUntil: ({ workspaceId, lease }) =>
@@ -51,7 +50,7 @@ export function warehouseActivities(options: {
       asActivity(ending, call =>
         logged(logs(request), lines, request, async () => {
           const { workspaceContext } = await contexts.of(request.workspaceId)
-          const { prepare } = await warehouseSteps({ app, home, workspaceContext, run: request.run, call })
+          const { prepare } = await warehouseSteps({ app, config, workspaceContext, run: request.run, call })
           // The titles of agents are customer data and must not enter the workflow's history.
           return { ...(await prepare(request)), agents: [], timeoutMs: workspaceContext.timeoutMs }
         }),

@@ -12,6 +12,7 @@ import { type App, newRunId } from '../../../app.ts'
 import { systemClock } from '../../../clock.ts'
 import type { Config } from '../../../config.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
+import { publicationText, startPublishing } from '../../publishing.ts'
 import { workflowCode } from '../../workflow-code.ts'
 import { expectNamespace, settingsAt, type TemporalPlace, unreachable } from '../client/connection.ts'
 import { askForSync } from '../client/owner.ts'
@@ -159,6 +160,8 @@ async function runAll(workers: readonly Worker[], { stopping }: ShutdownSignals)
 async function work(holding: OpenWorker): Promise<void> {
   const { role, ending } = holding
   const app = role === 'export' ? null : await holding.openApp!()
+  const failing = (...news: Parameters<typeof publicationText>) => holding.log?.(publicationText(...news))
+  const publishing = app && startPublishing({ config: holding.config, app, failing })
   try {
     const workers = [
       ...(app ? [await warehouseWorker(holding, app)] : []),
@@ -168,6 +171,7 @@ async function work(holding: OpenWorker): Promise<void> {
     holding.ready?.(holding.at)
     await runAll(workers, ending)
   } finally {
+    await publishing?.end()
     await app?.close()
   }
 }

@@ -1,13 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { layoutOf } from '../../src/catalog/layout.ts'
-import { RECORD_TYPES } from '../../src/catalog/records.ts'
-import { recordChecks, warehouseChecks } from '../../src/reports/checks.ts'
-import { applyTo, eventOf } from '../warehouse/events/events-in.ts'
-import { AGENT, freshWindow, landConversations, landOrganization, landTeams } from '../warehouse/landed-pages.ts'
-import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
+import { layoutOf } from '../../../src/catalog/layout.ts'
+import { RECORD_TYPES } from '../../../src/catalog/records.ts'
+import { warehouseChecks } from '../../../src/warehouse/checks/all-checks.ts'
+import { recordChecks } from '../../../src/warehouse/checks/record-checks.ts'
+import { applyTo, eventOf } from '../events/events-in.ts'
+import { AGENT, freshWindow, landConversations, landOrganization, landTeams } from '../landed-pages.ts'
+import { temporaryWarehouse } from '../temporary-warehouse.ts'
 
-const views = new URL('../../sql/views/', import.meta.url)
+const views = new URL('../../../sql/views/', import.meta.url)
 const sqlOf = (where: URL) =>
   readdirSync(where).map(name => [name, readFileSync(new URL(name, where), 'utf8')] as const)
 

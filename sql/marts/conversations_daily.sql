@@ -1,0 +1,89 @@
+-- conversations_daily: one row for each agent, channel and day with a conversation or a cost.
+-- Grain: workspace_id, agent_id, channel, day
+-- Month: day
+-- Refresh: days
+-- Built from: marts.fct_conversations, marts.fct_spend
+-- Use: dashboards. Only conversations that count (`is_counted`). Columns about conversations belong to the day on which they began, and change while
+-- these conversations go on; costs belong to the day on which they were spent. Averages are quotients of sums: `sum(csat_score_sum) /
+-- sum(csat_answers)`, never an average of averages. Joins dim_calendar by `day` for weeks and months.
+-- Columns:
+--   workspace_id                      VARCHAR  none  Workspace
+--   agent_id                          VARCHAR  none  Agent
+--   channel                           VARCHAR  none  Channel; `unknown` if none was reported
+--   day                               DATE     none  Day in the workspace's time zone
+--   agent_title                       VARCHAR  none  Title of the agent
+--   conversations                     BIGINT   none  Conversations that began on the day
+--   messages                          BIGINT   none  Their messages
+--   sessions                          BIGINT   none  Their sessions
+--   resolved                          BIGINT   none  Those that are resolved now
+--   ever_resolved                     BIGINT   none  Those that have ever been resolved
+--   reopened                          BIGINT   none  Those that have ever been reopened
+--   claimed                           BIGINT   none  Those that a person claimed
+--   handed_off                        BIGINT   none  Those with a handoff
+--   handoffs                          BIGINT   none  Their handoffs
+--   handoffs_accepted                 BIGINT   none  Their accepted handoffs
+--   handoff_wait_seconds_sum          DOUBLE   none  Sum of the waiting times of accepted handoffs
+--   first_response_seconds_sum        DOUBLE   none  Sum of the times to the first answer
+--   first_responses                   BIGINT   none  Conversations with such a time
+--   first_human_response_seconds_sum  DOUBLE   none  Sum of the times to the first answer by a person
+--   first_human_responses             BIGINT   none  Conversations with such a time
+--   seconds_to_assignment_sum         DOUBLE   none  Sum of the times to the first assignment
+--   assigned                          BIGINT   none  Conversations with such a time
+--   seconds_to_first_resolution_sum   DOUBLE   none  Sum of the times to the first resolution
+--   first_resolutions                 BIGINT   none  Conversations with such a time
+--   seconds_to_last_resolution_sum    DOUBLE   none  Sum of the times to the last resolution
+--   last_resolutions                  BIGINT   none  Conversations with such a time
+--   csat_score_sum                    DOUBLE   none  Sum of the satisfaction scores
+--   csat_answers                      BIGINT   none  Conversations with a score
+--   csat_ease_sum                     DOUBLE   none  Sum of the ease scores
+--   csat_ease_answers                 BIGINT   none  Conversations with an ease score
+--   leads                             BIGINT   none  Conversations with a lead's stage
+--   input_tokens                      BIGINT   none  Input tokens spent on the day, by conversations of any day
+--   output_tokens                     BIGINT   none  Output tokens spent on the day
+--   tokens                            BIGINT   none  Tokens spent on the day
+--   tokens_usd                        DOUBLE   none  Cost of the tokens spent on the day (USD)
+--   credits                           DOUBLE   none  Credits spent on the day
+--   llm_cost                          DOUBLE   none  Language model, on the day (unit not stated)
+--   speech_cost                       DOUBLE   none  Speech generation, on the day (unit not stated)
+--   transcriber_cost                  DOUBLE   none  Transcription, on the day (unit not stated)
+--   call_cost                         DOUBLE   none  External calls, on the day (unit not stated)
+WITH began AS (
+  SELECT workspace_id, agent_id, channel, day, any_value(agent_title) AS agent_title,
+    count(*) AS conversations, sum(messages)::BIGINT AS messages, sum(sessions)::BIGINT AS sessions,
+    count(*) FILTER (is_resolved) AS resolved, count(*) FILTER (was_resolved) AS ever_resolved, count(*) FILTER (was_reopened) AS reopened,
+    count(claimed_at) AS claimed, count(*) FILTER (handoffs > 0) AS handed_off,
+    sum(handoffs)::BIGINT AS handoffs, sum(handoffs_accepted)::BIGINT AS handoffs_accepted, fsum(handoff_wait_seconds) AS handoff_wait_seconds_sum,
+    fsum(first_response_seconds) AS first_response_seconds_sum, count(first_response_seconds) AS first_responses,
+    fsum(first_human_response_seconds) AS first_human_response_seconds_sum, count(first_human_response_seconds) AS first_human_responses,
+    fsum(seconds_to_assignment) AS seconds_to_assignment_sum, count(seconds_to_assignment) AS assigned,
+    fsum(seconds_to_first_resolution) AS seconds_to_first_resolution_sum, count(seconds_to_first_resolution) AS first_resolutions,
+    fsum(seconds_to_last_resolution) AS seconds_to_last_resolution_sum, count(seconds_to_last_resolution) AS last_resolutions,
+    fsum(csat_score) AS csat_score_sum, count(csat_score) AS csat_answers, fsum(csat_ease) AS csat_ease_sum, count(csat_ease) AS csat_ease_answers,
+    count(lead_stage) AS leads
+  FROM in_days('marts.fct_conversations') WHERE is_counted GROUP BY ALL
+),
+spent AS (
+  SELECT workspace_id, agent_id, channel, day, any_value(agent_title) AS agent_title,
+    sum(input_tokens)::BIGINT AS input_tokens, sum(output_tokens)::BIGINT AS output_tokens, sum(tokens)::BIGINT AS tokens,
+    fsum(tokens_usd) AS tokens_usd, fsum(credits) AS credits, fsum(llm_cost) AS llm_cost, fsum(speech_cost) AS speech_cost,
+    fsum(transcriber_cost) AS transcriber_cost, fsum(call_cost) AS call_cost
+  FROM in_days('marts.fct_spend') WHERE is_counted GROUP BY ALL
+)
+SELECT
+  workspace_id, agent_id, channel, day, coalesce(b.agent_title, s.agent_title) AS agent_title,
+  coalesce(b.conversations, 0) AS conversations, coalesce(b.messages, 0) AS messages, coalesce(b.sessions, 0) AS sessions,
+  coalesce(b.resolved, 0) AS resolved, coalesce(b.ever_resolved, 0) AS ever_resolved, coalesce(b.reopened, 0) AS reopened,
+  coalesce(b.claimed, 0) AS claimed, coalesce(b.handed_off, 0) AS handed_off, coalesce(b.handoffs, 0) AS handoffs,
+  coalesce(b.handoffs_accepted, 0) AS handoffs_accepted, coalesce(b.handoff_wait_seconds_sum, 0) AS handoff_wait_seconds_sum,
+  coalesce(b.first_response_seconds_sum, 0) AS first_response_seconds_sum, coalesce(b.first_responses, 0) AS first_responses,
+  coalesce(b.first_human_response_seconds_sum, 0) AS first_human_response_seconds_sum,
+  coalesce(b.first_human_responses, 0) AS first_human_responses,
+  coalesce(b.seconds_to_assignment_sum, 0) AS seconds_to_assignment_sum, coalesce(b.assigned, 0) AS assigned,
+  coalesce(b.seconds_to_first_resolution_sum, 0) AS seconds_to_first_resolution_sum, coalesce(b.first_resolutions, 0) AS first_resolutions,
+  coalesce(b.seconds_to_last_resolution_sum, 0) AS seconds_to_last_resolution_sum, coalesce(b.last_resolutions, 0) AS last_resolutions,
+  coalesce(b.csat_score_sum, 0) AS csat_score_sum, coalesce(b.csat_answers, 0) AS csat_answers,
+  coalesce(b.csat_ease_sum, 0) AS csat_ease_sum, coalesce(b.csat_ease_answers, 0) AS csat_ease_answers, coalesce(b.leads, 0) AS leads,
+  coalesce(s.input_tokens, 0) AS input_tokens, coalesce(s.output_tokens, 0) AS output_tokens, coalesce(s.tokens, 0) AS tokens,
+  coalesce(s.tokens_usd, 0) AS tokens_usd, coalesce(s.credits, 0) AS credits, coalesce(s.llm_cost, 0) AS llm_cost,
+  coalesce(s.speech_cost, 0) AS speech_cost, coalesce(s.transcriber_cost, 0) AS transcriber_cost, coalesce(s.call_cost, 0) AS call_cost
+FROM began b FULL JOIN spent s USING (workspace_id, agent_id, channel, day)

@@ -1,0 +1,39 @@
+-- dim_agents: one row for each agent that is listed or has a conversation.
+-- Grain: workspace_id, agent_id
+-- Refresh: whole
+-- Built from: agents, conversations, organizations
+-- Use: names and settings beside the agent_id of every fact. Agents that the vendor no longer lists keep their row.
+-- Columns:
+--   workspace_id        VARCHAR    none   Workspace
+--   agent_id            VARCHAR    none   Agent
+--   agent_title         VARCHAR    none   Title; the id of an agent that was never listed
+--   platform            VARCHAR    none   Platform: vg or vf
+--   region              VARCHAR    none   Region, e.g. eu
+--   created_at          TIMESTAMP  none   When it was created
+--   is_disabled         BOOLEAN    none   It is disabled
+--   is_deployed         BOOLEAN    none   It is deployed
+--   is_listed           BOOLEAN    none   The vendor lists it: it is neither missing nor deleted
+--   organizations       BIGINT     none   Organizations that it is assigned to
+--   organization_names  VARCHAR    none   Their names in alphabetical order, separated by commas
+WITH seen AS (
+  SELECT workspace_id, agent_id FROM agents
+  UNION
+  SELECT workspace_id, agent_id FROM conversations
+),
+assigned AS (
+  SELECT a.workspace_id, a.agent_id, count(DISTINCT o.organization_id) AS organizations,
+    string_agg(DISTINCT o.name, ', ' ORDER BY o.name) AS organization_names
+  FROM organization_agents a JOIN organizations o USING (workspace_id, organization_id)
+  GROUP BY ALL
+)
+SELECT
+  workspace_id, agent_id, coalesce(a.title, agent_id) AS agent_title,
+  a.agent_platform AS platform, a.region, a.created_at,
+  coalesce(a.disabled, false) AS is_disabled,
+  coalesce(a.is_deployed, false) AS is_deployed,
+  a.agent_id IS NOT NULL AND a._missing_since IS NULL AND a._deleted_at IS NULL AS is_listed,
+  coalesce(o.organizations, 0) AS organizations,
+  o.organization_names
+FROM seen
+LEFT JOIN agents a USING (workspace_id, agent_id)
+LEFT JOIN assigned o USING (workspace_id, agent_id)

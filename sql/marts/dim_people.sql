@@ -1,0 +1,53 @@
+-- dim_people: one row for each person who handles conversations: assignees, members of teams and organizations, and who resolved or delegated.
+-- Grain: workspace_id, user_id
+-- Refresh: whole
+-- Built from: conversations, chat_delegations, bug_reports, organizations, teams
+-- Use: names beside the ids of people. The name and the address are those of the newest record that has one.
+-- Columns:
+--   workspace_id   VARCHAR  none   Workspace
+--   user_id        VARCHAR  staff  Person
+--   name           VARCHAR  staff  Name; NULL if no record has one
+--   email          VARCHAR  staff  Email address; NULL if no record has one
+--   teams          BIGINT   none   Teams that the person is a member of
+--   team_labels    VARCHAR  none   Their names in alphabetical order, separated by commas
+--   organizations  BIGINT   none   Organizations that the person is a member of
+WITH named AS (
+  SELECT workspace_id, assigned_to_user_id AS user_id, assigned_to_name AS name, assigned_to_email AS email, _version AS seen_at FROM conversations
+  UNION ALL
+  SELECT u.workspace_id, u.user_id, u.name, u.email, c._version
+  FROM conversation_assigned_users u JOIN conversations c USING (workspace_id, agent_id, conversation_id)
+  UNION ALL
+  SELECT workspace_id, resolved_by, NULL, resolved_by_email, _version FROM conversations
+  UNION ALL
+  SELECT workspace_id, assigned_to_user_id, assigned_to_user_name, assigned_to_user_email, _version FROM chat_delegations
+  UNION ALL
+  SELECT workspace_id, delegated_by_user_id, delegated_by_user_name, NULL, _version FROM chat_delegations
+  UNION ALL
+  SELECT workspace_id, reported_by_user_id, reported_by_user_name, reported_by_user_email, _version FROM bug_reports
+  UNION ALL
+  SELECT workspace_id, chat_assigned_to, NULL, NULL, NULL FROM conversations
+  UNION ALL
+  SELECT workspace_id, user_id, NULL, NULL, NULL FROM conversation_assigned_ids
+  UNION ALL
+  SELECT workspace_id, accepted_by, NULL, NULL, NULL FROM conversation_handoffs
+  UNION ALL
+  SELECT workspace_id, user_id, NULL, NULL, NULL FROM organization_members
+  UNION ALL
+  SELECT workspace_id, user_id, NULL, NULL, NULL FROM team_members
+),
+people AS (
+  SELECT workspace_id, user_id,
+    -- The text decides between records of the same time.
+    (max({seen_at: seen_at, text: name}) FILTER (name IS NOT NULL)).text AS name,
+    (max({seen_at: seen_at, text: email}) FILTER (email IS NOT NULL)).text AS email
+  FROM named WHERE user_id <> '' GROUP BY ALL
+),
+in_teams AS (
+  SELECT m.workspace_id, m.user_id, count(DISTINCT t.team_id) AS teams, string_agg(DISTINCT t.label, ', ' ORDER BY t.label) AS team_labels
+  FROM team_members m JOIN teams t USING (workspace_id, team_id) GROUP BY ALL
+),
+in_organizations AS (
+  SELECT workspace_id, user_id, count(DISTINCT organization_id) AS organizations FROM organization_members GROUP BY ALL
+)
+SELECT workspace_id, user_id, name, email, coalesce(teams, 0) AS teams, team_labels, coalesce(organizations, 0) AS organizations
+FROM people LEFT JOIN in_teams USING (workspace_id, user_id) LEFT JOIN in_organizations USING (workspace_id, user_id)

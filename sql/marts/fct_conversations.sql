@@ -1,0 +1,175 @@
+-- fct_conversations: one row for each conversation.
+-- Grain: workspace_id, agent_id, conversation_id
+-- Month: day
+-- Refresh: conversations
+-- Built from: conversations, conversation_observations, conversation_transcripts, marts.dim_agents, marts.dim_people
+-- Use: `WHERE is_counted` for every figure about customers; `is_test` and `is_complete` say why a row is left out. Costs are those of the whole
+-- life of a conversation: for costs by day use conversations_daily, fct_spend or token_usage_daily. Values of leads have currencies: group by
+-- `lead_currency`. Every number may change while the conversation goes on; `last_activity_at` says how far it has gone.
+-- Columns:
+--   workspace_id                    VARCHAR    none   Workspace
+--   agent_id                        VARCHAR    none   Agent
+--   conversation_id                 VARCHAR    none   Conversation
+--   agent_title                     VARCHAR    none   Title of the agent
+--   channel                         VARCHAR    none   Channel; `unknown` if none was reported
+--   day                             DATE       none   Day of the first message (else of `ts`) in the workspace's time zone
+--   started_at                      TIMESTAMP  none   First message, else `ts`
+--   last_activity_at                TIMESTAMP  none   Last message
+--   is_counted                      BOOLEAN    none   It counts in aggregates: complete, no test, and with a day
+--   is_test                         BOOLEAN    none   A test conversation; never NULL
+--   is_complete                     BOOLEAN    none   It was exported; false: known from events alone
+--   is_missing                      BOOLEAN    none   The vendor no longer has it
+--   is_stale                        BOOLEAN    none   It is known to have changed since it was exported
+--   as_of                           TIMESTAMP  none   The row is at least this fresh
+--   state                           VARCHAR    none   State, e.g. ended_chat
+--   end_reason                      VARCHAR    none   Why it ended
+--   language                        VARCHAR    none   Language of the contact
+--   country_code                    VARCHAR    none   Country of the contact
+--   messages                        BIGINT     none   Messages
+--   sessions                        BIGINT     none   Sessions
+--   has_transcript                  BOOLEAN    none   Its turns are known, from events: only then are the times of responses known
+--   first_response_seconds          DOUBLE     none   From the contact's first message to the first answer by the agent or a person
+--   first_human_response_seconds    DOUBLE     none   From the contact's first message to the first answer by a person
+--   first_assigned_at               TIMESTAMP  none   Earliest known assignment to a person
+--   seconds_to_assignment           DOUBLE     none   From the start to `first_assigned_at`
+--   claimed_at                      TIMESTAMP  none   When a person claimed it
+--   is_resolved                     BOOLEAN    none   It is resolved now
+--   was_resolved                    BOOLEAN    none   It has ever been resolved, whether reopened since or not
+--   first_resolved_at               TIMESTAMP  none   Earliest known resolution; NULL if that before a reopening was never seen
+--   seconds_to_first_resolution     DOUBLE     none   From the start to `first_resolved_at`
+--   last_resolved_at                TIMESTAMP  none   Latest known resolution
+--   seconds_to_last_resolution      DOUBLE     none   From the start to `last_resolved_at`
+--   was_reopened                    BOOLEAN    none   It has ever been reopened: a share of `was_resolved`
+--   reopens                         BIGINT     none   Known reopenings
+--   handoffs                        BIGINT     none   Handoffs to people
+--   handoffs_accepted               BIGINT     none   Handoffs that a person accepted
+--   handoff_wait_seconds            DOUBLE     none   Sum of the waiting times of accepted handoffs
+--   handoff_longest_wait_seconds    DOUBLE     none   Longest of these waiting times
+--   people                          BIGINT     none   People involved: assignees, and who accepted or resolved
+--   assignee_id                     VARCHAR    staff  Current assignee
+--   assignee_name                   VARCHAR    staff  Name of the current assignee
+--   resolved_by                     VARCHAR    staff  Who resolved it last
+--   resolved_by_name                VARCHAR    staff  Name of who resolved it last
+--   requested_team_key              VARCHAR    none   Team that was asked for
+--   csat_score                      DOUBLE     none   Satisfaction (range not stated)
+--   csat_ease                       DOUBLE     none   Ease (range not stated)
+--   csat_submitted_at               TIMESTAMP  none   When the survey was answered
+--   input_tokens                    BIGINT     none   Input tokens
+--   output_tokens                   BIGINT     none   Output tokens
+--   tokens                          BIGINT     none   All tokens
+--   tokens_usd                      DOUBLE     none   Cost of the tokens (USD)
+--   credits                         DOUBLE     none   Credits
+--   llm_cost                        DOUBLE     none   Language model (unit not stated)
+--   speech_cost                     DOUBLE     none   Speech generation (unit not stated)
+--   transcriber_cost                DOUBLE     none   Transcription (unit not stated)
+--   call_cost                       DOUBLE     none   External call (unit not stated)
+--   lead_stage                      VARCHAR    none   Stage of the lead
+--   lead_value                      DOUBLE     none   Value of the lead, in `lead_currency`
+--   lead_currency                   VARCHAR    none   Currency in upper case; NULL if none is stated
+--   lead_score                      DOUBLE     none   Score of the lead
+--   lead_temperature                VARCHAR    none   How hot the lead is, e.g. hot
+WITH base AS (
+  SELECT *, coalesce(first_message_ts, ts) AS started_at FROM scoped('conversations')
+),
+-- An export reports all values, an event those that `reported` names.
+resolutions_seen AS (
+  SELECT workspace_id, agent_id, conversation_id, resolved_at, coalesce(is_resolved, resolved_at IS NOT NULL) AS resolved,
+    lag(coalesce(is_resolved, resolved_at IS NOT NULL)) OVER (PARTITION BY workspace_id, agent_id, conversation_id
+      ORDER BY version, observed_at, source, kind, is_resolved, resolved_at) AS resolved_before
+  FROM scoped('conversation_observations')
+  WHERE reported IS NULL OR list_contains(reported, 'is_resolved') OR list_contains(reported, 'resolved_at')
+),
+resolutions AS (
+  SELECT workspace_id, agent_id, conversation_id, min(resolved_at) AS earliest, max(resolved_at) AS latest,
+    bool_or(resolved) AS ever, count(*) FILTER (resolved_before AND NOT resolved) AS reopens
+  FROM resolutions_seen GROUP BY ALL
+),
+-- By position: messages may have the same time.
+turns AS (
+  SELECT workspace_id, agent_id, conversation_id, position, written_at, CASE
+      WHEN lower(role) IN ('user', 'customer', 'contact', 'visitor') THEN 'contact'
+      WHEN lower(role) IN ('assistant', 'ai', 'bot', 'agent', 'model') THEN 'agent'
+      WHEN lower(role) IN ('human', 'human_agent', 'human-agent', 'humanagent', 'operator', 'live_agent', 'support', 'admin', 'staff') THEN 'person'
+    END AS writer
+  FROM scoped('conversation_turns')
+),
+questions AS (
+  SELECT workspace_id, agent_id, conversation_id, min(position) AS asked_position, arg_min_null(written_at, position) AS asked_at
+  FROM turns WHERE writer = 'contact' GROUP BY ALL
+),
+responses AS (
+  SELECT workspace_id, agent_id, conversation_id, asked_at,
+    arg_min_null(written_at, position) FILTER (writer IN ('agent', 'person')) AS answered_at,
+    arg_min_null(written_at, position) FILTER (writer = 'person') AS answered_by_person_at
+  FROM turns JOIN questions USING (workspace_id, agent_id, conversation_id)
+  WHERE position > asked_position GROUP BY ALL
+),
+transcripts AS (SELECT DISTINCT workspace_id, agent_id, conversation_id FROM turns),
+handoffs AS (
+  SELECT workspace_id, agent_id, conversation_id, count(*) AS handoffs, count(accepted_at) AS accepted,
+    sum(seconds_between(requested_at, accepted_at)) AS waited, max(seconds_between(requested_at, accepted_at)) AS longest
+  FROM scoped('conversation_handoffs') GROUP BY ALL
+),
+assignments AS (
+  SELECT workspace_id, agent_id, conversation_id, min(assigned_at) AS assigned_at FROM scoped('conversation_assigned_users') GROUP BY ALL
+),
+involved AS (
+  SELECT workspace_id, agent_id, conversation_id, count(DISTINCT user_id) AS people FROM (
+    SELECT workspace_id, agent_id, conversation_id, user_id FROM scoped('conversation_assigned_users')
+    UNION ALL SELECT workspace_id, agent_id, conversation_id, user_id FROM scoped('conversation_assigned_ids')
+    UNION ALL SELECT workspace_id, agent_id, conversation_id, accepted_by FROM scoped('conversation_handoffs')
+    UNION ALL SELECT workspace_id, agent_id, conversation_id, unnest([chat_assigned_to, assigned_to_user_id, resolved_by]) FROM base
+  ) WHERE user_id <> '' GROUP BY ALL
+),
+known AS (
+  SELECT c.*,
+    coalesce(c.is_test, false) AS test, coalesce(c._complete, false) AS complete,
+    least(c.assigned_to_assigned_at, a.assigned_at) AS assigned_at,
+    least(c.resolved_at, r.earliest) AS earliest_resolved_at,
+    greatest(c.resolved_at, r.latest) AS latest_resolved_at,
+    coalesce(r.ever, false) AS seen_resolved, coalesce(r.reopens, 0) AS seen_reopens,
+    coalesce(nullif(c.chat_assigned_to, ''), nullif(c.assigned_to_user_id, '')) AS assignee_id
+  FROM base c
+  LEFT JOIN resolutions r USING (workspace_id, agent_id, conversation_id)
+  LEFT JOIN assignments a USING (workspace_id, agent_id, conversation_id)
+)
+SELECT
+  workspace_id, agent_id, conversation_id, d.agent_title,
+  coalesce(nullif(c.channel, ''), 'unknown') AS channel, c.day, c.started_at, c.last_message_ts AS last_activity_at,
+  c.complete AND NOT c.test AND c.day IS NOT NULL AS is_counted, c.test AS is_test, c.complete AS is_complete,
+  c._missing_since IS NOT NULL AS is_missing, c._dirty_since IS NOT NULL AS is_stale, c._as_of AS as_of,
+  c.state, c.end_reason, coalesce(c.language, c.lang) AS language, c.country_code,
+  c.messages_num AS messages, c.sessions_num AS sessions,
+  t.conversation_id IS NOT NULL AS has_transcript,
+  seconds_between(q.asked_at, q.answered_at) AS first_response_seconds,
+  seconds_between(q.asked_at, q.answered_by_person_at) AS first_human_response_seconds,
+  c.assigned_at AS first_assigned_at, seconds_between(c.started_at, c.assigned_at) AS seconds_to_assignment,
+  c.human_claimed_at AS claimed_at,
+  coalesce(c.is_resolved, c.resolved_at IS NOT NULL) AS is_resolved,
+  -- Reopening clears `resolved_at`.
+  coalesce(c.is_resolved, false) OR c.latest_resolved_at IS NOT NULL OR c.reopened_at IS NOT NULL OR c.seen_resolved AS was_resolved,
+  CASE WHEN c.reopened_at IS NULL OR c.earliest_resolved_at <= c.reopened_at THEN c.earliest_resolved_at END AS first_resolved_at,
+  seconds_between(c.started_at, first_resolved_at) AS seconds_to_first_resolution,
+  c.latest_resolved_at AS last_resolved_at,
+  seconds_between(c.started_at, c.latest_resolved_at) AS seconds_to_last_resolution,
+  c.reopened_at IS NOT NULL OR c.seen_reopens > 0 AS was_reopened,
+  greatest(c.seen_reopens, (c.reopened_at IS NOT NULL)::BIGINT) AS reopens,
+  coalesce(h.handoffs, 0) AS handoffs, coalesce(h.accepted, 0) AS handoffs_accepted,
+  h.waited AS handoff_wait_seconds, h.longest AS handoff_longest_wait_seconds,
+  coalesce(i.people, 0) AS people,
+  c.assignee_id, p.name AS assignee_name,
+  c.resolved_by, rp.name AS resolved_by_name, c.requested_team_key,
+  c.csat_satisfaction10 AS csat_score, c.csat_ease10 AS csat_ease, c.csat_submitted_at,
+  c.token_usage_cumulative_input_tokens AS input_tokens, c.token_usage_cumulative_output_tokens AS output_tokens,
+  c.token_usage_cumulative_total_tokens AS tokens, c.token_usage_cumulative_usd AS tokens_usd,
+  c.detailed_cost_total_credits_consumed AS credits, c.detailed_cost_llm_cost AS llm_cost, c.detailed_cost_speech_gen_cost AS speech_cost,
+  c.detailed_cost_transcriber_cost AS transcriber_cost, c.ext_cost AS call_cost,
+  c.stage AS lead_stage, c.value AS lead_value, nullif(upper(trim(c.currency)), '') AS lead_currency, c.lead_score, c.hot_label AS lead_temperature
+FROM known c
+LEFT JOIN responses q USING (workspace_id, agent_id, conversation_id)
+LEFT JOIN transcripts t USING (workspace_id, agent_id, conversation_id)
+LEFT JOIN handoffs h USING (workspace_id, agent_id, conversation_id)
+LEFT JOIN involved i USING (workspace_id, agent_id, conversation_id)
+LEFT JOIN marts.dim_agents d USING (workspace_id, agent_id)
+LEFT JOIN marts.dim_people p ON p.workspace_id = c.workspace_id AND p.user_id = c.assignee_id
+LEFT JOIN marts.dim_people rp ON rp.workspace_id = c.workspace_id AND rp.user_id = c.resolved_by

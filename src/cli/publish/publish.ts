@@ -1,0 +1,89 @@
+// `convohouse publish`: publishes to the chosen targets, one after the other. A target that fails does not keep others from being published.
+
+import type { TargetConfig } from '../../config/targets.ts'
+import type { Config } from '../../config.ts'
+import { ConvohouseError, EXIT_CODES } from '../../core/errors.ts'
+import { formatDuration } from '../../core/time.ts'
+import { counted } from '../../core/words.ts'
+import { type PublicationReport, publish } from '../../publish/publish.ts'
+import { forgetUnconfigured } from '../../run/publishing.ts'
+import { expectWarehouse } from '../../warehouse/open.ts'
+import { configAt } from '../flags/configuration.ts'
+import { openAppWhenReleased } from '../open-app.ts'
+import { exitCodeOfAll } from '../sync/report.ts'
+import { errorJson, errorLines, exitCodeOf } from '../terminal/error-text.ts'
+import { log, print, printJsonLine } from '../terminal/print.ts'
+import { stopOnSignals } from '../terminal/signals.ts'
+import { styleOf } from '../terminal/style.ts'
+
+export interface PublishFlags {
+  config?: string
+  verify?: boolean
+  refill?: boolean
+  json?: boolean
+}
+
+/** The named target, or all. @throws TARGET_UNKNOWN */
+function chooseTargets({ targets, source }: Config, name: string | undefined): readonly TargetConfig[] {
+  const chosen = name === undefined ? targets : targets.filter(target => target.name === name)
+  if (chosen.length > 0) return chosen
+  throw new ConvohouseError('TARGET_UNKNOWN', {
+    what: targets.length === 0 ? `${source} has no targets.` : `${source} has no target ${JSON.stringify(name)}.`,
+    hint:
+      targets.length === 0
+        ? 'Add one: `targets: [{ name: dashboards, type: snapshot }]`.'
+        : `Choose one of: ${targets.map(target => target.name).join(', ')}.`,
+  })
+}
+
+function sentence({ kind, reason, rows, tables, durationMs, verified, held }: PublicationReport): string {
+  const took = `in ${durationMs < 1_000 ? `${durationMs} ms` : formatDuration(durationMs)}`
+  const done =
+    kind === 'current'
+      ? 'has every change already'
+      : kind === 'refill'
+        ? `written from empty (${reason}): ${counted(rows, 'row')} of ${counted(tables, 'table')} ${took}`
+        : `updated: ${counted(rows, 'row')} of ${counted(tables, 'table')} ${took}`
+  return [
+    done,
+    ...(verified === undefined ? [] : [`${counted(verified, 'table')} compared, all equal`]),
+    ...(held.length === 0 ? [] : [`held back: ${held.join(', ')} (see \`convohouse check\`)`]),
+  ].join('; ')
+}
+
+/**
+ * Runs `convohouse publish`; returns the exit code.
+ * @throws TARGET_UNKNOWN, CONFIG_INVALID, CONFIG_MISSING, WAREHOUSE_MISSING, WAREHOUSE_LOCKED, HOME_UNUSABLE
+ */
+export async function runPublish(name: string | undefined, flags: PublishFlags): Promise<number> {
+  const { json = false, verify = false, refill = false } = flags
+  const config = configAt(flags.config)
+  const targets = chooseTargets(config, name)
+  const { home, threads } = config
+  expectWarehouse(home, 'Set the right data folder (`home`, CONVOHOUSE_HOME): nothing has been loaded here.')
+  const stop = stopOnSignals()
+  const app = await openAppWhenReleased(config)
+  const codes: number[] = []
+  try {
+    const { warehouse } = app
+    const settings = { ...config.publish, threads }
+    await forgetUnconfigured(warehouse.writer, config.targets)
+    for (const target of targets) {
+      try {
+        const report = await publish({ warehouse, home, target, settings, verify, refill, signal: stop.stopping })
+        const { kind: mode, ...rest } = report
+        if (json) printJsonLine({ kind: 'published', mode, ...rest })
+        else print(`${target.name}: ${sentence(report)}`)
+        codes.push(EXIT_CODES.ok)
+      } catch (error) {
+        if (json) printJsonLine({ target: target.name, ...errorJson(error) })
+        else log(...errorLines(error, styleOf(process.stderr)))
+        codes.push(exitCodeOf(error))
+      }
+    }
+  } finally {
+    await app.close()
+    stop.release()
+  }
+  return exitCodeOfAll(codes)
+}

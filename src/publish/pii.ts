@@ -1,0 +1,94 @@
+// Personal data in publications: each value is kept, hashed or dropped by the class of its column, while the package is written.
+//
+// A hash is the HMAC-SHA256 of the normalised value, so that equal addresses, names and telephone numbers join in all tables of a data
+// folder's targets. Without the key nobody can test a guess. If the key is lost, a new one is created and targets are written from empty:
+// hashes then differ from the earlier ones.
+import { createHmac, randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { quoteName } from '../catalog/layout.ts'
+import type { PiiPolicy } from '../config/targets.ts'
+import { hasCode, homeUnusable } from '../core/disk.ts'
+import { ConvohouseError } from '../core/errors.ts'
+import { makeFolder, writeOnce } from '../files/durable.ts'
+import type { DescribedColumn } from '../warehouse/dictionary/described.ts'
+
+const KEY_BYTES = 32
+const BLOCK_BYTES = 64
+
+const keyFile = (home: string): string => join(home, 'publish', 'hash-key')
+
+/** The key of hashes of a data folder, which is created at its first use. @throws HOME_UNUSABLE */
+export async function hashKey(home: string): Promise<Buffer> {
+  const file = keyFile(home)
+  const stored = await readKey(file)
+  if (stored) return stored
+  await makeFolder(dirname(file))
+  await writeOnce(file, [Buffer.from(`${randomBytes(KEY_BYTES).toString('hex')}\n`)]).catch(cause => {
+    // Another process has just created it.
+    if (!hasCode(cause, 'EEXIST')) throw cause
+  })
+  return (await readKey(file))!
+}
+
+async function readKey(file: string): Promise<Buffer | null> {
+  const text = await readFile(file, 'utf8').catch(cause => {
+    if (hasCode(cause, 'ENOENT')) return null
+    throw homeUnusable(file, cause)
+  })
+  if (text === null) return null
+  const key = text.trim()
+  if (/^[0-9a-f]{64}$/.test(key)) return Buffer.from(key, 'hex')
+  throw new ConvohouseError('HOME_UNUSABLE', {
+    what: `The key of hashes in ${file} is damaged: it is not ${2 * KEY_BYTES} hexadecimal digits.`,
+    hint: 'Restore it from a backup. If you remove it, a new key is created: all hashes change, and targets are written from empty.',
+  })
+}
+
+/** Identifies a key without revealing it. */
+export const fingerprintOf = (key: Buffer): string => createHmac('sha256', key).update('convohouse').digest('hex')
+
+/** The padded keys of HMAC's inner and outer hash. */
+export function hmacPads(key: Buffer): { inner: Uint8Array; outer: Uint8Array } {
+  const block = Buffer.concat([key, Buffer.alloc(BLOCK_BYTES - key.length)])
+  return { inner: block.map(byte => byte ^ 0x36), outer: block.map(byte => byte ^ 0x5c) }
+}
+
+/** SQL variables that contain the pads: the key is in no SQL text. */
+export const PAD_VARIABLES = { inner: 'publish_inner', outer: 'publish_outer' } as const
+
+/** Telephone numbers are compared by their digits, however they are written: `+49 (30) 123-456`, `004930123456`. */
+const TELEPHONE = '[+]?[0-9][0-9 ()./-]{5,}'
+
+/** SQL of a text in the form in which equal values are equal. */
+const normalised = (value: string): string => {
+  const text = `lower(trim(nfc_normalize(${value})))`
+  return `CASE WHEN regexp_full_match(${text}, '${TELEPHONE}')
+    THEN regexp_replace(regexp_replace(${text}, '[^0-9]', '', 'g'), '^00', '') ELSE ${text} END`
+}
+
+const hmac = (text: string): string =>
+  `sha256(getvariable('${PAD_VARIABLES.outer}') || unhex(sha256(getvariable('${PAD_VARIABLES.inner}') || encode(${text}))))`
+
+type Action = 'keep' | 'hash' | 'drop'
+
+/** JSON and lists may contain anything, so where their class is hashed they are dropped. */
+export function actionOf({ pii, sqlType }: Pick<DescribedColumn, 'pii' | 'sqlType'>, policy: PiiPolicy): Action {
+  const action = pii === 'none' ? 'keep' : policy[pii]
+  return action === 'hash' && sqlType !== 'VARCHAR' ? 'drop' : action
+}
+
+/** SQL of a column of row `t` as it is published. A dropped column is NULL in every row, so tables have the same columns under every policy. */
+export function publishedValue(column: DescribedColumn, policy: PiiPolicy): string {
+  const value = `t.${quoteName(column.name)}`
+  switch (actionOf(column, policy)) {
+    case 'keep':
+      return value
+    case 'drop':
+      return `NULL::${column.sqlType}`
+    case 'hash':
+      return hmac(normalised(value))
+  }
+}
+
+export const needsKey = (policy: PiiPolicy): boolean => Object.values(policy).includes('hash')

@@ -1,0 +1,294 @@
+// Publishes the warehouse to one target: asks the target for its watermark, writes a package of what changed since, and has the target's
+// process apply it. A publication that fails at any point leaves the target as it was, and the next one starts from its watermark.
+import { randomUUID } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { blobValue, type DuckDBConnection } from '@duckdb/node-api'
+import type { PublishSettings, TargetConfig } from '../config/targets.ts'
+import { ConvohouseError } from '../core/errors.ts'
+import { MINUTE, momentText } from '../core/time.ts'
+import { makeFolder, namesIn } from '../files/durable.ts'
+import { acknowledge, registerConsumer } from '../warehouse/changes/consumers.ts'
+import { consumerOf, endPublication, isIssued, issuePublication } from '../warehouse/changes/publications.ts'
+import { type Changes, changesSince, type RefillReason } from '../warehouse/changes/read-changes.ts'
+import type { Writer } from '../warehouse/connection.ts'
+import { refreshMarts } from '../warehouse/marts/refresh.ts'
+import type { Warehouse } from '../warehouse/open.ts'
+import { temporaryFolder } from '../warehouse/temporary-files.ts'
+import { type Package, type Sums, sumsOfSelection, writeTables } from './package.ts'
+import { hashKey, hmacPads, needsKey, PAD_VARIABLES } from './pii.ts'
+import { type Selection, selectionFor } from './selection.ts'
+import { openTarget, type TargetClient } from './target-client.ts'
+import type { TargetWatermark } from './watermark.ts'
+
+/** A longer read transaction would hold up checkpoints of the warehouse for too long; a longer application has most likely stalled. */
+const LONGEST_MS = 10 * MINUTE
+
+export interface PublishOptions {
+  warehouse: Warehouse
+  home: string
+  target: TargetConfig
+  settings: PublishSettings & { threads: number }
+  /** Writes the target from empty, whatever its watermark. */
+  refill?: boolean
+  /** Compares the target with the warehouse, also if there is nothing to publish. */
+  verify?: boolean
+  signal?: AbortSignal
+  now?: () => number
+  /** The program of the target's process. */
+  entry?: URL
+}
+
+export interface PublicationReport {
+  target: string
+  /** `current`: the target has every change already. */
+  kind: 'current' | 'delta' | 'refill'
+  /** Why it was written from empty. */
+  reason: string | null
+  rows: number
+  tables: number
+  seq: number
+  durationMs: number
+  /** Tables of records that a failed check holds back, with their child tables. */
+  held: readonly string[]
+  /** Tables whose rows and checksums are equal in warehouse and target, if they were compared. */
+  verified?: number
+}
+
+type Reason = RefillReason | 'requested' | 'unknown publication' | 'other policy' | 'erased records'
+
+const PACKAGE_PREFIX = 'publication-'
+
+/** Packages of killed processes. Requires that this process holds the warehouse, and publishes to one target at a time. */
+async function removeStalePackages(home: string): Promise<void> {
+  const folder = temporaryFolder(home)
+  for (const name of (await namesIn(folder)).filter(name => name.startsWith(PACKAGE_PREFIX)))
+    await rm(join(folder, name), { recursive: true, force: true })
+}
+
+type Reader = Pick<Writer, 'run' | 'rows'>
+
+const readerOf = (connection: DuckDBConnection): Reader => ({
+  async run(sql, params) {
+    await connection.run(sql, params)
+  },
+  async rows<R>(sql: string, params = {}) {
+    return (await connection.runAndReadAll(sql, params)).getRowObjectsJson() as R[]
+  },
+})
+
+/** Runs `work` in one read transaction on a connection of its own, which an abort interrupts. */
+async function reading<T>(
+  { warehouse, signal, key }: { warehouse: Warehouse; signal: AbortSignal; key: Buffer | null },
+  work: (reader: Reader) => Promise<T>,
+): Promise<T> {
+  const connection = await warehouse.instance.connect()
+  const interrupt = () => connection.interrupt()
+  signal.addEventListener('abort', interrupt)
+  try {
+    signal.throwIfAborted()
+    if (key) {
+      const pads = hmacPads(key)
+      for (const pad of ['inner', 'outer'] as const)
+        await connection.run(`SET VARIABLE ${PAD_VARIABLES[pad]} = $pad`, { pad: blobValue(pads[pad]) })
+    }
+    await connection.run('BEGIN')
+    return await work(readerOf(connection))
+  } catch (error) {
+    // An interrupted statement has an error of its own.
+    signal.throwIfAborted()
+    throw error
+  } finally {
+    signal.removeEventListener('abort', interrupt)
+    await connection.run('ROLLBACK').catch(() => {})
+    connection.closeSync()
+  }
+}
+
+/** The entries that an erasure leaves: the files of the target must not keep the deleted values in unused blocks. */
+async function hasErasure(reader: Reader, { from, to }: Changes): Promise<boolean> {
+  const range = { after: from.seq, upTo: to.seq }
+  const sql = `SELECT 1 FROM _changes WHERE op = 'delete' AND seq > $after AND seq <= $upTo LIMIT 1`
+  return (await reader.rows(sql, range)).length > 0
+}
+
+interface Decided {
+  selection: Selection
+  /** Null: a refill. */
+  changes: Changes | null
+  reason: Reason | null
+  to: { epoch: string; seq: number }
+}
+
+async function decide(
+  reader: Reader,
+  { options, base, key }: { options: PublishOptions; base: TargetWatermark | null; key: Buffer | null },
+): Promise<Decided> {
+  const { target, refill = false } = options
+  const selection = await selectionFor(reader, { target, key })
+  const answer = await changesSince(reader, { name: consumerOf(target.name), watermark: base })
+  const filled = (reason: Reason): Decided => ({ selection, changes: null, reason, to: answer.to })
+  if (refill) return filled('requested')
+  if (answer.kind === 'refill') return filled(answer.reason)
+  if (!(await isIssued(reader, base!.publicationId))) return filled('unknown publication')
+  if (base!.policy !== selection.policy) return filled('other policy')
+  if (await hasErasure(reader, answer)) return filled('erased records')
+  return { selection, changes: answer, reason: null, to: answer.to }
+}
+
+const tooLong = (target: string): ConvohouseError =>
+  new ConvohouseError('PUBLICATION_FAILED', {
+    what: `The publication to ${target} was aborted after ${LONGEST_MS / MINUTE} minutes.`,
+    hint: 'It is tried again. Give it more memory (`publish.memoryLimit`) or threads if it always takes that long.',
+  })
+
+/** A signal that aborts after ten minutes, or with the caller's. */
+function limited(target: string, signal: AbortSignal | undefined): { signal: AbortSignal; release(): void } {
+  const limit = new AbortController()
+  const timer = setTimeout(() => limit.abort(tooLong(target)), LONGEST_MS)
+  const stop = () =>
+    limit.abort(new ConvohouseError('INTERRUPTED', { what: `The publication to ${target} was stopped.` }))
+  signal?.addEventListener('abort', stop)
+  if (signal?.aborted) stop()
+  return {
+    signal: limit.signal,
+    release() {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', stop)
+    },
+  }
+}
+
+/** @throws PUBLICATION_DIFFERS, naming the tables */
+function expectEqual(target: string, expected: Sums, found: Sums): void {
+  const differing = Object.keys(expected).filter(
+    name => expected[name]!.rows !== found[name]?.rows || expected[name]!.checksum !== found[name]?.checksum,
+  )
+  if (differing.length === 0) return
+  const counts = differing.slice(0, 3).map(name => `${name} (${found[name]?.rows} rows of ${expected[name]!.rows})`)
+  throw new ConvohouseError('PUBLICATION_DIFFERS', {
+    what: `${differing.length} tables of target ${target} differ from the warehouse: ${counts.join(', ')}${differing.length > 3 ? ', …' : ''}.`,
+    hint: `Run \`convohouse publish ${target} --refill\`, which writes it from empty.`,
+    facts: { tables: differing.length },
+  })
+}
+
+interface Written {
+  /** Null: there is nothing to publish. */
+  contents: Package | null
+  decided: Decided
+  sums: Sums | null
+}
+
+/** Writes the package, if there is anything to publish. Records the publication before its target can contain it. */
+async function writePackage(
+  options: PublishOptions,
+  { id, client, folder, signal }: { id: string; client: TargetClient; folder: string; signal: AbortSignal },
+): Promise<Written> {
+  const { warehouse, home, target, verify = false, now = Date.now } = options
+  const key = needsKey(target.pii) ? await hashKey(home) : null
+  const base = client.watermark
+  return reading({ warehouse, signal, key }, async reader => {
+    const asOfMs = now()
+    const decided = await decide(reader, { options, base, key })
+    const { selection, changes, reason, to } = decided
+    const sums = verify ? await sumsOfSelection({ reader, signal }, selection) : null
+    const isCurrent = changes?.to.seq === changes?.from.seq && String(base?.held) === String(selection.held)
+    if (changes !== null && isCurrent) return { contents: null, decided, sums }
+    const kind = changes === null ? 'refill' : 'delta'
+    await issuePublication(warehouse.writer, { id, target: target.name, kind, reason, to, startedMs: asOfMs })
+    const { tables, rowCount } = await writeTables({ reader, folder, signal }, selection, {
+      changes,
+      heldBefore: base?.held ?? [],
+    })
+    const watermark = {
+      ...to,
+      publicationId: id,
+      policy: selection.policy,
+      asOf: momentText(asOfMs),
+      held: [...selection.held],
+    }
+    return { contents: { kind, base, watermark, tables, rowCount }, decided, sums }
+  })
+}
+
+async function publishWith(
+  options: PublishOptions,
+  { id, client, folder, signal }: { id: string; client: TargetClient; folder: string; signal: AbortSignal },
+): Promise<Omit<PublicationReport, 'durationMs'>> {
+  const { warehouse, target, now = Date.now } = options
+  const { contents, decided, sums } = await writePackage(options, { id, client, folder, signal })
+  if (contents) await client.apply(contents)
+  await acknowledge(warehouse.writer, consumerOf(target.name), decided.to)
+  if (contents) {
+    const end = { id, target: target.name, endedMs: now(), rowCount: contents.rowCount, error: null }
+    await endPublication(warehouse.writer, end)
+  }
+  if (sums) {
+    const compared = decided.selection.relations.filter(({ name }) => Object.hasOwn(sums, name))
+    const tables = compared.map(({ name, columns }) => ({
+      name,
+      columns: columns.map(one => one.name),
+    }))
+    expectEqual(target.name, sums, await client.sums(tables))
+  }
+  return {
+    target: target.name,
+    kind: contents?.kind ?? 'current',
+    reason: decided.reason,
+    rows: contents?.rowCount ?? 0,
+    tables: contents?.tables.length ?? 0,
+    seq: decided.to.seq,
+    held: decided.selection.held,
+    ...(sums && { verified: Object.keys(sums).length }),
+  }
+}
+
+const recorded = (error: unknown): { code: string; what: string; hint: string | null } =>
+  error instanceof ConvohouseError
+    ? { code: error.code, what: error.message, hint: error.hint ?? null }
+    : { code: 'UNEXPECTED', what: String((error as Error)?.message ?? error).split('\n')[0]!, hint: null }
+
+/** Records a failure, also one that occurred before the publication had a package. */
+async function recordFailure({ warehouse, target, now = Date.now }: PublishOptions, id: string, error: unknown) {
+  const { writer } = warehouse
+  const failure = { id, target: target.name, endedMs: now(), rowCount: null, error: recorded(error) }
+  if (!(await isIssued(writer, id))) {
+    const to = { epoch: '', seq: 0 }
+    await issuePublication(writer, { id, target: target.name, kind: 'delta', reason: null, to, startedMs: now() })
+  }
+  await endPublication(writer, failure)
+}
+
+/**
+ * Publishes to one target what changed since its watermark, or everything. One publication runs at a time in the process that holds the warehouse.
+ * @throws TARGET_LOCKED, TARGET_CHANGED, TARGET_UNUSABLE, PUBLICATION_FAILED, PUBLICATION_DIFFERS, HOME_UNUSABLE, INTERRUPTED
+ */
+export async function publish(options: PublishOptions): Promise<PublicationReport> {
+  const { warehouse, home, target, settings, entry } = options
+  const begunMs = performance.now()
+  const id = randomUUID()
+  const folder = join(temporaryFolder(home), `${PACKAGE_PREFIX}${id}`)
+  const { signal, release } = limited(target.name, options.signal)
+  try {
+    await removeStalePackages(home)
+    await makeFolder(folder)
+    await registerConsumer(warehouse.writer, consumerOf(target.name))
+    await refreshMarts(warehouse.writer)
+    const { memoryLimit, threads } = settings
+    const spillFolder = join(folder, 'spill')
+    const client = await openTarget({ target, memoryLimit, threads, spillFolder }, { signal, entry })
+    try {
+      const report = await publishWith(options, { id, client, folder, signal })
+      return { ...report, durationMs: Math.round(performance.now() - begunMs) }
+    } finally {
+      await client.close()
+    }
+  } catch (error) {
+    await recordFailure(options, id, error).catch(() => {})
+    throw error
+  } finally {
+    release()
+    await rm(folder, { recursive: true, force: true }).catch(() => {})
+  }
+}

@@ -1,0 +1,35 @@
+// The tables that are published, with the columns that targets receive and the class of personal data of each: as the dictionary describes them.
+import { RECORD_NUMBER } from '../catalog/ddl.ts'
+import { PUBLISHED_TABLES, type PublishedTable, publishedMart } from '../warehouse/changes/published-tables.ts'
+import type { DescribedColumn } from '../warehouse/dictionary/described.ts'
+import { describedTables } from '../warehouse/dictionary/dictionary.ts'
+import { marts } from '../warehouse/marts/declarations.ts'
+
+/** A table of the warehouse and of its targets. */
+export interface Relation {
+  /** Of a mart with the schema: `marts.dim_agents`. */
+  name: string
+  about: string
+  columns: readonly DescribedColumn[]
+  /** Key columns: a changed key replaces all rows that have it. */
+  key: readonly string[]
+  /** The table whose entries in the change log name the changed keys: itself, or the parent of a child table. */
+  published: PublishedTable
+}
+
+/** All published tables, each record table before its child tables, and the marts. Record numbers change with every load, so they are not published. */
+export async function publishedRelations(): Promise<Relation[]> {
+  const tables = new Map((await describedTables()).map(table => [table.name, table]))
+  return [...PUBLISHED_TABLES, ...marts().map(publishedMart)].flatMap(published =>
+    [published.table, ...published.children].map(name => {
+      const { about, columns } = tables.get(name)!
+      return {
+        name,
+        about,
+        columns: columns.filter(column => column.name !== RECORD_NUMBER.name),
+        key: published.key.map(column => column.name),
+        published,
+      }
+    }),
+  )
+}

@@ -1,0 +1,81 @@
+// What a target receives of the warehouse: which tables, rows and values, as SQL over a row `t`, and the hash that identifies this choice.
+import { createHash } from 'node:crypto'
+import { quoteText } from '../catalog/layout.ts'
+import type { RowFilter, TargetConfig } from '../config/targets.ts'
+import { blockedTables } from '../warehouse/checks/results.ts'
+import type { Writer } from '../warehouse/connection.ts'
+import { actionOf, fingerprintOf, needsKey, publishedValue } from './pii.ts'
+import { publishedRelations, type Relation } from './relations.ts'
+
+export interface SelectedRelation extends Relation {
+  /** SQL of the value of each column. */
+  values: readonly string[]
+  /** SQL of the value of each key column. */
+  keyValues: readonly string[]
+  /** Two keys may have the same hash, since texts are normalised: its rows are not replaced by key, but all of them. Only small marts are keyed so. */
+  hasHashedKey: boolean
+  /** SQL of the condition that a row satisfies; null: all rows. */
+  where: string | null
+}
+
+export interface Selection {
+  relations: readonly SelectedRelation[]
+  /** Hash of everything that decides which rows and values are published: where it differs, the target is written from empty. */
+  policy: string
+  /** Tables of records that are not published, with their child tables, because a check that blocks them fails (`_checks`). */
+  held: readonly string[]
+}
+
+const textList = (values: readonly string[]): string => `(${values.map(quoteText).join(', ')})`
+
+/** SELECT of the agents of the target's organizations. */
+const agentsOf = (organizations: readonly string[]): string =>
+  `SELECT DISTINCT workspace_id, agent_id FROM organization_agents WHERE organization_id IN ${textList(organizations)}`
+
+/** The condition that rows of a table satisfy; undefined for a table that is not published to a filtered target, since no key tells whose its rows are. */
+function conditionOf({ key }: Relation, { agents, organizations }: RowFilter): string | undefined {
+  if (key.includes('agent_id')) {
+    const named = agents.length > 0 ? [`t.agent_id IN ${textList(agents)}`] : []
+    const owned = organizations.length > 0 ? [`(t.workspace_id, t.agent_id) IN (${agentsOf(organizations)})`] : []
+    return `(${[...named, ...owned].join(' OR ')})`
+  }
+  if (!key.includes('organization_id') || organizations.length === 0) return undefined
+  return `t.organization_id IN ${textList(organizations)}`
+}
+
+function selected(relation: Relation, { pii, rows }: TargetConfig): SelectedRelation[] {
+  const where = rows === null ? null : conditionOf(relation, rows)
+  if (where === undefined) return []
+  const keyColumns = relation.key.map(name => relation.columns.find(column => column.name === name)!)
+  const actions = keyColumns.map(column => actionOf(column, pii))
+  // Without their keys, rows could not be told apart.
+  if (actions.includes('drop')) return []
+  const values = relation.columns.map(column => publishedValue(column, pii))
+  const keyValues = keyColumns.map(column => publishedValue(column, pii))
+  return [{ ...relation, values, keyValues, hasHashedKey: actions.includes('hash'), where }]
+}
+
+/**
+ * What `target` receives, by the present rows of `organization_agents`: to be called in the transaction that reads the rows. `key` is the key
+ * of hashes, which is needed where the target has any.
+ */
+export async function selectionFor(
+  reader: Pick<Writer, 'rows'>,
+  { target, key }: { target: TargetConfig; key: Buffer | null },
+): Promise<Selection> {
+  const relations = (await publishedRelations()).flatMap(relation => selected(relation, target))
+  const organizations = target.rows?.organizations ?? []
+  const agents = organizations.length === 0 ? [] : await reader.rows(`${agentsOf(organizations)} ORDER BY ALL`)
+  const columns = relations.map(({ name, columns: of }) => [
+    name,
+    of.map(column => [column.name, column.sqlType, actionOf(column, target.pii)]),
+  ])
+  const chosen = [columns, target.rows, agents, needsKey(target.pii) ? fingerprintOf(key!) : null]
+  const blocked = await blockedTables(reader)
+  const held = new Set(relations.filter(({ name }) => blocked.has(name)).map(({ published }) => published.table))
+  return {
+    relations,
+    policy: createHash('sha256').update(JSON.stringify(chosen)).digest('hex'),
+    held: [...held].sort(),
+  }
+}

@@ -1,0 +1,179 @@
+// The target `snapshot`: one DuckDB file. A package is applied to a copy, which then takes the place of the published file by `rename`: readers
+// of the old file are not disturbed, and whoever opens it next reads the new one. A refill begins with an empty file, because values that were
+// deleted survive in the free blocks of a copy.
+import { constants, existsSync } from 'node:fs'
+import { chmod, copyFile, open, rename, rm, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { quoteName, quoteText } from '../catalog/layout.ts'
+import { ConvohouseError } from '../core/errors.ts'
+import { syncFolder } from '../files/durable.ts'
+import { type Package, type PackagedTable, quotedTable, type Sums, sumOf } from './package.ts'
+import { lockTarget, type TargetDatabase, targetError } from './target-database.ts'
+import type { OpenTarget } from './target-port.ts'
+import { isSame, storeWatermark, type TargetWatermark, WATERMARK_TABLE } from './watermark.ts'
+
+/**
+ * DuckDB 1.1 and all later versions read this version. The warehouse's own is newer, for zstd, and DuckDB 1.1 refuses it.
+ */
+const STORAGE_VERSION = 'v1.0.0'
+
+/** As in the warehouse: with larger row groups of wide rows, a refill needs more than the memory limit. */
+const ROW_GROUP_ROWS = 30_720
+
+const nextFile = (path: string): string => `${path}.next`
+
+const HINT = 'Move the file away: the next publication writes a new one.'
+
+const DISK_HINT =
+  'Free disk space or make the folder of the target writable. The published file is as it was before; the next publication tries again.'
+
+const foreign = (path: string): ConvohouseError =>
+  new ConvohouseError('TARGET_UNUSABLE', {
+    what: `${path} was not written by a publication, so it is not overwritten.`,
+    hint: 'Move it away, or give the target another path.',
+  })
+
+async function attached<T>(
+  database: TargetDatabase,
+  { file, as, options }: { file: string; as: string; options: string },
+  work: () => Promise<T>,
+): Promise<T> {
+  await database.run(`ATTACH ${quoteText(file)} AS ${as} (${options})`)
+  try {
+    return await work()
+  } finally {
+    // After a failed checkpoint this fails too; the first error is the one to report.
+    await database.run(`DETACH ${as}`).catch(() => {})
+  }
+}
+
+const readingPublished = <T>(database: TargetDatabase, path: string, work: () => Promise<T>): Promise<T> =>
+  attached(database, { file: path, as: 'published', options: 'READ_ONLY' }, work)
+
+/** @throws TARGET_LOCKED, TARGET_UNUSABLE */
+async function readWatermark(database: TargetDatabase, path: string): Promise<TargetWatermark | null> {
+  if (!existsSync(path)) return null
+  try {
+    return await readingPublished(database, path, async () => {
+      const [table] = await database.rows(`SELECT 1 FROM duckdb_tables()
+        WHERE database_name = 'published' AND schema_name = 'main' AND table_name = '${WATERMARK_TABLE}'`)
+      if (!table) throw foreign(path)
+      const [row] = await database.rows<TargetWatermark & { seq: string }>(`
+        SELECT epoch, seq::VARCHAR AS seq, publication_id AS "publicationId", policy, strftime(as_of, '%Y-%m-%dT%H:%M:%S.%gZ') AS "asOf", held
+        FROM published.main.${WATERMARK_TABLE}`)
+      return row ? { ...row, seq: Number(row.seq) } : null
+    })
+  } catch (cause) {
+    throw targetError(path, cause, HINT)
+  }
+}
+
+const inSchema = (name: string): string => (name.includes('.') ? quotedTable(name) : `main.${quoteName(name)}`)
+
+const tableName = ({ name }: Pick<PackagedTable, 'name'>): string => `target.${inSchema(name)}`
+
+async function createTable(database: TargetDatabase, table: PackagedTable): Promise<void> {
+  const columns = table.columns.map(({ name, sqlType }) => `${quoteName(name)} ${sqlType}`)
+  await database.run(`CREATE TABLE ${tableName(table)} (${columns.join(', ')})`)
+  await database.run(`COMMENT ON TABLE ${tableName(table)} IS ${quoteText(table.about)}`)
+  for (const { name, about } of table.columns)
+    await database.run(`COMMENT ON COLUMN ${tableName(table)}.${quoteName(name)} IS ${quoteText(about)}`)
+}
+
+const files = (paths: readonly string[]): string => `read_parquet([${paths.map(quoteText).join(', ')}])`
+
+async function replaceRows(database: TargetDatabase, table: PackagedTable): Promise<void> {
+  const key = table.key.map(quoteName).join(', ')
+  if (table.isWhole) await database.run(`DELETE FROM ${tableName(table)}`)
+  if (table.deletes !== null)
+    await database.run(
+      `DELETE FROM ${tableName(table)} WHERE (${key}) IN (SELECT ${key} FROM ${files([table.deletes])})`,
+    )
+  if (table.rows.length === 0) return
+  const columns = table.columns.map(({ name }) => quoteName(name)).join(', ')
+  await database.run(`INSERT INTO ${tableName(table)} (${columns}) SELECT ${columns} FROM ${files(table.rows)}`)
+}
+
+/** Writes data and watermark in one transaction, and all of it into the file: no log is left beside it. */
+async function writeNext(database: TargetDatabase, path: string, { kind, tables, watermark }: Package): Promise<void> {
+  const options = `ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, STORAGE_VERSION '${STORAGE_VERSION}'`
+  await attached(database, { file: nextFile(path), as: 'target', options }, async () => {
+    await database.run('BEGIN')
+    await database.run('CREATE SCHEMA IF NOT EXISTS target.marts')
+    for (const table of tables) {
+      if (kind === 'refill') await createTable(database, table)
+      await replaceRows(database, table)
+    }
+    for (const statement of storeWatermark(watermark)) await database.run(statement)
+    await database.run('COMMIT')
+    await database.run('CHECKPOINT target')
+  })
+}
+
+async function syncFile(path: string): Promise<void> {
+  const handle = await open(path, 'r+')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Published files keep their mode, so that an owner can open them to other users once and for all; a new one is private. */
+async function keepMode(path: string): Promise<void> {
+  const published = await stat(path).catch(() => null)
+  if (published) await chmod(nextFile(path), published.mode & 0o777)
+}
+
+const removeNext = async (path: string): Promise<void> => {
+  for (const file of [nextFile(path), `${nextFile(path)}.wal`]) await rm(file, { force: true })
+}
+
+/** @throws TARGET_CHANGED */
+async function expectBase(database: TargetDatabase, path: string, base: TargetWatermark | null): Promise<void> {
+  if (isSame(await readWatermark(database, path), base)) return
+  throw new ConvohouseError('TARGET_CHANGED', {
+    what: `${path} was replaced while a publication to it was being written. The publication was discarded.`,
+    hint: 'Nothing to do: the next publication starts from the present file.',
+  })
+}
+
+async function applyPackage(database: TargetDatabase, path: string, contents: Package): Promise<void> {
+  await removeNext(path)
+  await expectBase(database, path, contents.base)
+  // A file system that can share blocks copies in an instant.
+  if (contents.kind === 'delta') await copyFile(path, nextFile(path), constants.COPYFILE_FICLONE)
+  await writeNext(database, path, contents)
+  await keepMode(path)
+  await syncFile(nextFile(path))
+  await expectBase(database, path, contents.base)
+  await rename(nextFile(path), path)
+  await syncFolder(dirname(path))
+}
+
+/** Locks the target's file. @throws TARGET_LOCKED, TARGET_UNUSABLE */
+export async function openSnapshot(database: TargetDatabase, path: string): Promise<OpenTarget> {
+  await lockTarget(database, path)
+  return {
+    watermark: () => readWatermark(database, path),
+    async apply(contents) {
+      try {
+        await applyPackage(database, path, contents)
+      } catch (cause) {
+        await removeNext(path).catch(() => {})
+        throw targetError(path, cause, DISK_HINT)
+      }
+    },
+    sums: tables =>
+      readingPublished(database, path, async () => {
+        const sums: Sums = {}
+        for (const { name, columns } of tables) {
+          const [row] = await database.rows<{ rows: string; checksum: string }>(
+            sumOf(name, { values: columns.map(quoteName), from: `published.${inSchema(name)}` }),
+          )
+          sums[name] = { rows: row!.rows, checksum: row!.checksum }
+        }
+        return sums
+      }),
+  }
+}

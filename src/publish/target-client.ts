@@ -1,0 +1,91 @@
+// Starts the process of a target, and asks it.
+import { type ChildProcess, fork } from 'node:child_process'
+import { ConvohouseError, ERRORS, type ErrorCode } from '../core/errors.ts'
+import type { Package, Sums } from './package.ts'
+import type { FromTarget, SummedTable, TargetSettings, ToTarget } from './target-port.ts'
+import type { TargetWatermark } from './watermark.ts'
+
+/** The compiled process. The relative path is valid both from this file's compiled form and from the command's bundle. */
+export const TARGET_PROCESS = new URL('../publish/target-process.js', import.meta.url)
+
+export interface TargetClient {
+  /** What the target has, locked until `close`. */
+  watermark: TargetWatermark | null
+  apply(contents: Package): Promise<void>
+  sums(tables: readonly SummedTable[]): Promise<Sums>
+  /** Ends the process, and so releases the target; what it has not yet renamed is discarded. */
+  close(): Promise<void>
+}
+
+const failed = (what: string): ConvohouseError =>
+  new ConvohouseError('PUBLICATION_FAILED', {
+    what,
+    hint: 'Run `convohouse publish` again. If it fails for memory, raise `publish.memoryLimit`.',
+  })
+
+const errorOf = ({ code, what, hint }: Extract<FromTarget, { kind: 'failed' }>): ConvohouseError =>
+  Object.hasOwn(ERRORS, code)
+    ? new ConvohouseError(code as ErrorCode, { what, ...(hint !== null && { hint }) })
+    : failed(what)
+
+/** Sends one message and awaits its answer. @throws the target's error; PUBLICATION_FAILED if its process ends or `signal` aborts */
+function ask<K extends FromTarget['kind']>(
+  child: ChildProcess,
+  { message, kind, signal }: { message: ToTarget; kind: K; signal: AbortSignal },
+): Promise<Extract<FromTarget, { kind: K }>> {
+  return new Promise((resolve, reject) => {
+    const settle = (end: () => void) => {
+      child.off('message', answered)
+      child.off('close', ended)
+      signal.removeEventListener('abort', aborted)
+      end()
+    }
+    const answered = (answer: FromTarget) =>
+      settle(() => {
+        if (answer.kind === 'failed') reject(errorOf(answer))
+        else if (answer.kind === kind) resolve(answer as Extract<FromTarget, { kind: K }>)
+        else reject(new Error(`The process of a target answered ${answer.kind} instead of ${kind}`))
+      })
+    const ended = (code: number | null, by: string | null) =>
+      settle(() => reject(failed(`The process that writes the target ended (${by ?? `exit code ${code}`}).`)))
+    const aborted = () => settle(() => reject(signal.reason))
+    if (signal.aborted) return reject(signal.reason)
+    child.on('message', answered)
+    child.on('close', ended)
+    signal.addEventListener('abort', aborted)
+    child.send(message, () => {})
+  })
+}
+
+/** Starts the process, which locks the target. @throws TARGET_LOCKED, TARGET_UNUSABLE, PUBLICATION_FAILED */
+export async function openTarget(
+  settings: TargetSettings,
+  { signal, entry = TARGET_PROCESS }: { signal: AbortSignal; entry?: URL | undefined },
+): Promise<TargetClient> {
+  // Without the environment, and so without the secrets in it.
+  const child = fork(entry, [], { env: {}, execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const ended = new Promise<void>(resolve => {
+    child.once('close', () => resolve())
+    child.once('error', () => resolve())
+  })
+  const close = async () => {
+    child.kill('SIGKILL')
+    await ended
+  }
+  try {
+    const { watermark } = await ask(child, { message: { kind: 'open', settings }, kind: 'opened', signal })
+    return {
+      watermark,
+      async apply(contents) {
+        await ask(child, { message: { kind: 'apply', contents }, kind: 'applied', signal })
+      },
+      async sums(tables) {
+        return (await ask(child, { message: { kind: 'sums', tables: [...tables] }, kind: 'sums', signal })).sums
+      },
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

@@ -1,0 +1,76 @@
+// The DuckDB instance of a target's process, and the lock of a target.
+import { rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import { quoteText } from '../catalog/layout.ts'
+import { diskErrorCode, diskErrorText } from '../core/disk.ts'
+import { ConvohouseError, isCode } from '../core/errors.ts'
+import { makeFolder } from '../files/durable.ts'
+import type { Writer } from '../warehouse/connection.ts'
+import type { TargetSettings } from './target-port.ts'
+
+export type TargetDatabase = Pick<Writer, 'run' | 'rows'>
+
+const databaseOf = (connection: DuckDBConnection): TargetDatabase => ({
+  async run(sql, params) {
+    await connection.run(sql, params)
+  },
+  async rows<R>(sql: string, params = {}) {
+    return (await connection.runAndReadAll(sql, params)).getRowObjectsJson() as R[]
+  },
+})
+
+export async function openTargetDatabase(settings: Omit<TargetSettings, 'target'>): Promise<TargetDatabase> {
+  const instance = await DuckDBInstance.create(':memory:', {
+    memory_limit: settings.memoryLimit,
+    threads: String(settings.threads),
+    temp_directory: settings.spillFolder,
+    preserve_insertion_order: 'false',
+    checkpoint_threshold: '1GB',
+    autoinstall_known_extensions: 'false',
+  })
+  const connection = await instance.connect()
+  await connection.run(`SET TimeZone = 'UTC'`)
+  return databaseOf(connection)
+}
+
+const LOCKED = /Conflicting lock is held|being used by another process/
+
+const messageOf = (cause: unknown): string => String((cause as Error | undefined)?.message ?? cause).split('\n')[0]!
+
+const USED =
+  'If no publication runs elsewhere, a program has opened the file for writing: open published files read-only.'
+
+/** The error of a target's file: TARGET_LOCKED, or TARGET_UNUSABLE with `hint`. */
+export function targetError(path: string, cause: unknown, hint: string): ConvohouseError {
+  // An error about a folder speaks of the data folder, which a target need not be in.
+  if (isCode(cause, 'HOME_UNUSABLE'))
+    return new ConvohouseError('TARGET_UNUSABLE', { what: cause.message, hint, cause })
+  if (cause instanceof ConvohouseError) return cause
+  if (LOCKED.test(messageOf(cause)))
+    return new ConvohouseError('TARGET_LOCKED', { what: `Another process holds ${path}.`, hint: USED, cause })
+  const why = diskErrorCode(cause) === null ? messageOf(cause) : diskErrorText(cause)
+  return new ConvohouseError('TARGET_UNUSABLE', { what: `Cannot use ${path}: ${why}`, hint, cause })
+}
+
+const LOCK_HINT = 'Make the folder of the target writable, and free disk space if it is full.'
+
+/**
+ * Locks a target for as long as this process lives: a file of DuckDB is attached, which one process at a time can do, and the system releases
+ * its lock when the process ends in whatever way. @throws TARGET_LOCKED, TARGET_UNUSABLE
+ */
+export async function lockTarget(database: TargetDatabase, path: string): Promise<void> {
+  const file = `${path}.lock`
+  const attach = () => database.run(`ATTACH ${quoteText(file)} AS target_lock`)
+  try {
+    await makeFolder(dirname(path))
+    await attach().catch(async cause => {
+      // A kill may have cut the file off while it was created. It holds no data.
+      if (LOCKED.test(messageOf(cause)) || diskErrorCode(cause) !== null) throw cause
+      await rm(file, { force: true })
+      await attach()
+    })
+  } catch (cause) {
+    throw targetError(path, cause, LOCK_HINT)
+  }
+}

@@ -1,0 +1,37 @@
+// What every kind of target implements, in the target's own process, and the messages between that process and the one that holds the warehouse.
+import type { TargetConfig } from '../config/targets.ts'
+import type { Package, PackagedTable, Sums } from './package.ts'
+import type { TargetWatermark } from './watermark.ts'
+
+/** A target that this process has locked: no other process can publish to it. */
+export interface OpenTarget {
+  /** Null: it does not exist or has no watermark, so that it must be filled. */
+  watermark(): Promise<TargetWatermark | null>
+  /**
+   * Applies a package: readers see the state before it, and then the state after it, never another one.
+   * @throws TARGET_CHANGED if the target no longer has the watermark that the package starts from
+   */
+  apply(contents: Package): Promise<void>
+  sums(tables: readonly SummedTable[]): Promise<Sums>
+}
+
+export type SummedTable = Pick<PackagedTable, 'name'> & { columns: string[] }
+
+export interface TargetSettings {
+  target: Pick<TargetConfig, 'name' | 'type' | 'path'>
+  memoryLimit: string
+  threads: number
+  /** Where DuckDB writes what does not fit into memory. */
+  spillFolder: string
+}
+
+export type ToTarget =
+  | { kind: 'open'; settings: TargetSettings }
+  | { kind: 'apply'; contents: Package }
+  | { kind: 'sums'; tables: SummedTable[] }
+
+export type FromTarget =
+  | { kind: 'opened'; watermark: TargetWatermark | null }
+  | { kind: 'applied' }
+  | { kind: 'sums'; sums: Sums }
+  | { kind: 'failed'; code: string; what: string; hint: string | null }

@@ -1,0 +1,43 @@
+// The process of one publication to one target: it holds the target's lock from the first message to its end, so that no second publication
+// can come between. It ends when the process that started it does; SIGKILL is safe at any moment.
+import { ConvohouseError } from '../core/errors.ts'
+import { restrictUmask } from '../files/durable.ts'
+import { openSnapshot } from './snapshot.ts'
+import { openTargetDatabase } from './target-database.ts'
+import type { FromTarget, OpenTarget, TargetSettings, ToTarget } from './target-port.ts'
+
+async function open(settings: TargetSettings): Promise<OpenTarget> {
+  const database = await openTargetDatabase(settings)
+  return openSnapshot(database, settings.target.path)
+}
+
+let target: OpenTarget | null = null
+
+async function answer(message: ToTarget): Promise<FromTarget> {
+  switch (message.kind) {
+    case 'open':
+      target = await open(message.settings)
+      return { kind: 'opened', watermark: await target.watermark() }
+    case 'apply':
+      await target!.apply(message.contents)
+      return { kind: 'applied' }
+    case 'sums':
+      return { kind: 'sums', sums: await target!.sums(message.tables) }
+  }
+}
+
+function failureOf(error: unknown): FromTarget {
+  if (error instanceof ConvohouseError)
+    return { kind: 'failed', code: error.code, what: error.message, hint: error.hint ?? null }
+  return { kind: 'failed', code: 'PUBLICATION_FAILED', what: String((error as Error)?.message ?? error), hint: null }
+}
+
+restrictUmask()
+process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'))
+// The parent ends this process; signals of a terminal reach both.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+process.on('message', (message: ToTarget) => {
+  void answer(message)
+    .catch(failureOf)
+    .then(reply => process.send!(reply))
+})

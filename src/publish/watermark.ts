@@ -1,0 +1,30 @@
+// The watermark of a target: which state of which warehouse it contains, and under which policy. It is stored in the target, in the
+// publication's own transaction, so that a target that was wiped, restored or written by another warehouse is noticed.
+import { quoteText } from '../catalog/layout.ts'
+import type { Watermark } from '../warehouse/changes/epoch.ts'
+
+export interface TargetWatermark extends Watermark {
+  /** Id of the publication that wrote it. */
+  publicationId: string
+  /** Hash of the rows and values that are published (`selection.ts`). */
+  policy: string
+  /** When its rows were read from the warehouse: the target is as fresh as the warehouse was then. ISO-8601 UTC. */
+  asOf: string
+  /** Tables of records that were held back by a failed check, with their child tables: their rows are of an earlier state. */
+  held: string[]
+}
+
+/** The table of the target that has the watermark, in one row. */
+export const WATERMARK_TABLE = '_publication'
+
+/** Statements that store a watermark in the attached database `target`. */
+export const storeWatermark = ({ epoch, seq, publicationId, policy, asOf, held }: TargetWatermark): string[] => [
+  `CREATE OR REPLACE TABLE target.main.${WATERMARK_TABLE}
+    (epoch VARCHAR, seq BIGINT, publication_id VARCHAR, policy VARCHAR, as_of TIMESTAMP, held VARCHAR[])`,
+  `INSERT INTO target.main.${WATERMARK_TABLE}
+    VALUES (${quoteText(epoch)}, ${seq}, ${quoteText(publicationId)}, ${quoteText(policy)}, ${quoteText(asOf)}::TIMESTAMPTZ AT TIME ZONE 'UTC',
+      [${held.map(quoteText).join(', ')}]::VARCHAR[])`,
+]
+
+export const isSame = (a: TargetWatermark | null, b: TargetWatermark | null): boolean =>
+  a?.publicationId === b?.publicationId && a?.epoch === b?.epoch && a?.seq === b?.seq

@@ -1,0 +1,107 @@
+// Publishes to the configured targets while this process holds the warehouse: at most once per `publish.every` and only what has changed.
+// Nothing waits for a publication, and one that fails is tried again.
+import type { App } from '../app.ts'
+import { type Clock, systemClock } from '../clock.ts'
+import type { TargetConfig } from '../config/targets.ts'
+import type { Config } from '../config.ts'
+import { ConvohouseError } from '../core/errors.ts'
+import { SECOND } from '../core/time.ts'
+import { type PublicationReport, publish } from '../publish/publish.ts'
+import { consumers, removeConsumer } from '../warehouse/changes/consumers.ts'
+import { CONSUMER_PREFIX, consumerOf, lastStarts } from '../warehouse/changes/publications.ts'
+import type { Writer } from '../warehouse/connection.ts'
+
+/** Ends the logging of changes for targets that are no longer configured. */
+export async function forgetUnconfigured(writer: Writer, targets: readonly TargetConfig[]): Promise<void> {
+  const configured = new Set(targets.map(({ name }) => consumerOf(name)))
+  for (const { name } of await consumers(writer))
+    if (name.startsWith(CONSUMER_PREFIX) && !configured.has(name)) await removeConsumer(writer, name)
+}
+
+interface PublishingOptions {
+  config: Config
+  app: App
+  clock?: Clock
+  published?: (report: PublicationReport) => void
+  /** Called when publications to a target begin to fail, with every other error, and with null when they work again. */
+  failing: (target: string, error: unknown) => void
+  /** The program of the target's process. */
+  entry?: URL
+}
+
+/** The news that publications to a target fail, or work again (`error` null). */
+export function publicationText(target: string, error: unknown): string {
+  if (error === null) return `Publications to ${target} work again.`
+  const hint = error instanceof ConvohouseError && error.hint ? ` ${error.hint}` : ''
+  return `A publication to ${target} failed, and is tried again: ${(error as Error).message}${hint}`
+}
+
+export interface RunningPublishing {
+  /** Stops the running publication, if any, whose target then is as it was before. */
+  end(): Promise<void>
+}
+
+/** How often to look whether a publication is due. */
+const LOOK_EVERY_MS = 5 * SECOND
+
+/** The targets that are due: with changes, and not published to within `publish.every`. */
+async function dueTargets(
+  writer: Writer,
+  { config, tried, nowMs }: { config: Config; tried: ReadonlyMap<string, number>; nowMs: number },
+): Promise<TargetConfig[]> {
+  const [starts, known] = [await lastStarts(writer), await consumers(writer)]
+  return config.targets.filter(({ name }) => {
+    const consumer = known.find(one => one.name === consumerOf(name))
+    const lastMs = Math.max(starts.get(name) ?? 0, tried.get(name) ?? 0)
+    // A time in the future: the clock has been set back.
+    const isWaiting = lastMs <= nowMs && nowMs - lastMs < config.publish.everyMs
+    // A consumer at 0 must fill its copy: it is new, or an epoch has begun.
+    return !isWaiting && (consumer === undefined || consumer.seq === 0 || consumer.behind > 0)
+  })
+}
+
+/** Starts publishing. Without targets, only the logging of changes for earlier ones ends. */
+export function startPublishing(options: PublishingOptions): RunningPublishing {
+  const { config, app, clock = systemClock, published = () => {}, failing, entry } = options
+  const ending = new AbortController()
+  const { signal } = ending
+  const { warehouse } = app
+  const failures = new Map<string, string>()
+  /** When this process last tried: a publication that finds nothing to publish is not recorded. */
+  const tried = new Map<string, number>()
+
+  async function publishTo(target: TargetConfig): Promise<void> {
+    const settings = { ...config.publish, threads: config.threads }
+    tried.set(target.name, clock.now())
+    try {
+      const report = await publish({
+        ...{ warehouse, home: config.home, target, settings, signal, now: clock.now },
+        ...(entry && { entry }),
+      })
+      if (failures.delete(target.name)) failing(target.name, null)
+      published(report)
+    } catch (error) {
+      if (signal.aborted || failures.get(target.name) === String(error)) return
+      failures.set(target.name, String(error))
+      failing(target.name, error)
+    }
+  }
+
+  async function run(): Promise<void> {
+    await forgetUnconfigured(warehouse.writer, config.targets).catch(() => {})
+    while (config.targets.length > 0 && !signal.aborted) {
+      // An error of the warehouse is reported by the loads, which meet it too.
+      const due = await dueTargets(warehouse.writer, { config, tried, nowMs: clock.now() }).catch(() => [])
+      for (const target of due) if (!signal.aborted) await publishTo(target)
+      await clock.sleepUntil(clock.now() + LOOK_EVERY_MS, signal).catch(() => {})
+    }
+  }
+
+  const running = run()
+  return {
+    async end() {
+      ending.abort()
+      await running
+    },
+  }
+}

@@ -1,0 +1,58 @@
+// Checks that derive from the catalog: for every record type, keys and record numbers are unique, and child rows belong to a record.
+// No primary key ensures the first, since it would make upserts slow. Duplicate keys and orphans would be duplicated by joins in every
+// copy, so they stop the publication of their table.
+import { isNumbered, type Layout, layoutOf, quoteText } from '../../catalog/layout.ts'
+import { RECORD_TYPES } from '../../catalog/records.ts'
+import type { Check } from './declaration.ts'
+
+export const recordChecks = (): Check[] =>
+  RECORD_TYPES.map(record => layoutOf(record)).flatMap(layout => [
+    unique(layout),
+    ...(isNumbered(layout) ? [numbered(layout), childrenHaveRecords(layout)] : []),
+  ])
+
+const derived = (
+  { record: { table } }: Layout,
+  check: Pick<Check, 'name' | 'about' | 'sql' | 'blocks' | 'key'>,
+): Check => ({
+  ...check,
+  severity: 'error',
+  table,
+  isOwn: false,
+})
+
+const unique = (layout: Layout): Check =>
+  derived(layout, {
+    name: `${layout.record.table}_unique`,
+    about: `No two rows of ${layout.record.table} have the same key.`,
+    blocks: true,
+    key: layout.key,
+    sql: `SELECT ${layout.key.join(', ')}, count(*) AS rows FROM ${layout.record.table} GROUP BY ALL HAVING count(*) > 1`,
+  })
+
+/** Two records of different keys may share a number, so that a look at one of them does not suffice. */
+const numbered = (layout: Layout): Check =>
+  derived(layout, {
+    name: `numbers_of_${layout.record.table}`,
+    about: `Each row of ${layout.record.table} has a record number of its own.`,
+    blocks: false,
+    key: [],
+    sql: `SELECT _record, count(*) AS rows FROM ${layout.record.table} GROUP BY _record HAVING _record IS NULL OR count(*) > 1`,
+  })
+
+const childrenHaveRecords = (layout: Layout): Check => {
+  const { record, key, children } = layout
+  const keys = key.join(', ')
+  return derived(layout, {
+    name: `children_of_${record.table}`,
+    about: `Each child row of ${record.table} belongs to a row of ${record.table}.`,
+    blocks: true,
+    key,
+    sql: children
+      .map(
+        child =>
+          `SELECT ${quoteText(child.table)} AS child, ${keys}, _record FROM ${child.table} ANTI JOIN ${record.table} USING (${keys}, _record)`,
+      )
+      .join('\nUNION ALL\n'),
+  })
+}

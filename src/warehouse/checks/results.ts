@@ -1,0 +1,159 @@
+// The last result of each check, in `_checks`.
+import { isCode } from '../../core/errors.ts'
+import { iso, type Writer } from '../connection.ts'
+import type { Check, Severity } from './declaration.ts'
+import type { CheckResult, ExampleKey, Outcome } from './run-check.ts'
+
+/** A position in the change log. */
+interface Position {
+  epoch: string
+  seq: number
+}
+
+export interface StoredResult extends Omit<CheckResult, 'durationMs'> {
+  name: string
+  about: string
+  table: string
+  severity: Severity
+  blocks: boolean
+  scope: Scope
+  /** ISO-8601, UTC. */
+  checkedAt: string
+  /** When it last ran over all rows. */
+  fullAt: string | null
+  /** The entry of the change log up to which records are checked; null if it has never run over all rows. */
+  position: Position | null
+  durationMs: number
+}
+
+/** `changes`: only the records that had changed. */
+export type Scope = 'all' | 'changes'
+
+interface StoredRow {
+  name: string
+  about: string
+  table_name: string
+  severity: Severity
+  blocks: boolean
+  outcome: Outcome
+  scope: Scope
+  violations: string | number | null
+  examples: string
+  error: string | null
+  checked: string
+  full: string | null
+  duration: string | number
+  epoch: string | null
+  seq: string | number | null
+}
+
+type Reader = { rows: <R>(sql: string) => Promise<R[]> }
+
+const time = (column: string): string => `strftime(${column}, '%Y-%m-%dT%H:%M:%S.%gZ')`
+
+const STORED = `SELECT name, about, table_name, severity, blocks, outcome, scope, violations::VARCHAR AS violations, examples::VARCHAR AS examples,
+  error, ${time('checked_at')} AS checked, ${time('full_at')} AS "full", duration_ms::VARCHAR AS duration, epoch, seq::VARCHAR AS seq
+  FROM _checks ORDER BY name`
+
+const resultOf = (row: StoredRow): StoredResult => ({
+  name: row.name,
+  about: row.about,
+  table: row.table_name,
+  severity: row.severity,
+  blocks: row.blocks,
+  outcome: row.outcome,
+  scope: row.scope,
+  violations: row.violations === null ? null : Number(row.violations),
+  examples: JSON.parse(row.examples) as ExampleKey[],
+  error: row.error,
+  checkedAt: row.checked,
+  fullAt: row.full,
+  durationMs: Number(row.duration),
+  position: row.epoch === null ? null : { epoch: row.epoch, seq: Number(row.seq) },
+})
+
+/** The stored results, by name; none of a warehouse that is not migrated yet. */
+export async function storedResults({ rows }: Reader): Promise<StoredResult[]> {
+  try {
+    return (await rows<StoredRow>(STORED)).map(resultOf)
+  } catch (error) {
+    if (isCode(error, 'SQL_INVALID')) return []
+    throw error
+  }
+}
+
+/** The checks that stop the publication of a table, by table. */
+export async function blockedTables({ rows }: Reader): Promise<Map<string, string[]>> {
+  const failed = await rows<{ name: string; table_name: string }>(
+    `SELECT name, table_name FROM _checks WHERE blocks AND outcome = 'failed' ORDER BY name`,
+  )
+  const blocked = new Map<string, string[]>()
+  for (const { name, table_name } of failed) blocked.set(table_name, [...(blocked.get(table_name) ?? []), name])
+  return blocked
+}
+
+/** A check that has run. */
+export interface Ran extends CheckResult {
+  check: Check
+  scope: Scope
+}
+
+/**
+ * The result to store after a run. A run over changed records does not show that rows which failed before are repaired: the
+ * failure stays until a run over all rows.
+ */
+export function merged(before: StoredResult | undefined, ran: Ran, at: { nowMs: number } & Position): StoredResult {
+  const { check, ...result } = ran
+  const { name, about, table, severity, blocks } = check
+  const position = { epoch: at.epoch, seq: at.seq }
+  const checkedAt = new Date(at.nowMs).toISOString()
+  const own = { name, about, table, severity, blocks }
+  if (ran.scope === 'all') return { ...own, ...result, checkedAt, fullAt: checkedAt, position }
+  const fullAt = before?.fullAt ?? null
+  if (before !== undefined && before.outcome !== 'passed' && ran.outcome !== 'failed')
+    return { ...before, ...own, position }
+  return { ...own, ...result, checkedAt, fullAt, position }
+}
+
+const COLUMNS = {
+  name: 'VARCHAR',
+  about: 'VARCHAR',
+  table_name: 'VARCHAR',
+  severity: 'VARCHAR',
+  blocks: 'BOOLEAN',
+  outcome: 'VARCHAR',
+  scope: 'VARCHAR',
+  violations: 'BIGINT',
+  examples: 'VARCHAR',
+  error: 'VARCHAR',
+  checked_at: 'TIMESTAMP',
+  duration_ms: 'BIGINT',
+  full_at: 'TIMESTAMP',
+  epoch: 'VARCHAR',
+  seq: 'BIGINT',
+}
+
+const rowOf = (result: StoredResult) => ({
+  name: result.name,
+  about: result.about,
+  table_name: result.table,
+  severity: result.severity,
+  blocks: result.blocks,
+  outcome: result.outcome,
+  scope: result.scope,
+  violations: result.violations,
+  examples: JSON.stringify(result.examples),
+  error: result.error,
+  checked_at: iso(Date.parse(result.checkedAt)),
+  duration_ms: result.durationMs,
+  full_at: result.fullAt === null ? null : iso(Date.parse(result.fullAt)),
+  epoch: result.position?.epoch ?? null,
+  seq: result.position?.seq ?? null,
+})
+
+/** Replaces the stored results by `results`: those of checks that no longer exist are left out by the caller. */
+export const storeResults = (writer: Writer, results: readonly StoredResult[]): Promise<void> =>
+  writer.transaction(async () => {
+    await writer.run('DELETE FROM _checks')
+    await writer.append('_checks', COLUMNS, results.map(rowOf))
+  })

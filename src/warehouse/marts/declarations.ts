@@ -1,0 +1,141 @@
+// The marts as the headers of `sql/marts` declare them. A header is the comment before the SELECT that computes the mart's rows:
+//
+//   -- NAME: one row for each ….
+//   -- Grain: its key columns
+//   -- Month: the column whose month partitions it (omitted: one partition)
+//   -- Refresh: conversations, days or whole (`refresh.ts`)
+//   -- Built from: tables and marts
+//   -- Use: what it is for, on as many lines as needed
+//   -- Columns:
+//   --   name  TYPE  PII class  description      (separated by at least two spaces)
+import type { PiiClass } from '../../catalog/shape.ts'
+import { type SqlFile, sqlFiles } from '../sql-files.ts'
+
+/**
+ * What is computed again after a change: rows of the conversations that changed, rows of the agents and days that these touched, or
+ * the whole mart.
+ */
+export type RefreshScope = 'conversations' | 'days' | 'whole'
+
+export interface MartColumn {
+  name: string
+  sqlType: string
+  pii: PiiClass
+  about: string
+}
+
+export interface Mart {
+  /** Its table in the schema `marts`. */
+  name: string
+  /** What one row is. */
+  about: string
+  /** Names of the key columns. */
+  grain: readonly string[]
+  /** The column whose month is a row's partition. */
+  month: string | null
+  refresh: RefreshScope
+  /** Tables, and marts as `marts.NAME`. */
+  builtFrom: readonly string[]
+  use: string
+  columns: readonly MartColumn[]
+  /** Computes the rows. */
+  select: string
+}
+
+/** Types of key columns. */
+export type KeyType = 'VARCHAR' | 'TIMESTAMP' | 'DATE' | 'INTEGER'
+
+const PII: readonly string[] = ['none', 'identity', 'content', 'device', 'staff'] satisfies PiiClass[]
+const SCOPES: readonly string[] = ['conversations', 'days', 'whole'] satisfies RefreshScope[]
+const KEY_TYPES: readonly string[] = ['VARCHAR', 'TIMESTAMP', 'DATE', 'INTEGER'] satisfies KeyType[]
+
+const FIELD = /^(Grain|Month|Refresh|Built from|Use|Columns):\s*(.*)$/
+
+/** Splits a header into its first paragraph and its fields; a line that names no field continues the one before. */
+function fieldsOf(lines: readonly string[]): Map<string, string[]> {
+  const fields = new Map<string, string[]>([['about', []]])
+  let current = fields.get('about')!
+  for (const line of lines) {
+    const [, field, text = ''] = FIELD.exec(line) ?? []
+    if (field !== undefined) {
+      current = []
+      fields.set(field, current)
+    }
+    const rest = field === undefined ? line : text
+    if (rest !== '') current.push(rest)
+  }
+  return fields
+}
+
+/** Reads one mart's file. @throws Error naming the file and the line at fault: these files are ours */
+export function parseMart({ name, sql }: SqlFile): Mart {
+  const fault = (what: string): Error => new Error(`sql/marts/${name}.sql: ${what}`)
+  const lines = sql.split('\n')
+  const end = lines.findIndex(line => !line.startsWith('--'))
+  const fields = fieldsOf(lines.slice(0, end).map(line => line.replace(/^-- ?/, '').trimEnd()))
+  const text = (field: string): string => {
+    const value = fields.get(field)?.join(' ').trim()
+    if (!value) throw fault(`the header has no "${field}"`)
+    return value
+  }
+  const list = (field: string): string[] => text(field).split(/,\s*/)
+  const columns = (fields.get('Columns') ?? []).map(line => parseColumn(line, fault))
+  const column = (of: string): MartColumn => {
+    const found = columns.find(each => each.name === of)
+    if (!found) throw fault(`${of} is no column`)
+    return found
+  }
+  const repeated = columns.find(({ name: of }, index) => columns.findIndex(each => each.name === of) !== index)
+  if (repeated) throw fault(`${repeated.name} is declared twice`)
+  const about = text('about')
+  if (!about.startsWith(`${name}: `)) throw fault(`the header begins with "${name}: "`)
+  const grain = list('Grain')
+  for (const key of grain)
+    if (!KEY_TYPES.includes(column(key).sqlType)) throw fault(`a key column is ${KEY_TYPES.join(', ')}; ${key} is not`)
+  const month = fields.has('Month') ? column(text('Month')).name : null
+  const refresh = text('Refresh')
+  if (!SCOPES.includes(refresh)) throw fault(`"Refresh" is one of ${SCOPES.join(', ')}`)
+  return {
+    name,
+    about: about.slice(name.length + 2).replace(/\.$/, ''),
+    grain,
+    month,
+    refresh: refresh as RefreshScope,
+    builtFrom: list('Built from'),
+    use: text('Use'),
+    columns,
+    select: lines.slice(end).join('\n'),
+  }
+}
+
+function parseColumn(line: string, fault: (what: string) => Error): MartColumn {
+  const [name, sqlType, pii, about, ...more] = line.trim().split(/\s{2,}/)
+  if (about === undefined || more.length > 0)
+    throw fault(
+      `"${line.trim()}" is not a name, a type, a PII class and a description, separated by at least two spaces`,
+    )
+  if (!PII.includes(pii!)) throw fault(`${name} has the PII class ${pii}; it is one of ${PII.join(', ')}`)
+  return { name: name!, sqlType: sqlType!, pii: pii as PiiClass, about }
+}
+
+/** Each mart behind those that it is built from. */
+function inOrder(all: readonly Mart[]): Mart[] {
+  const ordered: Mart[] = []
+  const visit = (mart: Mart, path: readonly string[]): void => {
+    if (ordered.includes(mart)) return
+    if (path.includes(mart.name)) throw new Error(`sql/marts: ${[...path, mart.name].join(' → ')} is a cycle`)
+    for (const source of all.filter(({ name }) => mart.builtFrom.includes(`marts.${name}`)))
+      visit(source, [...path, mart.name])
+    ordered.push(mart)
+  }
+  for (const mart of all) visit(mart, [])
+  return ordered
+}
+
+let read: readonly Mart[] | undefined
+
+/** All marts, each behind those that it is built from. Reads the files at the first call. @throws Error for a wrong header */
+export function marts(): readonly Mart[] {
+  read ??= inOrder(sqlFiles('marts').map(parseMart))
+  return read
+}

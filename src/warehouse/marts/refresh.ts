@@ -1,0 +1,149 @@
+// Brings the marts up to the end of the change log, in one transaction, which also logs the rows that it changes: a publication reads them
+// like tables.
+//
+//   changed keys since `_marts` ─▶ dimensions ─▶ facts of the conversations that changed or whose names did
+//                               ─▶ days that these facts touched, old and new ─▶ the rest ─▶ `_marts`
+//
+// Without a usable position in the log (a new epoch, other SQL, a trimmed log) everything is computed again, in a new epoch.
+// The SELECTs of `sql/marts` read tables through the macros `scoped` (conversations that changed) and `in_days` (days that they touched).
+import { createHash } from 'node:crypto'
+import { conversation } from '../../catalog/conversation/conversation.ts'
+import { layoutOf } from '../../catalog/layout.ts'
+import { acknowledgeWithin, consumers } from '../changes/consumers.ts'
+import { beginEpoch, logRange, type Watermark } from '../changes/epoch.ts'
+import { forgetLogging } from '../changes/log-changes.ts'
+import { PUBLISHED_TABLES } from '../changes/published-tables.ts'
+import { type Changes, changedKeys, changesSince } from '../changes/read-changes.ts'
+import type { Writer } from '../connection.ts'
+import { sqlFile } from '../sql-files.ts'
+import { type Mart, marts } from './declarations.ts'
+import { fillMart, replaceDifferent, replaceScope } from './mart-tables.ts'
+
+/** The marts' own name among the consumers of the change log. */
+const MARTS_CONSUMER = 'marts'
+
+/** Consumers that read no rows of marts: for them alone, changed rows are not logged. */
+const READ_NO_MARTS = [MARTS_CONSUMER, 'checks']
+
+const CONVERSATION_KEY = layoutOf(conversation).key
+const DAY_KEY = ['workspace_id', 'agent_id', 'day']
+
+/** Tables whose changes concern one conversation. */
+const OF_CONVERSATIONS = ['conversations', 'conversation_observations', 'conversation_transcripts']
+
+/** The hash of everything that the rows depend on besides the tables. */
+const definition = (): string => createHash('sha256').update(JSON.stringify(marts())).digest('hex').slice(0, 16)
+
+async function positionOf(writer: Writer): Promise<(Watermark & { definition: string }) | undefined> {
+  const [row] = await writer.rows<{ epoch: string; seq: string; definition: string }>(
+    'SELECT epoch, seq::VARCHAR AS seq, definition FROM _marts',
+  )
+  return row && { ...row, seq: Number(row.seq) }
+}
+
+/** True once the marts have been built. Until then they are empty. */
+export const hasMarts = async (writer: Writer): Promise<boolean> => (await positionOf(writer)) !== undefined
+
+/** Makes `scoped` and `in_days` read only the rows of changed conversations and touched days, or all rows. */
+async function defineScopes(writer: Writer, isLimited: boolean): Promise<void> {
+  const scope = async (macro: string, table: string, key: readonly string[]) =>
+    writer.run(
+      `CREATE OR REPLACE TEMP MACRO ${macro}(name) AS TABLE FROM query_table(name)${isLimited ? ` SEMI JOIN ${table} USING (${key.join(', ')})` : ''}`,
+    )
+  if (isLimited)
+    await writer.run('CREATE OR REPLACE TEMP TABLE touched_days (workspace_id VARCHAR, agent_id VARCHAR, day DATE)')
+  await scope('scoped', 'changed_conversations', CONVERSATION_KEY)
+  await scope('in_days', 'touched_days', DAY_KEY)
+}
+
+async function rebuild(writer: Writer): Promise<void> {
+  await beginEpoch(writer)
+  await defineScopes(writer, false)
+  for (const mart of marts()) await fillMart(writer, mart)
+  await writer.run(
+    'INSERT INTO _consumers SELECT $name, 0, now()::TIMESTAMP, NULL WHERE $name NOT IN (SELECT name FROM _consumers)',
+    {
+      name: MARTS_CONSUMER,
+    },
+  )
+  forgetLogging(writer)
+}
+
+/** The conversations that changed. An observation's key has more columns than the conversation's. */
+const changedConversations = (changes: Changes): string =>
+  changes.tables
+    .filter(({ published }) => OF_CONVERSATIONS.includes(published.table))
+    .map(({ published }) => `SELECT ${CONVERSATION_KEY.join(', ')} FROM (${changedKeys(published, changes)})`)
+    .concat(`SELECT ${CONVERSATION_KEY.join(', ')} FROM conversations WHERE false`)
+    .join(' UNION ')
+
+const isLogged = (table: string): boolean =>
+  table.startsWith('marts.') || PUBLISHED_TABLES.some(published => published.table === table)
+
+async function update(writer: Writer, changes: Changes): Promise<void> {
+  const isPublished = (await consumers(writer)).some(({ name }) => !READ_NO_MARTS.includes(name))
+  const changed = new Set(changes.tables.map(({ published }) => published.table))
+  const isConcerned = ({ builtFrom }: Mart): boolean => builtFrom.some(table => changed.has(table) || !isLogged(table))
+  /** Replaces the rows of one mart, and notes whether those that are built from it are concerned too. */
+  const bring = async (mart: Mart, rows: () => Promise<boolean>): Promise<void> => {
+    if (await rows()) changed.add(`marts.${mart.name}`)
+  }
+  if (![...changed].some(table => !table.startsWith('marts.')) && !marts().some(isConcerned)) return
+  const whole = (mart: Mart) => () => replaceDifferent(writer, mart, { isPublished })
+  const isDimension = ({ refresh, builtFrom }: Mart): boolean =>
+    refresh === 'whole' && !builtFrom.some(table => table.startsWith('marts.'))
+
+  await writer.run(`CREATE OR REPLACE TEMP TABLE changed_conversations AS ${changedConversations(changes)}`)
+  await defineScopes(writer, true)
+  for (const mart of marts().filter(isDimension)) {
+    const keys = mart.grain.join(', ')
+    if (isConcerned(mart)) await bring(mart, whole(mart))
+    else
+      await writer.run(
+        `CREATE OR REPLACE TEMP TABLE changed_${mart.name} AS SELECT ${keys} FROM marts.${mart.name} LIMIT 0`,
+      )
+  }
+  await writer.run(sqlFile('refresh/renamed_conversations'))
+  const [any] = await writer.rows('SELECT 1 FROM changed_conversations LIMIT 1')
+  for (const mart of marts().filter(each => !isDimension(each))) {
+    if (mart.refresh === 'whole') {
+      if (isConcerned(mart)) await bring(mart, whole(mart))
+    } else if (any) {
+      const [scope, columns] =
+        mart.refresh === 'days' ? ['touched_days', DAY_KEY] : ['changed_conversations', CONVERSATION_KEY]
+      await bring(mart, async () => {
+        await replaceScope(writer, mart, { scope: scope as string, columns, isPublished })
+        return true
+      })
+    }
+  }
+}
+
+/** `refreshMarts` inside the caller's transaction. */
+export async function refreshMartsWithin(writer: Writer): Promise<Watermark> {
+  const position = await positionOf(writer)
+  const known = definition()
+  const changes = await changesSince(writer, { name: MARTS_CONSUMER, watermark: position ?? null })
+  if (changes.kind === 'refill' || position?.definition !== known) await rebuild(writer)
+  else await update(writer, changes)
+  const { epoch, seq } = await logRange(writer)
+  if (position?.epoch !== epoch || position.seq !== seq) {
+    await writer.run('DELETE FROM _marts')
+    await writer.run('INSERT INTO _marts VALUES ($epoch, $seq, $definition)', { epoch, seq, definition: known })
+    await acknowledgeWithin(writer, MARTS_CONSUMER, { epoch, seq })
+  }
+  return { epoch, seq }
+}
+
+/**
+ * Brings the marts up to the end of the change log.
+ * @returns the end of the log, which includes the rows of marts that it has changed
+ */
+export const refreshMarts = (writer: Writer): Promise<Watermark> =>
+  writer
+    .transaction(() => refreshMartsWithin(writer))
+    .catch(error => {
+      // The consumer may have been registered by the transaction that failed.
+      forgetLogging(writer)
+      throw error
+    })

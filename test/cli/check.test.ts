@@ -1,0 +1,111 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { openApp } from '../../src/app.ts'
+import { readConfig } from '../../src/config.ts'
+import { temporaryFolder } from './cli-process.ts'
+import { inProcess } from './in-process.ts'
+import { syncedOnce } from './synced-once.ts'
+
+const synced = syncedOnce({ conversations: 40 })
+
+/** A synced data folder, and a folder of own checks. */
+async function scene(files: Record<string, readonly string[]>) {
+  const { env, home } = await synced()
+  const folder = join(await temporaryFolder(), 'checks')
+  await mkdir(folder)
+  for (const [name, lines] of Object.entries(files)) await writeFile(join(folder, name), lines.join('\n'))
+  return { home, env: { ...env, CONVOHOUSE_CHECKS: folder } }
+}
+
+const own = (severity: string, ...sql: string[]) => [
+  '-- Conversations are loud.',
+  `-- severity: ${severity}`,
+  '-- table: conversations',
+  '-- key: workspace_id, agent_id, conversation_id',
+  ...sql,
+]
+const ALL = 'FROM conversations'
+
+const stored = async (env: Record<string, string>) => {
+  const sql = 'SELECT name, outcome, violations::INTEGER AS n FROM _checks ORDER BY name'
+  return JSON.parse((await inProcess(['query', '--format', 'json', sql], { env })).stdout)
+}
+
+describe('convohouse check', () => {
+  it('passes on synced data and stores the results', async () => {
+    const { env } = await scene({})
+    const { code, stdout } = await inProcess(['check'], { env })
+    expect(stdout).toMatch(/\nAll \d+ checks passed\.\n$/)
+    expect(code).toBe(0)
+    expect(await stored(env)).toContainEqual({ name: 'conversations_unique', outcome: 'passed', n: 0 })
+    expect((await inProcess(['status'], { env })).stdout).not.toContain('did not pass')
+  })
+
+  it('exits with 6 if a check of severity error fails, and prints keys; status and doctor show it', async () => {
+    const { env } = await scene({ 'loud.sql': own('error', ALL), 'broken.sql': own('warn', 'SELECT nothing') })
+    const { code, stdout } = await inProcess(['check'], { env })
+    expect(code).toBe(6)
+    expect(stdout).toMatch(/\nloud +failed +error +conversations +\d+ +\d+\n/)
+    expect(stdout).toMatch(
+      /\nloud: Conversations are loud\.\n {2}\{"workspace_id":"ws_demo","agent_id":"[^"]+","conversation_id":"[^"]+"\}\n/,
+    )
+    expect(stdout).toContain('\n2 of ')
+    const status = await inProcess(['status'], { env })
+    expect(status.stdout).toMatch(/\n {2}broken: cannot run: Binder Error: .*\n {2}loud: \d+ rows \(error\), /)
+    expect(JSON.parse((await inProcess(['status', '--json'], { env })).stdout).checks).toMatchObject([
+      { name: 'broken', outcome: 'broken' },
+      { name: 'loud', outcome: 'failed', table: 'conversations' },
+    ])
+    const doctor = JSON.parse((await inProcess(['doctor', '--offline', '--json'], { env })).stdout)
+    expect(doctor.checks.filter(({ check }: { check: string }) => check === 'rules')).toMatchObject([
+      { state: 'warn', found: expect.stringContaining('your check broken cannot run') },
+      { state: 'fail', found: expect.stringMatching(/^\d+ rows violate the rule loud\.$/) },
+    ])
+  })
+
+  it('exits with 0 if only warnings fail, with 2 if a check cannot run, and runs named checks alone', async () => {
+    const { env } = await scene({ 'loud.sql': own('warn', ALL), 'broken.sql': own('warn', 'SELECT nothing') })
+    const loud = await inProcess(['check', 'loud', '--json'], { env })
+    expect(loud.code).toBe(0)
+    const { checks, ...rest } = JSON.parse(loud.stdout)
+    expect(rest).toEqual({ ok: true, exitCode: 0, stored: true })
+    expect(checks).toMatchObject([
+      { name: 'loud', severity: 'warn', outcome: 'failed', about: 'Conversations are loud.' },
+    ])
+    expect(checks[0].examples).toHaveLength(5)
+    expect((await stored(env)).map(({ name }: { name: string }) => name)).toEqual(['loud'])
+    expect((await inProcess(['check', 'broken'], { env })).code).toBe(2)
+    expect(await inProcess(['check', 'quiet'], { env })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('There is no check "quiet"'),
+    })
+  })
+
+  it('asks the process that holds the warehouse, and then stores nothing', async () => {
+    const { env } = await scene({})
+    const app = await openApp({ config: readConfig({ env }) })
+    try {
+      const { code, stdout } = await inProcess(['check', 'loads_unique'], { env })
+      expect(stdout).toContain('All 1 check passed. The results are not stored')
+      expect(code).toBe(0)
+    } finally {
+      await app.close()
+    }
+    expect(await stored(env)).toEqual([])
+  })
+
+  it('reads the folder `checks` of the configuration, which is relative to its file', async () => {
+    const { env, home } = await synced()
+    const folder = await temporaryFolder()
+    await mkdir(join(folder, 'mine'))
+    await writeFile(join(folder, 'mine', 'loud.sql'), own('warn', ALL).join('\n'))
+    const workspace = { id: 'ws_demo', apiUrl: 'http://127.0.0.1:9', token: { env: 'NONE' } }
+    const file = join(folder, 'convohouse.yaml')
+    await writeFile(file, JSON.stringify({ home, checks: 'mine', workspaces: [workspace] }))
+    const { CONVOHOUSE_HOME: _, ...others } = env
+    const { code, stdout } = await inProcess(['check', 'loud', '--config', file], { env: others })
+    expect(stdout).toMatch(/\nloud +failed +warn /)
+    expect(code).toBe(0)
+  })
+})

@@ -1,0 +1,56 @@
+// `convohouse publish` as users run it, and what `status` says about targets.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { openLanding } from '../../src/landing/folder-landing.ts'
+import { rowsIn } from '../publish/published.ts'
+import { landConversations } from '../warehouse/landed-pages.ts'
+import { cli, TOKEN, temporaryFolder } from './cli-process.ts'
+import { inProcess } from './in-process.ts'
+
+it('publish writes the targets, says what it did, and goes on after one that fails; status says how fresh each is', async () => {
+  const folder = await temporaryFolder()
+  const [home, config] = [join(folder, 'data'), join(folder, 'convohouse.yaml')]
+  const env = { CONVOHOUSE_API_TOKEN: TOKEN }
+  const workspaces = [{ id: 'ws_demo', apiUrl: 'http://127.0.0.1:9', token: { env: 'CONVOHOUSE_API_TOKEN' } }]
+  const configure = (targets: object[]) => writeFile(config, JSON.stringify({ home, threads: 1, targets, workspaces }))
+  const run = (...args: string[]) => cli([...args, '--config', config], { env })
+  const status = async () =>
+    JSON.parse((await inProcess(['status', '--json', '--config', config], { env })).stdout).targets
+  const landing = openLanding(home).workspace('ws_demo')
+  await landConversations(landing, { records: [{ ID: 'a', userName: 'Ann', state: 'open' }] })
+  await configure([])
+  expect((await inProcess(['replay', '--config', config], { env })).code).toBe(0)
+  const none = await run('publish')
+  expect(none.code).toBe(2)
+  expect(none.stderr).toContain('TARGET_UNKNOWN')
+
+  const path = join(folder, 'bi.duckdb')
+  await configure([
+    { name: 'broken', type: 'snapshot', path: '/proc/no/bi.duckdb' },
+    { name: 'bi', type: 'snapshot', path },
+  ])
+  expect(await status()).toMatchObject([
+    { target: 'broken', asOf: null },
+    { target: 'bi', asOf: null, behind: null },
+  ])
+  const published = await run('publish', '--verify')
+  expect(published.code).toBe(6)
+  expect(published.stderr).toContain('TARGET_UNUSABLE')
+  expect(published.stdout).toMatch(
+    /^bi: written from empty \(no watermark\): [\d,]+ rows of \d+ tables in .*all equal\n$/,
+  )
+  expect(await rowsIn(path, 'SELECT conversation_id, state, length(user_name)::INT FROM conversations')).toEqual([
+    ['a', 'open', 64],
+  ])
+  const [broken, bi] = await status()
+  expect(broken).toMatchObject({ asOf: null, failure: { code: 'TARGET_UNUSABLE' } })
+  expect(bi).toMatchObject({ behind: 0, failure: null, asOf: expect.stringMatching(/^20..-/) })
+  const text = (await inProcess(['status', '--config', config], { env })).stdout
+  expect(text).toMatch(/Target broken\n .*\n {2}published {4}never\n {2}last failure .*\n +TARGET_UNUSABLE: /)
+  expect(text).toMatch(/Target bi\n {2}snapshot {5}.*bi\.duckdb\n {2}published {4}.*; has every change/)
+
+  const again = await run('publish', 'bi', '--json')
+  expect(JSON.parse(again.stdout)).toMatchObject({ kind: 'published', mode: 'current', target: 'bi', rows: 0 })
+  expect((await run('publish', 'other')).stderr).toContain('broken, bi')
+})

@@ -1,0 +1,122 @@
+// Kills the process of a target just before each statement of DuckDB and each change of a folder: while the next file is written, before and
+// after its commit, before and after `rename`. Readers then see the old state or the new one, and the next publication completes it.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import type { Package } from '../../../src/publish/package.ts'
+import { registerConsumer } from '../../../src/warehouse/changes/consumers.ts'
+import { newTarget, publishTo, rowsIn } from '../../publish/published.ts'
+import { landConversations, SENT_AT_MS } from '../../warehouse/landed-pages.ts'
+import { temporaryWarehouse } from '../../warehouse/temporary-warehouse.ts'
+
+const SRC = join(import.meta.dirname, '../../../dist/src')
+
+/** The program of a target's process that keeps the package of its publication, and applies nothing. */
+const keeper = (folder: string, watermark: string): string => `
+import { cp, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+process.once('disconnect', () => process.exit(0))
+process.on('message', async ({ kind, contents }) => {
+  if (kind === 'open') return process.send({ kind: 'opened', watermark: ${watermark} })
+  const [file] = contents.tables.flatMap(({ rows }) => rows)
+  await cp(dirname(file), ${JSON.stringify(folder)}, { recursive: true })
+  const kept = JSON.stringify(contents).replaceAll(dirname(file), ${JSON.stringify(folder)})
+  await writeFile(${JSON.stringify(join(folder, 'package.json'))}, kept)
+  process.send({ kind: 'failed', code: 'PUBLICATION_FAILED', what: 'only kept', hint: null })
+})
+`
+
+/** The steps before which the process is killed, in their order: functions of Node, and the beginnings of SQL statements. */
+const POINTS = [
+  ...['copyFile', "ATTACH '", 'BEGIN', 'DELETE', 'INSERT', 'COMMIT', 'CHECKPOINT target', 'DETACH target'],
+  ...['chmod', 'open', 'ATTACH', 'rename', 'open'],
+]
+
+/** Applies the package in a process that kills itself before the n-th of these steps. */
+const applier = `
+import promises from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
+import { DuckDBConnection } from '@duckdb/node-api'
+const { PACKAGE, TARGET, POINTS, SPILL } = process.env
+const { openSnapshot } = await import('${SRC}/publish/snapshot.js')
+const { openTargetDatabase } = await import('${SRC}/publish/target-database.js')
+const contents = JSON.parse(await promises.readFile(PACKAGE, 'utf8'))
+const database = await openTargetDatabase({ memoryLimit: '256MB', threads: 1, spillFolder: SPILL })
+const target = await openSnapshot(database, TARGET)
+const points = JSON.parse(POINTS)
+async function reach(step) {
+  if (!step.startsWith(points[0])) return
+  points.shift()
+  if (points.length > 0) return
+  process.kill(process.pid, 'SIGKILL')
+  await new Promise(() => {})
+}
+for (const name of ['copyFile', 'rename', 'open', 'chmod']) {
+  const change = promises[name]
+  promises[name] = async (...args) => { await reach(name); return change(...args) }
+}
+syncBuiltinESMExports()
+const { run } = DuckDBConnection.prototype
+DuckDBConnection.prototype.run = async function (sql, ...rest) { await reach(sql); return run.call(this, sql, ...rest) }
+await target.apply(contents)
+process.exit(0)
+`
+
+/** True if the process was killed, false if it ended by itself. */
+async function killedApply(env: Record<string, string>): Promise<boolean> {
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', applier], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const [code, signal] = (await once(child, 'close')) as [number | null, string | null]
+  if (signal !== 'SIGKILL' && code !== 0) throw new Error(`the step failed with ${code}`)
+  return signal === 'SIGKILL'
+}
+
+const app = temporaryWarehouse()
+
+it('a publication that is killed at any step leaves the old or the new state, and the next one completes it', {
+  timeout: 240_000,
+}, async () => {
+  const place = app.workspace()
+  const load = async (userName: string, minute: number) => {
+    const records = [{ ID: 'a', userName }]
+    await place.load(await landConversations(place.landing, { records, sentAtMs: SENT_AT_MS + minute * 60_000 }))
+  }
+  const target = newTarget(app.home)
+  // Keeps the log, although publications after a kill acknowledge it.
+  await registerConsumer(app.warehouse.writer, 'slow')
+  await load('Ann', 1)
+  await publishTo(app, target)
+  await load('Amy', 2)
+  const folder = join(app.home, 'kept')
+  await mkdir(folder)
+  const base = await rowsIn(target.path, 'SELECT epoch, seq::INT, publication_id, policy FROM _publication')
+  const [epoch, seq, publicationId, policy] = base[0]!
+  const watermark = JSON.stringify({ epoch, seq, publicationId, policy, asOf: '2026-01-01T00:00:00.000Z', held: [] })
+  const entry = join(app.home, 'keeper.mjs')
+  await writeFile(entry, keeper(folder, watermark))
+  await expect(publishTo(app, target, { entry: new URL(`file://${entry}`) })).rejects.toThrow('only kept')
+  const contents = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Package
+  expect(contents).toMatchObject({ kind: 'delta', base: { seq } })
+
+  const stateOf = (path: string) => rowsIn(path, 'SELECT c.user_name, p.seq::INT FROM conversations c, _publication p')
+  const before = await readFile(target.path)
+  for (let reached = 1; reached <= POINTS.length; reached++) {
+    const point = `${reached}: ${POINTS[reached - 1]}`
+    const points = JSON.stringify(POINTS.slice(0, reached))
+    await writeFile(target.path, before)
+    const env = { PACKAGE: join(folder, 'package.json'), TARGET: target.path, SPILL: join(app.home, 'spill') }
+    expect(await killedApply({ ...env, POINTS: points }), point).toBe(true)
+    const isNew = reached === POINTS.length
+    const expected = isNew ? ['Amy', contents.watermark.seq] : ['Ann', seq]
+    expect(await stateOf(target.path), point).toEqual([expected])
+    // What the killed process left beside the file does not disturb the next one. A publication takes a second, so not after each kill.
+    if (!['COMMIT', 'rename'].includes(POINTS[reached - 1]!) && !isNew) continue
+    const next = await publishTo(app, target, { verify: true })
+    expect(next.kind, point).toBe(isNew ? 'current' : 'delta')
+    expect(await stateOf(target.path), point).toEqual([['Amy', contents.watermark.seq]])
+  }
+})

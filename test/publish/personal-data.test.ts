@@ -1,0 +1,72 @@
+// Canaries in every column of personal data: none reaches a target that hashes and drops, and each reaches one that keeps.
+import { createHmac } from 'node:crypto'
+import { expect, it } from 'vitest'
+import { hashKey } from '../../src/publish/pii.ts'
+import { publishedRelations } from '../../src/publish/relations.ts'
+import { refreshMarts } from '../../src/warehouse/marts/refresh.ts'
+import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
+import { bytesContain, DEFAULT, newTarget, publishTo, rowsIn, valuesIn } from './published.ts'
+
+const CANARY = 'kanarienvogel'
+const app = temporaryWarehouse()
+
+const personal = async () =>
+  (await publishedRelations()).flatMap(({ name, columns }) =>
+    columns.filter(({ pii }) => pii !== 'none').map(column => ({ table: name, ...column })),
+  )
+
+/** A row in every table, with a canary of its own in each column of personal data. */
+async function plant(): Promise<void> {
+  // Rows of marts are computed from the log, which does not have planted rows.
+  await refreshMarts(app.warehouse.writer)
+  for (const { name, columns, key } of await publishedRelations()) {
+    const filled = columns.filter(column => column.pii !== 'none' || key.includes(column.name))
+    const values = filled.map(({ name: column, sqlType, pii }) => {
+      if (sqlType === 'DATE') return `DATE '2026-01-01'`
+      if (sqlType === 'TIMESTAMP') return `TIMESTAMP '2026-01-01'`
+      const text = pii === 'none' ? 'key' : `${CANARY} ${name}.${column}`
+      return sqlType === 'JSON' ? `'["${text}"]'` : `'${text}'`
+    })
+    const rest = columns
+      .filter(column => ['source', 'version'].includes(column.name) && name === 'conversation_observations')
+      .map(column => [column.name, column.name === 'source' ? `'export'` : `TIMESTAMP '2026-01-01'`] as const)
+    const names = [...filled.map(column => column.name), ...rest.map(([column]) => column)]
+    await app.warehouse.writer.run(
+      `INSERT INTO ${name} (${names.join(', ')}) VALUES (${[...values, ...rest.map(([, value]) => value)].join(', ')})`,
+    )
+  }
+}
+
+it('is hashed or dropped in every table before a package is written, and all of it is kept where a target keeps it', async () => {
+  await plant()
+  const [careful, keeping] = [newTarget(app.home, { pii: DEFAULT }), newTarget(app.home)]
+  await publishTo(app, careful)
+  await publishTo(app, keeping)
+  const names = (await personal()).map(({ table, name }) => `${table}.${name}`)
+  expect(names.length).toBeGreaterThan(100)
+  expect(await valuesIn(careful.path, CANARY)).toEqual([])
+  expect(await bytesContain(careful.path, CANARY)).toBe(false)
+  expect((await valuesIn(keeping.path, CANARY)).sort()).toEqual(names.sort())
+  expect(await bytesContain(keeping.path, CANARY)).toBe(true)
+  expect(
+    await rowsIn(careful.path, 'SELECT count(*)::INT, count(user_email)::INT, count(summary)::INT FROM conversations'),
+  ).toEqual([[1, 1, 0]])
+})
+
+it('is hashed so that equal addresses and telephone numbers join, and nobody without the key can test a guess', async () => {
+  const { writer } = app.warehouse
+  await writer.run(`INSERT INTO leads (workspace_id, event_id, lead_email, lead_phone) VALUES
+    ('w', '1', ' Eve@Example.com', '+49 (30) 123-456'), ('w', '2', 'eve@example.COM ', '004930123456'), ('w', '3', NULL, '030 123457')`)
+  const target = newTarget(app.home, { pii: DEFAULT })
+  await publishTo(app, target)
+  const hash = createHmac('sha256', await hashKey(app.home))
+  const digits = createHmac('sha256', await hashKey(app.home))
+  const [one, two, three] = await rowsIn(
+    target.path,
+    `SELECT lead_email, lead_phone FROM leads WHERE workspace_id = 'w' ORDER BY event_id`,
+  )
+  expect(one).toEqual([hash.update('eve@example.com').digest('hex'), digits.update('4930123456').digest('hex')])
+  expect(two).toEqual(one)
+  expect(three![0]).toBeNull()
+  expect(three![1]).not.toBe(one![1])
+})

@@ -1,0 +1,304 @@
+// The target `snapshot`: what a file contains after each publication, when it is written from empty, and what is refused.
+import { chmod, copyFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DuckDBInstance } from '@duckdb/node-api'
+import { describe, expect, it } from 'vitest'
+import type { ConvohouseError } from '../../src/core/errors.ts'
+import { openTarget } from '../../src/publish/target-client.ts'
+import { consumers, registerConsumer, trimChanges } from '../../src/warehouse/changes/consumers.ts'
+import { beginEpoch } from '../../src/warehouse/changes/epoch.ts'
+import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
+import { applyTo, eventOf } from '../warehouse/events/events-in.ts'
+import {
+  AGENT,
+  freshWindow,
+  landAgents,
+  landConversations,
+  landOrganization,
+  SENT_AT_MS,
+} from '../warehouse/landed-pages.ts'
+import { temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
+import { bytesContain, ENTRY, newTarget, publishTo, rowsIn, SETTINGS, valuesIn } from './published.ts'
+
+const app = temporaryWarehouse()
+
+const failureOf = (work: Promise<unknown>): Promise<ConvohouseError> =>
+  work.then(
+    () => {
+      throw new Error('it did not fail')
+    },
+    error => error,
+  )
+
+const load = async (place: Workspace, records: object[], minute = 0) =>
+  place.load(await landConversations(place.landing, { records, sentAtMs: SENT_AT_MS + minute * 60_000 }))
+
+const contactsOf = (path: string, { id }: Workspace) =>
+  rowsIn(path, `SELECT conversation_id, user_name FROM conversations WHERE workspace_id = '${id}' ORDER BY ALL`)
+
+describe('a snapshot', () => {
+  it('is written from empty once, and then receives the changed records with their children, and nothing if nothing changed', async () => {
+    const place = app.workspace()
+    const target = newTarget(app.home)
+    await load(place, [
+      { ID: 'a', userName: 'Ann', tags: ['x', 'y'] },
+      { ID: 'b', userName: 'Bob' },
+    ])
+    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'refill', reason: 'no watermark' })
+    expect(await publishTo(app, target)).toMatchObject({ kind: 'current', rows: 0 })
+    await load(
+      place,
+      [
+        { ID: 'b', userName: 'Bea', tags: ['z'] },
+        { ID: 'c', userName: 'Cy' },
+      ],
+      1,
+    )
+    await applyTo(place, eventOf('lead_captured', { agentId: AGENT, leadName: 'Lea', createdAt: SENT_AT_MS }))
+    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta', reason: null })
+    expect(await contactsOf(target.path, place)).toEqual([
+      ['a', 'Ann'],
+      ['b', 'Bea'],
+      ['c', 'Cy'],
+    ])
+    expect(await rowsIn(target.path, 'SELECT conversation_id, tag FROM conversation_tags ORDER BY ALL')).toEqual([
+      ['a', 'x'],
+      ['a', 'y'],
+      ['b', 'z'],
+    ])
+    const titles = await rowsIn(target.path, 'SELECT conversation_id FROM marts.fct_conversations ORDER BY ALL')
+    expect(titles).toEqual([['a'], ['b'], ['c']])
+    expect(await rowsIn(target.path, 'SELECT lead_name FROM leads')).toEqual([['Lea']])
+    const all = await consumers(app.warehouse.writer)
+    expect(all.find(({ name }) => name === `target/${target.name}`)).toMatchObject({ behind: 0 })
+    expect(await readdir(join(app.home, 'tmp'))).toEqual([])
+  })
+
+  it('keeps its mode, and is private at first', async () => {
+    const place = app.workspace()
+    const target = newTarget(app.home)
+    await load(place, [{ ID: 'a' }])
+    await publishTo(app, target)
+    expect((await stat(target.path)).mode & 0o777).toBe(0o600)
+    await chmod(target.path, 0o644)
+    await load(place, [{ ID: 'a', userName: 'Ann' }], 1)
+    await publishTo(app, target)
+    expect((await stat(target.path)).mode & 0o777).toBe(0o644)
+  })
+
+  it('can be read while it is replaced: a reader keeps the old state', async () => {
+    const place = app.workspace()
+    const target = newTarget(app.home)
+    await load(place, [{ ID: 'a', userName: 'Ann' }])
+    await publishTo(app, target)
+    const reader = await DuckDBInstance.create(target.path, { access_mode: 'READ_ONLY' })
+    const connection = await reader.connect()
+    await load(place, [{ ID: 'a', userName: 'Amy' }], 1)
+    await publishTo(app, target)
+    const sql = `SELECT user_name FROM conversations WHERE workspace_id = '${place.id}'`
+    expect((await connection.runAndReadAll(sql)).getRowsJson()).toEqual([['Ann']])
+    connection.closeSync()
+    reader.closeSync()
+    expect(await contactsOf(target.path, place)).toEqual([['a', 'Amy']])
+  })
+
+  it('is written from empty after an erasure, so that no byte of the erased rows is left', async () => {
+    const place = app.workspace()
+    const target = newTarget(app.home)
+    await load(place, [{ ID: 'a', userName: 'vergissmeinnicht' }, { ID: 'b' }])
+    await publishTo(app, target)
+    expect(await bytesContain(target.path, 'vergissmeinnicht')).toBe(true)
+    const records = [{ table: 'conversations', key: [AGENT, 'a'] }]
+    await eraseRecords(app.warehouse.writer, { workspaceId: place.id, records, nowMs: SENT_AT_MS })
+    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'refill', reason: 'erased records' })
+    expect(await bytesContain(target.path, 'vergissmeinnicht')).toBe(false)
+    expect(await contactsOf(target.path, place)).toEqual([['b', null]])
+  })
+
+  it.each([
+    ['of another epoch', 'other epoch', () => app.warehouse.writer.transaction(() => beginEpoch(app.warehouse.writer))],
+    ['behind the log', 'other epoch', () => trimChanges(app.warehouse.writer, { maxAgeMs: -1 })],
+    [
+      'of a publication that another warehouse issued',
+      'unknown publication',
+      () => app.warehouse.writer.run('DELETE FROM _publications'),
+    ],
+  ])('is written from empty if it is %s', async (_, reason, change) => {
+    const place = app.workspace()
+    const target = newTarget(app.home)
+    await load(place, [{ ID: 'a' }])
+    await publishTo(app, target)
+    await load(place, [{ ID: 'a', userName: 'Ann' }], 1)
+    await change()
+    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'refill', reason })
+    expect(await contactsOf(target.path, place)).toEqual([['a', 'Ann']])
+    await load(place, [{ ID: 'a', userName: 'Amy' }], 2)
+    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta' })
+  })
+
+  it('is written from empty under another policy, and an earlier copy of it is brought up to date while the log has its changes', async () => {
+    const place = app.workspace()
+    const target = newTarget(app.home)
+    // The log is kept for the slowest consumer.
+    await registerConsumer(app.warehouse.writer, 'slow')
+    await load(place, [{ ID: 'a', userName: 'Ann' }])
+    await publishTo(app, target)
+    await copyFile(target.path, `${target.path}.earlier`)
+    await load(place, [{ ID: 'a', userName: 'Amy' }], 1)
+    await publishTo(app, target)
+    await copyFile(`${target.path}.earlier`, target.path)
+    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta' })
+    const dropping = { ...target, pii: { ...target.pii, identity: 'drop' as const } }
+    expect(await publishTo(app, dropping)).toMatchObject({ kind: 'refill', reason: 'other policy' })
+    expect(await valuesIn(target.path, 'Amy')).toEqual([])
+  })
+
+  it('keeps the earlier rows of a table while a check that blocks it fails, and receives all of them afterwards', async () => {
+    const { writer } = app.warehouse
+    const place = app.workspace()
+    const target = newTarget(app.home)
+    await load(place, [{ ID: 'a', userName: 'Ann', tags: ['x'] }])
+    await publishTo(app, target)
+    await writer.run(`INSERT INTO _checks BY NAME SELECT 'tags_unique' AS name, '' AS about, 'conversation_tags' AS table_name, 'error' AS severity,
+      true AS blocks, 'failed' AS outcome, 'all' AS scope, '[]' AS examples, now()::TIMESTAMP AS checked_at, 0 AS duration_ms`)
+    await load(place, [{ ID: 'a', userName: 'Amy', tags: ['y'] }], 1)
+    await applyTo(place, eventOf('lead_captured', { agentId: AGENT, leadName: 'Lia', createdAt: SENT_AT_MS + 1 }))
+    // Child tables are held back with their record.
+    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta', held: ['conversations'] })
+    expect(await contactsOf(target.path, place)).toEqual([['a', 'Ann']])
+    expect(await rowsIn(target.path, `SELECT lead_name FROM leads WHERE lead_name = 'Lia'`)).toEqual([['Lia']])
+    expect(await publishTo(app, target)).toMatchObject({ kind: 'current', held: ['conversations'] })
+    await writer.run('DELETE FROM _checks')
+    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta', held: [] })
+    expect(await contactsOf(target.path, place)).toEqual([['a', 'Amy']])
+  })
+
+  it('that somebody has changed is found by --verify, and repaired by --refill', async () => {
+    const place = app.workspace()
+    const target = newTarget(app.home)
+    await load(place, [{ ID: 'a', userName: 'Ann' }])
+    await publishTo(app, target)
+    const instance = await DuckDBInstance.create(target.path)
+    const connection = await instance.connect()
+    await connection.run(`UPDATE conversations SET user_name = 'Eve' WHERE workspace_id = '${place.id}'`)
+    connection.closeSync()
+    instance.closeSync()
+    const error = await failureOf(publishTo(app, target, { verify: true }))
+    expect(error.code).toBe('PUBLICATION_DIFFERS')
+    expect(error.message).toMatch(/1 tables .*: conversations \(/)
+    expect(await publishTo(app, target, { verify: true, refill: true })).toMatchObject({ reason: 'requested' })
+  })
+})
+
+describe('a publication', () => {
+  it('overwrites no file that it did not write', async () => {
+    const target = newTarget(app.home)
+    await writeFile(target.path, 'precious')
+    expect((await failureOf(publishTo(app, target))).code).toBe('TARGET_UNUSABLE')
+    await rm(target.path)
+    const instance = await DuckDBInstance.create(target.path)
+    instance.closeSync()
+    const error = await failureOf(publishTo(app, target, { refill: true }))
+    expect(error.code).toBe('TARGET_UNUSABLE')
+    expect(error.message).toContain('not overwritten')
+  })
+
+  it('waits for no other one to the same target, and discards what it wrote if the target was replaced meanwhile', async () => {
+    const target = newTarget(app.home)
+    const settings = { target, memoryLimit: '256MB', threads: 1, spillFolder: join(app.home, 'spill') }
+    const { signal } = new AbortController()
+    const other = await openTarget(settings, { signal, entry: ENTRY })
+    expect((await failureOf(publishTo(app, target))).code).toBe('TARGET_LOCKED')
+    const watermark = {
+      epoch: 'e',
+      seq: 1,
+      publicationId: 'p',
+      policy: 'x',
+      asOf: '2026-01-01T00:00:00.000Z',
+      held: [],
+    }
+    const contents = { kind: 'refill', base: watermark, watermark, tables: [], rowCount: 0 } as const
+    expect((await failureOf(other.apply({ ...contents, tables: [] }))).code).toBe('TARGET_CHANGED')
+    await other.close()
+    expect((await publishTo(app, target)).kind).toBe('refill')
+  })
+
+  it('records its failure, with the error that status shows', async () => {
+    const target = newTarget(app.home, { path: '/proc/nowhere/bi.duckdb' })
+    const error = await failureOf(publishTo(app, target))
+    expect(error.code).toBe('TARGET_UNUSABLE')
+    const rows = await app.warehouse.writer.rows(
+      `SELECT error_code, ended_at IS NOT NULL AS ended FROM _publications WHERE target = '${target.name}'`,
+    )
+    expect(rows).toEqual([{ error_code: 'TARGET_UNUSABLE', ended: true }])
+  })
+
+  it('ends when it is stopped, and leaves the target as it was', async () => {
+    const target = newTarget(app.home)
+    expect((await failureOf(publishTo(app, target, { signal: AbortSignal.abort() }))).code).toBe('INTERRUPTED')
+    expect(await readdir(join(app.home, 'tmp'))).toEqual([])
+    expect((await publishTo(app, target, { settings: { ...SETTINGS, threads: 2 } })).kind).toBe('refill')
+  })
+})
+
+describe('a row filter', () => {
+  const conversation = (agentId: string) => ({
+    ID: `c-${agentId}`,
+    userName: `contact of ${agentId}`,
+    tags: [`tag of ${agentId}`],
+  })
+
+  async function loadAgents(place: Workspace): Promise<void> {
+    const agents = ['one', 'two', 'three'].map(name => ({ ID: `${place.id}-${name}`, title: `title of ${name}` }))
+    await place.load(await landAgents(place.landing, { agents }))
+    for (const { ID } of agents) {
+      const page = { records: [conversation(ID)], window: freshWindow({ agentId: ID }) }
+      await place.load(await landConversations(place.landing, page))
+      await applyTo(place, eventOf('lead_captured', { agentId: ID, leadName: `lead of ${ID}`, createdAt: SENT_AT_MS }))
+    }
+  }
+
+  it('leaves the rows of its agents with their children, in tables whose key has the agent', async () => {
+    const place = app.workspace()
+    await loadAgents(place)
+    const target = newTarget(app.home, { rows: { agents: [`${place.id}-one`], organizations: [] } })
+    await publishTo(app, target, { verify: true })
+    expect(await rowsIn(target.path, 'SELECT agent_id, user_name FROM conversations')).toEqual([
+      [`${place.id}-one`, `contact of ${place.id}-one`],
+    ])
+    expect(await rowsIn(target.path, 'SELECT title FROM agents')).toEqual([['title of one']])
+    expect(await rowsIn(target.path, 'SELECT tag FROM conversation_tags')).toEqual([[`tag of ${place.id}-one`]])
+    for (const other of ['two', 'three']) {
+      expect(await valuesIn(target.path, `${place.id}-${other}`)).toEqual([])
+      expect(await bytesContain(target.path, `${place.id}-${other}`)).toBe(false)
+    }
+    const tables = (await rowsIn(target.path, 'SELECT table_name FROM duckdb_tables()')).flat()
+    for (const name of ['leads', 'webhook_events', 'organizations', 'teams', 'clients'])
+      expect(tables).not.toContain(name)
+  })
+
+  it('of an organization follows its agents: where that set changes, the target is written from empty', async () => {
+    const place = app.workspace()
+    await loadAgents(place)
+    const org = `${place.id}-org`
+    const assign = async (agents: string[], minute: number) => {
+      const data = { ID: org, name: 'An organization', widgetIDs: agents.map(name => `${place.id}-${name}`) }
+      const sentAtMs = SENT_AT_MS + minute * 60_000
+      await place.load(await landOrganization(place.landing, { id: org, data, sentAtMs }))
+    }
+    await assign(['one', 'two'], 1)
+    const target = newTarget(app.home, { rows: { agents: [], organizations: [org] } })
+    await publishTo(app, target, { verify: true })
+    const agentsIn = async () => (await rowsIn(target.path, 'SELECT agent_id FROM conversations ORDER BY ALL')).flat()
+    expect(await agentsIn()).toEqual([`${place.id}-one`, `${place.id}-two`])
+    expect(await rowsIn(target.path, 'SELECT name FROM organizations')).toEqual([['An organization']])
+    await assign(['one'], 2)
+    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'refill', reason: 'other policy' })
+    expect(await agentsIn()).toEqual([`${place.id}-one`])
+    expect(await bytesContain(target.path, `contact of ${place.id}-two`)).toBe(false)
+    // A change of another agent's row deletes its key in the target and inserts nothing.
+    await load(place, [{ ID: 'other', userName: 'someone else' }], 3)
+    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta', rows: 0 })
+    expect(await agentsIn()).toEqual([`${place.id}-one`])
+  })
+})

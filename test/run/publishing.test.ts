@@ -1,0 +1,87 @@
+// Publications while a process holds the warehouse: when they begin, and that their failures disturb nothing.
+import { existsSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import type { App } from '../../src/app.ts'
+import type { Clock } from '../../src/clock.ts'
+import type { TargetConfig } from '../../src/config/targets.ts'
+import type { Config } from '../../src/config.ts'
+import type { PublicationReport } from '../../src/publish/publish.ts'
+import { startPublishing } from '../../src/run/publishing.ts'
+import { consumers } from '../../src/warehouse/changes/consumers.ts'
+import { ENTRY, newTarget, SETTINGS } from '../publish/published.ts'
+import { until } from '../until.ts'
+import { landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
+import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
+
+const app = temporaryWarehouse()
+
+/** A clock that stands still but for `pass`. */
+function stillClock(): Clock & { pass(ms: number): void } {
+  let nowMs = Date.now()
+  return {
+    now: () => nowMs,
+    pass(ms) {
+      nowMs += ms
+    },
+    async sleepUntil(untilMs, signal) {
+      while (nowMs < untilMs) {
+        signal?.throwIfAborted()
+        await new Promise(resolve => setTimeout(resolve, 5))
+      }
+    },
+  }
+}
+
+function start(targets: TargetConfig[], clock: Clock) {
+  const config = { home: app.home, targets, publish: SETTINGS, threads: 1 } as unknown as Config
+  const reports: PublicationReport[] = []
+  const failures: [string, unknown][] = []
+  const running = startPublishing({
+    config,
+    app: { warehouse: app.warehouse } as App,
+    clock,
+    published: report => reports.push(report),
+    failing: (...news) => failures.push(news),
+    entry: ENTRY,
+  })
+  return { reports, failures, end: running.end }
+}
+
+describe('a process that holds the warehouse', () => {
+  it('publishes changes once per interval, and reports a failing target once while it goes on with the others', async () => {
+    const clock = stillClock()
+    const place = app.workspace()
+    const load = async (minute: number) => {
+      const page = { records: [{ ID: 'a', userName: `${minute}` }], sentAtMs: SENT_AT_MS + minute * 60_000 }
+      await place.load(await landConversations(place.landing, page))
+    }
+    await load(1)
+    const [broken, target] = [newTarget(app.home, { path: '/proc/no/t.duckdb' }), newTarget(app.home)]
+    const { reports, failures, end } = start([broken, target], clock)
+    await until(async () => reports.length === 1)
+    await load(2)
+    // Time for several looks, of which none finds a target due.
+    for (let look = 0; look < 3; look++) {
+      clock.pass(6_000)
+      await new Promise(resolve => setTimeout(resolve, 50))
+    }
+    expect(reports.map(({ kind }) => kind)).toEqual(['refill'])
+    clock.pass(SETTINGS.everyMs)
+    await until(async () => reports.length === 2)
+    await end()
+    expect(reports.map(({ target: name, kind }) => [name, kind])).toEqual([
+      [target.name, 'refill'],
+      [target.name, 'delta'],
+    ])
+    expect(failures.map(([name]) => name)).toEqual([broken.name])
+  })
+
+  it('publishes nothing without a target, and ends the log of targets that are configured no more', async () => {
+    expect((await consumers(app.warehouse.writer)).length).toBeGreaterThan(0)
+    const { reports, end } = start([], stillClock())
+    await end()
+    expect(reports).toEqual([])
+    expect((await consumers(app.warehouse.writer)).map(({ name }) => name)).toEqual(['marts'])
+    expect(existsSync(`${app.home}/published`)).toBe(false)
+  })
+})

@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { RECORD_TYPES } from '../../../src/catalog/records.ts'
+import { diagrams } from '../../../src/warehouse/dictionary/diagram.ts'
+import { commentsOf, describedTables } from '../../../src/warehouse/dictionary/dictionary.ts'
+import { diagramPage, dictionaryPage } from '../../../src/warehouse/dictionary/markdown.ts'
+import { inProcess } from '../../cli/in-process.ts'
+import { temporaryWarehouse } from '../temporary-warehouse.ts'
+
+const page = (name: string) => readFileSync(join(import.meta.dirname, '../../../docs', name), 'utf8')
+
+const PII = ['none', 'identity', 'content', 'device', 'staff']
+
+describe('the data dictionary', () => {
+  const app = temporaryWarehouse()
+
+  it('and the diagrams are the pages in docs (`npm run docs`)', async () => {
+    expect(page('data-dictionary.md')).toBe(await dictionaryPage())
+    expect(page('er-diagram.md')).toBe(diagramPage())
+  })
+
+  it('has every table and view of a warehouse, with its columns and types', async () => {
+    const stored = await app.warehouse.writer.rows<{ name: string; columns: string[] }>(
+      `SELECT if(schema_name = 'main', '', schema_name || '.') || table_name AS name, list(column_name || ' ' || data_type ORDER BY column_name) AS columns FROM duckdb_columns()
+       WHERE database_name = current_database() AND NOT internal AND table_name NOT IN (SELECT table_name FROM duckdb_tables() WHERE temporary)
+       GROUP BY ALL`,
+    )
+    const inWarehouse = Object.fromEntries(stored.map(({ name, columns }) => [name, columns]))
+    // The table of the migrations themselves exists before the first of them.
+    delete inWarehouse._migrations
+    const described = (await describedTables()).map(({ name, columns }) => [
+      name,
+      columns.map(column => `${column.name} ${column.sqlType}`).sort(),
+    ])
+    expect(Object.fromEntries(described)).toEqual(
+      Object.fromEntries(Object.entries(inWarehouse).map(([name, columns]) => [name, [...columns].sort()])),
+    )
+  })
+
+  it('describes every table and column, and classes personal data', async () => {
+    for (const { name, about, columns } of await describedTables()) {
+      expect(about, name).toMatch(/^[A-Za-z].*[.:)]$/)
+      for (const column of columns) {
+        expect(column.about, `${name}.${column.name}`).toMatch(/\w/)
+        expect(column.about, `${name}.${column.name}`).not.toContain('PII')
+        expect(PII, `${name}.${column.name}`).toContain(column.pii)
+      }
+    }
+  })
+
+  it('gives the comments of a table for its copies', async () => {
+    const comments = await commentsOf('conversation_observations')
+    expect(comments!.table).toMatch(/^One row each time that a conversation was seen/)
+    expect(comments!.columns).toMatchObject({
+      state: 'State',
+      chat_assigned_to: 'Whom the chat was assigned to (personal data: staff)',
+    })
+    expect((await commentsOf('conversations'))!.columns.user_email).toContain('(personal data: identity)')
+    expect(await commentsOf('nothing')).toBeNull()
+  })
+})
+
+describe('the diagrams', () => {
+  const [records, ...children] = diagrams()
+  const lines = records!.mermaid.split('\n')
+
+  it('have every record type and its child tables, in valid lines', () => {
+    for (const { table } of RECORD_TYPES) expect(lines).toContain(`  ${table} {`)
+    for (const { mermaid } of diagrams()) {
+      expect(mermaid.split('\n')[0]).toBe('erDiagram')
+      const rest = mermaid.split('\n').slice(1)
+      for (const line of rest)
+        expect(line).toMatch(/^ {2}(\w+ \{|\}|\w+ \|\|--o[{|] \w+ : "\w+(, \w+)*"| {2}[A-Z]+ \w+ (PK, FK|PK|FK))$/)
+    }
+    expect(children.map(({ title }) => title)).toContain('Child tables of conversations')
+  })
+
+  it('show by which columns a table refers to another', () => {
+    expect(lines).toContain('  agents ||--o{ conversations : "agent_id"')
+    expect(lines).toContain('  conversations ||--o{ conversation_observations : "agent_id, conversation_id"')
+    // By its conversation, which names the agent too.
+    expect(lines).not.toContain('  agents ||--o{ conversation_observations : "agent_id"')
+    expect(lines).toContain('  conversations ||--o| conversation_transcripts : "agent_id, conversation_id"')
+    expect(lines).not.toContain('  conversation_transcripts ||--o| conversations : "agent_id, conversation_id"')
+    const teams = children.find(({ title }) => title === 'Child tables of organizations')!
+    expect(teams.mermaid).toContain('  agents ||--o{ organization_agents : "agent_id"')
+  })
+})
+
+describe('convohouse dictionary', () => {
+  it('prints one table, as text or JSON', async () => {
+    const { code, stdout } = await inProcess(['dictionary', 'conversations'])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(
+      /^conversations \(table\): .*\.\n\ncolumn +type +personal data +field of the API +description\n/,
+    )
+    expect(stdout).toMatch(/\nuser_email +VARCHAR +identity +userEmail +\w/)
+    const { tables } = JSON.parse((await inProcess(['dictionary', 'coverage', '--json'])).stdout)
+    expect(tables).toMatchObject([
+      {
+        name: 'coverage',
+        kind: 'view',
+        columns: [{ name: 'workspace_id', pii: 'none' }, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}],
+      },
+    ])
+  })
+
+  it('refuses an unknown table, and names those that it has', async () => {
+    const { code, stderr } = await inProcess(['dictionary', 'conversation'])
+    expect(code).toBe(2)
+    expect(stderr).toContain('The dictionary has no table "conversation"')
+    expect(stderr).toContain('conversations, ')
+  })
+})

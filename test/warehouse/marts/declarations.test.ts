@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest'
+import { marts, parseMart } from '../../../src/warehouse/marts/declarations.ts'
+import { refreshMarts } from '../../../src/warehouse/marts/refresh.ts'
+import { temporaryWarehouse } from '../temporary-warehouse.ts'
+
+const app = temporaryWarehouse()
+
+const HEADER = `-- one: one row for each thing.
+-- Grain: id
+-- Refresh: whole
+-- Built from: agents
+-- Use: for
+-- tests
+-- Columns:
+--   id    VARCHAR  none   Key
+--   name  VARCHAR  staff  Name, or not
+SELECT 1`
+
+const parsed = (from = '', to = '') => parseMart({ name: 'one', sql: HEADER.replace(from, to) })
+
+describe('the header of a mart', () => {
+  it('is read with its key, columns, sources and use', () => {
+    expect(parsed()).toEqual({
+      ...{ name: 'one', about: 'one row for each thing', grain: ['id'], month: null, refresh: 'whole' },
+      ...{ builtFrom: ['agents'], use: 'for tests', select: 'SELECT 1' },
+      columns: [
+        { name: 'id', sqlType: 'VARCHAR', pii: 'none', about: 'Key' },
+        { name: 'name', sqlType: 'VARCHAR', pii: 'staff', about: 'Name, or not' },
+      ],
+    })
+  })
+
+  it.each([
+    ['-- Use: for\n-- tests\n', '', 'sql/marts/one.sql: the header has no "Use"'],
+    ['one: one', 'two: one', 'the header begins with "one: "'],
+    ['Grain: id', 'Grain: key', 'key is no column'],
+    ['Grain: id', 'Month: day\n-- Grain: id', 'day is no column'],
+    ['id    VARCHAR', 'id    DOUBLE', 'a key column is VARCHAR, TIMESTAMP, DATE, INTEGER; id is not'],
+    ['whole', 'hourly', '"Refresh" is one of conversations, days, whole'],
+    [
+      'staff  Name',
+      'secret  Name',
+      'name has the PII class secret; it is one of none, identity, content, device, staff',
+    ],
+    ['none   Key', 'Key', '"id    VARCHAR  Key" is not a name, a type, a PII class and a description'],
+    ['--   name', '--   id', 'id is declared twice'],
+  ])('with %j replaced by %j is refused', (from, to, message) => {
+    expect(() => parsed(from, to)).toThrow(message)
+  })
+})
+
+describe('each mart', () => {
+  it('declares the columns that DuckDB finds in its SELECT', async () => {
+    const { writer } = app.warehouse
+    await refreshMarts(writer)
+    for (const { name, select, columns } of marts()) {
+      const described = await writer.rows(
+        `SELECT column_name AS name, column_type AS "sqlType" FROM (DESCRIBE ${select})`,
+      )
+      expect(described, name).toEqual(columns.map(({ name: column, sqlType }) => ({ name: column, sqlType })))
+    }
+  })
+
+  it('has columns whose names are no words of SQL that a query must quote', async () => {
+    const words = await app.warehouse.writer.rows<{ word: string }>(
+      `SELECT keyword_name AS word FROM duckdb_keywords() WHERE keyword_category = 'reserved'`,
+    )
+    const names = marts().flatMap(({ columns }) => columns.map(({ name }) => name))
+    expect(names.filter(name => words.some(({ word }) => word === name))).toEqual([])
+  })
+})

@@ -1,0 +1,282 @@
+// Marts that are brought up to date change by change equal marts that are built from empty, after any sequence of loads, events and
+// erasures in two workspaces; and so does a copy that applies the changes which the marts log.
+import fc from 'fast-check'
+import { afterEach, describe, expect, it } from 'vitest'
+import { DAY, MINUTE } from '../../../src/core/time.ts'
+import { consumers, registerConsumer, removeConsumer } from '../../../src/warehouse/changes/consumers.ts'
+import type { Watermark } from '../../../src/warehouse/changes/epoch.ts'
+import { publishedMart } from '../../../src/warehouse/changes/published-tables.ts'
+import { changedKeys, changesSince } from '../../../src/warehouse/changes/read-changes.ts'
+import { applyTimeZone } from '../../../src/warehouse/load/time-zone.ts'
+import { eraseRecords } from '../../../src/warehouse/maintenance/erase-records.ts'
+import { marts } from '../../../src/warehouse/marts/declarations.ts'
+import { refreshMarts } from '../../../src/warehouse/marts/refresh.ts'
+import { rounds } from '../../tier.ts'
+import { applyTo, eventOf } from '../events/events-in.ts'
+import { AGENT, landAgents, landConversations, landOrganization, landTeams, SENT_AT_MS } from '../landed-pages.ts'
+import { temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
+
+const app = temporaryWarehouse()
+
+const id = fc.integer({ min: 0, max: 3 }).map(n => `c${n}`)
+const person = fc.constantFrom('ada', 'bob')
+const workspace = fc.integer({ min: 0, max: 1 })
+const minute = fc.integer({ min: 1, max: 9 })
+
+/** A conversation at a version: days, channels, people and costs move. */
+const record = fc.record({
+  id,
+  version: fc.integer({ min: 1, max: 6 }),
+  day: fc.constantFrom(0, 1, 40, null),
+  channel: fc.constantFrom('whatsapp', 'webchat'),
+  person,
+  isTest: fc.constantFrom(true, false, null),
+  isResolved: fc.boolean(),
+  cost: fc.integer({ min: 0, max: 8 }),
+})
+type Conversation = typeof record extends fc.Arbitrary<infer V> ? V : never
+
+const OPERATIONS = {
+  export: fc.record({ workspace, records: fc.array(record, { minLength: 1, maxLength: 3 }), minute }),
+  event: fc.record({ workspace, record }),
+  agents: fc.record({ workspace, title: fc.constantFrom('Support', 'Sales') }),
+  teams: fc.record({ workspace, label: fc.constantFrom('East', 'West'), members: fc.subarray(['ada', 'bob']), minute }),
+  erase: fc.record({ workspace, id }),
+  timeZone: fc.record({ workspace, zone: fc.constantFrom('UTC', 'Pacific/Auckland') }),
+  refresh: fc.record({}),
+} as const
+type Name = keyof typeof OPERATIONS
+type ValueOf<N extends Name> = (typeof OPERATIONS)[N] extends fc.Arbitrary<infer V> ? V : never
+type Operation = { [N in Name]: { name: N; of: ValueOf<N> } }[Name]
+
+const WEIGHTS: Record<Name, number> = { export: 8, event: 6, agents: 2, teams: 2, erase: 3, timeZone: 1, refresh: 6 }
+
+const operation = fc.oneof(
+  ...(Object.keys(OPERATIONS) as Name[]).map(name => ({
+    weight: WEIGHTS[name],
+    arbitrary: (OPERATIONS[name] as fc.Arbitrary<unknown>).map(of => ({ name, of }) as Operation),
+  })),
+)
+
+const changedMs = (version: number): number => SENT_AT_MS - DAY + version * 3 * 60 * MINUTE
+
+const valuesOf = ({ version, day, channel, person: user, isTest, isResolved, cost }: Conversation) => ({
+  lastModified: changedMs(version),
+  lastMessageTS: changedMs(version) - MINUTE,
+  ...(day !== null && { ts: SENT_AT_MS - (day + 2) * DAY }),
+  ...(isTest !== null && { isTest }),
+  userPlatform: channel,
+  chatAssignedTo: user,
+  assignedTo: { userId: user, name: `${user} ${version % 2}`, assignedAt: new Date(changedMs(version)).toISOString() },
+  isResolved,
+  resolvedAt: isResolved ? changedMs(version) : null,
+  stage: `stage ${version}`,
+  value: version,
+  currency: version % 2 === 0 ? 'EUR' : null,
+  csat: { satisfaction10: version, submittedAt: changedMs(version) },
+  handoffHistory: Array.from({ length: version % 3 }, (_, index) => ({
+    ...{ requestedAt: changedMs(version), acceptedAt: changedMs(version) + index * MINUTE, acceptedBy: user },
+    ...{ organizationId: 'o', teamIds: ['t1', 't2'], teamKeys: ['k1'] },
+  })),
+  // Powers of two, so that sums do not depend on their order.
+  tokenUsage: {
+    ...{ cumulativeTotalTokens: cost * 10, cumulativeUsd: cost / 8 },
+    usagePerModel: { [`model ${version % 2}`]: { totalTokens: cost * 4, usd: cost / 16 } },
+  },
+})
+
+async function perform(workspaces: readonly Workspace[], { name, of }: Operation): Promise<void> {
+  const { writer } = app.warehouse
+  const place = 'workspace' in of ? workspaces[of.workspace]! : workspaces[0]!
+  const { landing, load, context } = place
+  switch (name) {
+    case 'export': {
+      const records = of.records.map(one => ({ ID: one.id, ...valuesOf(one) }))
+      await load(await landConversations(landing, { records, sentAtMs: SENT_AT_MS + of.minute * MINUTE }))
+      return
+    }
+    case 'event': {
+      const turns = [
+        { role: 'user', text: 'a', timestamp: changedMs(of.record.version) },
+        { role: 'assistant', text: 'b', timestamp: changedMs(of.record.version) + of.record.cost * MINUTE },
+      ]
+      const createdAt = changedMs(of.record.version)
+      const lightConvoData = valuesOf(of.record)
+      await applyTo(
+        place,
+        eventOf('conversation_updated', { agentId: AGENT, convoId: of.record.id, createdAt, lightConvoData, turns }),
+      )
+      return
+    }
+    case 'agents':
+      await load(await landAgents(landing, { agents: [{ ID: AGENT, title: of.title }] }))
+      return
+    case 'teams': {
+      const sentAtMs = SENT_AT_MS + of.minute * MINUTE
+      const teams = ['t1', 't2'].map(ID => ({
+        ID,
+        orgId: 'o',
+        key: 'k1',
+        label: `${of.label} ${ID}`,
+        memberIds: of.members,
+      }))
+      await load(
+        await landOrganization(landing, { id: 'o', data: { ID: 'o', name: of.label, widgetIDs: [AGENT] }, sentAtMs }),
+      )
+      await load(await landTeams(landing, { id: 'o', teams, sentAtMs }))
+      return
+    }
+    case 'erase': {
+      const records = [{ table: 'conversations', key: [AGENT, of.id] }]
+      await eraseRecords(writer, { workspaceId: context.workspaceId, records, nowMs: SENT_AT_MS })
+      return
+    }
+    case 'timeZone':
+      context.timeZone = of.zone
+      await applyTimeZone(writer, context.workspaceId, of.zone)
+      return
+    case 'refresh':
+      await refreshMarts(writer)
+  }
+}
+
+const rowsOf = async (schema = 'marts'): Promise<Record<string, unknown>> =>
+  Object.fromEntries(
+    await Promise.all(
+      marts().map(async ({ name }) => [name, await app.warehouse.writer.rows(`FROM ${schema}.${name} ORDER BY ALL`)]),
+    ),
+  )
+
+/** The rows of marts that are built from empty. */
+async function rebuiltRows(): Promise<Record<string, unknown>> {
+  await app.warehouse.writer.run('DELETE FROM _marts')
+  await refreshMarts(app.warehouse.writer)
+  return rowsOf()
+}
+
+/** A copy of the marts, kept by the change log. */
+async function openCopy() {
+  const { writer } = app.warehouse
+  await registerConsumer(writer, 'copy')
+  await writer.run(`ATTACH ':memory:' AS copy`)
+  let watermark: Watermark | null = null
+  return {
+    async apply(): Promise<void> {
+      const answer = await changesSince(writer, { name: 'copy', watermark })
+      for (const published of marts().map(publishedMart)) {
+        const { table, key } = published
+        const copied = `copy.${table.slice('marts.'.length)}`
+        if (answer.kind === 'refill') await writer.run(`CREATE OR REPLACE TABLE ${copied} AS FROM ${table}`)
+        else {
+          const names = key.map(({ name }) => name).join(', ')
+          await writer.run(`DELETE FROM ${copied} WHERE (${names}) IN (${changedKeys(published, answer)})`)
+          await writer.run(
+            `INSERT INTO ${copied} FROM ${table} WHERE (${names}) IN (${changedKeys(published, answer)})`,
+          )
+        }
+      }
+      watermark = answer.to
+    },
+    close: () => writer.run('DETACH copy'),
+  }
+}
+
+afterEach(async () => {
+  for (const { name } of await consumers(app.warehouse.writer)) await removeConsumer(app.warehouse.writer, name)
+})
+
+const one = (parts: Partial<Conversation>): Conversation => ({
+  ...{ id: 'c0', version: 1, day: 0, channel: 'whatsapp', person: 'ada', isTest: false, isResolved: true, cost: 1 },
+  ...parts,
+})
+
+const exportOf = (at: number, ...records: Partial<Conversation>[]): Operation => ({
+  name: 'export',
+  of: { workspace: 0, minute: at, records: records.map(one) },
+})
+
+/** One operation for each way in which rows of a mart change. */
+const KINDS: Record<string, Operation> = {
+  'a conversation that moves to another day and channel': exportOf(2, {
+    version: 2,
+    day: 40,
+    channel: 'webchat',
+    cost: 4,
+  }),
+  'a conversation that becomes a test': exportOf(3, { version: 3, day: 40, isTest: true }),
+  'a transcript and a patch': { name: 'event', of: { workspace: 0, record: one({ id: 'c1', version: 5, cost: 8 }) } },
+  'a conversation known from an event alone': { name: 'event', of: { workspace: 0, record: one({ id: 'c3' }) } },
+  'another assignee': exportOf(4, { id: 'c2', version: 5, person: 'bob' }),
+  'a renamed agent': { name: 'agents', of: { workspace: 0, title: 'Sales' } },
+  'renamed teams': { name: 'teams', of: { workspace: 0, label: 'West', members: ['ada'], minute: 8 } },
+  'an erased conversation': { name: 'erase', of: { workspace: 0, id: 'c1' } },
+}
+
+describe('marts that are brought up to date', () => {
+  it('equal marts that are built from empty after every kind of change, and so does a copy by the change log', async () => {
+    const workspaces = [app.workspace()]
+    const { writer } = app.warehouse
+    const stored: Operation[] = [
+      exportOf(1, {}, { id: 'c1' }, { id: 'c2', version: 4, day: 1, channel: 'webchat' }),
+      { name: 'agents', of: { workspace: 0, title: 'Support' } },
+      { name: 'teams', of: { workspace: 0, label: 'East', members: ['ada', 'bob'], minute: 1 } },
+    ]
+    for (const operation of stored) await perform(workspaces, operation)
+    await refreshMarts(writer)
+    const copy = await openCopy()
+    try {
+      await copy.apply()
+      for (const [kind, operation] of Object.entries(KINDS)) {
+        const before = await rowsOf()
+        await perform(workspaces, operation)
+        await refreshMarts(writer)
+        await copy.apply()
+        const rows = await rowsOf()
+        expect(rows, `${kind} changes something`).not.toEqual(before)
+        expect(await rowsOf('copy'), `a copy after ${kind}`).toEqual(rows)
+        expect(await rebuiltRows(), kind).toEqual(rows)
+        await copy.apply()
+      }
+    } finally {
+      await copy.close()
+    }
+  }, 240_000)
+
+  it('equal marts that are built from empty, after any sequence of changes', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(operation, { minLength: 5, maxLength: 10 }), async operations => {
+        const workspaces = [app.workspace(), app.workspace()]
+        await refreshMarts(app.warehouse.writer)
+        for (const each of operations) await perform(workspaces, each)
+        await refreshMarts(app.warehouse.writer)
+        const rows = await rowsOf()
+        expect(await rebuiltRows()).toEqual(rows)
+      }),
+      { numRuns: rounds('MART_RUNS', { usual: 2, deep: 500 }), endOnFailure: true },
+    )
+  }, 240_000)
+
+  it('lose an erased conversation at once, and so does their part of the log', async () => {
+    const place = app.workspace()
+    const { writer } = app.warehouse
+    await perform([place], exportOf(1, {}, { id: 'c1' }))
+    await refreshMarts(writer)
+    await registerConsumer(writer, 'copy')
+    await perform([place], exportOf(2, { version: 2 }))
+    await refreshMarts(writer)
+    await perform([place], { name: 'erase', of: { workspace: 0, id: 'c0' } })
+    expect(await place.rows('marts.fct_conversations', 'conversation_id')).toEqual([{ conversation_id: 'c1' }])
+    expect(await place.rows('marts.conversations_daily', 'sum(conversations)::INTEGER AS n')).toEqual([{ n: 1 }])
+    const logged = await writer.rows(
+      `SELECT DISTINCT op FROM _changes WHERE table_name = 'marts.fct_conversations' AND key[3] = 'c0'`,
+    )
+    expect(logged).toEqual([{ op: 'delete' }])
+  })
+
+  it('do not change, and log nothing, while no table does', async () => {
+    const place = app.workspace()
+    await perform([place], exportOf(1, {}))
+    const first = await refreshMarts(app.warehouse.writer)
+    expect(await refreshMarts(app.warehouse.writer)).toEqual(first)
+  })
+})
