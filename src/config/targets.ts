@@ -24,12 +24,20 @@ const rows = z
   .strictObject({ agents: ids.optional(), organizations: ids.optional() })
   .refine(({ agents, organizations }) => agents ?? organizations, 'must have agents or organizations')
 
-const target = z.strictObject({
+/** Settings of every target. */
+const common = {
   name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/, TARGET_NAME),
-  type: z.enum(['snapshot']),
-  path: z.string().min(1).optional(),
   pii: pii.prefault({}),
   rows: rows.optional(),
+}
+
+const snapshot = z.strictObject({ ...common, type: z.literal('snapshot'), path: z.string().min(1).optional() })
+
+const TYPES = [snapshot] as const
+
+const target = z.discriminatedUnion('type', TYPES, {
+  error: ({ code }) =>
+    code === 'invalid_union' ? `must be one of ${TYPES.map(({ shape }) => shape.type.value).join(', ')}` : undefined,
 })
 
 /** Names and paths are compared in lower case: a file system may not distinguish their case. */
@@ -63,15 +71,23 @@ export interface RowFilter {
   organizations: readonly string[]
 }
 
-export interface TargetConfig {
+interface CommonTarget {
   name: string
-  type: z.infer<typeof target>['type']
-  /** Absolute. */
-  path: string
   pii: PiiPolicy
   /** Null: all rows. */
   rows: RowFilter | null
 }
+
+export interface SnapshotTarget extends CommonTarget {
+  type: 'snapshot'
+  /** The file, absolute. */
+  path: string
+}
+
+export type TargetConfig = SnapshotTarget
+
+/** Where the data of a target lies, for people. */
+export const placeOf = (target: TargetConfig): string => target.path
 
 export const publishConfig = ({ every, memoryLimit }: z.infer<typeof publishSettings>): PublishSettings => ({
   everyMs: every,
@@ -83,10 +99,17 @@ export const targetConfigs = (
   given: z.infer<typeof targets>,
   { folder, home }: { folder: string; home: string },
 ): TargetConfig[] =>
-  given.map(({ name, type, path, pii, rows }) => ({
-    name,
-    type,
-    path: path === undefined ? join(home, 'published', `${name}.duckdb`) : resolve(folder, path),
-    pii,
-    rows: rows ? { agents: rows.agents ?? [], organizations: rows.organizations ?? [] } : null,
-  }))
+  given.map(target => {
+    const { name, pii, rows } = target
+    const shared = {
+      name,
+      pii,
+      rows: rows ? { agents: rows.agents ?? [], organizations: rows.organizations ?? [] } : null,
+    }
+    const at = (path: string | undefined, inHome: string) =>
+      path === undefined ? join(home, 'published', inHome) : resolve(folder, path)
+    switch (target.type) {
+      case 'snapshot':
+        return { ...shared, type: target.type, path: at(target.path, `${name}.duckdb`) }
+    }
+  })

@@ -7,7 +7,8 @@ import { dirname } from 'node:path'
 import { quoteName, quoteText } from '../catalog/layout.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { syncFolder } from '../files/durable.ts'
-import { type Package, type PackagedTable, quotedTable, type Sums, sumOf } from './package.ts'
+import { ATTACHED, deleteRows, insertRows, sumsOf } from './attached.ts'
+import { type Package, type PackagedTable, quotedTable } from './package.ts'
 import { lockTarget, type TargetDatabase, targetError } from './target-database.ts'
 import type { OpenTarget } from './target-port.ts'
 import { isSame, storeWatermark, type TargetWatermark, WATERMARK_TABLE } from './watermark.ts'
@@ -70,7 +71,7 @@ async function readWatermark(database: TargetDatabase, path: string): Promise<Ta
 
 const inSchema = (name: string): string => (name.includes('.') ? quotedTable(name) : `main.${quoteName(name)}`)
 
-const tableName = ({ name }: Pick<PackagedTable, 'name'>): string => `target.${inSchema(name)}`
+const tableName = ({ name }: Pick<PackagedTable, 'name'>): string => `${ATTACHED}.${inSchema(name)}`
 
 async function createTable(database: TargetDatabase, table: PackagedTable): Promise<void> {
   const columns = table.columns.map(({ name, sqlType }) => `${quoteName(name)} ${sqlType}`)
@@ -80,29 +81,16 @@ async function createTable(database: TargetDatabase, table: PackagedTable): Prom
     await database.run(`COMMENT ON COLUMN ${tableName(table)}.${quoteName(name)} IS ${quoteText(about)}`)
 }
 
-const files = (paths: readonly string[]): string => `read_parquet([${paths.map(quoteText).join(', ')}])`
-
-async function replaceRows(database: TargetDatabase, table: PackagedTable): Promise<void> {
-  const key = table.key.map(quoteName).join(', ')
-  if (table.isWhole) await database.run(`DELETE FROM ${tableName(table)}`)
-  if (table.deletes !== null)
-    await database.run(
-      `DELETE FROM ${tableName(table)} WHERE (${key}) IN (SELECT ${key} FROM ${files([table.deletes])})`,
-    )
-  if (table.rows.length === 0) return
-  const columns = table.columns.map(({ name }) => quoteName(name)).join(', ')
-  await database.run(`INSERT INTO ${tableName(table)} (${columns}) SELECT ${columns} FROM ${files(table.rows)}`)
-}
-
 /** Writes data and watermark in one transaction, and all of it into the file: no log is left beside it. */
 async function writeNext(database: TargetDatabase, path: string, { kind, tables, watermark }: Package): Promise<void> {
   const options = `ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, STORAGE_VERSION '${STORAGE_VERSION}'`
-  await attached(database, { file: nextFile(path), as: 'target', options }, async () => {
+  await attached(database, { file: nextFile(path), as: ATTACHED, options }, async () => {
     await database.run('BEGIN')
     await database.run('CREATE SCHEMA IF NOT EXISTS target.marts')
     for (const table of tables) {
       if (kind === 'refill') await createTable(database, table)
-      await replaceRows(database, table)
+      await deleteRows(database, tableName(table), table)
+      await insertRows(database, tableName(table), table)
     }
     for (const statement of storeWatermark(watermark)) await database.run(statement)
     await database.run('COMMIT')
@@ -165,15 +153,6 @@ export async function openSnapshot(database: TargetDatabase, path: string): Prom
       }
     },
     sums: tables =>
-      readingPublished(database, path, async () => {
-        const sums: Sums = {}
-        for (const { name, columns } of tables) {
-          const [row] = await database.rows<{ rows: string; checksum: string }>(
-            sumOf(name, { values: columns.map(quoteName), from: `published.${inSchema(name)}` }),
-          )
-          sums[name] = { rows: row!.rows, checksum: row!.checksum }
-        }
-        return sums
-      }),
+      readingPublished(database, path, () => sumsOf(database, tables, ({ name }) => `published.${inSchema(name)}`)),
   }
 }

@@ -18,7 +18,7 @@ export interface OpenTarget {
 export type SummedTable = Pick<PackagedTable, 'name'> & { columns: string[] }
 
 export interface TargetSettings {
-  target: Pick<TargetConfig, 'name' | 'type' | 'path'>
+  target: TargetConfig
   memoryLimit: string
   threads: number
   /** Where DuckDB writes what does not fit into memory. */

@@ -8,21 +8,25 @@ import type { FromTarget, OpenTarget, TargetSettings, ToTarget } from './target-
 
 async function open(settings: TargetSettings): Promise<OpenTarget> {
   const database = await openTargetDatabase(settings)
-  return openSnapshot(database, settings.target.path)
+  const { target } = settings
+  switch (target.type) {
+    case 'snapshot':
+      return openSnapshot(database, target.path)
+  }
 }
 
-let target: OpenTarget | null = null
+let opened: OpenTarget | null = null
 
 async function answer(message: ToTarget): Promise<FromTarget> {
   switch (message.kind) {
     case 'open':
-      target = await open(message.settings)
-      return { kind: 'opened', watermark: await target.watermark() }
+      opened = await open(message.settings)
+      return { kind: 'opened', watermark: await opened.watermark() }
     case 'apply':
-      await target!.apply(message.contents)
+      await opened!.apply(message.contents)
       return { kind: 'applied' }
     case 'sums':
-      return { kind: 'sums', sums: await target!.sums(message.tables) }
+      return { kind: 'sums', sums: await opened!.sums(message.tables) }
   }
 }
 

@@ -1,13 +1,14 @@
 // The state of each configured target: when it was last published to, what it lacks, and why publications fail.
 import { quoteText } from '../catalog/layout.ts'
-import type { TargetConfig } from '../config/targets.ts'
+import { placeOf, type TargetConfig } from '../config/targets.ts'
 import { consumerOf } from '../warehouse/changes/publications.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
 
 export interface TargetStatus {
   target: string
   type: TargetConfig['type']
-  path: string
+  /** The file, folder or database. */
+  place: string
   /** When the rows of the last successful publication were read: the target is as fresh as the warehouse was then. Null: never. */
   asOf: string | null
   /** Changed records that the target lacks; null: it must be filled. */
@@ -32,8 +33,9 @@ const behindSql = (target: string): string =>
 /** The state of each target; `rows` is null without a warehouse. */
 export async function targetStatuses(rows: Rows | null, targets: readonly TargetConfig[]): Promise<TargetStatus[]> {
   const statuses: TargetStatus[] = []
-  for (const { name, type, path } of targets) {
-    const status: TargetStatus = { target: name, type, path, asOf: null, behind: null, failure: null }
+  for (const target of targets) {
+    const { name, type } = target
+    const status: TargetStatus = { target: name, type, place: placeOf(target), asOf: null, behind: null, failure: null }
     statuses.push(status)
     if (rows === null) continue
     const [last] = await rows<Last>(lastOf(name, 'ended_at IS NOT NULL'))

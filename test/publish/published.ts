@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
-import type { TargetConfig } from '../../src/config/targets.ts'
+import type { SnapshotTarget, TargetConfig } from '../../src/config/targets.ts'
 import { type PublicationReport, type PublishOptions, publish } from '../../src/publish/publish.ts'
 import type { TemporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
 
@@ -16,7 +16,7 @@ export const DEFAULT = { identity: 'hash', staff: 'hash', device: 'hash', conten
 let targets = 0
 
 /** A target that no other test uses. */
-export function newTarget(home: string, settings: Partial<TargetConfig> = {}): TargetConfig {
+export function newTarget(home: string, settings: Partial<SnapshotTarget> = {}): SnapshotTarget {
   const name = `t${++targets}`
   return { name, type: 'snapshot', path: join(home, `${name}.duckdb`), pii: KEEP, rows: null, ...settings }
 }

@@ -11,10 +11,10 @@ const freshness = ({ asOf, behind }: TargetStatus, nowMs: number): string => {
 }
 
 export const targetLines = (status: TargetStatus, nowMs: number, style: Style = plain): string[] => {
-  const { target, type, path, failure } = status
+  const { target, type, place, failure } = status
   return [
     style('bold', `Target ${target}`),
-    `  ${type.padEnd(12)} ${path}`,
+    `  ${type.padEnd(12)} ${place}`,
     `  published    ${freshness(status, nowMs)}`,
     ...(failure === null
       ? []

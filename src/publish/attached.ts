@@ -1,0 +1,43 @@
+// What targets that DuckDB attaches as a database have in common: rows are deleted by key and inserted, and counted and summed.
+import { quoteName, quoteText } from '../catalog/layout.ts'
+import { type PackagedTable, type Sums, sumOf } from './package.ts'
+import type { TargetDatabase } from './target-database.ts'
+import type { SummedTable } from './target-port.ts'
+
+/** Name of the attached database that a package is written to. */
+export const ATTACHED = 'target'
+
+const namesOf = (names: readonly string[]): string => names.map(quoteName).join(', ')
+
+const files = (paths: readonly string[]): string => `read_parquet([${paths.map(quoteText).join(', ')}])`
+
+/** Deletes the rows of changed keys from the table `into`, or all rows. */
+export async function deleteRows(database: TargetDatabase, into: string, table: PackagedTable): Promise<void> {
+  const key = namesOf(table.key)
+  if (table.isWhole) await database.run(`DELETE FROM ${into}`)
+  if (table.deletes !== null)
+    await database.run(`DELETE FROM ${into} WHERE (${key}) IN (SELECT ${key} FROM ${files([table.deletes])})`)
+}
+
+export async function insertRows(database: TargetDatabase, into: string, table: PackagedTable): Promise<void> {
+  if (table.rows.length === 0) return
+  const columns = namesOf(table.columns.map(({ name }) => name))
+  await database.run(`INSERT INTO ${into} (${columns}) SELECT ${columns} FROM ${files(table.rows)}`)
+}
+
+/** `nameOf`: SQL of a table's name in the attached database. */
+export async function sumsOf(
+  database: TargetDatabase,
+  tables: readonly SummedTable[],
+  nameOf: (table: SummedTable) => string,
+): Promise<Sums> {
+  const sums: Sums = {}
+  for (const table of tables) {
+    const values = table.columns.map(quoteName)
+    const [row] = await database.rows<{ rows: string; checksum: string }>(
+      sumOf(table.name, { values, from: nameOf(table) }),
+    )
+    sums[table.name] = { rows: row!.rows, checksum: row!.checksum }
+  }
+  return sums
+}
