@@ -94,22 +94,24 @@ export const publishConfig = ({ every, memoryLimit }: z.infer<typeof publishSett
   memoryLimit,
 })
 
+interface Folders {
+  /** The folder of the configuration file. */
+  folder: string
+  home: string
+}
+
+function targetConfig(given: z.infer<typeof target>, { folder, home }: Folders): TargetConfig {
+  const { name, pii, rows } = given
+  const filter = rows ? { agents: rows.agents ?? [], organizations: rows.organizations ?? [] } : null
+  const shared = { name, pii, rows: filter }
+  const at = (path: string | undefined, inHome: string) =>
+    path === undefined ? join(home, 'published', inHome) : resolve(folder, path)
+  switch (given.type) {
+    case 'snapshot':
+      return { ...shared, type: given.type, path: at(given.path, `${name}.duckdb`) }
+  }
+}
+
 /** Relative paths are relative to the folder of the configuration file. */
-export const targetConfigs = (
-  given: z.infer<typeof targets>,
-  { folder, home }: { folder: string; home: string },
-): TargetConfig[] =>
-  given.map(target => {
-    const { name, pii, rows } = target
-    const shared = {
-      name,
-      pii,
-      rows: rows ? { agents: rows.agents ?? [], organizations: rows.organizations ?? [] } : null,
-    }
-    const at = (path: string | undefined, inHome: string) =>
-      path === undefined ? join(home, 'published', inHome) : resolve(folder, path)
-    switch (target.type) {
-      case 'snapshot':
-        return { ...shared, type: target.type, path: at(target.path, `${name}.duckdb`) }
-    }
-  })
+export const targetConfigs = (given: z.infer<typeof targets>, folders: Folders): TargetConfig[] =>
+  given.map(one => targetConfig(one, folders))
