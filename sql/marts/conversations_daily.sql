@@ -37,7 +37,7 @@
 --   csat_answers                      BIGINT   none  Conversations with a score
 --   csat_ease_sum                     DOUBLE   none  Sum of the ease scores
 --   csat_ease_answers                 BIGINT   none  Conversations with an ease score
---   leads                             BIGINT   none  Conversations with a lead's stage
+--   leads                             BIGINT   none  Conversations with a lead: a stage or a value
 --   input_tokens                      BIGINT   none  Input tokens spent on the day, by conversations of any day
 --   output_tokens                     BIGINT   none  Output tokens spent on the day
 --   tokens                            BIGINT   none  Tokens spent on the day
@@ -59,7 +59,7 @@ WITH began AS (
     fsum(seconds_to_first_resolution) AS seconds_to_first_resolution_sum, count(seconds_to_first_resolution) AS first_resolutions,
     fsum(seconds_to_last_resolution) AS seconds_to_last_resolution_sum, count(seconds_to_last_resolution) AS last_resolutions,
     fsum(csat_score) AS csat_score_sum, count(csat_score) AS csat_answers, fsum(csat_ease) AS csat_ease_sum, count(csat_ease) AS csat_ease_answers,
-    count(lead_stage) AS leads
+    count(*) FILTER (lead_stage IS NOT NULL OR lead_value IS NOT NULL) AS leads
   FROM in_days('marts.fct_conversations') WHERE is_counted GROUP BY ALL
 ),
 spent AS (

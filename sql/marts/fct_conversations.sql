@@ -3,6 +3,7 @@
 -- Month: day
 -- Refresh: conversations
 -- Built from: conversations, conversation_observations, conversation_transcripts, marts.dim_agents, marts.dim_people
+-- Joins: assignee_id = dim_people.user_id, resolved_by = dim_people.user_id
 -- Use: `WHERE is_counted` for every figure about customers; `is_test` and `is_complete` say why a row is left out. Costs are those of the whole
 -- life of a conversation: for costs by day use conversations_daily, fct_spend or token_usage_daily. Values of leads have currencies: group by
 -- `lead_currency`. Every number may change while the conversation goes on; `last_activity_at` says how far it has gone.
@@ -21,6 +22,7 @@
 --   is_missing                      BOOLEAN    none   The vendor no longer has it
 --   is_stale                        BOOLEAN    none   It is known to have changed since it was exported
 --   as_of                           TIMESTAMP  none   The row is at least this fresh
+--   last_observed_at                TIMESTAMP  none   When it was last seen, in an export or an event
 --   state                           VARCHAR    none   State, e.g. ended_chat
 --   end_reason                      VARCHAR    none   Why it ended
 --   language                        VARCHAR    none   Language of the contact
@@ -84,6 +86,9 @@ resolutions AS (
     bool_or(resolved) AS ever, count(*) FILTER (resolved_before AND NOT resolved) AS reopens
   FROM resolutions_seen GROUP BY ALL
 ),
+observations AS (
+  SELECT workspace_id, agent_id, conversation_id, max(observed_at) AS last_observed_at FROM scoped('conversation_observations') GROUP BY ALL
+),
 -- By position: messages may have the same time.
 turns AS (
   SELECT workspace_id, agent_id, conversation_id, position, written_at, CASE
@@ -137,7 +142,7 @@ SELECT
   workspace_id, agent_id, conversation_id, d.agent_title,
   coalesce(nullif(c.channel, ''), 'unknown') AS channel, c.day, c.started_at, c.last_message_ts AS last_activity_at,
   c.complete AND NOT c.test AND c.day IS NOT NULL AS is_counted, c.test AS is_test, c.complete AS is_complete,
-  c._missing_since IS NOT NULL AS is_missing, c._dirty_since IS NOT NULL AS is_stale, c._as_of AS as_of,
+  c._missing_since IS NOT NULL AS is_missing, c._dirty_since IS NOT NULL AS is_stale, c._as_of AS as_of, s.last_observed_at,
   c.state, c.end_reason, coalesce(c.language, c.lang) AS language, c.country_code,
   c.messages_num AS messages, c.sessions_num AS sessions,
   t.conversation_id IS NOT NULL AS has_transcript,
@@ -164,9 +169,10 @@ SELECT
   c.token_usage_cumulative_total_tokens AS tokens, c.token_usage_cumulative_usd AS tokens_usd,
   c.detailed_cost_total_credits_consumed AS credits, c.detailed_cost_llm_cost AS llm_cost, c.detailed_cost_speech_gen_cost AS speech_cost,
   c.detailed_cost_transcriber_cost AS transcriber_cost, c.ext_cost AS call_cost,
-  c.stage AS lead_stage, c.value AS lead_value, nullif(upper(trim(c.currency)), '') AS lead_currency, c.lead_score, c.hot_label AS lead_temperature
+  nullif(c.stage, '') AS lead_stage, c.value AS lead_value, nullif(upper(trim(c.currency)), '') AS lead_currency, c.lead_score, c.hot_label AS lead_temperature
 FROM known c
 LEFT JOIN responses q USING (workspace_id, agent_id, conversation_id)
+LEFT JOIN observations s USING (workspace_id, agent_id, conversation_id)
 LEFT JOIN transcripts t USING (workspace_id, agent_id, conversation_id)
 LEFT JOIN handoffs h USING (workspace_id, agent_id, conversation_id)
 LEFT JOIN involved i USING (workspace_id, agent_id, conversation_id)

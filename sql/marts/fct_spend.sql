@@ -55,7 +55,7 @@ grown AS (
 )
 SELECT
   g.workspace_id, g.agent_id, g.conversation_id,
-  (g.spent_at AT TIME ZONE 'UTC' AT TIME ZONE coalesce(w.time_zone, 'UTC'))::DATE AS day,
+  local_day(g.spent_at, w.time_zone) AS day,
   d.agent_title, coalesce(nullif(c.channel, ''), 'unknown') AS channel,
   coalesce(c._complete, false) AND NOT coalesce(c.is_test, false) AND c.day IS NOT NULL AS is_counted,
   sum(g.input_tokens)::BIGINT AS input_tokens, sum(g.output_tokens)::BIGINT AS output_tokens, sum(g.tokens)::BIGINT AS tokens,

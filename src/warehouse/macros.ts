@@ -70,6 +70,9 @@ const LAID_OVER = `CREATE OR REPLACE TEMP MACRO laid_over(below, keys, above) AS
 const SECONDS_BETWEEN = `CREATE OR REPLACE TEMP MACRO seconds_between(a, b) AS
   CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN greatest(epoch_us(b) - epoch_us(a), 0) / 1e6 END`
 
+/** The day of a UTC time in a time zone (an IANA name; NULL: UTC). */
+const LOCAL_DAY = `CREATE OR REPLACE TEMP MACRO local_day(x, zone) AS (x AT TIME ZONE 'UTC' AT TIME ZONE coalesce(zone, 'UTC'))::DATE`
+
 export const MACROS = [
   TO_MOMENT,
   PARSE_MOMENT,
@@ -81,4 +84,5 @@ export const MACROS = [
   MEMBERS,
   LAID_OVER,
   SECONDS_BETWEEN,
+  LOCAL_DAY,
 ]

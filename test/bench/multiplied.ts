@@ -18,20 +18,32 @@ const COPY_ID = `md5(conversation_id || ':' || copy)::UUID::VARCHAR`
 /** Copies per statement: enough to fill row groups, few enough to fit into memory. */
 const AT_ONCE = 5
 
+interface Copies {
+  source: number
+  from: number
+  to: number
+  /** Child tables that are not copied, and columns of conversations that are NULL in copies: for benches that read none of them. */
+  without?: { tables: readonly string[]; columns: readonly string[] }
+}
+
 /**
  * Adds the copies `from` to `to` of the first `source` conversations. Their `_record` numbers select them, so they must not have been
  * replaced since the first load. Copies get numbers above all existing ones.
  */
-export async function multiply(writer: Writer, options: { source: number; from: number; to: number }): Promise<void> {
-  const { source, from, to } = options
+export async function multiply(writer: Writer, options: Copies): Promise<void> {
+  const { source, from, to, without } = options
   const layout = layoutOf(conversation)
+  const tables = tablesOf(layout).filter(({ name }) => !without?.tables.includes(name))
   for (let copy = from; copy <= to; copy += AT_ONCE) {
     const last = await lastNumber(writer, layout)
     const copies = `range(${copy}, ${Math.min(copy + AT_ONCE, to + 1)}) c(copy)`
     const number = `${last} + (copy - ${copy}) * ${source} + _record`
-    for (const { name } of tablesOf(layout))
+    for (const { name } of tables) {
+      const emptied =
+        name === conversation.table ? (without?.columns ?? []).map(column => `NULL AS ${column}, `).join('') : ''
       await writer.run(`INSERT INTO ${name} BY NAME
-        SELECT t.* REPLACE (${COPY_ID} AS conversation_id, ${number} AS _record) FROM ${copies}, ${name} t WHERE _record <= ${source}`)
+        SELECT t.* REPLACE (${emptied}${COPY_ID} AS conversation_id, ${number} AS _record) FROM ${copies}, ${name} t WHERE _record <= ${source}`)
+    }
     await writer.run(`INSERT INTO conversation_observations BY NAME SELECT t.* REPLACE (${COPY_ID} AS conversation_id)
       FROM ${copies}, (SELECT o.* FROM conversation_observations o SEMI JOIN
         (SELECT agent_id, conversation_id FROM conversations WHERE _record <= ${source}) USING (agent_id, conversation_id)) t`)

@@ -5,6 +5,7 @@ import { firstRows } from './first-rows.ts'
 import { killsBench } from './kills.ts'
 import { landBench } from './land.ts'
 import { ledgerBench } from './ledger.ts'
+import { martsBench } from './marts.ts'
 import { memoryBench } from './memory.ts'
 import { monthBench } from './month.ts'
 import { peersBench } from './peers.ts'
@@ -22,6 +23,7 @@ const BENCHES = {
   land: landBench,
   peers: peersBench,
   upsert: upsertBench,
+  marts: martsBench,
   memory: memoryBench,
   month: monthBench,
   size: sizeBench,

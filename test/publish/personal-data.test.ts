@@ -22,6 +22,7 @@ async function plant(): Promise<void> {
   for (const { name, columns, key } of await publishedRelations()) {
     const filled = columns.filter(column => column.pii !== 'none' || key.includes(column.name))
     const values = filled.map(({ name: column, sqlType, pii }) => {
+      if (sqlType === 'INTEGER') return '1'
       if (sqlType === 'DATE') return `DATE '2026-01-01'`
       if (sqlType === 'TIMESTAMP') return `TIMESTAMP '2026-01-01'`
       const text = pii === 'none' ? 'key' : `${CANARY} ${name}.${column}`

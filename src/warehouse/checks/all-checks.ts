@@ -1,9 +1,10 @@
-// All checks: those of `sql/checks`, those derived from the catalog, and the user's own files.
+// All checks: those of `sql/checks`, those derived from the catalog and the marts, and the user's own files.
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { diskErrorText } from '../../core/disk.ts'
 import { sqlFiles } from '../sql-files.ts'
 import { type Check, declaredCheck } from './declaration.ts'
+import { martChecks } from './mart-checks.ts'
 import { recordChecks } from './record-checks.ts'
 
 const byName = (a: Check, b: Check): number => (a.name < b.name ? -1 : 1)
@@ -11,7 +12,7 @@ const byName = (a: Check, b: Check): number => (a.name < b.name ? -1 : 1)
 /** The checks of convohouse itself, by name. */
 export async function warehouseChecks(): Promise<Check[]> {
   const bundled = sqlFiles('checks').map(file => declaredCheck(file, false))
-  return [...bundled, ...recordChecks()].sort(byName)
+  return [...bundled, ...recordChecks(), ...martChecks()].sort(byName)
 }
 
 const invalid = (name: string, problem: string): Check => ({

@@ -1,7 +1,8 @@
-// Entity-relationship diagrams of the tables of records, in Mermaid's syntax.
+// Entity-relationship diagrams of the tables of records and of the marts, in Mermaid's syntax.
 import { type Layout, layoutOf } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import { OBSERVATIONS } from '../changes/published-tables.ts'
+import { type Mart, marts } from '../marts/declarations.ts'
 
 interface Diagram {
   title: string
@@ -82,7 +83,30 @@ function childrenDiagram(layout: Layout, entities: readonly Entity[]): Diagram {
   }
 }
 
-/** One diagram of all records, and one of each record type that has child tables. */
+/** Marts that others refer to: by the columns of their keys, or by others that a mart declares. */
+const isReferred = ({ name }: Mart): boolean => name.startsWith('dim_') || name === 'fct_conversations'
+
+/** The marts as a star: facts and daily figures with the dimensions that they join. */
+function martsDiagram(): Diagram {
+  const all = marts().map(mart => ({ mart, entity: { table: mart.name, key: mart.grain, columns: mart.columns } }))
+  const lines = all.flatMap(({ mart: { name, joins }, entity }) => {
+    const targets = all.filter(
+      ({ mart, entity: { key } }) => mart.name !== name && isReferred(mart) && hasKey(entity, key),
+    )
+    const foreign = new Set([
+      ...targets.flatMap(({ entity: { key } }) => withoutWorkspace(key)),
+      ...joins.map(({ column }) => column),
+    ])
+    return [
+      ...entityLines(entity, foreign),
+      ...targets.map(target => referenceLine(target.entity, name, isSame(target.entity.key, entity.key))),
+      ...joins.map(({ column, mart }) => `  ${mart} ||--o{ ${name} : "${column}"`),
+    ]
+  })
+  return { title: 'Marts', mermaid: ['erDiagram', ...lines].join('\n') }
+}
+
+/** One diagram of all records, one of the marts, and one of each record type that has child tables. */
 export function diagrams(): Diagram[] {
   const layouts = RECORD_TYPES.map(record => layoutOf(record))
   const observations: Entity = {
@@ -93,6 +117,7 @@ export function diagrams(): Diagram[] {
   const entities = [...layouts.map(entityOf), observations]
   return [
     recordsDiagram(entities),
+    martsDiagram(),
     ...layouts.filter(({ children }) => children.length > 0).map(layout => childrenDiagram(layout, entities)),
   ]
 }

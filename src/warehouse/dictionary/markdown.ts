@@ -68,7 +68,7 @@ export const diagramPage = (): string =>
     '# How the tables refer to each other',
     '',
     'Generated from the catalog by `npm run docs`; do not edit. Every table also has `workspace_id`, which is part of every key and of every join. An id may refer to a record that is not stored',
-    '(of an agent that the vendor no longer lists, for example), so join with `LEFT JOIN`. All columns: [the data dictionary](data-dictionary.md).',
+    '(of an agent that the vendor no longer lists, for example), so join with `LEFT JOIN`. [Marts](marts.md) are in the schema `marts`. All columns: [the data dictionary](data-dictionary.md).',
     '',
     ...diagrams().flatMap(({ title, mermaid }) => [`## ${title}`, '', '```mermaid', mermaid, '```', '']),
   ].join('\n')}`

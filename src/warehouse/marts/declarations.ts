@@ -5,6 +5,7 @@
 //   -- Month: the column whose month partitions it (omitted: one partition)
 //   -- Refresh: conversations, days or whole (`refresh.ts`)
 //   -- Built from: tables and marts
+//   -- Joins: columns with the keys of other marts under another name: assignee_id = dim_people.user_id (omitted: none)
 //   -- Use: what it is for, on as many lines as needed
 //   -- Columns:
 //   --   name  TYPE  PII class  description      (separated by at least two spaces)
@@ -24,6 +25,13 @@ export interface MartColumn {
   about: string
 }
 
+interface MartJoin {
+  column: string
+  mart: string
+  /** Column of that mart. */
+  key: string
+}
+
 export interface Mart {
   /** Its table in the schema `marts`. */
   name: string
@@ -36,6 +44,8 @@ export interface Mart {
   refresh: RefreshScope
   /** Tables, and marts as `marts.NAME`. */
   builtFrom: readonly string[]
+  /** Columns that hold the key of another mart under another name. */
+  joins: readonly MartJoin[]
   use: string
   columns: readonly MartColumn[]
   /** Computes the rows. */
@@ -49,7 +59,7 @@ const PII: readonly string[] = ['none', 'identity', 'content', 'device', 'staff'
 const SCOPES: readonly string[] = ['conversations', 'days', 'whole'] satisfies RefreshScope[]
 const KEY_TYPES: readonly string[] = ['VARCHAR', 'TIMESTAMP', 'DATE', 'INTEGER'] satisfies KeyType[]
 
-const FIELD = /^(Grain|Month|Refresh|Built from|Use|Columns):\s*(.*)$/
+const FIELD = /^(Grain|Month|Refresh|Built from|Joins|Use|Columns):\s*(.*)$/
 
 /** Splits a header into its first paragraph and its fields; a line that names no field continues the one before. */
 function fieldsOf(lines: readonly string[]): Map<string, string[]> {
@@ -92,6 +102,11 @@ export function parseMart({ name, sql }: SqlFile): Mart {
   const grain = list('Grain')
   for (const key of grain)
     if (!KEY_TYPES.includes(column(key).sqlType)) throw fault(`a key column is ${KEY_TYPES.join(', ')}; ${key} is not`)
+  const joins = (fields.has('Joins') ? list('Joins') : []).map(text => {
+    const [, of, mart, key] = /^(\w+) = (\w+)\.(\w+)$/.exec(text) ?? []
+    if (of === undefined) throw fault(`"${text}" is not of the form "column = mart.column"`)
+    return { column: column(of).name, mart: mart!, key: key! }
+  })
   const month = fields.has('Month') ? column(text('Month')).name : null
   const refresh = text('Refresh')
   if (!SCOPES.includes(refresh)) throw fault(`"Refresh" is one of ${SCOPES.join(', ')}`)
@@ -102,6 +117,7 @@ export function parseMart({ name, sql }: SqlFile): Mart {
     month,
     refresh: refresh as RefreshScope,
     builtFrom: list('Built from'),
+    joins,
     use: text('Use'),
     columns,
     select: lines.slice(end).join('\n'),

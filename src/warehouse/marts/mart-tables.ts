@@ -20,19 +20,28 @@ export async function fillMart(writer: Writer, mart: Mart): Promise<void> {
 /** The rows as they were computed last. */
 const FRESH = 'fresh_rows'
 
+interface ReplacedScope {
+  /** SQL relation. */
+  scope: string
+  columns: readonly string[]
+  /** A mart of days is built from this one. */
+  touchesDays: boolean
+  isPublished: boolean
+}
+
 /**
- * Replaces the rows whose `columns` are in `scope`, an SQL relation, by those that the mart's SELECT returns, inside the caller's
+ * Replaces the rows whose `columns` are in `scope` by those that the mart's SELECT returns, inside the caller's
  * transaction.
  */
 export async function replaceScope(
   writer: Writer,
   mart: Mart,
-  { scope, columns, isPublished }: { scope: string; columns: readonly string[]; isPublished: boolean },
+  { scope, columns, touchesDays, isPublished }: ReplacedScope,
 ): Promise<void> {
   const { name, grain, select } = mart
   const stale = `marts.${name} SEMI JOIN ${scope} USING (${columns.join(', ')})`
   await writer.run(`CREATE OR REPLACE TEMP TABLE ${FRESH} AS ${select}`)
-  if (columns.includes('conversation_id')) await touchDays(writer, mart, stale)
+  if (touchesDays) await touchDays(writer, stale)
   if (isPublished) {
     const keys = grain.join(', ')
     await logChanges(writer, {
@@ -46,8 +55,7 @@ export async function replaceScope(
 }
 
 /** Adds the days of the replaced rows, old and new. */
-async function touchDays(writer: Writer, { columns }: Mart, stale: string): Promise<void> {
-  if (!columns.some(({ name }) => name === 'day')) return
+async function touchDays(writer: Writer, stale: string): Promise<void> {
   const days = (from: string): string => `SELECT workspace_id, agent_id, day FROM ${from} WHERE day IS NOT NULL`
   await writer.run(`INSERT INTO touched_days SELECT * FROM (${days(stale)} UNION ${days(FRESH)})
     ANTI JOIN touched_days USING (workspace_id, agent_id, day)`)

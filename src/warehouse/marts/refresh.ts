@@ -44,6 +44,9 @@ async function positionOf(writer: Writer): Promise<(Watermark & { definition: st
 /** True once the marts have been built. Until then they are empty. */
 export const hasMarts = async (writer: Writer): Promise<boolean> => (await positionOf(writer)) !== undefined
 
+/** Where a name beside an id comes from: each has a file `sql/refresh/renamed_by_NAME.sql`, which adds the conversations whose facts show it. */
+const NAMES = ['organizations', 'dim_agents', 'dim_people', 'dim_teams'] as const
+
 /** Makes `scoped` and `in_days` read only the rows of changed conversations and touched days, or all rows. */
 async function defineScopes(writer: Writer, isLimited: boolean): Promise<void> {
   const scope = async (macro: string, table: string, key: readonly string[]) =>
@@ -95,24 +98,29 @@ async function update(writer: Writer, changes: Changes): Promise<void> {
 
   await writer.run(`CREATE OR REPLACE TEMP TABLE changed_conversations AS ${changedConversations(changes)}`)
   await defineScopes(writer, true)
-  for (const mart of marts().filter(isDimension)) {
-    const keys = mart.grain.join(', ')
-    if (isConcerned(mart)) await bring(mart, whole(mart))
-    else
-      await writer.run(
-        `CREATE OR REPLACE TEMP TABLE changed_${mart.name} AS SELECT ${keys} FROM marts.${mart.name} LIMIT 0`,
-      )
-  }
-  await writer.run(sqlFile('refresh/renamed_conversations'))
+  const organizations = changes.tables.find(({ published }) => published.table === 'organizations')
+  if (organizations)
+    await writer.run(
+      `CREATE OR REPLACE TEMP TABLE changed_organizations AS ${changedKeys(organizations.published, changes)}`,
+    )
+  for (const mart of marts().filter(isDimension)) if (isConcerned(mart)) await bring(mart, whole(mart))
+  for (const name of NAMES)
+    if (changed.has(name) || changed.has(`marts.${name}`)) await writer.run(sqlFile(`refresh/renamed_by_${name}`))
   const [any] = await writer.rows('SELECT 1 FROM changed_conversations LIMIT 1')
   for (const mart of marts().filter(each => !isDimension(each))) {
     if (mart.refresh === 'whole') {
       if (isConcerned(mart)) await bring(mart, whole(mart))
     } else if (any) {
-      const [scope, columns] =
-        mart.refresh === 'days' ? ['touched_days', DAY_KEY] : ['changed_conversations', CONVERSATION_KEY]
       await bring(mart, async () => {
-        await replaceScope(writer, mart, { scope: scope as string, columns, isPublished })
+        const isDaily = mart.refresh === 'days'
+        await replaceScope(writer, mart, {
+          scope: isDaily ? 'touched_days' : 'changed_conversations',
+          columns: isDaily ? DAY_KEY : CONVERSATION_KEY,
+          touchesDays: marts().some(
+            ({ refresh, builtFrom }) => refresh === 'days' && builtFrom.includes(`marts.${mart.name}`),
+          ),
+          isPublished,
+        })
         return true
       })
     }

@@ -2,8 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { layoutOf } from '../../../src/catalog/layout.ts'
 import { RECORD_TYPES } from '../../../src/catalog/records.ts'
+import { publishedMart } from '../../../src/warehouse/changes/published-tables.ts'
 import { warehouseChecks } from '../../../src/warehouse/checks/all-checks.ts'
 import { recordChecks } from '../../../src/warehouse/checks/record-checks.ts'
+import { marts } from '../../../src/warehouse/marts/declarations.ts'
+import { refreshMarts } from '../../../src/warehouse/marts/refresh.ts'
 import { applyTo, eventOf } from '../events/events-in.ts'
 import { AGENT, freshWindow, landConversations, landOrganization, landTeams } from '../landed-pages.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
@@ -36,12 +39,18 @@ describe('the checks of the warehouse', () => {
       eventOf('form_submitted', { ...at, formType: 'ui_engine_form', formData: { name: 'Eve' } }),
     )
     const { writer } = app.warehouse
+    await refreshMarts(writer)
     for (const { name, sql } of await warehouseChecks()) expect(await writer.rows(sql), name).toEqual([])
 
     for (const { key, record, children } of RECORD_TYPES.map(type => layoutOf(type))) {
       const orphan = `(${key.join(', ')}) VALUES (${key.map(() => "'orphan'").join(', ')})`
       for (const table of [record.table, record.table, ...children.map(child => child.table)])
         await writer.run(`INSERT INTO ${table} ${orphan}`)
+    }
+    const keys = { VARCHAR: `'twice'`, DATE: `DATE '2026-01-01'`, INTEGER: '1', TIMESTAMP: `TIMESTAMP '2026-01-01'` }
+    for (const { table, key } of marts().map(publishedMart)) {
+      const row = `(${key.map(({ sqlType }) => keys[sqlType]).join(', ')})`
+      await writer.run(`INSERT INTO ${table} (${key.map(({ name }) => name).join(', ')}) VALUES ${row}, ${row}`)
     }
     await writer.run('INSERT INTO _loads SELECT * FROM _loads LIMIT 1')
     await writer.run('UPDATE _covered SET to_sec = to_sec + 1')

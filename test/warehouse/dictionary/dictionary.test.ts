@@ -5,6 +5,7 @@ import { RECORD_TYPES } from '../../../src/catalog/records.ts'
 import { diagrams } from '../../../src/warehouse/dictionary/diagram.ts'
 import { commentsOf, describedTables } from '../../../src/warehouse/dictionary/dictionary.ts'
 import { diagramPage, dictionaryPage } from '../../../src/warehouse/dictionary/markdown.ts'
+import { marts } from '../../../src/warehouse/marts/declarations.ts'
 import { inProcess } from '../../cli/in-process.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
 
@@ -62,7 +63,7 @@ describe('the data dictionary', () => {
 })
 
 describe('the diagrams', () => {
-  const [records, ...children] = diagrams()
+  const [records, ofMarts, ...children] = diagrams()
   const lines = records!.mermaid.split('\n')
 
   it('have every record type and its child tables, in valid lines', () => {
@@ -74,6 +75,17 @@ describe('the diagrams', () => {
         expect(line).toMatch(/^ {2}(\w+ \{|\}|\w+ \|\|--o[{|] \w+ : "\w+(, \w+)*"| {2}[A-Z]+ \w+ (PK, FK|PK|FK))$/)
     }
     expect(children.map(({ title }) => title)).toContain('Child tables of conversations')
+  })
+
+  it('show the marts as a star, also where a column has another name than the key', () => {
+    const star = ofMarts!.mermaid.split('\n')
+    for (const { name } of marts()) expect(star).toContain(`  ${name} {`)
+    expect(star).toContain('  dim_agents ||--o{ fct_conversations : "agent_id"')
+    expect(star).toContain('  dim_calendar ||--o{ conversations_daily : "day"')
+    expect(star).toContain('  dim_people ||--o{ fct_handoffs : "accepted_by"')
+    expect(star).toContain('  fct_conversations ||--o{ fct_handoffs : "agent_id, conversation_id"')
+    expect(star).toContain('  fct_conversations ||--o| fct_csat : "agent_id, conversation_id"')
+    expect(star).toContain('    VARCHAR accepted_by FK')
   })
 
   it('show by which columns a table refers to another', () => {

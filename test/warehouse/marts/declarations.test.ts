@@ -1,6 +1,12 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { tablesOf } from '../../../src/catalog/ddl.ts'
+import { layoutOf } from '../../../src/catalog/layout.ts'
+import { RECORD_TYPES } from '../../../src/catalog/records.ts'
 import { marts, parseMart } from '../../../src/warehouse/marts/declarations.ts'
 import { refreshMarts } from '../../../src/warehouse/marts/refresh.ts'
+import { rowsHere } from '../../../src/warehouse/query/rows.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
 
 const app = temporaryWarehouse()
@@ -9,6 +15,7 @@ const HEADER = `-- one: one row for each thing.
 -- Grain: id
 -- Refresh: whole
 -- Built from: agents
+-- Joins: name = other.person
 -- Use: for
 -- tests
 -- Columns:
@@ -22,7 +29,12 @@ describe('the header of a mart', () => {
   it('is read with its key, columns, sources and use', () => {
     expect(parsed()).toEqual({
       ...{ name: 'one', about: 'one row for each thing', grain: ['id'], month: null, refresh: 'whole' },
-      ...{ builtFrom: ['agents'], use: 'for tests', select: 'SELECT 1' },
+      ...{
+        builtFrom: ['agents'],
+        joins: [{ column: 'name', mart: 'other', key: 'person' }],
+        use: 'for tests',
+        select: 'SELECT 1',
+      },
       columns: [
         { name: 'id', sqlType: 'VARCHAR', pii: 'none', about: 'Key' },
         { name: 'name', sqlType: 'VARCHAR', pii: 'staff', about: 'Name, or not' },
@@ -35,6 +47,8 @@ describe('the header of a mart', () => {
     ['one: one', 'two: one', 'the header begins with "one: "'],
     ['Grain: id', 'Grain: key', 'key is no column'],
     ['Grain: id', 'Month: day\n-- Grain: id', 'day is no column'],
+    ['name = other.person', 'other.person', '"other.person" is not of the form "column = mart.column"'],
+    ['name = other', 'nobody = other', 'nobody is no column'],
     ['id    VARCHAR', 'id    DOUBLE', 'a key column is VARCHAR, TIMESTAMP, DATE, INTEGER; id is not'],
     ['whole', 'hourly', '"Refresh" is one of conversations, days, whole'],
     [
@@ -61,11 +75,39 @@ describe('each mart', () => {
     }
   })
 
+  it('joins keys of other marts', () => {
+    const grains = Object.fromEntries(marts().map(({ name, grain }) => [name, grain]))
+    const joins = marts().flatMap(mart => mart.joins)
+    expect(joins.length).toBeGreaterThan(3)
+    for (const { mart, key } of joins) expect(grains[mart]).toEqual(['workspace_id', key])
+  })
+
+  it('has a name that no table has', () => {
+    const tables = RECORD_TYPES.flatMap(record => tablesOf(layoutOf(record))).map(({ name }) => name)
+    expect(marts().filter(({ name }) => tables.includes(name))).toEqual([])
+  })
+
   it('has columns whose names are no words of SQL that a query must quote', async () => {
     const words = await app.warehouse.writer.rows<{ word: string }>(
       `SELECT keyword_name AS word FROM duckdb_keywords() WHERE keyword_category = 'reserved'`,
     )
     const names = marts().flatMap(({ columns }) => columns.map(({ name }) => name))
     expect(names.filter(name => words.some(({ word }) => word === name))).toEqual([])
+  })
+})
+
+describe('docs/marts.md', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/marts.md'), 'utf8')
+
+  it('describes every mart', () => {
+    const names = marts().map(({ name }) => name)
+    expect([...page.matchAll(/^## (\w+)$/gm)].map(([, name]) => name).sort()).toEqual(names.sort())
+  })
+
+  it('has queries that a user can run', async () => {
+    const rows = rowsHere(app.warehouse.instance, { timeoutMs: 10_000, signal: new AbortController().signal })
+    const queries = [...page.matchAll(/```sql\n([^`]+)```/g)].flatMap(([, sql]) => sql!.split(/;\s*/).filter(Boolean))
+    expect(queries.length).toBeGreaterThanOrEqual(marts().length)
+    for (const query of queries) expect(await rows(query), query).toEqual([])
   })
 })

@@ -40,7 +40,11 @@ const OPERATIONS = {
   export: fc.record({ workspace, records: fc.array(record, { minLength: 1, maxLength: 3 }), minute }),
   event: fc.record({ workspace, record }),
   agents: fc.record({ workspace, title: fc.constantFrom('Support', 'Sales') }),
-  teams: fc.record({ workspace, label: fc.constantFrom('East', 'West'), members: fc.subarray(['ada', 'bob']), minute }),
+  organization: fc.record({ workspace, title: fc.constantFrom('Acme', 'Emca'), minute }),
+  teams: fc.record({
+    ...{ workspace, label: fc.constantFrom('East', 'West'), members: fc.subarray(['ada', 'bob']), minute },
+    keys: fc.constantFrom(['k1', 'k1'], ['k1', 'k2'], ['k2', 'k3']),
+  }),
   erase: fc.record({ workspace, id }),
   timeZone: fc.record({ workspace, zone: fc.constantFrom('UTC', 'Pacific/Auckland') }),
   refresh: fc.record({}),
@@ -49,7 +53,16 @@ type Name = keyof typeof OPERATIONS
 type ValueOf<N extends Name> = (typeof OPERATIONS)[N] extends fc.Arbitrary<infer V> ? V : never
 type Operation = { [N in Name]: { name: N; of: ValueOf<N> } }[Name]
 
-const WEIGHTS: Record<Name, number> = { export: 8, event: 6, agents: 2, teams: 2, erase: 3, timeZone: 1, refresh: 6 }
+const WEIGHTS: Record<Name, number> = {
+  export: 8,
+  event: 6,
+  agents: 2,
+  organization: 2,
+  teams: 2,
+  erase: 3,
+  timeZone: 1,
+  refresh: 6,
+}
 
 const operation = fc.oneof(
   ...(Object.keys(OPERATIONS) as Name[]).map(name => ({
@@ -76,7 +89,13 @@ const valuesOf = ({ version, day, channel, person: user, isTest, isResolved, cos
   csat: { satisfaction10: version, submittedAt: changedMs(version) },
   handoffHistory: Array.from({ length: version % 3 }, (_, index) => ({
     ...{ requestedAt: changedMs(version), acceptedAt: changedMs(version) + index * MINUTE, acceptedBy: user },
-    ...{ organizationId: 'o', teamIds: ['t1', 't2'], teamKeys: ['k1'] },
+    // By id and key, or by key alone.
+    ...{
+      organizationId: 'o',
+      requestedTeamKey: 'k2',
+      teamIds: index === 0 ? ['t1', 't3'] : [],
+      teamKeys: ['k1', 'k3'],
+    },
   })),
   // Powers of two, so that sums do not depend on their order.
   tokenUsage: {
@@ -111,18 +130,16 @@ async function perform(workspaces: readonly Workspace[], { name, of }: Operation
     case 'agents':
       await load(await landAgents(landing, { agents: [{ ID: AGENT, title: of.title }] }))
       return
+    case 'organization': {
+      const data = { ID: 'o', name: of.title, widgetIDs: [AGENT] }
+      await load(await landOrganization(landing, { id: 'o', data, sentAtMs: SENT_AT_MS + of.minute * MINUTE }))
+      return
+    }
     case 'teams': {
       const sentAtMs = SENT_AT_MS + of.minute * MINUTE
-      const teams = ['t1', 't2'].map(ID => ({
-        ID,
-        orgId: 'o',
-        key: 'k1',
-        label: `${of.label} ${ID}`,
-        memberIds: of.members,
+      const teams = ['t1', 't2'].map((ID, index) => ({
+        ...{ ID, orgId: 'o', key: of.keys[index], label: `${of.label} ${ID}`, memberIds: of.members },
       }))
-      await load(
-        await landOrganization(landing, { id: 'o', data: { ID: 'o', name: of.label, widgetIDs: [AGENT] }, sentAtMs }),
-      )
       await load(await landTeams(landing, { id: 'o', teams, sentAtMs }))
       return
     }
@@ -208,8 +225,16 @@ const KINDS: Record<string, Operation> = {
   'a conversation known from an event alone': { name: 'event', of: { workspace: 0, record: one({ id: 'c3' }) } },
   'another assignee': exportOf(4, { id: 'c2', version: 5, person: 'bob' }),
   'a renamed agent': { name: 'agents', of: { workspace: 0, title: 'Sales' } },
-  'renamed teams': { name: 'teams', of: { workspace: 0, label: 'West', members: ['ada'], minute: 8 } },
+  'a renamed organization': { name: 'organization', of: { workspace: 0, title: 'Emca', minute: 8 } },
+  'renamed teams': {
+    name: 'teams',
+    of: { workspace: 0, label: 'West', members: ['ada'], keys: ['k1', 'k1'], minute: 7 },
+  },
+  'teams with other keys': {
+    ...{ name: 'teams', of: { workspace: 0, label: 'West', members: ['ada'], keys: ['k2', 'k3'], minute: 8 } },
+  },
   'an erased conversation': { name: 'erase', of: { workspace: 0, id: 'c1' } },
+  'another time zone': { name: 'timeZone', of: { workspace: 0, zone: 'Pacific/Auckland' } },
 }
 
 describe('marts that are brought up to date', () => {
@@ -219,7 +244,8 @@ describe('marts that are brought up to date', () => {
     const stored: Operation[] = [
       exportOf(1, {}, { id: 'c1' }, { id: 'c2', version: 4, day: 1, channel: 'webchat' }),
       { name: 'agents', of: { workspace: 0, title: 'Support' } },
-      { name: 'teams', of: { workspace: 0, label: 'East', members: ['ada', 'bob'], minute: 1 } },
+      { name: 'organization', of: { workspace: 0, title: 'Acme', minute: 1 } },
+      { name: 'teams', of: { workspace: 0, label: 'East', members: ['ada', 'bob'], keys: ['k1', 'k1'], minute: 1 } },
     ]
     for (const operation of stored) await perform(workspaces, operation)
     await refreshMarts(writer)

@@ -1,0 +1,42 @@
+-- dim_calendar: one row for each day from the first to the last day of any fact of the workspace, without gaps.
+-- Grain: workspace_id, day
+-- Month: day
+-- Refresh: whole
+-- Built from: marts.fct_conversations, marts.fct_spend, marts.fct_handoffs, marts.fct_csat, marts.fct_token_usage
+-- Use: left join figures to it by `workspace_id` and `day`, so that days without any appear, and group by its columns for weeks, months and quarters.
+-- Days are those of the workspace's time zone, and so are the weeks: `date_trunc('week', …)` of a stored time would have weeks of UTC. Weeks are those
+-- of ISO 8601: they begin on Monday, and the week belongs to the year of its Thursday. Days before 1970 and after 2199 are left out.
+-- Columns:
+--   workspace_id  VARCHAR  none  Workspace
+--   day           DATE     none  Day
+--   year          BIGINT   none  Year
+--   quarter       BIGINT   none  Quarter, 1 to 4
+--   month         BIGINT   none  Month, 1 to 12
+--   month_name    VARCHAR  none  Name of the month
+--   month_begin   DATE     none  First day of the month
+--   iso_year      BIGINT   none  Year of the ISO week
+--   iso_week      BIGINT   none  ISO week, 1 to 53
+--   week_begin    DATE     none  Monday of the week
+--   week_label    VARCHAR  none  ISO week as text, e.g. 2026-W05
+--   weekday       BIGINT   none  Day of the week, 1 (Monday) to 7 (Sunday)
+--   weekday_name  VARCHAR  none  Name of the day
+--   is_weekend    BOOLEAN  none  Saturday or Sunday
+WITH ranges AS (
+  SELECT workspace_id, min(first_day) AS first_day, max(last_day) AS last_day FROM (
+    SELECT workspace_id, min(day) AS first_day, max(day) AS last_day FROM marts.fct_conversations GROUP BY ALL
+    UNION ALL SELECT workspace_id, min(day), max(day) FROM marts.fct_spend GROUP BY ALL
+    UNION ALL SELECT workspace_id, min(day), max(day) FROM marts.fct_handoffs GROUP BY ALL
+    UNION ALL SELECT workspace_id, min(day), max(day) FROM marts.fct_csat GROUP BY ALL
+    UNION ALL SELECT workspace_id, min(day), max(day) FROM marts.fct_token_usage GROUP BY ALL
+  ) GROUP BY ALL
+),
+days AS (
+  -- A record's time may be wrong by centuries.
+  SELECT workspace_id, unnest(generate_series(greatest(first_day, DATE '1970-01-01'), least(last_day, DATE '2199-12-31'), INTERVAL 1 DAY))::DATE AS day
+  FROM ranges WHERE first_day IS NOT NULL
+)
+SELECT
+  workspace_id, day, year(day) AS year, quarter(day) AS quarter, month(day) AS month, monthname(day) AS month_name,
+  date_trunc('month', day)::DATE AS month_begin, isoyear(day) AS iso_year, weekofyear(day) AS iso_week, date_trunc('week', day)::DATE AS week_begin,
+  strftime(day, '%G-W%V') AS week_label, isodow(day) AS weekday, dayname(day) AS weekday_name, isodow(day) > 5 AS is_weekend
+FROM days

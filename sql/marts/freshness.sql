@@ -1,0 +1,29 @@
+-- freshness: one row for each agent that is listed or has a conversation: how fresh its data is.
+-- Grain: workspace_id, agent_id
+-- Refresh: whole
+-- Built from: marts.dim_agents, marts.fct_conversations
+-- Use: which agents' data is old, from what is stored alone: `now() - newest_observation_at`, in your query. An agent without new conversations has an
+-- old observation although it is read: `as_of` in the table `_publication` of a published copy says when data was last read.
+-- Columns:
+--   workspace_id             VARCHAR    none  Workspace
+--   agent_id                 VARCHAR    none  Agent
+--   agent_title              VARCHAR    none  Title of the agent
+--   conversations            BIGINT     none  Conversations
+--   newest_conversation_at   TIMESTAMP  none  Start of the conversation that began last
+--   newest_activity_at       TIMESTAMP  none  Last message of any conversation
+--   newest_record_at         TIMESTAMP  none  The newest record is at least this fresh
+--   newest_observation_at    TIMESTAMP  none  When a conversation was last seen, in an export or an event
+--   incomplete               BIGINT     none  Conversations known from events alone
+--   stale                    BIGINT     none  Conversations known to have changed since they were exported
+--   missing                  BIGINT     none  Conversations that the vendor no longer has
+WITH known AS (
+  SELECT workspace_id, agent_id, count(*) AS conversations, max(started_at) AS newest_conversation_at, max(last_activity_at) AS newest_activity_at,
+    max(as_of) AS newest_record_at, max(last_observed_at) AS newest_observation_at,
+    count(*) FILTER (NOT is_complete) AS incomplete, count(*) FILTER (is_stale AND is_complete) AS stale, count(*) FILTER (is_missing) AS missing
+  FROM marts.fct_conversations GROUP BY ALL
+)
+SELECT
+  workspace_id, agent_id, d.agent_title, coalesce(k.conversations, 0) AS conversations,
+  k.newest_conversation_at, k.newest_activity_at, k.newest_record_at, k.newest_observation_at,
+  coalesce(k.incomplete, 0) AS incomplete, coalesce(k.stale, 0) AS stale, coalesce(k.missing, 0) AS missing
+FROM marts.dim_agents d LEFT JOIN known k USING (workspace_id, agent_id)
