@@ -82,6 +82,7 @@ export const CONFIG_TEMPLATE = `# Configuration of convohouse. A setting that is
 #     path: ./published/dashboards.duckdb
 #     pii: { identity: hash, staff: hash, device: hash, content: drop }
 #     rows: { organizations: [my-organization] }
+#   - { name: lake, type: parquet, path: ./published/lake, partitionBy: [month] }
 # publish: { every: 15m, memoryLimit: 512MB }
 
 workspaces:

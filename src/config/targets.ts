@@ -33,7 +33,19 @@ const common = {
 
 const snapshot = z.strictObject({ ...common, type: z.literal('snapshot'), path: z.string().min(1).optional() })
 
-const TYPES = [snapshot] as const
+const partitionBy = z
+  .array(z.enum(['agent', 'month']))
+  .refine(given => ['month', 'agent,month'].includes(given.join()), 'must be [month] or [agent, month]')
+  .default(['month'])
+
+const parquet = z.strictObject({
+  ...common,
+  type: z.literal('parquet'),
+  path: z.string().min(1).optional(),
+  partitionBy,
+})
+
+const TYPES = [snapshot, parquet] as const
 
 const target = z.discriminatedUnion('type', TYPES, {
   error: ({ code }) =>
@@ -84,7 +96,17 @@ export interface SnapshotTarget extends CommonTarget {
   path: string
 }
 
-export type TargetConfig = SnapshotTarget
+export type PartitionColumn = 'agent' | 'month'
+
+export interface ParquetTarget extends CommonTarget {
+  type: 'parquet'
+  /** The folder, absolute. */
+  path: string
+  /** The levels of folders of tables with a time column. */
+  partitionBy: readonly PartitionColumn[]
+}
+
+export type TargetConfig = SnapshotTarget | ParquetTarget
 
 /** Where the data of a target lies, for people. */
 export const placeOf = (target: TargetConfig): string => target.path
@@ -109,6 +131,8 @@ function targetConfig(given: z.infer<typeof target>, { folder, home }: Folders):
   switch (given.type) {
     case 'snapshot':
       return { ...shared, type: given.type, path: at(given.path, `${name}.duckdb`) }
+    case 'parquet':
+      return { ...shared, type: given.type, path: at(given.path, name), partitionBy: given.partitionBy }
   }
 }
 

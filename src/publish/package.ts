@@ -2,8 +2,10 @@
 // personal data and row filters already applied. The target's process reads nothing else.
 import { join } from 'node:path'
 import { quoteName, quoteText } from '../catalog/layout.ts'
+import type { PartitionColumn } from '../config/targets.ts'
 import { type Changes, changedKeys } from '../warehouse/changes/read-changes.ts'
-import type { Writer } from '../warehouse/connection.ts'
+import { COPY_OPTIONS, quotedTable, valuesAs, type Writing, writePartitions, writeRows } from './package-rows.ts'
+import { collectPartitions, type Partition, partitionColumns } from './partitions.ts'
 import type { SelectedRelation, Selection } from './selection.ts'
 import type { TargetWatermark } from './watermark.ts'
 
@@ -18,6 +20,13 @@ export interface PackagedTable {
   deletes: string | null
   /** Files with the rows to insert. */
   rows: string[]
+  /** Of a target that keeps partitions: those whose rows are replaced by the rows of the files; null: the table has none. */
+  partitions: { by: readonly PartitionColumn[]; written: PackagedPartition[] } | null
+}
+
+export interface PackagedPartition extends Pick<Partition, 'folder'> {
+  /** Files with its rows; none: it has no rows any more. */
+  rows: string[]
 }
 
 export interface Package {
@@ -27,93 +36,11 @@ export interface Package {
   base: TargetWatermark | null
   /** The watermark that the target has afterwards. */
   watermark: TargetWatermark
+  /** The target must keep no earlier state: it may contain values that are not to be published any more. */
+  erases: boolean
   /** All tables of a refill; the changed tables of a delta. */
   tables: PackagedTable[]
   rowCount: number
-}
-
-/**
- * Rows a COPY of a table of records, and of a child table, whose rows are smaller: some 40 MB of memory each. One COPY of all conversations
- * needs more than the memory limit.
- */
-const SLICE_ROWS = { record: 5_000, child: 25_000 }
-
-const COPY_OPTIONS = '(FORMAT parquet, COMPRESSION snappy)'
-
-/** SQL of a table's name, which may have a schema. */
-export const quotedTable = (name: string): string => name.split('.').map(quoteName).join('.')
-
-const columnsOf = (names: readonly string[], t = ''): string => names.map(name => t + quoteName(name)).join(', ')
-
-const valuesAs = (values: readonly string[], names: readonly string[]): string =>
-  values.map((value, index) => `${value} AS ${quoteName(names[index]!)}`).join(', ')
-
-interface Writing {
-  /** A connection within the read transaction. */
-  reader: Pick<Writer, 'run' | 'rows'>
-  folder: string
-  signal: AbortSignal
-}
-
-/** A range of row ids, ends included. */
-interface Slice {
-  first: number
-  last: number
-}
-
-const sliceRows = ({ name, published }: SelectedRelation): number =>
-  name === published.table ? SLICE_ROWS.record : SLICE_ROWS.child
-
-/** Ranges over all rows. Row ids are stable within a transaction, and DuckDB skips the row groups outside of a range. */
-async function slicesOfAll({ reader }: Writing, relation: SelectedRelation): Promise<Slice[]> {
-  const [row] = await reader.rows<{ last: string | null }>(
-    `SELECT max(rowid)::VARCHAR AS last FROM ${quotedTable(relation.name)}`,
-  )
-  if (row!.last === null) return []
-  const step = sliceRows(relation)
-  const count = Math.ceil((Number(row!.last) + 1) / step)
-  return Array.from({ length: count }, (_, index) => ({ first: index * step, last: (index + 1) * step - 1 }))
-}
-
-const CHOSEN = 'publish_rows'
-
-/** Ranges over the rows that satisfy `condition`, whose ids are stored in a temporary table: the condition is evaluated once, not once a slice. */
-async function slicesOfSome({ reader }: Writing, relation: SelectedRelation, condition: string): Promise<Slice[]> {
-  await reader.run(
-    `CREATE OR REPLACE TEMP TABLE ${CHOSEN} AS SELECT t.rowid AS id FROM ${quotedTable(relation.name)} t WHERE ${condition}`,
-  )
-  const rows = await reader.rows<{ first: string; last: string }>(`
-    SELECT min(id)::VARCHAR AS first, max(id)::VARCHAR AS last
-    FROM (SELECT id, (row_number() OVER (ORDER BY id) - 1) // ${sliceRows(relation)} AS slice FROM ${CHOSEN})
-    GROUP BY slice ORDER BY slice`)
-  return rows.map(({ first, last }) => ({ first: Number(first), last: Number(last) }))
-}
-
-/** Writes the rows that satisfy `condition`; null: all rows. @returns the files, and the number of rows */
-async function writeRows(
-  writing: Writing,
-  relation: SelectedRelation,
-  condition: string | null,
-): Promise<{ files: string[]; count: number }> {
-  const { reader, folder, signal } = writing
-  const slices = await (condition === null
-    ? slicesOfAll(writing, relation)
-    : slicesOfSome(writing, relation, condition))
-  const names = relation.columns.map(column => column.name)
-  const files: string[] = []
-  let count = 0
-  for (const [index, { first, last }] of slices.entries()) {
-    signal.throwIfAborted()
-    const file = join(folder, `${relation.name}.${index}.parquet`)
-    const inRange = `BETWEEN ${first} AND ${last}`
-    const chosen = condition === null ? '' : `AND t.rowid IN (SELECT id FROM ${CHOSEN} WHERE id ${inRange})`
-    const select = `SELECT ${valuesAs(relation.values, names)} FROM ${quotedTable(relation.name)} t WHERE t.rowid ${inRange} ${chosen}`
-    const [written] = await reader.rows<{ Count: string }>(`COPY (${select}) TO ${quoteText(file)} ${COPY_OPTIONS}`)
-    const rows = Number(written!.Count)
-    if (rows > 0) files.push(file)
-    count += rows
-  }
-  return { files, count }
 }
 
 const packaged = ({
@@ -121,61 +48,133 @@ const packaged = ({
   about,
   columns,
   key,
-}: SelectedRelation): Omit<PackagedTable, 'isWhole' | 'deletes' | 'rows'> => ({
+}: SelectedRelation): Omit<PackagedTable, 'isWhole' | 'deletes' | 'rows' | 'partitions'> => ({
   name,
   about,
   columns: columns.map(({ name: column, sqlType, about: text }) => ({ name: column, sqlType, about: text })),
   key: [...key],
 })
 
+const columnsOf = (names: readonly string[], t = ''): string => names.map(name => t + quoteName(name)).join(', ')
+
 const CHANGED = 'publish_changed'
 
+interface WrittenTable {
+  table: PackagedTable
+  count: number
+}
+
 /** Deletes every changed key in the target, whether or not its row is published; inserts the rows that are. */
-async function writeChanged(writing: Writing, relation: SelectedRelation) {
+async function writeChanged(writing: Writing, relation: SelectedRelation): Promise<WrittenTable> {
   const { reader, folder } = writing
   const { key, keyValues, where, name } = relation
   const deletes = join(folder, `${name}.deletes.parquet`)
   await reader.run(
-    `COPY (SELECT ${valuesAs(keyValues, key)} FROM ${CHANGED} t) TO ${quoteText(deletes)} ${COPY_OPTIONS}`,
+    `COPY (SELECT ${valuesAs(keyValues, key)} FROM ${CHANGED} t) TO ${quoteText(deletes)} (${COPY_OPTIONS})`,
   )
   const isChanged = `(${columnsOf(key, 't.')}) IN (SELECT ${columnsOf(key)} FROM ${CHANGED})`
   const { files, count } = await writeRows(writing, relation, [isChanged, ...(where ? [where] : [])].join(' AND '))
-  return { table: { ...packaged(relation), isWhole: false, deletes, rows: files }, count }
+  return { table: { ...packaged(relation), isWhole: false, deletes, rows: files, partitions: null }, count }
 }
 
 /** Writes all rows. */
-async function writeAll(writing: Writing, relation: SelectedRelation) {
+async function writeAll(writing: Writing, relation: SelectedRelation): Promise<WrittenTable> {
   const { files, count } = await writeRows(writing, relation, relation.where)
-  return { table: { ...packaged(relation), isWhole: true, deletes: null, rows: files }, count }
+  return { table: { ...packaged(relation), isWhole: true, deletes: null, rows: files, partitions: null }, count }
 }
 
-/** A table that a refill creates and leaves empty, since a check of it fails. */
-const emptyTable = (relation: SelectedRelation) => ({
-  table: { ...packaged(relation), isWhole: true, deletes: null, rows: [] },
-  count: 0,
-})
+/** A table and its child tables. */
+interface Family {
+  own: readonly SelectedRelation[]
+  /** By which the rows are partitioned. */
+  columns: readonly PartitionColumn[]
+}
+
+/** Writes all partitions of a table and its child tables (`changes` null), or those that changes touch. */
+async function writeTouched(writing: Writing, { own, columns }: Family, changes: Changes | null) {
+  const { published, where } = own[0]!
+  const partitions = await collectPartitions(writing.reader, { published, columns, where }, changes)
+  const written: WrittenTable[] = []
+  for (const relation of own) {
+    const { files, count } = await writePartitions(writing, relation, columns)
+    const rows = partitions.map(({ id, folder }) => ({ folder, rows: files.get(id) ?? [] }))
+    const contents = { isWhole: changes === null, deletes: null, rows: [], partitions: { by: columns, written: rows } }
+    written.push({ table: { ...packaged(relation), ...contents }, count })
+  }
+  return written
+}
+
+async function writeEach(
+  own: readonly SelectedRelation[],
+  write: (relation: SelectedRelation) => Promise<WrittenTable>,
+) {
+  const written: WrittenTable[] = []
+  for (const relation of own) written.push(await write(relation))
+  return written
+}
+
+interface DeltaOptions {
+  changes: Changes
+  /** The target keeps partitions. A table without them is one. */
+  isByPartition: boolean
+}
+
+/** Writes the changed rows of a table and its child tables. */
+async function writeDelta(writing: Writing, { own, columns }: Family, { changes, isByPartition }: DeltaOptions) {
+  if (isByPartition)
+    return columns.length > 0
+      ? writeTouched(writing, { own, columns }, changes)
+      : writeEach(own, relation => writeAll(writing, relation))
+  await writing.reader.run(`CREATE OR REPLACE TEMP TABLE ${CHANGED} AS ${changedKeys(own[0]!.published, changes)}`)
+  return writeEach(own, relation => (relation.hasHashedKey ? writeAll : writeChanged)(writing, relation))
+}
+
+/** Writes all rows of a table and its child tables. */
+const writeWhole = (writing: Writing, { own, columns }: Family): Promise<WrittenTable[]> =>
+  columns.length > 0
+    ? writeTouched(writing, { own, columns }, null)
+    : writeEach(own, relation => writeAll(writing, relation))
+
+/** Tables that a refill creates and leaves empty, since a check of them fails. */
+const emptyTables = ({ own, columns }: Family): WrittenTable[] =>
+  own.map(relation => ({
+    table: {
+      ...packaged(relation),
+      isWhole: true,
+      deletes: null,
+      rows: [],
+      partitions: columns.length > 0 ? { by: columns, written: [] } : null,
+    },
+    count: 0,
+  }))
+
+interface TableOptions {
+  /** Null: a refill. */
+  changes: Changes | null
+  heldBefore: readonly string[]
+  /** Of a target that keeps partitions, which are written whole; null: the target replaces rows by key. */
+  partitionBy: readonly PartitionColumn[] | null
+}
 
 /**
- * Writes the rows of a refill (`changes` null) or of a delta into files below `folder`. Tables in `held` are left as they are in the target;
- * those that were held back before are written whole.
+ * Writes the rows of a refill or of a delta into files below `folder`. Tables in `held` are left as they are in the target; those that
+ * were held back before are written whole.
  */
 export async function writeTables(
   writing: Writing,
   { relations, held }: Selection,
-  { changes, heldBefore }: { changes: Changes | null; heldBefore: readonly string[] },
+  { changes, heldBefore, partitionBy }: TableOptions,
 ): Promise<{ tables: PackagedTable[]; rowCount: number }> {
-  const written: { table: PackagedTable; count: number }[] = []
+  const written: WrittenTable[] = []
   for (const { published } of relations.filter(({ name, published: { table } }) => name === table)) {
     const own = relations.filter(relation => relation.published.table === published.table)
+    const family = { own, columns: partitionBy === null ? [] : partitionColumns(own[0]!, partitionBy) }
     const isHeld = held.includes(published.table)
-    const changed = changes?.tables.some(one => one.published.table === published.table)
+    const isChanged = changes?.tables.some(one => one.published.table === published.table)
     if (changes === null || (!isHeld && heldBefore.includes(published.table)))
-      for (const relation of own) written.push(isHeld ? emptyTable(relation) : await writeAll(writing, relation))
-    else if (changed && !isHeld) {
-      await writing.reader.run(`CREATE OR REPLACE TEMP TABLE ${CHANGED} AS ${changedKeys(published, changes)}`)
-      for (const relation of own)
-        written.push(await (relation.hasHashedKey ? writeAll : writeChanged)(writing, relation))
-    }
+      written.push(...(isHeld ? emptyTables(family) : await writeWhole(writing, family)))
+    else if (isChanged && !isHeld)
+      written.push(...(await writeDelta(writing, family, { changes, isByPartition: partitionBy !== null })))
   }
   return { tables: written.map(({ table }) => table), rowCount: written.reduce((sum, { count }) => sum + count, 0) }
 }

@@ -105,7 +105,7 @@ async function reading<T>(
   }
 }
 
-/** The entries that an erasure leaves: the files of the target must not keep the deleted values in unused blocks. */
+/** Looks for the entries that an erasure leaves: no file of the target may keep the deleted values. */
 async function hasErasure(reader: Reader, { from, to }: Changes): Promise<boolean> {
   const range = { after: from.seq, upTo: to.seq }
   const sql = `SELECT 1 FROM _changes WHERE op = 'delete' AND seq > $after AND seq <= $upTo LIMIT 1`
@@ -118,6 +118,8 @@ interface Decided {
   changes: Changes | null
   reason: Reason | null
   to: { epoch: string; seq: number }
+  /** The target must keep no earlier state. A refill may hide an erasure, since the log no longer has its entries. */
+  erases: boolean
 }
 
 async function decide(
@@ -127,13 +129,16 @@ async function decide(
   const { target, refill = false } = options
   const selection = await selectionFor(reader, { target, key })
   const answer = await changesSince(reader, { name: consumerOf(target.name), watermark: base })
-  const filled = (reason: Reason): Decided => ({ selection, changes: null, reason, to: answer.to })
+  const filled = (reason: Reason): Decided => ({ selection, changes: null, reason, to: answer.to, erases: true })
   if (refill) return filled('requested')
   if (answer.kind === 'refill') return filled(answer.reason)
   if (!(await isIssued(reader, base!.publicationId))) return filled('unknown publication')
   if (base!.policy !== selection.policy) return filled('other policy')
-  if (await hasErasure(reader, answer)) return filled('erased records')
-  return { selection, changes: answer, reason: null, to: answer.to }
+  const erases = await hasErasure(reader, answer)
+  // Partitions are written as new files; but a table that is held back would keep the erased rows.
+  const rewrites = target.type === 'parquet' && selection.held.length + base!.held.length === 0
+  if (erases && !rewrites) return filled('erased records')
+  return { selection, changes: answer, reason: null, to: answer.to, erases }
 }
 
 const tooLong = (target: string): ConvohouseError =>
@@ -191,7 +196,7 @@ async function writePackage(
   return reading({ warehouse, signal, key }, async reader => {
     const asOfMs = now()
     const decided = await decide(reader, { options, base, key })
-    const { selection, changes, reason, to } = decided
+    const { selection, changes, reason, to, erases } = decided
     const sums = verify ? await sumsOfSelection({ reader, signal }, selection) : null
     const isCurrent = changes?.to.seq === changes?.from.seq && String(base?.held) === String(selection.held)
     if (changes !== null && isCurrent) return { contents: null, decided, sums }
@@ -200,6 +205,7 @@ async function writePackage(
     const { tables, rowCount } = await writeTables({ reader, folder, signal }, selection, {
       changes,
       heldBefore: base?.held ?? [],
+      partitionBy: target.type === 'parquet' ? target.partitionBy : null,
     })
     const watermark = {
       ...to,
@@ -208,7 +214,7 @@ async function writePackage(
       asOf: momentText(asOfMs),
       held: [...selection.held],
     }
-    return { contents: { kind, base, watermark, tables, rowCount }, decided, sums }
+    return { contents: { kind, base, watermark, erases, tables, rowCount }, decided, sums }
   })
 }
 

@@ -70,7 +70,8 @@ export async function selectionFor(
     name,
     of.map(column => [column.name, column.sqlType, actionOf(column, target.pii)]),
   ])
-  const chosen = [columns, target.rows, agents, needsKey(target.pii) ? fingerprintOf(key!) : null]
+  const chosen: unknown[] = [columns, target.rows, agents, needsKey(target.pii) ? fingerprintOf(key!) : null]
+  if (target.type === 'parquet') chosen.push(target.partitionBy)
   const blocked = await blockedTables(reader)
   const held = new Set(relations.filter(({ name }) => blocked.has(name)).map(({ published }) => published.table))
   return {

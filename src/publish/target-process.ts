@@ -2,6 +2,7 @@
 // can come between. It ends when the process that started it does; SIGKILL is safe at any moment.
 import { ConvohouseError } from '../core/errors.ts'
 import { restrictUmask } from '../files/durable.ts'
+import { openParquet } from './parquet.ts'
 import { openSnapshot } from './snapshot.ts'
 import { openTargetDatabase } from './target-database.ts'
 import type { FromTarget, OpenTarget, TargetSettings, ToTarget } from './target-port.ts'
@@ -12,6 +13,8 @@ async function open(settings: TargetSettings): Promise<OpenTarget> {
   switch (target.type) {
     case 'snapshot':
       return openSnapshot(database, target.path)
+    case 'parquet':
+      return openParquet(database, target.path)
   }
 }
 

@@ -41,6 +41,8 @@ describe('targets of publications', () => {
     const { targets } = read({
       targets: [
         { name: 'bi', type: 'snapshot' },
+        { name: 'lake', type: 'parquet' },
+        { name: 'months', type: 'parquet', path: 'out', partitionBy: ['agent', 'month'] },
         { name: 'all', type: 'snapshot', path: 'out/all.duckdb', pii: { identity: 'keep', content: 'keep' }, rows },
       ],
     })
@@ -52,6 +54,8 @@ describe('targets of publications', () => {
         pii: { identity: 'hash', staff: 'hash', device: 'hash', content: 'drop' },
         rows: null,
       },
+      expect.objectContaining({ path: join(folder, 'data/published/lake'), partitionBy: ['month'] }),
+      expect.objectContaining({ path: join(folder, 'out'), partitionBy: ['agent', 'month'] }),
       {
         name: 'all',
         type: 'snapshot',
@@ -67,6 +71,13 @@ describe('targets of publications', () => {
     ['an unknown setting', one({ colour: 'red' }), /targets\[0\]\.colour .*not a known setting/],
     ['an unknown class of personal data', one({ pii: { name: 'keep' } }), /targets\[0\]\.pii\.name .*not a known/],
     ['an unknown action', one({ pii: { identity: 'encrypt' } }), /pii\.identity .*one of keep, hash, drop/],
+    ['an unknown partition', { targets: [{ name: 'l', type: 'parquet', partitionBy: ['day'] }] }, /partitionBy/],
+    [
+      'partitions in another order',
+      { targets: [{ name: 'l', type: 'parquet', partitionBy: ['month', 'agent'] }] },
+      /partitionBy .*must be \[month\] or \[agent, month\]/,
+    ],
+    ['partitions of a file', one({ partitionBy: ['month'] }), /partitionBy .*not a known setting/],
     ['hashed content', one({ pii: { content: 'hash' } }), /pii\.content .*one of keep, drop/],
     ['an unknown row filter', one({ rows: { teams: ['t'] } }), /targets\[0\]\.rows\.teams .*not a known setting/],
     ['a row filter that selects nothing', one({ rows: {} }), /targets\[0\]\.rows .*agents or organizations/],

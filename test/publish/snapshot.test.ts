@@ -217,7 +217,7 @@ describe('a publication', () => {
       asOf: '2026-01-01T00:00:00.000Z',
       held: [],
     }
-    const contents = { kind: 'refill', base: watermark, watermark, tables: [], rowCount: 0 } as const
+    const contents = { kind: 'refill', base: watermark, watermark, erases: true, tables: [], rowCount: 0 } as const
     expect((await failureOf(other.apply({ ...contents, tables: [] }))).code).toBe('TARGET_CHANGED')
     await other.close()
     expect((await publishTo(app, target)).kind).toBe('refill')

@@ -72,9 +72,21 @@ async function changedTables(reader: Reader, range: Range): Promise<ChangedTable
   return rows.map(({ name, n }) => ({ published: publishedTable(name)!, entries: Number(n) }))
 }
 
+type Span = Pick<Changes, 'from' | 'to'>
+
+const entriesOf = ({ table }: PublishedTable, { from, to }: Span): string =>
+  `FROM _changes WHERE table_name = ${quoteText(table)} AND ${inRange({ after: from.seq, upTo: to.seq })}`
+
+const keyColumns = ({ key }: PublishedTable): string =>
+  key.map(({ name, sqlType }, index) => `key[${index + 1}]::${sqlType} AS ${name}`).join(', ')
+
 /** SELECT of the keys that changed, each once, as the table's key columns. */
-export function changedKeys({ table, key }: PublishedTable, { from, to }: Pick<Changes, 'from' | 'to'>): string {
-  const columns = key.map(({ name, sqlType }, index) => `key[${index + 1}]::${sqlType} AS ${name}`)
-  const range = inRange({ after: from.seq, upTo: to.seq })
-  return `SELECT DISTINCT ${columns.join(', ')} FROM _changes WHERE table_name = ${quoteText(table)} AND ${range}`
-}
+export const changedKeys = (published: PublishedTable, span: Span): string =>
+  `SELECT DISTINCT ${keyColumns(published)} ${entriesOf(published, span)}`
+
+/**
+ * SELECT of the partitions that rows were in before they changed, as `partition_before` beside the key columns. NULL: rows without a time.
+ * Entries of new rows are left out: they were in none.
+ */
+export const earlierPartitions = (published: PublishedTable, span: Span): string =>
+  `SELECT DISTINCT ${keyColumns(published)}, partition_before ${entriesOf(published, span)} AND (partition_before IS NOT NULL OR op <> 'insert')`

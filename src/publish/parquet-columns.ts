@@ -1,0 +1,47 @@
+// How columns are written to the files of a target `parquet`: with types that DuckDB, Arrow, pandas, Polars and Spark read alike.
+import { quoteName, quoteText } from '../catalog/layout.ts'
+import { PANDAS_KEY, pandasMetadata } from '../warehouse/query/formats/pandas-metadata.ts'
+import type { Shape } from '../warehouse/query/results.ts'
+import type { PackagedTable } from './package.ts'
+
+type PackagedColumn = Pick<PackagedTable['columns'][number], 'name' | 'sqlType'>
+
+const SHAPES: Record<string, Shape> = {
+  BIGINT: { kind: 'integer', bits: 64, signed: true },
+  BOOLEAN: { kind: 'boolean' },
+  DATE: { kind: 'date' },
+  DOUBLE: { kind: 'float', bits: 64 },
+  INTEGER: { kind: 'integer', bits: 32, signed: true },
+  // Text: readers have no type for it in common.
+  JSON: { kind: 'text' },
+  TIMESTAMP: { kind: 'timestamp', unit: 'us', zone: true },
+  VARCHAR: { kind: 'text' },
+}
+
+/** @throws Error for a type that no column has had so far, such as HUGEINT, which DuckDB would write as DOUBLE */
+export function shapeOf(sqlType: string): Shape {
+  if (sqlType.endsWith('[]')) return { kind: 'list', item: shapeOf(sqlType.slice(0, -2)) }
+  const shape = SHAPES[sqlType]
+  if (!shape) throw new Error(`${sqlType} has no type in Parquet files of publications: add it to parquet-columns.ts`)
+  return shape
+}
+
+/** SQL of the column's value as it is written. Times of the warehouse are UTC, which only TIMESTAMPTZ says. */
+function writtenValue({ name, sqlType }: PackagedColumn): string {
+  const written = sqlType.replace(/^JSON/, 'VARCHAR').replace(/^TIMESTAMP/, 'TIMESTAMPTZ')
+  return written === sqlType ? quoteName(name) : `${quoteName(name)}::${written} AS ${quoteName(name)}`
+}
+
+/** SELECT of the columns as they are written, from `source`; null: without rows. Requires that the session's time zone is UTC. */
+export function selectWritten(columns: readonly PackagedColumn[], source: string | null): string {
+  const values = columns.map(writtenValue).join(', ')
+  if (source !== null) return `SELECT ${values} FROM ${source}`
+  const nulls = columns.map(({ name, sqlType }) => `NULL::${sqlType} AS ${quoteName(name)}`)
+  return `SELECT ${values} FROM (SELECT ${nulls.join(', ')}) WHERE false`
+}
+
+/** Option of COPY: with this metadata, pandas reads integers and booleans that may be NULL as such. */
+export const pandasOption = (columns: readonly PackagedColumn[]): string => {
+  const shaped = columns.map(({ name, sqlType }) => ({ name, shape: shapeOf(sqlType) }))
+  return `KV_METADATA {${PANDAS_KEY}: ${quoteText(pandasMetadata(shaped))}}`
+}

@@ -1,0 +1,94 @@
+// Partitions of targets that consist of files: in which one a row lies, and which ones a delta must write again. A file cannot be changed, so
+// a partition is always written with all of its rows.
+import type { PartitionColumn } from '../config/targets.ts'
+import { pathSegment } from '../files/path-segment.ts'
+import { type PublishedTable, partitionOf, sameKeys } from '../warehouse/changes/published-tables.ts'
+import { type Changes, changedKeys, earlierPartitions } from '../warehouse/changes/read-changes.ts'
+import type { Writer } from '../warehouse/connection.ts'
+import type { Relation } from './relations.ts'
+
+/** The folder of rows without a value, as Hive and all readers of its layout call it. */
+export const DEFAULT_PARTITION = '__HIVE_DEFAULT_PARTITION__'
+
+/** The temporary table of the partitions that are written: `id`, and the value of each column. */
+export const PARTITIONS = 'publish_partitions'
+
+export interface Partition {
+  id: number
+  /** `month=2026-11`, `agent=a/month=2026-11` */
+  folder: string
+}
+
+/**
+ * The columns by which a table is partitioned; none: it is one partition, as is a table with a column of such a name. Of a row whose agent is
+ * not part of its key, the log does not tell in which agent's partition it was before.
+ */
+export function partitionColumns(
+  { published, columns }: Pick<Relation, 'published' | 'columns'>,
+  by: readonly PartitionColumn[],
+): readonly PartitionColumn[] {
+  const { timeColumn, key } = published
+  if (timeColumn === null || columns.some(({ name }) => name === 'month' || name === 'agent')) return []
+  return by.filter(column => column === 'month' || key.some(({ name }) => name === 'agent_id'))
+}
+
+/** SQL of the partition columns of row `t`, the month being `month`. */
+const valuesOf = (columns: readonly PartitionColumn[], { t, month }: { t: string; month: string }): string =>
+  columns.map(column => (column === 'month' ? `${month} AS month` : `nullif(${t}.agent_id, '') AS agent`)).join(', ')
+
+/** SQL condition: row `t` of a table of records lies in the partition `p` of the temporary table. */
+export const isInPartition = (
+  published: PublishedTable,
+  columns: readonly PartitionColumn[],
+  { t, p }: { t: string; p: string },
+): string =>
+  columns
+    .map(column =>
+      column === 'month'
+        ? `${p}.month IS NOT DISTINCT FROM ${partitionOf(published, t)}`
+        : `${p}.agent IS NOT DISTINCT FROM nullif(${t}.agent_id, '')`,
+    )
+    .join(' AND ')
+
+interface Choice {
+  published: PublishedTable
+  columns: readonly PartitionColumn[]
+  /** Condition on the key of row `t`; null: all rows. */
+  where: string | null
+}
+
+/** SELECT of the partitions that rows are in now. */
+const presentPartitions = ({ published, columns, where }: Choice): string =>
+  `SELECT ${valuesOf(columns, { t: 't', month: partitionOf(published, 't') })} FROM ${published.table} t WHERE ${where ?? 'true'}`
+
+/** SELECT of the partitions that the changed rows were in, and of those that they are in. */
+function touchedPartitions({ published, columns, where }: Choice, changes: Changes): string {
+  const before = `SELECT ${valuesOf(columns, { t: 't', month: 't.partition_before' })}
+    FROM (${earlierPartitions(published, changes)}) t WHERE ${where ?? 'true'}`
+  const now = `SELECT ${valuesOf(columns, { t: 't', month: partitionOf(published, 't') })}
+    FROM (${changedKeys(published, changes)}) c JOIN ${published.table} t ON ${sameKeys(published, 'c', 't')} WHERE ${where ?? 'true'}`
+  return `${before} UNION ALL ${now}`
+}
+
+const segmentOf = (column: PartitionColumn, value: string | null): string =>
+  `${column}=${value === null ? DEFAULT_PARTITION : pathSegment(value)}`
+
+/** Collects the partitions to write in the temporary table: all of them (`changes` null), or those that changes touch. */
+export async function collectPartitions(
+  reader: Pick<Writer, 'run' | 'rows'>,
+  choice: Choice,
+  changes: Changes | null,
+): Promise<Partition[]> {
+  const { columns } = choice
+  const select = changes === null ? presentPartitions(choice) : touchedPartitions(choice, changes)
+  await reader.run(`CREATE OR REPLACE TEMP TABLE ${PARTITIONS} AS
+    SELECT (row_number() OVER ())::INTEGER AS id, * FROM (SELECT DISTINCT * FROM (${select}))`)
+  const values = columns.map(column => (column === 'month' ? `strftime(month, '%Y-%m') AS month` : column))
+  const rows = await reader.rows<{ id: number } & Partial<Record<PartitionColumn, string | null>>>(
+    `SELECT id, ${values.join(', ')} FROM ${PARTITIONS} ORDER BY id`,
+  )
+  return rows.map(row => ({
+    id: Number(row.id),
+    folder: columns.map(column => segmentOf(column, row[column] ?? null)).join('/'),
+  }))
+}

@@ -1,0 +1,264 @@
+// The target `parquet`: which partitions each publication writes, which versions are kept, and what is refused.
+import { chmod, mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { ParquetTarget } from '../../src/config/targets.ts'
+import { openParquet } from '../../src/publish/parquet.ts'
+import { shapeOf } from '../../src/publish/parquet-columns.ts'
+import {
+  createVersion,
+  currentVersion,
+  removeOldVersions,
+  switchTo,
+  versionId,
+  watermarkText,
+} from '../../src/publish/parquet-versions.ts'
+import { partitionColumns } from '../../src/publish/partitions.ts'
+import { publishedRelations } from '../../src/publish/relations.ts'
+import { openTargetDatabase } from '../../src/publish/target-database.ts'
+import type { TargetWatermark } from '../../src/publish/watermark.ts'
+import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
+import { AGENT, freshWindow, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
+import { temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
+import { KEEP, publishTo } from './published.ts'
+import { currentFolder, filesIn, newParquet, parquetOf, queryFiles, rowsOf } from './published-parquet.ts'
+
+const app = temporaryWarehouse()
+
+const load = async (place: Workspace, records: object[], minute = 0) =>
+  place.load(await landConversations(place.landing, { records, sentAtMs: SENT_AT_MS + minute * 60_000 }))
+
+const inodesOf = async (folder: string, files: readonly string[]) =>
+  Promise.all(files.map(async file => (await stat(join(folder, file))).ino))
+
+/** True if a value of any file contains the text, in whichever version. */
+async function valuesContain(folder: string, text: string): Promise<boolean> {
+  const files = (await filesIn(folder)).map(
+    file => `SELECT contains(f::VARCHAR, '${text}') AS has FROM '${join(folder, file)}' f`,
+  )
+  const [row] = await queryFiles(`SELECT coalesce(bool_or(has), false) FROM (${files.join(' UNION ALL ')})`)
+  return row![0] as boolean
+}
+
+const versionsOf = ({ path }: ParquetTarget): Promise<string[]> => readdir(join(path, 'versions'))
+
+const modesOf = (paths: readonly string[]) =>
+  Promise.all(paths.map(async path => ((await stat(path)).mode & 0o777).toString(8)))
+
+const SEPTEMBER = Date.UTC(2026, 8, 5)
+const OCTOBER = Date.UTC(2026, 9, 5)
+const NOVEMBER = Date.UTC(2026, 10, 5)
+
+describe('a target of Parquet files', () => {
+  it('has a partition for each month; a delta writes those that changed rows were in and are in, and links the others', async () => {
+    const place = app.workspace()
+    const target = newParquet(app.home)
+    await load(place, [
+      { ID: 'a', userName: 'Ann', ts: OCTOBER, tags: ['x', 'y'] },
+      { ID: 'b', userName: 'Bob', ts: SEPTEMBER, tags: ['b'] },
+      { ID: 'c', userName: 'Cy' },
+    ])
+    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'refill', reason: 'no watermark' })
+    const first = await currentFolder(target)
+    const partitions = (folder: string) => filesIn(join(folder, 'conversations'))
+    const kept = ['month=2026-09/data.parquet', 'month=__HIVE_DEFAULT_PARTITION__/data.parquet'] as const
+    expect(await partitions(first)).toEqual([kept[0], 'month=2026-10/data.parquet', kept[1]])
+    const file = (folder: string) => [folder, join(folder, 'conversations', kept[0])]
+    expect(await modesOf(file(first))).toEqual(['700', '600'])
+    // Opened to other users once and for all.
+    await chmod(target.path, 0o755)
+    await load(place, [{ ID: 'a', userName: 'Amy', ts: NOVEMBER, tags: ['z'] }], 1)
+    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta', reason: null })
+    const second = await currentFolder(target)
+    expect(await partitions(second)).toEqual([kept[0], 'month=2026-11/data.parquet', kept[1]])
+    expect(await modesOf(file(second))).toEqual(['755', '644'])
+    for (const table of ['conversations', 'marts/fct_conversations'])
+      expect(await inodesOf(join(second, table), kept)).toEqual(await inodesOf(join(first, table), kept))
+    expect(await inodesOf(second, ['agents/data.parquet'])).toEqual(await inodesOf(first, ['agents/data.parquet']))
+    expect(await rowsOf(target, 'conversation_tags', 'conversation_id, tag, month')).toEqual([
+      ['a', 'z', '2026-11'],
+      ['b', 'b', '2026-09'],
+    ])
+    // A reader that found the earlier version still reads all of it.
+    const earlier = `SELECT user_name, month FROM ${parquetOf(first, 'conversations')} ORDER BY conversation_id`
+    expect(await queryFiles(earlier)).toEqual([
+      ['Ann', '2026-10'],
+      ['Bob', '2026-09'],
+      ['Cy', null],
+    ])
+    const { as_of, held, seq } = JSON.parse(await readFile(join(second, '_publication.json'), 'utf8'))
+    expect([as_of, held, seq]).toEqual([expect.stringMatching(/Z$/), [], expect.any(Number)])
+    expect(await readdir(join(app.home, 'tmp'))).toEqual([])
+    await expectAllTables(second)
+  })
+
+  it('is partitioned by agent too where it says so, with the rows of its agents only, until its policy changes', async () => {
+    const place = app.workspace()
+    const conversationOf = async (agentId: string, record: object) =>
+      place.load(await landConversations(place.landing, { records: [record], window: freshWindow({ agentId }) }))
+    const names = ['one', 'two', 'three'].map(name => `${place.id}/${name}`)
+    for (const id of names)
+      await conversationOf(id, { ID: `of ${id}`, userName: 'Eve', ts: OCTOBER, tags: [`tag of ${id}`] })
+    const agents = names.slice(0, 2)
+    const target = newParquet(app.home, { partitionBy: ['agent', 'month'], rows: { agents, organizations: [] } })
+    await publishTo(app, target, { verify: true })
+    const folders = ['one', 'two'].map(name => `agent=${place.id}%2F${name}`)
+    const filesOf = async (table: string) => filesIn(join(await currentFolder(target), table))
+    expect(await filesOf('conversation_tags')).toEqual(folders.map(folder => `${folder}/month=2026-10/data.parquet`))
+    expect(await rowsOf(target, 'conversations', 'agent, agent_id')).toEqual(agents.map(agent => [agent, agent]))
+    expect(await valuesContain(target.path, names[2]!)).toBe(false)
+    expect(await readdir(await currentFolder(target))).not.toContain('leads')
+    await conversationOf(names[0]!, { ID: 'late', ts: NOVEMBER })
+    await conversationOf(names[2]!, { ID: 'other', ts: NOVEMBER })
+    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta', held: [] })
+    expect(await filesOf('conversations')).toContain(`${folders[0]}/month=2026-11/data.parquet`)
+    expect(await rowsOf(target, 'conversations', 'DISTINCT agent')).toEqual(agents.map(agent => [agent]))
+    expect(await versionsOf(target)).toHaveLength(2)
+    // Earlier versions have what the policy no longer allows.
+    const dropping = { ...target, pii: { ...KEEP, identity: 'drop' as const } }
+    expect(await publishTo(app, dropping)).toMatchObject({ kind: 'refill', reason: 'other policy' })
+    expect(await versionsOf(target)).toHaveLength(1)
+    expect(await valuesContain(target.path, 'Eve')).toBe(false)
+  })
+
+  it('writes the partitions of erased rows without them and removes earlier versions; a table that is held back is emptied', async () => {
+    const { writer } = app.warehouse
+    const place = app.workspace()
+    const target = newParquet(app.home)
+    const erase = (id: string) => {
+      const records = [{ table: 'conversations', key: [AGENT, id] }]
+      return eraseRecords(writer, { workspaceId: place.id, records, nowMs: SENT_AT_MS })
+    }
+    await load(place, [
+      { ID: 'e', userName: 'vergissmeinnicht', ts: Date.UTC(2026, 5, 5) },
+      { ID: 'h', userName: 'Hanna', ts: SEPTEMBER },
+    ])
+    await publishTo(app, target)
+    await erase('e')
+    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta', reason: null })
+    expect(await valuesContain(target.path, 'vergissmeinnicht')).toBe(false)
+    expect(await versionsOf(target)).toHaveLength(1)
+    const partitions = async () => filesIn(join(await currentFolder(target), 'conversations'))
+    expect(await partitions()).not.toContain('month=2026-06/data.parquet')
+    await writer.run(`INSERT INTO _checks BY NAME SELECT 'tags_unique' AS name, '' AS about, 'conversation_tags' AS table_name, 'error' AS severity,
+      true AS blocks, 'failed' AS outcome, 'all' AS scope, '[]' AS examples, now()::TIMESTAMP AS checked_at, 0 AS duration_ms`)
+    await erase('h')
+    const held = { kind: 'refill', reason: 'erased records', held: ['conversations'] }
+    expect(await publishTo(app, target, { verify: true })).toMatchObject(held)
+    expect(await valuesContain(target.path, 'Hanna')).toBe(false)
+    expect(await partitions()).toEqual(['month=2026-11/empty.parquet'])
+    await writer.run('DELETE FROM _checks')
+    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta', held: [] })
+    expect(await partitions()).toContain('month=2026-10/data.parquet')
+    expect(await partitions()).not.toContain('month=2026-11/empty.parquet')
+  })
+})
+
+/** Every table can be read, with its types, also an empty one. */
+async function expectAllTables(folder: string): Promise<void> {
+  const relations = await publishedRelations()
+  const describe = ({ name }: { name: string }) =>
+    `SELECT '${name}.' || column_name, column_type FROM (DESCRIBE FROM ${parquetOf(folder, name)})`
+  const found = Object.fromEntries(await queryFiles(relations.map(describe).join(' UNION ALL ')))
+  for (const { name, columns, published } of relations) {
+    const record = relations.find(relation => relation.name === published.table)!
+    const partitions = partitionColumns(record, ['month']).map(column => ({ name: column, sqlType: 'VARCHAR' }))
+    for (const { name: column, sqlType } of [...columns, ...partitions]) {
+      const written = { TIMESTAMP: 'TIMESTAMP WITH TIME ZONE', JSON: 'VARCHAR' }[sqlType] ?? sqlType
+      expect(found[`${name}.${column}`], `${name}.${column}`).toBe(written)
+    }
+  }
+  const empty = `SELECT count(*)::INT FROM ${parquetOf(folder, 'leads')} WHERE month = '2026-11'`
+  expect(await queryFiles(empty)).toEqual([[0]])
+}
+
+describe('versions', () => {
+  const watermarkAt = (n: number): TargetWatermark => ({
+    ...{ epoch: 'e', seq: n, policy: 'p', held: [], publicationId: `0000000${n}-` },
+    asOf: `2026-01-0${n}T00:00:00.000Z`,
+  })
+
+  /** Writes a version that was published so many hours ago. */
+  async function version(path: string, n: number, { previous, hours }: { previous: number | null; hours: number }) {
+    const id = versionId(watermarkAt(n))
+    const file = join(await createVersion(path, id, 0o700), '_publication.json')
+    await writeFile(file, watermarkText(watermarkAt(n), previous === null ? null : versionId(watermarkAt(previous))))
+    const atSec = Date.now() / 1_000 - hours * 3_600
+    await utimes(file, atSec, atSec)
+    return id
+  }
+
+  const folder = (name: string) => join(app.home, 'versions', name)
+
+  it('are kept if they were current within the last hour, and the one before always', async () => {
+    const path = folder('kept')
+    const ages = [9, 8, 0.9, 0.8, 0.7]
+    const ids: string[] = []
+    for (const [index, hours] of ages.entries())
+      ids.push(await version(path, index + 1, { previous: index || null, hours }))
+    // Never switched to: its process was killed.
+    const orphan = await version(path, 9, { previous: 5, hours: 0 })
+    await mkdir(join(path, 'versions', 'mine'))
+    await switchTo(path, ids[4]!)
+    await removeOldVersions(path)
+    // The first was replaced eight hours ago; the second when the third was published.
+    expect(await readdir(join(path, 'versions'))).toEqual([...ids.slice(1), 'mine'])
+    await switchTo(path, await version(path, 6, { previous: null, hours: 0 }))
+    await removeOldVersions(path)
+    expect(await readdir(join(path, 'versions'))).toEqual([versionId(watermarkAt(6)), 'mine'])
+    expect(orphan).toMatch(/^20260109T/)
+    const old = folder('old')
+    await switchTo(old, await version(old, 2, { previous: 1, hours: 9 }))
+    await version(old, 1, { previous: null, hours: 99 })
+    await removeOldVersions(old)
+    expect(await readdir(join(old, 'versions'))).toHaveLength(2)
+  })
+
+  it('with a damaged watermark must be filled', async () => {
+    const path = folder('damaged')
+    expect(await currentVersion(path)).toBeNull()
+    const id = await version(path, 1, { previous: null, hours: 0 })
+    await switchTo(path, id)
+    expect(await currentVersion(path)).toEqual({ id, watermark: watermarkAt(1), previous: null })
+    for (const text of ['{', '[]', '{"seq": 1}', JSON.stringify({ ...watermarkAt(1), seq: 'x' })]) {
+      await writeFile(join(path, 'versions', id, '_publication.json'), text)
+      expect(await currentVersion(path)).toEqual({ id, watermark: null, previous: null })
+    }
+  })
+
+  it('replace nothing that no publication created', async () => {
+    for (const [name, place] of Object.entries({ folder: null, link: '/etc', other: 'versions/mine' })) {
+      const path = folder(`foreign-${name}`)
+      await mkdir(path, { recursive: true })
+      await (place === null ? mkdir(join(path, 'current')) : symlink(place, join(path, 'current')))
+      const error = await currentVersion(path).catch(cause => cause)
+      expect([error.code, error.message]).toEqual(['TARGET_UNUSABLE', expect.stringContaining('not replaced')])
+    }
+  })
+
+  it('are discarded if the target was replaced while they were written', async () => {
+    const path = folder('replaced')
+    const settings = { memoryLimit: '256MB', threads: 1, spillFolder: join(app.home, 'spill') }
+    const target = await openParquet(await openTargetDatabase(settings), path)
+    const contents = { base: watermarkAt(1), watermark: watermarkAt(2), erases: true, tables: [], rowCount: 0 }
+    const error = await target.apply({ kind: 'refill', ...contents }).catch(cause => cause)
+    expect(error.code).toBe('TARGET_CHANGED')
+    expect(await readdir(path)).toEqual([])
+    await target.apply({ kind: 'refill', ...contents, base: null })
+    expect(await target.watermark()).toEqual(watermarkAt(2))
+  })
+})
+
+it('no column of a partitioned table or child table has the name of a partition column, and each has a type in Parquet', async () => {
+  const relations = await publishedRelations()
+  for (const { name, columns, published } of relations) {
+    for (const { sqlType } of columns) expect(shapeOf(sqlType), name).toBeDefined()
+    const record = relations.find(relation => relation.name === published.table)!
+    const names = columns.map(column => column.name)
+    for (const column of partitionColumns(record, ['agent', 'month'])) expect(names, name).not.toContain(column)
+  }
+  const one = relations.filter(
+    relation => relation.published.timeColumn && partitionColumns(relation, ['month']).length === 0,
+  )
+  expect(one.map(({ name }) => name)).toEqual(['marts.dim_calendar'])
+})

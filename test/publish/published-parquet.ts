@@ -1,0 +1,44 @@
+// Targets `parquet` of tests, and what a reader finds in them.
+import { readdir, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DuckDBInstance } from '@duckdb/node-api'
+import type { ParquetTarget } from '../../src/config/targets.ts'
+import { KEEP } from './published.ts'
+
+let targets = 0
+
+/** A target that no other test uses. */
+export function newParquet(home: string, settings: Partial<ParquetTarget> = {}): ParquetTarget {
+  const name = `p${++targets}`
+  return { name, type: 'parquet', path: join(home, name), pii: KEEP, rows: null, partitionBy: ['month'], ...settings }
+}
+
+/** The folder that a reader finds behind `current`. */
+export const currentFolder = ({ path }: ParquetTarget): Promise<string> => realpath(join(path, 'current'))
+
+/** Parquet files below a folder, sorted. */
+export async function filesIn(folder: string): Promise<string[]> {
+  const names = await readdir(folder, { recursive: true })
+  return names.filter(name => name.endsWith('.parquet')).sort()
+}
+
+/** SQL of a table below the folder of a version. */
+export const parquetOf = (folder: string, table: string): string =>
+  `read_parquet('${folder}/${table.replace('.', '/')}/**/*.parquet', hive_partitioning = true)`
+
+/** Answers SQL about files. */
+export async function queryFiles(sql: string): Promise<unknown[][]> {
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1' })
+  const connection = await instance.connect()
+  try {
+    await connection.run(`SET TimeZone = 'UTC'`)
+    return (await connection.runAndReadAll(sql)).getRowsJson()
+  } finally {
+    connection.closeSync()
+    instance.closeSync()
+  }
+}
+
+/** Rows of a table, as a reader of `current` sees them; `what` is the SELECT list. */
+export const rowsOf = async (target: ParquetTarget, table: string, what: string): Promise<unknown[][]> =>
+  queryFiles(`SELECT ${what} FROM ${parquetOf(await currentFolder(target), table)} ORDER BY ALL`)
