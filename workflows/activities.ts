@@ -21,6 +21,30 @@ export interface WarehouseActivities {
   /** Drains the workspace's spool for some minutes. */
   drain(input: { workspaceId: string }): Promise<DrainResult>
   finish: Steps['finish']
+  /** Publishes to a target; null if the target is no longer configured. The failure of an attended publication is not retried. */
+  publish(input: { target: string } & PublicationRequest): Promise<Publication | null>
+}
+
+export interface PublicationRequest {
+  /** Writes the target from empty. */
+  refill: boolean
+  /** Compares the target with the warehouse. */
+  verify: boolean
+  /** Somebody waits for the result. */
+  isAttended: boolean
+}
+
+/** The result of a publication: counts, and names of our own tables. */
+export interface Publication {
+  target: string
+  kind: 'current' | 'delta' | 'refill'
+  reason: string | null
+  rows: number
+  tables: number
+  seq: number
+  durationMs: number
+  held: readonly string[]
+  verified?: number
 }
 
 export interface DrainResult {

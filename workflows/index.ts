@@ -23,6 +23,7 @@ import { activitySteps } from './temporal/owner-steps.ts'
 import { runs } from './temporal/sinks.ts'
 
 export { ingestSpool } from './temporal/ingest.ts'
+export { publishTarget } from './temporal/publish.ts'
 
 /** The owner workflow: runs the requested syncs of one workspace, and returns the report of the last one. */
 export async function syncWorkspace(input: SyncInput): Promise<SyncReport | null> {

@@ -1,4 +1,4 @@
-// The metrics of one long-running process: its identity and the state of the workspaces.
+// The metrics of one long-running process: its identity and the state of workspaces and targets.
 import { Gauge } from 'prom-client'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
@@ -6,6 +6,7 @@ import { SECOND } from '../core/time.ts'
 import type { Connectable } from '../warehouse/connection.ts'
 import { type Rows, rowsHere, rowsOfHolder } from '../warehouse/query/rows.ts'
 import { MetricsPage } from './page.ts'
+import { TargetMetrics } from './target-metrics.ts'
 import { type MeasuredStores, WorkspaceMetrics } from './workspace-metrics.ts'
 
 /** The kind of process. */
@@ -46,7 +47,9 @@ export function processMetrics(options: {
   const byOthers = rowsOfHolder(config.home, LIMITS)
   let rows: Rows = byOthers
   const workspaces = new WorkspaceMetrics({ registry, config, stores, rows: () => rows, now: systemClock.now })
+  const targets = new TargetMetrics({ registry, targets: config.targets, rows: () => rows, now: systemClock.now })
   page.beforeAnswer(() => workspaces.refresh())
+  page.beforeAnswer(() => targets.refresh())
   return {
     page,
     askHere(instance) {

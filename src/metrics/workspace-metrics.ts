@@ -3,7 +3,7 @@
 import { statfs } from 'node:fs/promises'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Config, WorkspaceConfig } from '../config.ts'
-import { HOUR, MINUTE, SECOND } from '../core/time.ts'
+import { SECOND } from '../core/time.ts'
 import { bytesBelow, fileBytes } from '../files/stored-bytes.ts'
 import type { Landing } from '../landing/landing.ts'
 import type { LeaseLog } from '../landing/lease-log.ts'
@@ -14,6 +14,8 @@ import { countWaiting, type SpoolBacklog } from '../spool/waiting.ts'
 import { warehouseFile } from '../warehouse/open.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
 import { newConversations, noFigures, type WorkspaceFigures, workspaceFigures } from './figures.ts'
+import { latest, SLOW, STATE } from './latest.ts'
+import { type Described, mapped, set } from './series.ts'
 
 /** The stores of the data folder, as far as metrics read them. */
 export interface MeasuredStores {
@@ -29,12 +31,6 @@ interface WorkspaceMetricsOptions {
   rows: () => Rows
   now: () => number
 }
-
-/** How long a scrape waits for a source. Prometheus gives up after 10 s by default; all sources are read concurrently. */
-const PATIENCE_MS = 2 * SECOND
-const STATE = { freshMs: 5 * SECOND, patienceMs: PATIENCE_MS, staleMs: 5 * MINUTE }
-/** For sources that are slow to read and change slowly. */
-const SLOW = { freshMs: MINUTE, patienceMs: PATIENCE_MS, staleMs: HOUR }
 
 interface WorkspaceSources {
   waiting: () => Promise<SpoolBacklog | null>
@@ -167,12 +163,6 @@ export class WorkspaceMetrics {
 
 const spaceOf = ({ bavail, bsize }: { bavail: number; bsize: number }): number => bavail * bsize
 
-function set(gauge: Gauge, labels: Record<string, string>, value: number | null): void {
-  if (value !== null) gauge.set(labels, value)
-}
-
-type Described = readonly [name: string, help: string, ...labels: string[]]
-
 const GAUGES = {
   workspace: ['convohouse_workspace_info', 'One for each configured workspace', 'workspace', 'webhooks'],
   headAge: ['convohouse_head_age_seconds', 'End of the coverage of the least current agent', 'workspace'],
@@ -224,48 +214,3 @@ const COUNTERS = {
 
 type GaugeName = keyof typeof GAUGES
 type CounterName = keyof typeof COUNTERS
-
-const mapped = <K extends string, V>(table: Record<K, Described>, make: (described: Described) => V): Record<K, V> =>
-  Object.fromEntries(Object.entries<Described>(table).map(([key, described]) => [key, make(described)])) as Record<K, V>
-
-interface LatestOptions<T> {
-  read: () => Promise<T>
-  /** Age at which a value is read again, ms. */
-  freshMs: number
-  /** How long a caller waits for a new value before it gets the previous one, ms. */
-  patienceMs: number
-  /** Age at which a value is dropped, ms: an absent series is better than a frozen one. */
-  staleMs: number
-  /** A monotonic clock, ms. */
-  now?: () => number
-}
-
-/**
- * Returns a function that reads the newest value of a source that may be slow, within a bounded time; null if no value is recent enough.
- * Concurrent calls share one read, and the function never rejects.
- */
-export function latest<T>(options: LatestOptions<T>): () => Promise<T | null> {
-  const { read, freshMs, patienceMs, staleMs, now = () => performance.now() } = options
-  let last: { answer: T; atMs: number } | null = null
-  let reading: Promise<void> | null = null
-
-  async function ask(): Promise<void> {
-    const atMs = now()
-    try {
-      last = { answer: await read(), atMs }
-    } catch {
-      // The previous value stays until it is stale.
-    }
-    reading = null
-  }
-
-  return async () => {
-    if (last === null || now() - last.atMs > freshMs) {
-      reading ??= ask()
-      await Promise.race([reading, patience(patienceMs)])
-    }
-    return last !== null && now() - last.atMs <= staleMs ? last.answer : null
-  }
-}
-
-const patience = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms).unref())

@@ -31,6 +31,9 @@ export async function hashKey(home: string): Promise<Buffer> {
   return (await readKey(file))!
 }
 
+/** @throws HOME_UNUSABLE if it is damaged */
+export const hasHashKey = async (home: string): Promise<boolean> => (await readKey(keyFile(home))) !== null
+
 async function readKey(file: string): Promise<Buffer | null> {
   const text = await readFile(file, 'utf8').catch(cause => {
     if (hasCode(cause, 'ENOENT')) return null

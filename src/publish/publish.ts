@@ -6,23 +6,27 @@ import { join } from 'node:path'
 import { blobValue, type DuckDBConnection } from '@duckdb/node-api'
 import type { PublishSettings, TargetConfig } from '../config/targets.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import { MINUTE, momentText } from '../core/time.ts'
+import { momentText } from '../core/time.ts'
 import { makeFolder, namesIn } from '../files/durable.ts'
 import { acknowledge, registerConsumer } from '../warehouse/changes/consumers.ts'
 import { consumerOf, endPublication, isIssued, issuePublication } from '../warehouse/changes/publications.ts'
 import { type Changes, changesSince, type RefillReason } from '../warehouse/changes/read-changes.ts'
 import type { Writer } from '../warehouse/connection.ts'
+import { isOutOfMemory } from '../warehouse/fault.ts'
+import { safeReason } from '../warehouse/load/quarantine-reason.ts'
 import { refreshMarts } from '../warehouse/marts/refresh.ts'
+import { usingMemory } from '../warehouse/memory-use.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { temporaryFolder } from '../warehouse/temporary-files.ts'
 import { type Package, type Sums, sumsOfSelection, writeTables } from './package.ts'
 import { hashKey, hmacPads, needsKey, PAD_VARIABLES } from './pii.ts'
 import { type Selection, selectionFor } from './selection.ts'
 import { openTarget, type TargetClient } from './target-client.ts'
+import { limitTime } from './time-limit.ts'
 import type { TargetWatermark } from './watermark.ts'
 
-/** A longer read transaction would hold up checkpoints of the warehouse for too long; a longer application has most likely stalled. */
-const LONGEST_MS = 10 * MINUTE
+/** What a publication does now: it reads the target's watermark, writes the package, applies it in the target, compares both. */
+export type PublicationPhase = 'opening' | 'packaging' | 'applying' | 'verifying'
 
 export interface PublishOptions {
   warehouse: Warehouse
@@ -37,6 +41,10 @@ export interface PublishOptions {
   now?: () => number
   /** The program of the target's process. */
   entry?: URL
+  /** It is aborted after this time; default: ten minutes. */
+  longestMs?: number
+  /** Called when a phase begins; `rows`: in the package. */
+  onPhase?: (phase: PublicationPhase, facts: { rows?: number }) => void
 }
 
 export interface PublicationReport {
@@ -141,29 +149,6 @@ async function decide(
   return { selection, changes: answer, reason: null, to: answer.to, erases }
 }
 
-const tooLong = (target: string): ConvohouseError =>
-  new ConvohouseError('PUBLICATION_FAILED', {
-    what: `The publication to ${target} was aborted after ${LONGEST_MS / MINUTE} minutes.`,
-    hint: 'It is tried again. Give it more memory (`publish.memoryLimit`) or threads if it always takes that long.',
-  })
-
-/** A signal that aborts after ten minutes, or with the caller's. */
-function limited(target: string, signal: AbortSignal | undefined): { signal: AbortSignal; release(): void } {
-  const limit = new AbortController()
-  const timer = setTimeout(() => limit.abort(tooLong(target)), LONGEST_MS)
-  const stop = () =>
-    limit.abort(new ConvohouseError('INTERRUPTED', { what: `The publication to ${target} was stopped.` }))
-  signal?.addEventListener('abort', stop)
-  if (signal?.aborted) stop()
-  return {
-    signal: limit.signal,
-    release() {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', stop)
-    },
-  }
-}
-
 /** @throws PUBLICATION_DIFFERS, naming the tables */
 function expectEqual(target: string, expected: Sums, found: Sums): void {
   const differing = Object.keys(expected).filter(
@@ -222,15 +207,20 @@ async function publishWith(
   options: PublishOptions,
   { id, client, folder, signal }: { id: string; client: TargetClient; folder: string; signal: AbortSignal },
 ): Promise<Omit<PublicationReport, 'durationMs'>> {
-  const { warehouse, target, now = Date.now } = options
+  const { warehouse, target, now = Date.now, onPhase } = options
+  onPhase?.('packaging', {})
   const { contents, decided, sums } = await writePackage(options, { id, client, folder, signal })
-  if (contents) await client.apply(contents)
+  if (contents) {
+    onPhase?.('applying', { rows: contents.rowCount })
+    await client.apply(contents)
+  }
   await acknowledge(warehouse.writer, consumerOf(target.name), decided.to)
   if (contents) {
     const end = { id, target: target.name, endedMs: now(), rowCount: contents.rowCount, error: null }
     await endPublication(warehouse.writer, end)
   }
   if (sums) {
+    onPhase?.('verifying', {})
     const compared = decided.selection.relations.filter(({ name }) => Object.hasOwn(sums, name))
     const tables = compared.map(({ name, columns }) => ({
       name,
@@ -250,15 +240,28 @@ async function publishWith(
   }
 }
 
-const recorded = (error: unknown): { code: string; what: string; hint: string | null } =>
-  error instanceof ConvohouseError
-    ? { code: error.code, what: error.message, hint: error.hint ?? null }
-    : { code: 'UNEXPECTED', what: String((error as Error)?.message ?? error).split('\n')[0]!, hint: null }
+/** The error of a publication; any that we did not raise is PUBLICATION_FAILED. */
+function failureOf(target: string, error: unknown): ConvohouseError {
+  if (error instanceof ConvohouseError) return error
+  return new ConvohouseError('PUBLICATION_FAILED', {
+    what: `The publication to ${target} failed: ${safeReason(error)}`,
+    hint: isOutOfMemory(error)
+      ? 'It is tried again. Raise `memoryLimit` if it always fails.'
+      : 'It is tried again. Please report it if it always fails.',
+    cause: error,
+  })
+}
 
-/** Records a failure, also one that occurred before the publication had a package. */
-async function recordFailure({ warehouse, target, now = Date.now }: PublishOptions, id: string, error: unknown) {
+/** Records a failure, also one that occurred before the publication had a package. A publication that was stopped has not failed. */
+async function recordFailure(
+  { warehouse, target, now = Date.now }: PublishOptions,
+  id: string,
+  failed: ConvohouseError,
+) {
+  if (failed.code === 'INTERRUPTED') return
   const { writer } = warehouse
-  const failure = { id, target: target.name, endedMs: now(), rowCount: null, error: recorded(error) }
+  const error = { code: failed.code, what: failed.message, hint: failed.hint ?? null }
+  const failure = { id, target: target.name, endedMs: now(), rowCount: null, error }
   if (!(await isIssued(writer, id))) {
     const to = { epoch: '', seq: 0 }
     await issuePublication(writer, { id, target: target.name, kind: 'delta', reason: null, to, startedMs: now() })
@@ -275,22 +278,24 @@ export async function publish(options: PublishOptions): Promise<PublicationRepor
   const begunMs = performance.now()
   const id = randomUUID()
   const folder = join(temporaryFolder(home), `${PACKAGE_PREFIX}${id}`)
-  const { signal, release } = limited(target.name, options.signal)
+  const { signal, release } = limitTime(target.name, options)
   try {
     await removeStalePackages(home)
     await makeFolder(folder)
+    options.onPhase?.('opening', {})
     await registerConsumer(warehouse.writer, consumerOf(target.name))
     await refreshMarts(warehouse.writer)
     const { memoryLimit, threads } = settings
     const spillFolder = join(folder, 'spill')
     const client = await openTarget({ target, memoryLimit, threads, spillFolder }, { signal, entry })
     try {
-      const report = await publishWith(options, { id, client, folder, signal })
+      const report = await usingMemory(warehouse.writer, () => publishWith(options, { id, client, folder, signal }))
       return { ...report, durationMs: Math.round(performance.now() - begunMs) }
     } finally {
       await client.close()
     }
-  } catch (error) {
+  } catch (cause) {
+    const error = failureOf(target.name, cause)
     await recordFailure(options, id, error).catch(() => {})
     throw error
   } finally {

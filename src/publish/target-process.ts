@@ -2,6 +2,7 @@
 // can come between. It ends when the process that started it does; SIGKILL is safe at any moment.
 import { ConvohouseError } from '../core/errors.ts'
 import { restrictUmask } from '../files/durable.ts'
+import { safeReason } from '../warehouse/load/quarantine-reason.ts'
 import { openParquet } from './parquet.ts'
 import { openSnapshot } from './snapshot.ts'
 import { openTargetDatabase } from './target-database.ts'
@@ -33,10 +34,16 @@ async function answer(message: ToTarget): Promise<FromTarget> {
   }
 }
 
+/** Without values, which DuckDB's messages may quote. */
 function failureOf(error: unknown): FromTarget {
   if (error instanceof ConvohouseError)
     return { kind: 'failed', code: error.code, what: error.message, hint: error.hint ?? null }
-  return { kind: 'failed', code: 'PUBLICATION_FAILED', what: String((error as Error)?.message ?? error), hint: null }
+  return {
+    kind: 'failed',
+    code: 'PUBLICATION_FAILED',
+    what: `The target cannot be written: ${safeReason(error)}`,
+    hint: null,
+  }
 }
 
 restrictUmask()

@@ -1,49 +1,73 @@
 // The state of each configured target: when it was last published to, what it lacks, and why publications fail.
-import { quoteText } from '../catalog/layout.ts'
 import { placeOf, type TargetConfig } from '../config/targets.ts'
-import { consumerOf } from '../warehouse/changes/publications.ts'
+import { SECOND } from '../core/time.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
+import { sqlFile } from '../warehouse/sql-files.ts'
 
 export interface TargetStatus {
   target: string
   type: TargetConfig['type']
   /** The file, folder or database. */
   place: string
-  /** When the rows of the last successful publication were read: the target is as fresh as the warehouse was then. Null: never. */
+  /** When the rows of the last publication were read: the target is as fresh as the warehouse was then. Null: never. */
   asOf: string | null
-  /** Changed records that the target lacks; null: it must be filled. */
+  /** Changed records that the target lacks; null: it must be written from empty. */
   behind: number | null
-  /** The last publication, if it failed. */
-  failure: { at: string; code: string; what: string; hint: string | null } | null
+  /** For how long the oldest of them has waited; 0: the target has every change. Null: the first publication has not begun. */
+  lagSeconds: number | null
+  /** The last successful publication. */
+  last: { endedAt: string; kind: 'delta' | 'refill'; rows: number; durationMs: number } | null
+  /** The last publication, if it failed; `attempts`: failures since the last success. */
+  failure: { at: string; since: string; attempts: number; code: string; what: string; hint: string | null } | null
 }
 
-const lastOf = (target: string, which: string): string =>
-  `SELECT started_at AS "at", error_code AS code, error AS what, hint FROM _publications
-   WHERE target = ${quoteText(target)} AND ${which} ORDER BY ended_at DESC LIMIT 1`
+interface TargetRow {
+  target: string
+  asOf: string | null
+  succeededAt: string | null
+  kind: 'delta' | 'refill' | null
+  rows: number | null
+  durationMs: number | null
+  behind: number | null
+  lackingSince: string | null
+  attempts: number | null
+  failingSince: string | null
+  failedAt: string | null
+  code: string | null
+  what: string | null
+  hint: string | null
+}
 
-type Last = { at: string; code: string | null; what: string | null; hint: string | null }
+const UNKNOWN = { asOf: null, behind: null, lagSeconds: null, last: null, failure: null }
 
-/** What the target of that name lacks. A consumer that has acknowledged nothing of the present epoch must be filled. */
-const behindSql = (target: string): string =>
-  `SELECT seq, (SELECT count(*) FROM _changes WHERE _changes.seq > c.seq) AS behind,
-    EXISTS (SELECT 1 FROM _publications p, _change_log l WHERE p.target = ${quoteText(target)} AND p.epoch = l.epoch
-      AND p.ended_at IS NOT NULL AND p.error IS NULL) AS filled
-   FROM _consumers c WHERE name = ${quoteText(consumerOf(target))}`
+function lagOf({ behind, lackingSince }: TargetRow, nowMs: number): number | null {
+  if (lackingSince === null) return behind === null ? null : 0
+  return Math.max(0, (nowMs - Date.parse(lackingSince)) / SECOND)
+}
+
+function stateOf(row: TargetRow, nowMs: number): Omit<TargetStatus, 'target' | 'type' | 'place'> {
+  const { asOf, behind, succeededAt, kind, rows, durationMs, attempts, failingSince, failedAt, code, what, hint } = row
+  return {
+    asOf,
+    behind,
+    lagSeconds: lagOf(row, nowMs),
+    last: succeededAt === null ? null : { endedAt: succeededAt, kind: kind!, rows: rows ?? 0, durationMs: durationMs! },
+    failure:
+      attempts === null ? null : { at: failedAt!, since: failingSince!, attempts, code: code!, what: what!, hint },
+  }
+}
 
 /** The state of each target; `rows` is null without a warehouse. */
-export async function targetStatuses(rows: Rows | null, targets: readonly TargetConfig[]): Promise<TargetStatus[]> {
-  const statuses: TargetStatus[] = []
-  for (const target of targets) {
+export async function targetStatuses(
+  rows: Rows | null,
+  targets: readonly TargetConfig[],
+  nowMs: number,
+): Promise<TargetStatus[]> {
+  if (targets.length === 0) return []
+  const known = rows === null ? [] : await rows<TargetRow>(sqlFile('reports/targets'))
+  return targets.map(target => {
     const { name, type } = target
-    const status: TargetStatus = { target: name, type, place: placeOf(target), asOf: null, behind: null, failure: null }
-    statuses.push(status)
-    if (rows === null) continue
-    const [last] = await rows<Last>(lastOf(name, 'ended_at IS NOT NULL'))
-    const [success] = await rows<Last>(lastOf(name, 'ended_at IS NOT NULL AND error IS NULL'))
-    const [consumer] = await rows<{ behind: number; filled: boolean }>(behindSql(name))
-    status.asOf = success?.at ?? null
-    status.behind = consumer?.filled ? consumer.behind : null
-    if (last?.what != null) status.failure = { at: last.at, code: last.code!, what: last.what, hint: last.hint }
-  }
-  return statuses
+    const row = known.find(one => one.target === name)
+    return { target: name, type, place: placeOf(target), ...(row ? stateOf(row, nowMs) : UNKNOWN) }
+  })
 }

@@ -18,17 +18,6 @@ export async function forgetUnconfigured(writer: Writer, targets: readonly Targe
     if (name.startsWith(CONSUMER_PREFIX) && !configured.has(name)) await removeConsumer(writer, name)
 }
 
-interface PublishingOptions {
-  config: Config
-  app: App
-  clock?: Clock
-  published?: (report: PublicationReport) => void
-  /** Called when publications to a target begin to fail, with every other error, and with null when they work again. */
-  failing: (target: string, error: unknown) => void
-  /** The program of the target's process. */
-  entry?: URL
-}
-
 /** The news that publications to a target fail, or work again (`error` null). */
 export function publicationText(target: string, error: unknown): string {
   if (error === null) return `Publications to ${target} work again.`
@@ -36,10 +25,59 @@ export function publicationText(target: string, error: unknown): string {
   return `A publication to ${target} failed, and is tried again: ${(error as Error).message}${hint}`
 }
 
+/** Called when publications to a target begin to fail, with every other error, and with null when they work again. */
+export type PublicationNews = (target: string, error: unknown) => void
+
+/** Reports each error of a target once. */
+export function newsOf(failing: PublicationNews): { succeeded(target: string): void; failed: PublicationNews } {
+  const failures = new Map<string, string>()
+  return {
+    succeeded(target) {
+      if (failures.delete(target)) failing(target, null)
+    },
+    failed(target, error) {
+      if (failures.get(target) === String(error)) return
+      failures.set(target, String(error))
+      failing(target, error)
+    },
+  }
+}
+
+/** Starts the publication to a target that is due, or makes it. Its error is reported, and the target is due again after `publish.every`. */
+type PublishTo = (target: TargetConfig, signal: AbortSignal) => Promise<void>
+
+interface PublishingOptions {
+  config: Config
+  app: App
+  failing: PublicationNews
+  publishTo: PublishTo
+  clock?: Clock
+}
+
 export interface RunningPublishing {
   /** Stops the running publication, if any, whose target then is as it was before. */
   end(): Promise<void>
 }
+
+/** Publishes in this process. */
+export const publishHere =
+  ({
+    config,
+    app,
+    clock = systemClock,
+    published = () => {},
+    entry,
+  }: Pick<PublishingOptions, 'config' | 'app' | 'clock'> & {
+    published?: (report: PublicationReport) => void
+    /** The program of the target's process. */
+    entry?: URL
+  }): PublishTo =>
+  async (target, signal) => {
+    const { warehouse } = app
+    const settings = { ...config.publish, threads: config.threads }
+    const options = { warehouse, home: config.home, target, settings, signal, now: clock.now }
+    published(await publish({ ...options, ...(entry && { entry }) }))
+  }
 
 /** How often to look whether a publication is due. */
 const LOOK_EVERY_MS = 5 * SECOND
@@ -62,38 +100,32 @@ async function dueTargets(
 
 /** Starts publishing. Without targets, only the logging of changes for earlier ones ends. */
 export function startPublishing(options: PublishingOptions): RunningPublishing {
-  const { config, app, clock = systemClock, published = () => {}, failing, entry } = options
+  const { config, app, publishTo, clock = systemClock } = options
   const ending = new AbortController()
   const { signal } = ending
-  const { warehouse } = app
-  const failures = new Map<string, string>()
+  const { writer } = app.warehouse
+  const news = newsOf(options.failing)
   /** When this process last tried: a publication that finds nothing to publish is not recorded. */
   const tried = new Map<string, number>()
 
-  async function publishTo(target: TargetConfig): Promise<void> {
-    const settings = { ...config.publish, threads: config.threads }
+  async function attempt(target: TargetConfig): Promise<void> {
     tried.set(target.name, clock.now())
     try {
-      const report = await publish({
-        ...{ warehouse, home: config.home, target, settings, signal, now: clock.now },
-        ...(entry && { entry }),
-      })
-      if (failures.delete(target.name)) failing(target.name, null)
-      published(report)
+      await publishTo(target, signal)
+      news.succeeded(target.name)
     } catch (error) {
-      if (signal.aborted || failures.get(target.name) === String(error)) return
-      failures.set(target.name, String(error))
-      failing(target.name, error)
+      if (!signal.aborted) news.failed(target.name, error)
     }
   }
 
   async function run(): Promise<void> {
-    await forgetUnconfigured(warehouse.writer, config.targets).catch(() => {})
+    await forgetUnconfigured(writer, config.targets).catch(() => {})
     while (config.targets.length > 0 && !signal.aborted) {
+      const nowMs = clock.now()
       // An error of the warehouse is reported by the loads, which meet it too.
-      const due = await dueTargets(warehouse.writer, { config, tried, nowMs: clock.now() }).catch(() => [])
-      for (const target of due) if (!signal.aborted) await publishTo(target)
-      await clock.sleepUntil(clock.now() + LOOK_EVERY_MS, signal).catch(() => {})
+      const due = await dueTargets(writer, { config, tried, nowMs }).catch(() => [])
+      for (const target of due) if (!signal.aborted) await attempt(target)
+      await clock.sleepUntil(nowMs + LOOK_EVERY_MS, signal).catch(() => {})
     }
   }
 

@@ -19,6 +19,11 @@ const messageOf = (cause: unknown): string => String((cause as Error | undefined
 
 const firstLine = (message: string): string => message.split('\n')[0]!
 
+/** DuckDB's memory limit is reached. */
+const OUT_OF_MEMORY = /^Out of Memory Error/
+
+export const isOutOfMemory = (cause: unknown): boolean => OUT_OF_MEMORY.test(messageOf(cause))
+
 export const needsReattach = (cause: unknown): boolean => CHECKPOINT_FAILED.test(messageOf(cause))
 
 export const isLocked = (cause: unknown): boolean => LOCKED.test(messageOf(cause))

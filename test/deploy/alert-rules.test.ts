@@ -47,6 +47,10 @@ const HEALTHY: Series = {
   [`convohouse_quota_overage_packs{${WS}}`]: steady(0),
   [`convohouse_quarantined_records{${WS}}`]: steady(7),
   convohouse_disk_free_bytes: steady(50e9),
+  'convohouse_target_info{target="bi",type="snapshot"}': steady(1),
+  'convohouse_target_lag_seconds{target="bi"}': steady(900),
+  'convohouse_checks{severity="error",outcome="failed"}': steady(0),
+  'convohouse_checks{severity="warn",outcome="failed"}': steady(2),
 }
 
 type Labels = Record<string, string>
@@ -56,6 +60,7 @@ const without = (...metrics: string[]): Series =>
 
 const of = (metric: string): string => `convohouse_${metric}{${WS}}`
 const ws = { workspace: 'ws_1' }
+const bi = { target: 'bi' }
 
 /** Series that make each alert fire, and the alert's labels; absence is tested separately. */
 const TRIGGERS: Record<string, { series: Series; labels: Labels }[]> = {
@@ -84,6 +89,19 @@ const TRIGGERS: Record<string, { series: Series; labels: Labels }[]> = {
   ConvohouseOverage: [{ series: { ...HEALTHY, [of('quota_overage_packs')]: steady(1) }, labels: ws }],
   ConvohouseQuarantineGrows: [{ series: { ...HEALTHY, [of('quarantined_records')]: '7x90 8x5' }, labels: ws }],
   ConvohouseDiskLow: [{ series: { ...HEALTHY, convohouse_disk_free_bytes: steady(1e9) }, labels: {} }],
+  ConvohouseTargetOld: [{ series: { ...HEALTHY, 'convohouse_target_lag_seconds{target="bi"}': GROWING }, labels: bi }],
+  ConvohousePublicationsFail: [
+    {
+      series: { ...HEALTHY, 'convohouse_target_failing_attempts{target="bi",code="TARGET_UNUSABLE"}': steady(3) },
+      labels: { ...bi, code: 'TARGET_UNUSABLE' },
+    },
+  ],
+  ConvohouseChecksFail: [
+    {
+      series: { ...HEALTHY, 'convohouse_checks{severity="error",outcome="failed"}': steady(1) },
+      labels: { severity: 'error' },
+    },
+  ],
 }
 
 /** The series whose absence triggers each alert, and the alert's labels then. */
@@ -97,6 +115,8 @@ const ABSENT: Record<string, { metric: string; labels: Labels }> = {
   ConvohouseOverage: { metric: 'convohouse_quota_overage_packs', labels: ws },
   ConvohouseQuarantineGrows: { metric: 'convohouse_quarantined_records', labels: ws },
   ConvohouseDiskLow: { metric: 'convohouse_disk_free_bytes', labels: {} },
+  ConvohouseTargetOld: { metric: 'convohouse_target_lag_seconds', labels: bi },
+  ConvohouseChecksFail: { metric: 'convohouse_checks', labels: {} },
 }
 
 /** The alerts that fire for a workspace without any series. */
@@ -196,6 +216,8 @@ await describeWithPromtool('the example alerts', promtool => {
             ConvohouseWorkspaceAbsent: [ws],
             ConvohouseProcessAbsent: [{ role: 'up' }, {}],
             ConvohouseDiskLow: [{}],
+            ConvohouseTargetOld: [bi],
+            ConvohouseChecksFail: [{}],
           },
         },
       ]),

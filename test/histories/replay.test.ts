@@ -39,6 +39,7 @@ describe('a recorded history', () => {
   it.each([
     ['calls another activity', 'cancelled.json', 'heldUntil', 'heldUntilWhen'],
     ['does not wait for the holder', 'lost-lease.json', 'if (untilMs === null)', 'if (true)'],
+    ['forgets a publication that failed for a person', 'publication.json', 'waiting.push(DUE)', 'void DUE'],
     ['fetches pages where a lease was recovered', 'held-lease.json', 'handling.recoverLease(', 'fetchPages('],
   ])('is not replayed if the code %s', async (_what, name, was, is) => {
     const code = workflowBundle.code.replaceAll(was, is)

@@ -68,6 +68,11 @@ async function app() {
   return { sandbox, begin, status }
 }
 
+const LABELS = [
+  ...['workspace', 'webhooks', 'role', 'version', 'outcome', 'code', 'reason', 'store'],
+  ...['target', 'type', 'kind', 'severity'],
+]
+
 const OPERATIONS = readFileSync(join(import.meta.dirname, '../../docs/operations.md'), 'utf8')
 const documented = [...OPERATIONS.matchAll(/^\| `(convohouse_\w+)` \|/gm)].map(([, name]) => name!)
 
@@ -119,11 +124,7 @@ await describeWithPromtool('the metrics of a process', promtool => {
       expect(sampleOf(text, 'convohouse_head_age_seconds', { workspace: 'ws_new' })).toBe(undefined)
       expect([...families(text).keys()].filter(name => !documented.includes(name))).toEqual([])
       const labels = new Set(samples(text).flatMap(sample => Object.keys(sample.labels)))
-      expect(
-        [...labels].filter(
-          label => !['workspace', 'webhooks', 'role', 'version', 'outcome', 'code', 'reason', 'store'].includes(label),
-        ),
-      ).toEqual([])
+      expect([...labels].filter(label => !LABELS.includes(label))).toEqual([])
       expect(text).not.toContain(TOKEN)
       expect(text).not.toContain(SECRET)
     }
@@ -154,7 +155,10 @@ await describeWithPromtool('the metrics of a process', promtool => {
 })
 
 it('every documented metric exists', () => {
-  const sources = ['src/metrics/workspace-metrics.ts', 'src/metrics/process-metrics.ts', 'src/receiver/metrics.ts']
+  const sources = [
+    ...['workspace-metrics', 'target-metrics', 'process-metrics'].map(name => `src/metrics/${name}.ts`),
+    'src/receiver/metrics.ts',
+  ]
   const text = sources.map(file => readFileSync(join(import.meta.dirname, '../..', file), 'utf8')).join()
   expect(documented.length).toBeGreaterThan(20)
   expect(documented.filter(name => !text.includes(`'${name}'`))).toEqual([])

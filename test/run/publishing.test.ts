@@ -6,7 +6,7 @@ import type { Clock } from '../../src/clock.ts'
 import type { TargetConfig } from '../../src/config/targets.ts'
 import type { Config } from '../../src/config.ts'
 import type { PublicationReport } from '../../src/publish/publish.ts'
-import { startPublishing } from '../../src/run/publishing.ts'
+import { publishHere, startPublishing } from '../../src/run/publishing.ts'
 import { consumers } from '../../src/warehouse/changes/consumers.ts'
 import { ENTRY, newTarget, SETTINGS } from '../publish/published.ts'
 import { until } from '../until.ts'
@@ -36,13 +36,11 @@ function start(targets: TargetConfig[], clock: Clock) {
   const config = { home: app.home, targets, publish: SETTINGS, threads: 1 } as unknown as Config
   const reports: PublicationReport[] = []
   const failures: [string, unknown][] = []
+  const here = { config, app: { warehouse: app.warehouse } as App, clock }
   const running = startPublishing({
-    config,
-    app: { warehouse: app.warehouse } as App,
-    clock,
-    published: report => reports.push(report),
+    ...here,
+    publishTo: publishHere({ ...here, published: report => reports.push(report), entry: ENTRY }),
     failing: (...news) => failures.push(news),
-    entry: ENTRY,
   })
   return { reports, failures, end: running.end }
 }

@@ -37,6 +37,11 @@ async function tryWriting(folder: string): Promise<void> {
   }
 }
 
+/** Tries to write to the folder or, while it does not exist, to the nearest parent folder. @throws HOME_UNUSABLE */
+export async function expectWritable(folder: string): Promise<void> {
+  await tryWriting(await nearest(folder))
+}
+
 async function openToOthers(home: string): Promise<boolean> {
   return process.platform !== 'win32' && ((await stat(home)).mode & 0o077) !== 0
 }

@@ -14,6 +14,7 @@ import { dataFolderCheck, diskChecks } from './disk.ts'
 import { doctorLines, examine, type Finding, ok, skip } from './findings.ts'
 import { landingChecks } from './landing.ts'
 import { memoryFinding, memoryOf, nodeFinding } from './machine.ts'
+import { targetChecks } from './targets.ts'
 import { locksCheck, warehouseChecks } from './warehouse.ts'
 import { commonWebhooksCheck, webhooksCheck } from './webhooks.ts'
 
@@ -65,6 +66,12 @@ async function storageChecks(
       contentsChecks({ rows, landing, workspaceIds, configured: all, held, checks: config?.checks ?? null })
     findings.push(...(await withWarehouseRows(storage, check)))
   }
+  if (config && config.targets.length > 0)
+    findings.push(
+      ...(warehouse.answers
+        ? await withWarehouseRows(storage, rows => targetChecks(config, rows, Date.now()))
+        : await targetChecks(config, null, Date.now())),
+    )
   return [...findings, ...(await locksCheck(home, warehouse.holding)), memoryFinding(storage, memoryOf())]
 }
 

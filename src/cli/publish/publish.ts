@@ -2,7 +2,7 @@
 
 import type { TargetConfig } from '../../config/targets.ts'
 import type { Config } from '../../config.ts'
-import { ConvohouseError, EXIT_CODES } from '../../core/errors.ts'
+import { ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
 import { formatDuration } from '../../core/time.ts'
 import { counted } from '../../core/words.ts'
 import { type PublicationReport, publish } from '../../publish/publish.ts'
@@ -15,6 +15,7 @@ import { errorJson, errorLines, exitCodeOf } from '../terminal/error-text.ts'
 import { log, print, printJsonLine } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
 import { styleOf } from '../terminal/style.ts'
+import type { Publisher } from './on-temporal.ts'
 
 export interface PublishFlags {
   config?: string
@@ -51,6 +52,26 @@ function sentence({ kind, reason, rows, tables, durationMs, verified, held }: Pu
   ].join('; ')
 }
 
+/** Publishes in this process, or in the Temporal worker that holds the warehouse. @throws WAREHOUSE_LOCKED */
+async function openPublisher(
+  config: Config,
+  { request, signal }: { request: { refill: boolean; verify: boolean }; signal: AbortSignal },
+): Promise<Publisher> {
+  const app = await openAppWhenReleased(config).catch((error: unknown) => {
+    if (isCode(error, 'WAREHOUSE_LOCKED')) return error
+    throw error
+  })
+  if (app instanceof ConvohouseError) {
+    const { publisherOnTemporal } = await import('./on-temporal.ts')
+    return publisherOnTemporal(config, { locked: app, request, signal })
+  }
+  const { warehouse } = app
+  const { home, threads } = config
+  await forgetUnconfigured(warehouse.writer, config.targets)
+  const settings = { ...config.publish, threads }
+  return { publish: target => publish({ warehouse, home, target, settings, ...request, signal }), close: app.close }
+}
+
 /**
  * Runs `convohouse publish`; returns the exit code.
  * @throws TARGET_UNKNOWN, CONFIG_INVALID, CONFIG_MISSING, WAREHOUSE_MISSING, WAREHOUSE_LOCKED, HOME_UNUSABLE
@@ -59,18 +80,14 @@ export async function runPublish(name: string | undefined, flags: PublishFlags):
   const { json = false, verify = false, refill = false } = flags
   const config = configAt(flags.config)
   const targets = chooseTargets(config, name)
-  const { home, threads } = config
-  expectWarehouse(home, 'Set the right data folder (`home`, CONVOHOUSE_HOME): nothing has been loaded here.')
+  expectWarehouse(config.home, 'Set the right data folder (`home`, CONVOHOUSE_HOME): nothing has been loaded here.')
   const stop = stopOnSignals()
-  const app = await openAppWhenReleased(config)
+  const publisher = await openPublisher(config, { request: { refill, verify }, signal: stop.stopping })
   const codes: number[] = []
   try {
-    const { warehouse } = app
-    const settings = { ...config.publish, threads }
-    await forgetUnconfigured(warehouse.writer, config.targets)
     for (const target of targets) {
       try {
-        const report = await publish({ warehouse, home, target, settings, verify, refill, signal: stop.stopping })
+        const report = await publisher.publish(target)
         const { kind: mode, ...rest } = report
         if (json) printJsonLine({ kind: 'published', mode, ...rest })
         else print(`${target.name}: ${sentence(report)}`)
@@ -82,7 +99,7 @@ export async function runPublish(name: string | undefined, flags: PublishFlags):
       }
     }
   } finally {
-    await app.close()
+    await publisher.close()
     stop.release()
   }
   return exitCodeOfAll(codes)

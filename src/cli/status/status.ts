@@ -73,7 +73,7 @@ async function statusesOf(
     const options = { home: storage.home, landing, leaseLog, workspaceId, settings, rows, isHeld, nowMs: Date.now() }
     statuses.push(await workspaceStatus(options))
   }
-  return { statuses, targets: await targetStatuses(rows, config?.targets ?? []) }
+  return { statuses, targets: await targetStatuses(rows, config?.targets ?? [], Date.now()) }
 }
 
 /** The last results of checks that did not pass; none without a warehouse. */

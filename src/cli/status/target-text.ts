@@ -1,14 +1,18 @@
 // The state of a target as text.
+import { formatDuration, SECOND } from '../../core/time.ts'
 import { ago, counted } from '../../core/words.ts'
 import type { TargetStatus } from '../../reports/publications.ts'
 import { plain, type Style } from '../terminal/style.ts'
 
-const freshness = ({ asOf, behind }: TargetStatus, nowMs: number): string => {
-  if (asOf === null) return 'never'
-  const lacks =
-    behind === null ? 'must be filled again' : behind === 0 ? 'has every change' : `${counted(behind, 'change')} behind`
-  return `${ago(Date.parse(asOf), nowMs)}; ${lacks}`
+/** What the target lacks, and for how long. */
+export function lackText({ behind, lagSeconds }: Pick<TargetStatus, 'behind' | 'lagSeconds'>): string {
+  if (behind === 0) return 'has every change'
+  const waits = lagSeconds === null ? '' : `, for ${formatDuration(lagSeconds * SECOND)}`
+  return behind === null ? `must be written from empty${waits}` : `${counted(behind, 'change')} behind${waits}`
 }
+
+const freshness = (status: TargetStatus, nowMs: number): string =>
+  status.asOf === null ? 'never' : `${ago(Date.parse(status.asOf), nowMs)}; ${lackText(status)}`
 
 export const targetLines = (status: TargetStatus, nowMs: number, style: Style = plain): string[] => {
   const { target, type, place, failure } = status
@@ -19,7 +23,7 @@ export const targetLines = (status: TargetStatus, nowMs: number, style: Style = 
     ...(failure === null
       ? []
       : [
-          `  last failure ${ago(Date.parse(failure.at), nowMs)}`,
+          `  last failure ${ago(Date.parse(failure.at), nowMs)}; ${counted(failure.attempts, 'failed attempt')} since the last success`,
           `               ${failure.code}: ${failure.what}`,
           ...(failure.hint === null ? [] : [`               → ${failure.hint}`]),
         ]),

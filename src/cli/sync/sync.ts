@@ -13,7 +13,7 @@ import { listenForScrapes } from '../../metrics/listen.ts'
 import type { ProcessMetrics } from '../../metrics/process-metrics.ts'
 import { type EmbeddedOptions, syncOnce, watch } from '../../run/embedded.ts'
 import { startIngest } from '../../run/ingest.ts'
-import { publicationText, startPublishing } from '../../run/publishing.ts'
+import { publicationText, publishHere, startPublishing } from '../../run/publishing.ts'
 import { connectToSupervisor } from '../../run/supervision/child.ts'
 import { type EventCounts, type EventWatch, watchEvents } from '../../run/watch-events.ts'
 import { configAt, workspacesFor } from '../flags/configuration.ts'
@@ -195,7 +195,11 @@ export async function runSync(flags: SyncFlags): Promise<number> {
   const publishing =
     flags.watch === undefined
       ? null
-      : startPublishing({ config, app, failing: (...news) => displays.remark(publicationText(...news)) })
+      : startPublishing({
+          ...{ config, app },
+          publishTo: publishHere({ config, app }),
+          failing: (...news) => displays.remark(publicationText(...news)),
+        })
   const events = new Map(
     workspaces.map(workspace => {
       const onCounts = (counts: EventCounts) => watched.get(workspace.id)?.news({ kind: 'events', ...counts })

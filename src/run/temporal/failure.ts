@@ -16,8 +16,29 @@ export function asFailure(error: unknown): unknown {
   })
 }
 
+/** The failure of a publication, which is retried whatever its error is, unless somebody waits for it. Without causes: they may quote data. */
+export function asPublicationFailure(
+  error: ConvohouseError,
+  { isAttended }: { isAttended: boolean },
+): ApplicationFailure {
+  const { code, kind, message, hint = null } = error
+  // A worker that stops leaves the publication to the next one.
+  const isHandedOver = code === 'INTERRUPTED'
+  return ApplicationFailure.create({
+    message,
+    type: code,
+    nonRetryable: isAttended && !isHandedOver,
+    details: [{ code, kind, what: message, hint }],
+    ...(isHandedOver && { nextRetryDelay: '1 second' }),
+  })
+}
+
 const isOurs = (details: unknown): details is Failure =>
   typeof details === 'object' && details !== null && Object.hasOwn(ERRORS, String((details as Failure).code))
+
+/** The error that the failure describes. */
+export const errorOf = ({ code, what, hint }: Failure): ConvohouseError =>
+  new ConvohouseError(code, { what, ...(hint && { hint }) })
 
 /** The failure that `asFailure` attached to the error or to one of its causes; null if there is none. */
 export function failureIn(error: unknown): Failure | null {

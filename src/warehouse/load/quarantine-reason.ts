@@ -5,12 +5,11 @@ import { tablesOf } from '../../catalog/ddl.ts'
 import { layoutOf } from '../../catalog/layout.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { ConvohouseError } from '../../core/errors.ts'
+import { isOutOfMemory } from '../fault.ts'
 
 /** DuckDB's classes of errors about a record's content. */
 const ABOUT_A_RECORD =
   /^(Conversion|Invalid Input|Out of Range|Constraint|Mismatch Type|Invalid type|Object Size) Error/i
-
-const OUT_OF_MEMORY = /^Out of Memory Error/i
 
 /** Classes whose messages name files, sizes and settings, never values. */
 const ABOUT_THE_MACHINE = /^(IO|Out of Memory|Permission|Interrupt|Fatal|INTERNAL) Error/i
@@ -56,12 +55,11 @@ function safeCause(error: unknown): Error {
 }
 
 /** True if a smaller batch may succeed. */
-export const isAboutRecords = (error: unknown): boolean =>
-  ABOUT_A_RECORD.test(messageOf(error)) || OUT_OF_MEMORY.test(messageOf(error))
+export const isAboutRecords = (error: unknown): boolean => ABOUT_A_RECORD.test(messageOf(error)) || isOutOfMemory(error)
 
 /** True if this record alone is at fault. A lack of memory is no fault of a small record: other work has taken the memory. */
 export const isAboutThisRecord = (error: unknown, bytes: number): boolean =>
-  ABOUT_A_RECORD.test(messageOf(error)) || (OUT_OF_MEMORY.test(messageOf(error)) && bytes >= LARGE_RECORD_BYTES)
+  ABOUT_A_RECORD.test(messageOf(error)) || (isOutOfMemory(error) && bytes >= LARGE_RECORD_BYTES)
 
 /** Column names that a reason may contain: those of the record type's tables. */
 export const columnsOf = (record: RecordType): ReadonlySet<string> =>

@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, WorkflowFailedError } from '@temporalio/client'
 import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common'
 import type { PlanSummary, Progress } from '../../../../workflows/progress.ts'
-import type { Failure, SyncReport } from '../../../../workflows/steps.ts'
+import type { SyncReport } from '../../../../workflows/steps.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 import type { GovernorState } from '../../../core/governor/governor.ts'
 import { SECOND } from '../../../core/time.ts'
-import { failureIn } from '../failure.ts'
+import { errorOf, failureIn } from '../failure.ts'
 import { failedForWantOfWorker, type WorkerCall } from './await-worker.ts'
 import { abortable } from './connection.ts'
 import { type OwnerHandle, ownerId } from './owner.ts'
@@ -29,9 +29,6 @@ const LAST_POLLS = 3
  * newest events of the workflow's history, that is, from an outdated state.
  */
 const QUERY_TIMEOUT_MS = 3 * SECOND
-
-const errorOf = ({ code, what, hint }: Failure): ConvohouseError =>
-  new ConvohouseError(code, { what, ...(hint && { hint }) })
 
 const stopped = (how: string): ConvohouseError =>
   new ConvohouseError('INTERRUPTED', { what: `The sync was ${how} on Temporal; what landed is kept.` })

@@ -9,8 +9,10 @@ import type { WorkspaceContexts } from '../../../app/workspace-context.ts'
 import type { App } from '../../../app.ts'
 import type { Config } from '../../../config.ts'
 import type { RunLog } from '../../../steps/run-log.ts'
+import type { PublicationNews } from '../../publishing.ts'
 import { asActivity, isActivityCurrent, type ShutdownSignals } from './activity-call.ts'
 import { drainForAWhile } from './drain.ts'
+import { publishingActivity } from './publish.ts'
 import type { RunLines } from './run-log-lines.ts'
 
 export function exportActivities(
@@ -36,8 +38,10 @@ export function warehouseActivities(options: {
   logs: TaskLogs
   lines: RunLines
   askOwner: AskOwner
+  publicationFailing: PublicationNews
 }): WarehouseActivities {
-  const { contexts, app, config, ending, logs, lines, askOwner } = options
+  const { contexts, app, config, ending, logs, lines, askOwner, publicationFailing } = options
+  const publishTo = publishingActivity({ config, app, failing: publicationFailing })
   const stepsFor = <T>({ workspaceId, run }: RunRef, work: (steps: WarehouseSteps) => Promise<T>): Promise<T> =>
     asActivity(ending, async call => {
       const { workspaceContext } = await contexts.of(workspaceId)
@@ -66,6 +70,8 @@ export function warehouseActivities(options: {
       lines.ended(input.request, input.report)
       return finished
     },
+    publish: input =>
+      asActivity(ending, (_call, progress) => publishTo(input, { stopping: ending.stopping, progress })),
   }
 }
 

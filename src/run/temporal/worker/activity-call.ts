@@ -27,12 +27,16 @@ export async function isActivityCurrent({ activity }: Client): Promise<boolean> 
 
 /**
  * Runs an activity's work. Sends a heartbeat for every landed page and every tenth of the heartbeat timeout, so a frozen process is
- * noticed. A cancelled activity finishes its request in flight and returns normally.
+ * noticed. A cancelled activity finishes its request in flight and returns normally. `progress` replaces what heartbeats contain.
  */
-export async function asActivity<T>(ending: ShutdownSignals, work: (call: Call) => Promise<T>): Promise<T> {
+export async function asActivity<T>(
+  ending: ShutdownSignals,
+  work: (call: Call, progress: (details: object) => void) => Promise<T>,
+): Promise<T> {
   const context = Context.current()
   let pages = 0
-  const beat = () => context.heartbeat({ pages })
+  let details: object | null = null
+  const beat = () => context.heartbeat(details ?? { pages })
   const timer = setInterval(beat, (activityInfo().heartbeatTimeoutMs ?? 10_000) / HEARTBEATS)
   const onPage = () => {
     pages += 1
@@ -40,7 +44,11 @@ export async function asActivity<T>(ending: ShutdownSignals, work: (call: Call) 
   }
   try {
     const stopping = AbortSignal.any([context.cancellationSignal, ending.stopping])
-    return await work({ signal: ending.aborted, stopping, onPage })
+    const progress = (now: object) => {
+      details = now
+      beat()
+    }
+    return await work({ signal: ending.aborted, stopping, onPage }, progress)
   } catch (error) {
     throw asFailure(error)
   } finally {

@@ -12,7 +12,7 @@ import { type App, newRunId } from '../../../app.ts'
 import { systemClock } from '../../../clock.ts'
 import type { Config } from '../../../config.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
-import { publicationText, startPublishing } from '../../publishing.ts'
+import { publicationText, type RunningPublishing } from '../../publishing.ts'
 import { workflowCode } from '../../workflow-code.ts'
 import { expectNamespace, settingsAt, type TemporalPlace, unreachable } from '../client/connection.ts'
 import { askForSync } from '../client/owner.ts'
@@ -21,6 +21,7 @@ import { dataConverter } from '../payload-codec.ts'
 import { exportActivities, warehouseActivities } from './activities.ts'
 import type { ShutdownSignals } from './activity-call.ts'
 import { ingestingTasks, startIngesting } from './drain.ts'
+import { publishingTasks, startPublications } from './publish.ts'
 import { type RunLines, runLines } from './run-log-lines.ts'
 
 /** Connects a worker, and checks the namespace. @throws TEMPORAL_UNREACHABLE */
@@ -127,17 +128,21 @@ const errorOf = (failure: Failure | null): ConvohouseError => {
 
 async function warehouseWorker(holding: OpenWorker, app: App): Promise<Worker> {
   const logs = taskLogs({ app, home: holding.config.home })
-  const lines = runLines(holding.log ?? (() => {}))
+  const { log = () => {} } = holding
+  const lines = runLines(log)
+  const publicationFailing = (...news: Parameters<typeof publicationText>) => log(publicationText(...news))
+  const askOwner = ownerRequester(holding)
   return Worker.create({
     ...common(holding),
     workflowBundle: await workflowCode(),
     taskQueue: warehouseQueue(holding.config.temporal.queues),
     activities: {
-      ...warehouseActivities({ ...holding, app, logs, lines, askOwner: ownerRequester(holding) }),
+      ...warehouseActivities({ ...holding, app, logs, lines, askOwner, publicationFailing }),
     },
     sinks: runSinks(logs, lines),
     maxCachedWorkflows: CACHED_WORKFLOWS,
-    maxConcurrentActivityTaskExecutions: WAREHOUSE_TASKS + ingestingTasks(holding.config),
+    maxConcurrentActivityTaskExecutions:
+      WAREHOUSE_TASKS + ingestingTasks(holding.config) + publishingTasks(holding.config),
   })
 }
 
@@ -160,14 +165,17 @@ async function runAll(workers: readonly Worker[], { stopping }: ShutdownSignals)
 async function work(holding: OpenWorker): Promise<void> {
   const { role, ending } = holding
   const app = role === 'export' ? null : await holding.openApp!()
-  const failing = (...news: Parameters<typeof publicationText>) => holding.log?.(publicationText(...news))
-  const publishing = app && startPublishing({ config: holding.config, app, failing })
+  let publishing: RunningPublishing | null = null
   try {
     const workers = [
       ...(app ? [await warehouseWorker(holding, app)] : []),
       ...(role === 'warehouse' ? [] : [await exportWorker(holding)]),
     ]
-    if (app) await startIngesting(clientOf(holding), holding.config)
+    if (app) {
+      const { config, log = () => {} } = holding
+      await startIngesting(clientOf(holding), config)
+      publishing = startPublications(clientOf(holding), { config, app, log })
+    }
     holding.ready?.(holding.at)
     await runAll(workers, ending)
   } finally {

@@ -1,0 +1,78 @@
+// Checks the targets of publications: that each can be written, that the last publication succeeded and is recent, and the key of hashes.
+import { dirname } from 'node:path'
+import type { TargetConfig } from '../../config/targets.ts'
+import type { Config } from '../../config.ts'
+import { ConvohouseError, ERRORS, type ErrorCode } from '../../core/errors.ts'
+import { formatDuration, HOUR, SECOND } from '../../core/time.ts'
+import { ago, counted } from '../../core/words.ts'
+import { hasHashKey, needsKey } from '../../publish/pii.ts'
+import { type TargetStatus, targetStatuses } from '../../reports/publications.ts'
+import type { Rows } from '../../warehouse/query/rows.ts'
+import { lackText } from '../status/target-text.ts'
+import { expectWritable } from './disk.ts'
+import { examine, type Finding, fail, ok, warn } from './findings.ts'
+
+const SUBJECT = { check: 'targets' }
+
+/** A target that lags by more publications than this is reported. */
+const LATE_PUBLICATIONS = 4
+
+/** The finding about the last publication, if it failed: what passes by itself is a warning. */
+function failureFinding({ target, failure }: TargetStatus, nowMs: number): Finding[] {
+  if (failure === null) return []
+  const { code, what, hint, attempts, since } = failure
+  const times = attempts > 1 ? ` (${counted(attempts, 'attempt')} since ${ago(Date.parse(since), nowMs)})` : ''
+  const found = `${target}: the last publication failed${times}: ${what}`
+  const known: ErrorCode = Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : 'PUBLICATION_FAILED'
+  const next = hint ?? '`convohouse publish` tries again.'
+  if (ERRORS[known].kind === 'transient') return [warn(SUBJECT, found, next)]
+  return [fail(SUBJECT, new ConvohouseError(known, { what: found, hint: next }))]
+}
+
+async function folderFinding(target: TargetConfig): Promise<Finding[]> {
+  const { name } = target
+  try {
+    if ('path' in target) await expectWritable(dirname(target.path))
+    return []
+  } catch (cause) {
+    const hint = 'Make the folder of the target writable, or give the target another path.'
+    const what = `${name}: ${(cause as Error).message}`
+    return [fail(SUBJECT, new ConvohouseError('TARGET_UNUSABLE', { what, hint, cause }))]
+  }
+}
+
+function lagFinding(status: TargetStatus, { everyMs, nowMs }: { everyMs: number; nowMs: number }): Finding {
+  const { target, asOf, lagSeconds } = status
+  if (asOf === null) return ok(SUBJECT, `${target}: not published to yet; \`convohouse publish\` does`)
+  const found = `${target}: ${lackText(status)}; published ${ago(Date.parse(asOf), nowMs)}`
+  const lateMs = Math.max(HOUR, LATE_PUBLICATIONS * everyMs)
+  if ((lagSeconds ?? 0) * SECOND <= lateMs) return ok(SUBJECT, found)
+  const hint = `\`sync --watch\`, \`up\` and \`worker\` publish every ${formatDuration(everyMs)}; after a single \`sync\`, run \`convohouse publish\`.`
+  return warn(SUBJECT, found, hint)
+}
+
+/** Warns if published hashes can no longer be made: the next publication would create another key. */
+async function keyFindings({ home, targets }: Config, statuses: readonly TargetStatus[]): Promise<Finding[]> {
+  const isPublished = (name: string) => statuses.some(({ target, asOf }) => target === name && asOf !== null)
+  const hashed = targets.filter(({ name, pii }) => needsKey(pii) && isPublished(name))
+  if (hashed.length === 0 || (await hasHashKey(home))) return []
+  const found = `the key of hashes (publish/hash-key in ${home}) is missing, although hashes have been published to ${hashed.map(({ name }) => name).join(', ')}`
+  const hint =
+    'Restore it from a backup. Else the next publication creates another key: all hashes change, and targets are written from empty.'
+  return [warn(SUBJECT, found, hint)]
+}
+
+/** `rows` is null without a warehouse that answers. */
+export function targetChecks(config: Config, rows: Rows | null, nowMs: number): Promise<Finding[]> {
+  return examine(SUBJECT, async () => {
+    const statuses = await targetStatuses(rows, config.targets, nowMs)
+    const found: Finding[] = []
+    for (const [index, target] of config.targets.entries()) {
+      const status = statuses[index]!
+      const failed = failureFinding(status, nowMs)
+      const wrong = failed.length > 0 ? failed : await folderFinding(target)
+      found.push(...(wrong.length > 0 ? wrong : [lagFinding(status, { everyMs: config.publish.everyMs, nowMs })]))
+    }
+    return [...found, ...(await examine(SUBJECT, () => keyFindings(config, statuses)))]
+  })
+}

@@ -1,0 +1,64 @@
+// `convohouse publish` while a Temporal worker holds the warehouse: the worker publishes, at once, and this command waits for its answer.
+import { warehouseQueue } from '../../../workflows/activities.ts'
+import type { TargetConfig } from '../../config/targets.ts'
+import type { Config } from '../../config.ts'
+import { ConvohouseError, isCode } from '../../core/errors.ts'
+import type { PublicationReport } from '../../publish/publish.ts'
+import { hasPollers } from '../../run/temporal/client/await-worker.ts'
+import { abortable, connectClient, isTemporalConfigured } from '../../run/temporal/client/connection.ts'
+import { askForPublication } from '../../run/temporal/client/publication.ts'
+
+/** Publishes to one target. */
+export interface Publisher {
+  publish(target: TargetConfig): Promise<PublicationReport>
+  close(): Promise<void>
+}
+
+const held = ({ message, facts, cause }: ConvohouseError): ConvohouseError =>
+  new ConvohouseError('WAREHOUSE_LOCKED', {
+    what: message,
+    hint: 'That process publishes what changes (`convohouse status` shows when), unless it is a single sync or query: then try again later. A Temporal worker publishes at once if TEMPORAL_ADDRESS is set here.',
+    facts,
+    cause,
+  })
+
+const unknownToWorker = (target: string): ConvohouseError =>
+  new ConvohouseError('TARGET_UNKNOWN', {
+    what: `The worker that holds the warehouse has no target ${JSON.stringify(target)}.`,
+    hint: 'Restart it: it has read an earlier configuration.',
+  })
+
+/** A publisher that asks the worker. @throws `locked`, with another hint, if Temporal is not configured or no worker is there */
+export async function publisherOnTemporal(
+  { temporal: { queues } }: Config,
+  {
+    locked,
+    request,
+    signal,
+  }: { locked: ConvohouseError; request: { refill: boolean; verify: boolean }; signal: AbortSignal },
+): Promise<Publisher> {
+  if (!isTemporalConfigured()) throw held(locked)
+  const client = await connectClient().catch(error => {
+    throw isCode(error, 'TEMPORAL_UNREACHABLE') ? held(locked) : error
+  })
+  const close = () => client.connection.close()
+  if ((await hasPollers(client, warehouseQueue(queues))) === false) {
+    await close()
+    throw held(locked)
+  }
+  return {
+    async publish({ name: target }) {
+      const asked = { queues, target, request: { ...request, isAttended: true } }
+      const done = await abortable(client, signal, () => askForPublication(client, asked)).catch(error => {
+        if (!signal.aborted) throw error
+        throw new ConvohouseError('INTERRUPTED', {
+          what: `Detached: the worker goes on publishing to ${target}.`,
+          cause: error,
+        })
+      })
+      if (done === null) throw unknownToWorker(target)
+      return done
+    },
+    close,
+  }
+}

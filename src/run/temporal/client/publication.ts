@@ -1,0 +1,44 @@
+// The client side of the workflow that publishes to a target: starts it when changes are due, and asks for a publication at once.
+import { type Client, WithStartWorkflowOperation } from '@temporalio/client'
+import { type Publication, type PublicationRequest, warehouseQueue } from '../../../../workflows/activities.ts'
+import type { PublishInput } from '../../../../workflows/temporal/publish.ts'
+import { errorOf, failureIn } from '../failure.ts'
+
+/** The default of `temporal.queues`. */
+const DEFAULT_QUEUES = 'convohouse'
+
+/** One workflow id per target. Data folders that share a namespace have queues of their own, and may have targets of the same name. */
+export const publicationId = (queues: string, target: string): string =>
+  queues === DEFAULT_QUEUES ? `publish/${target}` : `publish/${queues}/${target}`
+
+type PublishWorkflow = (input: PublishInput) => Promise<Publication | null>
+
+const startOf = (queues: string, input: PublishInput) => ({
+  workflowId: publicationId(queues, input.target),
+  taskQueue: warehouseQueue(queues),
+  workflowIdConflictPolicy: 'USE_EXISTING' as const,
+  args: [input] as [PublishInput],
+})
+
+/** Starts the workflow of a target with changes to publish, unless it is running. */
+export async function startPublication(client: Client, queues: string, target: string): Promise<void> {
+  await client.workflow.start<PublishWorkflow>('publishTarget', startOf(queues, { target, isDue: true }))
+}
+
+/** Publishes to a target and waits for the result; null if the worker's configuration does not have it. @throws the publication's error */
+export async function askForPublication(
+  client: Client,
+  { queues, target, request }: { queues: string; target: string; request: PublicationRequest },
+): Promise<Publication | null> {
+  const start = startOf(queues, { target, isDue: false })
+  const startWorkflowOperation = new WithStartWorkflowOperation<PublishWorkflow>('publishTarget', start)
+  try {
+    return await client.workflow.executeUpdateWithStart<PublishWorkflow, Publication | null, [PublicationRequest]>(
+      'publish',
+      { startWorkflowOperation, args: [request] },
+    )
+  } catch (error) {
+    const failure = failureIn(error)
+    throw failure ? errorOf(failure) : error
+  }
+}

@@ -1,0 +1,138 @@
+// The process of a target stops just before it replaces the published file: its publication is aborted after a time, and if the process goes
+// on after its parent has died, it undoes no newer state.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { expect, it, onTestFinished } from 'vitest'
+import type { TargetConfig } from '../../../src/config/targets.ts'
+import { openLanding } from '../../../src/landing/folder-landing.ts'
+import { publish } from '../../../src/publish/publish.ts'
+import { loadPages } from '../../../src/warehouse/load/load.ts'
+import { openWarehouse, type Warehouse } from '../../../src/warehouse/open.ts'
+import { temporaryFolder } from '../../../src/warehouse/temporary-files.ts'
+import { ENTRY, newTarget, rowsIn, SETTINGS } from '../../publish/published.ts'
+import { until } from '../../until.ts'
+import { landConversations, SENT_AT_MS } from '../../warehouse/landed-pages.ts'
+import { SMALL } from '../../warehouse/temporary-warehouse.ts'
+
+const SRC = join(import.meta.dirname, '../../../dist/src')
+
+/** The target's process, which stops itself before it renames the next file, once it has written its process id. */
+const stalling = (mark: string): string => `
+import promises from 'node:fs/promises'
+import { writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+const { rename } = promises
+promises.rename = async (...args) => {
+  writeFileSync(${JSON.stringify(mark)}, String(process.pid))
+  process.kill(process.pid, 'SIGSTOP')
+  return rename(...args)
+}
+syncBuiltinESMExports()
+await import(${JSON.stringify(pathToFileURL(join(SRC, 'publish/target-process.js')).href)})
+`
+
+/** Holds the warehouse and publishes. */
+const parent = `
+const { openWarehouse } = await import('${SRC}/warehouse/open.js')
+const { publish } = await import('${SRC}/publish/publish.js')
+const { home, target, settings, entry, limits } = JSON.parse(process.env.PUBLICATION)
+const warehouse = await openWarehouse({ home, ...limits })
+await publish({ warehouse, home, target, settings, entry: new URL(entry) })
+`
+
+/** One letter, as Linux reports it; null: the process is gone. */
+const stateOf = (pid: number): string | null => {
+  const file = `/proc/${pid}/stat`
+  return existsSync(file) ? (/\) (\w)/.exec(readFileSync(file, 'utf8'))?.[1] ?? null) : null
+}
+
+const isGone = (pid: number): boolean => [null, 'Z', 'X'].includes(stateOf(pid))
+
+/** A published data folder, whose conversation has changed since. */
+async function scene() {
+  const home = await mkdtemp(join(tmpdir(), 'convohouse-'))
+  onTestFinished(() => rm(home, { recursive: true }))
+  const [mark, entry] = [join(home, 'stopped'), join(home, 'stalling.mjs')]
+  await writeFile(entry, stalling(mark))
+  const target = newTarget(home)
+  const landing = openLanding(home).workspace('ws')
+  let minute = 0
+  const load = async ({ writer }: Warehouse, userName: string) => {
+    const page = { records: [{ ID: 'a', userName }], sentAtMs: SENT_AT_MS + ++minute * 60_000 }
+    await loadPages(
+      {
+        ...{ writer, workspaceId: 'ws', timeZone: 'UTC', mirrorLagMs: 0, temporaryFolder: temporaryFolder(home) },
+        ...{ readBody: landing.body, pageFiles: landing.files, verifyChecksums: landing.verifyChecksums },
+        now: Date.now,
+      },
+      [await landConversations(landing, page)],
+    )
+  }
+  const publishWith = (warehouse: Warehouse, more: object = {}) =>
+    publish({ warehouse, home, target, settings: SETTINGS, entry: ENTRY, ...more })
+  const published = async () => (await rowsIn(target.path, 'SELECT user_name FROM conversations')).flat()
+  const warehouse = await openWarehouse({ home, ...SMALL })
+  await load(warehouse, 'Ann')
+  await publishWith(warehouse)
+  await load(warehouse, 'Amy')
+  const stopped = () => until(async () => existsSync(mark) && Number(await readFile(mark, 'utf8')))
+  const hasStopped = () => existsSync(mark)
+  return { home, target, warehouse, entry: pathToFileURL(entry), load, publishWith, published, stopped, hasStopped }
+}
+
+/** Starts a process that publishes with the stalling target, and kills it when the target's process has stopped. @returns that one's id */
+async function killedParent(
+  options: { home: string; target: TargetConfig; entry: URL },
+  stopped: () => Promise<number>,
+) {
+  const PUBLICATION = JSON.stringify({ ...options, settings: SETTINGS, limits: SMALL })
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', parent], {
+    env: { ...process.env, PUBLICATION },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const ended = once(child, 'close')
+  const pid = await stopped()
+  await until(() => stateOf(pid) === 'T')
+  child.kill('SIGKILL')
+  await ended
+  return pid
+}
+
+it('a publication whose target does not answer is aborted after the longest time, and the next one is right', async () => {
+  const { warehouse, entry, publishWith, published, stopped, hasStopped } = await scene()
+  // On a busy machine, the process may need longer to reach the point at which it stops.
+  for (let longestMs = 3_000; !hasStopped(); longestMs *= 2)
+    await expect(publishWith(warehouse, { entry, longestMs })).rejects.toMatchObject({
+      code: 'PUBLICATION_FAILED',
+      message: expect.stringMatching(/was aborted after \d+ s\.$/),
+    })
+  expect(isGone(await stopped())).toBe(true)
+  expect(await published()).toEqual(['Ann'])
+  const sql = 'SELECT error_code FROM _publications ORDER BY started_at DESC LIMIT 1'
+  expect(await warehouse.writer.rows(sql)).toEqual([{ error_code: 'PUBLICATION_FAILED' }])
+  expect(await publishWith(warehouse, { verify: true })).toMatchObject({ kind: 'delta' })
+  expect(await published()).toEqual(['Amy'])
+  await warehouse.close()
+})
+
+it('a process of a target that goes on after its parent has died keeps others out until then, and undoes nothing', async () => {
+  const { home, target, warehouse, entry, load, publishWith, published, stopped } = await scene()
+  await warehouse.close()
+  const pid = await killedParent({ home, target, entry }, stopped)
+  const next = await openWarehouse({ home, ...SMALL })
+  await load(next, 'Zoe')
+  await expect(publishWith(next)).rejects.toMatchObject({ code: 'TARGET_LOCKED' })
+  expect(await published()).toEqual(['Ann'])
+  process.kill(pid, 'SIGCONT')
+  await until(() => isGone(pid))
+  // It was about to rename, and may have done so.
+  expect(['Ann', 'Amy']).toContain((await published())[0])
+  expect(await publishWith(next, { verify: true })).toMatchObject({ kind: 'delta' })
+  expect(await published()).toEqual(['Zoe'])
+  await next.close()
+})
