@@ -3,6 +3,7 @@ import { logChanges } from '../changes/log-changes.ts'
 import { publishedMart } from '../changes/published-tables.ts'
 import type { Writer } from '../connection.ts'
 import { type Mart, marts } from './declarations.ts'
+import { inScope } from './scope.ts'
 
 const columnsOf = ({ columns }: Mart): string => columns.map(({ name, sqlType }) => `${name} ${sqlType}`).join(', ')
 
@@ -38,9 +39,12 @@ export async function replaceScope(
   mart: Mart,
   { scope, columns, touchesDays, isPublished }: ReplacedScope,
 ): Promise<void> {
-  const { name, grain, select } = mart
-  const stale = `marts.${name} SEMI JOIN ${scope} USING (${columns.join(', ')})`
-  await writer.run(`CREATE OR REPLACE TEMP TABLE ${FRESH} AS ${select}`)
+  const { name, grain } = mart
+  await writer.run(
+    `CREATE OR REPLACE TEMP TABLE stale_rows AS SELECT rowid AS id FROM marts.${name} SEMI JOIN ${scope} USING (${columns.join(', ')})`,
+  )
+  const stale = `(SELECT t.* FROM marts.${name} t SEMI JOIN stale_rows i ON t.rowid = i.id)`
+  await writer.run(`CREATE OR REPLACE TEMP TABLE ${FRESH} AS ${inScope(mart)}`)
   if (touchesDays) await touchDays(writer, stale)
   if (isPublished) {
     const keys = grain.join(', ')
@@ -49,8 +53,7 @@ export async function replaceScope(
       keys: `SELECT ${keys} FROM ${stale} UNION SELECT ${keys} FROM ${FRESH}`,
     })
   }
-  const same = columns.map(column => `t.${column} = s.${column}`).join(' AND ')
-  await writer.run(`DELETE FROM marts.${name} t USING ${scope} s WHERE ${same}`)
+  await writer.run(`DELETE FROM marts.${name} WHERE rowid IN (SELECT id FROM stale_rows)`)
   await writer.run(`INSERT INTO marts.${name} BY NAME FROM ${FRESH}`)
 }
 

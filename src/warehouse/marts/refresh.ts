@@ -5,10 +5,7 @@
 //                               ─▶ days that these facts touched, old and new ─▶ the rest ─▶ `_marts`
 //
 // Without a usable position in the log (a new epoch, other SQL, a trimmed log) everything is computed again, in a new epoch.
-// The SELECTs of `sql/marts` read tables through the macros `scoped` (conversations that changed) and `in_days` (days that they touched).
 import { createHash } from 'node:crypto'
-import { conversation } from '../../catalog/conversation/conversation.ts'
-import { layoutOf } from '../../catalog/layout.ts'
 import { acknowledgeWithin, consumers } from '../changes/consumers.ts'
 import { beginEpoch, logRange, type Watermark } from '../changes/epoch.ts'
 import { forgetLogging } from '../changes/log-changes.ts'
@@ -18,15 +15,13 @@ import type { Writer } from '../connection.ts'
 import { sqlFile } from '../sql-files.ts'
 import { type Mart, marts } from './declarations.ts'
 import { fillMart, replaceDifferent, replaceScope } from './mart-tables.ts'
+import { CONVERSATION_KEY, DAY_KEY, defineMacros, scopeConversations, scopeDays } from './scope.ts'
 
 /** The marts' own name among the consumers of the change log. */
 const MARTS_CONSUMER = 'marts'
 
 /** Consumers that read no rows of marts: for them alone, changed rows are not logged. */
 const READ_NO_MARTS = [MARTS_CONSUMER, 'checks']
-
-const CONVERSATION_KEY = layoutOf(conversation).key
-const DAY_KEY = ['workspace_id', 'agent_id', 'day']
 
 /** Tables whose changes concern one conversation. */
 const OF_CONVERSATIONS = ['conversations', 'conversation_observations', 'conversation_transcripts']
@@ -47,21 +42,9 @@ export const hasMarts = async (writer: Writer): Promise<boolean> => (await posit
 /** Where a name beside an id comes from: each has a file `sql/refresh/renamed_by_NAME.sql`, which adds the conversations whose facts show it. */
 const NAMES = ['organizations', 'dim_agents', 'dim_people', 'dim_teams'] as const
 
-/** Makes `scoped` and `in_days` read only the rows of changed conversations and touched days, or all rows. */
-async function defineScopes(writer: Writer, isLimited: boolean): Promise<void> {
-  const scope = async (macro: string, table: string, key: readonly string[]) =>
-    writer.run(
-      `CREATE OR REPLACE TEMP MACRO ${macro}(name) AS TABLE FROM query_table(name)${isLimited ? ` SEMI JOIN ${table} USING (${key.join(', ')})` : ''}`,
-    )
-  if (isLimited)
-    await writer.run('CREATE OR REPLACE TEMP TABLE touched_days (workspace_id VARCHAR, agent_id VARCHAR, day DATE)')
-  await scope('scoped', 'changed_conversations', CONVERSATION_KEY)
-  await scope('in_days', 'touched_days', DAY_KEY)
-}
-
 async function rebuild(writer: Writer): Promise<void> {
   await beginEpoch(writer)
-  await defineScopes(writer, false)
+  await defineMacros(writer)
   for (const mart of marts()) await fillMart(writer, mart)
   await writer.run(
     'INSERT INTO _consumers SELECT $name, 0, now()::TIMESTAMP, NULL WHERE $name NOT IN (SELECT name FROM _consumers)',
@@ -97,7 +80,7 @@ async function update(writer: Writer, changes: Changes): Promise<void> {
     refresh === 'whole' && !builtFrom.some(table => table.startsWith('marts.'))
 
   await writer.run(`CREATE OR REPLACE TEMP TABLE changed_conversations AS ${changedConversations(changes)}`)
-  await defineScopes(writer, true)
+  await writer.run('CREATE OR REPLACE TEMP TABLE touched_days (workspace_id VARCHAR, agent_id VARCHAR, day DATE)')
   const organizations = changes.tables.find(({ published }) => published.table === 'organizations')
   if (organizations)
     await writer.run(
@@ -107,12 +90,14 @@ async function update(writer: Writer, changes: Changes): Promise<void> {
   for (const name of NAMES)
     if (changed.has(name) || changed.has(`marts.${name}`)) await writer.run(sqlFile(`refresh/renamed_by_${name}`))
   const [any] = await writer.rows('SELECT 1 FROM changed_conversations LIMIT 1')
+  if (any) await scopeConversations(writer)
   for (const mart of marts().filter(each => !isDimension(each))) {
     if (mart.refresh === 'whole') {
       if (isConcerned(mart)) await bring(mart, whole(mart))
     } else if (any) {
       await bring(mart, async () => {
         const isDaily = mart.refresh === 'days'
+        if (isDaily) await scopeDays(writer, mart)
         await replaceScope(writer, mart, {
           scope: isDaily ? 'touched_days' : 'changed_conversations',
           columns: isDaily ? DAY_KEY : CONVERSATION_KEY,
