@@ -1,6 +1,6 @@
 // Runs the checks of the warehouse: after loads over the records that have changed, and each once a day over all rows.
 //
-// A check reads through a connection of its own, so that loads of other workspaces go on meanwhile. None fails a sync: a check that DuckDB
+// Checks read through a connection of their own, so that loads of other workspaces go on meanwhile. None fails a sync: a check that DuckDB
 // cannot run is a result like any other.
 import { HOUR, SECOND } from '../core/time.ts'
 import { acknowledge, registerConsumer, removeConsumer } from '../warehouse/changes/consumers.ts'
@@ -8,10 +8,11 @@ import { type LogRange, logRange } from '../warehouse/changes/epoch.ts'
 import { allChecks } from '../warehouse/checks/all-checks.ts'
 import { type Check, isIncremental, publishedTableOf } from '../warehouse/checks/declaration.ts'
 import { merged, type Ran, type StoredResult, storedResults, storeResults } from '../warehouse/checks/results.ts'
-import { runCheck } from '../warehouse/checks/run-check.ts'
+import { type ChangedRange, type CheckResult, runCheck } from '../warehouse/checks/run-check.ts'
 import type { Writer } from '../warehouse/connection.ts'
 import type { Warehouse } from '../warehouse/open.ts'
-import { rowsHere } from '../warehouse/query/rows.ts'
+import { rowsHere, unguardedRows } from '../warehouse/query/rows.ts'
+import type { QueryLimits } from '../warehouse/query/session.ts'
 
 /** Time that the checks may take at the end of a sync. The next sync continues with those that it left. */
 const MOST_WORK_MS = 10 * SECOND
@@ -21,6 +22,9 @@ const FULL_EVERY_MS = 20 * HOUR
 
 /** A failed check runs sooner, so that a repaired table is published again soon. */
 const FAILED_EVERY_MS = HOUR
+
+/** A check that took no longer over all rows is not run over the changed records first when it is due. */
+const QUICK_MS = 100
 
 /** The checks' consumer of the change log. */
 const CONSUMER = 'checks'
@@ -84,6 +88,20 @@ const running = new WeakSet<Writer>()
 
 const isWrong = ({ outcome }: Pick<StoredResult, 'outcome'>): boolean => outcome === 'failed' || outcome === 'broken'
 
+/** Runs one check; only the user's need the guard. */
+type RunOne = (check: Check, limits: QueryLimits, range?: ChangedRange | null) => Promise<CheckResult>
+
+async function withRunner<T>({ instance }: Pick<Warehouse, 'instance'>, work: (run: RunOne) => Promise<T>): Promise<T> {
+  const connection = await instance.connect()
+  try {
+    return await work((check, limits, range = null) =>
+      runCheck(check.isOwn ? rowsHere(instance, limits) : unguardedRows(connection, limits), check, range),
+    )
+  } finally {
+    connection.closeSync()
+  }
+}
+
 /**
  * Runs what is due and stores the results. @returns the checks that have begun to fail
  * @throws HOME_UNUSABLE
@@ -94,13 +112,13 @@ export async function checkAfterLoads(options: CheckOptions): Promise<StoredResu
   if (running.has(writer)) return []
   running.add(writer)
   try {
-    return await checkDue(options)
+    return await withRunner(options.warehouse, run => checkDue(options, run))
   } finally {
     running.delete(writer)
   }
 }
 
-async function checkDue({ warehouse, folder, now, signal }: CheckOptions): Promise<StoredResult[]> {
+async function checkDue({ warehouse, folder, now, signal }: CheckOptions, runOne: RunOne): Promise<StoredResult[]> {
   const { writer } = warehouse
   const nowMs = now()
   const untilMs = performance.now() + MOST_WORK_MS
@@ -117,9 +135,9 @@ async function checkDue({ warehouse, folder, now, signal }: CheckOptions): Promi
   const run = async (check: Check, after: number | null): Promise<void> => {
     const before = stored.get(check.name)
     const timeoutMs = Math.max(1, untilMs - performance.now())
-    const rows = rowsHere(warehouse.instance, { timeoutMs, signal })
     const range = after === null ? null : { epoch: log.epoch, after, upTo: log.seq }
-    const ran: Ran = { check, scope: after === null ? 'all' : 'changes', ...(await runCheck(rows, check, range)) }
+    const found = await runOne(check, { timeoutMs, signal }, range)
+    const ran: Ran = { check, scope: after === null ? 'all' : 'changes', ...found }
     const result = merged(before, ran, { nowMs, ...log })
     if (isWrong(result) && before?.outcome !== result.outcome) begun.push(result)
     results.set(check.name, result)
@@ -130,6 +148,8 @@ async function checkDue({ warehouse, folder, now, signal }: CheckOptions): Promi
     if (!before) continue
     results.set(check.name, before)
     if (!isLogged || !isIncremental(check) || !isInLog(before, log)) continue
+    const isQuick = before.scope === 'all' && before.durationMs <= QUICK_MS
+    if (isQuick && dueSince(before, log, nowMs) !== null) continue
     const after = before.position!.seq
     if ((newest.get(publishedTableOf(check.table)!.table) ?? 0) > after && !signal.aborted) await run(check, after)
     else results.set(check.name, { ...before, position: { epoch: log.epoch, seq: log.seq } })
@@ -156,9 +176,11 @@ export async function checkNow(
   const { warehouse, checks, now, signal, timeoutMs } = options
   const { writer } = warehouse
   const log = await logRange(writer)
-  const rows = rowsHere(warehouse.instance, { timeoutMs, signal })
-  const ran: Ran[] = []
-  for (const check of checks) ran.push({ check, scope: 'all', ...(await runCheck(rows, check)) })
+  const ran = await withRunner(warehouse, async run => {
+    const found: Ran[] = []
+    for (const check of checks) found.push({ check, scope: 'all', ...(await run(check, { timeoutMs, signal })) })
+    return found
+  })
   const known = new Set((await allChecks(options.folder)).map(({ name }) => name))
   const results = new Map(
     (await storedResults(writer)).flatMap(result => (known.has(result.name) ? [[result.name, result] as const] : [])),
