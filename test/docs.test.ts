@@ -13,6 +13,7 @@ const pages = [
   ...readdirSync(join(ROOT, 'docs'))
     .filter(name => name.endsWith('.md'))
     .map(name => `docs/${name}`),
+  ...readdirSync(join(ROOT, 'docs/bi')).map(name => `docs/bi/${name}`),
   ...decisions.map(name => `docs/adr/${name}`),
 ]
 

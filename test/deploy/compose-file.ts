@@ -18,6 +18,7 @@ export interface Service {
   depends_on?: Record<string, { condition: string }>
   healthcheck?: { test?: string[]; disable?: boolean }
   profiles?: string[]
+  user?: string
   restart?: string
   stop_grace_period?: string
 }
