@@ -1,5 +1,5 @@
 // `convohouse publish` as users run it, and what `status` says about targets.
-import { writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openLanding } from '../../src/landing/folder-landing.ts'
@@ -50,7 +50,29 @@ it('publish writes the targets, says what it did, and goes on after one that fai
   expect(text).toMatch(/Target broken\n .*\n {2}published {4}never\n {2}last failure .*\n +TARGET_UNUSABLE: /)
   expect(text).toMatch(/Target bi\n {2}snapshot {5}.*bi\.duckdb\n {2}published {4}.*; has every change/)
 
+  const doctor = async () => {
+    const { stdout } = await inProcess(['doctor', '--offline', '--json', '--config', config], { env })
+    return JSON.parse(stdout).checks.filter(({ check }: { check: string }) => check === 'targets')
+  }
+  const failed = {
+    state: 'fail',
+    code: 'TARGET_UNUSABLE',
+    found: expect.stringMatching(/^broken: the last publication failed: /),
+  }
+  expect(await doctor()).toMatchObject([
+    failed,
+    { state: 'ok', found: expect.stringMatching(/^bi: has every change; /) },
+  ])
+  await rm(join(home, 'publish', 'hash-key'))
+  const [, , key] = await doctor()
+  expect(key).toMatchObject({ state: 'warn', found: expect.stringMatching(/hash-key .* missing, .* published to bi$/) })
+
   const again = await run('publish', 'bi', '--json')
-  expect(JSON.parse(again.stdout)).toMatchObject({ kind: 'published', mode: 'current', target: 'bi', rows: 0 })
+  expect(JSON.parse(again.stdout)).toMatchObject({
+    kind: 'published',
+    mode: 'refill',
+    reason: 'other policy',
+    target: 'bi',
+  })
   expect((await run('publish', 'other')).stderr).toContain('broken, bi')
 })

@@ -58,7 +58,15 @@ function contract(open: OpenHost, served: Partial<SandboxOptions> = {}): void {
     const tools = await host.rows('SELECT DISTINCT agent_id AS id FROM tools ORDER BY id')
     expect(tools.map(({ id }) => id)).toEqual([...host.sandbox.world.agentIds()].sort())
 
-    expect(await host.sync()).toMatchObject({ outcome: 'done', sessions: 0, conversations: 0 })
+    // Checks begin on the second day of a warehouse.
+    await host.rows('UPDATE _runs SET started_at = started_at - INTERVAL 2 DAY')
+    await host.rows('INSERT INTO _loads FROM _loads LIMIT 1')
+    const checked = await host.sync()
+    expect(checked).toMatchObject({ outcome: 'done', sessions: 0, conversations: 0 })
+    expect(checked.warnings).toContainEqual(expect.stringContaining('loads_unique'))
+    expect(await host.rows(`SELECT outcome, scope FROM _checks WHERE name = 'loads_unique'`)).toEqual([
+      { outcome: 'failed', scope: 'all' },
+    ])
     await expectTruth(host)
   })
 

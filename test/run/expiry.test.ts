@@ -8,6 +8,8 @@ import { replay } from '../../src/run/replay.ts'
 import { replayTables } from '../../src/run/replay-tables.ts'
 import { expire } from '../../src/steps/expiry.ts'
 import { warehouseChecks } from '../../src/warehouse/checks/all-checks.ts'
+import type { Writer } from '../../src/warehouse/connection.ts'
+import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
 import { replaceableTables } from '../../src/warehouse/maintenance/replace-tables.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
 import { drainAll } from '../../workflows/ingest.ts'
@@ -36,6 +38,11 @@ function differences(before: Record<string, string[]>, after: Record<string, str
       ? [{ table, lost, found }]
       : []
   })
+}
+
+/** Every check of convohouse passes. */
+async function expectSound({ rows }: Pick<Writer, 'rows'>): Promise<void> {
+  for (const { name, sql } of await warehouseChecks()) expect(await rows(sql), name).toEqual([])
 }
 
 /** Syncs of June and of August, and events. */
@@ -107,7 +114,7 @@ it('expired pages are counted first, their rows survive a replay, which says so,
   expect(counted.pages).toBe(ofJune.length)
   expect(await landingOf(simulated).list()).toHaveLength(landed.length)
   expect(await expire(expiring(simulated, 31), { dryRun: false })).toEqual(counted)
-  for (const { name, sql } of await warehouseChecks()) expect(await simulated.rows(sql), name).toEqual([])
+  await expectSound(writer)
   expect((await landingOf(simulated).list()).map(({ address }) => address)).toEqual(
     landed.filter(address => !ofJune.includes(address)),
   )
@@ -125,9 +132,19 @@ it('expired pages are counted first, their rows survive a replay, which says so,
   expect(differences(before, await after())).toEqual([])
   expect(await replay({ config })).toMatchObject({ expired: ofJune.length })
   expect(differences(before, await after())).toEqual([])
+  await withWriter(config, expectSound)
   await rm(warehouseFile(config.home))
   expect(await replay({ config })).toMatchObject({ expired: ofJune.length })
   expect((await simulated.exported()).length).toBe(requests)
+  await withWriter(config, async writer => {
+    await expectSound(writer)
+    const [one] = await writer.rows<{ agent: string; id: string }>(
+      'SELECT agent_id AS agent, conversation_id AS id FROM conversations WHERE _complete ORDER BY ALL LIMIT 1',
+    )
+    const records = [{ table: 'conversations', key: [one!.agent, one!.id] }]
+    await eraseRecords(writer, { workspaceId: WORKSPACE, records, nowMs: simulated.clock.now() })
+    await expectSound(writer)
+  })
 })
 
 it('a sync compacts the landing and removes what has expired once a day; a replay then gives the same tables', {

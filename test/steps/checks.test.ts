@@ -168,6 +168,8 @@ describe('a check of the user', () => {
     await own('column', ...header, 'SELECT nothing FROM conversations')
     await own('values', ...header, 'SELECT 1 FROM conversations WHERE user_email::INTEGER > 1')
     await own('writes', ...header, 'DELETE FROM conversations')
+    await own('explains', ...header, 'EXPLAIN SELECT 1')
+    await own('mistake', ...header, 'SELECT 1 FORM conversations')
     await own('outside', ...header, "SELECT * FROM read_csv('/etc/passwd')")
     await own('nothing', '')
     await own('mistyped', ...header, '-- kye: agent_id', 'SELECT 1')
@@ -180,7 +182,9 @@ describe('a check of the user', () => {
       channel: 'failed',
       column: expect.stringMatching(/^Binder Error: Referenced column "nothing" not found/),
       values: 'Conversion Error',
-      writes: expect.stringMatching(/^Parser Error: /),
+      writes: expect.stringMatching(/^it is not one SELECT: a check returns the rows that break its rule \(.*DELETE/),
+      explains: 'it is not one SELECT: a check returns the rows that break its rule',
+      mistake: expect.stringMatching(/^Parser Error: syntax error at or near "conversations"/),
       outside: expect.stringMatching(/read_csv\(\) is not allowed/),
       nothing: expect.stringContaining('has no description'),
       mistyped: expect.stringContaining('unknown setting "kye"'),
