@@ -21,6 +21,7 @@ import {
   targetConfigs,
   targets,
 } from './config/targets.ts'
+import { type TemporalSettings, temporalConfig, temporalSettings } from './config/temporal.ts'
 import {
   secretsInEnvironment,
   secretsReader,
@@ -107,14 +108,6 @@ const workspace = z.strictObject({
   timeout: duration.refine(ms => ms <= LONGEST_TIMEOUT_MS, 'must be 24d at most').optional(),
 })
 
-const temporal = z.strictObject({
-  queues: z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9._-]{0,99}$/i, 'must be a short name of letters, digits, dots and dashes')
-    .default('convohouse'),
-  lease: duration.prefault('2m'),
-})
-
 const address = z
   .string()
   .refine(text => parseAddress(text) !== undefined, 'must be a host and a port such as 127.0.0.1:9464')
@@ -125,10 +118,11 @@ const file = z.strictObject({
   memoryLimit: size.optional(),
   replayMemoryLimit: size.optional(),
   threads: z.int().min(1).max(256).optional(),
-  temporal: temporal.prefault({}),
+  temporal: temporalSettings.prefault({}),
   webhooks: webhookSettings.prefault({}),
   metrics: address.optional(),
   checks: z.string().min(1).optional(),
+  extensions: z.string().min(1).optional(),
   publish: publishSettings.prefault({}),
   targets: targets.default([]),
   workspaces: z.array(workspace).min(1, 'must name at least one workspace'),
@@ -175,13 +169,14 @@ export interface Config {
   /** DuckDB's limit while a replay rebuilds the warehouse. */
   replayMemoryLimit: string
   threads: number
-  /** `queues`: prefix of the task queues' names. `leaseMs`: lifetime of a lease on Temporal. */
-  temporal: { queues: string; leaseMs: number }
+  temporal: TemporalSettings
   webhooks: WebhookSettings
   /** Where processes without a receiver serve metrics; null: only where `--metrics` is given. */
   metrics: ListenAddress | null
   /** Folder of the user's own checks, absolute; null: none. */
   checks: string | null
+  /** Folder of DuckDB's extensions, absolute; null: they are downloaded when a target needs them. */
+  extensions: string | null
   publish: PublishSettings
   /** Where publications go; none: nothing is published, and no change is logged. */
   targets: TargetConfig[]
@@ -190,7 +185,8 @@ export interface Config {
   source: string
 }
 
-const checksFolder = (given: string | undefined, base: string): string | null => (given ? resolve(base, given) : null)
+/** A folder from a variable or the file. */
+const folderAt = (given: string | undefined, base: string): string | null => (given ? resolve(base, given) : null)
 
 function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: Environment): WorkspaceConfig {
   const tokenKept = absolutePlace(given.token, folder)
@@ -220,8 +216,6 @@ function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: 
     timeoutMs: given.timeout ?? 60_000,
   }
 }
-
-const temporalConfig = ({ queues, lease }: z.infer<typeof temporal>): Config['temporal'] => ({ queues, leaseMs: lease })
 
 /** The place of a problem: `workspaces[0].settle (line 7)`. */
 function placeOf(path: readonly PropertyKey[], locate: (path: readonly PropertyKey[]) => number | null): string {
@@ -298,7 +292,8 @@ function fromFile(path: string, env: Environment): Config {
     temporal: temporalConfig(parsed.data.temporal),
     webhooks: webhookConfig(parsed.data.webhooks),
     metrics: parsed.data.metrics ?? null,
-    checks: checksFolder(env.CONVOHOUSE_CHECKS || parsed.data.checks, folder),
+    checks: folderAt(env.CONVOHOUSE_CHECKS || parsed.data.checks, folder),
+    extensions: folderAt(env.CONVOHOUSE_EXTENSIONS || parsed.data.extensions, folder),
     publish: publishConfig(parsed.data.publish),
     targets: targetConfigs(parsed.data.targets, { folder, home }),
     workspaces: parsed.data.workspaces.map(one => workspaceConfig(one, folder, env)),
@@ -347,10 +342,11 @@ function fromEnvironment(env: Environment, cwd: string): Config {
     home: resolve(cwd, env.CONVOHOUSE_HOME || DEFAULT_HOME),
     ...DEFAULT_MEMORY_LIMITS,
     threads: availableParallelism(),
-    temporal: temporalConfig(temporal.parse({})),
+    temporal: temporalConfig(temporalSettings.parse({})),
     webhooks: webhookConfig(webhookSettings.parse({})),
     metrics: null,
-    checks: checksFolder(env.CONVOHOUSE_CHECKS, cwd),
+    checks: folderAt(env.CONVOHOUSE_CHECKS, cwd),
+    extensions: folderAt(env.CONVOHOUSE_EXTENSIONS, cwd),
     publish: publishConfig(publishSettings.parse({})),
     targets: [],
     workspaces: [workspaceConfig(parsed.data, cwd, env)],

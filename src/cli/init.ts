@@ -83,7 +83,20 @@ export const CONFIG_TEMPLATE = `# Configuration of convohouse. A setting that is
 #     pii: { identity: hash, staff: hash, device: hash, content: drop }
 #     rows: { organizations: [my-organization] }
 #   - { name: lake, type: parquet, path: ./published/lake, partitionBy: [month] }
+#   - name: analytics
+#     type: postgres
+#     host: db.example.com
+#     port: 5432
+#     database: analytics
+#     user: convohouse
+#     passwordFile: ./postgres.password
+#     schema: convohouse
+#     sslmode: verify-full
+#     sslrootcert: /etc/ssl/certs/ca-certificates.crt
 # publish: { every: 15m, memoryLimit: 512MB }
+
+# Folder of DuckDB's extensions, of which the target postgres needs one; by default it is downloaded. CONVOHOUSE_EXTENSIONS overrides it.
+# extensions: ./extensions
 
 workspaces:
   # One entry per workspace. Its id is part of every key in the warehouse.

@@ -45,12 +45,44 @@ const parquet = z.strictObject({
   partitionBy,
 })
 
-const TYPES = [snapshot, parquet] as const
+/** PostgreSQL cuts names off after 63 bytes, and the schema of the marts has a suffix. */
+const SCHEMA = /^(?!pg_)[a-z_][a-z0-9_]{0,49}$/
+
+const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
+
+const postgres = z
+  .strictObject({
+    ...common,
+    type: z.literal('postgres'),
+    host: z.string().min(1),
+    port: z.int().min(1).max(65_535).default(5_432),
+    database: z.string().min(1),
+    user: z.string().min(1),
+    passwordFile: z.string().min(1).optional(),
+    schema: z.string().regex(SCHEMA, 'must be a name of small letters, digits and underscores').default('convohouse'),
+    sslmode: z.enum(SSL_MODES).optional(),
+    sslrootcert: z.string().min(1).optional(),
+  })
+  .refine(({ sslmode, sslrootcert }) => !sslmode?.startsWith('verify-') || sslrootcert !== undefined, {
+    path: ['sslrootcert'],
+    error: 'is missing: give the file with the certificates that `sslmode` verifies the server by',
+  })
+
+const TYPES = [snapshot, parquet, postgres] as const
 
 const target = z.discriminatedUnion('type', TYPES, {
   error: ({ code }) =>
     code === 'invalid_union' ? `must be one of ${TYPES.map(({ shape }) => shape.type.value).join(', ')}` : undefined,
 })
+
+type Given = z.infer<typeof target>
+
+/** What a target writes: a file or a schema. No other target may write it. */
+const written = (given: Given): (string | undefined)[] => {
+  if (given.type !== 'postgres') return [given.path]
+  const { host, port, database, schema } = given
+  return [schema, martsSchema(schema)].map(name => JSON.stringify([host, port, database, name]))
+}
 
 /** Names and paths are compared in lower case: a file system may not distinguish their case. */
 const areUnique = (values: readonly (string | undefined)[]): boolean => {
@@ -61,7 +93,7 @@ const areUnique = (values: readonly (string | undefined)[]): boolean => {
 export const targets = z
   .array(target)
   .refine(all => areUnique(all.map(({ name }) => name)), 'must have different names')
-  .refine(all => areUnique(all.map(({ path }) => path)), 'must have different paths')
+  .refine(all => areUnique(all.flatMap(written)), 'must have different paths and schemas')
 
 export const publishSettings = z.strictObject({
   every: duration.refine(ms => ms >= MINUTE, 'must be 1m at least').prefault('15m'),
@@ -106,15 +138,49 @@ export interface ParquetTarget extends CommonTarget {
   partitionBy: readonly PartitionColumn[]
 }
 
-export type TargetConfig = SnapshotTarget | ParquetTarget
+export interface PostgresTarget extends CommonTarget {
+  type: 'postgres'
+  connection: {
+    host: string
+    port: number
+    database: string
+    user: string
+    sslmode: (typeof SSL_MODES)[number]
+    /** Absolute; null: libpq's default. */
+    sslrootcert: string | null
+  }
+  /** The file that contains the password, absolute; null: the server asks for none. */
+  passwordFile: string | null
+  schema: string
+}
+
+export type TargetConfig = SnapshotTarget | ParquetTarget | PostgresTarget
+
+/** The schema of the marts, beside that of the tables. */
+export const martsSchema = (schema: string): string => `${schema}_marts`
 
 /** Where the data of a target lies, for people. */
-export const placeOf = (target: TargetConfig): string => target.path
+export function placeOf(target: TargetConfig): string {
+  if (target.type !== 'postgres') return target.path
+  const { host, port, database } = target.connection
+  return `${host}:${port}/${database}, schema ${target.schema}`
+}
 
 export const publishConfig = ({ every, memoryLimit }: z.infer<typeof publishSettings>): PublishSettings => ({
   everyMs: every,
   memoryLimit,
 })
+
+/** Within one machine, a connection may go without TLS. A host that begins with a slash is the folder of a socket. */
+const isLocal = (host: string): boolean => host.startsWith('/') || ['localhost', '127.0.0.1', '::1'].includes(host)
+
+function postgresTarget(given: z.infer<typeof postgres>, folder: string): Omit<PostgresTarget, keyof CommonTarget> {
+  const { type, host, port, database, user, schema, sslmode, passwordFile, sslrootcert } = given
+  const file = (path: string | undefined) => (path === undefined ? null : resolve(folder, path))
+  const mode = sslmode ?? (isLocal(host) ? 'prefer' : 'require')
+  const connection = { host, port, database, user, sslmode: mode, sslrootcert: file(sslrootcert) }
+  return { type, connection, passwordFile: file(passwordFile), schema }
+}
 
 interface Folders {
   /** The folder of the configuration file. */
@@ -133,6 +199,8 @@ function targetConfig(given: z.infer<typeof target>, { folder, home }: Folders):
       return { ...shared, type: given.type, path: at(given.path, `${name}.duckdb`) }
     case 'parquet':
       return { ...shared, type: given.type, path: at(given.path, name), partitionBy: given.partitionBy }
+    case 'postgres':
+      return { ...shared, ...postgresTarget(given, folder) }
   }
 }
 

@@ -43,7 +43,10 @@ export const ERRORS = {
   CONFIG_EXISTS: define('input', 'A configuration file already exists'),
   NODE_TOO_OLD: define('input', 'This Node is older than convohouse needs'),
   TOKEN_MISSING: define('input', 'The variable or file that contains the API token is absent or empty'),
-  SECRET_MISSING: define('input', 'The variable or file that contains a webhook secret is absent or empty'),
+  SECRET_MISSING: define(
+    'input',
+    'The variable or file that contains a webhook secret or the password of a target is absent or empty',
+  ),
   WEBHOOKS_UNCONFIGURED: define('input', 'No workspace has a webhook secret'),
   ADDRESS_IN_USE: define('input', 'Another program listens at an address for webhooks or metrics'),
   FLAG_INVALID: define('input', 'A flag or argument has a value that cannot be used'),
@@ -91,6 +94,7 @@ export const ERRORS = {
   TARGET_LOCKED: define('transient', 'Another process holds the target'),
   TARGET_CHANGED: define('transient', 'The target was replaced while a publication to it was being written'),
   TARGET_UNUSABLE: define('storage', 'The target cannot be read or written'),
+  EXTENSION_UNAVAILABLE: define('storage', 'An extension of DuckDB that the target needs cannot be loaded'),
   PUBLICATION_FAILED: define('transient', 'A publication was aborted'),
   PUBLICATION_DIFFERS: define('storage', 'A target does not contain what was published'),
 

@@ -9,34 +9,39 @@ export const ATTACHED = 'target'
 
 const namesOf = (names: readonly string[]): string => names.map(quoteName).join(', ')
 
-const files = (paths: readonly string[]): string => `read_parquet([${paths.map(quoteText).join(', ')}])`
+/** SQL of the rows of a package's files. */
+export const packagedRows = (paths: readonly string[]): string => `read_parquet([${paths.map(quoteText).join(', ')}])`
 
 /** Deletes the rows of changed keys from the table `into`, or all rows. */
 export async function deleteRows(database: TargetDatabase, into: string, table: PackagedTable): Promise<void> {
   const key = namesOf(table.key)
   if (table.isWhole) await database.run(`DELETE FROM ${into}`)
   if (table.deletes !== null)
-    await database.run(`DELETE FROM ${into} WHERE (${key}) IN (SELECT ${key} FROM ${files([table.deletes])})`)
+    await database.run(`DELETE FROM ${into} WHERE (${key}) IN (SELECT ${key} FROM ${packagedRows([table.deletes])})`)
 }
 
 export async function insertRows(database: TargetDatabase, into: string, table: PackagedTable): Promise<void> {
   if (table.rows.length === 0) return
   const columns = namesOf(table.columns.map(({ name }) => name))
-  await database.run(`INSERT INTO ${into} (${columns}) SELECT ${columns} FROM ${files(table.rows)}`)
+  await database.run(`INSERT INTO ${into} (${columns}) SELECT ${columns} FROM ${packagedRows(table.rows)}`)
 }
 
-/** `nameOf`: SQL of a table's name in the attached database. */
+interface Stored {
+  /** SQL of a table's name in the attached database. */
+  rowsFrom: (table: SummedTable) => string
+  /** SQL of a column's value as the package had it. */
+  stored: (column: SummedTable['columns'][number]) => string
+}
+
 export async function sumsOf(
   database: TargetDatabase,
   tables: readonly SummedTable[],
-  nameOf: (table: SummedTable) => string,
+  { rowsFrom, stored }: Stored,
 ): Promise<Sums> {
   const sums: Sums = {}
   for (const table of tables) {
-    const values = table.columns.map(quoteName)
-    const [row] = await database.rows<{ rows: string; checksum: string }>(
-      sumOf(table.name, { values, from: nameOf(table) }),
-    )
+    const sql = sumOf(table.name, { values: table.columns.map(stored), from: rowsFrom(table) })
+    const [row] = await database.rows<{ rows: string; checksum: string }>(sql)
     sums[table.name] = { rows: row!.rows, checksum: row!.checksum }
   }
   return sums

@@ -14,6 +14,12 @@ export interface PackagedTable {
   about: string
   columns: { name: string; sqlType: string; about: string }[]
   key: string[]
+  /** No two rows have the same key, whatever is done with personal data. */
+  isKeyUnique: boolean
+  /** Its rows belong to those of another table. */
+  isChild: boolean
+  /** The column with the time of a row; null: it has none. */
+  timeColumn: string | null
   /** The rows are all rows of the table, and replace those of the target. */
   isWhole: boolean
   /** File with the keys whose rows are deleted before rows are inserted; null: none. */
@@ -48,11 +54,16 @@ const packaged = ({
   about,
   columns,
   key,
+  isKeyUnique,
+  published,
 }: SelectedRelation): Omit<PackagedTable, 'isWhole' | 'deletes' | 'rows' | 'partitions'> => ({
   name,
   about,
   columns: columns.map(({ name: column, sqlType, about: text }) => ({ name: column, sqlType, about: text })),
   key: [...key],
+  isKeyUnique,
+  isChild: name !== published.table,
+  timeColumn: name === published.table ? published.timeColumn : null,
 })
 
 const columnsOf = (names: readonly string[], t = ''): string => names.map(name => t + quoteName(name)).join(', ')

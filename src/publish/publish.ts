@@ -28,11 +28,17 @@ import type { TargetWatermark } from './watermark.ts'
 /** What a publication does now: it reads the target's watermark, writes the package, applies it in the target, compares both. */
 export type PublicationPhase = 'opening' | 'packaging' | 'applying' | 'verifying'
 
+interface PublicationSettings extends PublishSettings {
+  threads: number
+  /** The folder of DuckDB's extensions; null: they are downloaded. */
+  extensions: string | null
+}
+
 export interface PublishOptions {
   warehouse: Warehouse
   home: string
   target: TargetConfig
-  settings: PublishSettings & { threads: number }
+  settings: PublicationSettings
   /** Writes the target from empty, whatever its watermark. */
   refill?: boolean
   /** Compares the target with the warehouse, also if there is nothing to publish. */
@@ -143,8 +149,8 @@ async function decide(
   if (!(await isIssued(reader, base!.publicationId))) return filled('unknown publication')
   if (base!.policy !== selection.policy) return filled('other policy')
   const erases = await hasErasure(reader, answer)
-  // Partitions are written as new files; but a table that is held back would keep the erased rows.
-  const rewrites = target.type === 'parquet' && selection.held.length + base!.held.length === 0
+  // Only a snapshot keeps deleted values in unused blocks; but a table that is held back would keep the erased rows.
+  const rewrites = target.type !== 'snapshot' && selection.held.length + base!.held.length === 0
   if (erases && !rewrites) return filled('erased records')
   return { selection, changes: answer, reason: null, to: answer.to, erases }
 }
@@ -224,7 +230,7 @@ async function publishWith(
     const compared = decided.selection.relations.filter(({ name }) => Object.hasOwn(sums, name))
     const tables = compared.map(({ name, columns }) => ({
       name,
-      columns: columns.map(one => one.name),
+      columns: columns.map(one => ({ name: one.name, sqlType: one.sqlType })),
     }))
     expectEqual(target.name, sums, await client.sums(tables))
   }
@@ -287,7 +293,8 @@ export async function publish(options: PublishOptions): Promise<PublicationRepor
     await refreshMarts(warehouse.writer)
     const { memoryLimit, threads } = settings
     const spillFolder = join(folder, 'spill')
-    const client = await openTarget({ target, memoryLimit, threads, spillFolder }, { signal, entry })
+    const extensions = { folder: settings.extensions, cache: join(home, 'publish', 'extensions') }
+    const client = await openTarget({ target, extensions, memoryLimit, threads, spillFolder }, { signal, entry })
     try {
       const report = await usingMemory(warehouse.writer, () => publishWith(options, { id, client, folder, signal }))
       return { ...report, durationMs: Math.round(performance.now() - begunMs) }

@@ -1,6 +1,11 @@
 // The tables that are published, with the columns that targets receive and the class of personal data of each: as the dictionary describes them.
 import { RECORD_NUMBER } from '../catalog/ddl.ts'
-import { PUBLISHED_TABLES, type PublishedTable, publishedMart } from '../warehouse/changes/published-tables.ts'
+import {
+  OBSERVATIONS,
+  PUBLISHED_TABLES,
+  type PublishedTable,
+  publishedMart,
+} from '../warehouse/changes/published-tables.ts'
 import type { DescribedColumn } from '../warehouse/dictionary/described.ts'
 import { describedTables } from '../warehouse/dictionary/dictionary.ts'
 import { marts } from '../warehouse/marts/declarations.ts'
@@ -13,6 +18,8 @@ export interface Relation {
   columns: readonly DescribedColumn[]
   /** Key columns: a changed key replaces all rows that have it. */
   key: readonly string[]
+  /** No two rows have the same key, whatever is done with personal data. */
+  isKeyUnique: boolean
   /** The table whose entries in the change log name the changed keys: itself, or the parent of a child table. */
   published: PublishedTable
 }
@@ -23,11 +30,15 @@ export async function publishedRelations(): Promise<Relation[]> {
   return [...PUBLISHED_TABLES, ...marts().map(publishedMart)].flatMap(published =>
     [published.table, ...published.children].map(name => {
       const { about, columns } = tables.get(name)!
+      const key = published.key.map(column => column.name)
+      const hasPersonalKey = columns.some(column => key.includes(column.name) && column.pii !== 'none')
       return {
         name,
         about,
         columns: columns.filter(column => column.name !== RECORD_NUMBER.name),
-        key: published.key.map(column => column.name),
+        key,
+        // Two observations may have the same time, and two texts the same hash.
+        isKeyUnique: name === published.table && published !== OBSERVATIONS && !hasPersonalKey,
         published,
       }
     }),

@@ -4,7 +4,9 @@ import { quoteText } from '../catalog/layout.ts'
 import type { RowFilter, TargetConfig } from '../config/targets.ts'
 import { blockedTables } from '../warehouse/checks/results.ts'
 import type { Writer } from '../warehouse/connection.ts'
+import type { DescribedColumn } from '../warehouse/dictionary/described.ts'
 import { actionOf, fingerprintOf, needsKey, publishedValue } from './pii.ts'
+import { representedValue } from './postgres/representation.ts'
 import { publishedRelations, type Relation } from './relations.ts'
 
 export interface SelectedRelation extends Relation {
@@ -43,15 +45,23 @@ function conditionOf({ key }: Relation, { agents, organizations }: RowFilter): s
   return `t.organization_id IN ${textList(organizations)}`
 }
 
-function selected(relation: Relation, { pii, rows }: TargetConfig): SelectedRelation[] {
+function selected(
+  relation: Relation,
+  { target: { type, pii, rows }, ids }: { target: TargetConfig; ids: ReadonlySet<string> },
+): SelectedRelation[] {
   const where = rows === null ? null : conditionOf(relation, rows)
   if (where === undefined) return []
   const keyColumns = relation.key.map(name => relation.columns.find(column => column.name === name)!)
   const actions = keyColumns.map(column => actionOf(column, pii))
   // Without their keys, rows could not be told apart.
   if (actions.includes('drop')) return []
-  const values = relation.columns.map(column => publishedValue(column, pii))
-  const keyValues = keyColumns.map(column => publishedValue(column, pii))
+  const represented = (column: DescribedColumn) => {
+    const value = publishedValue(column, pii)
+    const isKey = relation.key.includes(column.name)
+    return type === 'postgres' ? representedValue(value, column, { ids, isKey }) : value
+  }
+  const values = relation.columns.map(represented)
+  const keyValues = keyColumns.map(represented)
   return [{ ...relation, values, keyValues, hasHashedKey: actions.includes('hash'), where }]
 }
 
@@ -63,7 +73,9 @@ export async function selectionFor(
   reader: Pick<Writer, 'rows'>,
   { target, key }: { target: TargetConfig; key: Buffer | null },
 ): Promise<Selection> {
-  const relations = (await publishedRelations()).flatMap(relation => selected(relation, target))
+  const published = await publishedRelations()
+  const ids = new Set(published.flatMap(({ key }) => key))
+  const relations = published.flatMap(relation => selected(relation, { target, ids }))
   const organizations = target.rows?.organizations ?? []
   const agents = organizations.length === 0 ? [] : await reader.rows(`${agentsOf(organizations)} ORDER BY ALL`)
   const columns = relations.map(({ name, columns: of }) => [

@@ -154,6 +154,11 @@ export async function openSnapshot(database: TargetDatabase, path: string): Prom
       }
     },
     sums: tables =>
-      readingPublished(database, path, () => sumsOf(database, tables, ({ name }) => `published.${inSchema(name)}`)),
+      readingPublished(database, path, () =>
+        sumsOf(database, tables, {
+          rowsFrom: ({ name }) => `published.${inSchema(name)}`,
+          stored: ({ name }) => quoteName(name),
+        }),
+      ),
   }
 }

@@ -20,7 +20,9 @@ const databaseOf = (connection: DuckDBConnection): TargetDatabase => ({
   },
 })
 
-export async function openTargetDatabase(settings: Omit<TargetSettings, 'target'>): Promise<TargetDatabase> {
+export async function openTargetDatabase(
+  settings: Omit<TargetSettings, 'target' | 'extensions'>,
+): Promise<TargetDatabase> {
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: settings.memoryLimit,
     threads: String(settings.threads),

@@ -3,7 +3,7 @@ import type { TargetConfig } from '../config/targets.ts'
 import type { Package, PackagedTable, Sums } from './package.ts'
 import type { TargetWatermark } from './watermark.ts'
 
-/** A target that this process has locked: no other process can publish to it. */
+/** A target that this process has opened: what another process publishes meanwhile makes `apply` fail. */
 export interface OpenTarget {
   /** Null: it does not exist or has no watermark, so that it must be filled. */
   watermark(): Promise<TargetWatermark | null>
@@ -15,10 +15,18 @@ export interface OpenTarget {
   sums(tables: readonly SummedTable[]): Promise<Sums>
 }
 
-export type SummedTable = Pick<PackagedTable, 'name'> & { columns: string[] }
+export type SummedTable = Pick<PackagedTable, 'name'> & { columns: { name: string; sqlType: string }[] }
+
+export interface ExtensionPlaces {
+  /** The folder with `NAME.duckdb_extension`, absolute; null: extensions are downloaded. */
+  folder: string | null
+  /** Where downloaded extensions are stored. */
+  cache: string
+}
 
 export interface TargetSettings {
   target: TargetConfig
+  extensions: ExtensionPlaces
   memoryLimit: string
   threads: number
   /** Where DuckDB writes what does not fit into memory. */

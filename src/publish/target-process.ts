@@ -4,6 +4,7 @@ import { ConvohouseError } from '../core/errors.ts'
 import { restrictUmask } from '../files/durable.ts'
 import { safeReason } from '../warehouse/load/quarantine-reason.ts'
 import { openParquet } from './parquet.ts'
+import { openPostgres } from './postgres/postgres.ts'
 import { openSnapshot } from './snapshot.ts'
 import { openTargetDatabase } from './target-database.ts'
 import type { FromTarget, OpenTarget, TargetSettings, ToTarget } from './target-port.ts'
@@ -16,6 +17,8 @@ async function open(settings: TargetSettings): Promise<OpenTarget> {
       return openSnapshot(database, target.path)
     case 'parquet':
       return openParquet(database, target.path)
+    case 'postgres':
+      return openPostgres(database, target, settings.extensions)
   }
 }
 

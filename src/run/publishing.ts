@@ -74,7 +74,8 @@ export const publishHere =
   }): PublishTo =>
   async (target, signal) => {
     const { warehouse } = app
-    const settings = { ...config.publish, threads: config.threads }
+    const { threads, extensions } = config
+    const settings = { ...config.publish, threads, extensions }
     const options = { warehouse, home: config.home, target, settings, signal, now: clock.now }
     published(await publish({ ...options, ...(entry && { entry }) }))
   }

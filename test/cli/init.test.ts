@@ -49,6 +49,7 @@ describe('init', () => {
           threads: _threads,
           metrics: _metrics,
           checks: _checks,
+          extensions: _extensions,
           workspaces,
           ...rest
         } = readConfig({ path, env: TOKEN })
@@ -74,6 +75,7 @@ describe('init', () => {
     const document = parseDocument(switchedOn).toJS()
     expect(Object.keys(document).sort()).toEqual([
       'checks',
+      'extensions',
       'home',
       'memoryLimit',
       'metrics',

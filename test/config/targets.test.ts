@@ -31,6 +31,10 @@ function refusal(settings: object): ConvohouseError {
 
 const one = (settings: object) => ({ targets: [{ name: 'bi', type: 'snapshot', ...settings }] })
 
+const postgres = (settings: object) => ({
+  targets: [{ name: 'bi', type: 'postgres', host: 'h', database: 'd', user: 'u', ...settings }],
+})
+
 describe('targets of publications', () => {
   it('are none by default', () => {
     expect(read({})).toMatchObject({ targets: [], publish: { everyMs: 900_000, memoryLimit: '512MB' } })
@@ -66,6 +70,27 @@ describe('targets of publications', () => {
     ])
   })
 
+  it('in PostgreSQL demand TLS unless the server is on the same machine, and name the file of the password', () => {
+    const place = { host: 'db.example.com', database: 'bi', user: 'loader' }
+    const { targets, extensions } = read({
+      extensions: 'ext',
+      targets: [
+        { name: 'bi', type: 'postgres', ...place, passwordFile: 'pg.secret' },
+        { name: 'here', type: 'postgres', ...place, host: 'localhost', port: 5433, schema: 'clients' },
+      ],
+    })
+    expect(extensions).toBe(join(folder, 'ext'))
+    expect(targets).toMatchObject([
+      {
+        type: 'postgres',
+        connection: { ...place, port: 5432, sslmode: 'require', sslrootcert: null },
+        passwordFile: join(folder, 'pg.secret'),
+        schema: 'convohouse',
+      },
+      { connection: { host: 'localhost', port: 5433, sslmode: 'prefer' }, passwordFile: null, schema: 'clients' },
+    ])
+  })
+
   it.each([
     ['an unknown type', one({ type: 'excel' }), /targets\[0\]\.type .*must be one of snapshot/],
     ['an unknown setting', one({ colour: 'red' }), /targets\[0\]\.colour .*not a known setting/],
@@ -82,6 +107,17 @@ describe('targets of publications', () => {
     ['an unknown row filter', one({ rows: { teams: ['t'] } }), /targets\[0\]\.rows\.teams .*not a known setting/],
     ['a row filter that selects nothing', one({ rows: {} }), /targets\[0\]\.rows .*agents or organizations/],
     ['an empty list of agents', one({ rows: { agents: [] } }), /rows\.agents .*at least one id/],
+    ['a password in place of its file', postgres({ password: 'x' }), /targets\[0\]\.password .*not a known setting/],
+    ['no server', { targets: [{ name: 'bi', type: 'postgres', database: 'b', user: 'u' }] }, /\.host .*is missing/],
+    ['a schema of the system', postgres({ schema: 'pg_catalog' }), /\.schema .*must be a name/],
+    ['a schema with a quote', postgres({ schema: 'a"b' }), /\.schema .*must be a name/],
+    ['an unknown TLS mode', postgres({ sslmode: 'on' }), /\.sslmode .*one of disable, prefer/],
+    ['a verified server without certificates', postgres({ sslmode: 'verify-full' }), /\.sslrootcert .*is missing/],
+    [
+      'two targets that share a schema',
+      { targets: [...postgres({ schema: 'a' }).targets, ...postgres({ name: 'x', schema: 'a_marts' }).targets] },
+      /different paths and schemas/,
+    ],
     ['a name that is a path', one({ name: '../bi' }), /targets\[0\]\.name .*short name/],
     ['two targets of one name', { targets: [...one({}).targets, ...one({ name: 'BI' }).targets] }, /different names/],
     ['an interval below a minute', { publish: { every: '5s' } }, /publish\.every .*1m at least/],

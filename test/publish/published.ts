@@ -8,7 +8,7 @@ import type { TemporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
 
 export const ENTRY = new URL('../../dist/src/publish/target-process.js', import.meta.url)
 
-export const SETTINGS = { everyMs: 900_000, memoryLimit: '512MB', threads: 1 }
+export const SETTINGS = { everyMs: 900_000, memoryLimit: '512MB', threads: 1, extensions: null }
 
 export const KEEP = { identity: 'keep', staff: 'keep', device: 'keep', content: 'keep' } as const
 export const DEFAULT = { identity: 'hash', staff: 'hash', device: 'hash', content: 'drop' } as const

@@ -205,7 +205,8 @@ describe('a publication', () => {
 
   it('waits for no other one to the same target, and discards what it wrote if the target was replaced meanwhile', async () => {
     const target = newTarget(app.home)
-    const settings = { target, memoryLimit: '256MB', threads: 1, spillFolder: join(app.home, 'spill') }
+    const extensions = { folder: null, cache: join(app.home, 'extensions') }
+    const settings = { target, extensions, memoryLimit: '256MB', threads: 1, spillFolder: join(app.home, 'spill') }
     const { signal } = new AbortController()
     const other = await openTarget(settings, { signal, entry: ENTRY })
     expect((await failureOf(publishTo(app, target))).code).toBe('TARGET_LOCKED')

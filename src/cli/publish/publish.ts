@@ -66,9 +66,9 @@ async function openPublisher(
     return publisherOnTemporal(config, { locked: app, request, signal })
   }
   const { warehouse } = app
-  const { home, threads } = config
+  const { home, threads, extensions } = config
   await forgetUnconfigured(warehouse.writer, config.targets)
-  const settings = { ...config.publish, threads }
+  const settings = { ...config.publish, threads, extensions }
   return { publish: target => publish({ warehouse, home, target, settings, ...request, signal }), close: app.close }
 }
 

@@ -36,7 +36,8 @@ export function publishingActivity(options: { config: Config; app: App; failing:
   return async ({ target: name, refill, verify, isAttended }, { stopping, progress }) => {
     const target = config.targets.find(one => one.name === name)
     if (!target) return null
-    const settings = { ...config.publish, threads: config.threads }
+    const { threads, extensions } = config
+    const settings = { ...config.publish, threads, extensions }
     const onPhase = (phase: PublicationPhase, facts: { rows?: number }) => progress({ phase, ...facts })
     progress({ phase: 'waiting' })
     try {

