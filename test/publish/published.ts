@@ -47,13 +47,15 @@ export const rowsIn = (path: string, sql: string): Promise<unknown[][]> => readi
 /** Texts of `needles` that any value of any column of any table contains, as a reader sees it. */
 export const valuesIn = (path: string, needle: string): Promise<string[]> =>
   reading(path, async rows => {
-    const columns = await rows(
-      `SELECT concat_ws('.', nullif(schema_name, 'main'), table_name), column_name FROM duckdb_columns() WHERE NOT internal ORDER BY ALL`,
+    const tables = await rows(
+      `SELECT concat_ws('.', nullif(schema_name, 'main'), table_name), list(column_name) FROM duckdb_columns()
+       WHERE NOT internal GROUP BY ALL ORDER BY ALL`,
     )
     const found: string[] = []
-    for (const [table, column] of columns) {
-      const [row] = await rows(`SELECT count(*)::INT FROM ${table} WHERE contains("${column}"::VARCHAR, '${needle}')`)
-      if (row![0] !== 0) found.push(`${table}.${column}`)
+    for (const [table, columns] of tables as [string, string[]][]) {
+      const counts = columns.map(column => `(count(*) FILTER (contains("${column}"::VARCHAR, '${needle}')))::INT`)
+      const [row] = await rows(`SELECT ${counts.join(', ')} FROM ${table}`)
+      found.push(...columns.filter((_, at) => row![at] !== 0).map(column => `${table}.${column}`))
     }
     return found
   })

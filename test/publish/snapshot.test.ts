@@ -1,9 +1,11 @@
 // The target `snapshot`: what a file contains after each publication, when it is written from empty, and what is refused.
-import { chmod, copyFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { SnapshotTarget } from '../../src/config/targets.ts'
 import type { ConvohouseError } from '../../src/core/errors.ts'
+import type { PublicationReport } from '../../src/publish/publish.ts'
 import { openTarget } from '../../src/publish/target-client.ts'
 import { consumers, registerConsumer, trimChanges } from '../../src/warehouse/changes/consumers.ts'
 import { beginEpoch } from '../../src/warehouse/changes/epoch.ts'
@@ -30,163 +32,160 @@ const failureOf = (work: Promise<unknown>): Promise<ConvohouseError> =>
     error => error,
   )
 
-const load = async (place: Workspace, records: object[], minute = 0) =>
-  place.load(await landConversations(place.landing, { records, sentAtMs: SENT_AT_MS + minute * 60_000 }))
+/** One snapshot, published before the tests. Most tests change records and publish to a copy of it, which is a target of its own. */
+let first: { place: Workspace; target: SnapshotTarget; report: PublicationReport }
 
-const contactsOf = (path: string, { id }: Workspace) =>
-  rowsIn(path, `SELECT conversation_id, user_name FROM conversations WHERE workspace_id = '${id}' ORDER BY ALL`)
+let minute = 0
+
+/** Loads records; each call answers a minute after the one before. */
+async function load(place: Workspace, ...records: object[]): Promise<void> {
+  minute += 1
+  await place.load(await landConversations(place.landing, { records, sentAtMs: SENT_AT_MS + minute * 60_000 }))
+}
+
+beforeAll(async () => {
+  const place = app.workspace()
+  const target = newTarget(app.home)
+  // The log is kept for the slowest consumer.
+  await registerConsumer(app.warehouse.writer, 'slow')
+  await load(
+    place,
+    { ID: 'a', userName: 'Ann', tags: ['x', 'y'] },
+    { ID: 'b', userName: 'Bob' },
+    { ID: 'kept', userName: 'Kim' },
+    { ID: 'erased', userName: 'vergissmeinnicht' },
+  )
+  first = { place, target, report: await publishTo(app, target, { verify: true }) }
+})
+
+async function copyOfFirst(): Promise<SnapshotTarget> {
+  const target = newTarget(app.home)
+  await copyFile(first.target.path, target.path)
+  return target
+}
+
+const contactOf = async (path: string, id: string) =>
+  (await rowsIn(path, `SELECT user_name FROM conversations WHERE conversation_id = '${id}'`)).flat()
 
 describe('a snapshot', () => {
   it('is written from empty once, and then receives the changed records with their children, and nothing if nothing changed', async () => {
-    const place = app.workspace()
-    const target = newTarget(app.home)
-    await load(place, [
-      { ID: 'a', userName: 'Ann', tags: ['x', 'y'] },
-      { ID: 'b', userName: 'Bob' },
-    ])
-    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'refill', reason: 'no watermark' })
-    expect(await publishTo(app, target)).toMatchObject({ kind: 'current', rows: 0 })
-    await load(
-      place,
-      [
-        { ID: 'b', userName: 'Bea', tags: ['z'] },
-        { ID: 'c', userName: 'Cy' },
-      ],
-      1,
-    )
+    const { place, target, report } = first
+    expect(report).toMatchObject({ kind: 'refill', reason: 'no watermark' })
+    const copy = await copyOfFirst()
+    expect(await publishTo(app, copy)).toMatchObject({ kind: 'current', rows: 0 })
+    await load(place, { ID: 'b', userName: 'Bea', tags: ['z'] }, { ID: 'c', userName: 'Cy' })
     await applyTo(place, eventOf('lead_captured', { agentId: AGENT, leadName: 'Lea', createdAt: SENT_AT_MS }))
-    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta', reason: null })
-    expect(await contactsOf(target.path, place)).toEqual([
+    expect(await publishTo(app, copy, { verify: true })).toMatchObject({ kind: 'delta', reason: null })
+    expect(await rowsIn(copy.path, 'SELECT conversation_id, user_name FROM conversations ORDER BY ALL')).toEqual([
       ['a', 'Ann'],
       ['b', 'Bea'],
       ['c', 'Cy'],
+      ['erased', 'vergissmeinnicht'],
+      ['kept', 'Kim'],
     ])
-    expect(await rowsIn(target.path, 'SELECT conversation_id, tag FROM conversation_tags ORDER BY ALL')).toEqual([
+    expect(await rowsIn(copy.path, 'SELECT conversation_id, tag FROM conversation_tags ORDER BY ALL')).toEqual([
       ['a', 'x'],
       ['a', 'y'],
       ['b', 'z'],
     ])
-    const titles = await rowsIn(target.path, 'SELECT conversation_id FROM marts.fct_conversations ORDER BY ALL')
-    expect(titles).toEqual([['a'], ['b'], ['c']])
-    expect(await rowsIn(target.path, 'SELECT lead_name FROM leads')).toEqual([['Lea']])
+    const facts = await rowsIn(copy.path, 'SELECT conversation_id FROM marts.fct_conversations ORDER BY ALL')
+    expect(facts.flat()).toEqual(['a', 'b', 'c', 'erased', 'kept'])
+    expect(await rowsIn(copy.path, 'SELECT lead_name FROM leads')).toEqual([['Lea']])
     const all = await consumers(app.warehouse.writer)
-    expect(all.find(({ name }) => name === `target/${target.name}`)).toMatchObject({ behind: 0 })
+    expect(all.find(({ name }) => name === `target/${copy.name}`)).toMatchObject({ behind: 0 })
+    expect(all.find(({ name }) => name === `target/${target.name}`)!.behind).toBeGreaterThan(0)
     expect(await readdir(join(app.home, 'tmp'))).toEqual([])
   })
 
-  it('keeps its mode, and is private at first', async () => {
-    const place = app.workspace()
-    const target = newTarget(app.home)
-    await load(place, [{ ID: 'a' }])
-    await publishTo(app, target)
-    expect((await stat(target.path)).mode & 0o777).toBe(0o600)
+  it('is private at first, keeps its mode, and can be read while it is replaced: a reader keeps the old state', async () => {
+    const target = await copyOfFirst()
+    expect((await stat(first.target.path)).mode & 0o777).toBe(0o600)
     await chmod(target.path, 0o644)
-    await load(place, [{ ID: 'a', userName: 'Ann' }], 1)
-    await publishTo(app, target)
-    expect((await stat(target.path)).mode & 0o777).toBe(0o644)
-  })
-
-  it('can be read while it is replaced: a reader keeps the old state', async () => {
-    const place = app.workspace()
-    const target = newTarget(app.home)
-    await load(place, [{ ID: 'a', userName: 'Ann' }])
-    await publishTo(app, target)
     const reader = await DuckDBInstance.create(target.path, { access_mode: 'READ_ONLY' })
     const connection = await reader.connect()
-    await load(place, [{ ID: 'a', userName: 'Amy' }], 1)
+    await load(first.place, { ID: 'a', userName: 'Amy' })
     await publishTo(app, target)
-    const sql = `SELECT user_name FROM conversations WHERE workspace_id = '${place.id}'`
+    const sql = `SELECT user_name FROM conversations WHERE conversation_id = 'a'`
     expect((await connection.runAndReadAll(sql)).getRowsJson()).toEqual([['Ann']])
     connection.closeSync()
     reader.closeSync()
-    expect(await contactsOf(target.path, place)).toEqual([['a', 'Amy']])
+    expect(await contactOf(target.path, 'a')).toEqual(['Amy'])
+    expect((await stat(target.path)).mode & 0o777).toBe(0o644)
   })
 
-  it('is written from empty after an erasure, so that no byte of the erased rows is left', async () => {
-    const place = app.workspace()
-    const target = newTarget(app.home)
-    await load(place, [{ ID: 'a', userName: 'vergissmeinnicht' }, { ID: 'b' }])
+  it('is brought up to date from an earlier copy of it while the log has its changes, and written from empty under another policy', async () => {
+    const target = await copyOfFirst()
+    await load(first.place, { ID: 'a', userName: 'Ada' })
     await publishTo(app, target)
-    expect(await bytesContain(target.path, 'vergissmeinnicht')).toBe(true)
-    const records = [{ table: 'conversations', key: [AGENT, 'a'] }]
-    await eraseRecords(app.warehouse.writer, { workspaceId: place.id, records, nowMs: SENT_AT_MS })
-    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'refill', reason: 'erased records' })
-    expect(await bytesContain(target.path, 'vergissmeinnicht')).toBe(false)
-    expect(await contactsOf(target.path, place)).toEqual([['b', null]])
-  })
-
-  it.each([
-    ['of another epoch', 'other epoch', () => app.warehouse.writer.transaction(() => beginEpoch(app.warehouse.writer))],
-    ['behind the log', 'other epoch', () => trimChanges(app.warehouse.writer, { maxAgeMs: -1 })],
-    [
-      'of a publication that another warehouse issued',
-      'unknown publication',
-      () => app.warehouse.writer.run('DELETE FROM _publications'),
-    ],
-  ])('is written from empty if it is %s', async (_, reason, change) => {
-    const place = app.workspace()
-    const target = newTarget(app.home)
-    await load(place, [{ ID: 'a' }])
-    await publishTo(app, target)
-    await load(place, [{ ID: 'a', userName: 'Ann' }], 1)
-    await change()
-    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'refill', reason })
-    expect(await contactsOf(target.path, place)).toEqual([['a', 'Ann']])
-    await load(place, [{ ID: 'a', userName: 'Amy' }], 2)
+    await copyFile(first.target.path, target.path)
     expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta' })
-  })
-
-  it('is written from empty under another policy, and an earlier copy of it is brought up to date while the log has its changes', async () => {
-    const place = app.workspace()
-    const target = newTarget(app.home)
-    // The log is kept for the slowest consumer.
-    await registerConsumer(app.warehouse.writer, 'slow')
-    await load(place, [{ ID: 'a', userName: 'Ann' }])
-    await publishTo(app, target)
-    await copyFile(target.path, `${target.path}.earlier`)
-    await load(place, [{ ID: 'a', userName: 'Amy' }], 1)
-    await publishTo(app, target)
-    await copyFile(`${target.path}.earlier`, target.path)
-    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta' })
+    expect(await contactOf(target.path, 'a')).toEqual(['Ada'])
     const dropping = { ...target, pii: { ...target.pii, identity: 'drop' as const } }
     expect(await publishTo(app, dropping)).toMatchObject({ kind: 'refill', reason: 'other policy' })
-    expect(await valuesIn(target.path, 'Amy')).toEqual([])
+    expect(await valuesIn(target.path, 'Ada')).toEqual([])
   })
 
   it('keeps the earlier rows of a table while a check that blocks it fails, and receives all of them afterwards', async () => {
     const { writer } = app.warehouse
-    const place = app.workspace()
-    const target = newTarget(app.home)
-    await load(place, [{ ID: 'a', userName: 'Ann', tags: ['x'] }])
-    await publishTo(app, target)
+    const { place } = first
+    const target = await copyOfFirst()
     await writer.run(`INSERT INTO _checks BY NAME SELECT 'tags_unique' AS name, '' AS about, 'conversation_tags' AS table_name, 'error' AS severity,
       true AS blocks, 'failed' AS outcome, 'all' AS scope, '[]' AS examples, now()::TIMESTAMP AS checked_at, 0 AS duration_ms`)
-    await load(place, [{ ID: 'a', userName: 'Amy', tags: ['y'] }], 1)
+    await load(place, { ID: 'a', userName: 'Ava', tags: ['y'] })
     await applyTo(place, eventOf('lead_captured', { agentId: AGENT, leadName: 'Lia', createdAt: SENT_AT_MS + 1 }))
     // Child tables are held back with their record.
     expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta', held: ['conversations'] })
-    expect(await contactsOf(target.path, place)).toEqual([['a', 'Ann']])
+    expect(await contactOf(target.path, 'a')).toEqual(['Ann'])
     expect(await rowsIn(target.path, `SELECT lead_name FROM leads WHERE lead_name = 'Lia'`)).toEqual([['Lia']])
     expect(await publishTo(app, target)).toMatchObject({ kind: 'current', held: ['conversations'] })
     await writer.run('DELETE FROM _checks')
     expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta', held: [] })
-    expect(await contactsOf(target.path, place)).toEqual([['a', 'Amy']])
+    expect(await contactOf(target.path, 'a')).toEqual(['Ava'])
   })
 
   it('that somebody has changed is found by --verify, and repaired by --refill', async () => {
-    const place = app.workspace()
-    const target = newTarget(app.home)
-    await load(place, [{ ID: 'a', userName: 'Ann' }])
-    await publishTo(app, target)
+    const target = await copyOfFirst()
     const instance = await DuckDBInstance.create(target.path)
     const connection = await instance.connect()
-    await connection.run(`UPDATE conversations SET user_name = 'Eve' WHERE workspace_id = '${place.id}'`)
+    await connection.run(`UPDATE conversations SET user_name = 'Eve' WHERE conversation_id = 'kept'`)
     connection.closeSync()
     instance.closeSync()
     const error = await failureOf(publishTo(app, target, { verify: true }))
     expect(error.code).toBe('PUBLICATION_DIFFERS')
     expect(error.message).toMatch(/1 tables .*: conversations \(/)
     expect(await publishTo(app, target, { verify: true, refill: true })).toMatchObject({ reason: 'requested' })
+    expect(await contactOf(target.path, 'kept')).toEqual(['Kim'])
+  })
+
+  // These two come last: no copy of the first snapshot receives changes after them.
+  it('is written from empty after an erasure, so that no byte of the erased rows is left', async () => {
+    const target = await copyOfFirst()
+    expect(await bytesContain(target.path, 'vergissmeinnicht')).toBe(true)
+    const records = [{ table: 'conversations', key: [AGENT, 'erased'] }]
+    await eraseRecords(app.warehouse.writer, { workspaceId: first.place.id, records, nowMs: SENT_AT_MS })
+    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'refill', reason: 'erased records' })
+    expect(await bytesContain(target.path, 'vergissmeinnicht')).toBe(false)
+    expect(await contactOf(target.path, 'erased')).toEqual([])
+    expect(await contactOf(target.path, 'kept')).toEqual(['Kim'])
+  })
+
+  it('is written from empty if it is of another epoch, behind the log, or of a publication that another warehouse issued', async () => {
+    const { writer } = app.warehouse
+    const { target, place } = first
+    const publishAfterLoad = async (userName: string) => {
+      await load(place, { ID: 'a', userName })
+      return publishTo(app, target, { verify: true })
+    }
+    await publishTo(app, target)
+    await writer.transaction(() => beginEpoch(writer))
+    expect(await publishAfterLoad('Abby')).toMatchObject({ kind: 'refill', reason: 'other epoch' })
+    await load(place, { ID: 'a', userName: 'Alma' })
+    await trimChanges(writer, { maxAgeMs: -1 })
+    expect(await publishAfterLoad('Alma')).toMatchObject({ kind: 'refill', reason: 'other epoch' })
+    await writer.run('DELETE FROM _publications')
+    expect(await publishAfterLoad('Anna')).toMatchObject({ kind: 'refill', reason: 'unknown publication' })
+    expect(await publishAfterLoad('Alice')).toMatchObject({ kind: 'delta' })
+    expect(await contactOf(target.path, 'a')).toEqual(['Alice'])
   })
 })
 
@@ -205,6 +204,7 @@ describe('a publication', () => {
 
   it('waits for no other one to the same target, and discards what it wrote if the target was replaced meanwhile', async () => {
     const target = newTarget(app.home)
+    await copyFile(first.target.path, target.path)
     const extensions = { folder: null, cache: join(app.home, 'extensions') }
     const settings = { target, extensions, memoryLimit: '256MB', threads: 1, spillFolder: join(app.home, 'spill') }
     const { signal } = new AbortController()
@@ -221,7 +221,7 @@ describe('a publication', () => {
     const contents = { kind: 'refill', base: watermark, watermark, erases: true, tables: [], rowCount: 0 } as const
     expect((await failureOf(other.apply({ ...contents, tables: [] }))).code).toBe('TARGET_CHANGED')
     await other.close()
-    expect((await publishTo(app, target)).kind).toBe('refill')
+    expect((await publishTo(app, target, { settings: { ...SETTINGS, threads: 2 } })).kind).toBe('current')
   })
 
   it('records its failure, with the error that status shows', async () => {
@@ -235,10 +235,11 @@ describe('a publication', () => {
   })
 
   it('ends when it is stopped, and leaves the target as it was', async () => {
-    const target = newTarget(app.home)
+    const { target } = first
+    const before = await readFile(target.path)
     expect((await failureOf(publishTo(app, target, { signal: AbortSignal.abort() }))).code).toBe('INTERRUPTED')
+    expect((await readFile(target.path)).equals(before)).toBe(true)
     expect(await readdir(join(app.home, 'tmp'))).toEqual([])
-    expect((await publishTo(app, target, { settings: { ...SETTINGS, threads: 2 } })).kind).toBe('refill')
   })
 })
 
@@ -251,17 +252,24 @@ describe('a row filter', () => {
 
   async function loadAgents(place: Workspace): Promise<void> {
     const agents = ['one', 'two', 'three'].map(name => ({ ID: `${place.id}-${name}`, title: `title of ${name}` }))
-    await place.load(await landAgents(place.landing, { agents }))
-    for (const { ID } of agents) {
-      const page = { records: [conversation(ID)], window: freshWindow({ agentId: ID }) }
-      await place.load(await landConversations(place.landing, page))
-      await applyTo(place, eventOf('lead_captured', { agentId: ID, leadName: `lead of ${ID}`, createdAt: SENT_AT_MS }))
-    }
+    const pages = agents.map(({ ID }) =>
+      landConversations(place.landing, { records: [conversation(ID)], window: freshWindow({ agentId: ID }) }),
+    )
+    await place.load(await landAgents(place.landing, { agents }), ...(await Promise.all(pages)))
+    const leads = agents.map(({ ID }) =>
+      eventOf('lead_captured', { agentId: ID, leadName: `lead of ${ID}`, createdAt: SENT_AT_MS }),
+    )
+    await applyTo(place, ...leads)
   }
 
-  it('leaves the rows of its agents with their children, in tables whose key has the agent', async () => {
-    const place = app.workspace()
+  let place: Workspace
+
+  beforeAll(async () => {
+    place = app.workspace()
     await loadAgents(place)
+  })
+
+  it('leaves the rows of its agents with their children, in tables whose key has the agent', async () => {
     const target = newTarget(app.home, { rows: { agents: [`${place.id}-one`], organizations: [] } })
     await publishTo(app, target, { verify: true })
     expect(await rowsIn(target.path, 'SELECT agent_id, user_name FROM conversations')).toEqual([
@@ -279,8 +287,6 @@ describe('a row filter', () => {
   })
 
   it('of an organization follows its agents: where that set changes, the target is written from empty', async () => {
-    const place = app.workspace()
-    await loadAgents(place)
     const org = `${place.id}-org`
     const assign = async (agents: string[], minute: number) => {
       const data = { ID: org, name: 'An organization', widgetIDs: agents.map(name => `${place.id}-${name}`) }
@@ -298,7 +304,7 @@ describe('a row filter', () => {
     expect(await agentsIn()).toEqual([`${place.id}-one`])
     expect(await bytesContain(target.path, `contact of ${place.id}-two`)).toBe(false)
     // A change of another agent's row deletes its key in the target and inserts nothing.
-    await load(place, [{ ID: 'other', userName: 'someone else' }], 3)
+    await load(place, { ID: 'other', userName: 'someone else' })
     expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta', rows: 0 })
     expect(await agentsIn()).toEqual([`${place.id}-one`])
   })
