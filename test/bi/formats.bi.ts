@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { beforeAll, expect, it } from 'vitest'
 import { cli, scene, temporaryFolder } from '../cli/cli-process.ts'
 import { formatRows } from '../cli/query/format-rows.ts'
-import { python } from './python.ts'
+import { python, READERS } from './python.ts'
 
 interface Report {
   rows: number
@@ -24,7 +24,7 @@ interface Report {
 let interpreter: string
 
 beforeAll(async () => {
-  interpreter = await python()
+  interpreter = await python(READERS)
 }, 600_000)
 
 /** Writes the result of each query with `convohouse query`; returns what Python reads from it. */

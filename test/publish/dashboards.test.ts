@@ -123,6 +123,7 @@ describe('the dashboard of conversations', () => {
     for (const { targets } of queryPanels(dashboard))
       for (const { rawSql } of targets!) {
         expect(rawSql).not.toMatch(/\bavg\(/i)
+        expect(rawSql).not.toMatch(/\/ sum\(/)
         if (rawSql!.includes('fct_')) expect(rawSql).toContain('WHERE is_counted AND')
         if (rawSql!.includes('lead_value')) expect(rawSql).toMatch(/GROUP BY 1, 2/)
       }
@@ -156,6 +157,8 @@ describe('the pages', () => {
     const page = readFileSync(join(PAGES, name), 'utf8')
     const queries = [...page.matchAll(/```sql\n([^`]+)```/g)].flatMap(([, sql]) => sql!.split(/;\s*/).filter(Boolean))
     for (const query of queries) {
+      // PostgreSQL fails on a day with costs, but without conversations.
+      expect(query).not.toMatch(/\/ sum\(/)
       // In PostgreSQL, the marts are in a schema of another name.
       const { rows } = await ask(query.replaceAll('convohouse_marts.', 'marts.').replaceAll('convohouse.', 'main.'))
       expect(rows.length, query).toBeGreaterThan(0)

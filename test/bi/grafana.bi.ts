@@ -1,0 +1,148 @@
+// The dashboards and pages for BI tools, on PostgreSQL as the compose profile `bi` sets it up: the roles of deploy/postgres, the target of the
+// page, and a reader that may only read.
+import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { allChosen, type Chosen, expanded, queryPanels, readDashboard } from '../publish/grafana-dashboards.ts'
+import { type Client, clientOf, extensionFolder, type PostgresServer, postgresServer } from './postgres-server.ts'
+import { type PublishedScene, publishedScene } from './published-scene.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+const RANGE = { from: '2000-01-01T00:00:00Z', to: '2100-01-01T00:00:00Z' }
+const PASSWORDS = { publisher: "publisher's", reader: 'reader' }
+
+/** The statements of roles.sql, as psql sends them. */
+const roles = (): string =>
+  read('deploy/postgres/roles.sql')
+    .replace(/^\\.*$/gm, '')
+    .replace(/:'(\w+)_password'/g, (_, role: keyof typeof PASSWORDS) => `'${PASSWORDS[role].replaceAll("'", "''")}'`)
+
+/** The target of the page, at the test's server. */
+function pagesTarget(): object {
+  const [, yaml] = /```yaml\n([^`]+)```/.exec(read('docs/bi/grafana.md'))!
+  return (parse(yaml!) as { targets: object[] }).targets[0]!
+}
+
+let server: PostgresServer
+let admin: Client
+let reader: Client
+let published: PublishedScene
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'convohouse-grafana-'))
+  server = await postgresServer()
+  await server.start()
+  admin = await clientOf(server, server)
+  // Twice, as the service does at each start.
+  for (let start = 0; start < 2; start++) await admin.execute(roles())
+  const passwordFile = join(folder, 'publisher-password')
+  await writeFile(passwordFile, `${PASSWORDS.publisher}\n`)
+  const place = { host: '127.0.0.1', port: server.port, database: 'postgres', passwordFile }
+  const env = { CONVOHOUSE_EXTENSIONS: await extensionFolder() }
+  published = await publishedScene([{ ...pagesTarget(), ...place }], { env })
+  reader = await clientOf(server, { user: 'reader', password: PASSWORDS.reader })
+}, 600_000)
+
+afterAll(async () => {
+  reader?.close()
+  admin?.close()
+  await published?.close()
+  await server?.remove()
+  await rm(folder, { recursive: true, force: true })
+})
+
+interface Answer {
+  rows: Record<string, unknown>[]
+  types: Record<string, string>
+}
+
+/** The rows of a SELECT, and the types of its columns as PostgreSQL names them. */
+async function ask(sql: string): Promise<Answer> {
+  const found = await reader.rows(`SELECT row_to_json(q)::text FROM (${sql.replace(/;\s*$/, '')}) q`)
+  const rows = found.map(([row]) => JSON.parse(String(row)) as Record<string, unknown>)
+  const names = Object.keys(rows[0] ?? {})
+  if (names.length === 0) return { rows, types: {} }
+  const typed = names.map(name => `pg_typeof("${name}")::text AS "${name}"`).join(', ')
+  const [types] = await reader.rows(`SELECT ${typed} FROM (${sql.replace(/;\s*$/, '')}) q LIMIT 1`)
+  return { rows, types: Object.fromEntries(names.map((name, at) => [name, String(types![at])])) }
+}
+
+const NUMBERS = ['bigint', 'numeric', 'double precision']
+
+describe('the dashboard of conversations, in PostgreSQL', () => {
+  const dashboard = readDashboard('conversations')
+  let chosen: Chosen
+
+  beforeAll(async () => {
+    const values = async (sql: string) => (await ask(sql)).rows.map(row => String(Object.values(row).at(-1)))
+    chosen = await allChosen(dashboard, values)
+  })
+
+  it.each(queryPanels(dashboard))('panel $title has rows, with types that Grafana draws', async panel => {
+    for (const { rawSql, format } of panel.targets!) {
+      const { rows, types } = await ask(expanded(rawSql!, chosen, RANGE))
+      expect(rows.length).toBeGreaterThan(0)
+      const { time, metric, ...values } = types
+      if (format === 'time_series') {
+        expect(time).toBe('date')
+        expect([undefined, 'text']).toContain(metric)
+        for (const type of Object.values(values)) expect(NUMBERS).toContain(type)
+      }
+      if (panel.type === 'stat') {
+        expect(rows).toHaveLength(1)
+        expect(NUMBERS).toContain(Object.values(types)[0])
+      }
+    }
+  })
+
+  it('shows what the facts have', async () => {
+    const { rows } = await ask(
+      expanded(queryPanels(dashboard).find(({ title }) => title === 'Agents')!.targets![0]!.rawSql!, chosen, RANGE),
+    )
+    const truth = await ask(`SELECT agent_title AS agent, count(*) AS conversations, avg(csat_score) AS csat
+      FROM convohouse_marts.fct_conversations WHERE is_counted GROUP BY agent_id, agent_title`)
+    for (const { agent, conversations, csat } of truth.rows) {
+      const row = rows.find(({ agent: other }) => other === agent)!
+      expect(row.conversations).toBe(conversations)
+      expect(row.csat).toBeCloseTo(csat as number, 9)
+    }
+    expect(rows).toHaveLength(truth.rows.length)
+  })
+})
+
+describe('the reader', () => {
+  it('can read every published table, and change none', async () => {
+    const tables = await admin.rows(
+      `SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname LIKE 'convohouse%'`,
+    )
+    expect(tables.length).toBeGreaterThan(50)
+    for (const [table] of tables) await reader.rows(`SELECT count(*) FROM ${table}`)
+    const writing = 'SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE'
+    for (const sql of [
+      'DELETE FROM convohouse_marts.freshness',
+      'CREATE SCHEMA mine',
+      'CREATE TABLE public.mine (i int)',
+    ])
+      await expect(reader.execute(`${writing}; ${sql}`), sql).rejects.toThrow(/permission denied|read-only/)
+  })
+
+  it('reads tables that a later publication creates', async () => {
+    await admin.execute('DROP TABLE convohouse_marts.fct_leads')
+    await published.command('publish', '--refill')
+    expect((await ask('SELECT count(*) AS n FROM convohouse_marts.fct_leads')).rows[0]!.n).toBeGreaterThan(0)
+  }, 60_000)
+})
+
+describe('the pages', () => {
+  it.each(readdirSync(join(ROOT, 'docs/bi')))('%s has SQL that PostgreSQL answers', async name => {
+    const blocks = [...read(`docs/bi/${name}`).matchAll(/```sql\n([^`]+)```/g)].map(([, sql]) => sql!)
+    const queries = blocks.flatMap(sql => sql.split(/;\s*/).filter(Boolean))
+    for (const query of queries.filter(sql => sql.includes('convohouse_marts.')))
+      expect((await ask(query)).rows.length, query).toBeGreaterThan(0)
+  })
+})
