@@ -107,6 +107,19 @@ function unnestSelect(child: ChildTable, keyColumns: string, keys: string, stage
   return `SELECT ${items([keyColumns, selected([id]), ...columns])} FROM (SELECT *, ${items(texts)} FROM (${extracted}))`
 }
 
+/** SQL that is false for a staged record without rows of the child table. */
+export function mayHaveRows({ rows }: ChildTable): string {
+  switch (rows.over) {
+    case 'elements':
+    case 'entries':
+      return `left(${rows.json}::VARCHAR, 1) = '${rows.over === 'elements' ? '[' : '{'}' AND length(${rows.json}::VARCHAR) > 2`
+    case 'labelled':
+      return rows.lists.map(({ sql }) => `len(${sql}) > 0`).join(' OR ')
+    default:
+      return `len(${rows.parent === null ? rows.list : `s.${quoteName(rows.parent)}`}) > 0`
+  }
+}
+
 /** SELECT of a child table's rows, with columns in the order of `childColumns`. `number`: SQL of the record number over the staged record. */
 export function childSelect(options: {
   layout: Layout

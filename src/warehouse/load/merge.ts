@@ -4,9 +4,9 @@
 // for what this does in 2.5). The cost of deletes grows with the tables, so rows are deleted by number (record-numbers.ts), and
 // only those of records that were stored before, of which the first load of a window has almost none.
 
-import { childColumns, childSelect, keyItems, recordItems } from '../../catalog/extraction.ts'
+import { childColumns, childSelect, keyItems, mayHaveRows, recordItems } from '../../catalog/extraction.ts'
 import type { UnknownTree } from '../../catalog/inspection/unknown-fields.ts'
-import { isNumbered, type Layout, quoteName, quoteText } from '../../catalog/layout.ts'
+import { type ChildTable, isNumbered, type Layout, quoteName, quoteText } from '../../catalog/layout.ts'
 import { logChanges } from '../changes/log-changes.ts'
 import { iso, type Writer } from '../connection.ts'
 import { lastNumber } from './record-numbers.ts'
@@ -65,6 +65,17 @@ async function deleteReplaced(writer: Writer, { layout, workspaceId }: MergeOpti
     await writer.run(`DELETE FROM ${table} t USING stored s WHERE t._record = s._record AND s.wins`)
 }
 
+/**
+ * The child tables that the staged records may have rows of. Planning an INSERT takes four milliseconds, and a few records have rows of few of
+ * the eighteen child tables of conversations: this query halved the time of loading one.
+ */
+async function childrenWithRows(writer: Writer, { children }: Layout): Promise<ChildTable[]> {
+  if (children.length === 0) return []
+  const found = children.map((child, at) => `bool_or(${mayHaveRows(child)}) AS c${at}`)
+  const [has] = await writer.rows<Record<string, boolean | null>>(`SELECT ${found.join(', ')} FROM ${STAGE} s`)
+  return children.filter((_, at) => has![`c${at}`] === true)
+}
+
 async function insertRows(
   writer: Writer,
   options: MergeOptions,
@@ -100,7 +111,7 @@ async function insertRows(
   await writer.run(
     `INSERT INTO ${record.table} (${names.join(', ')}) SELECT ${selected.join(', ')} FROM ${STAGE} s${stored}`,
   )
-  for (const child of layout.children) {
+  for (const child of await childrenWithRows(writer, layout)) {
     const select = childSelect({ layout, child, stage: STAGE, workspaceId, number, unknown })
     await writer.run(`INSERT INTO ${child.table} (${childColumns(layout, child).join(', ')}) ${select}`)
   }
