@@ -17,6 +17,9 @@ import type { QueryLimits } from '../warehouse/query/session.ts'
 /** Time that the checks may take at the end of a sync. The next sync continues with those that it left. */
 const MOST_WORK_MS = 10 * SECOND
 
+/** A check that is interrupted after less than this has not had its time. */
+const FULL_TIME_MS = MOST_WORK_MS - SECOND
+
 /** Less than a day, so that a daily schedule does not miss a day by seconds. */
 const FULL_EVERY_MS = 20 * HOUR
 

@@ -149,14 +149,27 @@ describe('the checks at the end of a sync', () => {
     )
   })
 
-  it('find an orphan among the child rows of a changed record', async () => {
-    await own('channel', ...NO_CHANNEL)
-    await check()
+  it('read the child rows of changed records, and find an orphan among those that were added', async () => {
+    const { writer } = app.warehouse
+    const tag = (id: string, name: string, number: string) =>
+      writer.run(
+        `INSERT INTO conversation_tags (workspace_id, agent_id, conversation_id, tag, _record) SELECT ${KEYS}, '${id}', '${name}', ${number}`,
+      )
+    const numberOf = (id: string) => `(SELECT _record FROM conversations WHERE conversation_id = '${id}')`
+    const header = ['-- No tag is odd.', '-- severity: warn', '-- table: conversations']
+    const key = '-- key: workspace_id, agent_id, conversation_id'
+    await own('tags', ...header, key, `SELECT * FROM conversation_tags WHERE tag = 'odd'`)
     await insert('c1')
-    await app.warehouse.writer.run(
-      `INSERT INTO conversation_tags (workspace_id, agent_id, conversation_id, tag, _record) VALUES ('w', 'a', 'c1', 't', 999)`,
-    )
-    expect((await check()).map(({ name }) => name)).toContain('children_of_conversations')
+    await check()
+    await tag('c1', 'odd', numberOf('c1'))
+    await insert('c2')
+    await tag('c2', 'odd', numberOf('c2'))
+    expect((await check()).map(({ name }) => name)).toEqual(['tags'])
+    expect((await results()).tags!.examples).toMatchObject([{ conversation_id: 'c2' }])
+    await insert('c3')
+    await tag('c3', 'plain', '999')
+    expect((await check()).map(({ name }) => name)).toEqual(['children_of_conversations'])
+    expect((await results()).children_of_conversations!.examples).toMatchObject([{ conversation_id: 'c3' }])
   })
 })
 

@@ -21,6 +21,8 @@ export interface Check {
   /** Columns of its rows that are key columns of the table, for examples. All of them: the check also runs over changed records alone. */
   key: readonly string[]
   sql: string
+  /** Over changed records: the SELECT over rows above the highest number of a record that has not changed, instead of `sql` over the rows of the records. */
+  sqlAboveNumber?: (last: string) => string
   /** A check of the user, not of convohouse. */
   isOwn: boolean
   /** Why it cannot run: its file is invalid. */
