@@ -18,6 +18,11 @@ FROM node AS dependencies
 RUN npm ci --omit=dev --ignore-scripts \
  && find node_modules/@temporalio/core-bridge/releases -mindepth 1 -maxdepth 1 ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -r {} +
 
+FROM python:3.13.9-slim-bookworm AS extensions
+# Extensions of DuckDB, signed by it, for targets of publications. The version is that of @duckdb/node-api.
+RUN pip download --quiet --no-deps --dest /wheels duckdb-extension-postgres-scanner==1.5.5 \
+ && python -c "import glob, os, shutil, zipfile; os.mkdir('/extensions'); [shutil.copyfileobj(z.open(n), open('/extensions/' + os.path.basename(n), 'wb')) for z in map(zipfile.ZipFile, glob.glob('/wheels/*.whl')) for n in z.namelist() if n.endswith('.duckdb_extension')]"
+
 FROM node:24.20.0-bookworm-slim
 # Temporal's core trusts the system's certificates, and the slim image has none.
 RUN apt-get update \
@@ -27,11 +32,12 @@ RUN apt-get update \
 WORKDIR /app
 COPY --from=dependencies /build/node_modules node_modules
 COPY --from=build /build/dist dist
+COPY --from=extensions /extensions extensions
 COPY package.json LICENSE ./
 RUN ln -s /app/dist/src/cli/convohouse.cjs /usr/local/bin/convohouse
 ENV NODE_ENV=production
 # No token here, nor in any environment: the configuration, or CONVOHOUSE_API_TOKEN_FILE, names the file that holds it.
-ENV CONVOHOUSE_HOME=/data
+ENV CONVOHOUSE_HOME=/data CONVOHOUSE_EXTENSIONS=/app/extensions
 USER node
 VOLUME /data
 EXPOSE 9464

@@ -120,6 +120,8 @@ export interface PostgresServer {
   password: string
   folder: string
   start(options?: readonly string[]): Promise<void>
+  /** What it has logged since its start. */
+  output(): string
   /** As a crash: without a farewell to clients. */
   stop(): Promise<void>
   remove(): Promise<void>
@@ -166,6 +168,7 @@ export async function postgresServer(): Promise<PostgresServer> {
         return output.includes('ready to accept connections')
       })
     },
+    output: () => output,
     stop,
     async remove() {
       await stop()

@@ -1,74 +1,21 @@
 // The target `postgres`, with a real server.
-import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { PostgresTarget } from '../../src/config/targets.ts'
-import type { ConvohouseError } from '../../src/core/errors.ts'
-import type { PublishOptions } from '../../src/publish/publish.ts'
 import { openTarget } from '../../src/publish/target-client.ts'
 import { registerConsumer } from '../../src/warehouse/changes/consumers.ts'
 import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
-import { ENTRY, KEEP, publishTo, SETTINGS } from '../publish/published.ts'
+import { ENTRY } from '../publish/published.ts'
 import { applyTo, eventOf } from '../warehouse/events/events-in.ts'
-import { AGENT, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
-import { temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
-import { type Client, clientOf, extensionFolder, type PostgresServer, postgresServer } from './postgres-server.ts'
+import { AGENT, SENT_AT_MS } from '../warehouse/landed-pages.ts'
+import type { Workspace } from '../warehouse/temporary-warehouse.ts'
+import { failureOf, load, postgresScene } from './postgres-scene.ts'
 
-const app = temporaryWarehouse()
-let server: PostgresServer
-let admin: Client
-let extensions: string
-
-beforeAll(async () => {
-  server = await postgresServer()
-  await server.start()
-  admin = await clientOf(server, server)
-  extensions = await extensionFolder()
-  await writeFile(join(app.home, 'password'), `${server.password}\n`)
-}, 600_000)
-
-afterAll(async () => {
-  admin.close()
-  await server.remove()
-})
-
-let targets = 0
-
-function newTarget(
-  settings: Partial<PostgresTarget> = {},
-  connection: Partial<PostgresTarget['connection']> = {},
-): PostgresTarget {
-  const name = `bi${++targets}`
-  const place = {
-    host: '127.0.0.1',
-    port: server.port,
-    database: 'postgres',
-    user: 'admin',
-    sslmode: 'prefer',
-  } as const
-  return {
-    ...{ name, type: 'postgres', schema: name, pii: KEEP, rows: null, passwordFile: join(app.home, 'password') },
-    connection: { ...place, sslrootcert: null, ...connection },
-    ...settings,
-  }
-}
-
-const publish = (target: PostgresTarget, options: Partial<PublishOptions> = {}) =>
-  publishTo(app, target, { settings: { ...SETTINGS, extensions }, verify: true, ...options })
-
-const failureOf = (work: Promise<unknown>): Promise<ConvohouseError> =>
-  work.then(
-    () => {
-      throw new Error('it did not fail')
-    },
-    error => error,
-  )
-
-const load = async (place: Workspace, records: object[], minute = 0) =>
-  place.load(await landConversations(place.landing, { records, sentAtMs: SENT_AT_MS + minute * 60_000 }))
+const scene = postgresScene()
+const { app, publish, newTarget } = scene
 
 const contactsIn = (target: PostgresTarget, { id }: Workspace) =>
-  admin.rows(
+  scene.admin.rows(
     `SELECT conversation_id, user_name FROM ${target.schema}.conversations WHERE workspace_id = '${id}' ORDER BY 1`,
   )
 
@@ -97,9 +44,9 @@ describe('a target in PostgreSQL', () => {
       ['c', 'Cy'],
     ])
     const tags = `SELECT tag FROM ${target.schema}.conversation_tags WHERE workspace_id = '${place.id}' ORDER BY 1`
-    expect(await admin.rows(tags)).toEqual([['x'], ['y'], ['z']])
-    expect(await admin.rows(`SELECT lead_name FROM ${target.schema}.leads`)).toEqual([['Lea']])
-    const [, , daily] = await admin.rows(
+    expect(await scene.admin.rows(tags)).toEqual([['x'], ['y'], ['z']])
+    expect(await scene.admin.rows(`SELECT lead_name FROM ${target.schema}.leads`)).toEqual([['Lea']])
+    const [, , daily] = await scene.admin.rows(
       `SELECT conversation_id FROM ${target.schema}_marts.fct_conversations ORDER BY 1`,
     )
     expect(daily).toEqual(['c'])
@@ -109,14 +56,14 @@ describe('a target in PostgreSQL', () => {
     const target = newTarget()
     await publish(target)
     const name = `${target.schema}.conversations`
-    const [[comment]] = (await admin.rows(`SELECT obj_description('${name}'::regclass)`)) as [[string]]
+    const [[comment]] = (await scene.admin.rows(`SELECT obj_description('${name}'::regclass)`)) as [[string]]
     expect(comment).toMatch(/^One row for each conversation/)
-    const [[column]] = (await admin.rows(
+    const [[column]] = (await scene.admin.rows(
       `SELECT col_description('${name}'::regclass, (SELECT attnum FROM pg_attribute WHERE attrelid = '${name}'::regclass AND attname = 'user_email'))`,
     )) as [[string]]
     expect(column).toBe('Email address of the contact')
     const definitions = (
-      await admin.rows(
+      await scene.admin.rows(
         `SELECT regexp_replace(indexdef, '^.*USING ', '') FROM pg_indexes WHERE schemaname = '${target.schema}' AND tablename = 'conversations'`,
       )
     ).flat()
@@ -127,12 +74,12 @@ describe('a target in PostgreSQL', () => {
       'btree (ts)',
     ])
     const types =
-      await admin.rows(`SELECT column_name::text, data_type::text FROM information_schema.columns WHERE table_schema = '${target.schema}'
+      await scene.admin.rows(`SELECT column_name::text, data_type::text FROM information_schema.columns WHERE table_schema = '${target.schema}'
       AND table_name = 'conversations' AND column_name IN ('ts', 'day', 'extra', 'value', 'messages', 'is_test') ORDER BY 1`)
     expect(Object.fromEntries(types as [string, string][])).toMatchObject({
       ...{ ts: 'timestamp with time zone', day: 'date', extra: 'json', value: 'double precision' },
     })
-    expect(await admin.rows(`SELECT as_of > '2026-01-01', held FROM ${target.schema}._publication`)).toEqual([
+    expect(await scene.admin.rows(`SELECT as_of > '2026-01-01', held FROM ${target.schema}._publication`)).toEqual([
       [true, []],
     ])
   })
@@ -149,7 +96,7 @@ describe('a target in PostgreSQL', () => {
         ('n', NULL, NULL, NULL, NULL, NULL)) t(id, name, day, ts, extra, value)`)
     expect(await publish(target)).toMatchObject({ kind: 'refill' })
     const rows =
-      await admin.rows(`SELECT conversation_id, user_name, day::text, ts::text, (extra::jsonb)::text, value::text
+      await scene.admin.rows(`SELECT conversation_id, user_name, day::text, ts::text, (extra::jsonb)::text, value::text
       FROM ${target.schema}.conversations WHERE workspace_id = 'odd' ORDER BY length(conversation_id)`)
     expect(rows.map(([, ...rest]) => rest)).toEqual([
       [null, null, null, null, null],
@@ -171,55 +118,57 @@ describe("what is not convohouse's", () => {
     await load(place, [{ ID: 'a', userName: 'Ann' }])
     await publish(target)
     const role = `reader_${schema}`
-    await admin.execute(`CREATE ROLE ${role}; GRANT USAGE ON SCHEMA ${schema} TO ${role}; GRANT SELECT ON ${schema}.conversations TO ${role};
+    await scene.admin.execute(`CREATE ROLE ${role}; GRANT USAGE ON SCHEMA ${schema} TO ${role}; GRANT SELECT ON ${schema}.conversations TO ${role};
       CREATE VIEW public.view_${schema} AS SELECT conversation_id, user_name FROM ${schema}.conversations;
       CREATE INDEX mine ON ${schema}.conversations (user_name); ALTER TABLE ${schema}.conversations DROP COLUMN user_company, ADD COLUMN mine text`)
     const table = `SELECT '${schema}.conversations'::regclass::oid::text`
-    const before = await admin.rows(table)
+    const before = await scene.admin.rows(table)
     const dropping = { ...target, pii: { ...target.pii, identity: 'drop' as const } }
     expect(await publish(dropping)).toMatchObject({ kind: 'refill', reason: 'other policy' })
-    expect(await admin.rows(table)).toEqual(before)
+    expect(await scene.admin.rows(table)).toEqual(before)
     const view = `SELECT user_name FROM public.view_${schema} WHERE conversation_id = 'a'`
-    expect((await admin.rows(view)).flat()).toContain(null)
-    expect((await admin.rows(view)).flat()).not.toContain('Ann')
-    expect(await admin.rows(`SELECT has_table_privilege('${role}', '${schema}.conversations', 'SELECT')`)).toEqual([
-      [true],
-    ])
+    expect((await scene.admin.rows(view)).flat()).toContain(null)
+    expect((await scene.admin.rows(view)).flat()).not.toContain('Ann')
     expect(
-      await admin.rows(`SELECT count(*)::int FROM pg_indexes WHERE indexname = 'mine' AND schemaname = '${schema}'`),
+      await scene.admin.rows(`SELECT has_table_privilege('${role}', '${schema}.conversations', 'SELECT')`),
+    ).toEqual([[true]])
+    expect(
+      await scene.admin.rows(
+        `SELECT count(*)::int FROM pg_indexes WHERE indexname = 'mine' AND schemaname = '${schema}'`,
+      ),
     ).toEqual([[1]])
     expect(await publish(target)).toMatchObject({ kind: 'refill', reason: 'other policy' })
-    expect((await admin.rows(view)).flat()).toContain('Ann')
+    expect((await scene.admin.rows(view)).flat()).toContain('Ann')
   })
 
   it('is a column of another type: it is not altered, and its table is published again once it has been renamed', async () => {
     const target = newTarget()
     await publish(target)
     const table = `${target.schema}.conversations`
-    await admin.execute(`ALTER TABLE ${table} DROP COLUMN lost_reason, ADD COLUMN lost_reason integer`)
+    await scene.admin.execute(`ALTER TABLE ${table} DROP COLUMN lost_reason, ADD COLUMN lost_reason integer`)
     const error = await failureOf(publish(target, { refill: true }))
     expect([error.code, error.message]).toEqual([
       'TARGET_UNUSABLE',
       expect.stringMatching(/lost_reason .* integer, but text/),
     ])
     expect(error.hint).toContain(`ALTER TABLE ${table} RENAME COLUMN lost_reason TO lost_reason_earlier`)
-    await admin.execute(`ALTER TABLE ${table} RENAME COLUMN lost_reason TO lost_reason_earlier`)
+    await scene.admin.execute(`ALTER TABLE ${table} RENAME COLUMN lost_reason TO lost_reason_earlier`)
     expect(await publish(target, { refill: true })).toMatchObject({ kind: 'refill' })
   })
 
   it('is never touched: a schema with tables of somebody else, or a table whose name is taken', async () => {
     const target = newTarget()
-    await admin.execute(`CREATE SCHEMA ${target.schema}; CREATE TABLE ${target.schema}.precious AS SELECT 1 AS x`)
+    await scene.admin.execute(`CREATE SCHEMA ${target.schema}; CREATE TABLE ${target.schema}.precious AS SELECT 1 AS x`)
     const error = await failureOf(publish(target))
     expect([error.code, error.message]).toEqual([
       'TARGET_UNUSABLE',
       expect.stringContaining('precious was not written by a publication'),
     ])
-    expect(await admin.rows(`SELECT x FROM ${target.schema}.precious`)).toEqual([[1]])
+    expect(await scene.admin.rows(`SELECT x FROM ${target.schema}.precious`)).toEqual([[1]])
 
     const other = newTarget()
     await publish(other)
-    await admin.execute(
+    await scene.admin.execute(
       `DELETE FROM ${other.schema}._publication_tables WHERE name = 'leads'; DELETE FROM ${other.schema}._publication`,
     )
     expect((await failureOf(publish(other))).message).toContain(
@@ -230,9 +179,9 @@ describe("what is not convohouse's", () => {
   it('may be a table that somebody dropped: it is created and the target written from empty', async () => {
     const target = newTarget()
     await publish(target)
-    await admin.execute(`DROP TABLE ${target.schema}.leads`)
+    await scene.admin.execute(`DROP TABLE ${target.schema}.leads`)
     expect(await publish(target)).toMatchObject({ kind: 'refill', reason: 'no watermark' })
-    await admin.execute(
+    await scene.admin.execute(
       `DELETE FROM ${target.schema}.agents; INSERT INTO ${target.schema}.teams (workspace_id, team_id) VALUES ('x', 'y')`,
     )
     expect((await failureOf(publish(target))).code).toBe('PUBLICATION_DIFFERS')
@@ -257,7 +206,7 @@ describe('a publication to PostgreSQL', () => {
     const filtered = { ...target, rows: { agents: ['nobody'], organizations: [] } }
     expect(await publish(filtered)).toMatchObject({ kind: 'refill', reason: 'other policy', rows: 0 })
     for (const table of ['conversations', 'leads', 'webhook_events'])
-      expect(await admin.rows(`SELECT count(*)::int FROM ${target.schema}.${table}`), table).toEqual([[0]])
+      expect(await scene.admin.rows(`SELECT count(*)::int FROM ${target.schema}.${table}`), table).toEqual([[0]])
   })
 
   it('keeps the earlier rows of a table while a check that blocks it fails', async () => {
@@ -271,7 +220,7 @@ describe('a publication to PostgreSQL', () => {
     await load(place, [{ ID: 'a', userName: 'Amy' }], 1)
     expect(await publish(target)).toMatchObject({ kind: 'delta', held: ['conversations'] })
     expect(await contactsIn(target, place)).toEqual([['a', 'Ann']])
-    expect(await admin.rows(`SELECT held FROM ${target.schema}._publication`)).toEqual([[['conversations']]])
+    expect(await scene.admin.rows(`SELECT held FROM ${target.schema}._publication`)).toEqual([[['conversations']]])
     await writer.run('DELETE FROM _checks')
     expect(await publish(target)).toMatchObject({ kind: 'delta', held: [] })
     expect(await contactsIn(target, place)).toEqual([['a', 'Amy']])
@@ -284,13 +233,13 @@ describe('a publication to PostgreSQL', () => {
     await load(place, [{ ID: 'a', userName: 'Ann' }])
     await publish(target)
     const lock = `SELECT pg_advisory_xact_lock(hashtextextended('convohouse ${target.schema}', 0))::text`
-    await admin.within(async () => {
-      await admin.rows(lock)
+    await scene.admin.within(async () => {
+      await scene.admin.rows(lock)
       expect((await failureOf(publish(target))).code).toBe('TARGET_LOCKED')
     })
 
     const settings = { memoryLimit: '256MB', threads: 1, spillFolder: join(app.home, 'spill') }
-    const places = { extensions: { folder: extensions, cache: join(app.home, 'extensions') } }
+    const places = { extensions: { folder: scene.extensions, cache: join(app.home, 'extensions') } }
     const { signal } = new AbortController()
     const late = await openTarget({ target, ...settings, ...places }, { signal, entry: ENTRY })
     const base = late.watermark!

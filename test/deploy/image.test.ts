@@ -35,9 +35,19 @@ describe('the Dockerfile', () => {
     const known = stages.map(({ name }) => name)
     const from = stages.flatMap(copiesOf).flatMap(copy => copy.from ?? [])
     expect(from.filter(name => !known.includes(name))).toEqual([])
-    expect(stages.map(({ image }) => image).filter(image => !/^node:\d+\.\d+\.\d+-bookworm-slim$/.test(image))).toEqual(
-      ['node', 'node'],
-    )
+    const pinned = /^(node:\d+\.\d+\.\d+-bookworm-slim|python:\d+\.\d+\.\d+-slim-bookworm)$/
+    expect(stages.map(({ image }) => image).filter(image => !pinned.test(image))).toEqual(['node', 'node'])
+  })
+
+  it("has DuckDB's extensions of the version of DuckDB, where the command looks for them", () => {
+    const { instructions } = stages.find(({ name }) => name === 'extensions')!
+    const wheels = instructions.flatMap(({ text }) => [...text.matchAll(/duckdb-extension-[a-z-]+==(\S+)/g)])
+    expect(wheels.length).toBeGreaterThan(0)
+    const [version] = manifest.dependencies['@duckdb/node-api']!.split('-')
+    expect(wheels.map(([, of]) => of)).toEqual(wheels.map(() => version))
+    expect(copiesOf(last).find(({ from }) => from === 'extensions')?.target).toBe('extensions')
+    const env = last.instructions.find(({ text }) => text.includes('CONVOHOUSE_EXTENSIONS'))
+    expect(env?.text).toContain('CONVOHOUSE_EXTENSIONS=/app/extensions')
   })
 
   it('runs as an unprivileged user, and passes signals to the process itself', () => {

@@ -1,0 +1,364 @@
+// The target `postgres` when something fails: the password, TLS, the server, the process that writes it, the network.
+import { execFile } from 'node:child_process'
+import { chmod, chown, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import type { PostgresTarget } from '../../src/config/targets.ts'
+import { openLanding } from '../../src/landing/folder-landing.ts'
+import { registerConsumer } from '../../src/warehouse/changes/consumers.ts'
+import { SETTINGS } from '../publish/published.ts'
+import { until } from '../until.ts'
+import { landConversations } from '../warehouse/landed-pages.ts'
+import type { Workspace } from '../warehouse/temporary-warehouse.ts'
+import { failureOf, load, postgresScene } from './postgres-scene.ts'
+import { clientOf } from './postgres-server.ts'
+
+const scene = postgresScene()
+const { app, publish, newTarget } = scene
+const run = promisify(execFile)
+
+const DIST = join(import.meta.dirname, '../../dist/src')
+
+const nameIn = async (target: PostgresTarget, { id }: Workspace) =>
+  (await scene.admin.rows(`SELECT user_name FROM ${target.schema}.conversations WHERE workspace_id = '${id}'`)).flat()
+
+/** The text of a failure with its hint, which must not contain the password. */
+async function failureText(target: PostgresTarget, options = {}): Promise<string> {
+  const { code, message, hint } = await failureOf(publish(target, options))
+  const text = `${code} ${message} ${hint}`
+  expect(text).not.toContain(scene.server.password)
+  return text
+}
+
+/** The program of a target's process that runs `before` with each statement, before it is executed. */
+async function patched(name: string, before: string): Promise<URL> {
+  const file = join(app.home, `${name}.mjs`)
+  const api = import.meta.resolve('@duckdb/node-api')
+  await writeFile(
+    file,
+    `import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import api from ${JSON.stringify(api)}
+const { run } = api.DuckDBConnection.prototype
+const sleep = ms => new Promise(resolve => setTimeout(resolve, ms))
+async function before(connection, sql) { ${before} }
+api.DuckDBConnection.prototype.run = async function (sql, ...rest) { await before(this, sql); return run.call(this, sql, ...rest) }
+await import(${JSON.stringify(pathToFileURL(join(DIST, 'publish/target-process.js')).href)})
+`,
+  )
+  return pathToFileURL(file)
+}
+
+describe('a target in PostgreSQL that cannot be reached', () => {
+  it('is reported with what to correct, and is published to as soon as the password in its file is the new one', async () => {
+    const passwordFile = join(app.home, 'loader-password')
+    await scene.admin.execute(
+      `CREATE ROLE loader LOGIN PASSWORD 'first-s3cret'; GRANT CREATE ON DATABASE postgres TO loader`,
+    )
+    const target = newTarget({ passwordFile }, { user: 'loader' })
+    await writeFile(passwordFile, 'first-s3cret\n')
+    expect(await publish(target)).toMatchObject({ kind: 'refill' })
+    await scene.admin.execute(`ALTER ROLE loader PASSWORD 'second-s3cret'`)
+    const text = await failureText(target)
+    expect(text).toMatch(/TARGET_UNUSABLE .*password authentication failed.*loader-password/)
+    expect(text).not.toContain('s3cret')
+    await writeFile(passwordFile, 'second-s3cret')
+    expect(await publish(target)).toMatchObject({ kind: 'current' })
+  })
+
+  it.each([
+    ['an unknown database', {}, { database: 'nowhere' }, /TARGET_UNUSABLE .*"nowhere" does not exist.*CREATE DATABASE/],
+    [
+      'a port that nobody listens at',
+      {},
+      { port: 1 },
+      /TARGET_UNUSABLE .*Connection refused.*Check that PostgreSQL runs/,
+    ],
+    [
+      'a server without TLS',
+      {},
+      { sslmode: 'require' },
+      /TARGET_UNUSABLE .*does not support SSL.*`sslmode` is require/,
+    ],
+    ['no file of the password', { passwordFile: '/nowhere/pw' }, {}, /SECRET_MISSING .*nowhere.pw/],
+    ['an unknown role', {}, { user: 'nobody' }, /TARGET_UNUSABLE .*authentication failed.*Correct `user`/],
+  ] as const)('is reported: %s', async (_, settings, connection, expected) => {
+    expect(await failureText(newTarget(settings, connection))).toMatch(expected)
+  })
+
+  it('is reported: no right to create a schema; and an extension that is not in the folder', async () => {
+    await scene.admin.execute(`CREATE ROLE weak LOGIN PASSWORD 'weak-s3cret'`)
+    const passwordFile = join(app.home, 'weak-password')
+    await writeFile(passwordFile, 'weak-s3cret')
+    expect(await failureText(newTarget({ passwordFile }, { user: 'weak' }))).toMatch(
+      /permission denied for database.*Grant it to weak/,
+    )
+    const settings = { ...SETTINGS, extensions: app.home }
+    expect(await failureText(newTarget(), { settings })).toMatch(
+      /EXTENSION_UNAVAILABLE There is no extension .*CONVOHOUSE_EXTENSIONS/,
+    )
+    await writeFile(join(app.home, 'postgres_scanner.duckdb_extension'), 'not an extension')
+    expect(await failureText(newTarget(), { settings })).toMatch(
+      /EXTENSION_UNAVAILABLE The extension .* cannot be loaded/,
+    )
+  })
+
+  it('never shows its password: not in statements, the log of the server, records of publications, or the state of the process', async () => {
+    const { server, admin } = scene
+    admin.close()
+    await server.stop()
+    await server.start(['-c', 'log_statement=all', '-c', 'log_connections=on'])
+    const target = newTarget()
+    const state = join(app.home, 'state')
+    const entry = await patched(
+      'spy',
+      `if (!sql.startsWith('COMMIT')) return
+      const databases = (await connection.runAndReadAll('FROM duckdb_databases()')).getRowsJson()
+      const ofProcess = ['environ', 'cmdline'].map(name => readFileSync('/proc/self/' + name, 'latin1'))
+      writeFileSync(${JSON.stringify(state)}, JSON.stringify([databases, ofProcess]))`,
+    )
+    await publish(target, { entry })
+    const records = JSON.stringify(await app.warehouse.writer.rows('FROM _publications'))
+    const found = await readFile(state, 'latin1')
+    expect(found).toContain("user='admin'")
+    expect(server.output()).toContain('CREATE TABLE')
+    for (const text of [server.output(), records, found]) expect(text).not.toContain(server.password)
+    scene.admin = await clientOf(server, server)
+  })
+})
+
+describe('a publication to PostgreSQL that is interrupted', () => {
+  async function changedScene() {
+    const place = app.workspace()
+    const target = newTarget()
+    await registerConsumer(app.warehouse.writer, 'slow')
+    await load(place, [{ ID: 'a', userName: 'Ann' }])
+    await publish(target)
+    await load(place, [{ ID: 'a', userName: 'Amy' }], 1)
+    return { place, target }
+  }
+
+  it('by SIGKILL at any step leaves the old or the new state, and the next one completes it', async () => {
+    const { place, target } = await changedScene()
+    let minute = 1
+    // The first connection reads the watermark, the second one applies the package.
+    const points = [
+      ['ATTACH', 2],
+      ['CALL postgres_execute', 3],
+      ['INSERT INTO target', 1],
+      ['INSERT INTO target', 2],
+      ['COMMIT', 2],
+      ['DETACH', 2],
+    ] as const
+    for (const [step, count] of points) {
+      const entry = await patched(
+        `kill-${step.replace(/\W/g, '')}-${count}`,
+        `if (!sql.startsWith(${JSON.stringify(step)})) return
+        globalThis.reached = (globalThis.reached ?? 0) + 1
+        if (globalThis.reached === ${count}) { process.kill(process.pid, 'SIGKILL'); await sleep(10_000) }`,
+      )
+      const error = await failureOf(publish(target, { entry }))
+      expect([step, error.code, error.message]).toEqual([
+        step,
+        'PUBLICATION_FAILED',
+        expect.stringContaining('SIGKILL'),
+      ])
+      const isNew = step === 'DETACH'
+      expect(await nameIn(target, place), step).toEqual([isNew ? 'Amy' : 'Ann'])
+      if (step !== 'INSERT INTO target' && !isNew) continue
+      // The server may not have noticed yet that the killed process has gone.
+      const report = await until(() => publish(target).catch(error => error.code !== 'TARGET_LOCKED'))
+      expect(report, step).toMatchObject({ kind: isNew ? 'current' : 'delta' })
+      expect(await nameIn(target, place)).toEqual(['Amy'])
+      if (isNew) return
+      // Back to the state before.
+      await load(place, [{ ID: 'a', userName: 'Ann' }], ++minute)
+      await publish(target)
+      await load(place, [{ ID: 'a', userName: 'Amy' }], ++minute)
+    }
+  })
+
+  it('by a crash of the server leaves the old state, and is repeated', async () => {
+    const { place, target } = await changedScene()
+    const [reached, restarted] = [join(app.home, 'reached'), join(app.home, 'restarted')]
+    const entry = await patched(
+      'crash',
+      `if (!sql.startsWith('COMMIT') || !globalThis.isSecond) { globalThis.isSecond ||= sql.startsWith('COMMIT'); return }
+      writeFileSync(${JSON.stringify(reached)}, '')
+      while (!existsSync(${JSON.stringify(restarted)})) await sleep(20)`,
+    )
+    const failing = failureOf(publish(target, { entry }))
+    await until(() => readFile(reached).catch(() => null))
+    scene.admin.close()
+    await scene.server.stop()
+    await scene.server.start()
+    await writeFile(restarted, '')
+    const { code, message, hint } = await failing
+    expect([code, `${message} ${hint}`]).toEqual([
+      'TARGET_UNUSABLE',
+      expect.stringContaining('next publication tries again'),
+    ])
+    expect(message).not.toContain(scene.server.password)
+    scene.admin = await clientOf(scene.server, scene.server)
+    expect(await nameIn(target, place)).toEqual(['Ann'])
+    expect(await publish(target)).toMatchObject({ kind: 'delta' })
+    expect(await nameIn(target, place)).toEqual(['Amy'])
+  })
+
+  it('is never seen half: readers of a target that is written from empty see all rows at any time', async () => {
+    const { place, target } = await changedScene()
+    const reader = await clientOf(scene.server, scene.server)
+    let isDone = false
+    const counts = new Map<string, number>()
+    const reading = (async () => {
+      while (!isDone) {
+        const [row] = await reader.rows(
+          `SELECT c.user_name, p.seq::text, (SELECT count(*) FROM ${target.schema}_marts.fct_conversations)::text
+           FROM ${target.schema}.conversations c, ${target.schema}._publication p WHERE workspace_id = '${place.id}'`,
+        )
+        const state = String(row)
+        counts.set(state, (counts.get(state) ?? 0) + 1)
+      }
+    })()
+    await publish(target, { refill: true })
+    await publish(target, { refill: true })
+    isDone = true
+    await reading
+    reader.close()
+    const names = [...counts.keys()].map(state => state.split(',')[0])
+    expect([...new Set(names)].sort()).toEqual(['Amy', 'Ann'])
+    expect(new Set([...counts.keys()].map(state => state.split(',')[2])).size).toBeLessThanOrEqual(2)
+    expect([...counts.values()].reduce((sum, count) => sum + count)).toBeGreaterThan(10)
+  })
+})
+
+describe('a server that demands TLS', () => {
+  it('is published to with its certificates verified, and not by another certificate or without TLS', async () => {
+    const { server } = scene
+    const openssl = (...args: string[]) => run('openssl', args, { cwd: server.folder })
+    for (const name of ['ca', 'other'])
+      await openssl(
+        'req',
+        '-x509',
+        '-newkey',
+        'rsa:2048',
+        '-nodes',
+        '-keyout',
+        `${name}.key`,
+        '-out',
+        `${name}.crt`,
+        '-subj',
+        `/CN=${name}`,
+      )
+    await openssl(
+      'req',
+      '-newkey',
+      'rsa:2048',
+      '-nodes',
+      '-keyout',
+      'server.key',
+      '-out',
+      'server.csr',
+      '-subj',
+      '/CN=localhost',
+    )
+    await writeFile(join(server.folder, 'ext'), 'subjectAltName=DNS:localhost')
+    await openssl(
+      'x509',
+      '-req',
+      '-in',
+      'server.csr',
+      '-CA',
+      'ca.crt',
+      '-CAkey',
+      'ca.key',
+      '-CAcreateserial',
+      '-out',
+      'server.crt',
+      '-extfile',
+      'ext',
+    )
+    await chmod(join(server.folder, 'server.key'), 0o600)
+    if (process.getuid?.() === 0)
+      for (const file of ['server.key', 'server.crt']) await chown(join(server.folder, file), 65_534, 65_534)
+    const rules = join(server.folder, 'data', 'pg_hba.conf')
+    const before = await readFile(rules, 'utf8')
+    await writeFile(rules, 'hostssl all all all scram-sha-256\n')
+    scene.admin.close()
+    await server.stop()
+    await server.start([
+      '-c',
+      'ssl=on',
+      '-c',
+      `ssl_cert_file=${server.folder}/server.crt`,
+      '-c',
+      `ssl_key_file=${server.folder}/server.key`,
+    ])
+    const ca = join(server.folder, 'ca.crt')
+    const verified = { host: 'localhost', sslmode: 'verify-full', sslrootcert: ca } as const
+    const target = newTarget({}, verified)
+    expect(await publish(target)).toMatchObject({ kind: 'refill' })
+    expect(
+      await publish({ ...target, connection: { ...target.connection, sslmode: 'require', sslrootcert: null } }),
+    ).toMatchObject({ kind: 'current' })
+    expect(await failureText(newTarget({}, { ...verified, host: '127.0.0.1' }))).toMatch(
+      /TARGET_UNUSABLE .*localhost.*does not match host name/,
+    )
+    expect(await failureText(newTarget({}, { ...verified, sslrootcert: join(server.folder, 'other.crt') }))).toMatch(
+      /certificate verify failed/,
+    )
+    expect(await failureText(newTarget({}, { sslmode: 'disable' }))).toMatch(/no encryption.*`sslmode` is disable/)
+    await writeFile(rules, before)
+    await server.stop()
+    await server.start()
+    scene.admin = await clientOf(server, server)
+  })
+})
+
+describe('the command in an image', () => {
+  it('publishes with a read-only root, without HOME and without a network, with the extension from its folder', async () => {
+    const home = join(app.home, 'image')
+    const { server, extensions } = scene
+    const config = join(app.home, 'convohouse.yaml')
+    const workspaces = [{ id: 'ws', apiUrl: 'http://127.0.0.1:9', token: { env: 'TOKEN' } }]
+    const place = {
+      host: server.folder,
+      port: server.port,
+      database: 'postgres',
+      user: 'admin',
+      passwordFile: 'password',
+    }
+    const targets = [{ name: 'image', type: 'postgres', schema: 'image', ...place }]
+    await writeFile(config, JSON.stringify({ home, threads: 1, targets, workspaces }))
+    const main = join(DIST, 'cli/convohouse.cjs')
+    const command = (env: Record<string, string>) =>
+      run(
+        'unshare',
+        [
+          '--mount',
+          '--net',
+          'sh',
+          '-c',
+          'mount -o remount,bind,ro / && exec "$@"',
+          'sh',
+          process.execPath,
+          main,
+          'publish',
+          '--verify',
+          '--config',
+          config,
+        ],
+        {
+          env: { PATH: process.env.PATH!, ...env },
+        },
+      ).then(
+        ({ stdout }) => stdout,
+        error => `${error.code} ${error.stderr}`,
+      )
+    await landConversations(openLanding(home).workspace('ws'), { records: [{ ID: 'a' }] })
+    await run(process.execPath, [main, 'replay', '--config', config], { env: { PATH: process.env.PATH! } })
+    expect(await command({})).toMatch(/^6 [\s\S]*EXTENSION_UNAVAILABLE[\s\S]*cannot be downloaded/)
+    expect(await command({ CONVOHOUSE_EXTENSIONS: extensions })).toMatch(/^image: written from empty .*all equal\n$/)
+  })
+})

@@ -1,0 +1,68 @@
+// A warehouse, a PostgreSQL server, and targets in it, for a test file.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll } from 'vitest'
+import type { PostgresTarget } from '../../src/config/targets.ts'
+import type { ConvohouseError } from '../../src/core/errors.ts'
+import type { PublicationReport, PublishOptions } from '../../src/publish/publish.ts'
+import { KEEP, publishTo, SETTINGS } from '../publish/published.ts'
+import { landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
+import { type TemporaryWarehouse, temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
+import { type Client, clientOf, extensionFolder, type PostgresServer, postgresServer } from './postgres-server.ts'
+
+export interface PostgresScene {
+  app: TemporaryWarehouse
+  server: PostgresServer
+  admin: Client
+  /** The folder with DuckDB's extension. */
+  extensions: string
+  /** A target with a schema that no other test uses. */
+  newTarget(settings?: Partial<PostgresTarget>, connection?: Partial<PostgresTarget['connection']>): PostgresTarget
+  /** Publishes, and compares the target with the warehouse. */
+  publish(target: PostgresTarget, options?: Partial<PublishOptions>): Promise<PublicationReport>
+}
+
+let targets = 0
+
+/** To be used in tests only: its server is started before the first. */
+export function postgresScene(): PostgresScene {
+  const app = temporaryWarehouse()
+  const scene = { app } as PostgresScene
+
+  beforeAll(async () => {
+    scene.extensions = await extensionFolder()
+    scene.server = await postgresServer()
+    await scene.server.start()
+    scene.admin = await clientOf(scene.server, scene.server)
+    await writeFile(join(app.home, 'password'), `${scene.server.password}\n`)
+  })
+
+  afterAll(async () => {
+    scene.admin.close()
+    await scene.server.remove()
+  })
+
+  scene.newTarget = (settings = {}, connection = {}) => {
+    const name = `bi${++targets}`
+    const place = { host: '127.0.0.1', port: scene.server.port, database: 'postgres', user: 'admin' }
+    return {
+      ...{ name, type: 'postgres', schema: name, pii: KEEP, rows: null, passwordFile: join(app.home, 'password') },
+      connection: { ...place, sslmode: 'prefer', sslrootcert: null, ...connection },
+      ...settings,
+    }
+  }
+  scene.publish = (target, options = {}) =>
+    publishTo(app, target, { settings: { ...SETTINGS, extensions: scene.extensions }, verify: true, ...options })
+  return scene
+}
+
+export const failureOf = (work: Promise<unknown>): Promise<ConvohouseError> =>
+  work.then(
+    () => {
+      throw new Error('it did not fail')
+    },
+    error => error,
+  )
+
+export const load = async (place: Workspace, records: object[], minute = 0) =>
+  place.load(await landConversations(place.landing, { records, sentAtMs: SENT_AT_MS + minute * 60_000 }))
