@@ -140,6 +140,8 @@ async function checkDue({ warehouse, folder, now, signal }: CheckOptions, runOne
     const timeoutMs = Math.max(1, untilMs - performance.now())
     const range = after === null ? null : { epoch: log.epoch, after, upTo: log.seq }
     const found = await runOne(check, { timeoutMs, signal }, range)
+    // Others have used its time: the next sync begins with it.
+    if (found.outcome === 'timeout' && timeoutMs < FULL_TIME_MS) return
     const ran: Ran = { check, scope: after === null ? 'all' : 'changes', ...found }
     const result = merged(before, ran, { nowMs, ...log })
     if (isWrong(result) && before?.outcome !== result.outcome) begun.push(result)
