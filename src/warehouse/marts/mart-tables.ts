@@ -12,9 +12,19 @@ export async function createMarts(writer: Writer): Promise<void> {
   for (const mart of marts()) await writer.run(`CREATE TABLE IF NOT EXISTS marts.${mart.name} (${columnsOf(mart)})`)
 }
 
+/** Creates the mart again, without rows, inside the caller's transaction. */
+export const emptyMart = (writer: Writer, mart: Mart): Promise<void> =>
+  writer.run(`CREATE OR REPLACE TABLE marts.${mart.name} (${columnsOf(mart)})`)
+
+/** Adds the rows in scope. Sorted, because a filter by day then skips most of them. */
+export const addScope = (writer: Writer, mart: Mart): Promise<void> =>
+  writer.run(
+    `INSERT INTO marts.${mart.name} BY NAME FROM (${inScope(mart)}) ORDER BY ${mart.month ?? mart.grain.join(', ')}`,
+  )
+
 /** Drops the mart's rows and fills it, inside the caller's transaction. */
 export async function fillMart(writer: Writer, mart: Mart): Promise<void> {
-  await writer.run(`CREATE OR REPLACE TABLE marts.${mart.name} (${columnsOf(mart)})`)
+  await emptyMart(writer, mart)
   await writer.run(`INSERT INTO marts.${mart.name} BY NAME ${mart.select}`)
 }
 

@@ -14,7 +14,7 @@ import { type Changes, changedKeys, changesSince } from '../changes/read-changes
 import type { Writer } from '../connection.ts'
 import { sqlFile } from '../sql-files.ts'
 import { type Mart, marts } from './declarations.ts'
-import { fillMart, replaceDifferent, replaceScope } from './mart-tables.ts'
+import { addScope, emptyMart, fillMart, replaceDifferent, replaceScope } from './mart-tables.ts'
 import { CONVERSATION_KEY, DAY_KEY, defineMacros, scopeConversations, scopeDays } from './scope.ts'
 
 /** The marts' own name among the consumers of the change log. */
@@ -42,10 +42,40 @@ export const hasMarts = async (writer: Writer): Promise<boolean> => (await posit
 /** Where a name beside an id comes from: each has a file `sql/refresh/renamed_by_NAME.sql`, which adds the conversations whose facts show it. */
 const NAMES = ['organizations', 'dim_agents', 'dim_people', 'dim_teams'] as const
 
-async function rebuild(writer: Writer): Promise<void> {
+/** Conversations whose facts are computed at once: those of three million at once took more than the memory limit. */
+const SLICE = 200_000
+
+const isDimension = ({ refresh, builtFrom }: Mart): boolean =>
+  refresh === 'whole' && !builtFrom.some(table => table.startsWith('marts.'))
+const isOfConversations = ({ refresh }: Mart): boolean => refresh === 'conversations'
+
+/** Dimensions, facts of conversations, which have names of dimensions, and the marts that are built from facts. */
+const parts = () => ({
+  dimensions: marts().filter(isDimension),
+  facts: marts().filter(isOfConversations),
+  rest: marts().filter(mart => !isDimension(mart) && !isOfConversations(mart)),
+})
+
+async function rebuild(writer: Writer, slice: number): Promise<void> {
   await beginEpoch(writer)
   await defineMacros(writer)
-  for (const mart of marts()) await fillMart(writer, mart)
+  const { dimensions, facts, rest } = parts()
+  for (const mart of dimensions) await fillMart(writer, mart)
+  for (const mart of facts) await emptyMart(writer, mart)
+  const starts = await writer.rows<{ first: string }>(
+    `SELECT _record::VARCHAR AS first FROM (SELECT _record, row_number() OVER (ORDER BY _record) AS n FROM conversations)
+     WHERE n % $slice = 1 % $slice ORDER BY _record`,
+    { slice },
+  )
+  for (const [index, { first }] of starts.entries()) {
+    const end = starts[index + 1]
+    await scopeConversations(
+      writer,
+      `conversations WHERE _record >= ${first}${end ? ` AND _record < ${end.first}` : ''}`,
+    )
+    for (const mart of facts) await addScope(writer, mart)
+  }
+  for (const mart of rest) await fillMart(writer, mart)
   await writer.run(
     'INSERT INTO _consumers SELECT $name, 0, now()::TIMESTAMP, NULL WHERE $name NOT IN (SELECT name FROM _consumers)',
     {
@@ -66,7 +96,7 @@ const changedConversations = (changes: Changes): string =>
 const isLogged = (table: string): boolean =>
   table.startsWith('marts.') || PUBLISHED_TABLES.some(published => published.table === table)
 
-async function update(writer: Writer, changes: Changes): Promise<void> {
+async function update(writer: Writer, changes: Changes, slice: number): Promise<void> {
   const isPublished = (await consumers(writer)).some(({ name }) => !READ_NO_MARTS.includes(name))
   const changed = new Set(changes.tables.map(({ published }) => published.table))
   const isConcerned = ({ builtFrom }: Mart): boolean => builtFrom.some(table => changed.has(table) || !isLogged(table))
@@ -76,9 +106,7 @@ async function update(writer: Writer, changes: Changes): Promise<void> {
   }
   if (![...changed].some(table => !table.startsWith('marts.')) && !marts().some(isConcerned)) return
   const whole = (mart: Mart) => () => replaceDifferent(writer, mart, { isPublished })
-  const isDimension = ({ refresh, builtFrom }: Mart): boolean =>
-    refresh === 'whole' && !builtFrom.some(table => table.startsWith('marts.'))
-
+  const { dimensions, facts, rest } = parts()
   await writer.run(`CREATE OR REPLACE TEMP TABLE changed_conversations AS ${changedConversations(changes)}`)
   await writer.run('CREATE OR REPLACE TEMP TABLE touched_days (workspace_id VARCHAR, agent_id VARCHAR, day DATE)')
   const organizations = changes.tables.find(({ published }) => published.table === 'organizations')
@@ -86,39 +114,53 @@ async function update(writer: Writer, changes: Changes): Promise<void> {
     await writer.run(
       `CREATE OR REPLACE TEMP TABLE changed_organizations AS ${changedKeys(organizations.published, changes)}`,
     )
-  for (const mart of marts().filter(isDimension)) if (isConcerned(mart)) await bring(mart, whole(mart))
+  for (const mart of dimensions) if (isConcerned(mart)) await bring(mart, whole(mart))
   for (const name of NAMES)
     if (changed.has(name) || changed.has(`marts.${name}`)) await writer.run(sqlFile(`refresh/renamed_by_${name}`))
-  const [any] = await writer.rows('SELECT 1 FROM changed_conversations LIMIT 1')
-  if (any) await scopeConversations(writer)
-  for (const mart of marts().filter(each => !isDimension(each))) {
+
+  const replace = async (mart: Mart, of: { scope: string; columns: readonly string[] }): Promise<true> => {
+    const touchesDays = rest.some(
+      ({ refresh, builtFrom }) => refresh === 'days' && builtFrom.includes(`marts.${mart.name}`),
+    )
+    await replaceScope(writer, mart, { ...of, touchesDays, isPublished })
+    return true
+  }
+  await writer.run(
+    `CREATE OR REPLACE TEMP TABLE numbered AS SELECT *, (row_number() OVER () - 1) // ${slice} AS slice FROM changed_conversations`,
+  )
+  const slices = await writer.rows<{ slice: string }>(
+    'SELECT DISTINCT slice::VARCHAR AS slice FROM numbered ORDER BY slice',
+  )
+  for (const { slice: number } of slices) {
+    await writer.run(
+      `CREATE OR REPLACE TEMP TABLE changed_slice AS SELECT * EXCLUDE (slice) FROM numbered WHERE slice = ${number}`,
+    )
+    const key = CONVERSATION_KEY.join(', ')
+    await scopeConversations(writer, `conversations SEMI JOIN changed_slice USING (${key})`)
+    for (const mart of facts)
+      await bring(mart, () => replace(mart, { scope: 'changed_slice', columns: CONVERSATION_KEY }))
+  }
+  for (const mart of rest) {
     if (mart.refresh === 'whole') {
       if (isConcerned(mart)) await bring(mart, whole(mart))
-    } else if (any) {
-      await bring(mart, async () => {
-        const isDaily = mart.refresh === 'days'
-        if (isDaily) await scopeDays(writer, mart)
-        await replaceScope(writer, mart, {
-          scope: isDaily ? 'touched_days' : 'changed_conversations',
-          columns: isDaily ? DAY_KEY : CONVERSATION_KEY,
-          touchesDays: marts().some(
-            ({ refresh, builtFrom }) => refresh === 'days' && builtFrom.includes(`marts.${mart.name}`),
-          ),
-          isPublished,
-        })
-        return true
-      })
+    } else if (slices.length > 0) {
+      await scopeDays(writer, mart)
+      await bring(mart, () => replace(mart, { scope: 'touched_days', columns: DAY_KEY }))
     }
   }
 }
 
+interface RefreshOptions {
+  slice?: number
+}
+
 /** `refreshMarts` inside the caller's transaction. */
-export async function refreshMartsWithin(writer: Writer): Promise<Watermark> {
+export async function refreshMartsWithin(writer: Writer, { slice = SLICE }: RefreshOptions = {}): Promise<Watermark> {
   const position = await positionOf(writer)
   const known = definition()
   const changes = await changesSince(writer, { name: MARTS_CONSUMER, watermark: position ?? null })
-  if (changes.kind === 'refill' || position?.definition !== known) await rebuild(writer)
-  else await update(writer, changes)
+  if (changes.kind === 'refill' || position?.definition !== known) await rebuild(writer, slice)
+  else await update(writer, changes, slice)
   const { epoch, seq } = await logRange(writer)
   if (position?.epoch !== epoch || position.seq !== seq) {
     await writer.run('DELETE FROM _marts')
@@ -132,9 +174,9 @@ export async function refreshMartsWithin(writer: Writer): Promise<Watermark> {
  * Brings the marts up to the end of the change log.
  * @returns the end of the log, which includes the rows of marts that it has changed
  */
-export const refreshMarts = (writer: Writer): Promise<Watermark> =>
+export const refreshMarts = (writer: Writer, options: RefreshOptions = {}): Promise<Watermark> =>
   writer
-    .transaction(() => refreshMartsWithin(writer))
+    .transaction(() => refreshMartsWithin(writer, options))
     .catch(error => {
       // The consumer may have been registered by the transaction that failed.
       forgetLogging(writer)

@@ -4,13 +4,16 @@
 // These rows are found once, by a scan of the key columns alone; then each SELECT joins their row ids, for which DuckDB skips the vectors
 // without one of them. At 300,000 conversations, joining by key took 57 ms for fifteen columns of 50 conversations, and 720 ms for all columns.
 import { conversation } from '../../catalog/conversation/conversation.ts'
-import { isNumbered, layoutOf } from '../../catalog/layout.ts'
+import { isNumbered, type Layout, layoutOf } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import type { Writer } from '../connection.ts'
 import { type Mart, marts } from './declarations.ts'
 
 export const CONVERSATION_KEY = layoutOf(conversation).key
 export const DAY_KEY = ['workspace_id', 'agent_id', 'day']
+
+const isOfConversation = (layout: Layout): boolean =>
+  isNumbered(layout) && layout.key.join() === CONVERSATION_KEY.join()
 
 const SCOPED = /\bscoped\('(\w+)'\)/g
 const IN_DAYS = /\bin_days\('marts\.(\w+)'\)/g
@@ -35,18 +38,22 @@ const named = (pattern: RegExp, select: string): string[] => [...select.matchAll
 const collect = (writer: Writer, ids: string, { columns, where }: { columns: string; where: string }): Promise<void> =>
   writer.run(`CREATE OR REPLACE TEMP TABLE ${ids} AS SELECT ${columns} FROM ${where}`)
 
-/** Collects the row ids of `changed_conversations` in every table that a mart reads. */
-export async function scopeConversations(writer: Writer): Promise<void> {
-  const tables = new Set(marts().flatMap(({ select }) => named(SCOPED, select)))
-  const byKey = `SEMI JOIN changed_conversations USING (${CONVERSATION_KEY.join(', ')})`
-  const parents = RECORD_TYPES.map(record => layoutOf(record)).filter(
-    layout => isNumbered(layout) && layout.key.join() === CONVERSATION_KEY.join(),
-  )
-  for (const { record, children } of parents) {
-    const read = children.filter(({ table }) => tables.delete(table))
-    if (!tables.delete(record.table) && read.length === 0) continue
+/** Collects the row ids of conversations in every table that a mart reads. `conversations`: SQL of their rows. */
+export async function scopeConversations(writer: Writer, conversations: string): Promise<void> {
+  const key = CONVERSATION_KEY.join(', ')
+  const own = `scoped_${conversation.table}`
+  await collect(writer, own, { columns: `rowid AS id, _record, ${key}`, where: conversations })
+  const left = new Set(marts().flatMap(({ select }) => named(SCOPED, select)))
+  left.delete(conversation.table)
+  for (const { record, children } of RECORD_TYPES.map(type => layoutOf(type)).filter(isOfConversation)) {
     const ids = `scoped_${record.table}`
-    await collect(writer, ids, { columns: 'rowid AS id, _record', where: `${record.table} ${byKey}` })
+    const read = children.filter(({ table }) => left.delete(table))
+    const isRead = left.delete(record.table)
+    if (ids !== own && (isRead || read.length > 0))
+      await collect(writer, ids, {
+        columns: 'rowid AS id, _record',
+        where: `${record.table} SEMI JOIN ${own} USING (${key})`,
+      })
     // Numbers take a third of the time of the keys.
     for (const { table } of read)
       await collect(writer, `scoped_${table}`, {
@@ -54,8 +61,11 @@ export async function scopeConversations(writer: Writer): Promise<void> {
         where: `${table} SEMI JOIN ${ids} USING (_record)`,
       })
   }
-  for (const table of tables)
-    await collect(writer, `scoped_${table}`, { columns: 'rowid AS id', where: `${table} ${byKey}` })
+  for (const table of left)
+    await collect(writer, `scoped_${table}`, {
+      columns: 'rowid AS id',
+      where: `${table} SEMI JOIN ${own} USING (${key})`,
+    })
 }
 
 /** Collects the row ids of the `touched_days` in the marts that this one is built from. */

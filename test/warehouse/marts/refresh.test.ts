@@ -47,7 +47,7 @@ const OPERATIONS = {
   }),
   erase: fc.record({ workspace, id }),
   timeZone: fc.record({ workspace, zone: fc.constantFrom('UTC', 'Pacific/Auckland') }),
-  refresh: fc.record({}),
+  refresh: fc.record({ slice: fc.integer({ min: 1, max: 3 }) }),
 } as const
 type Name = keyof typeof OPERATIONS
 type ValueOf<N extends Name> = (typeof OPERATIONS)[N] extends fc.Arbitrary<infer V> ? V : never
@@ -153,7 +153,7 @@ async function perform(workspaces: readonly Workspace[], { name, of }: Operation
       await applyTimeZone(writer, context.workspaceId, of.zone)
       return
     case 'refresh':
-      await refreshMarts(writer)
+      await refreshMarts(writer, { slice: of.slice })
   }
 }
 
@@ -167,7 +167,7 @@ const rowsOf = async (schema = 'marts'): Promise<Record<string, unknown>> =>
 /** The rows of marts that are built from empty. */
 async function rebuiltRows(): Promise<Record<string, unknown>> {
   await app.warehouse.writer.run('DELETE FROM _marts')
-  await refreshMarts(app.warehouse.writer)
+  await refreshMarts(app.warehouse.writer, { slice: 2 })
   return rowsOf()
 }
 
