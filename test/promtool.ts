@@ -19,8 +19,8 @@ const ownApt = (folder: string): string[] =>
 /** If root runs apt, it downloads as another user, who may not write to this folder. */
 const WITHOUT_SANDBOX = ['-o', 'APT::Sandbox::User=root']
 
-/** Puts promtool into `folder`. @throws if there is no apt, or Debian's packages cannot be downloaded */
-async function downloadPromtool(folder: string): Promise<void> {
+/** Unpacks Debian's package into `folder`; resolves with the folder of its programs. @throws if there is no apt, or no package to be had */
+export async function downloadPrometheus(folder: string): Promise<string> {
   const apt = (...words: string[]) =>
     run('apt-get', [...WITHOUT_SANDBOX, '-o', 'Acquire::http::Timeout=10', ...words], {
       cwd: folder,
@@ -35,8 +35,11 @@ async function downloadPromtool(folder: string): Promise<void> {
   const file = (await readdir(folder)).find(name => name.endsWith('.deb'))
   if (file === undefined) throw new Error('apt-get downloaded nothing')
   await run('dpkg', ['-x', file, 'package'], { cwd: folder })
-  await rename(join(folder, 'package', 'usr', 'bin', 'promtool'), join(folder, 'promtool'))
+  return join(folder, 'package', 'usr', 'bin')
 }
+
+const downloadPromtool = async (folder: string): Promise<void> =>
+  rename(join(await downloadPrometheus(folder), 'promtool'), join(folder, 'promtool'))
 
 async function provide(): Promise<string> {
   const { searchPath, cache } = readToolPlaces()

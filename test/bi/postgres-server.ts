@@ -22,7 +22,7 @@ const exists = (path: string): Promise<boolean> =>
   )
 
 /** Installs into a folder of the cache, once. */
-async function installed(name: string, install: (folder: string) => Promise<void>): Promise<string> {
+export async function installed(name: string, install: (folder: string) => Promise<void>): Promise<string> {
   const folder = join(CACHE, name)
   const marker = join(folder, 'whole')
   if (await exists(marker)) return folder
@@ -62,7 +62,7 @@ for wheel in glob.glob(sys.argv[1] + '/*.whl'):
     await run('python3', ['-c', unpack, folder])
   })
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as { port: number }
