@@ -14,7 +14,8 @@ const SLICE_ROWS = { record: 5_000, child: 25_000 }
 /** Rows are counted in buckets of ids, of which consecutive ones make up a slice. */
 const BUCKETS_PER_SLICE = 10
 
-export const COPY_OPTIONS = 'FORMAT parquet, COMPRESSION snappy'
+/** DuckDB prepares each file for a row group of this size: the default, 122,880 rows, takes a seventh longer. */
+export const COPY_OPTIONS = 'FORMAT parquet, COMPRESSION snappy, ROW_GROUP_SIZE 6144'
 
 /** SQL of a table's name, which may have a schema. */
 export const quotedTable = (name: string): string => name.split('.').map(quoteName).join('.')

@@ -18,12 +18,28 @@ const COPY_ID = `md5(conversation_id || ':' || copy)::UUID::VARCHAR`
 /** Copies per statement: enough to fill row groups, few enough to fit into memory. */
 const AT_ONCE = 5
 
+const OBSERVATION_TIMES = ['observed_at', 'version', 'last_message_ts'].map(name => ({ name, sqlType: 'TIMESTAMP' }))
+
 interface Copies {
   source: number
   from: number
   to: number
   /** Child tables that are not copied, and columns of conversations that are NULL in copies: for benches that read none of them. */
   without?: { tables: readonly string[]; columns: readonly string[] }
+  /** The copies are spread over so many months: the times of copy n are earlier by 3n months, modulo this number. */
+  months?: number
+}
+
+/** How many months a copy is moved back, where copies are spread over `months`. */
+export const monthsBack = (copy: number, months: number): number => (3 * copy) % months
+
+/** SQL of a table's times in a copy, for REPLACE. Bookkeeping columns stay as they are. */
+function shiftedTimes(columns: readonly { name: string; sqlType: string }[], months: number | undefined): string {
+  if (months === undefined) return ''
+  return columns
+    .filter(({ name, sqlType }) => !name.startsWith('_') && ['TIMESTAMP', 'DATE'].includes(sqlType))
+    .map(({ name, sqlType }) => `(${name} - to_months(((3 * copy) % ${months})::INTEGER))::${sqlType} AS ${name}, `)
+    .join('')
 }
 
 /**
@@ -31,20 +47,20 @@ interface Copies {
  * replaced since the first load. Copies get numbers above all existing ones.
  */
 export async function multiply(writer: Writer, options: Copies): Promise<void> {
-  const { source, from, to, without } = options
+  const { source, from, to, without, months } = options
   const layout = layoutOf(conversation)
   const tables = tablesOf(layout).filter(({ name }) => !without?.tables.includes(name))
   for (let copy = from; copy <= to; copy += AT_ONCE) {
     const last = await lastNumber(writer, layout)
     const copies = `range(${copy}, ${Math.min(copy + AT_ONCE, to + 1)}) c(copy)`
     const number = `${last} + (copy - ${copy}) * ${source} + _record`
-    for (const { name } of tables) {
+    for (const { name, columns } of tables) {
       const emptied =
         name === conversation.table ? (without?.columns ?? []).map(column => `NULL AS ${column}, `).join('') : ''
       await writer.run(`INSERT INTO ${name} BY NAME
-        SELECT t.* REPLACE (${emptied}${COPY_ID} AS conversation_id, ${number} AS _record) FROM ${copies}, ${name} t WHERE _record <= ${source}`)
+        SELECT t.* REPLACE (${emptied}${shiftedTimes(columns, months)}${COPY_ID} AS conversation_id, ${number} AS _record) FROM ${copies}, ${name} t WHERE _record <= ${source}`)
     }
-    await writer.run(`INSERT INTO conversation_observations BY NAME SELECT t.* REPLACE (${COPY_ID} AS conversation_id)
+    await writer.run(`INSERT INTO conversation_observations BY NAME SELECT t.* REPLACE (${shiftedTimes(OBSERVATION_TIMES, months)}${COPY_ID} AS conversation_id)
       FROM ${copies}, (SELECT o.* FROM conversation_observations o SEMI JOIN
         (SELECT agent_id, conversation_id FROM conversations WHERE _record <= ${source}) USING (agent_id, conversation_id)) t`)
     if (copy % 20 < AT_ONCE)

@@ -9,6 +9,7 @@ import { martsBench } from './marts.ts'
 import { memoryBench } from './memory.ts'
 import { monthBench } from './month.ts'
 import { peersBench } from './peers.ts'
+import { publishBench } from './publish.ts'
 import { replayBench } from './replay.ts'
 import { sizeBench } from './size.ts'
 import { temporalBench } from './temporal.ts'
@@ -26,6 +27,7 @@ const BENCHES = {
   marts: martsBench,
   memory: memoryBench,
   month: monthBench,
+  publish: publishBench,
   size: sizeBench,
   temporal: temporalBench,
   webhooks: webhooksBench,

@@ -21,7 +21,15 @@ import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
 import { AGENT, freshWindow, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
 import { KEEP, publishTo } from './published.ts'
-import { currentFolder, filesIn, newParquet, parquetOf, queryFiles, rowsOf } from './published-parquet.ts'
+import {
+  currentFolder,
+  filesIn,
+  newParquet,
+  parquetOf,
+  queryFiles,
+  rowsOf,
+  valuesContain,
+} from './published-parquet.ts'
 
 const app = temporaryWarehouse()
 
@@ -30,15 +38,6 @@ const load = async (place: Workspace, records: object[], minute = 0) =>
 
 const inodesOf = async (folder: string, files: readonly string[]) =>
   Promise.all(files.map(async file => (await stat(join(folder, file))).ino))
-
-/** True if a value of any file contains the text, in whichever version. */
-async function valuesContain(folder: string, text: string): Promise<boolean> {
-  const files = (await filesIn(folder)).map(
-    file => `SELECT contains(f::VARCHAR, '${text}') AS has FROM '${join(folder, file)}' f`,
-  )
-  const [row] = await queryFiles(`SELECT coalesce(bool_or(has), false) FROM (${files.join(' UNION ALL ')})`)
-  return row![0] as boolean
-}
 
 const versionsOf = ({ path }: ParquetTarget): Promise<string[]> => readdir(join(path, 'versions'))
 

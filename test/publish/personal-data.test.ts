@@ -6,6 +6,7 @@ import { publishedRelations } from '../../src/publish/relations.ts'
 import { refreshMarts } from '../../src/warehouse/marts/refresh.ts'
 import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
 import { bytesContain, DEFAULT, newTarget, publishTo, rowsIn, valuesIn } from './published.ts'
+import { newParquet, rowsOf, valuesContain } from './published-parquet.ts'
 
 const CANARY = 'kanarienvogel'
 const app = temporaryWarehouse()
@@ -52,6 +53,18 @@ it('is hashed or dropped in every table before a package is written, and all of 
   expect(
     await rowsIn(careful.path, 'SELECT count(*)::INT, count(user_email)::INT, count(summary)::INT FROM conversations'),
   ).toEqual([[1, 1, 0]])
+})
+
+it('is hashed or dropped in Parquet files too, and kept where a target keeps it', async () => {
+  const careful = newParquet(app.home, { pii: DEFAULT, partitionBy: ['agent', 'month'] })
+  const keeping = newParquet(app.home)
+  await publishTo(app, careful)
+  await publishTo(app, keeping)
+  expect(await valuesContain(careful.path, CANARY)).toBe(false)
+  expect(await valuesContain(keeping.path, CANARY)).toBe(true)
+  expect(await rowsOf(careful, 'conversations', 'count(*)::INT, count(user_email)::INT, count(summary)::INT')).toEqual([
+    [1, 1, 0],
+  ])
 })
 
 it('is hashed so that equal addresses and telephone numbers join, and nobody without the key can test a guess', async () => {

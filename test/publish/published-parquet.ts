@@ -42,3 +42,12 @@ export async function queryFiles(sql: string): Promise<unknown[][]> {
 /** Rows of a table, as a reader of `current` sees them; `what` is the SELECT list. */
 export const rowsOf = async (target: ParquetTarget, table: string, what: string): Promise<unknown[][]> =>
   queryFiles(`SELECT ${what} FROM ${parquetOf(await currentFolder(target), table)} ORDER BY ALL`)
+
+/** True if a value of any file contains the text, in whichever version. */
+export async function valuesContain(folder: string, text: string): Promise<boolean> {
+  const files = (await filesIn(folder)).map(
+    file => `SELECT contains(f::VARCHAR, '${text}') AS has FROM '${join(folder, file)}' f`,
+  )
+  const [row] = await queryFiles(`SELECT coalesce(bool_or(has), false) FROM (${files.join(' UNION ALL ')})`)
+  return row![0] as boolean
+}

@@ -10,23 +10,9 @@ import { registerConsumer } from '../../../src/warehouse/changes/consumers.ts'
 import { newTarget, publishTo, rowsIn } from '../../publish/published.ts'
 import { landConversations, SENT_AT_MS } from '../../warehouse/landed-pages.ts'
 import { temporaryWarehouse } from '../../warehouse/temporary-warehouse.ts'
+import { keeper } from './kept-package.ts'
 
 const SRC = join(import.meta.dirname, '../../../dist/src')
-
-/** The program of a target's process that keeps the package of its publication, and applies nothing. */
-const keeper = (folder: string, watermark: string): string => `
-import { cp, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
-process.once('disconnect', () => process.exit(0))
-process.on('message', async ({ kind, contents }) => {
-  if (kind === 'open') return process.send({ kind: 'opened', watermark: ${watermark} })
-  const [file] = contents.tables.flatMap(({ rows }) => rows)
-  await cp(dirname(file), ${JSON.stringify(folder)}, { recursive: true })
-  const kept = JSON.stringify(contents).replaceAll(dirname(file), ${JSON.stringify(folder)})
-  await writeFile(${JSON.stringify(join(folder, 'package.json'))}, kept)
-  process.send({ kind: 'failed', code: 'PUBLICATION_FAILED', what: 'only kept', hint: null })
-})
-`
 
 /** The steps before which the process is killed, in their order: functions of Node, and the beginnings of SQL statements. */
 const POINTS = [

@@ -1,0 +1,131 @@
+// Other tools read what is published: `npm run test:bi`. The publication has conversations with and without each value, in several months.
+import { execFile } from 'node:child_process'
+import { realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { ParquetTarget, SnapshotTarget } from '../../src/config/targets.ts'
+import { DEFAULT_PARTITION } from '../../src/publish/partitions.ts'
+import { newTarget, publishTo, rowsIn } from '../publish/published.ts'
+import { newParquet } from '../publish/published-parquet.ts'
+import { landConversations } from '../warehouse/landed-pages.ts'
+import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
+import { python, READERS } from './python.ts'
+
+const app = temporaryWarehouse()
+let snapshot: SnapshotTarget
+let parquet: ParquetTarget
+
+const OCTOBER = Date.UTC(2026, 9, 5, 23, 59, 59, 123)
+
+beforeAll(async () => {
+  const place = app.workspace()
+  const records = [
+    { ID: 'a', ts: OCTOBER, tags: ['x', 'ü'], messagesNum: 9_007_199_254_740_991, isTest: true, userName: 'Ann' },
+    { ID: 'b', ts: Date.UTC(2026, 10, 1), tags: ['y'], messagesNum: 2 },
+    { ID: 'c', userName: 'Cy' },
+  ]
+  await place.load(await landConversations(place.landing, { records }))
+  snapshot = newTarget(app.home)
+  parquet = newParquet(app.home)
+  for (const target of [snapshot, parquet]) await publishTo(app, target, { verify: true })
+}, 600_000)
+
+/** Runs a script of this folder; returns the JSON that it prints. */
+async function printed<T>(packages: readonly string[], script: string, args: readonly string[]): Promise<T> {
+  const interpreter = await python(packages)
+  const { stdout } = await promisify(execFile)(interpreter, [join(import.meta.dirname, script), ...args], {
+    maxBuffer: 100_000_000,
+  })
+  return JSON.parse(stdout.trim().split('\n').at(-1)!) as T
+}
+
+const COLUMNS = ['conversation_id', 'ts', 'day', 'messages_num', 'is_test', 'user_name', 'month']
+
+const ROWS = [
+  ['a', '2026-10-05T23:59:59.123000+00:00', '2026-10-05', 9_007_199_254_740_991, true, 'Ann', '2026-10'],
+  ['b', '2026-11-01T00:00:00+00:00', '2026-11-01', 2, null, null, '2026-11'],
+  ['c', null, null, null, null, 'Cy', null],
+]
+
+interface Read {
+  rows: unknown[][]
+  types: Record<string, string>
+  /** Names of the columns of a table without rows. */
+  empty: string[]
+  emptyRows: number
+  /** Of every table. */
+  counts: Record<string, number>
+}
+
+describe('a target of Parquet files', () => {
+  const tables = [
+    ...['conversations', 'conversation_tags', 'conversation_observations', 'leads', 'agents', 'organizations'],
+    ...['marts/fct_conversations', 'marts/conversations_daily', 'marts/dim_people', 'marts/dim_calendar'],
+  ]
+
+  /** Rows of each table in the snapshot, which has the same ones. */
+  const countsInSnapshot = async () =>
+    Object.fromEntries(
+      await Promise.all(
+        tables.map(async table => {
+          const [row] = await rowsIn(snapshot.path, `SELECT count(*)::INT FROM ${table.replace('/', '.')}`)
+          return [table, row![0]]
+        }),
+      ),
+    )
+
+  it.each([
+    ['pyarrow', READERS],
+    ['pandas', READERS],
+    ['polars', READERS],
+    ['duckdb', ['duckdb==1.1.3']],
+    ['duckdb', ['duckdb==2.0.0']],
+    ['spark', ['pyspark==4.1.4']],
+  ])(
+    'is read by %s (%s) with the same types and values',
+    async (reader, packages) => {
+      const folder = await realpath(join(parquet.path, 'current'))
+      const found = await printed<Read>(packages, 'read-targets.py', [reader, folder, COLUMNS.join(), tables.join()])
+      // DuckDB 1.1 reads the name of the partition without a month as text.
+      const isOld = packages.includes('duckdb==1.1.3')
+      const last = [...ROWS[2]!.slice(0, -1), isOld ? DEFAULT_PARTITION : null]
+      expect(found.rows).toEqual([...ROWS.slice(0, 2), last])
+      expect(COLUMNS.map(name => found.types[name])).toEqual(TYPES[reader])
+      expect(found.empty).toEqual(expect.arrayContaining(['workspace_id', 'lead_name', 'month']))
+      expect(found.emptyRows).toBe(0)
+      expect(found.counts).toEqual(await countsInSnapshot())
+    },
+    900_000,
+  )
+})
+
+/** Of the columns, in their order. */
+const TYPES: Record<string, string[]> = {
+  pyarrow: ['string', 'timestamp[us, tz=UTC]', 'date32[day]', 'int64', 'bool', 'string', 'string'],
+  pandas: ['str', 'datetime64[us, UTC]', 'object', 'Int64', 'boolean', 'str', 'str'],
+  polars: ['String', "Datetime(time_unit='us', time_zone='UTC')", 'Date', 'Int64', 'Boolean', 'String', 'String'],
+  duckdb: ['VARCHAR', 'TIMESTAMP WITH TIME ZONE', 'DATE', 'BIGINT', 'BOOLEAN', 'VARCHAR', 'VARCHAR'],
+  spark: ['string', 'timestamp', 'date', 'bigint', 'boolean', 'string', 'string'],
+}
+
+describe('a snapshot', () => {
+  it.each(['1.1.3', '1.4.5', '2.0.0'])(
+    'is read by DuckDB %s for Python',
+    async version => {
+      const found = await printed<{ rows: unknown[][]; comment: string; tables: number }>(
+        [`duckdb==${version}`],
+        'read-snapshot.py',
+        [snapshot.path],
+      )
+      expect(found.rows).toEqual([
+        ['a', '2026-10-05T23:59:59.123000', 9_007_199_254_740_991, true],
+        ['b', '2026-11-01T00:00:00', 2, null],
+        ['c', null, null, null],
+      ])
+      expect(found.comment).toMatch(/conversation/)
+      expect(found.tables).toBeGreaterThan(40)
+    },
+    300_000,
+  )
+})
