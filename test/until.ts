@@ -5,7 +5,7 @@ type Falsy = false | null | undefined | 0 | ''
 /** Polls until `look` returns something truthy, and resolves with it. @throws after `withinMs`, naming the source of `look` */
 export async function until<T>(
   look: () => T | Promise<T>,
-  { everyMs = 50, withinMs = 120_000 }: { everyMs?: number; withinMs?: number } = {},
+  { everyMs = 50, withinMs = 300_000 }: { everyMs?: number; withinMs?: number } = {},
 ): Promise<Exclude<T, Falsy>> {
   for (const untilMs = performance.now() + withinMs; ; await sleep(everyMs)) {
     const found = await look()

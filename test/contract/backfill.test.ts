@@ -54,7 +54,7 @@ describeWithTemporal('a backfill', ({ place, env: temporal }) => {
     return { ...there, run, done, report, held, truth }
   }
 
-  it('exports what is missing in its range, and nothing twice', { timeout: 120_000 }, async () => {
+  it('exports what is missing in its range, and nothing twice', async () => {
     const there = await app()
     const missing = await there.run('schedule', 'backfill', '--since', '60d')
     expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('SCHEDULE_MISSING')])

@@ -20,7 +20,7 @@ const REQUESTS = rounds('HOUR_REQUESTS', { usual: 40, deep: 1500 })
 const HOUR = { requests: REQUESTS, ms: Math.ceil(REQUESTS / 7) * 1_000 }
 /** One request per conversation: slightly more than two hours of requests. */
 const CONVERSATIONS = Math.round(2.2 * REQUESTS)
-const PATIENCE = { timeout: 120_000 + 8 * HOUR.ms }
+const PATIENCE = { timeout: 600_000 + 8 * HOUR.ms }
 
 /** The maximum number of requests within any hour. */
 function mostWithinAnHour(served: readonly ServedRequest[]): number {

@@ -48,9 +48,6 @@ async function isStuck(handle: OwnerHandle): Promise<boolean> {
   return (await eventsOf(handle)).some(event => event.workflowTaskFailedEventAttributes?.cause === cause)
 }
 
-/** Workers are replaced in turn; each start takes seconds on a busy machine. */
-const PATIENCE = { timeout: 300_000 }
-
 describeWithTemporal('an upgrade', ({ place }) => {
   let client: Client
   connected(place, opened => {
@@ -72,47 +69,42 @@ describeWithTemporal('an upgrade', ({ place }) => {
     return { ...there, worker, ask }
   }
 
-  it(
-    'continues a running sync: earlier decisions stay, and versioned changes apply from there on',
-    PATIENCE,
-    async () => {
-      const [there, next] = [await app(), await installRelease('patched')]
-      const old = [await there.worker('warehouse'), await there.worker('export')]
-      const handle = await there.ask()
-      await until(async () => (await there.exported()).length >= 8)
-      // Slow answers keep the sync running while workers are replaced.
-      const warehouse = await whileSlowed(there.sandbox, async () => {
-        await ended(old[0]!)
-        expect((await handle.describe()).status.name).toBe('RUNNING')
-        return there.worker('warehouse', next.main)
-      })
-      const exporting = await there.worker('export', next.main)
-      await ended(old[1]!)
-      expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [], windowsLeft: 0 })
-      const builds = await buildsOf(handle)
-      const before = builds.filter(build => build === builds[0]).length
-      expect(new Set(builds).size).toBe(2)
-      expect(before).toBeGreaterThan(0)
-      expect(await patchedAfter(handle, builds[0]!)).toBe(before)
-      // The new release can replay the complete history, as it would after another restart.
-      await Worker.runReplayHistory(
-        { workflowBundle: next.workflowBundle },
-        await handle.fetchHistory(),
-        handle.workflowId,
-      )
+  it('continues a running sync: earlier decisions stay, and versioned changes apply from there on', async () => {
+    const [there, next] = [await app(), await installRelease('patched')]
+    const old = [await there.worker('warehouse'), await there.worker('export')]
+    const handle = await there.ask()
+    await until(async () => (await there.exported()).length >= 8)
+    // Slow answers keep the sync running while workers are replaced.
+    const warehouse = await whileSlowed(there.sandbox, async () => {
+      await ended(old[0]!)
+      expect((await handle.describe()).status.name).toBe('RUNNING')
+      return there.worker('warehouse', next.main)
+    })
+    const exporting = await there.worker('export', next.main)
+    await ended(old[1]!)
+    expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [], windowsLeft: 0 })
+    const builds = await buildsOf(handle)
+    const before = builds.filter(build => build === builds[0]).length
+    expect(new Set(builds).size).toBe(2)
+    expect(before).toBeGreaterThan(0)
+    expect(await patchedAfter(handle, builds[0]!)).toBe(before)
+    // The new release can replay the complete history, as it would after another restart.
+    await Worker.runReplayHistory(
+      { workflowBundle: next.workflowBundle },
+      await handle.fetchHistory(),
+      handle.workflowId,
+    )
 
-      const later = await there.ask()
-      expect(await reportOf(later)).toMatchObject({ outcome: 'done', sessions: 0 })
-      expect(await patchedAfter(later, builds[0]!)).toBe(0)
-      for (const one of [exporting, warehouse]) await ended(one)
-      await expectTruth(there)
-      expect(await repeatedRequests(there)).toBe(0)
-    },
-  )
+    const later = await there.ask()
+    expect(await reportOf(later)).toMatchObject({ outcome: 'done', sessions: 0 })
+    expect(await patchedAfter(later, builds[0]!)).toBe(0)
+    for (const one of [exporting, warehouse]) await ended(one)
+    await expectTruth(there)
+    expect(await repeatedRequests(there)).toBe(0)
+  })
 
   it.runIf(isDeep)(
     'to a release with unversioned workflow changes loses nothing: workflows wait until it is rolled back',
-    PATIENCE,
     async () => {
       const [there, careless] = [await app(), await installRelease('careless')]
       const [first, exporting] = [await there.worker('warehouse'), await there.worker('export')]

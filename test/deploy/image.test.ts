@@ -91,7 +91,7 @@ describe('the image', () => {
     // A build takes six seconds; the usual tier uses the existing build.
     if (isDeep) await buildStage(join(folder, 'build'))
     await lastStage(isDeep ? join(folder, 'build') : ROOT, join(folder, 'app'))
-  }, 120_000)
+  })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
   it.runIf(isDeep)('contains the same files as a build in the repository', () => {

@@ -8,7 +8,7 @@ import { expectClean, expectComplete, expectRecovered, exportedTwice, type Fault
 const SEED = 20_260_601
 const MOMENTS = rounds('SIGNALS', { usual: 2, deep: 100 })
 /** Timeout: longer than requests in flight may take (ten seconds each), and far shorter than a wait for the rate limit. */
-const SOON = { timeout: 120_000 + MOMENTS * 10_000 }
+const SOON = { timeout: 600_000 + MOMENTS * 10_000 }
 
 /** Random numbers that are the same in each run of the tests. */
 const seeded = (count: number, { from, to }: { from: number; to: number }): number[] =>

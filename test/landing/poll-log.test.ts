@@ -209,9 +209,7 @@ describe('a log', () => {
 })
 
 describe('a long-lived reader', () => {
-  it('lists what a new one lists, whatever was landed, merged and erased by any process', {
-    timeout: 30_000,
-  }, async () => {
+  it('lists what a new one lists, whatever was landed, merged and erased by any process', async () => {
     const { home, month, store } = await landing()
     const processes = [store, await otherProcess(home)]
     const reader = openLanding(home).workspace('ws')

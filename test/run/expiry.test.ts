@@ -71,7 +71,7 @@ beforeAll(async () => {
   simulated = opened.simulated
   end = opened.end
   await fill(simulated)
-}, 120_000)
+})
 
 afterAll(() => end())
 
@@ -98,9 +98,7 @@ it('a folder with a page that is not loaded, or of an unfinished window, does no
   await expect(changed).rejects.toBe(undone)
 })
 
-it('expired pages are counted first, their rows survive a replay, which says so, and no other page expires', {
-  timeout: 120_000,
-}, async () => {
+it('expired pages are counted first, their rows survive a replay, which says so, and no other page expires', async () => {
   const { config } = simulated
   const landed = (await landingOf(simulated).list()).map(({ address }) => address)
   const ofJune = landed.filter(address => address.includes('/2026-06/'))
@@ -147,9 +145,7 @@ it('expired pages are counted first, their rows survive a replay, which says so,
   })
 })
 
-it('a sync compacts the landing and removes what has expired once a day; a replay then gives the same tables', {
-  timeout: 120_000,
-}, async () => {
+it('a sync compacts the landing and removes what has expired once a day; a replay then gives the same tables', async () => {
   const retention = { pagesMs: 31 * DAY, eventsMs: null }
   const { simulated, end } = await openSimulatedApp({ sandbox: SANDBOX, settings: { retention } })
   const filesOf = async () =>

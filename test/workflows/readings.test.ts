@@ -11,7 +11,7 @@ const seed = Number(process.env.READING_SEED ?? 14)
 
 describe('a workspace whose vendor resolves the open points of the API document at random', () => {
   it('is exported completely, nothing twice, and within the quota', {
-    timeout: 60_000 + numRuns * 20_000,
+    timeout: 600_000 + numRuns * 20_000,
   }, async () => {
     await fc.assert(
       fc.asyncProperty(readingRuns, async run => {

@@ -32,7 +32,7 @@ async function sessionsOf({ env }: Scene): Promise<number> {
 /** Billed export requests that were sent more than once. */
 const twice = (requested: string[]): string[] => requested.filter((one, index) => requested.indexOf(one) !== index)
 
-describe('a full export', { timeout: 120_000 }, () => {
+describe('a full export', () => {
   const synced = syncedOnce({ conversations: 180, agents: 6 }, { pageSize: 15 })
 
   it('does not start without confirmation, and exits with 2 if nobody can be asked', async () => {

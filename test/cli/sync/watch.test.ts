@@ -55,7 +55,7 @@ async function watched(args: string[], { env }: Workspaces, enough: (stdout: str
   return watching.ended
 }
 
-describe('several workspaces', { timeout: 90_000 }, () => {
+describe('several workspaces', () => {
   const SPENT = { conversations: 400, hourlyRequests: 10 }
 
   it('are synced concurrently: one that waits for its rate limit does not delay the others', async () => {

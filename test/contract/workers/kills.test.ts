@@ -14,7 +14,7 @@ describeWithTemporal('a sync on Temporal', ({ command }) => {
   it.runIf(isDeep)(
     'whose workers and server are killed at random points loses and duplicates nothing, and repeats only requests in flight',
     {
-      timeout: 120_000 + KILLS * 40_000,
+      timeout: 600_000 + KILLS * 40_000,
     },
     async () => {
       const { maxRebilledPerKill, ...report } = await killOnTemporal({ command, kills: KILLS, seed: SEED })

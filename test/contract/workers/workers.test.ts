@@ -22,9 +22,6 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** The server detects a lost worker after ten seconds, and tasks that it had sent to that worker after ten more. */
-const PATIENCE = { timeout: 150_000 }
-
 describeWithTemporal('workers', ({ place }) => {
   let client: Client
   connected(place, opened => {
@@ -45,41 +42,37 @@ describeWithTemporal('workers', ({ place }) => {
     return { ...there, worker, ask }
   }
 
-  it(
-    'share the work by role; a killed export worker costs its requests in flight and a killed warehouse worker nothing; their successors serve metrics, log their syncs and end cleanly',
-    PATIENCE,
-    async () => {
-      const there = await app()
-      const first = { warehouse: await there.worker('warehouse'), export: await there.worker('export') }
-      const handle = await there.ask()
-      const more = async (count: number) => {
-        const before = (await there.exported()).length
-        await until(async () => (await there.exported()).length >= before + count)
-      }
-      await more(8)
-      first.export.process.kill('SIGKILL')
-      const metrics = `127.0.0.1:${await freePort()}`
-      const exporting = await there.worker('export')
-      await more(4)
-      first.warehouse.process.kill('SIGKILL')
-      await first.warehouse.ended
-      const warehouse = await there.worker('warehouse', ['--metrics', metrics])
-      expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
-      expect(await repeatedRequests(there)).toBeLessThanOrEqual(CONCURRENT_WINDOWS)
+  it('share the work by role; a killed export worker costs its requests in flight and a killed warehouse worker nothing; their successors serve metrics, log their syncs and end cleanly', async () => {
+    const there = await app()
+    const first = { warehouse: await there.worker('warehouse'), export: await there.worker('export') }
+    const handle = await there.ask()
+    const more = async (count: number) => {
+      const before = (await there.exported()).length
+      await until(async () => (await there.exported()).length >= before + count)
+    }
+    await more(8)
+    first.export.process.kill('SIGKILL')
+    const metrics = `127.0.0.1:${await freePort()}`
+    const exporting = await there.worker('export')
+    await more(4)
+    first.warehouse.process.kill('SIGKILL')
+    await first.warehouse.ended
+    const warehouse = await there.worker('warehouse', ['--metrics', metrics])
+    expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
+    expect(await repeatedRequests(there)).toBeLessThanOrEqual(CONCURRENT_WINDOWS)
 
-      expect(await reportOf(await there.ask())).toMatchObject({ outcome: 'done', failures: [] })
-      expect(await (await fetch(`http://${metrics}/metrics`)).text()).toContain('temporal_workflow_completed')
-      for (const one of [warehouse, exporting]) await ended(one)
-      const lines = (await warehouse.ended).stderr.trim().split('\n')
-      expect(lines.filter(line => !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ./.test(line))).toEqual([])
-      const logged = lines.flatMap(line => /ws_demo: sync \S+ (.*)/.exec(line)?.[1] ?? [])
-      const end = expect.stringMatching(
-        /^ended: done; \d+ conversations in \d+ pages, \d+ requests, \d+ sessions billed$/,
-      )
-      expect(logged.slice(-3)).toEqual([end, expect.stringMatching(/^begins: \d windows? to read$/), end])
-      await expectTruth(there)
-    },
-  )
+    expect(await reportOf(await there.ask())).toMatchObject({ outcome: 'done', failures: [] })
+    expect(await (await fetch(`http://${metrics}/metrics`)).text()).toContain('temporal_workflow_completed')
+    for (const one of [warehouse, exporting]) await ended(one)
+    const lines = (await warehouse.ended).stderr.trim().split('\n')
+    expect(lines.filter(line => !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ./.test(line))).toEqual([])
+    const logged = lines.flatMap(line => /ws_demo: sync \S+ (.*)/.exec(line)?.[1] ?? [])
+    const end = expect.stringMatching(
+      /^ended: done; \d+ conversations in \d+ pages, \d+ requests, \d+ sessions billed$/,
+    )
+    expect(logged.slice(-3)).toEqual([end, expect.stringMatching(/^begins: \d windows? to read$/), end])
+    await expectTruth(there)
+  })
 })
 
 describe('a worker without a Temporal server', () => {

@@ -28,7 +28,7 @@ function processOf(script: string, ...args: string[]) {
   return { kill }
 }
 
-it('a coerced copy of a killed process is removed by the next sync', { timeout: 120_000 }, async () => {
+it('a coerced copy of a killed process is removed by the next sync', async () => {
   const scene = await faultScene({ sandbox: { hostile: { 'wrong-types': 1 }, conversations: 250 } })
   const left = async () => (await namesIn(temporaryFolder(scene.home))).filter(name => name.startsWith('coerced-'))
   // Repeated, because the sync removes the copy when its batch is loaded, possibly between the check and the kill.
@@ -43,7 +43,7 @@ it('a coerced copy of a killed process is removed by the next sync', { timeout: 
   expect(await left()).toEqual([])
 })
 
-it('spilled files of a killed process are removed by the next sync', { timeout: 120_000 }, async () => {
+it('spilled files of a killed process are removed by the next sync', async () => {
   const scene = await synced()
   const spilt = () => namesIn(spillFolder(warehouseFile(scene.home)))
   const killed = processOf(
@@ -60,9 +60,7 @@ it('spilled files of a killed process are removed by the next sync', { timeout: 
   expect(await spilt()).toEqual([])
 })
 
-it('a half-written page of a killed process is removed by a later sync, but none that is being written', {
-  timeout: 120_000,
-}, async () => {
+it('a half-written page of a killed process is removed by a later sync, but none that is being written', async () => {
   const scene = await synced()
   const landing = openLanding(scene.home).workspace('ws_demo')
   const [page] = await landing.list('conversations')

@@ -68,7 +68,7 @@ async function messagesIn(home: string): Promise<string[]> {
   }
 }
 
-it.each(Object.entries(POINTS))('a kill %s loses and doubles no event', { timeout: 120_000 }, async (_, script) => {
+it.each(Object.entries(POINTS))('a kill %s loses and doubles no event', async (_, script) => {
   const home = join(await temporaryFolder(), 'data')
   const { sealed } = spoolFolders(home, 'ws')
   await receive(home, ['one', 'two'])

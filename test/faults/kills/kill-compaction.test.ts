@@ -38,9 +38,7 @@ const filesBelow = async (home: string) =>
     entry => entry.isFile() && !entry.name.startsWith('.tmp-'),
   ).length
 
-it('a compaction that is killed at any change of a folder loses and doubles no page, and the next one completes it', {
-  timeout: 240_000,
-}, async () => {
+it('a compaction that is killed at any change of a folder loses and doubles no page, and the next one completes it', async () => {
   const home = await temporaryHome()
   const store = openLanding(home).workspace('ws')
   // The second compaction joins a bundle and a merged log with later pages and lines.

@@ -18,9 +18,7 @@ const store = openLanding(process.env.HOME_UNDER_TEST).workspace('ws')
 await store.expire(${JSON.stringify(EXPIRE)}, { beforeMs: 0, nowMs: 7 })
 `
 
-it('an expiry that is killed at any change of a folder removes no other page, records what it removes, and is completed by the next one', {
-  timeout: 120_000,
-}, async () => {
+it('an expiry that is killed at any change of a folder removes no other page, records what it removes, and is completed by the next one', async () => {
   const home = await temporaryHome()
   const store = openLanding(home).workspace('ws')
   for (const sequence of [1, 2, 3]) {

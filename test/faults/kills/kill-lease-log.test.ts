@@ -20,9 +20,7 @@ const KILLS = isDeep ? Array.from({ length: 34 }, (_, index) => index + 1) : [1,
 
 const openIn = (home: string) => openLeaseLog({ home, workspaceId: 'ws', run: 'run' })
 
-it('a merge of the lease log that is killed at any change of its folder loses and doubles no entry, and the next one completes it', {
-  timeout: 120_000,
-}, async () => {
+it('a merge of the lease log that is killed at any change of its folder loses and doubles no entry, and the next one completes it', async () => {
   const home = await temporaryHome()
   const leaseLog = openIn(home)
   const entries = Array.from({ length: 16 }, (_, index) => request(NOW - (15 - index) * HOUR, { usage: USAGE }))

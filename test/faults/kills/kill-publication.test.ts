@@ -8,6 +8,7 @@ import { expect, it } from 'vitest'
 import type { Package } from '../../../src/publish/package.ts'
 import { registerConsumer } from '../../../src/warehouse/changes/consumers.ts'
 import { newTarget, publishTo, rowsIn } from '../../publish/published.ts'
+import { isDeep } from '../../tier.ts'
 import { landConversations, SENT_AT_MS } from '../../warehouse/landed-pages.ts'
 import { temporaryWarehouse } from '../../warehouse/temporary-warehouse.ts'
 import { keeper } from './kept-package.ts'
@@ -19,6 +20,11 @@ const POINTS = [
   ...['copyFile', "ATTACH '", 'BEGIN', 'DELETE', 'INSERT', 'COMMIT', 'CHECKPOINT target', 'DETACH target'],
   ...['chmod', 'open', 'ATTACH', 'rename', 'open'],
 ]
+
+/** `npm test` kills once before anything is written, around the commit, and around the change of files. */
+const USUAL = ['copyFile', 'COMMIT', 'CHECKPOINT target', 'rename']
+const isTried = (reached: number): boolean =>
+  isDeep || USUAL.includes(POINTS[reached - 1]!) || reached === POINTS.length
 
 /** Applies the package in a process that kills itself before the n-th of these steps. */
 const applier = `
@@ -63,9 +69,7 @@ async function killedApply(env: Record<string, string>): Promise<boolean> {
 
 const app = temporaryWarehouse()
 
-it('a publication that is killed at any step leaves the old or the new state, and the next one completes it', {
-  timeout: 240_000,
-}, async () => {
+it('a publication that is killed at any step leaves the old or the new state, and the next one completes it', async () => {
   const place = app.workspace()
   const load = async (userName: string, minute: number) => {
     const records = [{ ID: 'a', userName }]
@@ -91,6 +95,7 @@ it('a publication that is killed at any step leaves the old or the new state, an
   const stateOf = (path: string) => rowsIn(path, 'SELECT c.user_name, p.seq::INT FROM conversations c, _publication p')
   const before = await readFile(target.path)
   for (let reached = 1; reached <= POINTS.length; reached++) {
+    if (!isTried(reached)) continue
     const point = `${reached}: ${POINTS[reached - 1]}`
     const points = JSON.stringify(POINTS.slice(0, reached))
     await writeFile(target.path, before)

@@ -34,9 +34,7 @@ beforeAll(async () => {
 })
 afterAll(() => killed.close())
 
-it('a replay that is killed at random points leaves either the old warehouse or the new one, complete', {
-  timeout: 300_000,
-}, async () => {
+it('a replay that is killed at random points leaves either the old warehouse or the new one, complete', async () => {
   const times = killTimes(3)
   for (let kills = 0; kills < KILLS; ) {
     const ended = await killedReplay(killed, times)
@@ -50,9 +48,7 @@ it('a replay that is killed at random points leaves either the old warehouse or 
   expect((await readdir(killed.home)).filter(name => name.includes('rebuilt'))).toEqual([])
 })
 
-it('a replay of single tables that is killed at random points leaves each of them old or rebuilt, and all others unchanged', {
-  timeout: 300_000,
-}, async () => {
+it('a replay of single tables that is killed at random points leaves each of them old or rebuilt, and all others unchanged', async () => {
   const times = killTimes(7)
   const tables = ['conversations', 'conversation_tags', '_windows'].flatMap(name => ['--table', name])
   for (let kills = 0; kills < Math.ceil(KILLS / 2); ) {
@@ -67,9 +63,7 @@ it('a replay of single tables that is killed at random points leaves each of the
   expect((await readdir(killed.home)).filter(name => name.includes('rebuilt'))).toEqual([])
 })
 
-it('a replay of a deleted warehouse that is killed at random points is completed by the next sync', {
-  timeout: 300_000,
-}, async () => {
+it('a replay of a deleted warehouse that is killed at random points is completed by the next sync', async () => {
   const times = killTimes(5)
   for (let kills = 0; kills < Math.ceil(KILLS / 2); ) {
     await rm(warehouseFile(killed.home), { force: true })

@@ -6,7 +6,7 @@ import { killSyncs } from './kills.ts'
 const KILLS = rounds('SYNC_KILLS', { usual: 5, deep: 500 })
 
 it('a sync that is killed at random points loses nothing, duplicates nothing, and repeats only requests in flight', {
-  timeout: 120_000 + KILLS * 10_000,
+  timeout: 600_000 + KILLS * 10_000,
 }, async () => {
   const { maxRebilledPerKill, phases, ...report } = await killSyncs({ kills: KILLS, seed: 7 })
   expect(report).toMatchObject({ kills: KILLS, lost: 0, doubled: 0, exportedTwice: 0 })

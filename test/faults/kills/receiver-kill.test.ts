@@ -28,7 +28,7 @@ async function startReceiver(home: string): Promise<Started> {
 }
 
 it('a receiver that is killed under load stores every acknowledged event exactly once', {
-  timeout: 120_000 + KILLS * 5_000,
+  timeout: 600_000 + KILLS * 5_000,
 }, async () => {
   const home = join(await temporaryFolder(), 'data')
   const sender = makeSender({ secret: SECRET, connections: 6, bytes: 8_000, pauseMs: 5 })

@@ -120,7 +120,6 @@ describe('a crash of the process that holds the warehouse', () => {
 describeWithTemporal('a crash of the warehouse process, on Temporal', ({ env }) => {
   it.skipIf(!isDeep)(
     'causes a restart, but loses neither a request nor an event: `up` continues exporting',
-    { timeout: 240_000 },
     async () => {
       const scene = await startScene(env, ['up', '--every', '1h'])
       const sender = makeSender({ secret: SECRET, connections: 1, bytes: 1_000, pauseMs: 20 })

@@ -292,7 +292,7 @@ describe('a copy to which the changes are applied', () => {
       before = live
     }
     for (const copy of copies) await copy.close()
-  }, 240_000)
+  })
 
   it('equals the live tables, from any point and in any number of steps', async () => {
     await fc.assert(
@@ -313,5 +313,5 @@ describe('a copy to which the changes are applied', () => {
       }),
       { numRuns: rounds('COPY_RUNS', { usual: 1, deep: 500 }), endOnFailure: true },
     )
-  }, 240_000)
+  })
 })

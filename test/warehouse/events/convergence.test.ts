@@ -146,4 +146,4 @@ it('exports and events converge, in any order and any number of times', async ()
     }),
     { numRuns: rounds('FAULT_RUNS', { usual: 1, deep: 40 }), endOnFailure: true },
   )
-}, 120_000)
+})

@@ -33,7 +33,6 @@ describe('the quota reserve of a busy workspace', () => {
   const FOUR_DAYS = { periodDays: 4, conversations: 240, historyDays: 12, quotaSessions: 160 }
   it.each(isDeep ? [EIGHT_DAYS, MONTH] : [FOUR_DAYS])(
     'leaves enough for the new conversations of the rest of the period: $periodDays days',
-    { timeout: 120_000 },
     async period => {
       const simulated = await simulatedApp({ sandbox: { agents: 2, arrivalsPerDay: 20, ...period } })
       const first = await simulated.sync()

@@ -15,7 +15,7 @@ const POLLS = PACES.reduce((sum, { days, pollsADay }) => sum + days * pollsADay,
 const AGENTS = 2
 
 it('a quiet workspace that is polled for 30 days is billed for no session twice', {
-  timeout: 60_000 + POLLS * 1_000,
+  timeout: 600_000 + POLLS * 1_000,
 }, async () => {
   const simulated = await simulatedApp({ sandbox: { agents: AGENTS, conversations: 20, arrivalsPerDay: 1 } })
   const { sandbox } = simulated

@@ -30,7 +30,7 @@ import { ledgerSums, reconciliationViolations } from './soak-reconciliation.ts'
 import { type Soaked, soakFor } from './soak-run.ts'
 import { type PageScan, scanOf } from './soak-scans.ts'
 
-const DAYS = rounds('SOAK_DAYS', { usual: 8, deep: 90 })
+const DAYS = rounds('SOAK_DAYS', { usual: 6, deep: 90 })
 const SEED = Number(process.env.SOAK_SEED ?? 1)
 const HOURLY_REQUESTS = 40
 
