@@ -34,7 +34,7 @@ const SHARE = 0.01
 
 /** Defaults of the configuration, on two cores. */
 const WAREHOUSE = { memoryLimit: DEFAULT_MEMORY_LIMITS.memoryLimit, threads: 2 }
-const TARGET = { everyMs: 900_000, memoryLimit: '512MB', threads: 2 }
+const TARGET = { everyMs: 900_000, memoryLimit: '512MB', threads: 2, extensions: null }
 
 /** For the COPY that publications are compared with: it shall not be slow for want of memory. */
 const PLENTY = '6GB'
