@@ -128,17 +128,18 @@ describe('a target in PostgreSQL that cannot be reached', () => {
   })
 })
 
-describe('a publication to PostgreSQL that is interrupted', () => {
-  async function changedScene() {
-    const place = app.workspace()
-    const target = newTarget()
-    await registerConsumer(app.warehouse.writer, 'slow')
-    await load(place, [{ ID: 'a', userName: 'Ann' }])
-    await publish(target)
-    await load(place, [{ ID: 'a', userName: 'Amy' }], 1)
-    return { place, target }
-  }
+/** A published target whose warehouse has changed since. */
+async function changedScene() {
+  const place = app.workspace()
+  const target = newTarget()
+  await registerConsumer(app.warehouse.writer, 'slow')
+  await load(place, [{ ID: 'a', userName: 'Ann' }])
+  await publish(target)
+  await load(place, [{ ID: 'a', userName: 'Amy' }], 1)
+  return { place, target }
+}
 
+describe('a publication to PostgreSQL that is interrupted', () => {
   it('by SIGKILL at any step leaves the old or the new state, and the next one completes it', async () => {
     const { place, target } = await changedScene()
     let minute = 1
@@ -360,5 +361,35 @@ describe('the command in an image', () => {
     await run(process.execPath, [main, 'replay', '--config', config], { env: { PATH: process.env.PATH! } })
     expect(await command({})).toMatch(/^6 [\s\S]*EXTENSION_UNAVAILABLE[\s\S]*cannot be downloaded/)
     expect(await command({ CONVOHOUSE_EXTENSIONS: extensions })).toMatch(/^image: written from empty .*all equal\n$/)
+  })
+})
+
+// The last, since the server cannot be started again without the disk.
+describe('a server whose disk is full', () => {
+  it.runIf(process.getuid?.() === 0)('keeps the old state, and receives the new one when there is space', async () => {
+    const { place, target } = await changedScene()
+    scene.admin.close()
+    await scene.server.stop()
+    await scene.server.start([], 40 * 2 ** 20)
+    scene.admin = await clientOf(scene.server, scene.server)
+    // Only new tables are on the small disk.
+    await scene.admin.executeAlone(`CREATE TABLESPACE small LOCATION '${scene.server.smallDisk}'`)
+    await scene.admin.execute(`ALTER TABLE ${target.schema}.conversations SET TABLESPACE small;
+      CREATE TABLE public.ballast TABLESPACE small AS SELECT 1 AS x`)
+    const filling = `INSERT INTO public.ballast SELECT x FROM generate_series(1, 50000) x`
+    while (
+      await scene.admin.execute(filling).then(
+        () => true,
+        () => false,
+      )
+    );
+    const records = Array.from({ length: 100 }, (_, index) => ({ ID: `${index}`, notes: `${index}`.repeat(5_000) }))
+    await load(place, records, 5)
+    const text = await failureText(target)
+    expect(text).toMatch(/TARGET_UNUSABLE .*No space left on device.*Free disk space at PostgreSQL/)
+    expect(await nameIn(target, place)).toEqual(['Ann'])
+    await scene.admin.execute('DROP TABLE public.ballast')
+    expect(await publish(target)).toMatchObject({ kind: 'delta' })
+    expect((await nameIn(target, place)).length).toBe(101)
   })
 })

@@ -77,6 +77,8 @@ const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 /** A client of the server, as a reader or an administrator would use one. */
 export interface Client {
   execute(sql: string): Promise<void>
+  /** Runs a statement that cannot run in a transaction. */
+  executeAlone(sql: string): Promise<void>
   rows(sql: string): Promise<unknown[][]>
   /** Runs `work` while a transaction of this client is open. */
   within<T>(work: () => Promise<T>): Promise<T>
@@ -95,6 +97,9 @@ export async function clientOf({ port }: { port: number }, { user = 'admin', pas
   return {
     async execute(sql) {
       await connection.run(`CALL postgres_execute('server', ${quoted(sql)})`)
+    },
+    async executeAlone(sql) {
+      await connection.run(`CALL postgres_execute('server', ${quoted(sql)}, use_transaction := false)`)
     },
     async rows(sql) {
       return (await connection.runAndReadAll(`FROM postgres_query('server', ${quoted(sql)})`)).getRowsJson()
@@ -119,7 +124,10 @@ export interface PostgresServer {
   /** The password of `admin`, which may do everything. */
   password: string
   folder: string
-  start(options?: readonly string[]): Promise<void>
+  /** `diskBytes`: a disk of this size at `smallDisk`, which needs root. */
+  start(options?: readonly string[], diskBytes?: number): Promise<void>
+  /** The folder of the small disk. */
+  smallDisk: string
   /** What it has logged since its start. */
   output(): string
   /** As a crash: without a farewell to clients. */
@@ -153,13 +161,18 @@ export async function postgresServer(): Promise<PostgresServer> {
     port,
     password,
     folder,
-    async start(options = []) {
+    smallDisk: join(folder, 'small'),
+    async start(options = [], diskBytes = 0) {
       const places = ['-p', String(port), '-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=${folder}`]
       output = ''
-      child = spawn(join(bin, 'postgres'), ['-D', data, ...places, ...options], {
-        ...NOBODY,
-        stdio: ['ignore', 'ignore', 'pipe'],
-      })
+      const command = [join(bin, 'postgres'), '-D', data, ...places, ...options]
+      const mount = `mount -t tmpfs -o size=${diskBytes},uid=${NOBODY.uid},gid=${NOBODY.gid},mode=700 none "$0"`
+      const asNobody = `setpriv --reuid ${NOBODY.uid} --regid ${NOBODY.gid} --clear-groups`
+      const script = `mkdir -p "$0" && ${mount} && exec ${asNobody} "$@"`
+      const mounted = ['unshare', '--mount', 'sh', '-c', script, join(folder, 'small'), ...command]
+      const [program, ...args] = diskBytes > 0 ? mounted : command
+      const user = diskBytes > 0 ? {} : NOBODY
+      child = spawn(program!, args, { ...user, stdio: ['ignore', 'ignore', 'pipe'] })
       child.stderr!.on('data', text => {
         output += text
       })

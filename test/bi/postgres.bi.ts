@@ -1,11 +1,13 @@
 // The target `postgres`, with a real server.
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { PostgresTarget } from '../../src/config/targets.ts'
 import { openTarget } from '../../src/publish/target-client.ts'
 import { registerConsumer } from '../../src/warehouse/changes/consumers.ts'
 import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
-import { ENTRY } from '../publish/published.ts'
+import { CANARY, personalColumns, plantCanaries } from '../publish/canaries.ts'
+import { DEFAULT, ENTRY } from '../publish/published.ts'
 import { applyTo, eventOf } from '../warehouse/events/events-in.ts'
 import { AGENT, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import type { Workspace } from '../warehouse/temporary-warehouse.ts'
@@ -256,5 +258,36 @@ describe('a publication to PostgreSQL', () => {
     await late.close()
     expect(await contactsIn(target, place)).toEqual([['a', 'Amy']])
     expect(await publish(target)).toMatchObject({ kind: 'current' })
+  })
+})
+
+describe('personal data in PostgreSQL', () => {
+  it('is in no column, no file and no log of the server under a policy that hashes and drops, and in every column under one that keeps', async () => {
+    await plantCanaries(app.warehouse.writer)
+    const found = async ({ schema }: PostgresTarget) => {
+      const columns =
+        await scene.admin.rows(`SELECT table_schema::text, table_name::text, column_name::text FROM information_schema.columns
+        WHERE table_schema IN ('${schema}', '${schema}_marts') AND table_name NOT LIKE '\\_publication%'`)
+      const searches = columns.map(
+        ([place, table, column]) =>
+          `SELECT '${place === schema ? '' : 'marts.'}${table}.${column}' WHERE EXISTS (SELECT FROM ${place}.${table} WHERE strpos("${column}"::text, '${CANARY}') > 0)`,
+      )
+      return (await scene.admin.rows(searches.join(' UNION ALL '))).flat().sort()
+    }
+    /** Also in the write-ahead log. */
+    const isInFiles = async () => {
+      await scene.admin.execute('CHECKPOINT')
+      const data = join(scene.server.folder, 'data')
+      for (const file of await readdir(data, { recursive: true, withFileTypes: true }))
+        if (file.isFile() && (await readFile(join(file.parentPath, file.name))).includes(CANARY)) return true
+      return false
+    }
+    const [careful, keeping] = [newTarget({ pii: DEFAULT }), newTarget()]
+    await publish(careful)
+    expect(await found(careful)).toEqual([])
+    expect(await isInFiles()).toBe(false)
+    await publish(keeping)
+    expect(await found(keeping)).toEqual((await personalColumns()).sort())
+    expect(await isInFiles()).toBe(true)
   })
 })

@@ -2,49 +2,19 @@
 import { createHmac } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { hashKey } from '../../src/publish/pii.ts'
-import { publishedRelations } from '../../src/publish/relations.ts'
-import { refreshMarts } from '../../src/warehouse/marts/refresh.ts'
 import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
+import { CANARY, personalColumns, plantCanaries } from './canaries.ts'
 import { bytesContain, DEFAULT, newTarget, publishTo, rowsIn, valuesIn } from './published.ts'
 import { newParquet, rowsOf, valuesContain } from './published-parquet.ts'
 
-const CANARY = 'kanarienvogel'
 const app = temporaryWarehouse()
 
-const personal = async () =>
-  (await publishedRelations()).flatMap(({ name, columns }) =>
-    columns.filter(({ pii }) => pii !== 'none').map(column => ({ table: name, ...column })),
-  )
-
-/** A row in every table, with a canary of its own in each column of personal data. */
-async function plant(): Promise<void> {
-  // Rows of marts are computed from the log, which does not have planted rows.
-  await refreshMarts(app.warehouse.writer)
-  for (const { name, columns, key } of await publishedRelations()) {
-    const filled = columns.filter(column => column.pii !== 'none' || key.includes(column.name))
-    const values = filled.map(({ name: column, sqlType, pii }) => {
-      if (sqlType === 'INTEGER') return '1'
-      if (sqlType === 'DATE') return `DATE '2026-01-01'`
-      if (sqlType === 'TIMESTAMP') return `TIMESTAMP '2026-01-01'`
-      const text = pii === 'none' ? 'key' : `${CANARY} ${name}.${column}`
-      return sqlType === 'JSON' ? `'["${text}"]'` : `'${text}'`
-    })
-    const rest = columns
-      .filter(column => ['source', 'version'].includes(column.name) && name === 'conversation_observations')
-      .map(column => [column.name, column.name === 'source' ? `'export'` : `TIMESTAMP '2026-01-01'`] as const)
-    const names = [...filled.map(column => column.name), ...rest.map(([column]) => column)]
-    await app.warehouse.writer.run(
-      `INSERT INTO ${name} (${names.join(', ')}) VALUES (${[...values, ...rest.map(([, value]) => value)].join(', ')})`,
-    )
-  }
-}
-
 it('is hashed or dropped in every table before a package is written, and all of it is kept where a target keeps it', async () => {
-  await plant()
+  await plantCanaries(app.warehouse.writer)
   const [careful, keeping] = [newTarget(app.home, { pii: DEFAULT }), newTarget(app.home)]
   await publishTo(app, careful)
   await publishTo(app, keeping)
-  const names = (await personal()).map(({ table, name }) => `${table}.${name}`)
+  const names = await personalColumns()
   expect(names.length).toBeGreaterThan(100)
   expect(await valuesIn(careful.path, CANARY)).toEqual([])
   expect(await bytesContain(careful.path, CANARY)).toBe(false)

@@ -166,12 +166,13 @@ export async function openPostgres(
       }),
     sums: tables =>
       connected(database, target, postgres =>
-        transaction(postgres, () =>
-          sumsOf(database, tables, {
+        transaction(postgres, async () => {
+          await postgres.execute(SETTINGS)
+          return sumsOf(database, tables, {
             rowsFrom: ({ name }) => `${ATTACHED}.${quotedPlace(target, name)}`,
             stored: storedValue,
-          }),
-        ),
+          })
+        }),
       ),
   }
 }
