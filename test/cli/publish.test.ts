@@ -2,6 +2,8 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { openApp } from '../../src/app.ts'
+import { readConfig } from '../../src/config.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import { rowsIn } from '../publish/published.ts'
 import { landConversations } from '../warehouse/landed-pages.ts'
@@ -74,5 +76,14 @@ it('publish writes the targets, says what it did, and goes on after one that fai
     reason: 'other policy',
     target: 'bi',
   })
-  expect((await run('publish', 'other')).stderr).toContain('broken, bi')
+  const asked = (...args: string[]) => inProcess([...args, '--config', config], { env })
+  expect((await asked('publish', 'other')).stderr).toContain('broken, bi')
+
+  // A process that holds the warehouse publishes by itself.
+  const holder = await openApp({ config: readConfig({ path: config, env }) })
+  const refused = await asked('publish', 'bi').finally(() => holder.close())
+  expect([refused.code, refused.stderr]).toEqual([
+    6,
+    expect.stringMatching(/WAREHOUSE_LOCKED[^]*That process publishes what changes .*TEMPORAL_ADDRESS/),
+  ])
 })

@@ -97,6 +97,9 @@ async function killedParent(
   })
   const ended = once(child, 'close')
   const pid = await stopped()
+  onTestFinished(() => {
+    if (!isGone(pid)) process.kill(pid, 'SIGKILL')
+  })
   await until(() => stateOf(pid) === 'T')
   child.kill('SIGKILL')
   await ended
