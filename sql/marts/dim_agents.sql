@@ -2,6 +2,7 @@
 -- Grain: workspace_id, agent_id
 -- Refresh: whole
 -- Built from: agents, conversations, organizations
+-- Shared: organizations, organization_names
 -- Use: names and settings beside the agent_id of every fact. Agents that the vendor no longer lists keep their row.
 -- Columns:
 --   workspace_id        VARCHAR    none   Workspace

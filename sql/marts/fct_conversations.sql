@@ -4,6 +4,7 @@
 -- Refresh: conversations
 -- Built from: conversations, conversation_observations, conversation_transcripts, marts.dim_agents, marts.dim_people
 -- Joins: assignee_id = dim_people.user_id, resolved_by = dim_people.user_id
+-- Shared: assignee_name, resolved_by_name
 -- Use: `WHERE is_counted` for every figure about customers; `is_test` and `is_complete` say why a row is left out. Costs are those of the whole
 -- life of a conversation: for costs by day use conversations_daily, fct_spend or token_usage_daily. Values of leads have currencies: group by
 -- `lead_currency`. Every number may change while the conversation goes on; `last_activity_at` says how far it has gone.

@@ -4,6 +4,7 @@
 -- Refresh: conversations
 -- Built from: conversations, marts.dim_agents, marts.dim_people
 -- Joins: assignee_id = dim_people.user_id, resolved_by = dim_people.user_id
+-- Shared: assignee_name, resolved_by_name
 -- Use: satisfaction by the day of the answer (conversations_daily has it by the day on which the conversation began). An average is `sum(csat_score) /
 -- count(csat_score)` over rows, never an average of daily averages. The vendor does not state the range of the scores. A later answer to the same
 -- conversation replaces the earlier one.

@@ -4,6 +4,7 @@
 -- Refresh: conversations
 -- Built from: conversations, marts.dim_agents, marts.dim_people
 -- Joins: assignee_id = dim_people.user_id
+-- Shared: assignee_name
 -- Use: the pipeline by stage. Values have currencies, and the vendor states none for some: always group by `lead_currency`, in which these are
 -- `unknown`, and never add values of different currencies. Stage and value are those of now; earlier stages are in conversation_changes. The
 -- table `leads` is something else: the events in which a contact left a name or an address.
@@ -22,7 +23,7 @@
 --   hot_score          DOUBLE     none   How hot the lead is, as a number
 --   lead_temperature   VARCHAR    none   How hot the lead is, in a word
 --   lead_source        VARCHAR    none   Where the lead came from
---   lost_reason        VARCHAR    none   Why it was lost
+--   lost_reason        VARCHAR    content  Why it was lost
 --   expected_close_at  TIMESTAMP  none   Expected close
 --   last_activity_at   TIMESTAMP  none   Last message of the conversation
 --   assignee_id        VARCHAR    staff  Current assignee of the conversation

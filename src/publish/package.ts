@@ -75,13 +75,13 @@ interface WrittenTable {
   count: number
 }
 
-/** Deletes every changed key in the target, whether or not its row is published; inserts the rows that are. */
+/** Deletes the changed keys in the target, and inserts their rows. The filter decides by keys, so keys of other rows were never in the target. */
 async function writeChanged(writing: Writing, relation: SelectedRelation): Promise<WrittenTable> {
   const { reader, folder } = writing
   const { key, keyValues, where, name } = relation
   const deletes = join(folder, `${name}.deletes.parquet`)
   await reader.run(
-    `COPY (SELECT ${valuesAs(keyValues, key)} FROM ${CHANGED} t) TO ${quoteText(deletes)} (${COPY_OPTIONS})`,
+    `COPY (SELECT ${valuesAs(keyValues, key)} FROM ${CHANGED} t WHERE ${where ?? 'true'}) TO ${quoteText(deletes)} (${COPY_OPTIONS})`,
   )
   const isChanged = `(${columnsOf(key, 't.')}) IN (SELECT ${columnsOf(key)} FROM ${CHANGED})`
   const { files, count } = await writeRows(writing, relation, [isChanged, ...(where ? [where] : [])].join(' AND '))

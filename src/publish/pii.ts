@@ -7,6 +7,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { quoteName } from '../catalog/layout.ts'
+import type { PiiClass } from '../catalog/shape.ts'
 import type { PiiPolicy } from '../config/targets.ts'
 import { hasCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
@@ -60,18 +61,37 @@ export function hmacPads(key: Buffer): { inner: Uint8Array; outer: Uint8Array } 
 /** SQL variables that contain the pads: the key is in no SQL text. */
 export const PAD_VARIABLES = { inner: 'publish_inner', outer: 'publish_outer' } as const
 
-/** Telephone numbers are compared by their digits, however they are written: `+49 (30) 123-456`, `004930123456`. */
-const TELEPHONE = '[+]?[0-9][0-9 ()./-]{5,}'
+/** Texts that only their case distinguishes from others: the common case, which needs no further replacement. */
+const PLAIN = '[!-~]+( [!-~]+)*'
 
-/** SQL of a text in the form in which equal values are equal. */
-const normalised = (value: string): string => {
-  const text = `lower(trim(nfc_normalize(${value})))`
-  return `CASE WHEN regexp_full_match(${text}, '${TELEPHONE}')
-    THEN regexp_replace(regexp_replace(${text}, '[^0-9]', '', 'g'), '^00', '') ELSE ${text} END`
+/** `Eve Miller <eve@example.com>` */
+const NAMED_ADDRESS = '[^<>]*<([^<>@ ]+@[^<>@ ]+)>'
+
+/** Telephone numbers are compared by their digits, however they are written: `+49 (30) 123-456`, `004930123456`, `+49 (0)30 123456`. */
+const TELEPHONE = '[+]?[(]?[+]?[0-9][0-9 ()./\\x{2010}-\\x{2015}-]{4,}'
+const TRUNK_PREFIX = '^([(]?(?:[+]|00)[0-9 ()]*)[(]0[)]'
+const DIGITS = '[0-9]{6,15}'
+const IP_ADDRESS = '[0-9]{1,3}([.][0-9]{1,3}){3}'
+
+/**
+ * SQL of a text in the form in which equal values are equal. Only contacts have telephone numbers: versions and addresses of machines, and
+ * ids of staff, may differ in their dots and zeros alone.
+ */
+function normalised(value: string, pii: PiiClass): string {
+  const spaced = `trim(regexp_replace(nfc_normalize(regexp_replace(${value}, '\\p{Cf}', '', 'g')), '[\\s\\p{Z}]+', ' ', 'g'))`
+  const text = `lower(CASE WHEN regexp_full_match(${value}, '${PLAIN}') THEN ${value} ELSE ${spaced} END)`
+  const address = `WHEN ends_with(${text}, '>') AND regexp_full_match(${text}, '${NAMED_ADDRESS}')
+    THEN regexp_extract(${text}, '${NAMED_ADDRESS}', 1)`
+  if (pii !== 'identity') return `CASE ${address} ELSE ${text} END`
+  const digits = `regexp_replace(regexp_replace(regexp_replace(${text}, '${TRUNK_PREFIX}', '\\1'), '[^0-9]', '', 'g'), '^00', '')`
+  return `CASE ${address}
+    WHEN regexp_full_match(${text}, '${TELEPHONE}') AND regexp_full_match(${digits}, '${DIGITS}') AND NOT regexp_full_match(${text}, '${IP_ADDRESS}')
+    THEN ${digits} ELSE ${text} END`
 }
 
+/** An empty text says that there is no value, so it stays empty: its hash would join with that of all others. */
 const hmac = (text: string): string =>
-  `sha256(getvariable('${PAD_VARIABLES.outer}') || unhex(sha256(getvariable('${PAD_VARIABLES.inner}') || encode(${text}))))`
+  `CASE WHEN ${text} = '' THEN '' ELSE sha256(getvariable('${PAD_VARIABLES.outer}') || unhex(sha256(getvariable('${PAD_VARIABLES.inner}') || encode(${text})))) END`
 
 type Action = 'keep' | 'hash' | 'drop'
 
@@ -90,7 +110,7 @@ export function publishedValue(column: DescribedColumn, policy: PiiPolicy): stri
     case 'drop':
       return `NULL::${column.sqlType}`
     case 'hash':
-      return hmac(normalised(value))
+      return hmac(normalised(value, column.pii))
   }
 }
 

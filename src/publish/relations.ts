@@ -16,6 +16,8 @@ export interface Relation {
   name: string
   about: string
   columns: readonly DescribedColumn[]
+  /** Columns of a mart whose values come from records that are not only of the row's agent. */
+  shared: readonly string[]
   /** Key columns: a changed key replaces all rows that have it. */
   key: readonly string[]
   /** No two rows have the same key, whatever is done with personal data. */
@@ -27,6 +29,7 @@ export interface Relation {
 /** All published tables, each record table before its child tables, and the marts. Record numbers change with every load, so they are not published. */
 export async function publishedRelations(): Promise<Relation[]> {
   const tables = new Map((await describedTables()).map(table => [table.name, table]))
+  const shared = new Map(marts().map(mart => [publishedMart(mart).table, mart.shared]))
   return [...PUBLISHED_TABLES, ...marts().map(publishedMart)].flatMap(published =>
     [published.table, ...published.children].map(name => {
       const { about, columns } = tables.get(name)!
@@ -36,6 +39,7 @@ export async function publishedRelations(): Promise<Relation[]> {
         name,
         about,
         columns: columns.filter(column => column.name !== RECORD_NUMBER.name),
+        shared: shared.get(name) ?? [],
         key,
         // Two observations may have the same time, and two texts the same hash.
         isKeyUnique: name === published.table && published !== OBSERVATIONS && !hasPersonalKey,

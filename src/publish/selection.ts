@@ -30,9 +30,10 @@ export interface Selection {
 
 const textList = (values: readonly string[]): string => `(${values.map(quoteText).join(', ')})`
 
-/** SELECT of the agents of the target's organizations. */
+/** SELECT of the agents of the target's organizations. One that the vendor no longer has keeps its rows, but has no agents. */
 const agentsOf = (organizations: readonly string[]): string =>
-  `SELECT DISTINCT workspace_id, agent_id FROM organization_agents WHERE organization_id IN ${textList(organizations)}`
+  `SELECT DISTINCT workspace_id, agent_id FROM organization_agents JOIN organizations USING (workspace_id, organization_id)
+    WHERE organization_id IN ${textList(organizations)} AND _missing_since IS NULL AND _deleted_at IS NULL`
 
 /** The condition that rows of a table satisfy; undefined for a table that is not published to a filtered target, since no key tells whose its rows are. */
 function conditionOf({ key }: Relation, { agents, organizations }: RowFilter): string | undefined {
@@ -55,8 +56,10 @@ function selected(
   const actions = keyColumns.map(column => actionOf(column, pii))
   // Without their keys, rows could not be told apart.
   if (actions.includes('drop')) return []
+  // Names of people, teams and organizations may be known from the records of agents that the target does not receive.
+  const hidden = rows === null ? [] : relation.shared
   const represented = (column: DescribedColumn) => {
-    const value = publishedValue(column, pii)
+    const value = hidden.includes(column.name) ? `NULL::${column.sqlType}` : publishedValue(column, pii)
     const isKey = relation.key.includes(column.name)
     return type === 'postgres' ? representedValue(value, column, { ids, isKey }) : value
   }
@@ -78,9 +81,11 @@ export async function selectionFor(
   const relations = published.flatMap(relation => selected(relation, { target, ids }))
   const organizations = target.rows?.organizations ?? []
   const agents = organizations.length === 0 ? [] : await reader.rows(`${agentsOf(organizations)} ORDER BY ALL`)
-  const columns = relations.map(({ name, columns: of }) => [
+  // With the SQL of the values: a new version may normalise values in another way before it hashes them.
+  const columns = relations.map(({ name, columns: of, values, where }) => [
     name,
-    of.map(column => [column.name, column.sqlType, actionOf(column, target.pii)]),
+    of.map((column, index) => [column.name, column.sqlType, values[index]]),
+    where,
   ])
   const chosen: unknown[] = [columns, target.rows, agents, needsKey(target.pii) ? fingerprintOf(key!) : null]
   if (target.type === 'parquet') chosen.push(target.partitionBy)

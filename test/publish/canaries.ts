@@ -1,35 +1,165 @@
-// Personal data that is easy to find: a text of its own in every column that may contain any.
+// Canaries: texts that occur nowhere else, each naming the place that it was put in. And a search for them in everything that a publication
+// writes: the values that readers see, the bytes of files, the names of files, and the statistics and metadata in Parquet files.
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import { RECORD_NUMBER } from '../../src/catalog/ddl.ts'
+import type { Field, Fields, Lift } from '../../src/catalog/shape.ts'
 import { publishedRelations } from '../../src/publish/relations.ts'
 import type { Writer } from '../../src/warehouse/connection.ts'
+import type { DescribedColumn } from '../../src/warehouse/dictionary/described.ts'
 import { refreshMarts } from '../../src/warehouse/marts/refresh.ts'
+import { ENTRY } from './published.ts'
 
-export const CANARY = 'kanarienvogel'
+/** With this every canary begins. */
+export const CANARY = 'kanarienvogel.'
 
-/** `table.column` of every published column of personal data. */
+/** In lower case, and without a character that JSON or a path would escape. */
+export const canary = (place: string): string => `${CANARY}${place.toLowerCase().replaceAll(/[^a-z0-9_.]/g, '_')}.vk`
+
+const PATTERN = 'kanarienvogel\\.[a-z0-9_.]+?\\.vk'
+
+/** A value of a field, with a canary in every text. */
+function planted(field: Field, place: string): unknown {
+  switch (field.kind) {
+    case 'texts':
+      return [canary(place)]
+    case 'group':
+      return plantedFields(field.fields, place)
+    case 'objects':
+      return [plantedFields(field.fields, place)]
+    case 'scalar':
+      break
+  }
+  const { type, unnest } = field
+  if (type === 'any') {
+    if (!unnest) return { inside: [canary(place)] }
+    const lifted = (lift: readonly Lift[]) =>
+      Object.fromEntries(
+        lift
+          .filter(({ type: of }) => of === 'text')
+          .map(({ column, keys }) => [keys[0]!, canary(`${place}.${column}`)]),
+      )
+    const element = { ...lifted(unnest.lift), more: { inside: canary(`${place}.more`) } }
+    return unnest.over === 'elements' ? [element] : { entry: element }
+  }
+  return ['text', 'loose', 'moment'].includes(type) ? canary(place) : undefined
+}
+
+/** A record with a canary in every text of its fields, and in a field that the catalog does not know. */
+export const plantedFields = (fields: Fields, place: string): Record<string, unknown> => ({
+  ...Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, planted(field, `${place}.${key}`)])),
+  unknownField: canary(`${place}.unknown`),
+})
+
+/** `table.column` of every published column of personal data that contains texts. */
 export const personalColumns = async (): Promise<string[]> =>
   (await publishedRelations()).flatMap(({ name, columns }) =>
-    columns.filter(({ pii }) => pii !== 'none').map(column => `${name}.${column.name}`),
+    columns
+      .filter(({ pii, sqlType }) => pii !== 'none' && sqlType !== 'DOUBLE')
+      .map(column => `${name}.${column.name}`),
   )
 
-/** A row in every table, with a canary of its own in each column of personal data. */
+/** A row in every table, with a canary in each column of personal data: also in tables that the API does not fill in a test. */
 export async function plantCanaries(writer: Writer): Promise<void> {
   // Rows of marts are computed from the log, which does not have planted rows.
   await refreshMarts(writer)
+  const found = await writer.rows<{ name: string }>(
+    `SELECT table_name AS name FROM duckdb_columns() WHERE column_name = '${RECORD_NUMBER.name}'`,
+  )
+  const numbered = new Set(found.map(({ name }) => name))
   for (const { name, columns, key } of await publishedRelations()) {
     const filled = columns.filter(column => column.pii !== 'none' || key.includes(column.name))
-    const values = filled.map(({ name: column, sqlType, pii }) => {
-      if (sqlType === 'INTEGER') return '1'
-      if (sqlType === 'DATE') return `DATE '2026-01-01'`
-      if (sqlType === 'TIMESTAMP') return `TIMESTAMP '2026-01-01'`
-      const text = pii === 'none' ? 'key' : `${CANARY} ${name}.${column}`
-      return sqlType === 'JSON' ? `'["${text}"]'` : `'${text}'`
-    })
-    const rest = columns
-      .filter(column => ['source', 'version'].includes(column.name) && name === 'conversation_observations')
-      .map(column => [column.name, column.name === 'source' ? `'export'` : `TIMESTAMP '2026-01-01'`] as const)
-    const names = [...filled.map(column => column.name), ...rest.map(([column]) => column)]
-    await writer.run(
-      `INSERT INTO ${name} (${names.join(', ')}) VALUES (${[...values, ...rest.map(([, value]) => value)].join(', ')})`,
-    )
+    const row = new Map(filled.map(column => [column.name, plantedValue(name, column)]))
+    if (name === 'conversation_observations') row.set('source', `'export'`).set('version', `TIMESTAMP '2026-01-01'`)
+    // Child rows lie in the partition of their record, which they are joined with by its number.
+    if (numbered.has(name)) row.set(RECORD_NUMBER.name, '1000000')
+    await writer.run(`INSERT INTO ${name} (${[...row.keys()].join(', ')}) VALUES (${[...row.values()].join(', ')})`)
   }
+}
+
+function plantedValue(table: string, { name, sqlType, pii }: DescribedColumn): string {
+  if (sqlType === 'INTEGER') return '1'
+  if (sqlType === 'DOUBLE') return '73.25'
+  if (sqlType === 'DATE') return `DATE '2026-01-01'`
+  if (sqlType === 'TIMESTAMP') return `TIMESTAMP '2026-01-01'`
+  const text = pii === 'none' ? 'key' : canary(`${table}.${name}`)
+  return sqlType === 'JSON' ? `'{"a": [{"b": "${text}"}]}'` : `'${text}'`
+}
+
+/** Canaries in the rows of all tables that `connection` reads from `sources`, which are names or files. */
+async function inRows(connection: DuckDBConnection, sources: readonly string[]): Promise<string[]> {
+  const found: string[] = []
+  for (const source of sources) {
+    const sql = `SELECT DISTINCT unnest(regexp_extract_all(lower(t::VARCHAR), '${PATTERN}')) FROM ${source} t`
+    found.push(...((await connection.runAndReadAll(sql)).getRows().flat() as string[]))
+  }
+  return found
+}
+
+async function withDatabase<T>(path: string, work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+  const options = path === ':memory:' ? { threads: '1' } : { threads: '1', access_mode: 'READ_ONLY' }
+  const instance = await DuckDBInstance.create(path, options)
+  const connection = await instance.connect()
+  try {
+    return await work(connection)
+  } finally {
+    connection.closeSync()
+    instance.closeSync()
+  }
+}
+
+const inSnapshot = (path: string): Promise<string[]> =>
+  withDatabase(path, async connection => {
+    const tables = await connection.runAndReadAll(`SELECT schema_name || '.' || table_name FROM duckdb_tables()`)
+    const comments = ['duckdb_columns()', 'duckdb_tables()']
+    return inRows(connection, [...(tables.getRows().flat() as string[]), ...comments])
+  })
+
+/** In the values, and in the statistics and metadata of all files. */
+const inParquet = (files: readonly string[]): Promise<string[]> =>
+  withDatabase(':memory:', connection => {
+    const all = `[${files.map(file => `'${file}'`).join(', ')}]`
+    const values = files.map(file => `read_parquet('${file}', hive_partitioning = false)`)
+    return inRows(connection, [...values, `parquet_metadata(${all})`, `parquet_kv_metadata(${all})`])
+  })
+
+const below = (path: string): string[] =>
+  statSync(path).isDirectory()
+    ? readdirSync(path, { recursive: true, withFileTypes: true })
+        .filter(entry => entry.isFile())
+        .map(entry => join(entry.parentPath, entry.name))
+    : [path]
+
+/** All canaries in a file or folder, sorted. */
+export async function canariesIn(path: string): Promise<string[]> {
+  const files = below(path)
+  const texts = files.flatMap(file => [file, readFileSync(file, 'latin1').toLowerCase()])
+  const found = texts.flatMap(text => text.match(new RegExp(PATTERN, 'g')) ?? [])
+  const parquet = files.filter(file => file.endsWith('.parquet'))
+  if (parquet.length > 0) found.push(...(await inParquet(parquet)))
+  for (const file of files.filter(name => name.endsWith('.duckdb'))) found.push(...(await inSnapshot(file)))
+  return [...new Set(found)].sort()
+}
+
+/** Where `packageKeeper` keeps the last package for a target. */
+export const keptPackage = ({ path }: { path: string }): string => `${path}.package`
+
+/** The program of a target's process that first copies each package with everything beside it, and then is the real one. */
+export function packageKeeper(home: string): URL {
+  const file = join(home, 'keep-package.mjs')
+  // Both handlers are in place before the first message arrives.
+  const source = `import { cpSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import ${JSON.stringify(ENTRY.href)}
+let settings
+process.on('message', message => {
+  if (message.kind === 'open') settings = message.settings
+  if (message.kind !== 'apply') return
+  rmSync(settings.target.path + '.package', { recursive: true, force: true })
+  cpSync(dirname(settings.spillFolder), settings.target.path + '.package', { recursive: true })
+})
+`
+  if (!existsSync(file)) writeFileSync(file, source)
+  return new URL(`file://${file}`)
 }

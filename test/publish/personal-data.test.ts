@@ -1,56 +1,187 @@
-// Canaries in every column of personal data: none reaches a target that hashes and drops, and each reaches one that keeps.
+// Canaries in every column of personal data, by rows and by real pages and events: none reaches a target that hashes and drops, nor a package
+// for it, and each reaches one that keeps.
 import { createHmac } from 'node:crypto'
-import { expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { conversation } from '../../src/catalog/conversation/conversation.ts'
+import { EVENT_TYPES } from '../../src/catalog/events/event-types.ts'
+import { agent } from '../../src/catalog/resources/agents.ts'
+import { ORGANIZATIONS } from '../../src/catalog/resources/organizations.ts'
+import { TEAMS } from '../../src/catalog/resources/teams.ts'
+import type { ParquetTarget, SnapshotTarget } from '../../src/config/targets.ts'
 import { hashKey } from '../../src/publish/pii.ts'
+import { publishedRelations } from '../../src/publish/relations.ts'
+import { applyTo, eventOf } from '../warehouse/events/events-in.ts'
+import {
+  AGENT,
+  landAgents,
+  landConversations,
+  landOrganization,
+  landTeams,
+  SENT_AT_MS,
+} from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
-import { CANARY, personalColumns, plantCanaries } from './canaries.ts'
-import { bytesContain, DEFAULT, newTarget, publishTo, rowsIn, valuesIn } from './published.ts'
-import { newParquet, rowsOf, valuesContain } from './published-parquet.ts'
+import {
+  canariesIn,
+  canary,
+  keptPackage,
+  packageKeeper,
+  personalColumns,
+  plantCanaries,
+  plantedFields,
+} from './canaries.ts'
+import { DEFAULT, newTarget, publishTo, reading } from './published.ts'
+import { newParquet } from './published-parquet.ts'
+
+/** Fields of the API document that say something of a person, or whose shape or text it does not state. */
+const PERSONAL = {
+  conversation: `userEmail userName userPhone userAddress userCompany userWebsite notes note userProfilePic userImage socialHandle linkedIn
+    instagram demoLink lostReason userID userOs userBrowser ipAddress browserTimezone contactIdentityId crossChannelContext notifyToUserId origin
+    smbContactName archivedBy resolvedBy resolvedByEmail lastResolvedAssigneeId reopenReason delegatedBy chatAssignedTo chatAssignedToIds summary
+    shortSummary funnelSummary assignedTo.userId assignedTo.name assignedTo.email assignedTo.photoUrl assignedTo.note assignedToUsers.userId
+    assignedToUsers.name assignedToUsers.email assignedToUsers.photoUrl assignedToUsers.note handoffHistory.acceptedBy externalSession.sessionKey
+    ext.recordingUrl ext.syncRecordingUrl ext.callerPhoneNumber ext.calleePhoneNumber ext.callError voice.listenUrl csat.comment
+    inboundEngagementState.lastDecisionReason crmActivities.title crmActivities.note crmActivities.notesHistory.text
+    crmActivities.notesHistory.agentId crmActivities.notesHistory.agentName crmActivities.metadata capturedVariables.value_text
+    capturedVariables.more campaignCalls.call_id campaignCalls.more sessions.more metrics.value_text metrics.more funnelStepsMatched.more
+    funnelScoreHistory.reason funnelScoreHistory.more funnelExtractedData.value_text unknown`,
+  organization: `email firebaseUid userId ownerID dashboardUsername widgets adminIDs supportIDs stripeCustomerId cannedResponses internal teams
+    onboardingState.personalInfo onboardingState.preferences onboardingState.setupData unknown`,
+  agent: 'ownerID webhookUrl unknown',
+  team: 'memberIds unknown',
+  message_received: 'messageContent from unknown',
+  lead_captured: 'leadName leadEmail leadPhone unknown',
+  form_submitted: 'formData.answer unknown',
+  chat_delegated: `assignedToUserId assignedToUserName assignedToUserEmail delegatedByUserId delegatedByUserName customerName customerEmail
+    customerPhone unknown`,
+  bug_reported: 'bugDescription imageUrl reportedByUserId reportedByUserName reportedByUserEmail unknown',
+  client_created: 'clientName clientEmail',
+  turns: 'text from unknown',
+}
 
 const app = temporaryWarehouse()
+let entry: URL
 
-it('is hashed or dropped in every table before a package is written, and all of it is kept where a target keeps it', async () => {
-  await plantCanaries(app.warehouse.writer)
-  const [careful, keeping] = [newTarget(app.home, { pii: DEFAULT }), newTarget(app.home)]
-  await publishTo(app, careful)
-  await publishTo(app, keeping)
-  const names = await personalColumns()
-  expect(names.length).toBeGreaterThan(100)
-  expect(await valuesIn(careful.path, CANARY)).toEqual([])
-  expect(await bytesContain(careful.path, CANARY)).toBe(false)
-  expect((await valuesIn(keeping.path, CANARY)).sort()).toEqual(names.sort())
-  expect(await bytesContain(keeping.path, CANARY)).toBe(true)
-  expect(
-    await rowsIn(careful.path, 'SELECT count(*)::INT, count(user_email)::INT, count(summary)::INT FROM conversations'),
-  ).toEqual([[1, 1, 0]])
-})
+/** A record of every kind that the API sends, with a canary in each of its texts. */
+async function plantByApi(): Promise<void> {
+  const place = app.workspace()
+  const ts = Date.UTC(2026, 10, 2)
+  const record = {
+    ...plantedFields(conversation.fields, 'conversation'),
+    ID: 'c',
+    ts,
+    firstMessageTS: ts,
+    lastModified: ts,
+  }
+  const sent = { success: true, data: [record] }
+  await place.load(await landConversations(place.landing, { body: JSON.stringify(sent) }))
+  await place.load(
+    await landAgents(place.landing, { agents: [{ ...plantedFields(agent.fields, 'agent'), ID: AGENT }] }),
+  )
+  const organization = { ...plantedFields(ORGANIZATIONS.record.fields, 'organization'), ID: 'o', widgetIDs: [AGENT] }
+  await place.load(await landOrganization(place.landing, { id: 'o', data: organization }))
+  const team = { ...plantedFields(TEAMS.record.fields, 'team'), ID: 't', orgId: 'o' }
+  await place.load(await landTeams(place.landing, { id: 'o', teams: [team] }))
+  const ids = { agentId: AGENT, convoId: 'c', organisationId: 'o', createdAt: SENT_AT_MS }
+  const { ID: _, ...light } = record
+  const turns = [
+    {
+      from: canary('turns.from'),
+      messages: [{ text: canary('turns.text'), unknownField: canary('turns.unknown') }],
+      ts,
+    },
+  ]
+  for (const { name, fields } of EVENT_TYPES) {
+    const common = Object.fromEntries(Object.entries(ids).filter(([key]) => key in fields || key === 'createdAt'))
+    const talk = name === 'conversation_updated' ? { turns, messagesHistory: turns, lightConvoData: light } : {}
+    await applyTo(place, eventOf(name, { ...plantedFields(fields, name), ...common, ...talk }))
+  }
+}
 
-it('is hashed or dropped in Parquet files too, and kept where a target keeps it', async () => {
-  const careful = newParquet(app.home, { pii: DEFAULT, partitionBy: ['agent', 'month'] })
-  const keeping = newParquet(app.home)
-  await publishTo(app, careful)
-  await publishTo(app, keeping)
-  expect(await valuesContain(careful.path, CANARY)).toBe(false)
-  expect(await valuesContain(keeping.path, CANARY)).toBe(true)
-  expect(await rowsOf(careful, 'conversations', 'count(*)::INT, count(user_email)::INT, count(summary)::INT')).toEqual([
-    [1, 1, 0],
-  ])
-})
+const personalOfApi = (): string[] =>
+  Object.entries(PERSONAL).flatMap(([record, fields]) => fields.split(/\s+/).map(field => canary(`${record}.${field}`)))
 
-it('is hashed so that equal addresses and telephone numbers join, and nobody without the key can test a guess', async () => {
+/** The same address and number in two tables, written differently. */
+async function plantEve(): Promise<void> {
   const { writer } = app.warehouse
   await writer.run(`INSERT INTO leads (workspace_id, event_id, lead_email, lead_phone) VALUES
-    ('w', '1', ' Eve@Example.com', '+49 (30) 123-456'), ('w', '2', 'eve@example.COM ', '004930123456'), ('w', '3', NULL, '030 123457')`)
-  const target = newTarget(app.home, { pii: DEFAULT })
-  await publishTo(app, target)
-  const hash = createHmac('sha256', await hashKey(app.home))
-  const digits = createHmac('sha256', await hashKey(app.home))
-  const [one, two, three] = await rowsIn(
-    target.path,
-    `SELECT lead_email, lead_phone FROM leads WHERE workspace_id = 'w' ORDER BY event_id`,
+    ('w', '1', ' Eve@Example.com', '+49 (30) 123-456'), ('w', '2', 'Eve <eve@example.COM>', '004930123456'), ('w', '3', NULL, '')`)
+  await writer.run(`INSERT INTO conversations (workspace_id, agent_id, conversation_id, user_email, user_id) VALUES
+    ('w', 'a', '1', 'eve@example.com', '4930123456')`)
+}
+
+type FileTarget = SnapshotTarget | ParquetTarget
+
+const byAgent = (): ParquetTarget => newParquet(app.home, { partitionBy: ['agent', 'month'] })
+
+let personal: string[]
+let snapshot: SnapshotTarget
+
+beforeAll(async () => {
+  await plantByApi()
+  await plantCanaries(app.warehouse.writer)
+  await plantEve()
+  entry = packageKeeper(app.home)
+  personal = [...personalOfApi(), ...(await personalColumns()).map(canary)].sort()
+  snapshot = newTarget(app.home, { pii: DEFAULT })
+})
+
+/** Publishes, and searches the target, and the package from which its process wrote it. */
+async function publishedCanaries(target: FileTarget): Promise<string[][]> {
+  await publishTo(app, target, { entry })
+  return Promise.all([target.path, keptPackage(target)].map(canariesIn))
+}
+
+describe('personal data', () => {
+  it.each<[string, () => FileTarget, () => FileTarget]>([
+    ['a snapshot', () => snapshot, () => newTarget(app.home)],
+    ['Parquet files by agent and month', () => ({ ...byAgent(), pii: DEFAULT }), byAgent],
+  ])(
+    'is hashed or dropped before a package for %s is written, and is in both where it is kept',
+    async (_, careful, keeping) => {
+      expect(personal.length).toBeGreaterThan(250)
+      for (const found of await publishedCanaries(keeping()))
+        expect(personal.filter(each => !found.includes(each))).toEqual([])
+      for (const found of await publishedCanaries(careful())) {
+        expect(personal.filter(each => found.includes(each))).toEqual([])
+        // Titles, tags and the like are no personal data.
+        expect(found).toContain(canary('conversation.tags'))
+      }
+    },
   )
-  expect(one).toEqual([hash.update('eve@example.com').digest('hex'), digits.update('4930123456').digest('hex')])
-  expect(two).toEqual(one)
-  expect(three![0]).toBeNull()
-  expect(three![1]).not.toBe(one![1])
+
+  it('of one class is kept, where all others are dropped', async () => {
+    const target = newTarget(app.home, {
+      pii: { identity: 'drop', staff: 'drop', device: 'keep', content: 'drop' },
+    })
+    const [found] = await publishedCanaries(target)
+    const kept = (await publishedRelations()).flatMap(({ name, columns }) =>
+      columns.filter(({ pii }) => pii === 'device').map(column => canary(`${name}.${column.name}`)),
+    )
+    const device = ['userOs', 'userBrowser', 'ipAddress', 'browserTimezone'].map(name => canary(`conversation.${name}`))
+    expect(personal.filter(each => found!.includes(each))).toEqual([...kept, ...device].sort())
+  })
+
+  it('is NULL where it is dropped, also in numbers; hashes keep the rows of a hashed key apart', async () => {
+    await reading(snapshot.path, async rows => {
+      expect(await rows('SELECT count(user_email)::INT, count(origin)::INT FROM conversations')).toEqual([[3, 0]])
+      expect(await rows('SELECT count(*)::INT, count(value_number)::INT FROM conversation_metrics')).toEqual([[2, 0]])
+      const ids = 'count(DISTINCT user_id) FILTER (length(user_id) = 64)::INT'
+      const [[people, hashes]] = (await rows(`SELECT count(*)::INT, ${ids} FROM marts.dim_people`)) as [
+        [number, number],
+      ]
+      expect(people).toBeGreaterThan(10)
+      expect(hashes).toBe(people)
+    })
+  })
+
+  it('is hashed so that equal addresses and telephone numbers join across tables', async () => {
+    const key = await hashKey(app.home)
+    const hash = (text: string) => createHmac('sha256', key).update(text).digest('hex')
+    const eve = [hash('eve@example.com'), hash('4930123456')]
+    await reading(snapshot.path, async rows => {
+      const leads = await rows(`SELECT lead_email, lead_phone FROM leads WHERE workspace_id = 'w' ORDER BY event_id`)
+      expect(leads).toEqual([eve, eve, [null, '']])
+      expect(await rows(`SELECT user_email, user_id FROM conversations WHERE workspace_id = 'w'`)).toEqual([eve])
+    })
+  })
 })

@@ -303,7 +303,7 @@ describe('a row filter', () => {
     expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'refill', reason: 'other policy' })
     expect(await agentsIn()).toEqual([`${place.id}-one`])
     expect(await bytesContain(target.path, `contact of ${place.id}-two`)).toBe(false)
-    // A change of another agent's row deletes its key in the target and inserts nothing.
+    // A change of another agent's row is none for the target.
     await load(place, { ID: 'other', userName: 'someone else' })
     expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta', rows: 0 })
     expect(await agentsIn()).toEqual([`${place.id}-one`])

@@ -96,6 +96,7 @@ export const metrics = any('Custom metrics measured on the conversation, as sent
     lift('value_text', 'text', ['value', 'result', 'answer'], 'Value as text', { orSelf: 'scalar', pii: 'content' }),
     lift('value_number', 'number', ['value', 'result', 'answer'], 'Value as a number, where it is one', {
       orSelf: 'scalar',
+      pii: 'content',
     }),
     lift('measured_at', 'time', ['measuredAt', 'ts', 'timestamp', 'createdAt', 'updatedAt'], 'When it was measured'),
   ]),
@@ -104,7 +105,10 @@ export const metrics = any('Custom metrics measured on the conversation, as sent
 export const campaignCalls = any('Calls made to the contact by campaigns, as sent', {
   pii: 'content',
   unnest: elements('conversation_campaign_calls', 'One row for each campaign call', [
-    lift('call_id', 'text', ['callId', 'callID', 'id', 'ID', 'sid'], 'Id of the call', { orSelf: 'scalar' }),
+    lift('call_id', 'text', ['callId', 'callID', 'id', 'ID', 'sid'], 'Id of the call', {
+      orSelf: 'scalar',
+      pii: 'identity',
+    }),
     lift('campaign_id', 'text', ['campaignId', 'campaignID'], 'Id of the campaign'),
     lift('status', 'text', ['status', 'callStatus', 'state'], 'Outcome of the call'),
     lift('called_at', 'time', ['calledAt', 'startedAt', 'ts', 'timestamp', 'createdAt'], 'When it was made'),
@@ -120,6 +124,7 @@ export const capturedVariables = any('Variables that the agent captured, as sent
 })
 
 export const funnelStepsMatched = any('Funnel steps that the conversation reached, as sent', {
+  pii: 'content',
   unnest: elements('conversation_funnel_steps', 'One row for each funnel step reached', [
     lift('step', 'text', ['stepId', 'step', 'id', 'key', 'name', 'label'], 'The step', { orSelf: 'scalar' }),
     lift('matched_at', 'time', ['matchedAt', 'ts', 'timestamp', 'at'], 'When it was reached'),
@@ -127,6 +132,7 @@ export const funnelStepsMatched = any('Funnel steps that the conversation reache
 })
 
 export const funnelScoreHistory = any('Scores that the funnel gave, as sent', {
+  pii: 'content',
   unnest: elements('conversation_funnel_scores', 'One row for each score that the funnel gave', [
     lift('score', 'number', ['score', 'value', 'leadScore'], 'The score', { orSelf: 'scalar' }),
     lift('scored_at', 'time', ['scoredAt', 'ts', 'timestamp', 'evaluatedAt', 'at'], 'When it was given'),

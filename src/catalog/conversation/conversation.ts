@@ -74,7 +74,7 @@ const environment = {
   contactIdentityId: text('Identity of the contact across channels', identity),
   crossChannelContext: text('Context carried over from another channel', content),
   notifyToUserId: text('User to notify', staff),
-  origin: any('Where the conversation came from'),
+  origin: any('Where the conversation came from', content),
   linkedChannels: children.linkedChannels,
   tags: children.tags,
   whatsappPhoneNumberId: text('WhatsApp: id of the phone number'),
@@ -141,7 +141,7 @@ const stateAndHandling = {
 
 const nested = {
   externalSession: group('Session of an external runtime', {
-    sessionKey: text('Key of the session'),
+    sessionKey: text('Key of the session', identity),
     projectId: text('Project'),
     environmentAlias: text('Environment'),
     updatedAt: time('Last change'),
@@ -156,7 +156,7 @@ const nested = {
     callerPhoneNumber: text('Number of the caller', identity),
     calleePhoneNumber: text('Number that was called', identity),
     callStatus: text('Status of the call'),
-    callError: text('Error of the call'),
+    callError: text('Error of the call', content),
   }),
   nodesInfo: group('Place in the agent', children.nodesInfo),
   voice: group('Voice session', {

@@ -29,6 +29,10 @@ const TEXT = ['text', 'content', 'message', 'body', 'parts', 'item', 'payload', 
 const TURN_ID = ['turnId', 'turnID', 'turn_id', 'id', 'ID', '_id']
 const SESSION_ID = ['sessionId', 'sessionID', 'session_id']
 const ROLE = ['role', 'from', 'sender']
+
+/** A sender that is no role may be a name, an address or a telephone number, which the column of roles must not contain. */
+const ROLE_WORD =
+  /^(user|customer|contact|visitor|client|lead|caller|assistant|ai|bot|agent|model|human|human[_-]?agent|operator|live[_-]agent|support|admin|staff|person|system|developer|tool|function)$/i
 const AT = ['timestamp', 'ts', 'createdAt', 'created_at', 'sentAt', 'time', 'date']
 
 /** Types of message parts that nobody said or wrote: tool calls and reasoning. */
@@ -114,6 +118,11 @@ function remainder(value: unknown, held: readonly Source[], write: Write): strin
   return entries.length > 0 ? write(Object.fromEntries(entries)) : null
 }
 
+function roleOf(...objects: Json[]): Source | null {
+  const found = firstOf(ROLE, ...objects)
+  return found?.key === 'role' || ROLE_WORD.test(String(found?.value)) ? found : null
+}
+
 function messagesOfTurn(turn: unknown, turnPosition: number, write: Write): Message[] {
   const own = isObject(turn) ? turn : {}
   const listed = Array.isArray(own.messages)
@@ -128,7 +137,7 @@ function messagesOfTurn(turn: unknown, turnPosition: number, write: Write): Mess
     const turnId = firstOf(TURN_ID, own)
     const sessionId = firstOf(SESSION_ID, inner, own)
     // The type of a turn replaces a missing role; the type of a message is `text` or the like.
-    const role = firstOf(ROLE, inner, own) ?? firstOf(['type'], own)
+    const role = roleOf(inner, own) ?? firstOf(['type'], own)
     const at = firstOf(AT, inner, own)
     const text = textIn(message)
     const texts = [turnId, sessionId, role].filter(source => typeof source?.value === 'string')

@@ -17,7 +17,7 @@ export const agent: RecordType = {
     ID: text('Id of the agent', { column: 'agent_id' }),
     title: text('Title'),
     description: text('Description'),
-    ownerID: text('Id of the owner'),
+    ownerID: text('Id of the owner', { pii: 'staff' }),
     storageID: text('Id of the storage'),
     theme: text('Theme'),
     agentPlatform: text('Platform: vg or vf'),
@@ -35,7 +35,7 @@ export const agent: RecordType = {
     alwaysShowHandoff: boolean('Handoff is always offered'),
     manualControl: boolean('People answer, not the AI'),
     enableNodes: boolean('The agent is made of nodes'),
-    webhookUrl: text('Where the agent posts its events'),
+    webhookUrl: text('Where the agent posts its events', { pii: 'content' }),
     limits: group('Limits of the agent', {
       maxInteractionsPerUserId: count('Interactions a user', interactions),
       enableTextIpRateLimit: boolean('Text interactions are limited by IP address'),

@@ -6,6 +6,7 @@
 //   -- Refresh: conversations, days or whole (`refresh.ts`)
 //   -- Built from: tables and marts
 //   -- Joins: columns with the keys of other marts under another name: assignee_id = dim_people.user_id (omitted: none)
+//   -- Shared: columns whose values come from records that are not only of the row's agent, such as names of people (omitted: none)
 //   -- Use: what it is for, on as many lines as needed
 //   -- Columns:
 //   --   name  TYPE  PII class  description      (separated by at least two spaces)
@@ -46,6 +47,8 @@ export interface Mart {
   builtFrom: readonly string[]
   /** Columns that hold the key of another mart under another name. */
   joins: readonly MartJoin[]
+  /** Columns whose values come from records that are not only of the row's agent. Targets with a row filter do not receive them. */
+  shared: readonly string[]
   use: string
   columns: readonly MartColumn[]
   /** Computes the rows. */
@@ -59,7 +62,7 @@ const PII: readonly string[] = ['none', 'identity', 'content', 'device', 'staff'
 const SCOPES: readonly string[] = ['conversations', 'days', 'whole'] satisfies RefreshScope[]
 const KEY_TYPES: readonly string[] = ['VARCHAR', 'TIMESTAMP', 'DATE', 'INTEGER'] satisfies KeyType[]
 
-const FIELD = /^(Grain|Month|Refresh|Built from|Joins|Use|Columns):\s*(.*)$/
+const FIELD = /^(Grain|Month|Refresh|Built from|Joins|Shared|Use|Columns):\s*(.*)$/
 
 /** Splits a header into its first paragraph and its fields; a line that names no field continues the one before. */
 function fieldsOf(lines: readonly string[]): Map<string, string[]> {
@@ -107,6 +110,7 @@ export function parseMart({ name, sql }: SqlFile): Mart {
     if (of === undefined) throw fault(`"${text}" is not of the form "column = mart.column"`)
     return { column: column(of).name, mart: mart!, key: key! }
   })
+  const shared = (fields.has('Shared') ? list('Shared') : []).map(of => column(of).name)
   const month = fields.has('Month') ? column(text('Month')).name : null
   const refresh = text('Refresh')
   if (!SCOPES.includes(refresh)) throw fault(`"Refresh" is one of ${SCOPES.join(', ')}`)
@@ -118,6 +122,7 @@ export function parseMart({ name, sql }: SqlFile): Mart {
     refresh: refresh as RefreshScope,
     builtFrom: list('Built from'),
     joins,
+    shared,
     use: text('Use'),
     columns,
     select: lines.slice(end).join('\n'),

@@ -16,6 +16,7 @@ const HEADER = `-- one: one row for each thing.
 -- Refresh: whole
 -- Built from: agents
 -- Joins: name = other.person
+-- Shared: name
 -- Use: for
 -- tests
 -- Columns:
@@ -32,6 +33,7 @@ describe('the header of a mart', () => {
       ...{
         builtFrom: ['agents'],
         joins: [{ column: 'name', mart: 'other', key: 'person' }],
+        shared: ['name'],
         use: 'for tests',
         select: 'SELECT 1',
       },
