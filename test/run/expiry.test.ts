@@ -52,7 +52,7 @@ async function fill(simulated: SimulatedApp): Promise<void> {
   const sender = openEventSender(simulated, { dropped: 0 })
   let sentMs = START_MS
   await simulated.sync()
-  for (const hours of [30, 60 * 24, 30]) {
+  for (const hours of [60 * 24, 30]) {
     simulated.advance(hours * HOUR)
     await sender.send(Math.max(sentMs, simulated.sandbox.clock.now() - DAY), simulated.sandbox.clock.now())
     sentMs = simulated.sandbox.clock.now()
