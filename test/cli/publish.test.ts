@@ -84,6 +84,6 @@ it('publish writes the targets, says what it did, and goes on after one that fai
   const refused = await asked('publish', 'bi').finally(() => holder.close())
   expect([refused.code, refused.stderr]).toEqual([
     6,
-    expect.stringMatching(/WAREHOUSE_LOCKED[^]*That process publishes what changes .*TEMPORAL_ADDRESS/),
+    expect.stringMatching(/WAREHOUSE_LOCKED.*That process publishes what changes .*TEMPORAL_ADDRESS/s),
   ])
 })
