@@ -40,7 +40,7 @@ const OPERATIONS = {
   export: fc.record({ workspace, records: fc.array(record, { minLength: 1, maxLength: 3 }), minute }),
   event: fc.record({ workspace, record }),
   agents: fc.record({ workspace, title: fc.constantFrom('Support', 'Sales') }),
-  organization: fc.record({ workspace, title: fc.constantFrom('Acme', 'Emca'), minute }),
+  organization: fc.record({ workspace, id: fc.constantFrom('o', 'p'), title: fc.constantFrom('Acme', 'Emca'), minute }),
   teams: fc.record({
     ...{ workspace, label: fc.constantFrom('East', 'West'), members: fc.subarray(['ada', 'bob']), minute },
     keys: fc.constantFrom(['k1', 'k1'], ['k1', 'k2'], ['k2', 'k3']),
@@ -89,13 +89,10 @@ const valuesOf = ({ version, day, channel, person: user, isTest, isResolved, cos
   csat: { satisfaction10: version, submittedAt: changedMs(version) },
   handoffHistory: Array.from({ length: version % 3 }, (_, index) => ({
     ...{ requestedAt: changedMs(version), acceptedAt: changedMs(version) + index * MINUTE, acceptedBy: user },
-    // By id and key, or by key alone.
-    ...{
-      organizationId: 'o',
-      requestedTeamKey: 'k2',
-      teamIds: index === 0 ? ['t1', 't3'] : [],
-      teamKeys: ['k1', 'k3'],
-    },
+    // By key alone, or by id in an organization without teams.
+    ...(index === 0
+      ? { organizationId: 'o', requestedTeamKey: 'k2', teamKeys: ['k3'] }
+      : { organizationId: 'p', teamIds: ['t1', 't3'], teamKeys: ['k1'] }),
   })),
   // Powers of two, so that sums do not depend on their order.
   tokenUsage: {
@@ -131,8 +128,8 @@ async function perform(workspaces: readonly Workspace[], { name, of }: Operation
       await load(await landAgents(landing, { agents: [{ ID: AGENT, title: of.title }] }))
       return
     case 'organization': {
-      const data = { ID: 'o', name: of.title, widgetIDs: [AGENT] }
-      await load(await landOrganization(landing, { id: 'o', data, sentAtMs: SENT_AT_MS + of.minute * MINUTE }))
+      const data = { ID: of.id, name: of.title, widgetIDs: of.id === 'o' ? [AGENT] : [] }
+      await load(await landOrganization(landing, { id: of.id, data, sentAtMs: SENT_AT_MS + of.minute * MINUTE }))
       return
     }
     case 'teams': {
@@ -225,13 +222,16 @@ const KINDS: Record<string, Operation> = {
   'a conversation known from an event alone': { name: 'event', of: { workspace: 0, record: one({ id: 'c3' }) } },
   'another assignee': exportOf(4, { id: 'c2', version: 5, person: 'bob' }),
   'a renamed agent': { name: 'agents', of: { workspace: 0, title: 'Sales' } },
-  'a renamed organization': { name: 'organization', of: { workspace: 0, title: 'Emca', minute: 8 } },
+  'a renamed organization': { name: 'organization', of: { workspace: 0, id: 'p', title: 'Emca', minute: 8 } },
   'renamed teams': {
     name: 'teams',
     of: { workspace: 0, label: 'West', members: ['ada'], keys: ['k1', 'k1'], minute: 7 },
   },
   'teams with other keys': {
     ...{ name: 'teams', of: { workspace: 0, label: 'West', members: ['ada'], keys: ['k2', 'k3'], minute: 8 } },
+  },
+  'teams without these keys': {
+    ...{ name: 'teams', of: { workspace: 0, label: 'West', members: ['ada'], keys: ['k1', 'k1'], minute: 9 } },
   },
   'an erased conversation': { name: 'erase', of: { workspace: 0, id: 'c1' } },
   'another time zone': { name: 'timeZone', of: { workspace: 0, zone: 'Pacific/Auckland' } },
@@ -244,7 +244,7 @@ describe('marts that are brought up to date', () => {
     const stored: Operation[] = [
       exportOf(1, {}, { id: 'c1' }, { id: 'c2', version: 4, day: 1, channel: 'webchat' }),
       { name: 'agents', of: { workspace: 0, title: 'Support' } },
-      { name: 'organization', of: { workspace: 0, title: 'Acme', minute: 1 } },
+      { name: 'organization', of: { workspace: 0, id: 'p', title: 'Acme', minute: 1 } },
       { name: 'teams', of: { workspace: 0, label: 'East', members: ['ada', 'bob'], keys: ['k1', 'k1'], minute: 1 } },
     ]
     for (const operation of stored) await perform(workspaces, operation)
