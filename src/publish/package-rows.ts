@@ -3,13 +3,16 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { RECORD_NUMBER } from '../catalog/ddl.ts'
 import { quoteName, quoteText } from '../catalog/layout.ts'
+import { RECORD_TYPES } from '../catalog/records.ts'
 import type { PartitionColumn } from '../config/targets.ts'
 import type { Writer } from '../warehouse/connection.ts'
 import { isInPartition, PARTITIONS, type Partition } from './partitions.ts'
 import type { SelectedRelation } from './selection.ts'
 
-/** Rows a COPY of a table of records, and of a child table, whose rows are smaller: some 40 MB of memory each. */
-const SLICE_ROWS = { record: 5_000, child: 25_000 }
+/** Rows a COPY of a table of records, and of any other table, whose rows are smaller: some 40 MB of memory each. */
+const SLICE_ROWS = { record: 5_000, other: 25_000 }
+
+const RECORD_TABLES = new Set(RECORD_TYPES.map(({ table }) => table))
 
 /** Rows are counted in buckets of ids, of which consecutive ones make up a slice. */
 const BUCKETS_PER_SLICE = 10
@@ -36,8 +39,8 @@ interface Slice {
   last: number
 }
 
-const sliceRows = ({ name, published }: SelectedRelation): number =>
-  name === published.table ? SLICE_ROWS.record : SLICE_ROWS.child
+const sliceRows = ({ name }: SelectedRelation): number =>
+  RECORD_TABLES.has(name) ? SLICE_ROWS.record : SLICE_ROWS.other
 
 /** Ranges over all rows. Row ids are stable within a transaction, and DuckDB skips the row groups outside of a range. */
 async function slicesOfAll({ reader }: Writing, relation: SelectedRelation): Promise<Slice[]> {
