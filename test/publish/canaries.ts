@@ -131,11 +131,20 @@ const below = (path: string): string[] =>
         .map(entry => join(entry.parentPath, entry.name))
     : [path]
 
+const LONGEST = 200
+
+/** In bytes that are not compressed. */
+function inBytes(bytes: Buffer): string[] {
+  const found: string[] = []
+  for (let at = bytes.indexOf(CANARY); at >= 0; at = bytes.indexOf(CANARY, at + 1))
+    found.push(...(bytes.toString('latin1', at, at + LONGEST).match(new RegExp(`^${PATTERN}`)) ?? []))
+  return found
+}
+
 /** All canaries in a file or folder, sorted. */
 export async function canariesIn(path: string): Promise<string[]> {
   const files = below(path)
-  const texts = files.flatMap(file => [file, readFileSync(file, 'latin1').toLowerCase()])
-  const found = texts.flatMap(text => text.match(new RegExp(PATTERN, 'g')) ?? [])
+  const found = files.flatMap(file => [...inBytes(Buffer.from(file)), ...inBytes(readFileSync(file))])
   const parquet = files.filter(file => file.endsWith('.parquet'))
   if (parquet.length > 0) found.push(...(await inParquet(parquet)))
   for (const file of files.filter(name => name.endsWith('.duckdb'))) found.push(...(await inSnapshot(file)))
