@@ -278,7 +278,7 @@ describe('marts that are brought up to date', () => {
         const rows = await rowsOf()
         expect(await rebuiltRows()).toEqual(rows)
       }),
-      { numRuns: rounds('MART_RUNS', { usual: 2, deep: 500 }), endOnFailure: true },
+      { numRuns: rounds('MART_RUNS', { usual: 1, deep: 500 }), endOnFailure: true },
     )
   }, 240_000)
 
