@@ -295,7 +295,7 @@ function fromFile(path: string, env: Environment): Config {
     checks: folderAt(env.CONVOHOUSE_CHECKS || parsed.data.checks, folder),
     extensions: folderAt(env.CONVOHOUSE_EXTENSIONS || parsed.data.extensions, folder),
     publish: publishConfig(parsed.data.publish),
-    targets: targetConfigs(parsed.data.targets, { folder, home }),
+    targets: targetConfigs(parsed.data.targets, { folder, home, file: path }),
     workspaces: parsed.data.workspaces.map(one => workspaceConfig(one, folder, env)),
     source: path,
   }

@@ -49,10 +49,10 @@
 --   call_cost                         DOUBLE   none  External calls, on the day (unit not stated)
 WITH began AS (
   SELECT workspace_id, agent_id, channel, day, any_value(agent_title) AS agent_title,
-    count(*) AS conversations, sum(messages)::BIGINT AS messages, sum(sessions)::BIGINT AS sessions,
+    count(*) AS conversations, total(messages) AS messages, total(sessions) AS sessions,
     count(*) FILTER (is_resolved) AS resolved, count(*) FILTER (was_resolved) AS ever_resolved, count(*) FILTER (was_reopened) AS reopened,
     count(claimed_at) AS claimed, count(*) FILTER (handoffs > 0) AS handed_off,
-    sum(handoffs)::BIGINT AS handoffs, sum(handoffs_accepted)::BIGINT AS handoffs_accepted, fsum(handoff_wait_seconds) AS handoff_wait_seconds_sum,
+    total(handoffs) AS handoffs, total(handoffs_accepted) AS handoffs_accepted, fsum(handoff_wait_seconds) AS handoff_wait_seconds_sum,
     fsum(first_response_seconds) AS first_response_seconds_sum, count(first_response_seconds) AS first_responses,
     fsum(first_human_response_seconds) AS first_human_response_seconds_sum, count(first_human_response_seconds) AS first_human_responses,
     fsum(seconds_to_assignment) AS seconds_to_assignment_sum, count(seconds_to_assignment) AS assigned,
@@ -64,7 +64,7 @@ WITH began AS (
 ),
 spent AS (
   SELECT workspace_id, agent_id, channel, day, any_value(agent_title) AS agent_title,
-    sum(input_tokens)::BIGINT AS input_tokens, sum(output_tokens)::BIGINT AS output_tokens, sum(tokens)::BIGINT AS tokens,
+    total(input_tokens) AS input_tokens, total(output_tokens) AS output_tokens, total(tokens) AS tokens,
     fsum(tokens_usd) AS tokens_usd, fsum(credits) AS credits, fsum(llm_cost) AS llm_cost, fsum(speech_cost) AS speech_cost,
     fsum(transcriber_cost) AS transcriber_cost, fsum(call_cost) AS call_cost
   FROM in_days('marts.fct_spend') WHERE is_counted GROUP BY ALL

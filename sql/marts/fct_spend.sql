@@ -40,9 +40,9 @@ WITH seen AS (
 ),
 grown AS (
   SELECT workspace_id, agent_id, conversation_id, spent_at,
-    input_tokens - coalesce(lag(input_tokens IGNORE NULLS) OVER before, 0) AS input_tokens,
-    output_tokens - coalesce(lag(output_tokens IGNORE NULLS) OVER before, 0) AS output_tokens,
-    tokens - coalesce(lag(tokens IGNORE NULLS) OVER before, 0) AS tokens,
+    input_tokens::HUGEINT - coalesce(lag(input_tokens IGNORE NULLS) OVER before, 0) AS input_tokens,
+    output_tokens::HUGEINT - coalesce(lag(output_tokens IGNORE NULLS) OVER before, 0) AS output_tokens,
+    tokens::HUGEINT - coalesce(lag(tokens IGNORE NULLS) OVER before, 0) AS tokens,
     tokens_usd - coalesce(lag(tokens_usd IGNORE NULLS) OVER before, 0) AS tokens_usd,
     credits - coalesce(lag(credits IGNORE NULLS) OVER before, 0) AS credits,
     llm_cost - coalesce(lag(llm_cost IGNORE NULLS) OVER before, 0) AS llm_cost,
@@ -58,7 +58,7 @@ SELECT
   local_day(g.spent_at, w.time_zone) AS day,
   d.agent_title, coalesce(nullif(c.channel, ''), 'unknown') AS channel,
   coalesce(c._complete, false) AND NOT coalesce(c.is_test, false) AND c.day IS NOT NULL AS is_counted,
-  sum(g.input_tokens)::BIGINT AS input_tokens, sum(g.output_tokens)::BIGINT AS output_tokens, sum(g.tokens)::BIGINT AS tokens,
+  total(g.input_tokens) AS input_tokens, total(g.output_tokens) AS output_tokens, total(g.tokens) AS tokens,
   sum(g.tokens_usd) AS tokens_usd, sum(g.credits) AS credits, sum(g.llm_cost) AS llm_cost, sum(g.speech_cost) AS speech_cost,
   sum(g.transcriber_cost) AS transcriber_cost, sum(g.call_cost) AS call_cost
 FROM grown g

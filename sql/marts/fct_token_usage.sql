@@ -52,9 +52,9 @@ seen AS (
 ),
 grown AS (
   SELECT workspace_id, agent_id, conversation_id, model_id, spent_at,
-    input_tokens - coalesce(lag(input_tokens IGNORE NULLS) OVER before, 0) AS input_tokens,
-    output_tokens - coalesce(lag(output_tokens IGNORE NULLS) OVER before, 0) AS output_tokens,
-    tokens - coalesce(lag(tokens IGNORE NULLS) OVER before, 0) AS tokens,
+    input_tokens::HUGEINT - coalesce(lag(input_tokens IGNORE NULLS) OVER before, 0) AS input_tokens,
+    output_tokens::HUGEINT - coalesce(lag(output_tokens IGNORE NULLS) OVER before, 0) AS output_tokens,
+    tokens::HUGEINT - coalesce(lag(tokens IGNORE NULLS) OVER before, 0) AS tokens,
     tokens_usd - coalesce(lag(tokens_usd IGNORE NULLS) OVER before, 0) AS tokens_usd,
     cost - coalesce(lag(cost IGNORE NULLS) OVER before, 0) AS cost
   FROM seen
@@ -65,7 +65,7 @@ SELECT
   g.workspace_id, g.agent_id, g.conversation_id, g.model_id, local_day(g.spent_at, w.time_zone) AS day,
   d.agent_title, coalesce(nullif(c.channel, ''), 'unknown') AS channel,
   coalesce(c._complete, false) AND NOT coalesce(c.is_test, false) AND c.day IS NOT NULL AS is_counted,
-  sum(g.input_tokens)::BIGINT AS input_tokens, sum(g.output_tokens)::BIGINT AS output_tokens, sum(g.tokens)::BIGINT AS tokens,
+  total(g.input_tokens) AS input_tokens, total(g.output_tokens) AS output_tokens, total(g.tokens) AS tokens,
   sum(g.tokens_usd) AS tokens_usd, sum(g.cost) AS cost
 FROM grown g
 JOIN scoped('conversations') c USING (workspace_id, agent_id, conversation_id)

@@ -19,6 +19,6 @@
 --   cost           DOUBLE   none  Cost, where the vendor reports it under that name (unit not stated)
 SELECT
   workspace_id, agent_id, model_id, day, any_value(agent_title) AS agent_title, count(*) AS conversations,
-  coalesce(sum(input_tokens), 0)::BIGINT AS input_tokens, coalesce(sum(output_tokens), 0)::BIGINT AS output_tokens,
-  coalesce(sum(tokens), 0)::BIGINT AS tokens, coalesce(fsum(tokens_usd), 0) AS tokens_usd, coalesce(fsum(cost), 0) AS cost
+  coalesce(total(input_tokens), 0) AS input_tokens, coalesce(total(output_tokens), 0) AS output_tokens,
+  coalesce(total(tokens), 0) AS tokens, coalesce(fsum(tokens_usd), 0) AS tokens_usd, coalesce(fsum(cost), 0) AS cost
 FROM in_days('marts.fct_token_usage') WHERE is_counted GROUP BY ALL

@@ -1,6 +1,7 @@
 // Targets of publications: where published data goes, what of a person's data goes there, and which rows. Without a target nothing is published.
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
+import { ConvohouseError } from '../core/errors.ts'
 import { MINUTE } from '../core/time.ts'
 import { duration } from './duration.ts'
 import { size } from './size.ts'
@@ -204,6 +205,17 @@ function targetConfig(given: z.infer<typeof target>, { folder, home }: Folders):
   }
 }
 
-/** Relative paths are relative to the folder of the configuration file. */
-export const targetConfigs = (given: z.infer<typeof targets>, folders: Folders): TargetConfig[] =>
-  given.map(one => targetConfig(one, folders))
+/** Relative paths are relative to the folder of the configuration file. @throws CONFIG_INVALID if two paths are the same, however each is written */
+export function targetConfigs(
+  given: z.infer<typeof targets>,
+  { file, ...folders }: Folders & { file: string },
+): TargetConfig[] {
+  const all = given.map(one => targetConfig(one, folders))
+  const paths = all.map(one => (one.type === 'postgres' ? null : one.path.toLowerCase()))
+  const second = all.find((_, index) => paths[index] !== null && paths.indexOf(paths[index]!) < index)
+  if (second === undefined) return all
+  throw new ConvohouseError('CONFIG_INVALID', {
+    what: `${file}: target ${second.name} has the path of another target.`,
+    hint: 'Targets must have different paths and schemas.',
+  })
+}

@@ -83,7 +83,7 @@ export const publishHere =
 /** How often to look whether a publication is due. */
 const LOOK_EVERY_MS = 5 * SECOND
 
-/** The targets that are due: with changes, and not published to within `publish.every`. */
+/** The targets that are due: with changes or not yet tried by this process, and not published to within `publish.every`. */
 async function dueTargets(
   writer: Writer,
   { config, tried, nowMs }: { config: Config; tried: ReadonlyMap<string, number>; nowMs: number },
@@ -94,8 +94,10 @@ async function dueTargets(
     const lastMs = Math.max(starts.get(name) ?? 0, tried.get(name) ?? 0)
     // A time in the future: the clock has been set back.
     const isWaiting = lastMs <= nowMs && nowMs - lastMs < config.publish.everyMs
+    // The log does not tell of a changed policy or a removed target, so a process publishes to each target once.
+    const isUntried = !tried.has(name)
     // A consumer at 0 must fill its copy: it is new, or an epoch has begun.
-    return !isWaiting && (consumer === undefined || consumer.seq === 0 || consumer.behind > 0)
+    return !isWaiting && (isUntried || consumer === undefined || consumer.seq === 0 || consumer.behind > 0)
   })
 }
 

@@ -66,6 +66,13 @@ const MEMBERS = `CREATE OR REPLACE TEMP MACRO members(object) AS list_transform(
 const LAID_OVER = `CREATE OR REPLACE TEMP MACRO laid_over(below, keys, above) AS nullif('{' || array_to_string(list_transform(list_sort(list_concat(
   list_filter(members(below), lambda m: NOT list_contains(keys, m.key)), members(above))), lambda m: m.text), ',') || '}', '{}')::JSON`
 
+/**
+ * The sum of whole numbers as BIGINT, at most its limits: the vendor may send the largest number of its own language, and a sum beyond
+ * the limit would fail every refresh.
+ */
+const TOTAL = `CREATE OR REPLACE TEMP MACRO total(x) AS
+  CASE WHEN sum(x) IS NOT NULL THEN greatest(least(sum(x), 9223372036854775807), -9223372036854775808)::BIGINT END`
+
 /** NULL where a moment is missing, unlike `greatest(…, 0)`; 0 where the second moment comes first. */
 const SECONDS_BETWEEN = `CREATE OR REPLACE TEMP MACRO seconds_between(a, b) AS
   CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN greatest(epoch_us(b) - epoch_us(a), 0) / 1e6 END`
@@ -83,6 +90,7 @@ export const MACROS = [
   REPLACES,
   MEMBERS,
   LAID_OVER,
+  TOTAL,
   SECONDS_BETWEEN,
   LOCAL_DAY,
 ]

@@ -118,6 +118,13 @@ describe('targets of publications', () => {
       { targets: [...postgres({ schema: 'a' }).targets, ...postgres({ name: 'x', schema: 'a_marts' }).targets] },
       /different paths and schemas/,
     ],
+    [
+      'two targets that share a file, one by default and one by an address',
+      {
+        targets: [...one({ name: 'a' }).targets, ...one({ name: 'b', path: './data/x/../published/A.duckdb' }).targets],
+      },
+      /target b has the path of another target/,
+    ],
     ['a name that is a path', one({ name: '../bi' }), /targets\[0\]\.name .*short name/],
     ['two targets of one name', { targets: [...one({}).targets, ...one({ name: 'BI' }).targets] }, /different names/],
     ['an interval below a minute', { publish: { every: '5s' } }, /publish\.every .*1m at least/],

@@ -8,7 +8,7 @@ import type { Config } from '../../src/config.ts'
 import type { PublicationReport } from '../../src/publish/publish.ts'
 import { publishHere, startPublishing } from '../../src/run/publishing.ts'
 import { consumers } from '../../src/warehouse/changes/consumers.ts'
-import { ENTRY, newTarget, SETTINGS } from '../publish/published.ts'
+import { DEFAULT, ENTRY, newTarget, SETTINGS } from '../publish/published.ts'
 import { until } from '../until.ts'
 import { landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
@@ -72,6 +72,19 @@ describe('a process that holds the warehouse', () => {
       [target.name, 'delta'],
     ])
     expect(failures.map(([name]) => name)).toEqual([broken.name])
+  })
+
+  it('applies a changed policy although nothing else has changed, after the interval', async () => {
+    const clock = stillClock()
+    const target = newTarget(app.home)
+    const before = start([target], clock)
+    await until(async () => before.reports.length === 1)
+    await before.end()
+    clock.pass(SETTINGS.everyMs)
+    const { reports, end } = start([{ ...target, pii: DEFAULT }], clock)
+    await until(async () => reports.length === 1)
+    await end()
+    expect(reports).toMatchObject([{ kind: 'refill', reason: 'other policy' }])
   })
 
   it('publishes nothing without a target, and ends the log of targets that are configured no more', async () => {
