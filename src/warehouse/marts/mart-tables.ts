@@ -37,7 +37,6 @@ interface ReplacedScope {
   columns: readonly string[]
   /** A mart of days is built from this one. */
   touchesDays: boolean
-  isPublished: boolean
 }
 
 /**
@@ -47,7 +46,7 @@ interface ReplacedScope {
 export async function replaceScope(
   writer: Writer,
   mart: Mart,
-  { scope, columns, touchesDays, isPublished }: ReplacedScope,
+  { scope, columns, touchesDays }: ReplacedScope,
 ): Promise<void> {
   const { name, grain } = mart
   await writer.run(
@@ -56,13 +55,11 @@ export async function replaceScope(
   const stale = `(SELECT t.* FROM marts.${name} t SEMI JOIN stale_rows i ON t.rowid = i.id)`
   await writer.run(`CREATE OR REPLACE TEMP TABLE ${FRESH} AS ${inScope(mart)}`)
   if (touchesDays) await touchDays(writer, stale)
-  if (isPublished) {
-    const keys = grain.join(', ')
-    await logChanges(writer, {
-      table: publishedMart(mart).table,
-      keys: `SELECT ${keys} FROM ${stale} UNION SELECT ${keys} FROM ${FRESH}`,
-    })
-  }
+  const keys = grain.join(', ')
+  await logChanges(writer, {
+    table: publishedMart(mart).table,
+    keys: `SELECT ${keys} FROM ${stale} UNION SELECT ${keys} FROM ${FRESH}`,
+  })
   await writer.run(`DELETE FROM marts.${name} WHERE rowid IN (SELECT id FROM stale_rows)`)
   await writer.run(`INSERT INTO marts.${name} BY NAME FROM ${FRESH}`)
 }
@@ -78,11 +75,7 @@ async function touchDays(writer: Writer, stale: string): Promise<void> {
  * Computes the whole mart and replaces the rows that differ, inside the caller's transaction; their keys are in the temporary table
  * `changed_NAME` afterwards. @returns whether any did
  */
-export async function replaceDifferent(
-  writer: Writer,
-  mart: Mart,
-  { isPublished }: { isPublished: boolean },
-): Promise<boolean> {
+export async function replaceDifferent(writer: Writer, mart: Mart): Promise<boolean> {
   const { name, grain, select } = mart
   const keys = grain.join(', ')
   const changed = `changed_${name}`
@@ -92,7 +85,7 @@ export async function replaceDifferent(
     SELECT DISTINCT ${keys} FROM ((FROM ${FRESH} EXCEPT FROM marts.${name}) UNION ALL (FROM marts.${name} EXCEPT FROM ${FRESH}))`)
   const [any] = await writer.rows(`SELECT 1 FROM ${changed} LIMIT 1`)
   if (!any) return false
-  if (isPublished) await logChanges(writer, { table: publishedMart(mart).table, keys: `FROM ${changed}` })
+  await logChanges(writer, { table: publishedMart(mart).table, keys: `FROM ${changed}` })
   const same = grain.map(column => `t.${column} = s.${column}`).join(' AND ')
   await writer.run(`DELETE FROM marts.${name} t USING ${changed} s WHERE ${same}`)
   await writer.run(`INSERT INTO marts.${name} BY NAME FROM ${FRESH} SEMI JOIN ${changed} USING (${keys})`)

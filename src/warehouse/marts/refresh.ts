@@ -6,12 +6,13 @@
 //
 // Without a usable position in the log (a new epoch, other SQL, a trimmed log) everything is computed again, in a new epoch.
 import { createHash } from 'node:crypto'
-import { acknowledgeWithin, consumers } from '../changes/consumers.ts'
+import { acknowledgeWithin } from '../changes/consumers.ts'
 import { beginEpoch, logRange, type Watermark } from '../changes/epoch.ts'
 import { forgetLogging } from '../changes/log-changes.ts'
 import { PUBLISHED_TABLES } from '../changes/published-tables.ts'
 import { type Changes, changedKeys, changesSince } from '../changes/read-changes.ts'
 import type { Writer } from '../connection.ts'
+import { MACROS } from '../macros.ts'
 import { sqlFile } from '../sql-files.ts'
 import { type Mart, marts } from './declarations.ts'
 import { addScope, emptyMart, fillMart, replaceDifferent, replaceScope } from './mart-tables.ts'
@@ -20,14 +21,15 @@ import { CONVERSATION_KEY, DAY_KEY, defineMacros, scopeConversations, scopeDays 
 /** The marts' own name among the consumers of the change log. */
 const MARTS_CONSUMER = 'marts'
 
-/** Consumers that read no rows of marts: for them alone, changed rows are not logged. */
-const READ_NO_MARTS = [MARTS_CONSUMER, 'checks']
-
 /** Tables whose changes concern one conversation. */
 const OF_CONVERSATIONS = ['conversations', 'conversation_observations', 'conversation_transcripts']
 
 /** The hash of everything that the rows depend on besides the tables. */
-const definition = (): string => createHash('sha256').update(JSON.stringify(marts())).digest('hex').slice(0, 16)
+const definition = (): string =>
+  createHash('sha256')
+    .update(JSON.stringify([marts(), MACROS]))
+    .digest('hex')
+    .slice(0, 16)
 
 async function positionOf(writer: Writer): Promise<(Watermark & { definition: string }) | undefined> {
   const [row] = await writer.rows<{ epoch: string; seq: string; definition: string }>(
@@ -97,7 +99,6 @@ const isLogged = (table: string): boolean =>
   table.startsWith('marts.') || PUBLISHED_TABLES.some(published => published.table === table)
 
 async function update(writer: Writer, changes: Changes, slice: number): Promise<void> {
-  const isPublished = (await consumers(writer)).some(({ name }) => !READ_NO_MARTS.includes(name))
   const changed = new Set(changes.tables.map(({ published }) => published.table))
   const isConcerned = ({ builtFrom }: Mart): boolean => builtFrom.some(table => changed.has(table) || !isLogged(table))
   /** Replaces the rows of one mart, and notes whether those that are built from it are concerned too. */
@@ -105,7 +106,7 @@ async function update(writer: Writer, changes: Changes, slice: number): Promise<
     if (await rows()) changed.add(`marts.${mart.name}`)
   }
   if (![...changed].some(table => !table.startsWith('marts.')) && !marts().some(isConcerned)) return
-  const whole = (mart: Mart) => () => replaceDifferent(writer, mart, { isPublished })
+  const whole = (mart: Mart) => () => replaceDifferent(writer, mart)
   const { dimensions, facts, rest } = parts()
   await writer.run(`CREATE OR REPLACE TEMP TABLE changed_conversations AS ${changedConversations(changes)}`)
   await writer.run('CREATE OR REPLACE TEMP TABLE touched_days (workspace_id VARCHAR, agent_id VARCHAR, day DATE)')
@@ -122,7 +123,7 @@ async function update(writer: Writer, changes: Changes, slice: number): Promise<
     const touchesDays = rest.some(
       ({ refresh, builtFrom }) => refresh === 'days' && builtFrom.includes(`marts.${mart.name}`),
     )
-    await replaceScope(writer, mart, { ...of, touchesDays, isPublished })
+    await replaceScope(writer, mart, { ...of, touchesDays })
     return true
   }
   await writer.run(

@@ -299,6 +299,22 @@ describe('marts that are brought up to date', () => {
     expect(logged).toEqual([{ op: 'delete' }])
   })
 
+  it('log their changed rows while nobody copies them: a target may come back before the log is trimmed', async () => {
+    const place = app.workspace()
+    const { writer } = app.warehouse
+    await perform([place], exportOf(1, {}))
+    await refreshMarts(writer)
+    await registerConsumer(writer, 'checks')
+    const watermark = await registerConsumer(writer, 'copy')
+    await removeConsumer(writer, 'copy')
+    await perform([place], exportOf(2, { version: 2, cost: 9 }))
+    await refreshMarts(writer)
+    await registerConsumer(writer, 'copy')
+    const answer = await changesSince(writer, { name: 'copy', watermark })
+    const tables = answer.kind === 'refill' ? [] : answer.tables.map(({ published }) => published.table)
+    expect(tables).toEqual(expect.arrayContaining(['conversations', 'marts.fct_conversations', 'marts.fct_spend']))
+  })
+
   it('do not change, and log nothing, while no table does', async () => {
     const place = app.workspace()
     await perform([place], exportOf(1, {}))
