@@ -54,7 +54,7 @@ function selected(
   if (where === undefined) return []
   const keyColumns = relation.key.map(name => relation.columns.find(column => column.name === name)!)
   const actions = keyColumns.map(column => actionOf(column, pii))
-  // Without their keys, rows could not be told apart.
+  // Without their keys, rows could not be distinguished.
   if (actions.includes('drop')) return []
   // Names of people, teams and organizations may be known from the records of agents that the target does not receive.
   const hidden = rows === null ? [] : relation.shared

@@ -1,5 +1,5 @@
 // The target `snapshot`: one DuckDB file. A package is applied to a copy, which then takes the place of the published file by `rename`: readers
-// of the old file are not disturbed, and whoever opens it next reads the new one. A refill begins with an empty file, because values that were
+// of the old file are not disturbed, and a reader that opens it later reads the new one. A refill begins with an empty file, because values that were
 // deleted survive in the free blocks of a copy.
 import { constants, existsSync } from 'node:fs'
 import { chmod, copyFile, open, rename, rm, stat } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-// The compose profile `bi`: what Grafana, Prometheus and PostgreSQL are told fits together, and the dashboard of the pipeline asks for metrics
+// The compose profile `bi`: the settings of Grafana, Prometheus and PostgreSQL agree, and the dashboard of the pipeline asks for metrics
 // that processes serve.
 import { existsSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'

@@ -26,7 +26,7 @@ export function connectionText({ connection }: Pick<PostgresTarget, 'connection'
     .join(' ')
 }
 
-/** The password, which is read anew for every connection: a new one needs no restart. @throws SECRET_MISSING */
+/** The password, which is read for every connection, so that a changed one needs no restart. @throws SECRET_MISSING */
 function readPassword({ name, passwordFile }: PostgresTarget): string | null {
   if (passwordFile === null) return null
   return secretReader({ file: passwordFile }, {}, { what: `password of target ${name}`, code: 'SECRET_MISSING' })()
