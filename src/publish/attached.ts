@@ -39,10 +39,7 @@ export async function sumsOf(
   { rowsFrom, stored }: Stored,
 ): Promise<Sums> {
   const sums: Sums = {}
-  for (const table of tables) {
-    const sql = sumOf(table.name, { values: table.columns.map(stored), from: rowsFrom(table) })
-    const [row] = await database.rows<{ rows: string; checksum: string }>(sql)
-    sums[table.name] = { rows: row!.rows, checksum: row!.checksum }
-  }
+  for (const table of tables)
+    sums[table.name] = await sumOf(database, { values: table.columns.map(stored), from: rowsFrom(table) })
   return sums
 }

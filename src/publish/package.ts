@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { quoteName, quoteText } from '../catalog/layout.ts'
 import type { PartitionColumn } from '../config/targets.ts'
 import { type Changes, changedKeys } from '../warehouse/changes/read-changes.ts'
+import type { Writer } from '../warehouse/connection.ts'
 import { COPY_OPTIONS, quotedTable, valuesAs, type Writing, writePartitions, writeRows } from './package-rows.ts'
 import { collectPartitions, type Partition, partitionColumns } from './partitions.ts'
 import type { SelectedRelation, Selection } from './selection.ts'
@@ -193,9 +194,15 @@ export async function writeTables(
 /** Number of rows and a checksum of their values, by table. */
 export type Sums = Record<string, { rows: string; checksum: string }>
 
-/** SQL of a table's sum over `values` of rows `t` of `from`. */
-export const sumOf = (name: string, { values, from }: { values: readonly string[]; from: string }): string =>
-  `SELECT ${quoteText(name)} AS name, count(*)::VARCHAR AS rows, coalesce(sum(hash(${values.join(', ')})::HUGEINT), 0)::VARCHAR AS checksum FROM ${from}`
+/** The sum over `values` of the rows of `from`. */
+export async function sumOf(
+  { rows }: Pick<Writer, 'rows'>,
+  { values, from }: { values: readonly string[]; from: string },
+): Promise<Sums[string]> {
+  const checksum = `coalesce(sum(hash(${values.join(', ')})::HUGEINT), 0)::VARCHAR`
+  const [sum] = await rows<Sums[string]>(`SELECT count(*)::VARCHAR AS rows, ${checksum} AS checksum FROM ${from}`)
+  return { rows: sum!.rows, checksum: sum!.checksum }
+}
 
 /** The sums of what a target must contain after the package, from the same transaction as the package. Not of tables that are held back. */
 export async function sumsOfSelection(
@@ -206,9 +213,7 @@ export async function sumsOfSelection(
   for (const { name, values, where, published } of relations) {
     if (held.includes(published.table)) continue
     signal.throwIfAborted()
-    const from = `${quotedTable(name)} t WHERE ${where ?? 'true'}`
-    const [row] = await reader.rows<{ rows: string; checksum: string }>(sumOf(name, { values, from }))
-    sums[name] = { rows: row!.rows, checksum: row!.checksum }
+    sums[name] = await sumOf(reader, { values, from: `${quotedTable(name)} t WHERE ${where ?? 'true'}` })
   }
   return sums
 }

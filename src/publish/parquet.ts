@@ -204,10 +204,7 @@ async function sumsOf(database: TargetDatabase, path: string, tables: readonly S
     const files = (await filesBelow(folder)).map(file => quoteText(join(folder, file)))
     if (files.length === 0) continue
     const from = `read_parquet([${files.join(', ')}], hive_partitioning = false)`
-    const [row] = await database.rows<{ rows: string; checksum: string }>(
-      sumOf(name, { values: columns.map(({ name: column }) => quoteName(column)), from }),
-    )
-    sums[name] = { rows: row!.rows, checksum: row!.checksum }
+    sums[name] = await sumOf(database, { values: columns.map(({ name: column }) => quoteName(column)), from })
   }
   return sums
 }

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { blobValue, type DuckDBConnection } from '@duckdb/node-api'
+import { blobValue } from '@duckdb/node-api'
 import type { PublishSettings, TargetConfig } from '../config/targets.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { momentText } from '../core/time.ts'
@@ -11,7 +11,7 @@ import { makeFolder, namesIn } from '../files/durable.ts'
 import { acknowledge, registerConsumer } from '../warehouse/changes/consumers.ts'
 import { consumerOf, endPublication, isIssued, issuePublication } from '../warehouse/changes/publications.ts'
 import { type Changes, changesSince, type RefillReason } from '../warehouse/changes/read-changes.ts'
-import type { Writer } from '../warehouse/connection.ts'
+import { statementsOn, type Writer } from '../warehouse/connection.ts'
 import { isOutOfMemory } from '../warehouse/fault.ts'
 import { safeReason } from '../warehouse/load/quarantine-reason.ts'
 import { refreshMarts } from '../warehouse/marts/refresh.ts'
@@ -82,15 +82,6 @@ async function removeStalePackages(home: string): Promise<void> {
 
 type Reader = Pick<Writer, 'run' | 'rows'>
 
-const readerOf = (connection: DuckDBConnection): Reader => ({
-  async run(sql, params) {
-    await connection.run(sql, params)
-  },
-  async rows<R>(sql: string, params = {}) {
-    return (await connection.runAndReadAll(sql, params)).getRowObjectsJson() as R[]
-  },
-})
-
 /** Runs `work` in one read transaction on a connection of its own, which an abort interrupts. */
 async function reading<T>(
   { warehouse, signal, key }: { warehouse: Warehouse; signal: AbortSignal; key: Buffer | null },
@@ -107,7 +98,7 @@ async function reading<T>(
         await connection.run(`SET VARIABLE ${PAD_VARIABLES[pad]} = $pad`, { pad: blobValue(pads[pad]) })
     }
     await connection.run('BEGIN')
-    return await work(readerOf(connection))
+    return await work(statementsOn(connection))
   } catch (error) {
     // An interrupted statement has an error of its own.
     signal.throwIfAborted()

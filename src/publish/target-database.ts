@@ -1,24 +1,15 @@
 // The DuckDB instance of a target's process, and the lock of a target.
 import { rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import { DuckDBInstance } from '@duckdb/node-api'
 import { quoteText } from '../catalog/layout.ts'
 import { diskErrorCode, diskErrorText } from '../core/disk.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
 import { makeFolder } from '../files/durable.ts'
-import type { Writer } from '../warehouse/connection.ts'
+import { statementsOn, type Writer } from '../warehouse/connection.ts'
 import type { TargetSettings } from './target-port.ts'
 
 export type TargetDatabase = Pick<Writer, 'run' | 'rows'>
-
-const databaseOf = (connection: DuckDBConnection): TargetDatabase => ({
-  async run(sql, params) {
-    await connection.run(sql, params)
-  },
-  async rows<R>(sql: string, params = {}) {
-    return (await connection.runAndReadAll(sql, params)).getRowObjectsJson() as R[]
-  },
-})
 
 export async function openTargetDatabase(
   settings: Omit<TargetSettings, 'target' | 'extensions'>,
@@ -33,7 +24,7 @@ export async function openTargetDatabase(
   })
   const connection = await instance.connect()
   await connection.run(`SET TimeZone = 'UTC'`)
-  return databaseOf(connection)
+  return statementsOn(connection)
 }
 
 const LOCKED = /Conflicting lock is held|being used by another process/

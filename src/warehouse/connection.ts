@@ -29,6 +29,16 @@ export interface Writer {
   exclusively<T>(work: () => Promise<T>): Promise<T>
 }
 
+/** Runs statements on a connection, one after the other as the caller awaits them; a value of `rows` is as JSON has it. */
+export const statementsOn = (connection: DuckDBConnection): Pick<Writer, 'run' | 'rows'> => ({
+  async run(sql, params) {
+    await connection.run(sql, params)
+  },
+  async rows<R>(sql: string, params = {}) {
+    return (await connection.runAndReadAll(sql, params)).getRowObjectsJson() as R[]
+  },
+})
+
 /** A time as the text of an SQL TIMESTAMP, to the microsecond. */
 export function iso(ms: number): string {
   const whole = Math.floor(ms)
