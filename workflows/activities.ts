@@ -1,5 +1,6 @@
 // The activities, as types: the steps, grouped by the task queue that serves them. Inputs and results are only references and counts,
 // because they stay in the workflow's history for as long as the server keeps it.
+import type { PublicationReport } from '../src/core/publication-report.ts'
 import type { HeldLease } from './lost-lease.ts'
 import type { AcceptedRequest } from './requests.ts'
 import type { Prepared, RunRef, Steps, SyncRequest } from './steps.ts'
@@ -22,7 +23,7 @@ export interface WarehouseActivities {
   drain(input: { workspaceId: string }): Promise<DrainResult>
   finish: Steps['finish']
   /** Publishes to a target; null if the target is no longer configured. The failure of an attended publication is not retried. */
-  publish(input: { target: string } & PublicationRequest): Promise<Publication | null>
+  publish(input: { target: string } & PublicationRequest): Promise<PublicationReport | null>
 }
 
 export interface PublicationRequest {
@@ -32,19 +33,6 @@ export interface PublicationRequest {
   verify: boolean
   /** Somebody waits for the result. */
   isAttended: boolean
-}
-
-/** The result of a publication: counts, and names of our own tables. */
-export interface Publication {
-  target: string
-  kind: 'current' | 'delta' | 'refill'
-  reason: string | null
-  rows: number
-  tables: number
-  seq: number
-  durationMs: number
-  held: readonly string[]
-  verified?: number
 }
 
 export interface DrainResult {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { blobValue } from '@duckdb/node-api'
 import type { PublishSettings, TargetConfig } from '../config/targets.ts'
 import { ConvohouseError } from '../core/errors.ts'
+import type { PublicationReport } from '../core/publication-report.ts'
 import { momentText } from '../core/time.ts'
 import { makeFolder, namesIn } from '../files/durable.ts'
 import { acknowledge, registerConsumer } from '../warehouse/changes/consumers.ts'
@@ -51,22 +52,6 @@ export interface PublishOptions {
   longestMs?: number
   /** Called when a phase begins; `rows`: in the package. */
   onPhase?: (phase: PublicationPhase, facts: { rows?: number }) => void
-}
-
-export interface PublicationReport {
-  target: string
-  /** `current`: the target has every change already. */
-  kind: 'current' | 'delta' | 'refill'
-  /** Why it was written from empty. */
-  reason: string | null
-  rows: number
-  tables: number
-  seq: number
-  durationMs: number
-  /** Tables of records that a failed check holds back, with their child tables. */
-  held: readonly string[]
-  /** Tables whose rows and checksums are equal in warehouse and target, if they were compared. */
-  verified?: number
 }
 
 type Reason = RefillReason | 'requested' | 'unknown publication' | 'other policy' | 'erased records'

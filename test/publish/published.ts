@@ -3,7 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import type { SnapshotTarget, TargetConfig } from '../../src/config/targets.ts'
-import { type PublicationReport, type PublishOptions, publish } from '../../src/publish/publish.ts'
+import type { PublicationReport } from '../../src/core/publication-report.ts'
+import { type PublishOptions, publish } from '../../src/publish/publish.ts'
 import type { TemporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
 
 export const ENTRY = new URL('../../dist/src/publish/target-process.js', import.meta.url)

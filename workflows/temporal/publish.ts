@@ -11,7 +11,8 @@ import {
   setCurrentDetails,
   setHandler,
 } from '@temporalio/workflow'
-import { HEARTBEAT_MS, type Publication, type PublicationRequest, type WarehouseActivities } from '../activities.ts'
+import type { PublicationReport } from '../../src/core/publication-report.ts'
+import { HEARTBEAT_MS, type PublicationRequest, type WarehouseActivities } from '../activities.ts'
 
 /** Input of the workflow. */
 export interface PublishInput {
@@ -31,18 +32,18 @@ const { publish } = proxyActivities<Pick<WarehouseActivities, 'publish'>>({
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 })
 
-const publishUpdate = defineUpdate<Publication | null, [PublicationRequest]>('publish')
+const publishUpdate = defineUpdate<PublicationReport | null, [PublicationRequest]>('publish')
 
 interface Waiting {
   request: PublicationRequest
   /** Absent: nobody waits for the answer. */
-  answer?: { resolve(done: Publication | null): void; reject(error: unknown): void }
+  answer?: { resolve(done: PublicationReport | null): void; reject(error: unknown): void }
 }
 
 const DUE: Waiting = { request: { refill: false, verify: false, isAttended: false } }
 
 /** Publishes until nothing is requested any more. Returns the last publication; null if the target is no longer configured. */
-export async function publishTarget({ target, isDue }: PublishInput): Promise<Publication | null> {
+export async function publishTarget({ target, isDue }: PublishInput): Promise<PublicationReport | null> {
   const waiting: Waiting[] = isDue ? [DUE] : []
   let unattended: CancellationScope | null = null
   setHandler(
@@ -54,7 +55,7 @@ export async function publishTarget({ target, isDue }: PublishInput): Promise<Pu
       }),
   )
   setCurrentDetails(`**publishing** to ${target}`)
-  let last: Publication | null = null
+  let last: PublicationReport | null = null
   await condition(() => waiting.length > 0)
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     const { request, answer } = next

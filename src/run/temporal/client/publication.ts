@@ -1,7 +1,8 @@
 // The client side of the workflow that publishes to a target: starts it when changes are due, and asks for a publication at once.
 import { type Client, WithStartWorkflowOperation } from '@temporalio/client'
-import { type Publication, type PublicationRequest, warehouseQueue } from '../../../../workflows/activities.ts'
+import { type PublicationRequest, warehouseQueue } from '../../../../workflows/activities.ts'
 import type { PublishInput } from '../../../../workflows/temporal/publish.ts'
+import type { PublicationReport } from '../../../core/publication-report.ts'
 import { errorOf, failureIn } from '../failure.ts'
 
 /** The default of `temporal.queues`. */
@@ -11,7 +12,7 @@ const DEFAULT_QUEUES = 'convohouse'
 export const publicationId = (queues: string, target: string): string =>
   queues === DEFAULT_QUEUES ? `publish/${target}` : `publish/${queues}/${target}`
 
-type PublishWorkflow = (input: PublishInput) => Promise<Publication | null>
+type PublishWorkflow = (input: PublishInput) => Promise<PublicationReport | null>
 
 const startOf = (queues: string, input: PublishInput) => ({
   workflowId: publicationId(queues, input.target),
@@ -29,14 +30,15 @@ export async function startPublication(client: Client, queues: string, target: s
 export async function askForPublication(
   client: Client,
   { queues, target, request }: { queues: string; target: string; request: PublicationRequest },
-): Promise<Publication | null> {
+): Promise<PublicationReport | null> {
   const start = startOf(queues, { target, isDue: false })
   const startWorkflowOperation = new WithStartWorkflowOperation<PublishWorkflow>('publishTarget', start)
   try {
-    return await client.workflow.executeUpdateWithStart<PublishWorkflow, Publication | null, [PublicationRequest]>(
-      'publish',
-      { startWorkflowOperation, args: [request] },
-    )
+    return await client.workflow.executeUpdateWithStart<
+      PublishWorkflow,
+      PublicationReport | null,
+      [PublicationRequest]
+    >('publish', { startWorkflowOperation, args: [request] })
   } catch (error) {
     const failure = failureIn(error)
     throw failure ? errorOf(failure) : error

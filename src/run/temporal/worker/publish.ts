@@ -1,9 +1,10 @@
 // Publications on Temporal: contains the activity, and starts the workflow of each target that is due.
 import type { Client } from '@temporalio/client'
-import type { Publication, WarehouseActivities } from '../../../../workflows/activities.ts'
+import type { WarehouseActivities } from '../../../../workflows/activities.ts'
 import type { App } from '../../../app.ts'
 import type { Config } from '../../../config.ts'
 import type { ConvohouseError } from '../../../core/errors.ts'
+import type { PublicationReport } from '../../../core/publication-report.ts'
 import { type PublicationPhase, publish } from '../../../publish/publish.ts'
 import { newsOf, type PublicationNews, type RunningPublishing, startPublishing } from '../../publishing.ts'
 import { abortable } from '../client/connection.ts'
@@ -21,7 +22,7 @@ export interface PublicationProgress {
 type PublishTo = (
   input: Parameters<WarehouseActivities['publish']>[0],
   call: { stopping: AbortSignal; progress(now: PublicationProgress): void },
-) => Promise<Publication | null>
+) => Promise<PublicationReport | null>
 
 /** The activity, one publication at a time. */
 export function publishingActivity(options: { config: Config; app: App; failing: PublicationNews }): PublishTo {
