@@ -18,18 +18,9 @@ import { z } from 'zod'
 import type { FaultSettings } from './faults/fault-settings.ts'
 import type { ConditionSettings } from './limits/condition-settings.ts'
 import { issueTexts } from './rates.ts'
-import type { RequestLog } from './request-log.ts'
 import { type Answer, fault, jsonAnswer } from './routes/answer.ts'
-import type { ExportService } from './routes/export.ts'
+import type { SandboxService } from './service.ts'
 import type { WebhookSettings } from './webhooks/webhook-settings.ts'
-import type { Webhooks } from './webhooks/webhooks.ts'
-import type { OrganizationList } from './world/organizations.ts'
-
-export interface ControlService extends ExportService {
-  log: RequestLog
-  organizations: OrganizationList
-  webhooks: Webhooks
-}
 
 interface ControlRequest {
   method: string
@@ -39,7 +30,7 @@ interface ControlRequest {
   body: string
 }
 
-type ControlRoute = (service: ControlService, request: ControlRequest) => Answer
+type ControlRoute = (service: SandboxService, request: ControlRequest) => Answer
 
 const ROUTES: Record<string, Record<string, ControlRoute>> = {
   requests: { GET: getRequests },
@@ -53,7 +44,7 @@ const ROUTES: Record<string, Record<string, ControlRoute>> = {
   'reset-requests': { POST: resetRequests },
 }
 
-export function answerControl(service: ControlService, request: ControlRequest): Answer {
+export function answerControl(service: SandboxService, request: ControlRequest): Answer {
   const routes = Object.hasOwn(ROUTES, request.name) ? ROUTES[request.name]! : undefined
   if (!routes) return fault(404, `The control endpoints are ${Object.keys(ROUTES).join(', ')}`)
   const methods = Object.keys(routes).join(', ')
@@ -61,7 +52,7 @@ export function answerControl(service: ControlService, request: ControlRequest):
   return answer ? answer(service, request) : fault(405, `Use ${methods}`, { headers: { Allow: methods } })
 }
 
-function getRequests({ log }: ControlService, { params }: ControlRequest): Answer {
+function getRequests({ log }: SandboxService, { params }: ControlRequest): Answer {
   const since = Number(params.get('since') ?? 0)
   if (!Number.isFinite(since)) return fault(400, 'since must be a number')
   const filter = { since, agentId: params.get('agentId'), kind: params.get('kind') }
@@ -72,7 +63,7 @@ function getRequests({ log }: ControlService, { params }: ControlRequest): Answe
   })
 }
 
-function getState(service: ControlService): Answer {
+function getState(service: SandboxService): Answer {
   const { options, clock, hour, quota, log } = service
   const nowMs = clock.now()
   const { token: _, webhooks: __, ...shown } = options
@@ -86,7 +77,7 @@ function getState(service: ControlService): Answer {
 }
 
 /** The true counts per agent. Deleted agents are included, with what their export would return if they still existed. */
-function getTruth({ world, clock, conditions }: ControlService): Answer {
+function getTruth({ world, clock, conditions }: SandboxService): Answer {
   const dataMs = conditions.dataMs(clock.now())
   const agents = world.agentIds().map(agentId => ({
     agentId,
@@ -96,32 +87,32 @@ function getTruth({ world, clock, conditions }: ControlService): Answer {
   return jsonAnswer({ dataMs, agents })
 }
 
-function getFaults({ faults }: ControlService): Answer {
+function getFaults({ faults }: SandboxService): Answer {
   return jsonAnswer(faults.report())
 }
 
-function setFaults({ faults }: ControlService, { body }: ControlRequest): Answer {
+function setFaults({ faults }: SandboxService, { body }: ControlRequest): Answer {
   return set<FaultSettings>(faults, 'faults', body)
 }
 
-function getConditions({ conditions }: ControlService): Answer {
+function getConditions({ conditions }: SandboxService): Answer {
   return jsonAnswer(conditions.report())
 }
 
-function setConditions({ conditions }: ControlService, { body }: ControlRequest): Answer {
+function setConditions({ conditions }: SandboxService, { body }: ControlRequest): Answer {
   return set<ConditionSettings>(conditions, 'conditions', body)
 }
 
-function getWebhooks({ webhooks }: ControlService): Answer {
+function getWebhooks({ webhooks }: SandboxService): Answer {
   return jsonAnswer(webhooks.report())
 }
 
-function setWebhooks({ webhooks }: ControlService, { body }: ControlRequest): Answer {
+function setWebhooks({ webhooks }: SandboxService, { body }: ControlRequest): Answer {
   return set<WebhookSettings>(webhooks, 'webhooks', body)
 }
 
 /** Payloads take kilobytes per event, so they are left out unless the request has `payload=true`. */
-function getEvents({ webhooks }: ControlService, { params }: ControlRequest): Answer {
+function getEvents({ webhooks }: SandboxService, { params }: ControlRequest): Answer {
   const since = Number(params.get('since') ?? 0)
   if (!Number.isFinite(since)) return fault(400, 'since must be a number')
   const param = (name: string) => params.get(name) ?? undefined
@@ -147,7 +138,7 @@ function set<S>(settable: Settable<S>, name: string, body: string): Answer {
   return jsonAnswer(settable.report())
 }
 
-function resetRequests({ log }: ControlService): Answer {
+function resetRequests({ log }: SandboxService): Answer {
   log.reset()
   return jsonAnswer({ total: log.total })
 }
@@ -160,7 +151,7 @@ const ClockSetting = z
   })
   .refine(({ nowMs, advanceMs }) => nowMs === undefined || advanceMs === undefined, 'give nowMs or advanceMs, not both')
 
-function setClock(service: ControlService, { body }: ControlRequest): Answer {
+function setClock(service: SandboxService, { body }: ControlRequest): Answer {
   const { clock, world } = service
   const setting = ClockSetting.safeParse(parseJson(body))
   if (!setting.success) return fault(400, 'Invalid clock setting', { issues: issueTexts(setting.error) })
@@ -173,7 +164,7 @@ function setClock(service: ControlService, { body }: ControlRequest): Answer {
   return jsonAnswer(clockState(service))
 }
 
-function clockState({ clock }: ControlService) {
+function clockState({ clock }: SandboxService) {
   const nowMs = clock.now()
   return { nowMs, now: new Date(nowMs).toISOString(), speed: clock.speed }
 }

@@ -79,7 +79,7 @@ const TABLE = {
   },
   'unknown-params': {
     values: ['ignored', 'refused'],
-    help: 'unknown query parameters of an export or organization, and a repeated `convoIds`, are ignored, or refused with 400',
+    help: 'unknown query parameters, and a repeated `convoIds`, are ignored, or refused with 400',
     open: '4.12: query parameters',
   },
   'unknown-ids': {

@@ -1,11 +1,16 @@
 // Log of the API requests served, for tests and for people who want to see what a sync costs.
 
+export type RequestKind = 'export' | 'search' | 'organization' | 'teams' | 'tools' | 'other'
+
 export interface ServedRequest {
   /** Counted from 1 since the start or the last reset. */
   n: number
   /** Arrival, by the sandbox's clock, in ms. */
   at: number
-  kind: 'export' | 'search' | 'organization' | 'teams' | 'tools' | 'other'
+  method: string
+  /** As sent, without the query. */
+  path: string
+  kind: RequestKind
   agentId: string | null
   /** Set for organization and team requests. */
   organizationId?: string
@@ -30,7 +35,7 @@ interface RequestFilter {
 
 /** Requests with the same agent and query, including the cursor. */
 interface RequestCount {
-  kind: ServedRequest['kind']
+  kind: RequestKind
   agentId: string | null
   query: Record<string, string>
   count: number

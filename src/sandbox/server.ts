@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConvohouseError } from '../core/errors.ts'
 import { SandboxClock } from './clock.ts'
-import type { ControlService } from './control.ts'
 import { agentEvent } from './events/workspace-events.ts'
 import { Faults } from './faults/faults.ts'
 import { Conditions } from './limits/conditions.ts'
@@ -17,6 +16,7 @@ import { RequestLog } from './request-log.ts'
 import { type Answer, fault } from './routes/answer.ts'
 import { CursorLife } from './routes/export-page.ts'
 import { isControl, route } from './routes/router.ts'
+import type { SandboxService } from './service.ts'
 import { Webhooks } from './webhooks/webhooks.ts'
 import { OrganizationList } from './world/organizations.ts'
 import { createWorld, RecordCache, type World } from './world/world.ts'
@@ -84,7 +84,7 @@ export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sand
   }
 }
 
-function createService(options: ResolvedOptions): ControlService {
+function createService(options: ResolvedOptions): SandboxService {
   const world = createWorld(options)
   const clock = new SandboxClock(options)
   const hour = new RateLimit(options)
@@ -128,7 +128,7 @@ interface ResponseChannel {
 }
 
 async function serve(
-  service: ControlService,
+  service: SandboxService,
   request: IncomingMessage,
   { response, outbox }: ResponseChannel,
 ): Promise<void> {
@@ -145,7 +145,7 @@ async function serve(
   await outbox.send(response, answer, number)
 }
 
-function answerOrFault(service: ControlService, request: Parameters<typeof route>[1]): Answer {
+function answerOrFault(service: SandboxService, request: Parameters<typeof route>[1]): Answer {
   try {
     return route(service, request)
   } catch (error) {

@@ -33,6 +33,8 @@ describe('the control endpoints', () => {
     expect(requests[0]).toEqual({
       n: 1,
       at: START_MS,
+      method: 'GET',
+      path: exportPath(agentId).split('?')[0],
       kind: 'export',
       agentId,
       query: { limit: '100', sort: 'asc' },

@@ -1,15 +1,19 @@
-// GET /v3/agents/search (API document, section 4.16; parameters from the notes on the API, "Other endpoints") and
-// GET /v3/agents/{agentId}/tools (section 4.2).
-import type { Conditions } from '../limits/conditions.ts'
-import type { ResolvedOptions } from '../options.ts'
+// GET /v3/agents/search (API document, section 4.16; parameters from the notes on the API, "Other endpoints").
 import type { Readings } from '../readings.ts'
+import type { SandboxService } from '../service.ts'
 import type { AgentRecord } from '../world/agents/agent-record.ts'
-import { otherTools, type Tool } from '../world/agents/tools.ts'
-import type { World } from '../world/world.ts'
 import { type Answer, fault, jsonAnswer } from './answer.ts'
 import { invalidQuery, type ListPlace, type ListReadings, listPlace, onPage, totalsOf } from './list-page.ts'
+import type { Route, RouteRequest } from './route.ts'
 
-export const SEARCH_PARAMS = ['workspaceId', 'search', 'sortBy', 'page', 'limit', 'starredOnly'] as const
+export const SEARCH_ROUTE: Route = {
+  method: 'GET',
+  path: '/v3/agents/search',
+  kind: 'search',
+  faultKind: 'search',
+  params: ['workspaceId', 'search', 'sortBy', 'page', 'limit', 'starredOnly'],
+  answer: answerSearch,
+}
 
 type Comparison = (a: AgentRecord, b: AgentRecord) => number
 
@@ -22,24 +26,15 @@ const ORDERS: Record<string, Comparison> = {
   alphabetical: (a, b) => a.title.localeCompare(b.title, 'en'),
 }
 
-interface Searched {
-  world: World
-  workspaceId: string
-  conditions: Conditions
-  /** Agents are served live, without the mirror's lag. */
-  nowMs: number
-  readings: Readings
-}
-
 const listReadings = (readings: Readings): ListReadings => ({
   params: readings['agent-params'],
   most: readings['agent-page'] === 'asked' ? undefined : Number(readings['agent-page']),
   totals: readings['agent-totals'],
 })
 
-/** Pages are counted from 1. */
-export function answerSearch(searched: Searched, sent: URLSearchParams): Answer {
-  const { workspaceId, readings } = searched
+/** Agents are served live, without the mirror's lag. Pages are counted from 1. */
+function answerSearch(service: SandboxService, { params: sent, nowMs }: RouteRequest): Answer {
+  const { workspaceId, readings } = service.options
   const list = listReadings(readings)
   const place = listPlace(sent, list)
   const params = list.params === 'read' ? sent : new URLSearchParams()
@@ -49,7 +44,9 @@ export function answerSearch(searched: Searched, sent: URLSearchParams): Answer 
   const orderIssues = order ? [] : [`sortBy must be one of ${Object.keys(ORDERS).join(', ')}`]
   if ('issues' in place) return invalidQuery([...place.issues, ...orderIssues])
   if (order === undefined) return invalidQuery(orderIssues)
-  const found = matching(searched, params.get('search') ?? '').sort((a, b) => order(a, b) || (a.ID < b.ID ? -1 : 1))
+  const found = matching(service, params.get('search') ?? '', nowMs).sort(
+    (a, b) => order(a, b) || (a.ID < b.ID ? -1 : 1),
+  )
   const starred = found.filter(agent => agent.starred)
   const others = readings.starred === 'apart' ? found.filter(agent => !agent.starred) : found
   const listed = params.get('starredOnly') === 'true' ? starred : others
@@ -75,31 +72,9 @@ function starredOn(
 }
 
 /** Existing agents whose ID, title or description contains the text. */
-function matching({ world, conditions, nowMs }: Searched, search: string): AgentRecord[] {
+function matching({ world, conditions }: SandboxService, search: string, nowMs: number): AgentRecord[] {
   const needle = search.toLowerCase()
   const existing = world.agentIds().filter(id => !conditions.isGone(id))
   const agents = existing.map(id => world.agent(id, nowMs)!)
   return agents.filter(({ ID, title, description }) => `${ID}\n${title}\n${description}`.toLowerCase().includes(needle))
-}
-
-interface ToolsRequest {
-  options: ResolvedOptions
-  world: World
-  conditions: Conditions
-  agentId: string
-  params: URLSearchParams
-  nowMs: number
-}
-
-/** The agent's current tools: the one in its record, and others that are created and deleted over time. */
-export function answerTools({ options, world, conditions, agentId, params, nowMs }: ToolsRequest): Answer {
-  if (options.readings['unknown-params'] === 'refused' && params.size > 0)
-    return invalidQuery([...new Set(params.keys())].map(name => `${name} is not known`))
-  const record = world.agent(agentId, nowMs)
-  if (record === undefined || conditions.isGone(agentId)) return fault(404, 'Agent not found')
-  const agent = world.agentIds().indexOf(agentId)
-  const { seed, workspaceId } = options
-  const owner = { agent, agentId, workspaceId, createdMs: record.createdAtUNIX * 1_000 }
-  const data = [...(record.tools as Tool[]), ...otherTools(owner, seed, nowMs)]
-  return jsonAnswer({ success: true, message: 'Tools retrieved successfully', data })
 }

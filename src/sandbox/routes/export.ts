@@ -1,36 +1,24 @@
 // GET /v3/agents/{agentId}/convos/export (API document, section 4.12).
 import { SECOND } from '../../core/time.ts'
-import type { SandboxClock } from '../clock.ts'
 import { misreport, type Reported, refusedBy, spoilPage } from '../faults/effects.ts'
-import type { ChosenFault, FaultPlan, Faults } from '../faults/faults.ts'
-import type { Conditions } from '../limits/conditions.ts'
-import type { Quota } from '../limits/quota.ts'
+import type { ChosenFault, FaultPlan } from '../faults/faults.ts'
 import type { RateLimit } from '../limits/rate-limit.ts'
-import type { ResolvedOptions } from '../options.ts'
 import type { Readings } from '../readings.ts'
+import type { SandboxService } from '../service.ts'
 import { EXPORT_FIELDS } from '../world/conversation/record-shape.ts'
-import type { RecordCache, World } from '../world/world.ts'
 import { type Answer, fault, rawJson } from './answer.ts'
-import { type CursorLife, type ExportPage, paginatedPage, selectedPage } from './export-page.ts'
+import { type ExportPage, paginatedPage, selectedPage } from './export-page.ts'
+import { EXPORT_PARAMS, type ExportQuery, FIRST_MS, parseExportQuery } from './export-query.ts'
+import type { Route, RouteRequest } from './route.ts'
 
-import { type ExportQuery, FIRST_MS, parseExportQuery } from './export-query.ts'
-
-export interface ExportService {
-  options: ResolvedOptions
-  world: World
-  clock: SandboxClock
-  hour: RateLimit
-  quota: Quota
-  records: RecordCache
-  cursors: CursorLife
-  faults: Faults
-  conditions: Conditions
-}
-
-interface ExportRequest {
-  agentId: string
-  params: URLSearchParams
-  plan: FaultPlan
+export const EXPORT_ROUTE: Route = {
+  method: 'GET',
+  path: '/v3/agents/{agentId}/convos/export',
+  kind: 'export',
+  faultKind: 'export',
+  params: EXPORT_PARAMS,
+  metered: true,
+  answer: answerExport,
 }
 
 const COMMA = Buffer.from(',')
@@ -38,10 +26,10 @@ const UNPAID = { '401': 401, '402': 402, '403': 403 } as const
 const UNKNOWN_IDS = { '400': 400, '404': 404 } as const
 
 /** Every authenticated request counts against the hourly limit, even if it is refused, unless it is answered with 429. */
-export function answerExport(service: ExportService, { agentId, params, plan }: ExportRequest): Answer {
-  const { options, world, clock, hour, conditions, cursors } = service
+function answerExport(service: SandboxService, { ids, params, plan, nowMs }: RouteRequest): Answer {
+  const { options, world, hour, conditions, cursors } = service
   const { readings } = options
-  const nowMs = clock.now()
+  const agentId = ids.agentId!
   disturb(hour, plan.take('account'), nowMs)
   const blocked = plan.take('front')
   if (blocked) return refusedBy(blocked)
@@ -83,7 +71,7 @@ interface Circumstances {
   plan: FaultPlan
 }
 
-function render(service: ExportService, query: ExportQuery, page: ExportPage, now: Circumstances): Answer {
+function render(service: SandboxService, query: ExportQuery, page: ExportPage, now: Circumstances): Answer {
   const { world, records, quota, hour } = service
   const { nowMs, dataMs, plan } = now
   const { readings } = service.options

@@ -1,52 +1,48 @@
 // GET and DELETE /v3/orgs/{orgId}, GET /v3/orgs/{orgId}/teams (API document, sections 4.13 to 4.15; paging from the notes
 // on the API).
-import type { ResolvedOptions } from '../options.ts'
-import type { Webhooks } from '../webhooks/webhooks.ts'
+import type { SandboxService } from '../service.ts'
 import { organizationRecord, teamRecords } from '../world/organization-record.ts'
-import { clientsAt, type Organization, type OrganizationList, organizationName } from '../world/organizations.ts'
-import type { World } from '../world/world.ts'
+import { clientsAt, type Organization, organizationName } from '../world/organizations.ts'
 import { type Answer, fault, jsonAnswer } from './answer.ts'
 import { invalidQuery, listPlace, onPage, totalsOf } from './list-page.ts'
+import type { Route, RouteRequest } from './route.ts'
 
-export const TEAM_PARAMS = ['page', 'limit'] as const
+const PATH = '/v3/orgs/{orgId}'
+const OF_ORGANIZATIONS = { path: PATH, kind: 'organization', faultKind: 'organization', params: [] } as const
 
-interface OrganizationService {
-  options: ResolvedOptions
-  world: World
-  organizations: OrganizationList
-  webhooks: Webhooks
-}
+export const ORGANIZATION_ROUTES: readonly Route[] = [
+  { ...OF_ORGANIZATIONS, method: 'GET', answer: existing(describe) },
+  { ...OF_ORGANIZATIONS, method: 'DELETE', answer: existing(remove) },
+  {
+    method: 'GET',
+    path: `${PATH}/teams`,
+    kind: 'teams',
+    faultKind: 'organization',
+    params: ['page', 'limit'],
+    answer: existing(listTeams),
+  },
+]
 
-interface OrganizationRequest {
-  kind: 'organization' | 'teams'
-  method: string
-  organizationId: string
-  params: URLSearchParams
-  nowMs: number
-}
+type Handler = (service: SandboxService, organization: Organization, request: RouteRequest) => Answer
 
 /** Organizations are served live, without the mirror's lag. */
-export function answerOrganization(service: OrganizationService, request: OrganizationRequest): Answer {
-  const { organizations, options } = service
-  const { kind, method, organizationId, params, nowMs } = request
-  if (kind === 'organization' && options.readings['unknown-params'] === 'refused' && params.size > 0)
-    return invalidQuery([...new Set(params.keys())].map(name => `${name} is not known`))
-  const organization = organizations.at(organizationId, nowMs)
-  if (organization === undefined) return fault(404, 'Organization not found')
-  if (kind === 'teams') return answerTeams(service, organization, { params, nowMs })
-  return method === 'DELETE' ? remove(service, organization, nowMs) : describe(service, organization, nowMs)
+function existing(handler: Handler): Route['answer'] {
+  return (service, request) => {
+    const organization = service.organizations.at(request.ids.orgId!, request.nowMs)
+    return organization ? handler(service, organization, request) : fault(404, 'Organization not found')
+  }
 }
 
-function describe({ options, world }: OrganizationService, organization: Organization, nowMs: number): Answer {
+function describe({ options, world }: SandboxService, organization: Organization, { nowMs }: RouteRequest): Answer {
   const { seed, workspaceId } = options
   const data = organizationRecord({ organization, seed, workspaceId, agentIds: world.agentIds(), nowMs })
   return jsonAnswer({ success: true, message: 'Organization retrieved successfully', data })
 }
 
-function answerTeams(
-  { options: { seed, readings } }: OrganizationService,
+function listTeams(
+  { options: { seed, readings } }: SandboxService,
   organization: Organization,
-  { params, nowMs }: Pick<OrganizationRequest, 'params' | 'nowMs'>,
+  { params, nowMs }: RouteRequest,
 ): Answer {
   const list = {
     params: readings['team-params'],
@@ -65,7 +61,11 @@ function answerTeams(
 }
 
 /** Deletes the organization together with its clients; the clients' deletions have no events of their own. */
-function remove({ organizations, webhooks }: OrganizationService, organization: Organization, nowMs: number): Answer {
+function remove(
+  { organizations, webhooks }: SandboxService,
+  organization: Organization,
+  { nowMs }: RouteRequest,
+): Answer {
   organizations.delete(organization.id, nowMs)
   webhooks.announce('organisation_deleted', {
     organisationId: organization.id,

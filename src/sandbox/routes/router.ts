@@ -1,16 +1,13 @@
 // Routes requests to endpoints. Only this file checks the token.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { answerControl, type ControlService } from '../control.ts'
+import { answerControl } from '../control.ts'
 import { refusedBy, spoil } from '../faults/effects.ts'
-import type { FaultKind } from '../faults/fault-settings.ts'
-import type { FaultPlan } from '../faults/faults.ts'
-import type { ServedRequest } from '../request-log.ts'
-import { answerSearch, answerTools, SEARCH_PARAMS } from './agents.ts'
+import type { SandboxService } from '../service.ts'
 import { type Answer, fault, shapeError } from './answer.ts'
-import { answerExport } from './export.ts'
-import { EXPORT_PARAMS } from './export-query.ts'
-import { answerOrganization, TEAM_PARAMS } from './organizations.ts'
+import { invalidQuery } from './list-page.ts'
+import { type Address, createMatcher, type Route, type RouteRequest } from './route.ts'
+import { ROUTES } from './route-table.ts'
 
 interface SandboxRequest {
   method: string
@@ -22,31 +19,35 @@ interface SandboxRequest {
 
 /** Paths of the control endpoints begin with this. */
 const CONTROL = '/_sandbox/'
-const EXPORT_PATH = /^\/v3\/agents\/([^/]+)\/convos\/export$/
-const TOOLS_PATH = /^\/v3\/agents\/([^/]+)\/tools$/
-const SEARCH_PATH = '/v3/agents/search'
-const ORGANIZATION_PATH = /^\/v3\/orgs\/([^/]+)(\/teams)?$/
+
+const match = createMatcher(ROUTES)
 
 export function isControl(target: string): boolean {
   return target.startsWith(CONTROL)
 }
 
-export function route(service: ControlService, request: SandboxRequest): Answer {
+export function route(service: SandboxService, request: SandboxRequest): Answer {
   const url = parseTarget(request.target)
   if (url === undefined) return fault(400, 'The address cannot be read')
-  if (isControl(url.pathname)) {
+  const { pathname, searchParams } = url
+  if (isControl(pathname)) {
     const { method, body } = request
-    return answerControl(service, { method, name: url.pathname.slice(CONTROL.length), params: url.searchParams, body })
+    return answerControl(service, { method, name: pathname.slice(CONTROL.length), params: searchParams, body })
   }
-  const matched = matchPath(url.pathname)
   // Time of arrival, before the answer is built.
   const at = service.clock.now()
-  const { answer: plain, faults } = answerApi(service, request, url, matched)
+  const address = match(pathname)
+  const { answer: plain, faults } = answerApi(service, request, { address, params: searchParams, nowMs: at })
   const answer = shapeError(plain, service.options.readings, at)
+  const logged = address && (routeOf(address, request.method) ?? address.routes[0])
   service.log.add({
     at,
-    ...matched,
-    query: recorded(url.searchParams, PARAMS[matched.kind]),
+    method: request.method,
+    path: pathname,
+    kind: logged?.kind ?? 'other',
+    agentId: address?.ids.agentId ?? null,
+    ...(address?.ids.orgId !== undefined && { organizationId: address.ids.orgId }),
+    query: recorded(searchParams, logged?.params ?? []),
     status: answer.status,
     returned: answer.returned ?? 0,
     billed: answer.billed ?? 0,
@@ -55,15 +56,10 @@ export function route(service: ControlService, request: SandboxRequest): Answer 
   return answer
 }
 
-type Matched = Pick<ServedRequest, 'kind' | 'agentId' | 'organizationId'>
-
-const PARAMS: Record<Matched['kind'], readonly string[]> = {
-  export: EXPORT_PARAMS,
-  search: SEARCH_PARAMS,
-  organization: [],
-  teams: TEAM_PARAMS,
-  tools: [],
-  other: [],
+interface Arrived {
+  address: Address | undefined
+  params: URLSearchParams
+  nowMs: number
 }
 
 interface Served {
@@ -71,72 +67,39 @@ interface Served {
   faults: string[]
 }
 
-/** Requests without a valid token or path are refused before any fault applies. */
-function answerApi(service: ControlService, request: SandboxRequest, url: URL, matched: Matched): Served {
-  const { kind, agentId } = matched
-  const wrong = refuse(service, request, kind)
-  if (wrong !== undefined || kind === 'other') return { answer: wrong ?? fault(404, 'No such address'), faults: [] }
-  const params = url.searchParams
-  const plan = service.faults.plan({ kind: FAULT_KINDS[kind], agentId, params })
-  const answer =
-    kind === 'export'
-      ? answerExport(service, { agentId: agentId ?? '', params, plan })
-      : unmetered(plan, () => answerResource(service, request, matched, params))
+/** Requests without a valid token, path or method are refused before any fault applies. */
+function answerApi(service: SandboxService, request: SandboxRequest, { address, params, nowMs }: Arrived): Served {
+  const unserved = (answer: Answer): Served => ({ answer, faults: [] })
+  if (!hasToken(request.authorization, service.options.token)) {
+    const headers = { 'WWW-Authenticate': 'Bearer' }
+    return unserved(fault(401, 'The bearer token is missing or not valid', { headers }))
+  }
+  if (address === undefined) return unserved(fault(404, 'No such address'))
+  const found = routeOf(address, request.method)
+  if (found === undefined) return unserved(otherMethod(address))
+  const { ids } = address
+  const plan = service.faults.plan({ kind: found.faultKind, agentId: ids.agentId ?? null, params })
+  const answer = answerRoute(service, found, { ids, params, body: request.body, nowMs, plan })
   return { answer: spoil(answer, plan), faults: plan.served }
 }
 
-const FAULT_KINDS: Record<Exclude<Matched['kind'], 'other'>, FaultKind> = {
-  export: 'export',
-  search: 'search',
-  organization: 'organization',
-  teams: 'organization',
-  tools: 'tools',
-}
+const routeOf = ({ routes }: Address, method: string): Route | undefined =>
+  routes.find(route => route.method === method)
 
-function refuse({ options }: ControlService, request: SandboxRequest, kind: Matched['kind']): Answer | undefined {
-  if (!hasToken(request.authorization, options.token)) {
-    return fault(401, 'The bearer token is missing or not valid', { headers: { 'WWW-Authenticate': 'Bearer' } })
-  }
-  const methods = kind === 'organization' ? ['GET', 'DELETE'] : ['GET']
-  if (kind === 'other' || methods.includes(request.method)) return undefined
+function otherMethod({ routes }: Address): Answer {
+  const methods = routes.map(({ method }) => method)
   return fault(405, `Only ${methods.join(' and ')} is served here`, { headers: { Allow: methods.join(', ') } })
 }
 
-/** Answers a request to an endpoint that has no rate limit. */
-function unmetered(plan: FaultPlan, answer: () => Answer): Answer {
+function answerRoute(service: SandboxService, route: Route, request: RouteRequest): Answer {
+  if (route.metered) return route.answer(service, request)
+  const { plan, params } = request
   const refused = plan.take('front') ?? plan.take('refusal')
-  return refused ? refusedBy(refused) : answer()
-}
-
-function answerResource(
-  service: ControlService,
-  { method }: SandboxRequest,
-  { kind, agentId, organizationId }: Matched,
-  params: URLSearchParams,
-): Answer {
-  const { world, options, conditions, clock } = service
-  const nowMs = clock.now()
-  if (organizationId !== undefined) {
-    const resource = kind === 'teams' ? kind : 'organization'
-    return answerOrganization(service, { kind: resource, method, organizationId, params, nowMs })
-  }
-  if (kind === 'tools') return answerTools({ world, options, conditions, agentId: agentId ?? '', params, nowMs })
-  return answerSearch(
-    { world, workspaceId: options.workspaceId, conditions, nowMs, readings: options.readings },
-    params,
-  )
-}
-
-function matchPath(path: string): Matched {
-  if (path === SEARCH_PATH) return { kind: 'search', agentId: null }
-  const agentId = decode(EXPORT_PATH.exec(path)?.[1])
-  if (agentId !== undefined) return { kind: 'export', agentId }
-  const withTools = decode(TOOLS_PATH.exec(path)?.[1])
-  if (withTools !== undefined) return { kind: 'tools', agentId: withTools }
-  const [, encoded, teams] = ORGANIZATION_PATH.exec(path) ?? []
-  const organizationId = decode(encoded)
-  if (organizationId === undefined) return { kind: 'other', agentId: null }
-  return { kind: teams ? 'teams' : 'organization', agentId: null, organizationId }
+  if (refused) return refusedBy(refused)
+  const unknown = [...new Set(params.keys())].filter(name => !route.params.includes(name))
+  if (unknown.length > 0 && service.options.readings['unknown-params'] === 'refused')
+    return invalidQuery(unknown.map(name => `${name} is not known`))
+  return route.answer(service, request)
 }
 
 function recorded(params: URLSearchParams, names: readonly string[]): Record<string, string> {
@@ -155,12 +118,4 @@ function digest(text: string): Buffer {
 
 function parseTarget(target: string): URL | undefined {
   return URL.canParse(target, 'http://sandbox') ? new URL(target, 'http://sandbox') : undefined
-}
-
-function decode(text: string | undefined): string | undefined {
-  try {
-    return text === undefined ? undefined : decodeURIComponent(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,0 +1,64 @@
+// A route of the API: method, path template and handler, and the matching of paths.
+import type { FaultKind } from '../faults/fault-settings.ts'
+import type { FaultPlan } from '../faults/faults.ts'
+import type { RequestKind } from '../request-log.ts'
+import type { SandboxService } from '../service.ts'
+import type { Answer } from './answer.ts'
+
+export interface RouteRequest {
+  /** Values of the path's parameters by name, decoded. */
+  ids: Record<string, string>
+  params: URLSearchParams
+  body: string
+  nowMs: number
+  plan: FaultPlan
+}
+
+export interface Route {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** As the API document writes it: `/v3/orgs/{orgId}`. */
+  path: string
+  /** In the request log. */
+  kind: RequestKind
+  faultKind: FaultKind
+  /** Known query parameters. */
+  params: readonly string[]
+  /** The handler takes the faults that refuse a request, and checks the parameters: the export's rate limit comes between. */
+  metered?: true
+  answer(service: SandboxService, request: RouteRequest): Answer
+}
+
+/** Routes with the same path. */
+export interface Address {
+  routes: Route[]
+  ids: Record<string, string>
+}
+
+const NAME = /\{(\w+)\}/g
+
+/** Finds the routes of a path among those of a table. */
+export function createMatcher(table: readonly Route[]): (path: string) => Address | undefined {
+  const paths = new Set(table.map(({ path }) => path))
+  const patterns = [...paths].map(path => ({
+    routes: table.filter(route => route.path === path),
+    names: [...path.matchAll(NAME)].map(([, name]) => name!),
+    pattern: new RegExp(`^${path.replaceAll(NAME, '([^/]+)')}$`),
+  }))
+  return path => {
+    for (const { routes, names, pattern } of patterns) {
+      const encoded = pattern.exec(path)?.slice(1)
+      const values = encoded?.map(decode)
+      if (values?.every(value => value !== undefined))
+        return { routes, ids: Object.fromEntries(names.map((name, place) => [name, values[place]!])) }
+    }
+    return undefined
+  }
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
