@@ -1,11 +1,11 @@
 -- conversations_daily: one row for each agent, channel and day with a conversation or a cost.
 -- Grain: workspace_id, agent_id, channel, day
 -- Month: day
--- Refresh: days
+-- Refresh: groups
 -- Built from: marts.fct_conversations, marts.fct_spend
 -- Use: dashboards. Only conversations that count (`is_counted`). Columns about conversations belong to the day on which they began, and change while
--- these conversations go on; costs belong to the day on which they were spent. Averages are quotients of sums: `sum(csat_score_sum) /
--- sum(csat_answers)`, never an average of averages. Joins dim_calendar by `day` for weeks and months.
+-- these conversations go on; costs belong to the day on which they were spent. Averages are quotients of sums, never averages of averages, and a
+-- day may have costs, but no conversations: `sum(csat_score_sum) / nullif(sum(csat_answers), 0)`. Joins dim_calendar by `day` for weeks and months.
 -- Columns:
 --   workspace_id                      VARCHAR  none  Workspace
 --   agent_id                          VARCHAR  none  Agent
@@ -60,14 +60,14 @@ WITH began AS (
     fsum(seconds_to_last_resolution) AS seconds_to_last_resolution_sum, count(seconds_to_last_resolution) AS last_resolutions,
     fsum(csat_score) AS csat_score_sum, count(csat_score) AS csat_answers, fsum(csat_ease) AS csat_ease_sum, count(csat_ease) AS csat_ease_answers,
     count(*) FILTER (lead_stage IS NOT NULL OR lead_value IS NOT NULL) AS leads
-  FROM in_days('marts.fct_conversations') WHERE is_counted GROUP BY ALL
+  FROM in_groups('marts.fct_conversations') WHERE is_counted GROUP BY ALL
 ),
 spent AS (
   SELECT workspace_id, agent_id, channel, day, any_value(agent_title) AS agent_title,
     total(input_tokens) AS input_tokens, total(output_tokens) AS output_tokens, total(tokens) AS tokens,
     fsum(tokens_usd) AS tokens_usd, fsum(credits) AS credits, fsum(llm_cost) AS llm_cost, fsum(speech_cost) AS speech_cost,
     fsum(transcriber_cost) AS transcriber_cost, fsum(call_cost) AS call_cost
-  FROM in_days('marts.fct_spend') WHERE is_counted GROUP BY ALL
+  FROM in_groups('marts.fct_spend') WHERE is_counted GROUP BY ALL
 )
 SELECT
   workspace_id, agent_id, channel, day, coalesce(b.agent_title, s.agent_title) AS agent_title,

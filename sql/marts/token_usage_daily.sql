@@ -1,7 +1,7 @@
 -- token_usage_daily: one row for each agent, model and day with token usage.
 -- Grain: workspace_id, agent_id, model_id, day
 -- Month: day
--- Refresh: days
+-- Refresh: groups
 -- Built from: marts.fct_token_usage
 -- Use: tokens and their cost by model and day. Only conversations that count (`is_counted`). Usage belongs to the day on which it was spent, whenever
 -- the conversation began. Joins dim_calendar by `day` for weeks and months.
@@ -21,4 +21,4 @@ SELECT
   workspace_id, agent_id, model_id, day, any_value(agent_title) AS agent_title, count(*) AS conversations,
   coalesce(total(input_tokens), 0) AS input_tokens, coalesce(total(output_tokens), 0) AS output_tokens,
   coalesce(total(tokens), 0) AS tokens, coalesce(fsum(tokens_usd), 0) AS tokens_usd, coalesce(fsum(cost), 0) AS cost
-FROM in_days('marts.fct_token_usage') WHERE is_counted GROUP BY ALL
+FROM in_groups('marts.fct_token_usage') WHERE is_counted GROUP BY ALL

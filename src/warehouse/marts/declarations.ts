@@ -3,7 +3,7 @@
 //   -- NAME: one row for each ….
 //   -- Grain: its key columns
 //   -- Month: the column whose month partitions it (omitted: one partition)
-//   -- Refresh: conversations, days or whole (`refresh.ts`)
+//   -- Refresh: conversations, groups or whole (`refresh.ts`)
 //   -- Built from: tables and marts
 //   -- Joins: columns with the keys of other marts under another name: assignee_id = dim_people.user_id (omitted: none)
 //   -- Shared: columns whose values come from records that are not only of the row's agent, such as names of people (omitted: none)
@@ -14,10 +14,10 @@ import type { PiiClass } from '../../catalog/shape.ts'
 import { type SqlFile, sqlFiles } from '../sql-files.ts'
 
 /**
- * What is computed again after a change: rows of the conversations that changed, rows of the agents and days that these touched, or
+ * What is computed again after a change: rows of the conversations that changed, rows whose groups (values of the grain) these touched, or
  * the whole mart.
  */
-export type RefreshScope = 'conversations' | 'days' | 'whole'
+export type RefreshScope = 'conversations' | 'groups' | 'whole'
 
 export interface MartColumn {
   name: string
@@ -59,7 +59,7 @@ export interface Mart {
 export type KeyType = 'VARCHAR' | 'TIMESTAMP' | 'DATE' | 'INTEGER'
 
 const PII: readonly string[] = ['none', 'identity', 'content', 'device', 'staff'] satisfies PiiClass[]
-const SCOPES: readonly string[] = ['conversations', 'days', 'whole'] satisfies RefreshScope[]
+const SCOPES: readonly string[] = ['conversations', 'groups', 'whole'] satisfies RefreshScope[]
 const KEY_TYPES: readonly string[] = ['VARCHAR', 'TIMESTAMP', 'DATE', 'INTEGER'] satisfies KeyType[]
 
 const FIELD = /^(Grain|Month|Refresh|Built from|Joins|Shared|Use|Columns):\s*(.*)$/

@@ -1,9 +1,9 @@
 // The tables of the marts: creates them, and replaces rows in them.
-import { logChanges } from '../changes/log-changes.ts'
-import { publishedMart } from '../changes/published-tables.ts'
+import { appendEntries, logChanges } from '../changes/log-changes.ts'
+import { keyList, partitionOf, publishedMart } from '../changes/published-tables.ts'
 import type { Writer } from '../connection.ts'
 import { type Mart, marts } from './declarations.ts'
-import { inScope } from './scope.ts'
+import { inScope, touchedGroups } from './scope.ts'
 
 const columnsOf = ({ columns }: Mart): string => columns.map(({ name, sqlType }) => `${name} ${sqlType}`).join(', ')
 
@@ -31,44 +31,54 @@ export async function fillMart(writer: Writer, mart: Mart): Promise<void> {
 /** The rows as they were computed last. */
 const FRESH = 'fresh_rows'
 
+/** Creates a temporary table. @returns the number of its rows */
+async function created(writer: Writer, table: string, select: string): Promise<number> {
+  const [row] = await writer.rows<{ Count: string }>(`CREATE OR REPLACE TEMP TABLE ${table} AS ${select}`)
+  return Number(row!.Count)
+}
+
 interface ReplacedScope {
   /** SQL relation. */
   scope: string
   columns: readonly string[]
-  /** A mart of days is built from this one. */
-  touchesDays: boolean
+  /** Marts of groups that are built from this one. */
+  daily: readonly Mart[]
 }
 
 /**
  * Replaces the rows whose `columns` are in `scope` by those that the mart's SELECT returns, inside the caller's
- * transaction.
+ * transaction. @returns false if there are none of either
  */
 export async function replaceScope(
   writer: Writer,
   mart: Mart,
-  { scope, columns, touchesDays }: ReplacedScope,
-): Promise<void> {
-  const { name, grain } = mart
-  await writer.run(
-    `CREATE OR REPLACE TEMP TABLE stale_rows AS SELECT rowid AS id FROM marts.${name} SEMI JOIN ${scope} USING (${columns.join(', ')})`,
+  { scope, columns, daily }: ReplacedScope,
+): Promise<boolean> {
+  const { name, grain, month } = mart
+  const published = publishedMart(mart)
+  const kept = new Set([...grain, ...(month ? [month] : []), ...daily.flatMap(each => each.grain)])
+  // The mart is searched once: what is asked of the rows later is taken from here.
+  const stale = await created(
+    writer,
+    'stale_rows',
+    `SELECT rowid AS id, ${[...kept].join(', ')} FROM marts.${name} SEMI JOIN ${scope} USING (${columns.join(', ')})`,
   )
-  const stale = `(SELECT t.* FROM marts.${name} t SEMI JOIN stale_rows i ON t.rowid = i.id)`
-  await writer.run(`CREATE OR REPLACE TEMP TABLE ${FRESH} AS ${inScope(mart)}`)
-  if (touchesDays) await touchDays(writer, stale)
-  const keys = grain.join(', ')
-  await logChanges(writer, {
-    table: publishedMart(mart).table,
-    keys: `SELECT ${keys} FROM ${stale} UNION SELECT ${keys} FROM ${FRESH}`,
-  })
-  await writer.run(`DELETE FROM marts.${name} WHERE rowid IN (SELECT id FROM stale_rows)`)
-  await writer.run(`INSERT INTO marts.${name} BY NAME FROM ${FRESH}`)
-}
-
-/** Adds the days of the replaced rows, old and new. */
-async function touchDays(writer: Writer, stale: string): Promise<void> {
-  const days = (from: string): string => `SELECT workspace_id, agent_id, day FROM ${from} WHERE day IS NOT NULL`
-  await writer.run(`INSERT INTO touched_days SELECT * FROM (${days(stale)} UNION ${days(FRESH)})
-    ANTI JOIN touched_days USING (workspace_id, agent_id, day)`)
+  const fresh = await created(writer, FRESH, inScope(mart))
+  if (stale + fresh === 0) return false
+  for (const each of daily) {
+    const groups = (from: string): string => `SELECT ${each.grain.join(', ')} FROM ${from} WHERE day IS NOT NULL`
+    await writer.run(`INSERT INTO ${touchedGroups(each)} ${groups('stale_rows')} UNION ${groups(FRESH)}`)
+  }
+  await appendEntries(
+    writer,
+    published.table,
+    `SELECT ${keyList(published, 's')} AS key, ${partitionOf(published, 's')} AS partition_before, 'update' AS op FROM stale_rows s
+     UNION ALL
+     SELECT ${keyList(published, 'f')}, NULL::DATE, 'insert' FROM ${FRESH} f ANTI JOIN stale_rows USING (${grain.join(', ')})`,
+  )
+  if (stale > 0) await writer.run(`DELETE FROM marts.${name} WHERE rowid IN (SELECT id FROM stale_rows)`)
+  if (fresh > 0) await writer.run(`INSERT INTO marts.${name} BY NAME FROM ${FRESH}`)
+  return true
 }
 
 /**

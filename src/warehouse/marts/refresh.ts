@@ -2,7 +2,7 @@
 // like tables.
 //
 //   changed keys since `_marts` ─▶ dimensions ─▶ facts of the conversations that changed or whose names did
-//                               ─▶ days that these facts touched, old and new ─▶ the rest ─▶ `_marts`
+//                               ─▶ groups of daily marts that these facts touched, old and new ─▶ the rest ─▶ `_marts`
 //
 // Without a usable position in the log (a new epoch, other SQL, a trimmed log) everything is computed again, in a new epoch.
 import { createHash } from 'node:crypto'
@@ -16,7 +16,7 @@ import { MACROS } from '../macros.ts'
 import { sqlFile } from '../sql-files.ts'
 import { type Mart, marts } from './declarations.ts'
 import { addScope, emptyMart, fillMart, replaceDifferent, replaceScope } from './mart-tables.ts'
-import { CONVERSATION_KEY, DAY_KEY, defineMacros, scopeConversations, scopeDays } from './scope.ts'
+import { CONVERSATION_KEY, defineMacros, scopeConversations, scopeGroups, touchedGroups } from './scope.ts'
 
 /** The marts' own name among the consumers of the change log. */
 const MARTS_CONSUMER = 'marts'
@@ -71,10 +71,9 @@ async function rebuild(writer: Writer, slice: number): Promise<void> {
   )
   for (const [index, { first }] of starts.entries()) {
     const end = starts[index + 1]
-    await scopeConversations(
-      writer,
-      `conversations WHERE _record >= ${first}${end ? ` AND _record < ${end.first}` : ''}`,
-    )
+    await scopeConversations(writer, {
+      numbers: `_record >= ${first}${end ? ` AND _record < ${end.first}` : ''}`,
+    })
     for (const mart of facts) await addScope(writer, mart)
   }
   for (const mart of rest) await fillMart(writer, mart)
@@ -109,7 +108,11 @@ async function update(writer: Writer, changes: Changes, slice: number): Promise<
   const whole = (mart: Mart) => () => replaceDifferent(writer, mart)
   const { dimensions, facts, rest } = parts()
   await writer.run(`CREATE OR REPLACE TEMP TABLE changed_conversations AS ${changedConversations(changes)}`)
-  await writer.run('CREATE OR REPLACE TEMP TABLE touched_days (workspace_id VARCHAR, agent_id VARCHAR, day DATE)')
+  const daily = rest.filter(({ refresh }) => refresh === 'groups')
+  for (const mart of daily)
+    await writer.run(
+      `CREATE OR REPLACE TEMP TABLE ${touchedGroups(mart)} AS SELECT ${mart.grain.join(', ')} FROM marts.${mart.name} LIMIT 0`,
+    )
   const organizations = changes.tables.find(({ published }) => published.table === 'organizations')
   if (organizations)
     await writer.run(
@@ -119,13 +122,13 @@ async function update(writer: Writer, changes: Changes, slice: number): Promise<
   for (const name of NAMES)
     if (changed.has(name) || changed.has(`marts.${name}`)) await writer.run(sqlFile(`refresh/renamed_by_${name}`))
 
-  const replace = async (mart: Mart, of: { scope: string; columns: readonly string[] }): Promise<true> => {
-    const touchesDays = rest.some(
-      ({ refresh, builtFrom }) => refresh === 'days' && builtFrom.includes(`marts.${mart.name}`),
-    )
-    await replaceScope(writer, mart, { ...of, touchesDays })
-    return true
-  }
+  const replace =
+    (mart: Mart, of: { scope: string; columns: readonly string[] }): (() => Promise<boolean>) =>
+    () =>
+      replaceScope(writer, mart, {
+        ...of,
+        daily: daily.filter(({ builtFrom }) => builtFrom.includes(`marts.${mart.name}`)),
+      })
   await writer.run(
     `CREATE OR REPLACE TEMP TABLE numbered AS SELECT *, (row_number() OVER () - 1) // ${slice} AS slice FROM changed_conversations`,
   )
@@ -136,17 +139,15 @@ async function update(writer: Writer, changes: Changes, slice: number): Promise<
     await writer.run(
       `CREATE OR REPLACE TEMP TABLE changed_slice AS SELECT * EXCLUDE (slice) FROM numbered WHERE slice = ${number}`,
     )
-    const key = CONVERSATION_KEY.join(', ')
-    await scopeConversations(writer, `conversations SEMI JOIN changed_slice USING (${key})`)
-    for (const mart of facts)
-      await bring(mart, () => replace(mart, { scope: 'changed_slice', columns: CONVERSATION_KEY }))
+    await scopeConversations(writer, { keys: 'changed_slice' })
+    for (const mart of facts) await bring(mart, replace(mart, { scope: 'changed_slice', columns: CONVERSATION_KEY }))
   }
   for (const mart of rest) {
     if (mart.refresh === 'whole') {
       if (isConcerned(mart)) await bring(mart, whole(mart))
-    } else if (slices.length > 0) {
-      await scopeDays(writer, mart)
-      await bring(mart, () => replace(mart, { scope: 'touched_days', columns: DAY_KEY }))
+    } else if (isConcerned(mart)) {
+      await scopeGroups(writer, mart)
+      await bring(mart, replace(mart, { scope: touchedGroups(mart), columns: mart.grain }))
     }
   }
 }

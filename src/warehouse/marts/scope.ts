@@ -1,78 +1,106 @@
-// Which rows a refresh reads and replaces. The SELECTs of `sql/marts` read tables through the macros `scoped` and `in_days`, which return all
-// rows: a whole build. A refresh replaces the calls by the rows of conversations that changed and of the days that these touched.
+// Which rows a refresh reads. The SELECTs of `sql/marts` read tables through the macros `scoped` and `in_groups`, which return all rows: a whole
+// build. A refresh replaces the calls by the rows of conversations that changed, and of the groups of daily marts that these touched.
 //
-// These rows are found once, by a scan of the key columns alone; then each SELECT joins their row ids, for which DuckDB skips the vectors
-// without one of them. At 300,000 conversations, joining by key took 57 ms for fifteen columns of 50 conversations, and 720 ms for all columns.
+// The rows of conversations are found once, by a scan of the key columns alone; then their row ids fetch the columns that marts read, for which
+// DuckDB skips the vectors without one of them. At 300,000 conversations, joining by key took 57 ms for fifteen columns of 50 conversations, and
+// 720 ms for all columns.
 import { conversation } from '../../catalog/conversation/conversation.ts'
-import { isNumbered, type Layout, layoutOf } from '../../catalog/layout.ts'
+import { type Table, tablesOf } from '../../catalog/ddl.ts'
+import { isNumbered, type Layout, layoutOf, quoteName } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import type { Writer } from '../connection.ts'
 import { type Mart, marts } from './declarations.ts'
 
 export const CONVERSATION_KEY = layoutOf(conversation).key
-export const DAY_KEY = ['workspace_id', 'agent_id', 'day']
 
 const isOfConversation = (layout: Layout): boolean =>
   isNumbered(layout) && layout.key.join() === CONVERSATION_KEY.join()
 
 const SCOPED = /\bscoped\('(\w+)'\)/g
-const IN_DAYS = /\bin_days\('marts\.(\w+)'\)/g
+const IN_GROUPS = /\bin_groups\('marts\.(\w+)'\)/g
 
 /** Makes the macros return all rows. */
 export async function defineMacros(writer: Writer): Promise<void> {
-  for (const macro of ['scoped', 'in_days'])
+  for (const macro of ['scoped', 'in_groups'])
     await writer.run(`CREATE OR REPLACE TEMP MACRO ${macro}(name) AS TABLE FROM query_table(name)`)
 }
 
-const rowsOf = (table: string, ids: string): string =>
-  `(SELECT t.* FROM ${table} t SEMI JOIN ${ids} i ON t.rowid = i.id)`
+const byIds = (table: string, ids: string): string => `${table} t SEMI JOIN ${ids} i ON t.rowid = i.id`
 
 /** The mart's SELECT over the rows in scope. */
 export const inScope = ({ select }: Mart): string =>
   select
-    .replace(SCOPED, (_, table: string) => rowsOf(table, `scoped_${table}`))
-    .replace(IN_DAYS, (_, mart: string) => rowsOf(`marts.${mart}`, `days_of_${mart}`))
+    .replace(SCOPED, (_, table: string) => `scoped_${table}`)
+    .replace(IN_GROUPS, (_, mart: string) => `(SELECT t.* FROM ${byIds(`marts.${mart}`, `grouped_${mart}`)})`)
 
 const named = (pattern: RegExp, select: string): string[] => [...select.matchAll(pattern)].map(([, name]) => name!)
 
-const collect = (writer: Writer, ids: string, { columns, where }: { columns: string; where: string }): Promise<void> =>
-  writer.run(`CREATE OR REPLACE TEMP TABLE ${ids} AS SELECT ${columns} FROM ${where}`)
-
-/** Collects the row ids of conversations in every table that a mart reads. `conversations`: SQL of their rows. */
-export async function scopeConversations(writer: Writer, conversations: string): Promise<void> {
-  const key = CONVERSATION_KEY.join(', ')
-  const own = `scoped_${conversation.table}`
-  await collect(writer, own, { columns: `rowid AS id, _record, ${key}`, where: conversations })
-  const left = new Set(marts().flatMap(({ select }) => named(SCOPED, select)))
-  left.delete(conversation.table)
-  for (const { record, children } of RECORD_TYPES.map(type => layoutOf(type)).filter(isOfConversation)) {
-    const ids = `scoped_${record.table}`
-    const read = children.filter(({ table }) => left.delete(table))
-    const isRead = left.delete(record.table)
-    if (ids !== own && (isRead || read.length > 0))
-      await collect(writer, ids, {
-        columns: 'rowid AS id, _record',
-        where: `${record.table} SEMI JOIN ${own} USING (${key})`,
-      })
-    // Numbers take a third of the time of the keys.
-    for (const { table } of read)
-      await collect(writer, `scoped_${table}`, {
-        columns: 'rowid AS id',
-        where: `${table} SEMI JOIN ${ids} USING (_record)`,
-      })
-  }
-  for (const table of left)
-    await collect(writer, `scoped_${table}`, {
-      columns: 'rowid AS id',
-      where: `${table} SEMI JOIN ${own} USING (${key})`,
-    })
+/** The columns of a table that a mart reads: those whose names are words of its SELECT, and the record's number. */
+function columnsRead({ name, columns }: Table): string {
+  const selects = marts()
+    .filter(({ select }) => named(SCOPED, select).includes(name))
+    .map(({ select }) => select.replace(/--.*$/gm, ''))
+  const words = new Set([...selects.join('\n').matchAll(/\w+/g)].map(([word]) => word).concat('_record'))
+  return columns
+    .filter(column => words.has(column.name))
+    .map(column => `t.${quoteName(column.name)}`)
+    .join(', ')
 }
 
-/** Collects the row ids of the `touched_days` in the marts that this one is built from. */
-export async function scopeDays(writer: Writer, { select }: Mart): Promise<void> {
-  for (const mart of new Set(named(IN_DAYS, select)))
-    await collect(writer, `days_of_${mart}`, {
-      columns: 'rowid AS id',
-      where: `marts.${mart} SEMI JOIN touched_days USING (${DAY_KEY.join(', ')})`,
-    })
+const collect = (writer: Writer, table: string, select: string): Promise<void> =>
+  writer.run(`CREATE OR REPLACE TEMP TABLE ${table} AS ${select}`)
+
+/** Collects the row ids of a table's rows. @returns SQL of these rows, named t */
+async function idsOf(writer: Writer, { table, where }: { table: string; where: string }): Promise<string> {
+  await collect(writer, 'row_ids', `SELECT rowid AS id FROM ${where}`)
+  return byIds(table, 'row_ids')
+}
+
+/**
+ * Collects the rows of conversations in every table that a mart reads. `conversations`: a range of record numbers, or a relation of keys.
+ */
+export async function scopeConversations(
+  writer: Writer,
+  conversations: { numbers: string } | { keys: string },
+): Promise<void> {
+  const key = CONVERSATION_KEY.join(', ')
+  const own = `scoped_${conversation.table}`
+  const left = new Set(marts().flatMap(({ select }) => named(SCOPED, select)))
+  const scope = async (table: Table, rows: string): Promise<void> => {
+    left.delete(table.name)
+    await collect(writer, `scoped_${table.name}`, `SELECT ${columnsRead(table)} FROM ${rows}`)
+  }
+  const layouts = RECORD_TYPES.map(type => layoutOf(type)).filter(isOfConversation)
+  for (const layout of layouts) {
+    const [record, ...children] = tablesOf(layout)
+    const isOwn = record!.name === conversation.table
+    const read = children.filter(({ name }) => left.has(name))
+    if (isOwn && 'numbers' in conversations) await scope(record!, `${record!.name} t WHERE ${conversations.numbers}`)
+    else if (isOwn || left.has(record!.name) || read.length > 0) {
+      const keys = isOwn && 'keys' in conversations ? conversations.keys : own
+      const where = `${record!.name} SEMI JOIN ${keys} USING (${key})`
+      await scope(record!, await idsOf(writer, { table: record!.name, where }))
+    }
+    // Numbers take a third of the time of the keys.
+    for (const table of read) await scope(table, `${table.name} t SEMI JOIN scoped_${record!.name} USING (_record)`)
+  }
+  for (const table of left)
+    await collect(
+      writer,
+      `scoped_${table}`,
+      `SELECT t.* FROM ${await idsOf(writer, { table, where: `${table} SEMI JOIN ${own} USING (${key})` })}`,
+    )
+}
+
+/** The groups of a daily mart whose rows are computed again: the values of its grain. */
+export const touchedGroups = ({ name }: Mart): string => `touched_${name}`
+
+/** Collects the row ids of the touched groups in the marts that this one is built from. */
+export async function scopeGroups(writer: Writer, mart: Mart): Promise<void> {
+  for (const source of new Set(named(IN_GROUPS, mart.select)))
+    await collect(
+      writer,
+      `grouped_${source}`,
+      `SELECT rowid AS id FROM marts.${source} SEMI JOIN ${touchedGroups(mart)} USING (${mart.grain.join(', ')})`,
+    )
 }

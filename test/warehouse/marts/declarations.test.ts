@@ -52,7 +52,7 @@ describe('the header of a mart', () => {
     ['name = other.person', 'other.person', '"other.person" is not of the form "column = mart.column"'],
     ['name = other', 'nobody = other', 'nobody is no column'],
     ['id    VARCHAR', 'id    DOUBLE', 'a key column is VARCHAR, TIMESTAMP, DATE, INTEGER; id is not'],
-    ['whole', 'hourly', '"Refresh" is one of conversations, days, whole'],
+    ['whole', 'hourly', '"Refresh" is one of conversations, groups, whole'],
     [
       'staff  Name',
       'secret  Name',
