@@ -31,17 +31,20 @@ function licencesOf(folder) {
   return `${name} ${version} (${license})\n\n${file ? readFileSync(join(folder, file), 'utf8').trim() : ''}\n`
 }
 
-/** In place of the compiled command, at the same depth: what it imports lies in dist/src/bundle. */
-async function bundleCommand() {
+/** Each in place of the compiled program, at the same depth: what it imports lies in dist/src/bundle. */
+async function bundlePrograms() {
   const bundle = await rolldown({
-    input: { main: join(root, 'src', 'cli', 'main.ts') },
+    input: {
+      'cli/main': join(root, 'src', 'cli', 'main.ts'),
+      'publish/target-process': join(root, 'src', 'publish', 'target-process.ts'),
+    },
     platform: 'node',
     external: NOT_BUNDLED,
   })
   const { output } = await bundle.write({
     dir: join(dist, 'src'),
     format: 'esm',
-    entryFileNames: 'cli/[name].js',
+    entryFileNames: '[name].js',
     chunkFileNames: 'bundle/[name].js',
     // Each start reads it all. Names stay: a stack that somebody sends us is to be read.
     minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
@@ -60,5 +63,5 @@ async function bundleWorkflows() {
 rmSync(dist, { recursive: true, force: true })
 compile()
 if (existsSync(join(root, 'sql'))) cpSync(join(root, 'sql'), join(dist, 'sql'), { recursive: true })
-await bundleCommand()
+await bundlePrograms()
 await bundleWorkflows()
