@@ -103,6 +103,16 @@ export async function writeOnce(file: string, parts: readonly Uint8Array[]): Pro
   }
 }
 
+/** Creates a file, and its folder, durably unless it exists. @throws HOME_UNUSABLE */
+export async function ensureFile(file: string, text: () => string): Promise<void> {
+  if (await stat(file).catch(() => null)) return
+  await makeFolder(dirname(file))
+  await writeOnce(file, [Buffer.from(text())]).catch(cause => {
+    // Another process has just created it.
+    if (!hasCode(cause, 'EEXIST')) throw cause
+  })
+}
+
 /**
  * Entries of a folder; none where it does not exist.
  * @throws HOME_UNUSABLE where it cannot be read: with an incomplete list, pages would be exported again

@@ -37,9 +37,9 @@ export const versionFolder = (path: string, id: string): string => join(path, VE
 export const versionId = ({ asOf, publicationId }: TargetWatermark): string =>
   `${asOf.replaceAll(/[-:.]/g, '')}-${publicationId.slice(0, 8)}`
 
-const foreign = (path: string): ConvohouseError =>
+const foreign = (link: string): ConvohouseError =>
   new ConvohouseError('TARGET_UNUSABLE', {
-    what: `${join(path, LINK)} was not created by a publication, so it is not replaced.`,
+    what: `${link} was not created by a publication, so it is not replaced.`,
     hint: 'Move it away, or give the target another path.',
   })
 
@@ -50,11 +50,11 @@ export const watermarkText = (watermark: TargetWatermark, previous: string | nul
 
 function parsedWatermark(text: string): Omit<Version, 'id'> {
   try {
-    const { publication_id: publicationId, as_of: asOf, previous, epoch, seq, policy, held } = JSON.parse(text)
-    const texts = [publicationId, asOf, epoch, policy].every(value => typeof value === 'string')
+    const { owner, publication_id: publicationId, as_of: asOf, previous, epoch, seq, policy, held } = JSON.parse(text)
+    const texts = [owner, publicationId, asOf, epoch, policy].every(value => typeof value === 'string')
     if (!texts || !Number.isSafeInteger(seq) || !Array.isArray(held)) return { watermark: null, previous: null }
     const before = typeof previous === 'string' && VERSION_NAME.test(previous) ? previous : null
-    return { watermark: { publicationId, asOf, epoch, seq, policy, held: held.map(String) }, previous: before }
+    return { watermark: { owner, publicationId, asOf, epoch, seq, policy, held: held.map(String) }, previous: before }
   } catch {
     return { watermark: null, previous: null }
   }
@@ -68,17 +68,23 @@ async function readVersion(path: string, id: string): Promise<Version> {
   return { id, ...parsedWatermark(text) }
 }
 
-/** The version that readers see; null: none yet. @throws TARGET_UNUSABLE if `current` is not ours */
-export async function currentVersion(path: string): Promise<Version | null> {
-  const link = await readlink(join(path, LINK)).catch(cause => {
+/** The id of the version that a symbolic link leads to; null: there is no such file. @throws TARGET_UNUSABLE if it is not ours */
+async function linkedVersion(link: string): Promise<string | null> {
+  const text = await readlink(link).catch(cause => {
     if (hasCode(cause, 'ENOENT')) return null
-    if (hasCode(cause, 'EINVAL') || hasCode(cause, 'ENOTDIR')) throw foreign(path)
+    if (hasCode(cause, 'EINVAL') || hasCode(cause, 'ENOTDIR')) throw foreign(link)
     throw cause
   })
-  if (link === null) return null
-  const [folder, id = '', ...rest] = link.split('/')
-  if (folder !== VERSIONS || !VERSION_NAME.test(id) || rest.length > 0) throw foreign(path)
-  return readVersion(path, id)
+  if (text === null) return null
+  const [folder, id = '', ...rest] = text.split('/')
+  if (folder !== VERSIONS || !VERSION_NAME.test(id) || rest.length > 0) throw foreign(link)
+  return id
+}
+
+/** The version that readers see; null: none yet. @throws TARGET_UNUSABLE if `current` is not ours */
+export async function currentVersion(path: string): Promise<Version | null> {
+  const id = await linkedVersion(join(path, LINK))
+  return id === null ? null : readVersion(path, id)
 }
 
 const temporaryLink = (path: string): string => join(path, `${LINK}.next`)
@@ -112,9 +118,9 @@ async function keptVersions(path: string, current: Version | null): Promise<stri
   return kept
 }
 
-/** Removes older versions, and what killed publications left. */
+/** Removes older versions, and what killed publications left. @throws TARGET_UNUSABLE if a link is not ours */
 export async function removeOldVersions(path: string): Promise<void> {
-  await rm(temporaryLink(path), { force: true })
+  if ((await linkedVersion(temporaryLink(path))) !== null) await rm(temporaryLink(path))
   const current = await currentVersion(path)
   const kept = [...(await keptVersions(path, current)), ...(current ? [current.id] : [])]
   const names = await namesIn(join(path, VERSIONS))

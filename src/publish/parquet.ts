@@ -6,7 +6,7 @@ import { quoteName, quoteText } from '../catalog/layout.ts'
 import type { PartitionColumn } from '../config/targets.ts'
 import { hasCode } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import { entriesIn, makeFolder, syncFolder } from '../files/durable.ts'
+import { entriesIn, syncFolder } from '../files/durable.ts'
 import { type Package, type PackagedTable, type Sums, sumOf } from './package.ts'
 import { pandasOption, selectWritten } from './parquet-columns.ts'
 import {
@@ -36,6 +36,8 @@ const DATA_FILE = 'data.parquet'
  * some find no type for the partition column.
  */
 const EMPTY_FILE = 'empty.parquet'
+
+const LOCK_FILE = 'publication.lock'
 
 const DISK_HINT =
   'Free disk space or make the folder of the target writable. The published files are as they were before; the next publication tries again.'
@@ -215,8 +217,8 @@ export async function openParquet(database: TargetDatabase, path: string): Promi
     work.catch(cause => {
       throw targetError(path, cause, hint)
     })
-  await lockTarget(database, path)
-  await orUnusable(makeFolder(path), DISK_HINT)
+  // Inside: the folder may be the root of a file system.
+  await lockTarget(database, path, join(path, LOCK_FILE))
   await orUnusable(removeOldVersions(path), DISK_HINT)
   return {
     watermark: () => orUnusable(currentVersion(path), DISK_HINT).then(version => version?.watermark ?? null),

@@ -5,13 +5,13 @@
 // hashes then differ from the earlier ones.
 import { createHmac, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { quoteName } from '../catalog/layout.ts'
 import type { PiiClass } from '../catalog/shape.ts'
 import type { PiiPolicy } from '../config/targets.ts'
 import { hasCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import { makeFolder, writeOnce } from '../files/durable.ts'
+import { ensureFile } from '../files/durable.ts'
 import type { DescribedColumn } from '../warehouse/dictionary/described.ts'
 
 const KEY_BYTES = 32
@@ -22,13 +22,7 @@ const keyFile = (home: string): string => join(home, 'publish', 'hash-key')
 /** The key of hashes of a data folder, which is created at its first use. @throws HOME_UNUSABLE */
 export async function hashKey(home: string): Promise<Buffer> {
   const file = keyFile(home)
-  const stored = await readKey(file)
-  if (stored) return stored
-  await makeFolder(dirname(file))
-  await writeOnce(file, [Buffer.from(`${randomBytes(KEY_BYTES).toString('hex')}\n`)]).catch(cause => {
-    // Another process has just created it.
-    if (!hasCode(cause, 'EEXIST')) throw cause
-  })
+  await ensureFile(file, () => `${randomBytes(KEY_BYTES).toString('hex')}\n`)
   return (await readKey(file))!
 }
 

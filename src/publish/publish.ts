@@ -19,6 +19,7 @@ import { refreshMarts } from '../warehouse/marts/refresh.ts'
 import { usingMemory } from '../warehouse/memory-use.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { temporaryFolder } from '../warehouse/temporary-files.ts'
+import { expectOwner, ownerOf } from './owner.ts'
 import { type Package, type Sums, sumsOfSelection, writeTables } from './package.ts'
 import { hashKey, hmacPads, needsKey, PAD_VARIABLES } from './pii.ts'
 import { type Selection, selectionFor } from './selection.ts'
@@ -157,15 +158,18 @@ async function writePackage(
   options: PublishOptions,
   { id, client, folder, signal }: { id: string; client: TargetClient; folder: string; signal: AbortSignal },
 ): Promise<Written> {
-  const { warehouse, home, target, verify = false, now = Date.now } = options
+  const { warehouse, home, target, refill = false, verify = false, now = Date.now } = options
   const key = needsKey(target.pii) ? await hashKey(home) : null
+  const owner = await ownerOf(home, target.name)
   const base = client.watermark
   return reading({ warehouse, signal, key }, async reader => {
+    if (base) await expectOwner(reader, { target, stored: base.owner, owner, refill })
     const asOfMs = now()
     const decided = await decide(reader, { options, base, key })
     const { selection, changes, reason, to, erases } = decided
     const sums = verify ? await sumsOfSelection({ reader, signal }, selection) : null
-    const isCurrent = changes?.to.seq === changes?.from.seq && String(base?.held) === String(selection.held)
+    const isSameState = base?.owner === owner && String(base.held) === String(selection.held)
+    const isCurrent = isSameState && changes?.to.seq === changes?.from.seq
     if (changes !== null && isCurrent) return { contents: null, decided, sums }
     const kind = changes === null ? 'refill' : 'delta'
     await issuePublication(warehouse.writer, { id, target: target.name, kind, reason, to, startedMs: asOfMs })
@@ -175,6 +179,7 @@ async function writePackage(
       partitionBy: target.type === 'parquet' ? target.partitionBy : null,
     })
     const watermark = {
+      owner,
       ...to,
       publicationId: id,
       policy: selection.policy,

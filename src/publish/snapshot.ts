@@ -1,12 +1,13 @@
 // The target `snapshot`: one DuckDB file. A package is applied to a copy, which then takes the place of the published file by `rename`: readers
 // of the old file are not disturbed, and a reader that opens it later reads the new one. A refill begins with an empty file, because values that were
 // deleted survive in the free blocks of a copy.
+import { randomUUID } from 'node:crypto'
 import { constants, existsSync } from 'node:fs'
 import { chmod, copyFile, open, rename, rm, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { quoteName, quoteText } from '../catalog/layout.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import { syncFolder } from '../files/durable.ts'
+import { namesIn, syncFolder } from '../files/durable.ts'
 import { ATTACHED, deleteRows, insertRows, sumsOf } from './attached.ts'
 import type { Package, PackagedTable } from './package.ts'
 import { quotedTable } from './package-rows.ts'
@@ -22,7 +23,13 @@ const STORAGE_VERSION = 'v1.0.0'
 /** As in the warehouse: with larger row groups of wide rows, a refill needs more than the memory limit. */
 const ROW_GROUP_ROWS = 30_720
 
-const nextFile = (path: string): string => `${path}.next`
+/** In the names of this process's files, so that no file of anybody else has such a name. */
+const RUN = randomUUID()
+
+const nextFile = (path: string): string => `${path}.${RUN}.next`
+
+/** How the names of next files and their logs end, also those of killed publications. */
+const NEXT_ENDING = /^\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.next(\.wal)?$/
 
 const HINT = 'Move the file away: the next publication writes a new one.'
 
@@ -61,7 +68,7 @@ async function readWatermark(database: TargetDatabase, path: string): Promise<Ta
         WHERE database_name = 'published' AND schema_name = 'main' AND table_name = '${WATERMARK_TABLE}'`)
       if (!table) throw foreign(path)
       const [row] = await database.rows<TargetWatermark & { seq: string }>(`
-        SELECT epoch, seq::VARCHAR AS seq, publication_id AS "publicationId", policy, strftime(as_of, '%Y-%m-%dT%H:%M:%S.%gZ') AS "asOf", held
+        SELECT owner, epoch, seq::VARCHAR AS seq, publication_id AS "publicationId", policy, strftime(as_of, '%Y-%m-%dT%H:%M:%S.%gZ') AS "asOf", held
         FROM published.main.${WATERMARK_TABLE}`)
       return row ? { ...row, seq: Number(row.seq) } : null
     })
@@ -120,8 +127,12 @@ async function keepMode(path: string): Promise<void> {
   if (published) await chmod(nextFile(path), published.mode & 0o777)
 }
 
-const removeNext = async (path: string): Promise<void> => {
-  for (const file of [nextFile(path), `${nextFile(path)}.wal`]) await rm(file, { force: true })
+/** Requires the target's lock. */
+async function removeNext(path: string): Promise<void> {
+  const [folder, name] = [dirname(path), basename(path)]
+  for (const file of await namesIn(folder))
+    if (file.startsWith(name) && NEXT_ENDING.test(file.slice(name.length)))
+      await rm(join(folder, file), { force: true })
 }
 
 /** @throws TARGET_CHANGED */

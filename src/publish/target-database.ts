@@ -1,5 +1,5 @@
 // The DuckDB instance of a target's process, and the lock of a target.
-import { rm } from 'node:fs/promises'
+import { readFile, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { quoteText } from '../catalog/layout.ts'
@@ -48,18 +48,34 @@ export function targetError(path: string, cause: unknown, hint: string): Convoho
 
 const LOCK_HINT = 'Make the folder of the target writable, and free disk space if it is full.'
 
+/** The size of a DuckDB file without tables: three headers. */
+const HEADERS_BYTES = 12_288
+
+/** True for what a kill leaves of a lock while DuckDB creates it. It holds no data. */
+async function isCutOff(file: string): Promise<boolean> {
+  if ((await stat(file)).size > HEADERS_BYTES) return false
+  const content = await readFile(file)
+  return content.every(byte => byte === 0) || content.subarray(8, 12).toString() === 'DUCK'
+}
+
+const foreignLock = (file: string, cause: unknown): ConvohouseError =>
+  new ConvohouseError('TARGET_UNUSABLE', {
+    what: `${file} was not written by a publication, and a publication needs its name for a lock.`,
+    hint: 'Move it away, or give the target another path.',
+    cause,
+  })
+
 /**
  * Locks a target for as long as this process lives: a file of DuckDB is attached, which one process at a time can do, and the system releases
  * its lock when the process ends in whatever way. @throws TARGET_LOCKED, TARGET_UNUSABLE
  */
-export async function lockTarget(database: TargetDatabase, path: string): Promise<void> {
-  const file = `${path}.lock`
+export async function lockTarget(database: TargetDatabase, path: string, file = `${path}.lock`): Promise<void> {
   const attach = () => database.run(`ATTACH ${quoteText(file)} AS target_lock`)
   try {
-    await makeFolder(dirname(path))
+    await makeFolder(dirname(file))
     await attach().catch(async cause => {
-      // A kill may have cut the file off while it was created. It holds no data.
       if (LOCKED.test(messageOf(cause)) || diskErrorCode(cause) !== null) throw cause
+      if (!(await isCutOff(file).catch(() => false))) throw foreignLock(file, cause)
       await rm(file, { force: true })
       await attach()
     })

@@ -1,22 +1,29 @@
 // The process of one publication to one target: it holds the target's lock from the first message to its end, so that no second publication
 // can come between. It ends when the process that started it does; SIGKILL is safe at any moment.
 import { ConvohouseError } from '../core/errors.ts'
+import { destinationOf } from '../files/destination.ts'
 import { restrictUmask } from '../files/durable.ts'
 import { safeReason } from '../warehouse/load/quarantine-reason.ts'
 import { openParquet } from './parquet.ts'
 import { openPostgres } from './postgres/postgres.ts'
 import { openSnapshot } from './snapshot.ts'
-import { openTargetDatabase } from './target-database.ts'
+import { openTargetDatabase, targetError } from './target-database.ts'
 import type { FromTarget, OpenTarget, TargetSettings, ToTarget } from './target-port.ts'
+
+/** A symbolic link is followed, not replaced: it may lead to a disk with more space. @throws TARGET_UNUSABLE */
+const followed = (path: string): Promise<string> =>
+  destinationOf(path).catch(cause => {
+    throw targetError(path, cause, 'Correct the symbolic link, or give the target another path.')
+  })
 
 async function open(settings: TargetSettings): Promise<OpenTarget> {
   const database = await openTargetDatabase(settings)
   const { target } = settings
   switch (target.type) {
     case 'snapshot':
-      return openSnapshot(database, target.path)
+      return openSnapshot(database, await followed(target.path))
     case 'parquet':
-      return openParquet(database, target.path)
+      return openParquet(database, await followed(target.path))
     case 'postgres':
       return openPostgres(database, target, settings.extensions)
   }

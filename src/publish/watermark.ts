@@ -4,6 +4,8 @@ import { quoteText } from '../catalog/layout.ts'
 import type { Watermark } from '../warehouse/changes/epoch.ts'
 
 export interface TargetWatermark extends Watermark {
+  /** Who writes the target (`owner.ts`). */
+  owner: string
   /** Id of the publication that wrote it. */
   publicationId: string
   /** Hash of the rows and values that are published (`selection.ts`). */
@@ -18,11 +20,11 @@ export interface TargetWatermark extends Watermark {
 export const WATERMARK_TABLE = '_publication'
 
 /** Statements that store a watermark in the attached database `target`. */
-export const storeWatermark = ({ epoch, seq, publicationId, policy, asOf, held }: TargetWatermark): string[] => [
+export const storeWatermark = ({ owner, epoch, seq, publicationId, policy, asOf, held }: TargetWatermark): string[] => [
   `CREATE OR REPLACE TABLE target.main.${WATERMARK_TABLE}
-    (epoch VARCHAR, seq BIGINT, publication_id VARCHAR, policy VARCHAR, as_of TIMESTAMP, held VARCHAR[])`,
+    (owner VARCHAR, epoch VARCHAR, seq BIGINT, publication_id VARCHAR, policy VARCHAR, as_of TIMESTAMP, held VARCHAR[])`,
   `INSERT INTO target.main.${WATERMARK_TABLE}
-    VALUES (${quoteText(epoch)}, ${seq}, ${quoteText(publicationId)}, ${quoteText(policy)}, ${quoteText(asOf)}::TIMESTAMPTZ AT TIME ZONE 'UTC',
+    VALUES (${quoteText(owner)}, ${quoteText(epoch)}, ${seq}, ${quoteText(publicationId)}, ${quoteText(policy)}, ${quoteText(asOf)}::TIMESTAMPTZ AT TIME ZONE 'UTC',
       [${held.map(quoteText).join(', ')}]::VARCHAR[])`,
 ]
 

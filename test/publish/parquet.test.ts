@@ -1,5 +1,5 @@
 // The target `parquet`: which partitions each publication writes, which versions are kept, and what is refused.
-import { chmod, mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, readlink, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ParquetTarget } from '../../src/config/targets.ts'
@@ -17,6 +17,7 @@ import { partitionColumns } from '../../src/publish/partitions.ts'
 import { publishedRelations } from '../../src/publish/relations.ts'
 import { openTargetDatabase } from '../../src/publish/target-database.ts'
 import type { TargetWatermark } from '../../src/publish/watermark.ts'
+import { removeConsumer } from '../../src/warehouse/changes/consumers.ts'
 import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
 import { AGENT, freshWindow, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
@@ -173,7 +174,7 @@ async function expectAllTables(folder: string): Promise<void> {
 
 describe('versions', () => {
   const watermarkAt = (n: number): TargetWatermark => ({
-    ...{ epoch: 'e', seq: n, policy: 'p', held: [], publicationId: `0000000${n}-` },
+    ...{ owner: 'id/bi', epoch: 'e', seq: n, policy: 'p', held: [], publicationId: `0000000${n}-` },
     asOf: `2026-01-0${n}T00:00:00.000Z`,
   })
 
@@ -233,6 +234,36 @@ describe('versions', () => {
       const error = await currentVersion(path).catch(cause => cause)
       expect([error.code, error.message]).toEqual(['TARGET_UNUSABLE', expect.stringContaining('not replaced')])
     }
+    const path = folder('foreign-next')
+    await mkdir(path, { recursive: true })
+    await symlink('/etc', join(path, 'current.next'))
+    const error = await removeOldVersions(path).catch(cause => cause)
+    expect([error.code, error.message]).toEqual(['TARGET_UNUSABLE', expect.stringContaining('current.next was')])
+    await rm(join(path, 'current.next'))
+    await symlink(`versions/${versionId(watermarkAt(1))}`, join(path, 'current.next'))
+    await removeOldVersions(path)
+    expect(await readdir(path)).toEqual([])
+  })
+
+  it('are below the folder that a symbolic link leads to', async () => {
+    const [target, disk] = [newParquet(app.home), join(app.home, 'disk', 'lake')]
+    await symlink(disk, target.path)
+    expect(await publishTo(app, target)).toMatchObject({ kind: 'refill' })
+    expect((await readdir(disk)).sort()).toEqual(['current', 'publication.lock', 'versions'])
+    expect(await readlink(target.path)).toBe(disk)
+    expect(await publishTo(app, target)).toMatchObject({ kind: 'current' })
+  })
+
+  it('that another target or another data folder has written are refused; its successor goes on', async () => {
+    const target = newParquet(app.home)
+    await publishTo(app, target)
+    const other = { ...newParquet(app.home), path: target.path }
+    await expect(publishTo(app, other)).rejects.toMatchObject({
+      code: 'TARGET_UNUSABLE',
+      message: `${target.path} is written by the target ${target.name}.`,
+    })
+    await removeConsumer(app.warehouse.writer, `target/${target.name}`)
+    expect(await publishTo(app, other)).toMatchObject({ kind: 'delta', rows: 0 })
   })
 
   it('are discarded if the target was replaced while they were written', async () => {
@@ -242,7 +273,7 @@ describe('versions', () => {
     const contents = { base: watermarkAt(1), watermark: watermarkAt(2), erases: true, tables: [], rowCount: 0 }
     const error = await target.apply({ kind: 'refill', ...contents }).catch(cause => cause)
     expect(error.code).toBe('TARGET_CHANGED')
-    expect(await readdir(path)).toEqual([])
+    expect(await readdir(path)).toEqual(['publication.lock'])
     await target.apply({ kind: 'refill', ...contents, base: null })
     expect(await target.watermark()).toEqual(watermarkAt(2))
   })

@@ -1,6 +1,6 @@
 // The target `snapshot`: what a file contains after each publication, when it is written from empty, and what is refused.
-import { chmod, copyFile, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { chmod, copyFile, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { SnapshotTarget } from '../../src/config/targets.ts'
@@ -32,7 +32,7 @@ const failureOf = (work: Promise<unknown>): Promise<ConvohouseError> =>
     error => error,
   )
 
-/** One snapshot, published before the tests. Most tests change records and publish to a copy of it, which is a target of its own. */
+/** One snapshot, published before the tests. Most tests change records and publish to a copy of it, to which they move the target. */
 let first: { place: Workspace; target: SnapshotTarget; report: PublicationReport }
 
 let minute = 0
@@ -59,7 +59,7 @@ beforeAll(async () => {
 })
 
 async function copyOfFirst(): Promise<SnapshotTarget> {
-  const target = newTarget(app.home)
+  const target = { ...first.target, path: newTarget(app.home).path }
   await copyFile(first.target.path, target.path)
   return target
 }
@@ -92,8 +92,8 @@ describe('a snapshot', () => {
     expect(facts.flat()).toEqual(['a', 'b', 'c', 'erased', 'kept'])
     expect(await rowsIn(copy.path, 'SELECT lead_name FROM leads')).toEqual([['Lea']])
     const all = await consumers(app.warehouse.writer)
-    expect(all.find(({ name }) => name === `target/${copy.name}`)).toMatchObject({ behind: 0 })
-    expect(all.find(({ name }) => name === `target/${target.name}`)!.behind).toBeGreaterThan(0)
+    expect(all.find(({ name }) => name === `target/${target.name}`)).toMatchObject({ behind: 0 })
+    expect(all.find(({ name }) => name === 'slow')!.behind).toBeGreaterThan(0)
     expect(await readdir(join(app.home, 'tmp'))).toEqual([])
   })
 
@@ -202,15 +202,63 @@ describe('a publication', () => {
     expect(error.message).toContain('not overwritten')
   })
 
+  it('removes no file that has the name of one of its own, but what killed ones left', async () => {
+    const target = await copyOfFirst()
+    const left = `${target.path}.01234567-89ab-cdef-0123-456789abcdef.next`
+    for (const file of [`${target.path}.next`, left, `${left}.wal`]) await writeFile(file, 'precious')
+    const lock = `${target.path}.lock`
+    await writeFile(lock, 'DUCK quacks')
+    const error = await failureOf(publishTo(app, target))
+    expect([error.code, error.message]).toEqual(['TARGET_UNUSABLE', expect.stringContaining(`${lock} was not written`)])
+    expect(await readFile(lock, 'utf8')).toBe('DUCK quacks')
+    // Cut off by a kill.
+    await writeFile(lock, Buffer.alloc(4_096))
+    await load(first.place, { ID: 'kept', userName: 'Kim' })
+    expect(await publishTo(app, target)).toMatchObject({ kind: 'delta' })
+    expect((await readdir(app.home)).filter(name => join(app.home, name).startsWith(`${target.path}.`)).sort()).toEqual(
+      ['lock', 'next'].map(ending => `${basename(target.path)}.${ending}`),
+    )
+  })
+
+  it('follows a symbolic link, which stays, also before there is a file', async () => {
+    const [target, disk] = [newTarget(app.home), join(app.home, 'disk')]
+    await symlink('disk/bi.duckdb', target.path)
+    for (const kind of ['refill', 'delta']) {
+      expect(await publishTo(app, target)).toMatchObject({ kind })
+      await load(first.place, { ID: 'kept', userName: 'Kim' })
+      expect((await readdir(disk)).sort()).toEqual(['bi.duckdb', 'bi.duckdb.lock'])
+      expect(await readlink(target.path)).toBe('disk/bi.duckdb')
+    }
+    await rm(target.path)
+    await symlink(basename(target.path), target.path)
+    expect(await failureOf(publishTo(app, target))).toMatchObject({
+      code: 'TARGET_UNUSABLE',
+      hint: expect.stringContaining('link'),
+    })
+  })
+
+  it('refuses what another data folder publishes to, until it is asked to take it over', async () => {
+    const target = await copyOfFirst()
+    const other = { ...app, home: join(app.home, 'other') }
+    const error = await failureOf(publishTo(other, target))
+    expect([error.code, error.message]).toEqual([
+      'TARGET_UNUSABLE',
+      `${target.path} is written by the target ${target.name} of another data folder.`,
+    ])
+    expect(await publishTo(other, target, { refill: true })).toMatchObject({ reason: 'requested' })
+    expect((await failureOf(publishTo(app, target))).hint).toContain(`publish ${target.name} --refill`)
+    expect(await publishTo(other, target)).toMatchObject({ kind: 'current' })
+  })
+
   it('waits for no other one to the same target, and discards what it wrote if the target was replaced meanwhile', async () => {
-    const target = newTarget(app.home)
-    await copyFile(first.target.path, target.path)
+    const target = await copyOfFirst()
     const extensions = { folder: null, cache: join(app.home, 'extensions') }
     const settings = { target, extensions, memoryLimit: '256MB', threads: 1, spillFolder: join(app.home, 'spill') }
     const { signal } = new AbortController()
     const other = await openTarget(settings, { signal, entry: ENTRY })
     expect((await failureOf(publishTo(app, target))).code).toBe('TARGET_LOCKED')
     const watermark = {
+      owner: 'id/bi',
       epoch: 'e',
       seq: 1,
       publicationId: 'p',
@@ -221,7 +269,7 @@ describe('a publication', () => {
     const contents = { kind: 'refill', base: watermark, watermark, erases: true, tables: [], rowCount: 0 } as const
     expect((await failureOf(other.apply({ ...contents, tables: [] }))).code).toBe('TARGET_CHANGED')
     await other.close()
-    expect((await publishTo(app, target, { settings: { ...SETTINGS, threads: 2 } })).kind).toBe('current')
+    expect((await publishTo(app, target, { settings: { ...SETTINGS, threads: 2 } })).kind).toBe('delta')
   })
 
   it('records its failure, with the error that status shows', async () => {

@@ -98,11 +98,11 @@ interface Indexed {
 
 const storeWatermark = (
   { schema }: PostgresTarget,
-  { epoch, seq, publicationId, policy, asOf, held }: TargetWatermark,
+  { owner, epoch, seq, publicationId, policy, asOf, held }: TargetWatermark,
 ): string => {
-  const values = [quoteText(epoch), seq, ...[publicationId, policy, asOf].map(quoteText)]
+  const values = [quoteText(owner), quoteText(epoch), seq, ...[publicationId, policy, asOf].map(quoteText)]
   return `DELETE FROM ${schema}.${WATERMARK_TABLE};
-    INSERT INTO ${schema}.${WATERMARK_TABLE} (epoch, seq, publication_id, policy, as_of, held)
+    INSERT INTO ${schema}.${WATERMARK_TABLE} (owner, epoch, seq, publication_id, policy, as_of, held)
     VALUES (${values.join(', ')}, ARRAY[${held.map(quoteText).join(', ')}]::text[])`
 }
 

@@ -76,7 +76,7 @@ async function ownTables({ query }: Postgres, target: PostgresTarget): Promise<S
 
 async function storedWatermark({ query }: Postgres, target: PostgresTarget): Promise<TargetWatermark | null> {
   const [row] = await query<TargetWatermark & { seq: string }>(`
-    SELECT epoch, seq::text AS seq, publication_id AS "publicationId", policy,
+    SELECT owner, epoch, seq::text AS seq, publication_id AS "publicationId", policy,
       to_char(as_of AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "asOf", held
     FROM ${nameIn(target, WATERMARK_TABLE)}`)
   return row ? { ...row, seq: Number(row.seq) } : null
@@ -99,7 +99,7 @@ export async function storedState(postgres: Postgres, target: PostgresTarget): P
     return { schemas, tables, own: new Set(), watermark: null }
   }
   for (const [table, column] of [
-    [WATERMARK_TABLE, 'publication_id'],
+    [WATERMARK_TABLE, 'owner'],
     [TABLES_TABLE, 'name'],
   ] as const)
     if (!tables.get(table)!.has(column)) throw foreign(target, tableText(target, table))

@@ -93,7 +93,7 @@ export function indexesOf(target: Target, table: PackagedTable): string[] {
 
 /** The tables of the watermark and of the names of published tables. */
 export const bookkeepingTables = ({ schema }: Target): string[] => [
-  `CREATE TABLE ${schema}.${WATERMARK_TABLE} (only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row), epoch text NOT NULL,
+  `CREATE TABLE ${schema}.${WATERMARK_TABLE} (only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row), owner text NOT NULL, epoch text NOT NULL,
     seq bigint NOT NULL, publication_id text NOT NULL, policy text NOT NULL, as_of timestamptz NOT NULL, held text[] NOT NULL)`,
   `COMMENT ON TABLE ${schema}.${WATERMARK_TABLE} IS 'The last publication: its rows are those of the warehouse at as_of. Written by convohouse'`,
   `CREATE TABLE ${schema}.${TABLES_TABLE} (name text PRIMARY KEY)`,

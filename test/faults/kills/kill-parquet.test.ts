@@ -134,7 +134,7 @@ it('a publication of Parquet files that is killed at any step leaves the old or 
     const next = await publishTo(app, target, { verify: true })
     expect(next.kind, point).toBe(isNew ? 'current' : 'delta')
     expect(await state(), point).toEqual(['Amy', contents.watermark.seq])
-    expect((await readdir(target.path)).sort(), point).toEqual(['current', 'versions'])
+    expect((await readdir(target.path)).sort(), point).toEqual(['current', 'publication.lock', 'versions'])
     expect(await readdir(join(target.path, 'versions')), point).toHaveLength(2)
   }
 })

@@ -1,0 +1,17 @@
+// Where a path leads: symbolic links are followed, also to a file that does not exist yet.
+import { readlink, realpath } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { hasCode } from '../core/disk.ts'
+
+/** The path without symbolic links. @throws the system's error, among others of links that lead in a circle */
+export async function destinationOf(path: string): Promise<string> {
+  try {
+    return await realpath(path)
+  } catch (cause) {
+    if (!hasCode(cause, 'ENOENT')) throw cause
+  }
+  const parent = dirname(path)
+  const folder = parent === path ? path : await destinationOf(parent)
+  const link = await readlink(path).catch(() => null)
+  return link === null ? join(folder, basename(path)) : destinationOf(resolve(folder, link))
+}
