@@ -10,6 +10,7 @@ import { SECOND } from '../core/time.ts'
 import { publish } from '../publish/publish.ts'
 import { consumers, removeConsumer } from '../warehouse/changes/consumers.ts'
 import { CONSUMER_PREFIX, consumerOf, lastStarts } from '../warehouse/changes/publications.ts'
+import { blockedTables } from '../warehouse/checks/results.ts'
 import type { Writer } from '../warehouse/connection.ts'
 
 /** Ends the logging of changes for targets that are no longer configured. */
@@ -22,8 +23,9 @@ export async function forgetUnconfigured(writer: Writer, targets: readonly Targe
 /** The news that publications to a target fail, or work again (`error` null). */
 export function publicationText(target: string, error: unknown): string {
   if (error === null) return `Publications to ${target} work again.`
-  const hint = error instanceof ConvohouseError && error.hint ? ` ${error.hint}` : ''
-  return `A publication to ${target} failed, and is tried again: ${(error as Error).message}${hint}`
+  const { code, hint } = error instanceof ConvohouseError ? error : { code: null, hint: undefined }
+  const failed = `A publication to ${target} failed${code === null ? '' : ` (${code})`}, and is tried again:`
+  return `${failed} ${(error as Error).message}${hint === undefined ? '' : ` ${hint}`}`
 }
 
 /** Called when publications to a target begin to fail, with every other error, and with null when they work again. */
@@ -84,21 +86,33 @@ export const publishHere =
 /** How often to look whether a publication is due. */
 const LOOK_EVERY_MS = 5 * SECOND
 
+/** What this process knows of its last publication to a target. */
+interface Tried {
+  atMs: number
+  hasSucceeded: boolean
+  /** Tables that a check has blocked since then. The target may lack their changes, of which the log tells no more. */
+  blocked: Set<string>
+}
+
 /** The targets that are due: with changes or not yet tried by this process, and not published to within `publish.every`. */
 async function dueTargets(
   writer: Writer,
-  { config, tried, nowMs }: { config: Config; tried: ReadonlyMap<string, number>; nowMs: number },
+  { config, tried, nowMs }: { config: Config; tried: ReadonlyMap<string, Tried>; nowMs: number },
 ): Promise<TargetConfig[]> {
+  const blocked = await blockedTables(writer)
+  for (const last of tried.values()) for (const table of blocked.keys()) last.blocked.add(table)
   const [starts, known] = [await lastStarts(writer), await consumers(writer)]
   return config.targets.filter(({ name }) => {
     const consumer = known.find(one => one.name === consumerOf(name))
-    const lastMs = Math.max(starts.get(name) ?? 0, tried.get(name) ?? 0)
+    const last = tried.get(name)
+    const lastMs = Math.max(starts.get(name) ?? 0, last?.atMs ?? 0)
     // A time in the future: the clock has been set back.
     const isWaiting = lastMs <= nowMs && nowMs - lastMs < config.publish.everyMs
     // The log does not tell of a changed policy or a removed target, so a process publishes to each target once.
-    const isUntried = !tried.has(name)
+    if (!last?.hasSucceeded) return !isWaiting
+    const isReleased = [...last.blocked].some(table => !blocked.has(table))
     // A consumer at 0 must fill its copy: it is new, or an epoch has begun.
-    return !isWaiting && (isUntried || consumer === undefined || consumer.seq === 0 || consumer.behind > 0)
+    return !isWaiting && (isReleased || consumer === undefined || consumer.seq === 0 || consumer.behind > 0)
   })
 }
 
@@ -109,13 +123,16 @@ export function startPublishing(options: PublishingOptions): RunningPublishing {
   const { signal } = ending
   const { writer } = app.warehouse
   const news = newsOf(options.failing)
-  /** When this process last tried: a publication that finds nothing to publish is not recorded. */
-  const tried = new Map<string, number>()
+  /** The last attempts of this process: a publication that finds nothing to publish is not recorded. */
+  const tried = new Map<string, Tried>()
 
   async function attempt(target: TargetConfig): Promise<void> {
-    tried.set(target.name, clock.now())
+    const last: Tried = { atMs: clock.now(), hasSucceeded: false, blocked: new Set() }
+    tried.set(target.name, last)
     try {
+      for (const table of (await blockedTables(writer)).keys()) last.blocked.add(table)
       await publishTo(target, signal)
+      last.hasSucceeded = true
       news.succeeded(target.name)
     } catch (error) {
       if (!signal.aborted) news.failed(target.name, error)

@@ -1,11 +1,12 @@
 // Publications on Temporal: a workflow for each target, which is retried until it succeeds, whichever worker runs.
+import { existsSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from '@temporalio/client'
 import { expect, it } from 'vitest'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import { publicationId } from '../../src/run/temporal/client/publication.ts'
-import { temporaryFolder } from '../cli/cli-process.ts'
+import { start, temporaryFolder } from '../cli/cli-process.ts'
 import { inProcess } from '../cli/in-process.ts'
 import { rowsIn } from '../publish/published.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
@@ -50,7 +51,6 @@ describeWithTemporal('publications on Temporal', ({ place, env }) => {
       writeFile(config, JSON.stringify({ home, threads: 1, temporal: { queues: QUEUES }, targets, workspaces }))
     const run = (...args: string[]) =>
       inProcess([...args, '--config', config], { env: { ...env, WORKER_TOKEN: TOKEN } })
-    const worker = () => workerProcess({ place, path: config, role: 'warehouse' })
     const records = [{ ID: 'a', userName: CANARY, state: 'open' }]
     await landConversations(openLanding(home).workspace('ws_demo'), { records })
     await configure([target, GONE])
@@ -58,7 +58,7 @@ describeWithTemporal('publications on Temporal', ({ place, env }) => {
 
     // A file that no publication has written is not overwritten.
     await writeFile(target.path, 'precious')
-    const first = await worker()
+    const first = await workerProcess({ place, path: config, role: 'warehouse' })
     await until(async () => (await isRetried('bi')) && (await isRetried('gone')))
     const asked = await run('publish', 'gone')
     expect([asked.code, asked.stderr]).toEqual([6, expect.stringContaining('TARGET_UNUSABLE')])
@@ -67,10 +67,13 @@ describeWithTemporal('publications on Temporal', ({ place, env }) => {
     first.process.kill('SIGKILL')
     await first.ended
 
-    await rm(target.path)
     await configure([target])
-    const second = await worker()
-    const verified = await run('publish', '--verify')
+    const second = start(['up', '--config', config], { env: { ...env, WORKER_TOKEN: TOKEN } })
+    await second.said('A publication to bi failed (TARGET_UNUSABLE), and is tried again: ')
+    await rm(target.path)
+    // The data folder names the worker's server.
+    const publishing = ['publish', '--verify', '--config', config]
+    const verified = await inProcess(publishing, { env: { WORKER_TOKEN: TOKEN } })
     expect([verified.code, verified.stderr]).toEqual([0, ''])
     expect(verified.stdout).toMatch(/^bi: .*; \d+ tables compared, all equal\n$/)
     expect(await rowsIn(target.path, 'SELECT conversation_id, state FROM conversations')).toEqual([['a', 'open']])
@@ -88,7 +91,9 @@ describeWithTemporal('publications on Temporal', ({ place, env }) => {
       for (const secret of [CANARY, TOKEN]) expect(history).not.toContain(secret)
     }
     await record(handleOf('gone'), 'publication')
+    await second.said('Publications to bi work again.')
     second.process.kill('SIGTERM')
     await second.ended
+    expect(existsSync(join(home, 'temporal.json'))).toBe(false)
   })
 })

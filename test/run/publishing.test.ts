@@ -1,5 +1,6 @@
 // Publications while a process holds the warehouse: when they begin, and that their failures disturb nothing.
 import { existsSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import type { App } from '../../src/app.ts'
 import type { Clock } from '../../src/clock.ts'
@@ -85,6 +86,30 @@ describe('a process that holds the warehouse', () => {
     await until(async () => reports.length === 1)
     await end()
     expect(reports).toMatchObject([{ kind: 'refill', reason: 'other policy' }])
+  })
+
+  it('publishes a table that a check held back once the check passes, and tries again after a failure, although nothing changes', async () => {
+    const clock = stillClock()
+    const { writer } = app.warehouse
+    await writer.run(`INSERT INTO _checks BY NAME SELECT 'unique' AS name, '' AS about, 'agents' AS table_name, 'error' AS severity,
+      true AS blocks, 'failed' AS outcome, 'all' AS scope, '[]' AS examples, now()::TIMESTAMP AS checked_at, 0 AS duration_ms`)
+    const target = newTarget(app.home)
+    await writeFile(target.path, 'precious')
+    const { reports, failures, end } = start([target], clock)
+    await until(async () => failures.length === 1)
+    await rm(target.path)
+    clock.pass(SETTINGS.everyMs)
+    await until(async () => reports.length === 1)
+    clock.pass(SETTINGS.everyMs)
+    await new Promise(resolve => setTimeout(resolve, 50))
+    await writer.run('DELETE FROM _checks')
+    clock.pass(6_000)
+    await until(async () => reports.length === 2)
+    await end()
+    expect(reports.map(({ kind, held }) => [kind, held])).toEqual([
+      ['refill', ['agents']],
+      ['delta', []],
+    ])
   })
 
   it('publishes nothing without a target, and ends the log of targets that are configured no more', async () => {

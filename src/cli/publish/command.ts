@@ -20,7 +20,7 @@ Examples:
   $ convohouse publish --verify
 
 \`sync --watch\`, \`up\` and \`worker\` publish by themselves, at most once per \`publish.every\`. A single \`sync\` does not: publish after it.
-While a Temporal worker holds the warehouse and TEMPORAL_ADDRESS names its server, this command asks the worker, which publishes at once.
+While a Temporal worker holds the warehouse, this command asks the worker, which publishes at once.
 Readers of a target see the state before a publication, then the state after it. Personal data is hashed or dropped unless the target's \`pii\` keeps it.`,
     )
     .action(async (target: string | undefined, flags: PublishFlags) => {

@@ -7,6 +7,7 @@ import type { PublicationReport } from '../../core/publication-report.ts'
 import { hasPollers } from '../../run/temporal/client/await-worker.ts'
 import { abortable, connectClient, isTemporalConfigured } from '../../run/temporal/client/connection.ts'
 import { askForPublication } from '../../run/temporal/client/publication.ts'
+import { storedPlace } from '../../run/temporal/worker-place.ts'
 
 /** Publishes to one target. */
 export interface Publisher {
@@ -17,7 +18,7 @@ export interface Publisher {
 const held = ({ message, facts, cause }: ConvohouseError): ConvohouseError =>
   new ConvohouseError('WAREHOUSE_LOCKED', {
     what: message,
-    hint: 'That process publishes what changes (`convohouse status` shows when), unless it is a single sync or query: then try again later. A Temporal worker publishes at once if TEMPORAL_ADDRESS is set here.',
+    hint: 'That process publishes what changes (`convohouse status` shows when), unless it is a single sync or query: then try again later. A Temporal worker publishes at once if its server can be reached (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE).',
     facts,
     cause,
   })
@@ -28,17 +29,18 @@ const unknownToWorker = (target: string): ConvohouseError =>
     hint: 'Restart it: it has read an earlier configuration.',
   })
 
-/** A publisher that asks the worker. @throws `locked`, with another hint, if Temporal is not configured or no worker is there */
+/** A publisher that asks the worker. @throws `locked`, with another hint, if neither the environment nor the data folder names a server, or no worker is there */
 export async function publisherOnTemporal(
-  { temporal: { queues } }: Config,
+  { home, temporal: { queues } }: Config,
   {
     locked,
     request,
     signal,
   }: { locked: ConvohouseError; request: { refill: boolean; verify: boolean }; signal: AbortSignal },
 ): Promise<Publisher> {
-  if (!isTemporalConfigured()) throw held(locked)
-  const client = await connectClient().catch(error => {
+  const place = isTemporalConfigured() ? {} : await storedPlace(home)
+  if (place === null) throw held(locked)
+  const client = await connectClient(place).catch(error => {
     throw isCode(error, 'TEMPORAL_UNREACHABLE') ? held(locked) : error
   })
   const close = () => client.connection.close()

@@ -89,7 +89,7 @@ async function runWarehouseChild(config: Config, install: () => Promise<string>)
       role: 'warehouse',
       place: work.place,
       ...(work.holder !== null && { holder: work.holder }),
-      ...(work.logsSyncs && { log }),
+      ...{ log, logsSyncs: work.logsSyncs },
       ending: stop,
       async openApp() {
         isTaken = true

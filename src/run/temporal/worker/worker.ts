@@ -18,6 +18,7 @@ import { expectNamespace, settingsAt, type TemporalPlace, unreachable } from '..
 import { askForSync } from '../client/owner.ts'
 import { scheduledSync } from '../client/schedules.ts'
 import { dataConverter } from '../payload-codec.ts'
+import { removePlace, storePlace } from '../worker-place.ts'
 import { exportActivities, warehouseActivities } from './activities.ts'
 import type { ShutdownSignals } from './activity-call.ts'
 import { ingestingTasks, startIngesting } from './drain.ts'
@@ -62,8 +63,10 @@ export interface WorkerSettings {
   holder?: string
   /** Opens the warehouse; an export worker needs none. */
   openApp?(): Promise<App>
-  /** Receives a line when a sync begins and when it ends. */
+  /** Receives a line when publications to a target begin to fail and when they work again. */
   log?(line: string): void
+  /** `log` also receives a line when a sync begins and when it ends. */
+  logsSyncs?: boolean
   /** Called when the worker polls for tasks. */
   ready?(place: TemporalPlace): void
 }
@@ -128,8 +131,8 @@ const errorOf = (failure: Failure | null): ConvohouseError => {
 
 async function warehouseWorker(holding: OpenWorker, app: App): Promise<Worker> {
   const logs = taskLogs({ app, home: holding.config.home })
-  const { log = () => {} } = holding
-  const lines = runLines(log)
+  const { log = () => {}, logsSyncs = false } = holding
+  const lines = runLines(logsSyncs ? log : () => {})
   const publicationFailing = (...news: Parameters<typeof publicationText>) => log(publicationText(...news))
   const askOwner = ownerRequester(holding)
   return Worker.create({
@@ -175,11 +178,13 @@ async function work(holding: OpenWorker): Promise<void> {
       const { config, log = () => {} } = holding
       await startIngesting(clientOf(holding), config)
       publishing = startPublications(clientOf(holding), { config, app, log })
+      await storePlace(config.home, holding.at)
     }
     holding.ready?.(holding.at)
     await runAll(workers, ending)
   } finally {
     await publishing?.end()
+    if (app) await removePlace(holding.config.home)
     await app?.close()
   }
 }
