@@ -57,11 +57,12 @@ function ask<K extends FromTarget['kind']>(
   })
 }
 
-/** Starts the process, which locks the target. @throws TARGET_LOCKED, TARGET_UNUSABLE, PUBLICATION_FAILED */
-export async function openTarget(
-  settings: TargetSettings,
-  { signal, entry = TARGET_PROCESS }: { signal: AbortSignal; entry?: URL | undefined },
-): Promise<TargetClient> {
+interface Started {
+  signal: AbortSignal
+  entry?: URL | undefined
+}
+
+function startProcess(entry: URL): { child: ChildProcess; close(): Promise<void> } {
   // Without the environment, and so without the secrets in it.
   const child = fork(entry, [], { env: {}, execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const ended = new Promise<void>(resolve => {
@@ -72,6 +73,28 @@ export async function openTarget(
     child.kill('SIGKILL')
     await ended
   }
+  return { child, close }
+}
+
+/** Tests a target in PostgreSQL from a process of its own. @returns what was found @throws TARGET_UNUSABLE, SECRET_MISSING, EXTENSION_UNAVAILABLE */
+export async function probeTarget(
+  settings: TargetSettings,
+  { signal, entry = TARGET_PROCESS }: Started,
+): Promise<string> {
+  const { child, close } = startProcess(entry)
+  try {
+    return (await ask(child, { message: { kind: 'probe', settings }, kind: 'probed', signal })).found
+  } finally {
+    await close()
+  }
+}
+
+/** Starts the process, which locks the target. @throws TARGET_LOCKED, TARGET_UNUSABLE, PUBLICATION_FAILED */
+export async function openTarget(
+  settings: TargetSettings,
+  { signal, entry = TARGET_PROCESS }: Started,
+): Promise<TargetClient> {
+  const { child, close } = startProcess(entry)
   try {
     const { watermark } = await ask(child, { message: { kind: 'open', settings }, kind: 'opened', signal })
     return {

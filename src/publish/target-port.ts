@@ -34,11 +34,15 @@ export interface TargetSettings {
 }
 
 export type ToTarget =
+  /** Tests whether the target can be used, and changes nothing. Only of PostgreSQL. */
+  | { kind: 'probe'; settings: TargetSettings }
   | { kind: 'open'; settings: TargetSettings }
   | { kind: 'apply'; contents: Package }
   | { kind: 'sums'; tables: SummedTable[] }
 
 export type FromTarget =
+  /** `found`: the server, for people. */
+  | { kind: 'probed'; found: string }
   | { kind: 'opened'; watermark: TargetWatermark | null }
   | { kind: 'applied' }
   | { kind: 'sums'; sums: Sums }

@@ -4,8 +4,10 @@ import { ConvohouseError } from '../core/errors.ts'
 import { destinationOf } from '../files/destination.ts'
 import { restrictUmask } from '../files/durable.ts'
 import { safeReason } from '../warehouse/load/quarantine-reason.ts'
+import { loadExtension } from './extension.ts'
 import { openParquet } from './parquet.ts'
 import { openPostgres } from './postgres/postgres.ts'
+import { probePostgres } from './postgres/probe.ts'
 import { openSnapshot } from './snapshot.ts'
 import { openTargetDatabase, targetError } from './target-database.ts'
 import type { FromTarget, OpenTarget, TargetSettings, ToTarget } from './target-port.ts'
@@ -29,10 +31,21 @@ async function open(settings: TargetSettings): Promise<OpenTarget> {
   }
 }
 
+/** @throws TARGET_UNUSABLE, SECRET_MISSING, EXTENSION_UNAVAILABLE */
+async function probe(settings: TargetSettings): Promise<string> {
+  const { target, extensions } = settings
+  if (target.type !== 'postgres') throw new Error(`a target ${target.type} has no server`)
+  const database = await openTargetDatabase(settings)
+  await loadExtension(database, 'postgres_scanner', extensions)
+  return probePostgres(database, target)
+}
+
 let opened: OpenTarget | null = null
 
 async function answer(message: ToTarget): Promise<FromTarget> {
   switch (message.kind) {
+    case 'probe':
+      return { kind: 'probed', found: await probe(message.settings) }
     case 'open':
       opened = await open(message.settings)
       return { kind: 'opened', watermark: await opened.watermark() }

@@ -2,12 +2,14 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { placeFindings } from '../../src/cli/doctor/target-places.ts'
 import type { PostgresTarget } from '../../src/config/targets.ts'
+import type { Config } from '../../src/config.ts'
 import { openTarget } from '../../src/publish/target-client.ts'
-import { registerConsumer } from '../../src/warehouse/changes/consumers.ts'
+import { registerConsumer, removeConsumer } from '../../src/warehouse/changes/consumers.ts'
 import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
 import { CANARY, personalColumns, plantCanaries } from '../publish/canaries.ts'
-import { DEFAULT, ENTRY } from '../publish/published.ts'
+import { DEFAULT, ENTRY, publishTo, SETTINGS } from '../publish/published.ts'
 import { applyTo, eventOf } from '../warehouse/events/events-in.ts'
 import { AGENT, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import type { Workspace } from '../warehouse/temporary-warehouse.ts'
@@ -52,6 +54,67 @@ describe('a target in PostgreSQL', () => {
       `SELECT conversation_id FROM ${target.schema}_marts.fct_conversations ORDER BY 1`,
     )
     expect(daily).toEqual(['c'])
+  })
+
+  it('is refused to a target that reaches it under another name of its server, or under its own in another data folder', async () => {
+    const target = newTarget()
+    await publish(target)
+    const other = newTarget({ schema: target.schema }, { host: 'localhost' })
+    const error = await failureOf(publish(other))
+    expect([error.code, error.message]).toEqual([
+      'TARGET_UNUSABLE',
+      `localhost:${scene.server.port}/postgres, schema ${target.schema} is written by the target ${target.name}.`,
+    ])
+    expect((await publish(target)).kind).toBe('current')
+    const elsewhere = publishTo({ ...app, home: join(app.home, 'elsewhere') }, target, {
+      settings: { ...SETTINGS, extensions: scene.extensions },
+    })
+    expect((await failureOf(elsewhere)).message).toMatch(/ of another data folder\.$/)
+    await removeConsumer(app.warehouse.writer, `target/${target.name}`)
+    expect(await publish(other)).toMatchObject({ kind: 'delta', rows: 0 })
+  })
+
+  it('is tested by doctor: password, TLS, schemas of others, and rights, which the hint grants', async () => {
+    const { home } = app
+    const config = { home, threads: 1, publish: SETTINGS, extensions: scene.extensions } as unknown as Config
+    const finding = async (target: PostgresTarget) => {
+      const options = { config, target, offline: false, entry: ENTRY }
+      const [found] = await placeFindings({ check: 'targets' }, options)
+      expect(JSON.stringify(found)).not.toContain(scene.server.password)
+      return found!
+    }
+    const target = newTarget()
+    const good = {
+      state: 'ok',
+      found: expect.stringMatching(/can be written as admin \(PostgreSQL 18\.\d+, without TLS\)$/),
+    }
+    expect(await finding(target)).toMatchObject(good)
+    const { connection } = target
+    const wrong = (changed: Partial<PostgresTarget['connection']>) =>
+      finding({ ...target, connection: { ...connection, ...changed } })
+    expect(await wrong({ port: 1 })).toMatchObject({
+      code: 'TARGET_UNUSABLE',
+      found: expect.stringContaining('refused'),
+    })
+    expect(await wrong({ sslmode: 'require' })).toMatchObject({ hint: expect.stringContaining('sslmode') })
+    expect(await wrong({ user: 'nobody' })).toMatchObject({ hint: expect.stringContaining('password') })
+    expect(await finding({ ...target, passwordFile: join(home, 'none') })).toMatchObject({ code: 'SECRET_MISSING' })
+
+    const role = `limited_${target.schema}`
+    await scene.admin.execute(`CREATE ROLE ${role} LOGIN PASSWORD '${scene.server.password}';
+      REVOKE TEMPORARY ON DATABASE postgres FROM PUBLIC; CREATE SCHEMA ${target.schema}`)
+    try {
+      const limited = await wrong({ user: role })
+      expect(limited).toMatchObject({ code: 'TARGET_UNUSABLE', found: expect.stringContaining(`${role} lacks rights`) })
+      const grants = /^As an administrator: (.*)\.$/.exec(limited.hint!)![1]!
+      await scene.admin.execute(grants)
+      expect(await wrong({ user: role })).toMatchObject({ state: 'ok' })
+      expect(await publish({ ...target, connection: { ...connection, user: role } })).toMatchObject({ kind: 'refill' })
+      await scene.admin.execute(`CREATE SCHEMA foreign_${role}; CREATE TABLE foreign_${role}.mine (a int)`)
+      expect((await finding({ ...target, schema: `foreign_${role}` })).found).toContain('not written by a publication')
+    } finally {
+      await scene.admin.execute('GRANT TEMPORARY ON DATABASE postgres TO PUBLIC')
+    }
   })
 
   it('has comments, keys, the indexes that readers need, times with a zone, and the time of its rows', async () => {

@@ -23,7 +23,7 @@ const isThere = (folder: string): Promise<boolean> =>
   )
 
 /** The folder if it exists, else the nearest parent folder that exists, in which it would be created. */
-async function nearest(folder: string): Promise<string> {
+export async function nearest(folder: string): Promise<string> {
   return (await isThere(folder)) || dirname(folder) === folder ? folder : nearest(dirname(folder))
 }
 
@@ -71,9 +71,9 @@ const FILE_SYSTEM = { check: 'file system' }
 
 const MB = 1_000_000
 /** With less free space the check fails, since pages may not land. */
-const TOO_LITTLE_BYTES = 64 * MB
+export const TOO_LITTLE_BYTES = 64 * MB
 /** With less free space the check warns, since DuckDB spills to disk and the landing grows. */
-const LITTLE_BYTES = 1_000 * MB
+export const LITTLE_BYTES = 1_000 * MB
 
 export function spaceFinding({ freeBytes, warehouseBytes, landingBytes }: DiskUsage): Finding {
   const found = `${bytes(freeBytes)} free; the warehouse takes ${bytes(warehouseBytes)}, the landing ${bytes(landingBytes)}`
@@ -151,7 +151,7 @@ interface Volume {
 }
 
 /** File system and free space of an existing folder. */
-async function volumeOf(folder: string): Promise<Volume> {
+export async function volumeOf(folder: string): Promise<Volume> {
   const { type, bavail, bsize } = await statfs(folder)
   return { fileSystem: fileSystemOf(type), freeBytes: bavail * bsize }
 }

@@ -51,7 +51,7 @@ async function landedPages({ landing }: Stores, workspaceIds: readonly string[])
 async function storageChecks(
   storage: Storage,
   stores: Stores,
-  { workspaces, all, config }: Configured,
+  { configured: { workspaces, all, config }, offline }: { configured: Configured; offline: boolean },
 ): Promise<Finding[]> {
   const { home } = storage
   const workspaceIds = workspaces.map(({ id }) => id)
@@ -66,12 +66,10 @@ async function storageChecks(
       contentsChecks({ rows, landing, workspaceIds, configured: all, held, checks: config?.checks ?? null })
     findings.push(...(await withWarehouseRows(storage, check)))
   }
-  if (config && config.targets.length > 0)
-    findings.push(
-      ...(warehouse.answers
-        ? await withWarehouseRows(storage, rows => targetChecks(config, rows, Date.now()))
-        : await targetChecks(config, null, Date.now())),
-    )
+  if (config && config.targets.length > 0) {
+    const check = (rows: Rows | null) => targetChecks({ config, rows, nowMs: Date.now(), offline })
+    findings.push(...(warehouse.answers ? await withWarehouseRows(storage, check) : await check(null)))
+  }
   return [...findings, ...(await locksCheck(home, warehouse.holding)), memoryFinding(storage, memoryOf())]
 }
 
@@ -88,12 +86,13 @@ async function diagnose(flags: DoctorFlags): Promise<Finding[]> {
   const configured = configuration(flags)
   const { storage } = configured
   const stores = storage && openStores(storage.home)
+  const offline = flags.offline === true
   return [
     nodeFinding(process.versions.node, packageFacts()),
     ...configured.findings,
-    ...(await accessChecks(configured, { stores, offline: flags.offline === true })),
+    ...(await accessChecks(configured, { stores, offline })),
     ...(storage && stores
-      ? await storageChecks(storage, stores, configured)
+      ? await storageChecks(storage, stores, { configured, offline })
       : [skip({ check: 'data folder' }, 'not checked: the configuration, which may name it, cannot be read')]),
     ...(await versionsCheck()),
   ]

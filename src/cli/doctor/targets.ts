@@ -1,6 +1,4 @@
 // Checks the targets of publications: that each can be written, that the last publication succeeded and is recent, and the key of hashes.
-import { dirname } from 'node:path'
-import type { TargetConfig } from '../../config/targets.ts'
 import type { Config } from '../../config.ts'
 import { ConvohouseError, ERRORS, type ErrorCode } from '../../core/errors.ts'
 import { formatDuration, HOUR, SECOND } from '../../core/time.ts'
@@ -9,8 +7,8 @@ import { hasHashKey, needsKey } from '../../publish/pii.ts'
 import { type TargetStatus, targetStatuses } from '../../reports/publications.ts'
 import type { Rows } from '../../warehouse/query/rows.ts'
 import { lackText } from '../status/target-text.ts'
-import { expectWritable } from './disk.ts'
 import { examine, type Finding, fail, ok, warn } from './findings.ts'
+import { placeFindings } from './target-places.ts'
 
 const SUBJECT = { check: 'targets' }
 
@@ -27,18 +25,6 @@ function failureFinding({ target, failure }: TargetStatus, nowMs: number): Findi
   const next = hint ?? '`convohouse publish` tries again.'
   if (ERRORS[known].kind === 'transient') return [warn(SUBJECT, found, next)]
   return [fail(SUBJECT, new ConvohouseError(known, { what: found, hint: next }))]
-}
-
-async function folderFinding(target: TargetConfig): Promise<Finding[]> {
-  const { name } = target
-  try {
-    if ('path' in target) await expectWritable(dirname(target.path))
-    return []
-  } catch (cause) {
-    const hint = 'Make the folder of the target writable, or give the target another path.'
-    const what = `${name}: ${(cause as Error).message}`
-    return [fail(SUBJECT, new ConvohouseError('TARGET_UNUSABLE', { what, hint, cause }))]
-  }
 }
 
 function lagFinding(status: TargetStatus, { everyMs, nowMs }: { everyMs: number; nowMs: number }): Finding {
@@ -62,16 +48,27 @@ async function keyFindings({ home, targets }: Config, statuses: readonly TargetS
   return [warn(SUBJECT, found, hint)]
 }
 
-/** `rows` is null without a warehouse that answers. */
-export function targetChecks(config: Config, rows: Rows | null, nowMs: number): Promise<Finding[]> {
+interface TargetChecks {
+  config: Config
+  /** Null without a warehouse that answers. */
+  rows: Rows | null
+  nowMs: number
+  offline: boolean
+}
+
+export function targetChecks({ config, rows, nowMs, offline }: TargetChecks): Promise<Finding[]> {
   return examine(SUBJECT, async () => {
     const statuses = await targetStatuses(rows, config.targets, nowMs)
     const found: Finding[] = []
     for (const [index, target] of config.targets.entries()) {
       const status = statuses[index]!
       const failed = failureFinding(status, nowMs)
-      const wrong = failed.length > 0 ? failed : await folderFinding(target)
-      found.push(...(wrong.length > 0 ? wrong : [lagFinding(status, { everyMs: config.publish.everyMs, nowMs })]))
+      // An error of a folder is that of its last publication.
+      const place =
+        failed.length > 0 && target.type !== 'postgres' ? [] : await placeFindings(SUBJECT, { config, target, offline })
+      const own = [...failed, ...place]
+      const isWrong = own.some(({ state }) => state === 'fail' || state === 'warn')
+      found.push(...own, ...(isWrong ? [] : [lagFinding(status, { everyMs: config.publish.everyMs, nowMs })]))
     }
     return [...found, ...(await examine(SUBJECT, () => keyFindings(config, statuses)))]
   })

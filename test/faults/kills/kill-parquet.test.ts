@@ -42,7 +42,7 @@ async function reach(step) {
   process.kill(process.pid, 'SIGKILL')
   await new Promise(() => {})
 }
-for (const name of ['link', 'symlink', 'rename', 'writeFile', 'rm']) {
+for (const name of ['link', 'symlink', 'rename', 'writeFile', 'open']) {
   const change = promises[name]
   promises[name] = async (...args) => { await reach(name); return change(...args) }
 }
@@ -54,7 +54,7 @@ process.exit(0)
 `
 
 /** The steps before which the process is killed, in their order: functions of Node, and the beginnings of SQL statements. */
-const POINTS = ['COPY', 'COPY', 'link', 'link', 'writeFile', 'symlink', 'rename', 'rm']
+const POINTS = ['COPY', 'COPY', 'link', 'link', 'writeFile', 'symlink', 'rename', 'open']
 
 const app = temporaryWarehouse()
 let target: ParquetTarget
@@ -127,7 +127,7 @@ it('a publication of Parquet files that is killed at any step leaves the old or 
     await restore()
     const { ended, printed } = await apply({ POINTS: JSON.stringify(POINTS.slice(0, count)) })
     expect(ended, `${point} ${printed}`).toBe('SIGKILL')
-    const isNew = POINTS[count - 1] === 'rm'
+    const isNew = count === POINTS.length
     expect(await state(), point).toEqual(isNew ? ['Amy', contents.watermark.seq] : ['Ann', contents.base!.seq])
     // A publication takes a second, so not after each kill.
     if (!isDeep && !isNew && POINTS[count - 1] !== 'rename') continue

@@ -83,9 +83,10 @@ it('a publication that is killed at any step leaves the old or the new state, an
   await load('Amy', 2)
   const folder = join(app.home, 'kept')
   await mkdir(folder)
-  const base = await rowsIn(target.path, 'SELECT epoch, seq::INT, publication_id, policy FROM _publication')
-  const [epoch, seq, publicationId, policy] = base[0]!
-  const watermark = JSON.stringify({ epoch, seq, publicationId, policy, asOf: '2026-01-01T00:00:00.000Z', held: [] })
+  const base = await rowsIn(target.path, 'SELECT owner, epoch, seq::INT, publication_id, policy FROM _publication')
+  const [owner, epoch, seq, publicationId, policy] = base[0]!
+  const stored = { owner, epoch, seq, publicationId, policy, asOf: '2026-01-01T00:00:00.000Z', held: [] }
+  const watermark = JSON.stringify(stored)
   const entry = join(app.home, 'keeper.mjs')
   await writeFile(entry, keeper(folder, watermark))
   await expect(publishTo(app, target, { entry: new URL(`file://${entry}`) })).rejects.toThrow('only kept')

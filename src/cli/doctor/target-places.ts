@@ -1,0 +1,106 @@
+// Checks the places of targets: that their folders can be written and have space, and that PostgreSQL can be reached and written.
+import { dirname, join } from 'node:path'
+import { type PostgresTarget, placeOf, type TargetConfig } from '../../config/targets.ts'
+import type { Config } from '../../config.ts'
+import { ConvohouseError, isCode } from '../../core/errors.ts'
+import { formatDuration, MINUTE } from '../../core/time.ts'
+import { bytes } from '../../core/words.ts'
+import { destinationOf } from '../../files/destination.ts'
+import { fileBytes } from '../../files/stored-bytes.ts'
+import { probeTarget } from '../../publish/target-client.ts'
+import { temporaryFolder } from '../../warehouse/temporary-files.ts'
+import { expectWritable, LITTLE_BYTES, nearest, TOO_LITTLE_BYTES, volumeOf } from './disk.ts'
+import { type Finding, fail, ok, type Subject, skip, warn } from './findings.ts'
+
+/** Finding out that a server does not answer takes 15 seconds; downloading the extension takes longer. */
+const PROBE_MS = 2 * MINUTE
+
+type FileTarget = Exclude<TargetConfig, PostgresTarget>
+
+const unusable = (what: string, hint: string, cause?: unknown): ConvohouseError =>
+  new ConvohouseError('TARGET_UNUSABLE', { what, hint, cause })
+
+interface Space {
+  folder: string
+  freeBytes: number
+  /** The published file, of which a publication writes a second one; 0 of a folder of files. */
+  publishedBytes: number
+}
+
+/** The finding about free space; none if there is enough. */
+export function spaceFindings(subject: Subject, name: string, space: Space): Finding[] {
+  const { folder, freeBytes, publishedBytes } = space
+  const found = `${name}: ${bytes(freeBytes)} free on the file system of ${folder}`
+  const second = `, and a publication writes a second file of ${bytes(publishedBytes)} before it replaces the first`
+  const hint = 'Free space there, or give the target a path on another disk.'
+  if (freeBytes < TOO_LITTLE_BYTES) return [fail(subject, unusable(`${found}.`, hint))]
+  if (freeBytes < publishedBytes) return [warn(subject, `${found}${second}`, hint)]
+  return freeBytes < LITTLE_BYTES ? [warn(subject, found, hint)] : []
+}
+
+async function fileFindings(subject: Subject, { name, type, path }: FileTarget): Promise<Finding[]> {
+  try {
+    const place = await destinationOf(path)
+    const folder = type === 'parquet' ? place : dirname(place)
+    await expectWritable(folder)
+    const { freeBytes } = await volumeOf(await nearest(folder))
+    const publishedBytes = type === 'snapshot' ? await fileBytes(place) : 0
+    return spaceFindings(subject, name, { folder, freeBytes, publishedBytes })
+  } catch (cause) {
+    const hint = 'Make the folder of the target writable, or give the target another path.'
+    return [fail(subject, unusable(`${name}: ${(cause as Error).message}`, hint, cause))]
+  }
+}
+
+/** Connects from a process of its own, as a publication does. */
+async function postgresFinding(
+  subject: Subject,
+  target: PostgresTarget,
+  { config, entry }: { config: Config; entry: URL | undefined },
+): Promise<Finding> {
+  const { home, threads, publish, extensions } = config
+  const limit = new AbortController()
+  const timer = setTimeout(
+    () =>
+      limit.abort(
+        unusable(
+          `${placeOf(target)} did not answer within ${formatDuration(PROBE_MS)}.`,
+          'Check that PostgreSQL runs, and `host` and `port`.',
+        ),
+      ),
+    PROBE_MS,
+  )
+  const places = { folder: extensions, cache: join(home, 'publish', 'extensions') }
+  const limits = { memoryLimit: publish.memoryLimit, threads, spillFolder: temporaryFolder(home) }
+  try {
+    const found = await probeTarget({ target, extensions: places, ...limits }, { signal: limit.signal, entry })
+    const { user } = target.connection
+    return ok(subject, `${target.name}: ${placeOf(target)} can be written as ${user} (${found})`)
+  } catch (cause) {
+    const { code, message, hint } = isCode(cause, 'PUBLICATION_FAILED')
+      ? unusable(cause.message, 'Run `convohouse publish` for the reason.')
+      : (cause as ConvohouseError)
+    return fail(subject, new ConvohouseError(code, { what: `${target.name}: ${message}`, ...(hint && { hint }) }))
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+export interface PlaceOptions {
+  config: Config
+  target: TargetConfig
+  /** Makes no connection. */
+  offline: boolean
+  /** The program of the target's process. */
+  entry?: URL
+}
+
+/** Findings about the place of a target: what is wrong with its folder, or whether its server can be used. */
+export async function placeFindings(
+  subject: Subject,
+  { config, target, offline, entry }: PlaceOptions,
+): Promise<Finding[]> {
+  if (target.type !== 'postgres') return fileFindings(subject, target)
+  if (offline) return [skip(subject, `${target.name}: connection not checked (--offline)`)]
+  return [await postgresFinding(subject, target, { config, entry })]
+}
