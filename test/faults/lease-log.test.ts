@@ -45,7 +45,7 @@ const DAMAGES: Record<string, (simulated: SimulatedApp) => Promise<unknown>> = {
 describe('a lease log', () => {
   it.each(Object.keys(DAMAGES))('%s permits no spending beyond rate limit and quota', async damage => {
     const sandbox = { conversations: 200, historyDays: 2_000, quotaSessions: 220, hourlyRequests: 25 }
-    const simulated = await simulatedApp({ sandbox, settings: SMALL_PAGES })
+    const simulated = await simulatedApp({ sandbox, settings: SMALL_PAGES, loadMs: 60_000 })
     const exported: number[] = []
     for (const maxRequests of [8, 4, null]) {
       const { outcome } = await simulated.sync({ wait: maxRequests === null, maxRequests })

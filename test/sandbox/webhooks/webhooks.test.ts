@@ -12,9 +12,9 @@ const SECRET = 'shared-between-the-two'
 async function opened(webhooks: WebhookSettings = {}) {
   const receiver = await openReceiver()
   const sandbox = await open({
-    conversations: 120,
+    conversations: 60,
     historyDays: 4,
-    arrivalsPerDay: 25,
+    arrivalsPerDay: 12,
     webhooks: { url: receiver.url, secret: SECRET, ...webhooks },
   })
   return { receiver, sandbox }
@@ -71,7 +71,7 @@ describe('a sandbox with a webhook address', () => {
     const refused = sandbox.webhooks.log.total
     receiver.status = undefined
     sandbox.webhooks.set({ timeoutMs: 50 })
-    sandbox.clock.advance(2 * HOUR)
+    sandbox.clock.advance(6 * HOUR)
     await sandbox.webhooks.settled()
     const failed = sandbox.webhooks.log.total - refused
     expect([refused > 0, failed > 0]).toEqual([true, true])
