@@ -3,6 +3,7 @@
 //   GET  /_sandbox/requests?since=N&agentId=A&kind=export   served requests, in order
 //   GET  /_sandbox/requests?summary=true                    the same, counted by agent, query and cursor
 //   GET  /_sandbox/state                                    clock, rate limit, usage, options without the token
+//   GET  /_sandbox/resources                                ids of the agents, metrics, crawler jobs with pages, and organizations that exist
 //   GET  /_sandbox/truth                                    per agent: visible and exportable conversations, billable sessions
 //   POST /_sandbox/clock {nowMs?|advanceMs?, speed?}        sets the time, its speed, or both
 //   GET  /_sandbox/faults                                   current faults, and how often each was served
@@ -15,10 +16,13 @@
 //   POST /_sandbox/reset-requests                           clears the request log; rate limit and usage stay
 
 import { z } from 'zod'
+import { SECOND } from '../core/time.ts'
 import type { FaultSettings } from './faults/fault-settings.ts'
 import type { ConditionSettings } from './limits/condition-settings.ts'
 import { issueTexts } from './rates.ts'
 import { type Answer, fault, jsonAnswer } from './routes/answer.ts'
+import { existingJobs } from './routes/crawler.ts'
+import { metricsOf } from './routes/metrics.ts'
 import type { SandboxService } from './service.ts'
 import type { WebhookSettings } from './webhooks/webhook-settings.ts'
 
@@ -35,6 +39,7 @@ type ControlRoute = (service: SandboxService, request: ControlRequest) => Answer
 const ROUTES: Record<string, Record<string, ControlRoute>> = {
   requests: { GET: getRequests },
   state: { GET: getState },
+  resources: { GET: getResources },
   truth: { GET: getTruth },
   clock: { POST: setClock },
   faults: { GET: getFaults, POST: setFaults },
@@ -85,6 +90,21 @@ function getTruth({ world, clock, conditions }: SandboxService): Answer {
     ...(conditions.isGone(agentId) && { gone: true }),
   }))
   return jsonAnswer({ dataMs, agents })
+}
+
+/** All ids of resources that have no list in the API. */
+function getResources(service: SandboxService): Answer {
+  const { options, world, clock, conditions, organizations } = service
+  const nowMs = clock.now()
+  const agents = world.agentIds().filter(id => !conditions.isGone(id))
+  const metrics = agents.flatMap(agentId => {
+    const agent = world.agentIds().indexOf(agentId)
+    const createdMs = world.agent(agentId, nowMs)!.createdAtUNIX * SECOND
+    const ofAgent = metricsOf(service, { seed: options.seed, agent, agentId, createdMs })
+    return ofAgent.map(({ id, isSystem }) => ({ agentId, id, isSystem }))
+  })
+  const crawlerJobs = existingJobs(service, nowMs).map(({ id, pages }) => ({ id, pages }))
+  return jsonAnswer({ agents, metrics, crawlerJobs, organizations: organizations.ids(nowMs) })
 }
 
 function getFaults({ faults }: SandboxService): Answer {

@@ -66,6 +66,8 @@ export interface SandboxOptions {
   literal: boolean
   /** Faults served from the start; can be changed while it runs. */
   faults: FaultSettings
+  /** Folder in which writes of callers outlive a restart; undefined: they end with the process. */
+  data: string | undefined
   /** Webhook address and event faults at the start; can be changed while it runs. */
   webhooks: WebhookSettings
 }
@@ -108,6 +110,7 @@ export const SANDBOX_DEFAULTS: SandboxOptions = {
   readings: {},
   literal: false,
   faults: {},
+  data: undefined,
   webhooks: {},
 }
 

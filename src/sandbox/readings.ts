@@ -87,6 +87,32 @@ const TABLE = {
     help: 'unknown IDs are omitted, or the request fails with that status',
     open: '4.12: unknown ids in convoIds',
   },
+  // Other endpoints
+  'unknown-fields': {
+    values: ['ignored', 'refused'],
+    help: 'unknown fields of a request body are ignored, or refused with 400',
+    open: '4.1, 4.3, 4.6, 4.8: request bodies',
+  },
+  'audit-cursor': {
+    values: ['inclusive', 'exclusive'],
+    help: 'a page of the audit log begins with all entries of the second `cursorTs`, or with the first older one: the rest of a second that a page has cut is then skipped',
+    open: '4.5: cursorTs',
+  },
+  'last-audit-cursor': {
+    values: ['null', 'absent', 'present'],
+    help: '`nextCursorTs` of the last page: null, absent, or the second of its last entry',
+    open: '4.5: nextCursorTs',
+  },
+  'system-metric': {
+    values: ['403', '400'],
+    help: 'status of the update of a system metric',
+    open: '7.5: attempting to update a system metric',
+  },
+  'username-taken': {
+    values: ['409', '400'],
+    help: 'status of an update of the workspace whose marketplace username is taken',
+    open: '4.6: marketplaceProfile.username must be unique',
+  },
   // Quota and limits
   usage: {
     values: ['present', 'absent', 'nested'],
@@ -224,6 +250,8 @@ export const READING_NAMES = Object.keys(TABLE) as ReadingName[]
 export const LITERAL: Partial<Readings> = {
   'last-cursor': 'absent',
   'unknown-params': 'refused',
+  'unknown-fields': 'refused',
+  'last-audit-cursor': 'absent',
   'retry-after': 'absent',
   'agent-params': 'refused',
   'agent-totals': 'neither',

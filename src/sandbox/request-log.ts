@@ -1,6 +1,7 @@
 // Log of the API requests served, for tests and for people who want to see what a sync costs.
+import type { FaultKind } from './faults/fault-settings.ts'
 
-export type RequestKind = 'export' | 'search' | 'organization' | 'teams' | 'tools' | 'other'
+export type RequestKind = FaultKind | 'teams' | 'other'
 
 export interface ServedRequest {
   /** Counted from 1 since the start or the last reset. */

@@ -17,6 +17,7 @@ import { type Answer, fault } from './routes/answer.ts'
 import { CursorLife } from './routes/export-page.ts'
 import { isControl, route } from './routes/router.ts'
 import type { SandboxService } from './service.ts'
+import { WrittenState } from './state/written-state.ts'
 import { Webhooks } from './webhooks/webhooks.ts'
 import { OrganizationList } from './world/organizations.ts'
 import { createWorld, RecordCache, type World } from './world/world.ts'
@@ -36,8 +37,7 @@ export interface Sandbox {
   close(): Promise<void>
 }
 
-/** Only control endpoints read request bodies, and these are small. */
-const MAX_BODY_BYTES = 65_536
+const MAX_BODY_BYTES = 1_048_576
 const SERVER_SETTINGS = {
   keepAliveTimeout: 65_000,
   noDelay: true,
@@ -100,7 +100,8 @@ function createService(options: ResolvedOptions): SandboxService {
       webhooks.announce(type, payload, agentId)
     },
   })
-  const organizations = new OrganizationList(options)
+  const state = new WrittenState(options)
+  const organizations = new OrganizationList(options, state.deletedOrganizations)
   const events = (afterMs: number, untilMs: number) => organizations.remaining(world.events(afterMs, untilMs))
   const webhooks = new Webhooks(
     { clock, events, isGone: id => conditions.isGone(id), readings: options.readings },
@@ -114,6 +115,7 @@ function createService(options: ResolvedOptions): SandboxService {
     quota,
     conditions,
     organizations,
+    state,
     webhooks,
     faults: new Faults(conditions, options.faults),
     cursors: new CursorLife(options.readings['cursor-life']),

@@ -7,6 +7,7 @@ import type { RateLimit } from './limits/rate-limit.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { RequestLog } from './request-log.ts'
 import type { CursorLife } from './routes/export-page.ts'
+import type { WrittenState } from './state/written-state.ts'
 import type { Webhooks } from './webhooks/webhooks.ts'
 import type { OrganizationList } from './world/organizations.ts'
 import type { RecordCache, World } from './world/world.ts'
@@ -23,5 +24,7 @@ export interface SandboxService {
   conditions: Conditions
   log: RequestLog
   organizations: OrganizationList
+  /** What callers have written. */
+  state: WrittenState
   webhooks: Webhooks
 }

@@ -37,7 +37,7 @@ describe('a caller', () => {
 })
 
 describe('a path', () => {
-  it.each(['/v3/agents/agent_unknown/convos/export', '/v3/voices', '/v3/agents/%E0%A4%A/convos/export', '/'])(
+  it.each(['/v3/agents/agent_unknown/convos/export', '/v3/voice', '/v3/agents/%E0%A4%A/convos/export', '/'])(
     '%s that does not exist is not found',
     async path => {
       const sandbox = await open()

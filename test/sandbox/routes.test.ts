@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { NO_QUERY } from '../../src/sandbox/routes/query.ts'
 import { createMatcher, type Route } from '../../src/sandbox/routes/route.ts'
 import { ROUTES } from '../../src/sandbox/routes/route-table.ts'
 
@@ -7,7 +8,7 @@ const route = (method: Route['method'], path: string): Route => ({
   path,
   kind: 'other',
   faultKind: 'search',
-  params: [],
+  query: NO_QUERY,
   answer: () => ({ status: 204, contentType: 'text/plain', body: '' }),
 })
 

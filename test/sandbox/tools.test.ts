@@ -59,7 +59,7 @@ describe('the tools of an agent', () => {
     const [first] = sandbox.world.agentIds()
     expect((await fetch(`${sandbox.url}/v3/agents/${first}/tools`)).status).toBe(401)
     const headers = { authorization: 'Bearer test-token' }
-    expect((await call(sandbox, `/v3/agents/${first}/tools`, { method: 'POST', headers })).status).toBe(405)
+    expect((await call(sandbox, `/v3/agents/${first}/tools`, { method: 'PUT', headers })).status).toBe(405)
     expect(await refusal(sandbox, '/v3/agents/nobody/tools')).toMatchObject({
       status: 404,
       body: { code: 'NOT_FOUND' },

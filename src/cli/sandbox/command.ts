@@ -110,7 +110,7 @@ export const sandboxCommand = (): Command =>
       'seed that decides which requests are hit (default: 1)',
       whole('--fault-seed', 0, 2 ** 32 - 1),
     )
-    .option('--fault-search', 'fault rates also apply to agent searches, organizations and tools')
+    .option('--fault-search', 'fault rates also apply to the other endpoints')
     .option('--webhooks <url>', 'post webhook events to this address; implies --traffic', filled('--webhooks'))
     .option('--no-traffic', 'with --webhooks: conversations change only through their sessions and messages')
     .option(
@@ -138,6 +138,7 @@ export const sandboxCommand = (): Command =>
       'seed that decides which events are hit (default: 1)',
       whole('--event-fault-seed', 0, 2 ** 32 - 1),
     )
+    .option('--data <folder>', 'keep what callers write in this folder, over restarts', filled('--data'))
     .option('--json', 'print the address as one JSON object')
     .addHelpText(
       'after',

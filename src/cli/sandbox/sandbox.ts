@@ -56,6 +56,7 @@ export interface SandboxFlags {
   eventFault?: Record<string, Rate>
   eventFaultScript?: string
   eventFaultSeed?: number
+  data?: string
   json?: boolean
 }
 

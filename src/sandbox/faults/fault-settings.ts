@@ -22,7 +22,7 @@ interface FaultDefinition {
   stage: Stage
   /** One line for `--help` and the docs. */
   help: string
-  /** Also served to agent searches and organization requests. */
+  /** Also served to requests of the other kinds. */
   search?: true
   /** Served only to requests in paginated mode, or only to those with a cursor. */
   needs?: 'paging' | 'cursor'
@@ -109,7 +109,20 @@ export const FAULT_NAMES = Object.keys(TABLE) as FaultName[]
 const isFaultName = (name: string): name is FaultName => Object.hasOwn(TABLE, name)
 
 /** `organization`: requests for organizations and their teams. */
-export type FaultKind = 'export' | 'search' | 'organization' | 'tools'
+export const FAULT_KINDS = [
+  'export',
+  'search',
+  'organization',
+  'tools',
+  'variables',
+  'audit',
+  'metric',
+  'voices',
+  'workspace',
+  'crawler',
+] as const
+
+export type FaultKind = (typeof FAULT_KINDS)[number]
 
 /**
  * Serves a fault to each request that matches all given fields, or changes conditions before such a request is answered. The requests of
@@ -130,7 +143,7 @@ export interface FaultSettings {
   /** A probability for each request. */
   rates?: Partial<Record<FaultName, Rate>> | undefined
   script?: ScriptRule[] | undefined
-  /** Rates also apply to agent searches, and to requests for organizations and tools. Default: false. */
+  /** Rates also apply to requests of the other kinds. Default: false. */
   search?: boolean | undefined
 }
 
@@ -155,7 +168,7 @@ const Rule = z
     every: RequestNumber.optional(),
     times: RequestNumber.optional(),
     agentId: z.string().min(1).optional(),
-    kind: z.enum(['export', 'search', 'organization', 'tools']).optional(),
+    kind: z.enum(FAULT_KINDS).optional(),
   })
   .check(({ value, issues }) => {
     const message = ruleIssue(value)
@@ -167,6 +180,12 @@ const REQUESTS: Record<FaultKind, string> = {
   search: 'agent searches',
   organization: 'requests for organizations',
   tools: 'requests for tools',
+  variables: 'requests for variables',
+  audit: 'requests for audit logs',
+  metric: 'requests for metrics',
+  voices: 'requests for voices',
+  workspace: 'requests for workspaces',
+  crawler: 'requests for crawler jobs',
 }
 
 function ruleIssue({ fault, set, param, kind }: ScriptRule): string | undefined {

@@ -7,6 +7,7 @@ import type { Conditions } from '../limits/conditions.ts'
 import { paramOf, shareOf } from '../rates.ts'
 import { Draw, PURPOSE } from '../world/random.ts'
 import {
+  FAULT_KINDS,
   FAULT_NAMES,
   FAULTS,
   type FaultKind,
@@ -68,7 +69,7 @@ export class Faults {
   private readonly conditions: Conditions
   private settings: FaultSettings = {}
   private script = new Script<ScriptRule>([])
-  private requests: Record<FaultKind, number> = { export: 0, search: 0, organization: 0, tools: 0 }
+  private requests: Record<FaultKind, number> = noRequests()
   private served: Partial<Record<FaultName, number>> = {}
   private on = false
 
@@ -100,7 +101,7 @@ export class Faults {
     this.settings = read.settings
     const { rates = {}, script = [] } = read.settings
     this.script = new Script(script)
-    this.requests = { export: 0, search: 0, organization: 0, tools: 0 }
+    this.requests = noRequests()
     this.served = {}
     this.on = script.length > 0 || Object.values(rates).some(rate => shareOf(rate) > 0)
   }
@@ -156,6 +157,8 @@ export class Faults {
     return { name, param: param ?? FAULTS[name].param?.default ?? 0, word: draw.word() }
   }
 }
+
+const noRequests = () => Object.fromEntries(FAULT_KINDS.map(kind => [kind, 0])) as Record<FaultKind, number>
 
 function concerns({ kind = 'export', agentId }: ScriptRule, request: FaultRequest): boolean {
   return kind === request.kind && (agentId === undefined || agentId === request.agentId)

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { DAY } from '../../core/time.ts'
 import { issueTexts } from '../rates.ts'
+import { PROVIDERS } from '../world/voices.ts'
 
 const LONGEST_MS = 366 * DAY
 
@@ -16,6 +17,7 @@ const Settings = z.strictObject({
     .max(10 * LONGEST_MS)
     .optional(),
   gone: z.array(z.union([z.string(), z.number().int().min(1)])).optional(),
+  failedProviders: z.array(z.enum(PROVIDERS)).optional(),
   turnPeriod: z.literal(true).optional(),
   forgetHour: z.literal(true).optional(),
   othersRequests: z.number().int().min(1).max(1_000_000).optional(),
@@ -31,6 +33,8 @@ export interface ConditionSettings {
   clockOffsetMs?: number | undefined
   /** Deleted agents, by ID or number from 1: not listed, and their export is a 404. All others exist. */
   gone?: (string | number)[] | undefined
+  /** Voice providers that fail, by name; all others answer. */
+  failedProviders?: string[] | undefined
   /** Starts a new billing period now. */
   turnPeriod?: true | undefined
   /** Resets the hourly request count, as a restart of the vendor's process does. */

@@ -12,6 +12,7 @@ interface ReportedConditions {
   mirrorLagMs: number
   clockOffsetMs: number
   gone: string[]
+  failedProviders: string[]
 }
 
 interface Affected {
@@ -32,6 +33,8 @@ export class Conditions {
   private goneAgents: ReadonlySet<string> = new Set()
   private hasPaid: boolean
   private offsetMs: number
+  /** Voice providers that fail. */
+  failedProviders: readonly string[] = []
 
   constructor(affected: Affected) {
     this.affected = affected
@@ -58,7 +61,13 @@ export class Conditions {
   }
 
   report(): ReportedConditions {
-    return { paid: this.paid, mirrorLagMs: this.lagMs, clockOffsetMs: this.offsetMs, gone: [...this.goneAgents] }
+    return {
+      paid: this.paid,
+      mirrorLagMs: this.lagMs,
+      clockOffsetMs: this.offsetMs,
+      gone: [...this.goneAgents],
+      failedProviders: [...this.failedProviders],
+    }
   }
 
   /** Validation issues of settings; empty if they are valid. */
@@ -83,6 +92,7 @@ export class Conditions {
     if (given.mirrorLagMs !== undefined) this.setLag(given.mirrorLagMs)
     this.hasPaid = given.paid ?? this.hasPaid
     this.offsetMs = given.clockOffsetMs ?? this.offsetMs
+    this.failedProviders = given.failedProviders ?? this.failedProviders
     if (given.gone) this.remove(new Set(given.gone.map(agent => this.agentOf(agent)!)))
   }
 

@@ -1,9 +1,18 @@
 // GET /v3/agents/search (API document, section 4.16; parameters from the notes on the API, "Other endpoints").
+import { z } from 'zod'
 import type { Readings } from '../readings.ts'
 import type { SandboxService } from '../service.ts'
 import type { AgentRecord } from '../world/agents/agent-record.ts'
 import { type Answer, fault, jsonAnswer } from './answer.ts'
-import { invalidQuery, type ListPlace, type ListReadings, listPlace, onPage, totalsOf } from './list-page.ts'
+import {
+  invalidQuery,
+  type ListPlace,
+  type ListReadings,
+  listPlace,
+  onPage,
+  PAGE_QUERY,
+  totalsOf,
+} from './list-page.ts'
 import type { Route, RouteRequest } from './route.ts'
 
 export const SEARCH_ROUTE: Route = {
@@ -11,7 +20,13 @@ export const SEARCH_ROUTE: Route = {
   path: '/v3/agents/search',
   kind: 'search',
   faultKind: 'search',
-  params: ['workspaceId', 'search', 'sortBy', 'page', 'limit', 'starredOnly'],
+  query: z.object({
+    workspaceId: z.string().optional(),
+    search: z.string().optional(),
+    sortBy: z.enum(['newest', 'oldest', 'firstCreated', 'lastCreated', 'alphabetical']).default('newest'),
+    ...PAGE_QUERY,
+    starredOnly: z.enum(['true', 'false']).optional(),
+  }),
   answer: answerSearch,
 }
 
@@ -72,9 +87,12 @@ function starredOn(
 }
 
 /** Existing agents whose ID, title or description contains the text. */
-function matching({ world, conditions }: SandboxService, search: string, nowMs: number): AgentRecord[] {
+function matching({ world, conditions, state }: SandboxService, search: string, nowMs: number): AgentRecord[] {
   const needle = search.toLowerCase()
   const existing = world.agentIds().filter(id => !conditions.isGone(id))
-  const agents = existing.map(id => world.agent(id, nowMs)!)
+  const agents = existing.map(id => {
+    const agent = world.agent(id, nowMs)!
+    return { ...agent, lastModified: Math.max(agent.lastModified, state.agent(id).changedMs) }
+  })
   return agents.filter(({ ID, title, description }) => `${ID}\n${title}\n${description}`.toLowerCase().includes(needle))
 }

@@ -1,4 +1,5 @@
 // Parses and validates the query of an export request (API document, sections 4.12 and 8).
+import { z } from 'zod'
 import { SECOND } from '../../core/time.ts'
 import type { Readings } from '../readings.ts'
 
@@ -19,8 +20,16 @@ export interface ExportQuery {
 
 type ParsedQuery = { query: ExportQuery } | { issues: string[] }
 
-/** Parameters that the export reads; others are ignored. */
-export const EXPORT_PARAMS = ['limit', 'sort', 'fromTs', 'toTs', 'cursor', 'convoIds', 'format'] as const
+/** Parameters that the export reads; others are ignored. The limit is that of a paid workspace. */
+export const ExportParams = z.object({
+  limit: z.int().min(1).max(100).default(20),
+  sort: z.enum(['desc', 'asc']).default('desc'),
+  fromTs: z.int().min(0).optional(),
+  toTs: z.int().min(0).optional(),
+  cursor: z.string().optional(),
+  convoIds: z.string().optional(),
+  format: z.enum(['json', 'csv']).default('json'),
+})
 
 const DEFAULT_LIMIT = 20
 /** Maximum page size and number of selected IDs. */
@@ -102,8 +111,7 @@ function lastMsOf(bound: number, reading: Readings['bounds']): number {
 
 /** Issues under the reading `refused`: unknown parameters, and repeated ones (`convoIds` must be one comma-separated value). */
 function unknownParams(params: URLSearchParams): string[] {
-  const known: readonly string[] = EXPORT_PARAMS
-  const unknown = [...new Set(params.keys())].filter(name => !known.includes(name))
+  const unknown = [...new Set(params.keys())].filter(name => !Object.hasOwn(ExportParams.shape, name))
   const twice = [...new Set(params.keys())].filter(name => params.getAll(name).length > 1)
   return [...unknown.map(name => `${name} is not known`), ...twice.map(name => `${name} is given twice`)]
 }

@@ -8,7 +8,7 @@ import type { SandboxService } from '../service.ts'
 import { EXPORT_FIELDS } from '../world/conversation/record-shape.ts'
 import { type Answer, fault, rawJson } from './answer.ts'
 import { type ExportPage, paginatedPage, selectedPage } from './export-page.ts'
-import { EXPORT_PARAMS, type ExportQuery, FIRST_MS, parseExportQuery } from './export-query.ts'
+import { ExportParams, type ExportQuery, FIRST_MS, parseExportQuery } from './export-query.ts'
 import type { Route, RouteRequest } from './route.ts'
 
 export const EXPORT_ROUTE: Route = {
@@ -16,7 +16,7 @@ export const EXPORT_ROUTE: Route = {
   path: '/v3/agents/{agentId}/convos/export',
   kind: 'export',
   faultKind: 'export',
-  params: EXPORT_PARAMS,
+  query: ExportParams,
   metered: true,
   answer: answerExport,
 }

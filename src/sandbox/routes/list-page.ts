@@ -1,5 +1,6 @@
 // Page-numbered lists of agents and teams. The API document shows their answers but no query parameters (sections 4.14 and 4.16), so
 // these come from the notes on the API and the readings.
+import { z } from 'zod'
 import type { Readings } from '../readings.ts'
 import { type Answer, fault } from './answer.ts'
 
@@ -71,3 +72,9 @@ function readCount(
 
 /** Pages are counted from 1. */
 const MAX_PAGE = 1_000_000
+
+/** Parameters of such a list. */
+export const PAGE_QUERY = {
+  page: z.int().min(1).max(MAX_PAGE).default(1),
+  limit: z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT),
+}

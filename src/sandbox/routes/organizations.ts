@@ -1,14 +1,16 @@
 // GET and DELETE /v3/orgs/{orgId}, GET /v3/orgs/{orgId}/teams (API document, sections 4.13 to 4.15; paging from the notes
 // on the API).
+import { z } from 'zod'
 import type { SandboxService } from '../service.ts'
 import { organizationRecord, teamRecords } from '../world/organization-record.ts'
 import { clientsAt, type Organization, organizationName } from '../world/organizations.ts'
 import { type Answer, fault, jsonAnswer } from './answer.ts'
-import { invalidQuery, listPlace, onPage, totalsOf } from './list-page.ts'
+import { invalidQuery, listPlace, onPage, PAGE_QUERY, totalsOf } from './list-page.ts'
+import { NO_QUERY } from './query.ts'
 import type { Route, RouteRequest } from './route.ts'
 
 const PATH = '/v3/orgs/{orgId}'
-const OF_ORGANIZATIONS = { path: PATH, kind: 'organization', faultKind: 'organization', params: [] } as const
+const OF_ORGANIZATIONS = { path: PATH, kind: 'organization', faultKind: 'organization', query: NO_QUERY } as const
 
 export const ORGANIZATION_ROUTES: readonly Route[] = [
   { ...OF_ORGANIZATIONS, method: 'GET', answer: existing(describe) },
@@ -18,7 +20,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     path: `${PATH}/teams`,
     kind: 'teams',
     faultKind: 'organization',
-    params: ['page', 'limit'],
+    query: z.object(PAGE_QUERY),
     answer: existing(listTeams),
   },
 ]
@@ -61,12 +63,8 @@ function listTeams(
 }
 
 /** Deletes the organization together with its clients; the clients' deletions have no events of their own. */
-function remove(
-  { organizations, webhooks }: SandboxService,
-  organization: Organization,
-  { nowMs }: RouteRequest,
-): Answer {
-  organizations.delete(organization.id, nowMs)
+function remove({ state, webhooks }: SandboxService, organization: Organization, { nowMs }: RouteRequest): Answer {
+  state.record({ type: 'deleted-organization', ms: nowMs, organizationId: organization.id })
   webhooks.announce('organisation_deleted', {
     organisationId: organization.id,
     organisationName: organizationName(organization, nowMs),

@@ -1,4 +1,5 @@
 // A route of the API: method, path template and handler, and the matching of paths.
+import type { z } from 'zod'
 import type { FaultKind } from '../faults/fault-settings.ts'
 import type { FaultPlan } from '../faults/faults.ts'
 import type { RequestKind } from '../request-log.ts'
@@ -21,8 +22,10 @@ export interface Route {
   /** In the request log. */
   kind: RequestKind
   faultKind: FaultKind
-  /** Known query parameters. */
-  params: readonly string[]
+  /** Its query parameters, all as text or whole numbers. */
+  query: z.ZodObject
+  /** The JSON body that it reads. */
+  body?: z.ZodObject
   /** The handler takes the faults that refuse a request, and checks the parameters: the export's rate limit comes between. */
   metered?: true
   answer(service: SandboxService, request: RouteRequest): Answer

@@ -47,7 +47,7 @@ export function route(service: SandboxService, request: SandboxRequest): Answer 
     kind: logged?.kind ?? 'other',
     agentId: address?.ids.agentId ?? null,
     ...(address?.ids.orgId !== undefined && { organizationId: address.ids.orgId }),
-    query: recorded(searchParams, logged?.params ?? []),
+    query: recorded(searchParams, logged ? Object.keys(logged.query.shape) : []),
     status: answer.status,
     returned: answer.returned ?? 0,
     billed: answer.billed ?? 0,
@@ -96,7 +96,7 @@ function answerRoute(service: SandboxService, route: Route, request: RouteReques
   const { plan, params } = request
   const refused = plan.take('front') ?? plan.take('refusal')
   if (refused) return refusedBy(refused)
-  const unknown = [...new Set(params.keys())].filter(name => !route.params.includes(name))
+  const unknown = [...new Set(params.keys())].filter(name => !Object.hasOwn(route.query.shape, name))
   if (unknown.length > 0 && service.options.readings['unknown-params'] === 'refused')
     return invalidQuery(unknown.map(name => `${name} is not known`))
   return route.answer(service, request)

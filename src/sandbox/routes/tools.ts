@@ -1,23 +1,133 @@
-// GET /v3/agents/{agentId}/tools (API document, section 4.2).
+// GET and POST /v3/agents/{agentId}/tools (API document, sections 2.1, 2.2, 4.1 and 4.2).
+import { z } from 'zod'
 import type { SandboxService } from '../service.ts'
 import { otherTools, type Tool } from '../world/agents/tools.ts'
-import { type Answer, fault, jsonAnswer } from './answer.ts'
+import { Draw, PURPOSE } from '../world/random.ts'
+import { type Answer, jsonAnswer } from './answer.ts'
+import { readBody } from './body.ts'
+import { changeAgent, differences, type FoundAgent, ofAgent } from './of-agent.ts'
+import { NO_QUERY } from './query.ts'
 import type { Route, RouteRequest } from './route.ts'
 
-const PATH = '/v3/agents/{agentId}/tools'
+const TOOLS = { path: '/v3/agents/{agentId}/tools', kind: 'tools', faultKind: 'tools', query: NO_QUERY } as const
+
+/** Fields of section 2.2 in the request of a tool. */
+const Field = z.object({
+  id: z.string().optional(),
+  in: z.string().optional(),
+  type: z.string().optional(),
+  value: z.unknown().optional(),
+  defaultValue: z.unknown().optional(),
+  key: z.string(),
+  description: z.string().optional(),
+  required: z.boolean().optional(),
+  reusable: z.boolean().optional(),
+  isEnv: z.boolean().optional(),
+  isSystem: z.boolean().optional(),
+  isGlobal: z.boolean().optional(),
+  agentId: z.string().optional(),
+  userId: z.string().optional(),
+})
+
+/** The fields that only answers have (`id`, `createdAt`, …) are known, and ignored. */
+const Body = z.object({
+  tool: z.object({
+    id: z.string().optional(),
+    name: z.string().min(1),
+    description: z.string().min(1),
+    isDefault: z.boolean().optional(),
+    method: z.string().optional(),
+    serverUrl: z.string().optional(),
+    serverUrlSecret: z.string().optional(),
+    createdAt: z.string().optional(),
+    updatedAt: z.string().optional(),
+    disabled: z.boolean().optional(),
+    isExtTool: z.boolean().optional(),
+    extId: z.string().nullable().optional(),
+    isGlobal: z.boolean().optional(),
+    variablesIds: z.array(z.string()).optional(),
+    agentId: z.string().optional(),
+    userId: z.string().optional(),
+    backchannellingPhrases: z.array(z.string()).optional(),
+    toolsSettings: z.unknown().optional(),
+    fields: z.array(Field).optional(),
+    channels: z.array(z.string()).optional(),
+  }),
+})
 
 export const TOOL_ROUTES: readonly Route[] = [
-  { method: 'GET', path: PATH, kind: 'tools', faultKind: 'tools', params: [], answer: listTools },
+  { ...TOOLS, method: 'GET', answer: ofAgent(listTools) },
+  { ...TOOLS, method: 'POST', body: Body, answer: ofAgent(createTool) },
 ]
 
-/** The agent's current tools: the one in its record, and others that are created and deleted over time. */
-function listTools({ options, world, conditions }: SandboxService, { ids, nowMs }: RouteRequest): Answer {
-  const agentId = ids.agentId!
-  const record = world.agent(agentId, nowMs)
-  if (record === undefined || conditions.isGone(agentId)) return fault(404, 'Agent not found')
-  const agent = world.agentIds().indexOf(agentId)
-  const { seed, workspaceId } = options
-  const owner = { agent, agentId, workspaceId, createdMs: record.createdAtUNIX * 1_000 }
-  const data = [...(record.tools as Tool[]), ...otherTools(owner, seed, nowMs)]
+/** The agent's current tools: the one in its record, others that are created and deleted over time, and those that callers created. */
+function listTools({ state }: SandboxService, agent: FoundAgent, { nowMs }: RouteRequest): Answer {
+  const generated = [...(agent.record.tools as Tool[]), ...otherTools(agent, agent.seed, nowMs)]
+  const data = [...generated, ...state.agent(agent.agentId).tools]
   return jsonAnswer({ success: true, message: 'Tools retrieved successfully', data })
+}
+
+function createTool(service: SandboxService, agent: FoundAgent, { body, nowMs }: RouteRequest): Answer {
+  const { options, state } = service
+  const read = readBody(Body, body, options.readings)
+  if ('refused' in read) return read.refused
+  const tool = toolOf(read.value.tool, agent, { number: state.size, nowMs })
+  const { agentId } = agent
+  changeAgent(service, agent, {
+    type: 'tool',
+    ms: nowMs,
+    agentId,
+    tool,
+    differences: differences(`tools[${tool.id}]`, undefined, tool),
+  })
+  return jsonAnswer({ success: true, message: 'Tool created successfully', data: tool })
+}
+
+interface Creation {
+  /** The number of changes before. */
+  number: number
+  nowMs: number
+}
+
+/** The tool as it is stored: with an id, an owner, times, and defaults for what the caller left out. */
+function toolOf(sent: z.output<typeof Body>['tool'], owner: FoundAgent, { number, nowMs }: Creation): Tool {
+  const at = new Date(nowMs).toISOString()
+  const { agentId, workspaceId: userId } = owner
+  return {
+    id: `tool_${new Draw(owner.seed, number, PURPOSE.written).hex(12)}`,
+    name: sent.name,
+    description: sent.description,
+    isDefault: sent.isDefault ?? false,
+    method: sent.method ?? 'GET',
+    serverUrl: sent.serverUrl ?? '',
+    serverUrlSecret: sent.serverUrlSecret ?? '',
+    createdAt: at,
+    updatedAt: at,
+    disabled: sent.disabled ?? false,
+    isExtTool: sent.isExtTool ?? false,
+    extId: sent.extId ?? null,
+    isGlobal: sent.isGlobal ?? false,
+    variablesIds: sent.variablesIds ?? [],
+    agentId,
+    userId,
+    backchannellingPhrases: sent.backchannellingPhrases ?? [],
+    toolsSettings: sent.toolsSettings ?? {},
+    fields: (sent.fields ?? []).map((field, index) => ({
+      type: field.type ?? 'string',
+      required: field.required ?? false,
+      reusable: field.reusable ?? false,
+      isSystem: field.isSystem ?? false,
+      isGlobal: field.isGlobal ?? false,
+      agentId,
+      userId,
+      id: field.id ?? `fld_${index + 1}`,
+      in: field.in ?? 'query',
+      key: field.key,
+      value: field.value ?? null,
+      defaultValue: field.defaultValue ?? '',
+      description: field.description ?? '',
+      isEnv: field.isEnv ?? false,
+    })),
+    channels: sent.channels ?? [],
+  }
 }

@@ -115,12 +115,13 @@ export class OrganizationList {
   private readonly options: ResolvedOptions
   private readonly byId = new Map<string, Organization>()
   /** When callers deleted an organization, by id. */
-  private readonly deleted = new Map<string, number>()
+  private readonly deleted: ReadonlyMap<string, number>
   /** The first interval whose organization is not in `byId` yet. */
   private interval: number
 
-  constructor(options: ResolvedOptions) {
+  constructor(options: ResolvedOptions, deleted: ReadonlyMap<string, number> = new Map()) {
     this.options = options
+    this.deleted = deleted
     const sinceMs = options.startMs - options.historyDays * DAY
     this.interval = Math.floor((sinceMs - LONGEST_MS) / INTERVAL_MS)
     for (const permanent of permanentOrganizations(sinceMs - PERMANENT_FOR_MS)) this.byId.set(permanent.id, permanent)
@@ -128,19 +129,26 @@ export class OrganizationList {
 
   /** The organization; undefined if it does not exist at that time. */
   at(id: string, nowMs: number): Organization | undefined {
+    this.reach(nowMs)
+    const found = this.byId.get(id)
+    return found && this.exists(found, nowMs) ? found : undefined
+  }
+
+  /** Ids of the organizations that exist at that time. */
+  ids(nowMs: number): string[] {
+    this.reach(nowMs)
+    return [...this.byId.values()].filter(found => this.exists(found, nowMs)).map(({ id }) => id)
+  }
+
+  private reach(nowMs: number): void {
     for (; this.interval * INTERVAL_MS <= nowMs; this.interval++) {
       const organization = organizationOf(this.options.seed, this.interval)
       this.byId.set(organization.id, organization)
     }
-    const found = this.byId.get(id)
-    if (found === undefined || this.deleted.has(id)) return undefined
-    const { createdMs, deletedMs = Number.POSITIVE_INFINITY } = found
-    return nowMs >= createdMs && nowMs < deletedMs ? found : undefined
   }
 
-  /** Deletes an existing organization permanently. */
-  delete(id: string, nowMs: number): void {
-    this.deleted.set(id, nowMs)
+  private exists({ id, createdMs, deletedMs = Number.POSITIVE_INFINITY }: Organization, nowMs: number): boolean {
+    return !this.deleted.has(id) && nowMs >= createdMs && nowMs < deletedMs
   }
 
   /** Drops events of organizations that callers have deleted. */

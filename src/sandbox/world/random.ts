@@ -46,6 +46,15 @@ export const PURPOSE = {
   organization: 27,
   organizationRecord: 28,
   tool: 29,
+  metric: 30,
+  variable: 31,
+  audit: 32,
+  voice: 33,
+  voiceOffer: 34,
+  voiceFacts: 35,
+  crawler: 36,
+  crawlerPage: 37,
+  written: 38,
   session: 100,
   handoff: 200,
   exchange: 300,
@@ -60,6 +69,12 @@ export const PURPOSE = {
   eventFault: 4_000,
   organizationFault: 5_000,
   toolsFault: 6_000,
+  variablesFault: 7_000,
+  auditFault: 8_000,
+  metricFault: 9_000,
+  voicesFault: 10_000,
+  workspaceFault: 11_000,
+  crawlerFault: 12_000,
 } as const
 
 /** A stream of draws, determined by its three numbers. */

@@ -44,6 +44,8 @@ export interface World {
   agentIds(): string[]
   /** The agent's record (section 2.12) at that time, by default at the start; undefined for unknown agents. */
   agent(agentId: string, nowMs?: number): AgentRecord | undefined
+  /** Times at which the agent changes by itself in that range, in order; none without traffic. */
+  agentChanges(agentId: string, afterMs: number, untilMs: number): number[]
   /** Webhook events created after `afterMs`, up to `untilMs`, in order. */
   events(afterMs: number, untilMs: number): Generator<WorldEvent>
   /** Every conversation in the mirror at that time, in order of creation, except those without an `ID`. */
@@ -106,6 +108,12 @@ class GeneratedWorld implements World {
 
   agent(id: string, nowMs = this.options.startMs): AgentRecord | undefined {
     return this.agents.at(id, nowMs)
+  }
+
+  agentChanges(id: string, afterMs: number, untilMs: number): number[] {
+    const agent = this.agents.numberOf(id)
+    if (agent === undefined || !this.options.traffic) return []
+    return this.agents.history.changesBetween(agent, afterMs, untilMs)
   }
 
   events(afterMs: number, untilMs: number): Generator<WorldEvent> {

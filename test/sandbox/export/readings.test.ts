@@ -17,8 +17,9 @@ interface Seen {
   text: string
 }
 
-async function see(sandbox: Sandbox, path: string): Promise<Seen> {
-  const answer = await call(sandbox, path)
+async function see(sandbox: Sandbox, path: string, write?: { method: string; body: object }): Promise<Seen> {
+  const headers = { authorization: 'Bearer test-token' }
+  const answer = await call(sandbox, path, write && { ...write, headers, body: JSON.stringify(write.body) })
   const header = (name: string) => answer.headers.get(name)
   return { status: answer.status, retryAfter: header('retry-after'), date: header('date'), text: await answer.text() }
 }
@@ -34,6 +35,12 @@ async function* everything(readings: Partial<Readings>): AsyncGenerator<Seen> {
   clock.advance(30 * MINUTE)
   for (const query of ['', '?limit=5&page=1', '?limit=5&page=2']) yield await ask(`/v3/agents/search${query}`)
   for (const query of ['', '?limit=1&page=2']) yield await ask(`/v3/orgs/org_alpha/teams${query}`)
+  const { nextCursorTs } = json(await ask(`/v3/agents/${agentId}/audit-log?limit=60`))
+  for (const cursorTs of [nextCursorTs, 1e9]) yield await ask(`/v3/agents/${agentId}/audit-log?cursorTs=${cursorTs}`)
+  const metric = `/v3/agents/${agentId}/custom-metrics/met_solved`
+  yield await see(sandbox, metric, { method: 'PUT', body: { metric: {} } })
+  for (const updates of [{ colour: 1 }, { marketplaceProfile: { username: 'nova-labs' } }])
+    yield await see(sandbox, '/v3/workspaces/ws_demo', { method: 'PATCH', body: { updates } })
   yield await ask(exportPath('none'))
   yield await ask(exportPath(agentId, { limit: 0 }))
   yield await ask(exportPath(agentId, { page: 1 }))

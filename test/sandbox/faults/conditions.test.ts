@@ -140,6 +140,7 @@ describe('the control endpoints', () => {
       mirrorLagMs: 1_000,
       clockOffsetMs: -5,
       gone: [agentId],
+      failedProviders: [],
     })
     expect((await control<{ agents: object[] }>(sandbox, 'truth')).json.agents[0]).toMatchObject({
       agentId,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { FAULT_KINDS } from '../../../src/sandbox/faults/fault-settings.ts'
 import { startSandbox } from '../../../src/sandbox/server.ts'
 import { call, exportPath, firstAgent, open } from '../caller.ts'
 import { ask, control, faultReport, openWith, served, statuses } from './fault-caller.ts'
@@ -29,7 +30,7 @@ describe('a rate', () => {
     const plain = await open()
     expect(await faultReport(plain)).toEqual({
       settings: {},
-      requests: { export: 0, search: 0, organization: 0, tools: 0 },
+      requests: Object.fromEntries(FAULT_KINDS.map(kind => [kind, 0])),
       served: {},
     })
   })
@@ -89,7 +90,7 @@ describe('the control endpoints', () => {
     await statuses(sandbox, 5)
     expect(await faultReport(sandbox)).toEqual({
       settings,
-      requests: { export: 5, search: 0, organization: 0, tools: 0 },
+      requests: { ...Object.fromEntries(FAULT_KINDS.map(kind => [kind, 0])), export: 5 },
       served: { html: 3, '503': 2 },
     })
     await control(sandbox, 'faults', {})

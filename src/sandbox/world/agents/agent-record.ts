@@ -3,7 +3,7 @@ import { DAY } from '../../../core/time.ts'
 import type { ResolvedOptions } from '../../options.ts'
 import { Draw, PURPOSE } from '../random.ts'
 import { channels, nodes, voiceConfig } from './secret-bearing.ts'
-import { tools } from './tools.ts'
+import { type ToolOwner, tools } from './tools.ts'
 
 const TITLES = [
   'Front desk',
@@ -61,11 +61,25 @@ export function createAgentRecord(
     voiceConfig: voiceConfig(draw, agent),
     ...widget(draw),
     ...conversationModel(draw),
-    ...nodes(draw, agent),
-    ...tools(draw, { agent, agentId: ID, workspaceId, createdMs }),
+    ...nodesAndTools(draw, { agent, agentId: ID, workspaceId, createdMs }),
     ...channels(draw, agent),
     ...quality(draw, createdMs),
   }
+}
+
+/** Nodes use the agent's tool. Every second agent has one node more. */
+function nodesAndTools(draw: Draw, owner: ToolOwner) {
+  const planned = nodes(draw, owner.agent)
+  const ofAgent = tools(draw, owner)
+  const [toolId] = ofAgent.assignedToolsIds as [string]
+  const withTool = planned.nodes.map(node => ({
+    ...node,
+    instructions: node.instructions.replace('tool_lookup', toolId),
+    toolsIds: node.isGlobal ? [] : [toolId],
+    toolsSettings: node.isGlobal ? {} : { [toolId]: { timeoutMs: 5_000 } },
+  }))
+  const survey = { ...withTool[1]!, id: 'survey', name: 'Umfrage – survey', childrenNodes: [], type: 'end' }
+  return { ...planned, nodes: owner.agent % 2 === 0 ? withTool : [...withTool, survey], ...ofAgent }
 }
 
 // Section 2.12, "Chat and widget settings" and "Human handoff".

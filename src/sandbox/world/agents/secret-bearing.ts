@@ -1,6 +1,7 @@
 // The parts of an agent's record that contain secrets (section 2.12). Every secret contains the text `CANARY`, so that a search for
 // this text finds any leak.
 import type { Draw } from '../random.ts'
+import { permanentVoices, voiceId } from '../voices.ts'
 
 export const CANARY = 'canary-secret-'
 
@@ -42,11 +43,12 @@ function transcriber(language: string, agent: number) {
 }
 
 function speechGen(draw: Draw, language: string, agent: number) {
+  const provider = draw.pick(['elevenlabs', 'azure', 'cartesia'] as const)
   return {
-    provider: draw.pick(['elevenlabs', 'azure', 'cartesia']),
+    provider,
     highAudioQuality: true,
     modelId: 'turbo-v2.5',
-    voiceId: `voice_${draw.hex(12)}`,
+    voiceId: voiceId(provider, Number.parseInt(draw.hex(12), 16) % permanentVoices(provider)),
     apiKey: canary('speechGen-apiKey', agent),
     region: 'westeurope',
     backgroundNoise: null,

@@ -3,7 +3,7 @@ import { DAY, HOUR } from '../../../core/time.ts'
 import { Draw, mix, PURPOSE } from '../random.ts'
 import { canary } from './secret-bearing.ts'
 
-interface ToolOwner {
+export interface ToolOwner {
   agent: number
   agentId: string
   workspaceId: string
@@ -22,7 +22,10 @@ interface Kind {
 }
 
 type Field = ReturnType<typeof field>
-export type Tool = ReturnType<typeof toolRecord>
+export type Tool = Omit<ReturnType<typeof toolRecord>, 'toolsSettings' | 'extId'> & {
+  toolsSettings: unknown
+  extId: string | null
+}
 
 const ORDER_LOOKUP = {
   name: 'Order lookup',

@@ -1,5 +1,6 @@
 // Section 2.10, "Other": sessions, metrics, variables, campaign calls and the funnel, none of which has a documented shape.
 import { MINUTE } from '../../../core/time.ts'
+import { SENTIMENTS } from '../agents/metrics.ts'
 import { type Draw, PURPOSE } from '../random.ts'
 import { sentence } from './locales.ts'
 import { drawFor, type Scene, type SeenSession } from './scene.ts'
@@ -77,7 +78,7 @@ function metrics(draw: Draw, { createdMs, lastActivityMs, locale }: Scene) {
       metricId: 'met_sentiment',
       key: 'sentiment',
       type: 'enum',
-      value: draw.pick(['positive', 'neutral', 'negative']),
+      value: draw.pick(SENTIMENTS),
       measuredAt,
     },
     { metricId: 'met_effort', key: 'effort', type: 'number', value: draw.decimal(0, 1, 3), measuredAt },

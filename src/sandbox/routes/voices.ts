@@ -1,0 +1,111 @@
+// GET /v3/voices (API document, sections 2.5 and 4.9).
+import { z } from 'zod'
+import type { SandboxService } from '../service.ts'
+import { canary } from '../world/agents/secret-bearing.ts'
+import { LANGUAGES, PROVIDERS, type Provider, type Voice, voicesOf } from '../world/voices.ts'
+import { type Answer, jsonAnswer } from './answer.ts'
+import { invalidQuery } from './list-page.ts'
+import { readQuery } from './query.ts'
+import type { Route, RouteRequest } from './route.ts'
+
+const GENDERS: Record<string, string> = {
+  male: 'male',
+  masculine: 'male',
+  m: 'male',
+  female: 'female',
+  feminine: 'female',
+  f: 'female',
+  neutral: 'neutral',
+}
+
+const Query = z.object({
+  language: z.string().optional(),
+  gender: z
+    .string()
+    .refine(gender => Object.hasOwn(GENDERS, gender.toLowerCase()), `must be one of ${Object.keys(GENDERS).join(', ')}`)
+    .optional(),
+  accent: z.string().optional(),
+  providers: z.string().optional(),
+  limit: z.int().min(1).max(500).default(50),
+  offset: z.int().min(0).default(0),
+})
+
+export const VOICES_ROUTE: Route = {
+  method: 'GET',
+  path: '/v3/voices',
+  kind: 'voices',
+  faultKind: 'voices',
+  query: Query,
+  answer: answerVoices,
+}
+
+/** Queries the providers, then filters, then pages: `total` counts the matches before paging. */
+function answerVoices(service: SandboxService, { params, nowMs }: RouteRequest): Answer {
+  const read = readQuery(Query, params)
+  if ('refused' in read) return read.refused
+  const { language, gender, accent, limit, offset } = read.value
+  const names = listed(read.value.providers)
+  const unknown = names.filter(name => !isProvider(name))
+  if (unknown.length > 0)
+    return invalidQuery(unknown.map(name => `providers: ${name} is none of ${PROVIDERS.join(', ')}`))
+  const queried = PROVIDERS.filter(provider => names.length === 0 || names.includes(provider))
+  const failed = new Set(service.conditions.failedProviders)
+  const found = queried
+    .filter(provider => !failed.has(provider))
+    .flatMap(provider => voicesOf(provider, nowMs))
+    .filter(voice => isMatch(voice, { language, gender, accent }))
+  return jsonAnswer({
+    total: found.length,
+    limit,
+    offset,
+    providersQueried: queried,
+    providersFailed: queried.filter(provider => failed.has(provider)).map(failure),
+    voices: found.slice(offset, offset + limit),
+  })
+}
+
+const listed = (providers = ''): string[] => {
+  const names = providers.split(',').map(name => name.trim().toLowerCase())
+  return names.filter(name => name !== '')
+}
+
+const isProvider = (name: string): name is Provider => (PROVIDERS as readonly string[]).includes(name)
+
+/** With what providers put into their errors: the key, in a sentence, a header or an address. */
+function failure(provider: Provider) {
+  const key = canary(`voice-key-${provider}`, 0)
+  const errors = [
+    `401 Unauthorized: invalid api key ${key}`,
+    `GET https://${provider}.example.com/v1/voices?api_key=${key} failed: missing workspace key`,
+    `Request failed with status 403 (Authorization: Bearer ${key})`,
+  ]
+  return { provider, error: errors[PROVIDERS.indexOf(provider) % errors.length]! }
+}
+
+interface Filters {
+  language: string | undefined
+  gender: string | undefined
+  accent: string | undefined
+}
+
+function isMatch({ filters }: Voice, { language, gender, accent }: Filters): boolean {
+  if (gender !== undefined && filters.gender !== GENDERS[gender.toLowerCase()]) return false
+  if (accent !== undefined && !filters.accent?.toLowerCase().includes(accent.toLowerCase())) return false
+  return language === undefined || speaks(filters.language ?? '', language)
+}
+
+/** A filter with a region matches voices of this region, and those of the language that have none; one without matches all regions. */
+function speaks(spoken: string, wanted: string): boolean {
+  const voice = languageOf(spoken)
+  const filter = languageOf(wanted)
+  if (voice.code !== filter.code) return false
+  return voice.region === undefined || filter.region === undefined || voice.region === filter.region
+}
+
+/** From a short code, a BCP-47 tag or an English name; case does not matter. */
+function languageOf(text: string): { code: string; region: string | undefined } {
+  const plain = text.trim().toLowerCase()
+  const named = LANGUAGES.find(({ name }) => name.toLowerCase() === plain)
+  const [code, ...subtags] = plain.split(/[-_]/)
+  return { code: named?.code ?? code!, region: subtags.find(subtag => /^([a-z]{2}|\d{3})$/.test(subtag)) }
+}

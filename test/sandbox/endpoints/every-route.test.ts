@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest'
+import { FAULT_KINDS } from '../../../src/sandbox/faults/fault-settings.ts'
+import { ROUTES } from '../../../src/sandbox/routes/route-table.ts'
+import { firstAgent, open } from '../caller.ts'
+import { ask, resources } from './writer.ts'
+
+/** The endpoints of sections 4.1 to 4.16, in the document's order. */
+const DOCUMENTED = [
+  'POST /v3/agents/{agentId}/tools',
+  'GET /v3/agents/{agentId}/tools',
+  'POST /v3/agents/{agentId}/variables',
+  'GET /v3/agents/{agentId}/variables',
+  'GET /v3/agents/{agentId}/audit-log',
+  'PATCH /v3/workspaces/{id}',
+  'GET /v3/agents/{agentId}/custom-metrics/{metricId}',
+  'PUT /v3/agents/{agentId}/custom-metrics/{metricId}',
+  'GET /v3/voices',
+  'GET /v3/workspaces/{workspaceId}/crawler/jobs/{jobId}/pages/{pageId}',
+  'DELETE /v3/workspaces/{workspaceId}/crawler/jobs/{jobId}',
+  'GET /v3/agents/{agentId}/convos/export',
+  'GET /v3/orgs/{orgId}',
+  'GET /v3/orgs/{orgId}/teams',
+  'DELETE /v3/orgs/{orgId}',
+  'GET /v3/agents/search',
+]
+
+/** An address that exists; deletions come last in the tests. */
+async function addressOf(sandbox: Awaited<ReturnType<typeof open>>, path: string): Promise<string> {
+  const { crawlerJobs } = await resources(sandbox)
+  const ids: Record<string, string> = {
+    agentId: firstAgent(sandbox),
+    metricId: 'met_quote',
+    id: 'ws_demo',
+    workspaceId: 'ws_demo',
+    jobId: crawlerJobs[0]!.id,
+    pageId: crawlerJobs[0]!.pages[0]!,
+    orgId: 'org_alpha',
+  }
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name]!)
+}
+
+const BODIES: Record<string, unknown> = {
+  'POST /v3/agents/{agentId}/tools': { tool: { name: 'a', description: 'b' } },
+  'POST /v3/agents/{agentId}/variables': { variable: { key: 'a' } },
+  'PATCH /v3/workspaces/{id}': { updates: {} },
+  'PUT /v3/agents/{agentId}/custom-metrics/{metricId}': { metric: {} },
+}
+
+describe('the routes', () => {
+  it('are the documented endpoints', () => {
+    expect(ROUTES.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(DOCUMENTED.toSorted())
+  })
+
+  it('have every kind of fault', () => {
+    expect(new Set(ROUTES.map(({ faultKind }) => faultKind))).toEqual(new Set(FAULT_KINDS))
+  })
+
+  it('need the token, and refuse other methods and, by the reading, unknown parameters', async () => {
+    const sandbox = await open({ readings: { 'unknown-params': 'refused' } })
+    for (const { method, path } of ROUTES) {
+      const address = await addressOf(sandbox, path)
+      const init = { method, headers: { authorization: 'Bearer wrong' } }
+      const anonymous = await fetch(`${sandbox.url}${address}`, init)
+      expect([address, anonymous.status]).toEqual([address, 401])
+      expect(await anonymous.json()).toMatchObject({ code: 'UNAUTHORIZED', issues: [{}] })
+      expect([address, (await ask(sandbox, 'OPTIONS', address)).status]).toEqual([address, 405])
+      const body = BODIES[`${method} ${path}`]
+      expect([address, (await ask(sandbox, method, `${address}?colour=red`, body)).status]).toEqual([address, 400])
+    }
+  })
+
+  it('get faults by script, before anything is written, and are logged by kind', async () => {
+    const sandbox = await open()
+    const deletionsLast = ROUTES.toSorted((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'))
+    for (const { method, path, kind, faultKind } of deletionsLast) {
+      const address = await addressOf(sandbox, path)
+      const body = BODIES[`${method} ${path}`]
+      sandbox.faults.set({ script: [{ kind: faultKind, at: 1, fault: '503' }] })
+      expect([address, (await ask(sandbox, method, address, body)).status]).toEqual([address, 503])
+      expect([address, (await ask(sandbox, method, address, body)).status]).toEqual([address, 200])
+      const { requests } = (await ask<{ requests: object[] }>(sandbox, 'GET', '/_sandbox/requests')).body
+      expect(requests.at(-1)).toMatchObject({ kind, method, path: address, status: 200 })
+    }
+  })
+
+  it('of agents do not know a deleted agent', async () => {
+    const sandbox = await open()
+    sandbox.conditions.set({ gone: [1] })
+    for (const { method, path } of ROUTES.filter(({ path }) => path.includes('{agentId}'))) {
+      const address = await addressOf(sandbox, path)
+      expect([address, (await ask(sandbox, method, address, BODIES[`${method} ${path}`])).status]).toEqual([
+        address,
+        404,
+      ])
+    }
+    expect((await resources(sandbox)).agents).toEqual(sandbox.world.agentIds().slice(1))
+  })
+})
