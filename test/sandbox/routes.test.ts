@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { NO_QUERY } from '../../src/sandbox/routes/query.ts'
 import { createMatcher, type Route } from '../../src/sandbox/routes/route.ts'
 import { ROUTES } from '../../src/sandbox/routes/route-table.ts'
@@ -8,7 +9,10 @@ const route = (method: Route['method'], path: string): Route => ({
   path,
   kind: 'other',
   faultKind: 'search',
+  operation: 'find',
+  summary: 'Find',
   query: NO_QUERY,
+  response: z.unknown(),
   answer: () => ({ status: 204, contentType: 'text/plain', body: '' }),
 })
 

@@ -11,15 +11,27 @@ import {
   listPlace,
   onPage,
   PAGE_QUERY,
+  TotalsSchema,
   totalsOf,
 } from './list-page.ts'
 import type { Route, RouteRequest } from './route.ts'
+
+/** Of the fields of section 2.12, only those that always have a value. */
+const AgentSchema = z.looseObject({
+  ID: z.string(),
+  title: z.string(),
+  lastModified: z.number(),
+  nodes: z.array(z.looseObject({ id: z.string() })),
+  assignedToolsIds: z.array(z.string()),
+})
 
 export const SEARCH_ROUTE: Route = {
   method: 'GET',
   path: '/v3/agents/search',
   kind: 'search',
   faultKind: 'search',
+  operation: 'searchAgents',
+  summary: 'Search agents',
   query: z.object({
     workspaceId: z.string().optional(),
     search: z.string().optional(),
@@ -27,6 +39,15 @@ export const SEARCH_ROUTE: Route = {
     ...PAGE_QUERY,
     starredOnly: z.enum(['true', 'false']).optional(),
   }),
+  response: z.object({
+    agents: z.array(AgentSchema),
+    starredAgents: z.array(AgentSchema),
+    ...TotalsSchema,
+    totalStarred: z.int().optional(),
+    page: z.int().optional(),
+    limit: z.int().optional(),
+  }),
+  errors: [403],
   answer: answerSearch,
 }
 

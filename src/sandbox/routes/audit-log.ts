@@ -20,7 +20,24 @@ export const AUDIT_LOG_ROUTE: Route = {
   path: '/v3/agents/{agentId}/audit-log',
   kind: 'audit',
   faultKind: 'audit',
+  operation: 'getAuditLog',
+  summary: 'Get agent audit log',
   query: Query,
+  response: z.object({
+    success: z.literal(true),
+    entries: z.array(
+      z.object({
+        agentId: z.string(),
+        field: z.string(),
+        oldValue: z.string(),
+        newValue: z.string(),
+        source: z.enum(['user_update', 'template_clone', 'agent_clone', 'system_migration']),
+        actor: z.string(),
+        ts: z.int(),
+      }),
+    ),
+    nextCursorTs: z.int().nullable().optional(),
+  }),
   answer: ofAgent(answerAuditLog),
 }
 

@@ -1,4 +1,5 @@
 // GET /v3/agents/{agentId}/convos/export (API document, section 4.12).
+import { z } from 'zod'
 import { SECOND } from '../../core/time.ts'
 import { misreport, type Reported, refusedBy, spoilPage } from '../faults/effects.ts'
 import type { ChosenFault, FaultPlan } from '../faults/faults.ts'
@@ -16,7 +17,12 @@ export const EXPORT_ROUTE: Route = {
   path: '/v3/agents/{agentId}/convos/export',
   kind: 'export',
   faultKind: 'export',
+  operation: 'exportConversations',
+  summary: 'Export agent conversations',
   query: ExportParams,
+  // Which fields are present depends on the readings.
+  response: z.looseObject({ success: z.literal(true), message: z.string(), data: z.array(z.unknown()) }),
+  errors: [403, 429],
   metered: true,
   answer: answerExport,
 }

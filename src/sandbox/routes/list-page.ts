@@ -73,6 +73,12 @@ function readCount(
 /** Pages are counted from 1. */
 const MAX_PAGE = 1_000_000
 
+/** The fields of `totalsOf`. */
+export const TotalsSchema = {
+  total: z.union([z.int(), z.string()]).optional(),
+  hasMore: z.union([z.boolean(), z.string()]).optional(),
+}
+
 /** Parameters of such a list. */
 export const PAGE_QUERY = {
   page: z.int().min(1).max(MAX_PAGE).default(1),

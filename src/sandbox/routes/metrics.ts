@@ -7,7 +7,7 @@ import { type Answer, fault, jsonAnswer } from './answer.ts'
 import { readBody } from './body.ts'
 import { changeAgent, differences, type FoundAgent, ofAgent } from './of-agent.ts'
 import { NO_QUERY } from './query.ts'
-import type { Route, RouteRequest } from './route.ts'
+import { envelope, type Route, type RouteRequest } from './route.ts'
 
 const METRIC = {
   path: '/v3/agents/{agentId}/custom-metrics/{metricId}',
@@ -25,9 +25,36 @@ const Body = z.object({
   }),
 })
 
+const MetricSchema = z.object({
+  id: z.string(),
+  key: z.string(),
+  description: z.string(),
+  type: z.string(),
+  isSystem: z.boolean(),
+  options: z.array(z.string()).optional(),
+  createdAtUNIX: z.int(),
+  updatedAtUNIX: z.int(),
+})
+
 export const METRIC_ROUTES: readonly Route[] = [
-  { ...METRIC, method: 'GET', answer: ofAgent(getMetric) },
-  { ...METRIC, method: 'PUT', body: Body, answer: ofAgent(updateMetric) },
+  {
+    ...METRIC,
+    method: 'GET',
+    operation: 'getCustomMetric',
+    summary: 'Get custom metric',
+    response: z.object({ success: z.literal(true), metric: MetricSchema }),
+    answer: ofAgent(getMetric),
+  },
+  {
+    ...METRIC,
+    method: 'PUT',
+    operation: 'updateCustomMetric',
+    summary: 'Update custom metric',
+    body: Body,
+    response: envelope({ metric: MetricSchema }),
+    errors: [403],
+    answer: ofAgent(updateMetric),
+  },
 ]
 
 const REFUSED = { '400': 400, '403': 403 } as const

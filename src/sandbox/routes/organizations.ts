@@ -5,22 +5,59 @@ import type { SandboxService } from '../service.ts'
 import { organizationRecord, teamRecords } from '../world/organization-record.ts'
 import { clientsAt, type Organization, organizationName } from '../world/organizations.ts'
 import { type Answer, fault, jsonAnswer } from './answer.ts'
-import { invalidQuery, listPlace, onPage, PAGE_QUERY, totalsOf } from './list-page.ts'
+import { invalidQuery, listPlace, onPage, PAGE_QUERY, TotalsSchema, totalsOf } from './list-page.ts'
 import { NO_QUERY } from './query.ts'
-import type { Route, RouteRequest } from './route.ts'
+import { envelope, type Route, type RouteRequest } from './route.ts'
 
 const PATH = '/v3/orgs/{orgId}'
 const OF_ORGANIZATIONS = { path: PATH, kind: 'organization', faultKind: 'organization', query: NO_QUERY } as const
 
+/** Of the fields of section 2.7, only those that always have a value. */
+const OrganizationSchema = z.looseObject({
+  ID: z.string(),
+  name: z.string(),
+  workspaceId: z.string(),
+  widgetIDs: z.array(z.string()),
+  teams: z.array(z.looseObject({ ID: z.string(), key: z.string() })),
+})
+
+const TeamSchema = z.object({
+  ID: z.string(),
+  orgId: z.string(),
+  key: z.string(),
+  label: z.string(),
+  description: z.string(),
+  memberIds: z.array(z.string()),
+  ts: z.number(),
+  lastModified: z.number(),
+})
+
 export const ORGANIZATION_ROUTES: readonly Route[] = [
-  { ...OF_ORGANIZATIONS, method: 'GET', answer: existing(describe) },
-  { ...OF_ORGANIZATIONS, method: 'DELETE', answer: existing(remove) },
+  {
+    ...OF_ORGANIZATIONS,
+    method: 'GET',
+    operation: 'getOrganization',
+    summary: 'Get organization',
+    response: envelope({ data: OrganizationSchema }),
+    answer: existing(describe),
+  },
+  {
+    ...OF_ORGANIZATIONS,
+    method: 'DELETE',
+    operation: 'deleteOrganization',
+    summary: 'Delete organization',
+    response: envelope({ deletedClientsCount: z.int().min(0) }),
+    answer: existing(remove),
+  },
   {
     method: 'GET',
     path: `${PATH}/teams`,
     kind: 'teams',
     faultKind: 'organization',
+    operation: 'listTeams',
+    summary: 'List organization teams',
     query: z.object(PAGE_QUERY),
+    response: envelope({ teams: z.array(TeamSchema), ...TotalsSchema }),
     answer: existing(listTeams),
   },
 ]

@@ -1,5 +1,5 @@
 // A route of the API: method, path template and handler, and the matching of paths.
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { FaultKind } from '../faults/fault-settings.ts'
 import type { FaultPlan } from '../faults/faults.ts'
 import type { RequestKind } from '../request-log.ts'
@@ -15,10 +15,17 @@ export interface RouteRequest {
   plan: FaultPlan
 }
 
+/** A successful answer with these fields beside `success` and `message` (API document, section 1). */
+export const envelope = <S extends z.ZodRawShape>(fields: S) =>
+  z.object({ success: z.literal(true), message: z.string(), ...fields })
+
 export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** As the API document writes it: `/v3/orgs/{orgId}`. */
   path: string
+  /** Its name and purpose in the OpenAPI document. */
+  operation: string
+  summary: string
   /** In the request log. */
   kind: RequestKind
   faultKind: FaultKind
@@ -26,6 +33,9 @@ export interface Route {
   query: z.ZodObject
   /** The JSON body that it reads. */
   body?: z.ZodObject
+  response: z.ZodType
+  /** Statuses of its errors other than 400, 401 and 404. */
+  errors?: readonly number[]
   /** The handler takes the faults that refuse a request, and checks the parameters: the export's rate limit comes between. */
   metered?: true
   answer(service: SandboxService, request: RouteRequest): Answer

@@ -3,8 +3,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { answerControl } from '../control.ts'
 import { refusedBy, spoil } from '../faults/effects.ts'
+import { OPENAPI_PATH, openApiDocument } from '../openapi.ts'
 import type { SandboxService } from '../service.ts'
-import { type Answer, fault, shapeError } from './answer.ts'
+import { type Answer, fault, jsonAnswer, shapeError } from './answer.ts'
 import { invalidQuery } from './list-page.ts'
 import { type Address, createMatcher, type Route, type RouteRequest } from './route.ts'
 import { ROUTES } from './route-table.ts'
@@ -22,16 +23,18 @@ const CONTROL = '/_sandbox/'
 
 const match = createMatcher(ROUTES)
 
+/** Control endpoints and the OpenAPI document are not part of the vendor's API: they need no token, and are not logged. */
 export function isControl(target: string): boolean {
-  return target.startsWith(CONTROL)
+  return target.startsWith(CONTROL) || target === OPENAPI_PATH
 }
 
 export function route(service: SandboxService, request: SandboxRequest): Answer {
   const url = parseTarget(request.target)
   if (url === undefined) return fault(400, 'The address cannot be read')
   const { pathname, searchParams } = url
-  if (isControl(pathname)) {
-    const { method, body } = request
+  const { method, body } = request
+  if (pathname === OPENAPI_PATH && method === 'GET') return jsonAnswer(openApiDocument(ROUTES))
+  if (pathname.startsWith(CONTROL)) {
     return answerControl(service, { method, name: pathname.slice(CONTROL.length), params: searchParams, body })
   }
   // Time of arrival, before the answer is built.
@@ -39,10 +42,10 @@ export function route(service: SandboxService, request: SandboxRequest): Answer 
   const address = match(pathname)
   const { answer: plain, faults } = answerApi(service, request, { address, params: searchParams, nowMs: at })
   const answer = shapeError(plain, service.options.readings, at)
-  const logged = address && (routeOf(address, request.method) ?? address.routes[0])
+  const logged = address && (routeOf(address, method) ?? address.routes[0])
   service.log.add({
     at,
-    method: request.method,
+    method,
     path: pathname,
     kind: logged?.kind ?? 'other',
     agentId: address?.ids.agentId ?? null,

@@ -7,7 +7,8 @@ import { type Answer, jsonAnswer } from './answer.ts'
 import { readBody } from './body.ts'
 import { changeAgent, differences, type FoundAgent, ofAgent } from './of-agent.ts'
 import { NO_QUERY } from './query.ts'
-import type { Route, RouteRequest } from './route.ts'
+import { envelope, type Route, type RouteRequest } from './route.ts'
+import { VariableSchema } from './variables.ts'
 
 const TOOLS = { path: '/v3/agents/{agentId}/tools', kind: 'tools', faultKind: 'tools', query: NO_QUERY } as const
 
@@ -55,9 +56,47 @@ const Body = z.object({
   }),
 })
 
+const ToolSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  isDefault: z.boolean(),
+  method: z.string(),
+  serverUrl: z.string(),
+  serverUrlSecret: z.string(),
+  createdAt: z.string(),
+  updatedAt: z.string(),
+  disabled: z.boolean(),
+  isExtTool: z.boolean(),
+  extId: z.string().nullable(),
+  isGlobal: z.boolean(),
+  variablesIds: z.array(z.string()),
+  agentId: z.string(),
+  userId: z.string(),
+  backchannellingPhrases: z.array(z.string()),
+  toolsSettings: z.unknown(),
+  fields: z.array(VariableSchema),
+  channels: z.array(z.string()),
+})
+
 export const TOOL_ROUTES: readonly Route[] = [
-  { ...TOOLS, method: 'GET', answer: ofAgent(listTools) },
-  { ...TOOLS, method: 'POST', body: Body, answer: ofAgent(createTool) },
+  {
+    ...TOOLS,
+    method: 'GET',
+    operation: 'listTools',
+    summary: 'List agent tools',
+    response: envelope({ data: z.array(ToolSchema) }),
+    answer: ofAgent(listTools),
+  },
+  {
+    ...TOOLS,
+    method: 'POST',
+    operation: 'createTool',
+    summary: 'Create tool',
+    body: Body,
+    response: envelope({ data: ToolSchema }),
+    answer: ofAgent(createTool),
+  },
 ]
 
 /** The agent's current tools: the one in its record, others that are created and deleted over time, and those that callers created. */

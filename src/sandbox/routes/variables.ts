@@ -7,7 +7,7 @@ import { type Answer, fault, jsonAnswer } from './answer.ts'
 import { readBody } from './body.ts'
 import { changeAgent, differences, type FoundAgent, ofAgent } from './of-agent.ts'
 import { NO_QUERY } from './query.ts'
-import type { Route, RouteRequest } from './route.ts'
+import { envelope, type Route, type RouteRequest } from './route.ts'
 
 const VARIABLES = {
   path: '/v3/agents/{agentId}/variables',
@@ -32,9 +32,41 @@ const Body = z.object({
   }),
 })
 
+export const VariableSchema = z.object({
+  id: z.string(),
+  in: z.string(),
+  type: z.string(),
+  value: z.unknown(),
+  defaultValue: z.unknown(),
+  key: z.string(),
+  description: z.string(),
+  required: z.boolean(),
+  reusable: z.boolean(),
+  isEnv: z.boolean(),
+  isSystem: z.boolean(),
+  isGlobal: z.boolean(),
+  agentId: z.string(),
+  userId: z.string(),
+})
+
 export const VARIABLE_ROUTES: readonly Route[] = [
-  { ...VARIABLES, method: 'GET', answer: ofAgent(listVariables) },
-  { ...VARIABLES, method: 'POST', body: Body, answer: ofAgent(createVariable) },
+  {
+    ...VARIABLES,
+    method: 'GET',
+    operation: 'listVariables',
+    summary: 'List agent variables',
+    response: envelope({ data: z.array(VariableSchema) }),
+    answer: ofAgent(listVariables),
+  },
+  {
+    ...VARIABLES,
+    method: 'POST',
+    operation: 'createVariable',
+    summary: 'Create variable',
+    body: Body,
+    response: envelope({ data: VariableSchema }),
+    answer: ofAgent(createVariable),
+  },
 ]
 
 /** Values are returned as they are, also those of `isEnv` (section 4.4: "including current values"). */

@@ -35,7 +35,30 @@ export const VOICES_ROUTE: Route = {
   path: '/v3/voices',
   kind: 'voices',
   faultKind: 'voices',
+  operation: 'listVoices',
+  summary: 'List voices (unified)',
   query: Query,
+  response: z.object({
+    total: z.int().min(0),
+    limit: z.int(),
+    offset: z.int(),
+    providersQueried: z.array(z.string()),
+    providersFailed: z.array(z.object({ provider: z.string(), error: z.string() })),
+    voices: z.array(
+      z.object({
+        voiceId: z.string(),
+        name: z.string(),
+        provider: z.string(),
+        previewUrl: z.string(),
+        filters: z.object({
+          accent: z.string().optional(),
+          gender: z.string().optional(),
+          useCase: z.string().optional(),
+          language: z.string().optional(),
+        }),
+      }),
+    ),
+  }),
   answer: answerVoices,
 }
 

@@ -5,7 +5,7 @@ import { STAFF } from '../world/staff.ts'
 import { type Answer, fault, jsonAnswer } from './answer.ts'
 import { readBody } from './body.ts'
 import { NO_QUERY } from './query.ts'
-import type { Route, RouteRequest } from './route.ts'
+import { envelope, type Route, type RouteRequest } from './route.ts'
 
 const Body = z.object({
   updates: z.object({
@@ -28,8 +28,23 @@ export const WORKSPACE_ROUTE: Route = {
   path: '/v3/workspaces/{id}',
   kind: 'workspace',
   faultKind: 'workspace',
+  operation: 'updateWorkspace',
+  summary: 'Update workspace',
   query: NO_QUERY,
   body: Body,
+  response: envelope({
+    data: z.object({
+      uid: z.string(),
+      email: z.string(),
+      displayName: z.string(),
+      workspaceName: z.string(),
+      workspaceEmails: z.array(z.string()),
+      photoURL: z.string(),
+      region: z.string(),
+      hasEverPaid: z.boolean(),
+    }),
+  }),
+  errors: [403, 409],
   answer: updateWorkspace,
 }
 

@@ -1,50 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { FAULT_KINDS } from '../../../src/sandbox/faults/fault-settings.ts'
 import { ROUTES } from '../../../src/sandbox/routes/route-table.ts'
-import { firstAgent, open } from '../caller.ts'
+import { open } from '../caller.ts'
+import { addressOf, BODIES, DOCUMENTED } from './documented.ts'
 import { ask, resources } from './writer.ts'
-
-/** The endpoints of sections 4.1 to 4.16, in the document's order. */
-const DOCUMENTED = [
-  'POST /v3/agents/{agentId}/tools',
-  'GET /v3/agents/{agentId}/tools',
-  'POST /v3/agents/{agentId}/variables',
-  'GET /v3/agents/{agentId}/variables',
-  'GET /v3/agents/{agentId}/audit-log',
-  'PATCH /v3/workspaces/{id}',
-  'GET /v3/agents/{agentId}/custom-metrics/{metricId}',
-  'PUT /v3/agents/{agentId}/custom-metrics/{metricId}',
-  'GET /v3/voices',
-  'GET /v3/workspaces/{workspaceId}/crawler/jobs/{jobId}/pages/{pageId}',
-  'DELETE /v3/workspaces/{workspaceId}/crawler/jobs/{jobId}',
-  'GET /v3/agents/{agentId}/convos/export',
-  'GET /v3/orgs/{orgId}',
-  'GET /v3/orgs/{orgId}/teams',
-  'DELETE /v3/orgs/{orgId}',
-  'GET /v3/agents/search',
-]
-
-/** An address that exists; deletions come last in the tests. */
-async function addressOf(sandbox: Awaited<ReturnType<typeof open>>, path: string): Promise<string> {
-  const { crawlerJobs } = await resources(sandbox)
-  const ids: Record<string, string> = {
-    agentId: firstAgent(sandbox),
-    metricId: 'met_quote',
-    id: 'ws_demo',
-    workspaceId: 'ws_demo',
-    jobId: crawlerJobs[0]!.id,
-    pageId: crawlerJobs[0]!.pages[0]!,
-    orgId: 'org_alpha',
-  }
-  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name]!)
-}
-
-const BODIES: Record<string, unknown> = {
-  'POST /v3/agents/{agentId}/tools': { tool: { name: 'a', description: 'b' } },
-  'POST /v3/agents/{agentId}/variables': { variable: { key: 'a' } },
-  'PATCH /v3/workspaces/{id}': { updates: {} },
-  'PUT /v3/agents/{agentId}/custom-metrics/{metricId}': { metric: {} },
-}
 
 describe('the routes', () => {
   it('are the documented endpoints', () => {
