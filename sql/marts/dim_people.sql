@@ -1,7 +1,7 @@
 -- dim_people: one row for each person who handles conversations: assignees, members of teams and organizations, and who resolved or delegated.
 -- Grain: workspace_id, user_id
 -- Refresh: whole
--- Built from: conversations, chat_delegations, bug_reports, organizations, teams
+-- Built from: _people, chat_delegations, bug_reports, organizations, teams
 -- Use: names beside the ids of people. The name and the address are those of the newest record that has one.
 -- Columns:
 --   workspace_id   VARCHAR  none   Workspace
@@ -12,12 +12,8 @@
 --   team_labels    VARCHAR  none   Their names in alphabetical order, separated by commas
 --   organizations  BIGINT   none   Organizations that the person is a member of
 WITH named AS (
-  SELECT workspace_id, assigned_to_user_id AS user_id, assigned_to_name AS name, assigned_to_email AS email, _version AS seen_at FROM conversations
-  UNION ALL
-  SELECT u.workspace_id, u.user_id, u.name, u.email, c._version
-  FROM conversation_assigned_users u JOIN conversations c USING (_record)
-  UNION ALL
-  SELECT workspace_id, resolved_by, NULL, resolved_by_email, _version FROM conversations
+  -- Whom conversations name, as followed with each change (sql/refresh/people_in_conversations.sql).
+  SELECT workspace_id, user_id, CASE kind WHEN 'name' THEN text END AS name, CASE kind WHEN 'email' THEN text END AS email, seen_at FROM _people
   UNION ALL
   SELECT workspace_id, assigned_to_user_id, assigned_to_user_name, assigned_to_user_email, _version FROM chat_delegations
   UNION ALL
@@ -25,17 +21,10 @@ WITH named AS (
   UNION ALL
   SELECT workspace_id, reported_by_user_id, reported_by_user_name, reported_by_user_email, _version FROM bug_reports
   UNION ALL
-  SELECT workspace_id, chat_assigned_to, NULL, NULL, NULL FROM conversations
-  UNION ALL
-  SELECT workspace_id, user_id, NULL, NULL, NULL FROM conversation_assigned_ids
-  UNION ALL
-  SELECT workspace_id, accepted_by, NULL, NULL, NULL FROM conversation_handoffs
-  UNION ALL
   SELECT workspace_id, user_id, NULL, NULL, NULL FROM organization_members
   UNION ALL
   SELECT workspace_id, user_id, NULL, NULL, NULL FROM team_members
 ),
--- Few texts among many conversations: comparing all of them took twice as long.
 newest AS (
   SELECT workspace_id, user_id, name, email, max(seen_at) AS seen_at FROM named WHERE user_id <> '' GROUP BY ALL
 ),

@@ -161,7 +161,7 @@ async function replayed({ home, run }: ReturnType<typeof unpack>) {
   const { code, stderr } = await run(['replay'])
   expect(code, stderr).toBe(0)
   expect(readdirSync(home).filter(name => name.startsWith('warehouse'))).toEqual(['warehouse.duckdb'])
-  const of = { columns: SINCE.columns, tables: [...SINCE.tables, '_change_log', '_consumers', '_marts'] }
+  const of = { columns: SINCE.columns, tables: [...SINCE.tables, '_change_log', '_consumers', '_marts', '_people'] }
   const rows = await inFile(warehouseFile(home), query => rowsInOrder(query, { names: {}, of }))
   return { rows, payloads: await payloadsInSpool(home, 'ws_first') }
 }

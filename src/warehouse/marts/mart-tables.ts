@@ -3,7 +3,7 @@ import { appendEntries, logChanges } from '../changes/log-changes.ts'
 import { keyList, partitionOf, publishedMart } from '../changes/published-tables.ts'
 import type { Writer } from '../connection.ts'
 import { type Mart, marts } from './declarations.ts'
-import { inScope, touchedGroups } from './scope.ts'
+import { selectInScope, touchedGroups } from './scope.ts'
 
 const columnsOf = ({ columns }: Mart): string => columns.map(({ name, sqlType }) => `${name} ${sqlType}`).join(', ')
 
@@ -19,7 +19,7 @@ export const emptyMart = (writer: Writer, mart: Mart): Promise<void> =>
 /** Adds the rows in scope. Sorted, because a filter by day then skips most of them. */
 export const addScope = (writer: Writer, mart: Mart): Promise<void> =>
   writer.run(
-    `INSERT INTO marts.${mart.name} BY NAME FROM (${inScope(mart)}) ORDER BY ${mart.month ?? mart.grain.join(', ')}`,
+    `INSERT INTO marts.${mart.name} BY NAME FROM (${selectInScope(mart.select)}) ORDER BY ${mart.month ?? mart.grain.join(', ')}`,
   )
 
 /** Drops the mart's rows and fills it, inside the caller's transaction. */
@@ -28,11 +28,11 @@ export async function fillMart(writer: Writer, mart: Mart): Promise<void> {
   await writer.run(`INSERT INTO marts.${mart.name} BY NAME ${mart.select}`)
 }
 
-/** The rows as they were computed last. */
+/** Of a mart that is computed as a whole: the rows as they were computed last. */
 const FRESH = 'fresh_rows'
 
 /** Creates a temporary table. @returns the number of its rows */
-async function created(writer: Writer, table: string, select: string): Promise<number> {
+export async function created(writer: Writer, table: string, select: string): Promise<number> {
   const [row] = await writer.rows<{ Count: string }>(`CREATE OR REPLACE TEMP TABLE ${table} AS ${select}`)
   return Number(row!.Count)
 }
@@ -58,26 +58,27 @@ export async function replaceScope(
   const published = publishedMart(mart)
   const kept = new Set([...grain, ...(month ? [month] : []), ...daily.flatMap(each => each.grain)])
   // The mart is searched once: what is asked of the rows later is taken from here.
-  const stale = await created(
+  const [stale, fresh] = [`stale_${name}`, `fresh_${name}`]
+  const staleRows = await created(
     writer,
-    'stale_rows',
+    stale,
     `SELECT rowid AS id, ${[...kept].join(', ')} FROM marts.${name} SEMI JOIN ${scope} USING (${columns.join(', ')})`,
   )
-  const fresh = await created(writer, FRESH, inScope(mart))
-  if (stale + fresh === 0) return false
+  const freshRows = await created(writer, fresh, selectInScope(mart.select))
+  if (staleRows + freshRows === 0) return false
   for (const each of daily) {
     const groups = (from: string): string => `SELECT ${each.grain.join(', ')} FROM ${from} WHERE day IS NOT NULL`
-    await writer.run(`INSERT INTO ${touchedGroups(each)} ${groups('stale_rows')} UNION ${groups(FRESH)}`)
+    await writer.run(`INSERT INTO ${touchedGroups(each)} ${groups(stale)} UNION ${groups(fresh)}`)
   }
   await appendEntries(
     writer,
     published.table,
-    `SELECT ${keyList(published, 's')} AS key, ${partitionOf(published, 's')} AS partition_before, 'update' AS op FROM stale_rows s
+    `SELECT ${keyList(published, 's')} AS key, ${partitionOf(published, 's')} AS partition_before, 'update' AS op FROM ${stale} s
      UNION ALL
-     SELECT ${keyList(published, 'f')}, NULL::DATE, 'insert' FROM ${FRESH} f ANTI JOIN stale_rows USING (${grain.join(', ')})`,
+     SELECT ${keyList(published, 'f')}, NULL::DATE, 'insert' FROM ${fresh} f ANTI JOIN ${stale} USING (${grain.join(', ')})`,
   )
-  if (stale > 0) await writer.run(`DELETE FROM marts.${name} WHERE rowid IN (SELECT id FROM stale_rows)`)
-  if (fresh > 0) await writer.run(`INSERT INTO marts.${name} BY NAME FROM ${FRESH}`)
+  if (staleRows > 0) await writer.run(`DELETE FROM marts.${name} WHERE rowid IN (SELECT id FROM ${stale})`)
+  if (freshRows > 0) await writer.run(`INSERT INTO marts.${name} BY NAME FROM ${fresh}`)
   return true
 }
 

@@ -1,7 +1,7 @@
 // Brings the marts up to the end of the change log, in one transaction, which also logs the rows that it changes: a publication reads them
 // like tables.
 //
-//   changed keys since `_marts` ─▶ dimensions ─▶ facts of the conversations that changed or whose names did
+//   changed keys since `_marts` ─▶ people, dimensions ─▶ facts of the conversations that changed or whose names did
 //                               ─▶ groups of daily marts that these facts touched, old and new ─▶ the rest ─▶ `_marts`
 //
 // Without a usable position in the log (a new epoch, other SQL, a trimmed log) everything is computed again, in a new epoch.
@@ -15,8 +15,16 @@ import type { Writer } from '../connection.ts'
 import { MACROS } from '../macros.ts'
 import { sqlFile } from '../sql-files.ts'
 import { type Mart, marts } from './declarations.ts'
-import { addScope, emptyMart, fillMart, replaceDifferent, replaceScope } from './mart-tables.ts'
-import { CONVERSATION_KEY, defineMacros, scopeConversations, scopeGroups, touchedGroups } from './scope.ts'
+import { addScope, created, emptyMart, fillMart, replaceDifferent, replaceScope } from './mart-tables.ts'
+import { beginPeople, fillPeople, findPeople, followPeople, PEOPLE } from './people.ts'
+import {
+  CONVERSATION_KEY,
+  defineMacros,
+  PEOPLE_SELECT,
+  scopeConversations,
+  scopeGroups,
+  touchedGroups,
+} from './scope.ts'
 
 /** The marts' own name among the consumers of the change log. */
 const MARTS_CONSUMER = 'marts'
@@ -27,7 +35,7 @@ const OF_CONVERSATIONS = ['conversations', 'conversation_observations', 'convers
 /** The hash of everything that the rows depend on besides the tables. */
 const definition = (): string =>
   createHash('sha256')
-    .update(JSON.stringify([marts(), MACROS]))
+    .update(JSON.stringify([marts(), sqlFile(PEOPLE_SELECT), MACROS]))
     .digest('hex')
     .slice(0, 16)
 
@@ -62,6 +70,7 @@ async function rebuild(writer: Writer, slice: number): Promise<void> {
   await beginEpoch(writer)
   await defineMacros(writer)
   const { dimensions, facts, rest } = parts()
+  await fillPeople(writer)
   for (const mart of dimensions) await fillMart(writer, mart)
   for (const mart of facts) await emptyMart(writer, mart)
   const starts = await writer.rows<{ first: string }>(
@@ -94,60 +103,82 @@ const changedConversations = (changes: Changes): string =>
     .concat(`SELECT ${CONVERSATION_KEY.join(', ')} FROM conversations WHERE false`)
     .join(' UNION ')
 
-const isLogged = (table: string): boolean =>
-  table.startsWith('marts.') || PUBLISHED_TABLES.some(published => published.table === table)
+/** True for sources whose changes a refresh knows. */
+const isFollowed = (table: string): boolean =>
+  table === PEOPLE || table.startsWith('marts.') || PUBLISHED_TABLES.some(published => published.table === table)
+
+/** Whole marts that changed conversations rarely concern: each has a file `sql/refresh/concerned_NAME.sql`, which returns a row if they do. */
+const RARELY_CONCERNED = ['dim_agents', 'dim_calendar']
+
+/**
+ * Does work with the rows of the changed conversations in scope, slice by slice: `work` is given a relation of their keys. A single slice that
+ * is still in scope is not read again. @returns whether there was one slice at most
+ */
+function inSlices(writer: Writer, slice: number) {
+  let inScope = 0
+  return async (work: (keys: string) => Promise<void>): Promise<boolean> => {
+    const numbered = `SELECT *, (row_number() OVER () - 1) // ${slice} AS slice FROM changed_conversations`
+    const [row] = await writer.rows<{ n: string }>('SELECT count(*)::VARCHAR AS n FROM changed_conversations')
+    const all = Number(row!.n)
+    if (all > slice) await created(writer, 'numbered', numbered)
+    for (let first = 0; first < all; first += slice) {
+      const keys = all > slice ? 'changed_slice' : 'changed_conversations'
+      if (all > slice)
+        await created(writer, keys, `SELECT * EXCLUDE (slice) FROM numbered WHERE slice = ${first / slice}`)
+      if (all > slice || all !== inScope) await scopeConversations(writer, { keys })
+      inScope = all > slice ? 0 : all
+      await work(keys)
+    }
+    return all <= slice
+  }
+}
 
 async function update(writer: Writer, changes: Changes, slice: number): Promise<void> {
   const changed = new Set(changes.tables.map(({ published }) => published.table))
-  const isConcerned = ({ builtFrom }: Mart): boolean => builtFrom.some(table => changed.has(table) || !isLogged(table))
-  /** Replaces the rows of one mart, and notes whether those that are built from it are concerned too. */
-  const bring = async (mart: Mart, rows: () => Promise<boolean>): Promise<void> => {
-    if (await rows()) changed.add(`marts.${mart.name}`)
-  }
+  const isConcerned = ({ builtFrom }: Mart): boolean =>
+    builtFrom.some(table => changed.has(table) || !isFollowed(table))
   if (![...changed].some(table => !table.startsWith('marts.')) && !marts().some(isConcerned)) return
-  const whole = (mart: Mart) => () => replaceDifferent(writer, mart)
   const { dimensions, facts, rest } = parts()
-  await writer.run(`CREATE OR REPLACE TEMP TABLE changed_conversations AS ${changedConversations(changes)}`)
   const daily = rest.filter(({ refresh }) => refresh === 'groups')
+  await created(writer, 'changed_conversations', changedConversations(changes))
   for (const mart of daily)
-    await writer.run(
-      `CREATE OR REPLACE TEMP TABLE ${touchedGroups(mart)} AS SELECT ${mart.grain.join(', ')} FROM marts.${mart.name} LIMIT 0`,
-    )
+    await created(writer, touchedGroups(mart), `SELECT ${mart.grain.join(', ')} FROM marts.${mart.name} LIMIT 0`)
   const organizations = changes.tables.find(({ published }) => published.table === 'organizations')
-  if (organizations)
-    await writer.run(
-      `CREATE OR REPLACE TEMP TABLE changed_organizations AS ${changedKeys(organizations.published, changes)}`,
-    )
-  for (const mart of dimensions) if (isConcerned(mart)) await bring(mart, whole(mart))
+  if (organizations) await created(writer, 'changed_organizations', changedKeys(organizations.published, changes))
+
+  const eachSlice = inSlices(writer, slice)
+  await beginPeople(writer)
+  let isOneSlice = await eachSlice(() => findPeople(writer))
+  if (await followPeople(writer)) changed.add(PEOPLE)
+
+  /** Computes a mart as a whole, if it is concerned. */
+  const whole = async (mart: Mart): Promise<void> => {
+    const { name, builtFrom } = mart
+    if (!isConcerned(mart)) return
+    if (isOneSlice && RARELY_CONCERNED.includes(name)) {
+      const byOthers = builtFrom.some(
+        table => table !== 'conversations' && !table.startsWith('marts.') && changed.has(table),
+      )
+      if (!byOthers && (await writer.rows(sqlFile(`refresh/concerned_${name}`))).length === 0) return
+    }
+    if (await replaceDifferent(writer, mart)) changed.add(`marts.${name}`)
+  }
+  const scoped = async (mart: Mart, of: { scope: string; columns: readonly string[] }): Promise<void> => {
+    const ownDaily = daily.filter(({ builtFrom }) => builtFrom.includes(`marts.${mart.name}`))
+    if (await replaceScope(writer, mart, { ...of, daily: ownDaily })) changed.add(`marts.${mart.name}`)
+  }
+
+  for (const mart of dimensions) await whole(mart)
   for (const name of NAMES)
     if (changed.has(name) || changed.has(`marts.${name}`)) await writer.run(sqlFile(`refresh/renamed_by_${name}`))
-
-  const replace =
-    (mart: Mart, of: { scope: string; columns: readonly string[] }): (() => Promise<boolean>) =>
-    () =>
-      replaceScope(writer, mart, {
-        ...of,
-        daily: daily.filter(({ builtFrom }) => builtFrom.includes(`marts.${mart.name}`)),
-      })
-  await writer.run(
-    `CREATE OR REPLACE TEMP TABLE numbered AS SELECT *, (row_number() OVER () - 1) // ${slice} AS slice FROM changed_conversations`,
-  )
-  const slices = await writer.rows<{ slice: string }>(
-    'SELECT DISTINCT slice::VARCHAR AS slice FROM numbered ORDER BY slice',
-  )
-  for (const { slice: number } of slices) {
-    await writer.run(
-      `CREATE OR REPLACE TEMP TABLE changed_slice AS SELECT * EXCLUDE (slice) FROM numbered WHERE slice = ${number}`,
-    )
-    await scopeConversations(writer, { keys: 'changed_slice' })
-    for (const mart of facts) await bring(mart, replace(mart, { scope: 'changed_slice', columns: CONVERSATION_KEY }))
-  }
+  isOneSlice = await eachSlice(async scope => {
+    for (const mart of facts) await scoped(mart, { scope, columns: CONVERSATION_KEY })
+  })
   for (const mart of rest) {
-    if (mart.refresh === 'whole') {
-      if (isConcerned(mart)) await bring(mart, whole(mart))
-    } else if (isConcerned(mart)) {
+    if (mart.refresh === 'whole') await whole(mart)
+    else if (isConcerned(mart)) {
       await scopeGroups(writer, mart)
-      await bring(mart, replace(mart, { scope: touchedGroups(mart), columns: mart.grain }))
+      await scoped(mart, { scope: touchedGroups(mart), columns: mart.grain })
     }
   }
 }

@@ -9,6 +9,7 @@ import { type Table, tablesOf } from '../../catalog/ddl.ts'
 import { isNumbered, type Layout, layoutOf, quoteName } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import type { Writer } from '../connection.ts'
+import { sqlFile } from '../sql-files.ts'
 import { type Mart, marts } from './declarations.ts'
 
 export const CONVERSATION_KEY = layoutOf(conversation).key
@@ -27,20 +28,28 @@ export async function defineMacros(writer: Writer): Promise<void> {
 
 const byIds = (table: string, ids: string): string => `${table} t SEMI JOIN ${ids} i ON t.rowid = i.id`
 
-/** The mart's SELECT over the rows in scope. */
-export const inScope = ({ select }: Mart): string =>
+/** A SELECT over the rows in scope. */
+export const selectInScope = (select: string): string =>
   select
     .replace(SCOPED, (_, table: string) => `scoped_${table}`)
     .replace(IN_GROUPS, (_, mart: string) => `(SELECT t.* FROM ${byIds(`marts.${mart}`, `grouped_${mart}`)})`)
 
 const named = (pattern: RegExp, select: string): string[] => [...select.matchAll(pattern)].map(([, name]) => name!)
 
-/** The columns of a table that a mart reads: those whose names are words of its SELECT, and the record's number. */
+/** Finds whom conversations name (`people.ts`). */
+export const PEOPLE_SELECT = 'refresh/people_in_conversations'
+
+/** All SELECTs over rows in scope. */
+const selects = (): string[] =>
+  marts()
+    .map(({ select }) => select)
+    .concat(sqlFile(PEOPLE_SELECT))
+
+/** The columns of a table that these SELECTs read: those whose names are words of one, and the record's number. */
 function columnsRead({ name, columns }: Table): string {
-  const selects = marts()
-    .filter(({ select }) => named(SCOPED, select).includes(name))
-    .map(({ select }) => select.replace(/--.*$/gm, ''))
-  const words = new Set([...selects.join('\n').matchAll(/\w+/g)].map(([word]) => word).concat('_record'))
+  const reading = selects().filter(select => named(SCOPED, select).includes(name))
+  const words = new Set([...reading.join('\n').replace(/--.*$/gm, '').matchAll(/\w+/g)].map(([word]) => word))
+  words.add('_record')
   return columns
     .filter(column => words.has(column.name))
     .map(column => `t.${quoteName(column.name)}`)
@@ -65,7 +74,7 @@ export async function scopeConversations(
 ): Promise<void> {
   const key = CONVERSATION_KEY.join(', ')
   const own = `scoped_${conversation.table}`
-  const left = new Set(marts().flatMap(({ select }) => named(SCOPED, select)))
+  const left = new Set(selects().flatMap(select => named(SCOPED, select)))
   const scope = async (table: Table, rows: string): Promise<void> => {
     left.delete(table.name)
     await collect(writer, `scoped_${table.name}`, `SELECT ${columnsRead(table)} FROM ${rows}`)

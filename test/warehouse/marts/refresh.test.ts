@@ -19,7 +19,7 @@ import { temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
 const app = temporaryWarehouse()
 
 const id = fc.integer({ min: 0, max: 3 }).map(n => `c${n}`)
-const person = fc.constantFrom('ada', 'bob')
+const person = fc.constantFrom('ada', 'bob', 'cyd')
 const workspace = fc.integer({ min: 0, max: 1 })
 const minute = fc.integer({ min: 1, max: 9 })
 
@@ -233,7 +233,12 @@ const KINDS: Record<string, Operation> = {
   'teams without these keys': {
     ...{ name: 'teams', of: { workspace: 0, label: 'West', members: ['ada'], keys: ['k1', 'k1'], minute: 9 } },
   },
+  'a person whom one conversation names': exportOf(10, { id: 'c2', version: 5, person: 'cyd' }),
+  'a newer name in another conversation': exportOf(11, { id: 'c3', version: 6, person: 'cyd', cost: 2 }),
+  'the newest name of a person is gone': { name: 'erase', of: { workspace: 0, id: 'c3' } },
+  'a person whom no conversation names any more': exportOf(12, { id: 'c2', version: 5, person: 'bob' }),
   'an erased conversation': { name: 'erase', of: { workspace: 0, id: 'c1' } },
+  'a group that becomes empty': exportOf(13, { id: 'c2', version: 5, day: 1, channel: 'webchat' }),
   'another time zone': { name: 'timeZone', of: { workspace: 0, zone: 'Pacific/Auckland' } },
 }
 

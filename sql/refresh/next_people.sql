@@ -1,0 +1,15 @@
+-- The rows of `_people` of those whom changed conversations name or named.
+WITH touched AS (
+  SELECT workspace_id, user_id FROM lost_people UNION SELECT workspace_id, user_id FROM found_people
+),
+candidates AS (
+  FROM _people SEMI JOIN touched USING (workspace_id, user_id) ANTI JOIN changed_conversations USING (workspace_id, agent_id, conversation_id)
+  UNION ALL
+  FROM found_people
+)
+SELECT workspace_id, user_id, kind, one.text AS text, one.seen_at AS seen_at, one.agent_id AS agent_id, one.conversation_id AS conversation_id
+FROM (
+  SELECT workspace_id, user_id, kind,
+    max({known: text IS NOT NULL, seen_at: seen_at, text: text, agent_id: agent_id, conversation_id: conversation_id}) AS one
+  FROM candidates GROUP BY ALL
+)

@@ -1,0 +1,56 @@
+// Whom conversations name (`_people`): the newest name and address of each person, and the conversation that has it. A refresh looks at the
+// changed conversations alone. It searches all conversations only for people who have lost the newest text, or the only mention, to a change.
+import type { Writer } from '../connection.ts'
+import { sqlFile } from '../sql-files.ts'
+import { created } from './mart-tables.ts'
+import { CONVERSATION_KEY, defineMacros, PEOPLE_SELECT, selectInScope } from './scope.ts'
+
+/** The table, among those that marts are built from. */
+export const PEOPLE = '_people'
+
+/** Finds everybody again. The macros must be defined. */
+export async function fillPeople(writer: Writer): Promise<void> {
+  await writer.run('RESET VARIABLE people')
+  await writer.run(`DELETE FROM ${PEOPLE}`)
+  await writer.run(`INSERT INTO ${PEOPLE} BY NAME ${sqlFile(PEOPLE_SELECT)}`)
+}
+
+/** Begins to follow changed conversations. */
+export async function beginPeople(writer: Writer): Promise<void> {
+  await writer.run('RESET VARIABLE people')
+  await writer.run(`CREATE OR REPLACE TEMP TABLE found_people AS FROM ${PEOPLE} LIMIT 0`)
+}
+
+/** Adds whom the conversations in scope name. */
+export const findPeople = (writer: Writer): Promise<void> =>
+  writer.run(`INSERT INTO found_people BY NAME ${selectInScope(sqlFile(PEOPLE_SELECT))}`)
+
+const TOUCHED = 'SELECT workspace_id, user_id FROM lost_people UNION SELECT workspace_id, user_id FROM found_people'
+
+/** Brings `_people` up to date after all changed conversations were in scope. @returns whether a name, an address or a person changed */
+export async function followPeople(writer: Writer): Promise<boolean> {
+  const lost = await created(
+    writer,
+    'lost_people',
+    `FROM ${PEOPLE} SEMI JOIN changed_conversations USING (${CONVERSATION_KEY.join(', ')})`,
+  )
+  if (lost > 0) await findDoubtful(writer)
+  await created(writer, 'next_people', sqlFile('refresh/next_people'))
+  const of = (rows: string): string => `SELECT workspace_id, user_id, kind, text FROM ${rows}`
+  const before = of(`(FROM ${PEOPLE} SEMI JOIN (${TOUCHED}) USING (workspace_id, user_id))`)
+  const after = of('next_people')
+  const [different] = await writer.rows(
+    `SELECT 1 FROM ((${before} EXCEPT ${after}) UNION ALL (${after} EXCEPT ${before})) LIMIT 1`,
+  )
+  await writer.run(`DELETE FROM ${PEOPLE} WHERE (workspace_id, user_id) IN (${TOUCHED})`)
+  await writer.run(`INSERT INTO ${PEOPLE} BY NAME FROM next_people`)
+  return different !== undefined
+}
+
+/** Searches all conversations for people of whom no other changed conversation has a text that is as new. */
+async function findDoubtful(writer: Writer): Promise<void> {
+  if ((await created(writer, 'doubtful_people', sqlFile('refresh/doubtful_people'))) === 0) return
+  await writer.run('SET VARIABLE people = (SELECT list(user_id) FROM doubtful_people)')
+  await defineMacros(writer)
+  await writer.run(`INSERT INTO found_people BY NAME ${sqlFile(PEOPLE_SELECT)}`)
+}
