@@ -116,11 +116,23 @@ const inSnapshot = (path: string): Promise<string[]> =>
     return inRows(connection, [...(tables.getRows().flat() as string[]), ...comments])
   })
 
+const listed = (files: readonly string[]): string => `[${files.map(file => `'${file}'`).join(', ')}]`
+
+/** Files of the same columns: the partitions of a table in one version, and a table's numbered files in a package. Any other file is alone. */
+function byTable(files: readonly string[]): string[][] {
+  const tables = new Map<string, string[]>()
+  for (const file of files) {
+    const table = file.replace(/((\/[^/]+=[^/]*)+\/[^/]+|\.\d+\.parquet)$/, '')
+    tables.set(table, [...(tables.get(table) ?? []), file])
+  }
+  return [...tables.values()]
+}
+
 /** In the values, and in the statistics and metadata of all files. */
 const inParquet = (files: readonly string[]): Promise<string[]> =>
   withDatabase(':memory:', connection => {
-    const all = `[${files.map(file => `'${file}'`).join(', ')}]`
-    const values = files.map(file => `read_parquet('${file}', hive_partitioning = false)`)
+    const all = listed(files)
+    const values = byTable(files).map(table => `read_parquet(${listed(table)}, hive_partitioning = false)`)
     return inRows(connection, [...values, `parquet_metadata(${all})`, `parquet_kv_metadata(${all})`])
   })
 
