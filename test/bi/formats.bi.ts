@@ -1,12 +1,10 @@
 // Other tools read the exported files: `npm run test:bi`.
-import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { cli, scene, temporaryFolder } from '../cli/cli-process.ts'
 import { formatRows } from '../cli/query/format-rows.ts'
-import { python, READERS } from './python.ts'
+import { python } from './python.ts'
 
 interface Report {
   rows: number
@@ -21,12 +19,6 @@ interface Report {
   inPandas?: [string, string][]
 }
 
-let interpreter: string
-
-beforeAll(async () => {
-  interpreter = await python(READERS)
-}, 600_000)
-
 /** Writes the result of each query with `convohouse query`; returns what Python reads from it. */
 async function reports(env: Record<string, string>, queries: Record<string, string>): Promise<Record<string, Report>> {
   const out = await temporaryFolder()
@@ -36,10 +28,7 @@ async function reports(env: Record<string, string>, queries: Record<string, stri
       expect(code, stderr).toBe(0)
     }
   const script = join(import.meta.dirname, 'read.py')
-  const { stdout } = await promisify(execFile)(interpreter, [script, out, ...Object.keys(queries)], {
-    maxBuffer: 100_000_000,
-  })
-  return JSON.parse(stdout) as Record<string, Report>
+  return JSON.parse(await python('notebook', [script, out, ...Object.keys(queries)])) as Record<string, Report>
 }
 
 it('pandas, Polars and pyarrow read the same types and values from Arrow and Parquet', async () => {

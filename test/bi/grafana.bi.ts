@@ -4,9 +4,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { allChosen, type Chosen, expanded, queryPanels, readDashboard } from '../publish/grafana-dashboards.ts'
+import { describeWithPostgres } from './postgres-scene.ts'
 import { type Client, clientOf, extensionFolder, type PostgresServer, postgresServer } from './postgres-server.ts'
 import { type PublishedScene, publishedScene } from './published-scene.ts'
 
@@ -43,7 +44,7 @@ beforeAll(async () => {
   const passwordFile = join(folder, 'publisher-password')
   await writeFile(passwordFile, `${PASSWORDS.publisher}\n`)
   const place = { host: '127.0.0.1', port: server.port, database: 'postgres', passwordFile }
-  const env = { CONVOHOUSE_EXTENSIONS: await extensionFolder() }
+  const env = { CONVOHOUSE_EXTENSIONS: extensionFolder() }
   published = await publishedScene([{ ...pagesTarget(), ...place }], { env })
   reader = await clientOf(server, { user: 'reader', password: PASSWORDS.reader })
 }, 600_000)
@@ -74,7 +75,7 @@ async function ask(sql: string): Promise<Answer> {
 
 const NUMBERS = ['bigint', 'numeric', 'double precision']
 
-describe('the dashboard of conversations, in PostgreSQL', () => {
+describeWithPostgres('the dashboard of conversations, in PostgreSQL', () => {
   const dashboard = readDashboard('conversations')
   let chosen: Chosen
 
@@ -115,7 +116,7 @@ describe('the dashboard of conversations, in PostgreSQL', () => {
   })
 })
 
-describe('the reader', () => {
+describeWithPostgres('the reader', () => {
   it('can read every published table, and change none', async () => {
     const tables = await admin.rows(
       `SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname LIKE 'convohouse%'`,
@@ -140,7 +141,7 @@ describe('the reader', () => {
   }, 60_000)
 })
 
-describe('the pages', () => {
+describeWithPostgres('the pages', () => {
   it.each(readdirSync(join(ROOT, 'docs/bi')))('%s has SQL that PostgreSQL answers', async name => {
     const blocks = [...read(`docs/bi/${name}`).matchAll(/```sql\n([^`]+)```/g)].map(([, sql]) => sql!)
     const queries = blocks.flatMap(sql => sql.split(/;\s*/).filter(Boolean))

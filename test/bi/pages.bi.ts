@@ -1,14 +1,10 @@
 // The Python of the pages for notebooks, run as it is printed there, over published targets; and the versions of DuckDB that open a snapshot.
-import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type PublishedScene, publishedScene } from './published-scene.ts'
-import { python, READERS } from './python.ts'
-
-const run = promisify(execFile)
+import { DUCKDB, type PythonEnvironment, python } from './python.ts'
 
 const PAGES = join(import.meta.dirname, '..', '..', 'docs', 'bi')
 
@@ -24,28 +20,28 @@ beforeAll(async () => {
 afterAll(() => scene.close())
 
 /** Runs all Python of a page as one program in the folder that has `published`; `more` is added to it. */
-async function runPage(name: string, packages: readonly string[], more: string): Promise<unknown> {
+async function runPage(name: string, environment: PythonEnvironment, more: string): Promise<unknown> {
   const blocks = [...readFileSync(join(PAGES, name), 'utf8').matchAll(/```python\n([^`]+)```/g)].map(([, code]) => code)
   expect(blocks.length).toBeGreaterThan(0)
   const program = join(scene.home, `${name}.py`)
   await writeFile(program, [...blocks, more].join('\n'))
-  const { stdout } = await run(await python(packages), [program], { cwd: scene.home, maxBuffer: 50_000_000 })
-  return JSON.parse(stdout.trim().split('\n').at(-1)!)
+  const printed = await python(environment, [program], { cwd: scene.home })
+  return JSON.parse(printed.trim().split('\n').at(-1)!)
 }
 
 /** Asks the snapshot with a version of DuckDB. */
-async function inSnapshot<T>(version: string, sql: string): Promise<T> {
+async function inSnapshot<T>(environment: PythonEnvironment, sql: string): Promise<T> {
   const code = `import duckdb, json, sys
 with duckdb.connect(sys.argv[1], read_only=True) as c: print(json.dumps(c.execute(sys.argv[2]).fetchall(), default=str))`
   const path = join(scene.home, 'published', 'dashboards.duckdb')
-  return JSON.parse((await run(await python([`duckdb==${version}`]), ['-c', code, path, sql])).stdout) as T
+  return JSON.parse(await python(environment, ['-c', code, path, sql])) as T
 }
 
-it.each(['1.1.3', '1.4.5', '2.0.0'])(
+it.each(DUCKDB)(
   'duckdb %s of Python opens a snapshot, and sees its columns, comments and types',
-  async version => {
+  async (_, environment) => {
     const [[counted, usd, types]] = await inSnapshot<[[number, number, string]]>(
-      version,
+      environment,
       `SELECT count(*), sum(tokens_usd), (SELECT string_agg(column_name || ' ' || data_type, ', ' ORDER BY column_name) FROM duckdb_columns()
       WHERE table_name = 'fct_csat' AND column_name IN ('day', 'submitted_at', 'csat_score', 'has_comment')) FROM marts.fct_conversations WHERE is_counted`,
     )
@@ -53,7 +49,7 @@ it.each(['1.1.3', '1.4.5', '2.0.0'])(
     expect(usd).toBeGreaterThan(0)
     expect(types).toBe('csat_score DOUBLE, day DATE, has_comment BOOLEAN, submitted_at TIMESTAMP')
     const [[tables, described]] = await inSnapshot<[[number, number]]>(
-      version,
+      environment,
       `SELECT count(*), count(comment) FROM duckdb_tables() WHERE table_name NOT LIKE '\\_publication' ESCAPE '\\'`,
     )
     expect(tables).toBeGreaterThan(50)
@@ -66,7 +62,7 @@ it('the page about pandas and Polars is right', async () => {
   const more = `import json
 print(json.dumps({"conversations": [int(daily["conversations"].sum()), len(conversations)], "as_of": str(as_of),
   "handoffs": int(waits["handoffs"].sum()), "months": waits["month"].to_list(), "counted": str(conversations["messages"].dtype)}))`
-  const found = (await runPage('python.md', ['duckdb==1.4.5', ...READERS], more)) as {
+  const found = (await runPage('python.md', 'notebook', more)) as {
     conversations: number[]
     handoffs: number
     months: string[]
@@ -89,8 +85,7 @@ try:
     with engine.connect() as c: c.execute(sqlalchemy.text("CREATE TABLE mine (i int)"))
 except Exception as refused: print("read-only" in str(refused))`
   const here = address.replace('/srv/convohouse', scene.home)
-  const interpreter = await python(['duckdb==1.4.5', 'duckdb-engine==0.17.0', 'sqlalchemy==2.1.9'])
-  const [counted, ...rest] = (await run(interpreter, ['-c', code, here])).stdout.trim().split('\n')
+  const [counted, ...rest] = (await python('notebook', ['-c', code, here])).trim().split('\n')
   expect(Number(counted)).toBeGreaterThan(400)
   expect(rest).toEqual(['True', 'True'])
 }, 600_000)
@@ -102,7 +97,7 @@ print(json.dumps({"days": daily.count(), "sum": daily.agg(f.sum("conversations")
   "answers": scores.agg(f.sum("answers")).first()[0], "surveys": conversations.where("csat_score IS NOT NULL").count(),
   "types": {c: str(conversations.schema[c].dataType) for c in ["day", "started_at", "messages", "month"]},
   "lastMonth": str(conversations.agg(f.max("month")).first()[0])}))`
-  const found = (await runPage('spark.md', ['pyspark==4.1.4'], more)) as Record<string, unknown>
+  const found = (await runPage('spark.md', 'spark', more)) as Record<string, unknown>
   expect(found.facts).toBeGreaterThan(400)
   expect(found).toMatchObject({ sum: found.facts, answers: found.surveys })
   expect(found.types).toEqual({

@@ -1,10 +1,10 @@
 // The target `postgres` when something fails: the password, TLS, the server, the process that writes it, the network.
-import { execFile } from 'node:child_process'
-import { chmod, chown, readFile, writeFile } from 'node:fs/promises'
+import { execFile, spawnSync } from 'node:child_process'
+import { chmod, chown, copyFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { PostgresTarget } from '../../src/config/targets.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import { registerConsumer } from '../../src/warehouse/changes/consumers.ts'
@@ -12,13 +12,18 @@ import { SETTINGS } from '../publish/published.ts'
 import { until } from '../until.ts'
 import { landConversations } from '../warehouse/landed-pages.ts'
 import type { Workspace } from '../warehouse/temporary-warehouse.ts'
-import { failureOf, load, postgresScene } from './postgres-scene.ts'
+import { describeWithPostgres, failureOf, load, postgresScene } from './postgres-scene.ts'
 import { clientOf } from './postgres-server.ts'
 
 const scene = postgresScene()
 const { app, publish, newTarget } = scene
 const run = promisify(execFile)
 
+/** Small disks, and places without a network. */
+const HAS_NAMESPACES = spawnSync('unshare', ['--mount', '--net', 'true']).status === 0
+const NO_NAMESPACES = 'unshare is not allowed here: it needs root'
+
+const CERTIFICATES = join(import.meta.dirname, '../vendor/certificates')
 const DIST = join(import.meta.dirname, '../../dist/src')
 
 const nameIn = async (target: PostgresTarget, { id }: Workspace) =>
@@ -50,7 +55,7 @@ await import(${JSON.stringify(pathToFileURL(join(DIST, 'publish/target-process.j
   return pathToFileURL(file)
 }
 
-describe('a target in PostgreSQL that cannot be reached', () => {
+describeWithPostgres('a target in PostgreSQL that cannot be reached', () => {
   it('is reported with what to correct, and is published to as soon as the password in its file is the new one', async () => {
     const passwordFile = join(app.home, 'loader-password')
     await scene.admin.execute(
@@ -139,7 +144,7 @@ async function changedScene() {
   return { place, target }
 }
 
-describe('a publication to PostgreSQL that is interrupted', () => {
+describeWithPostgres('a publication to PostgreSQL that is interrupted', () => {
   it('by SIGKILL at any step leaves the old or the new state, and the next one completes it', async () => {
     const { place, target } = await changedScene()
     let minute = 1
@@ -234,79 +239,30 @@ describe('a publication to PostgreSQL that is interrupted', () => {
   })
 })
 
-describe('a server that demands TLS', () => {
+describeWithPostgres('a server that demands TLS', () => {
   it('is published to with its certificates verified, and not by another certificate or without TLS', async () => {
     const { server } = scene
-    const openssl = (...args: string[]) => run('openssl', args, { cwd: server.folder })
-    for (const name of ['ca', 'other'])
-      await openssl(
-        'req',
-        '-x509',
-        '-newkey',
-        'rsa:2048',
-        '-nodes',
-        '-keyout',
-        `${name}.key`,
-        '-out',
-        `${name}.crt`,
-        '-subj',
-        `/CN=${name}`,
-      )
-    await openssl(
-      'req',
-      '-newkey',
-      'rsa:2048',
-      '-nodes',
-      '-keyout',
-      'server.key',
-      '-out',
-      'server.csr',
-      '-subj',
-      '/CN=localhost',
-    )
-    await writeFile(join(server.folder, 'ext'), 'subjectAltName=DNS:localhost')
-    await openssl(
-      'x509',
-      '-req',
-      '-in',
-      'server.csr',
-      '-CA',
-      'ca.crt',
-      '-CAkey',
-      'ca.key',
-      '-CAcreateserial',
-      '-out',
-      'server.crt',
-      '-extfile',
-      'ext',
-    )
-    await chmod(join(server.folder, 'server.key'), 0o600)
-    if (process.getuid?.() === 0)
-      for (const file of ['server.key', 'server.crt']) await chown(join(server.folder, file), 65_534, 65_534)
+    const certificate = (name: string) => join(CERTIFICATES, `${name}.pem`)
+    const own = join(server.folder, 'server.pem')
+    await copyFile(certificate('self-signed'), own)
+    await chmod(own, 0o600)
+    if (process.getuid?.() === 0) await chown(own, 65_534, 65_534)
     const rules = join(server.folder, 'data', 'pg_hba.conf')
     const before = await readFile(rules, 'utf8')
     await writeFile(rules, 'hostssl all all all scram-sha-256\n')
     scene.admin.close()
     await server.stop()
-    await server.start([
-      '-c',
-      'ssl=on',
-      '-c',
-      `ssl_cert_file=${server.folder}/server.crt`,
-      '-c',
-      `ssl_key_file=${server.folder}/server.key`,
-    ])
-    const ca = join(server.folder, 'ca.crt')
-    const verified = { host: 'localhost', sslmode: 'verify-full', sslrootcert: ca } as const
+    await server.start(['-c', 'ssl=on', '-c', `ssl_cert_file=${own}`, '-c', `ssl_key_file=${own}`])
+    const verified = { sslmode: 'verify-full', sslrootcert: certificate('self-signed') } as const
     const target = newTarget({}, verified)
     expect(await publish(target)).toMatchObject({ kind: 'refill' })
     expect(
       await publish({ ...target, connection: { ...target.connection, sslmode: 'require', sslrootcert: null } }),
     ).toMatchObject({ kind: 'current' })
-    expect(await failureText(newTarget({}, { ...verified, host: '127.0.0.1' }))).toMatch(
-      /TARGET_UNUSABLE .*localhost.*does not match host name/,
+    expect(await failureText(newTarget({}, { ...verified, host: 'localhost' }))).toMatch(
+      /TARGET_UNUSABLE .*127\.0\.0\.1.*does not match host name/,
     )
-    expect(await failureText(newTarget({}, { ...verified, sslrootcert: join(server.folder, 'other.crt') }))).toMatch(
+    expect(await failureText(newTarget({}, { ...verified, sslrootcert: certificate('authority') }))).toMatch(
       /certificate verify failed/,
     )
     expect(await failureText(newTarget({}, { sslmode: 'disable' }))).toMatch(/no encryption.*`sslmode` is disable/)
@@ -317,8 +273,11 @@ describe('a server that demands TLS', () => {
   })
 })
 
-describe('the command in an image', () => {
-  it('publishes with a read-only root, without HOME and without a network, with the extension from its folder', async () => {
+describeWithPostgres('the command in an image', () => {
+  it('publishes with a read-only root, without HOME and without a network, with the extension from its folder', async ({
+    skip,
+  }) => {
+    skip(!HAS_NAMESPACES, NO_NAMESPACES)
     const home = join(app.home, 'image')
     const { server, extensions } = scene
     const config = join(app.home, 'convohouse.yaml')
@@ -341,8 +300,8 @@ describe('the command in an image', () => {
           '--net',
           'sh',
           '-c',
-          'mount -o remount,bind,ro / && exec "$@"',
-          'sh',
+          'mount --bind "$0" "$0" && mount -o remount,bind,ro / && exec "$@"',
+          app.home,
           process.execPath,
           main,
           'publish',
@@ -365,8 +324,9 @@ describe('the command in an image', () => {
 })
 
 // The last, since the server cannot be started again without the disk.
-describe('a server whose disk is full', () => {
-  it.runIf(process.getuid?.() === 0)('keeps the old state, and receives the new one when there is space', async () => {
+describeWithPostgres('a server whose disk is full', () => {
+  it('keeps the old state, and receives the new one when there is space', async ({ skip }) => {
+    skip(!HAS_NAMESPACES, NO_NAMESPACES)
     const { place, target } = await changedScene()
     scene.admin.close()
     await scene.server.stop()

@@ -1,7 +1,7 @@
 // A warehouse, a PostgreSQL server, and targets in it, for a test file.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, describe } from 'vitest'
 import type { PostgresTarget } from '../../src/config/targets.ts'
 import type { ConvohouseError } from '../../src/core/errors.ts'
 import type { PublicationReport } from '../../src/core/publication-report.ts'
@@ -9,7 +9,16 @@ import type { PublishOptions } from '../../src/publish/publish.ts'
 import { KEEP, publishTo, SETTINGS } from '../publish/published.ts'
 import { landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { type TemporaryWarehouse, temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
-import { type Client, clientOf, extensionFolder, type PostgresServer, postgresServer } from './postgres-server.ts'
+import { whyLacking } from './lacking.ts'
+import {
+  type Client,
+  clientOf,
+  EXTENSION,
+  extensionFolder,
+  type PostgresServer,
+  postgresServer,
+  SERVER,
+} from './postgres-server.ts'
 
 export interface PostgresScene {
   app: TemporaryWarehouse
@@ -23,6 +32,9 @@ export interface PostgresScene {
   publish(target: PostgresTarget, options?: Partial<PublishOptions>): Promise<PublicationReport>
 }
 
+/** Tests that need a PostgreSQL server. */
+export const describeWithPostgres = describe.skipIf([SERVER, EXTENSION].some(tool => whyLacking(tool) !== null))
+
 let targets = 0
 
 /** To be used in tests only: its server is started before the first. */
@@ -31,7 +43,7 @@ export function postgresScene(): PostgresScene {
   const scene = { app } as PostgresScene
 
   beforeAll(async () => {
-    scene.extensions = await extensionFolder()
+    scene.extensions = extensionFolder()
     scene.server = await postgresServer()
     await scene.server.start()
     scene.admin = await clientOf(scene.server, scene.server)

