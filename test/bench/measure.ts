@@ -9,6 +9,8 @@ export interface BenchOptions {
   rows: number
   /** The host of the syncs. */
   on: 'embedded' | 'temporal'
+  /** Where a bench keeps the warehouse that it builds, for later runs; null: it is removed. */
+  home: string | null
 }
 
 export async function seconds(work: () => Promise<unknown> | unknown): Promise<number> {

@@ -1,0 +1,55 @@
+// A PostgreSQL server for a bench, if `npm run test:bi` has installed one.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { PostgresTarget } from '../../../src/config/targets.ts'
+import { isInstalled } from '../../bi/installed.ts'
+import { clientOf, EXTENSION, extensionFolder, postgresServer, SERVER } from '../../bi/postgres-server.ts'
+
+/** The policy that publishes most. */
+export const KEEP = { identity: 'keep', staff: 'keep', device: 'keep', content: 'keep' } as const
+
+export interface BenchServer {
+  /** The folder with DuckDB's extension. */
+  extensions: string
+  /** A target in a schema that does not exist yet; the one before is dropped. */
+  newTarget(): Promise<PostgresTarget>
+  rows(sql: string): Promise<unknown[][]>
+  remove(): Promise<void>
+}
+
+/** Null: it is not installed, which is printed. */
+export async function benchServer(): Promise<BenchServer | null> {
+  const missing = [SERVER, EXTENSION].find(tool => !isInstalled(tool))
+  if (missing) {
+    console.error(`Without PostgreSQL: ${missing.about} is not installed. \`npm run test:bi\` installs it.`)
+    return null
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'convohouse-bench-'))
+  const passwordFile = join(folder, 'password')
+  const server = await postgresServer()
+  await server.start()
+  await writeFile(passwordFile, server.password)
+  const admin = await clientOf(server, server)
+  let count = 0
+  return {
+    extensions: extensionFolder(),
+    async newTarget() {
+      await admin.execute(
+        `DROP SCHEMA IF EXISTS bench_${count} CASCADE; DROP SCHEMA IF EXISTS bench_${count}_marts CASCADE`,
+      )
+      const schema = `bench_${++count}`
+      const place = { host: '127.0.0.1', port: server.port, database: 'postgres', user: 'admin' }
+      return {
+        ...{ name: 'pg', type: 'postgres', schema, pii: KEEP, rows: null, passwordFile },
+        connection: { ...place, sslmode: 'prefer', sslrootcert: null },
+      }
+    },
+    rows: sql => admin.rows(sql),
+    async remove() {
+      admin.close()
+      await server.remove()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
