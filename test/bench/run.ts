@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util'
 import { eventsBench } from './events.ts'
 import { firstRows } from './first-rows.ts'
+import { freshnessBench } from './freshness.ts'
 import { killsBench } from './kills.ts'
 import { landBench } from './land.ts'
 import { ledgerBench } from './ledger.ts'
@@ -19,6 +20,7 @@ import { webhooksBench } from './webhooks.ts'
 const BENCHES = {
   replay: replayBench,
   'first-rows': firstRows,
+  freshness: freshnessBench,
   ledger: ledgerBench,
   kills: killsBench,
   land: landBench,
@@ -44,6 +46,7 @@ const { values, positionals } = parseArgs({
     seed: { type: 'string' },
     rows: { type: 'string' },
     on: { type: 'string' },
+    home: { type: 'string' },
   },
 })
 
@@ -57,7 +60,7 @@ const positive = (name: string, text: string | undefined, fallback: number): num
 const bench = BENCHES[positionals[0] as keyof typeof BENCHES]
 if (!bench || positionals.length !== 1) {
   console.error(
-    `usage: npm run bench -- NAME [--records 20000] [--rounds 3] [--agents 3] [--kills 500] [--seed 1] [--rows 1000000] [--on temporal]\nbenches: ${Object.keys(BENCHES).join(', ')}`,
+    `usage: npm run bench -- NAME [--records 20000] [--rounds 3] [--agents 3] [--kills 500] [--seed 1] [--rows 1000000] [--on temporal] [--home FOLDER]\nbenches: ${Object.keys(BENCHES).join(', ')}`,
   )
   process.exit(2)
 }
@@ -70,5 +73,6 @@ const result = await bench({
   on: values.on === 'temporal' ? 'temporal' : 'embedded',
   seed: positive('seed', values.seed, 1),
   rows: positive('rows', values.rows, 1_000_000),
+  home: values.home ?? null,
 })
 console.log(JSON.stringify(result))
