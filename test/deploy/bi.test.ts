@@ -37,6 +37,28 @@ describe('the compose profile bi', () => {
       if (!names.includes(name)) expect(Object.keys(depends_on).filter(other => names.includes(other))).toEqual([])
   })
 
+  it('tests the health of each server at the port that others use, and waits for those that it needs', () => {
+    const tested = inProfile.map(([name, { healthcheck }]) => [name, healthcheck?.test?.join(' ') ?? null])
+    expect(Object.fromEntries(tested)).toEqual({
+      published: expect.stringContaining('pg_isready --host 127.0.0.1'),
+      // It ends by itself.
+      'published-roles': null,
+      prometheus: expect.stringContaining(':9090'),
+      grafana: expect.stringContaining(':3000/api/health'),
+    })
+    expect(services.grafana!.ports).toEqual(['127.0.0.1:3000:3000'])
+    expect(inProfile.map(([name, { depends_on = {} }]) => [name, Object.keys(depends_on)])).toEqual([
+      ['published', []],
+      ['published-roles', ['published']],
+      ['prometheus', []],
+      ['grafana', ['published-roles', 'prometheus']],
+    ])
+    // Without the server's minor version, data files and extensions could change at any pull.
+    const images = inProfile.map(([, { image }]) => image!)
+    for (const image of images) expect(image).toMatch(/^[\w/]+:v?\d+\.\d+/)
+    expect(images[1]).toBe(images[0])
+  })
+
   it('mounts files of the repository', () => {
     for (const { file } of Object.values(configs))
       if (file !== './convohouse.yaml') expect(existsSync(join(ROOT, file)), file).toBe(true)
