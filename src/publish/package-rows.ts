@@ -1,12 +1,14 @@
-// Writes the rows of one table into the files of a package, in slices: one COPY of all conversations needs more than the memory limit.
+// Writes the rows of one table into the files of a package, in slices: one COPY of all conversations needs more than the memory limit. Each
+// connection writes one slice at a time, because the COPY of a slice uses one thread.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { RECORD_NUMBER } from '../catalog/ddl.ts'
 import { quoteName, quoteText } from '../catalog/layout.ts'
 import { RECORD_TYPES } from '../catalog/records.ts'
 import type { PartitionColumn } from '../config/targets.ts'
-import type { Writer } from '../warehouse/connection.ts'
+import { PUBLISHED_FORMAT, pandasOption, writtenValue } from './parquet-columns.ts'
 import { isInPartition, PARTITIONS, type Partition } from './partitions.ts'
+import { onEach, type Reader, type Readers } from './readers.ts'
 import type { SelectedRelation } from './selection.ts'
 
 /** Rows a COPY of a table of records, and of any other table, whose rows are smaller: some 40 MB of memory each. */
@@ -17,7 +19,7 @@ const RECORD_TABLES = new Set(RECORD_TYPES.map(({ table }) => table))
 /** Rows are counted in buckets of ids, of which consecutive ones make up a slice. */
 const BUCKETS_PER_SLICE = 10
 
-/** DuckDB prepares each file for a row group of this size: the default, 122,880 rows, takes a seventh longer. */
+/** Of a file that is read once. DuckDB prepares each file for a row group of this size: the default, 122,880 rows, takes a seventh longer. */
 export const COPY_OPTIONS = 'FORMAT parquet, COMPRESSION snappy, ROW_GROUP_SIZE 6144'
 
 /** SQL of a table's name, which may have a schema. */
@@ -27,9 +29,10 @@ export const valuesAs = (values: readonly string[], names: readonly string[]): s
   values.map((value, index) => `${value} AS ${quoteName(names[index]!)}`).join(', ')
 
 export interface Writing {
-  /** A connection within the read transaction. */
-  reader: Pick<Writer, 'run' | 'rows'>
+  readers: Readers
   folder: string
+  /** The target takes the files as they are, as readers will find them. */
+  isFinal: boolean
   signal: AbortSignal
 }
 
@@ -43,7 +46,7 @@ const sliceRows = ({ name }: SelectedRelation): number =>
   RECORD_TABLES.has(name) ? SLICE_ROWS.record : SLICE_ROWS.other
 
 /** Ranges over all rows. Row ids are stable within a transaction, and DuckDB skips the row groups outside of a range. */
-async function slicesOfAll({ reader }: Writing, relation: SelectedRelation): Promise<Slice[]> {
+async function slicesOfAll({ readers: [reader] }: Writing, relation: SelectedRelation): Promise<Slice[]> {
   const [row] = await reader.rows<{ last: string | null }>(
     `SELECT max(rowid)::VARCHAR AS last FROM ${quotedTable(relation.name)}`,
   )
@@ -57,7 +60,7 @@ async function slicesOfAll({ reader }: Writing, relation: SelectedRelation): Pro
 const CHOSEN = 'publish_rows'
 
 /** Ranges over the chosen rows. */
-async function slicesOfChosen({ reader }: Writing, relation: SelectedRelation): Promise<Slice[]> {
+async function slicesOfChosen({ readers: [reader] }: Writing, relation: SelectedRelation): Promise<Slice[]> {
   const most = sliceRows(relation)
   const buckets = await reader.rows<Record<'first' | 'last' | 'rows', string>>(`
     SELECT min(id)::VARCHAR AS first, max(id)::VARCHAR AS last, count(*)::VARCHAR AS rows
@@ -74,24 +77,48 @@ async function slicesOfChosen({ reader }: Writing, relation: SelectedRelation): 
   return slices
 }
 
-interface Copied {
-  file: string
-  select: string
-  options?: string
+/** Copies each slice on the next connection that is free. @returns the results in the order of the slices */
+async function copySlices<T>(
+  { readers, signal }: Writing,
+  slices: readonly Slice[],
+  copySlice: (reader: Reader, slice: Slice, index: number) => Promise<T>,
+): Promise<T[]> {
+  const results: T[] = []
+  const left = slices.entries()
+  let hasFailed = false
+  const ended = await Promise.allSettled(
+    readers.map(async reader => {
+      for (const [index, slice] of left) {
+        if (hasFailed) return
+        signal.throwIfAborted()
+        results[index] = await copySlice(reader, slice, index).catch(error => {
+          hasFailed = true
+          throw error
+        })
+      }
+    }),
+  )
+  const failed = ended.find(({ status }) => status === 'rejected')
+  if (failed) throw (failed as PromiseRejectedResult).reason
+  return results
 }
 
-async function copy({ reader, signal }: Writing, { file, select, options = '' }: Copied): Promise<number> {
-  signal.throwIfAborted()
-  const sql = `COPY (${select}) TO ${quoteText(file)} (${COPY_OPTIONS}${options})`
-  const [written] = await reader.rows<{ Count: string }>(sql)
+/** @returns the number of rows */
+async function copy(reader: Reader, { file, select, options }: { file: string; select: string; options: string }) {
+  const [written] = await reader.rows<{ Count: string }>(`COPY (${select}) TO ${quoteText(file)} (${options})`)
   return Number(written!.Count)
 }
 
-const valuesOf = ({ values, columns }: SelectedRelation): string =>
+const valuesOf = ({ isFinal }: Writing, { values, columns }: SelectedRelation): string =>
   valuesAs(
-    values,
+    isFinal ? values.map((value, index) => writtenValue(value, columns[index]!)) : values,
     columns.map(({ name }) => name),
   )
+
+const optionsOf = ({ isFinal }: Writing, { columns }: SelectedRelation): string =>
+  isFinal ? `${PUBLISHED_FORMAT}, ${pandasOption(columns)}` : COPY_OPTIONS
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
 
 /** Writes the rows that satisfy `condition`; null: all rows. @returns the files, and the number of rows */
 export async function writeRows(
@@ -99,60 +126,72 @@ export async function writeRows(
   relation: SelectedRelation,
   condition: string | null,
 ): Promise<{ files: string[]; count: number }> {
-  const { reader, folder } = writing
   const table = quotedTable(relation.name)
   if (condition !== null)
-    await reader.run(
+    await onEach(
+      writing.readers,
       `CREATE OR REPLACE TEMP TABLE ${CHOSEN} AS SELECT t.rowid AS id FROM ${table} t WHERE ${condition}`,
     )
   const slices = await (condition === null ? slicesOfAll : slicesOfChosen)(writing, relation)
-  const files: string[] = []
-  let count = 0
-  for (const [index, { first, last }] of slices.entries()) {
-    const file = join(folder, `${relation.name}.${index}.parquet`)
+  const fileOf = (index: number) => join(writing.folder, `${relation.name}.${index}.parquet`)
+  const counts = await copySlices(writing, slices, (reader, { first, last }, index) => {
     const inRange = `BETWEEN ${first} AND ${last}`
     const chosen = condition === null ? '' : `AND t.rowid IN (SELECT id FROM ${CHOSEN} WHERE id ${inRange})`
-    const select = `SELECT ${valuesOf(relation)} FROM ${table} t WHERE t.rowid ${inRange} ${chosen}`
-    const rows = await copy(writing, { file, select })
-    if (rows > 0) files.push(file)
-    count += rows
-  }
-  return { files, count }
+    const select = `SELECT ${valuesOf(writing, relation)} FROM ${table} t WHERE t.rowid ${inRange} ${chosen}`
+    return copy(reader, { file: fileOf(index), select, options: optionsOf(writing, relation) })
+  })
+  const files = counts.flatMap((count, index) => (count > 0 ? [fileOf(index)] : []))
+  return { files, count: sum(counts) }
 }
 
 const PARTITION = 'publish_partition'
 
+/** The rows of a table that lie in one partition. */
+export interface PartitionRows {
+  files: string[]
+  count: number
+}
+
 /**
  * Writes all rows of the collected partitions (`collectPartitions`). Child rows lie in the partition of their record. Each slice is
- * written into one file for each partition that it has rows of, so that the target reads only the files of the partition that it writes.
+ * written into one file for each partition that it has rows of, so that the target has to read no file of another partition.
  * @returns the files by the id of their partition
  */
 export async function writePartitions(
   writing: Writing,
   relation: SelectedRelation,
   columns: readonly PartitionColumn[],
-): Promise<{ files: Map<Partition['id'], string[]>; count: number }> {
-  const { reader, folder } = writing
+): Promise<Map<Partition['id'], PartitionRows>> {
+  const { readers, folder } = writing
   const { name, published, where } = relation
   const table = quotedTable(name)
   const isChild = name !== published.table
   const record = isChild ? `JOIN ${published.table} r ON r.${RECORD_NUMBER.name} = t.${RECORD_NUMBER.name}` : ''
   const lies = isInPartition(published, columns, { t: isChild ? 'r' : 't', p: 'p' })
-  await reader.run(`CREATE OR REPLACE TEMP TABLE ${CHOSEN} AS SELECT t.rowid AS id, p.id AS partition
-    FROM ${table} t ${record} JOIN ${PARTITIONS} p ON ${lies} WHERE ${where ?? 'true'}`)
-  const files = new Map<Partition['id'], string[]>()
-  let count = 0
-  for (const [index, { first, last }] of (await slicesOfChosen(writing, relation)).entries()) {
+  await onEach(
+    readers,
+    `CREATE OR REPLACE TEMP TABLE ${CHOSEN} AS SELECT t.rowid AS id, p.id AS partition
+      FROM ${table} t ${record} JOIN ${PARTITIONS} p ON ${lies} WHERE ${where ?? 'true'}`,
+  )
+  const counts = await readers[0].rows<{ id: number; count: string }>(
+    `SELECT partition AS id, count(*)::VARCHAR AS count FROM ${CHOSEN} GROUP BY partition`,
+  )
+  const rows = new Map(counts.map(({ id, count }) => [id, { files: [] as string[], count: Number(count) }]))
+  const slices = await slicesOfChosen(writing, relation)
+  const folders = await copySlices(writing, slices, async (reader, { first, last }, index) => {
     const file = join(folder, `${name}.${index}`)
     const inRange = `BETWEEN ${first} AND ${last}`
-    const select = `SELECT ${valuesOf(relation)}, c.partition AS ${PARTITION} FROM ${table} t
+    const select = `SELECT ${valuesOf(writing, relation)}, c.partition AS ${PARTITION} FROM ${table} t
       JOIN ${CHOSEN} c ON c.id = t.rowid WHERE t.rowid ${inRange} AND c.id ${inRange}`
-    count += await copy(writing, { file, select, options: `, PARTITION_BY (${PARTITION})` })
-    for (const partition of await readdir(file)) {
-      const id = Number(partition.slice(PARTITION.length + 1))
-      const own = (await readdir(join(file, partition))).map(part => join(file, partition, part))
-      files.set(id, [...(files.get(id) ?? []), ...own])
+    await copy(reader, { file, select, options: `${optionsOf(writing, relation)}, PARTITION_BY (${PARTITION})` })
+    return file
+  })
+  for (const written of folders)
+    for (const partition of await readdir(written)) {
+      const files = await readdir(join(written, partition))
+      rows
+        .get(Number(partition.slice(PARTITION.length + 1)))!
+        .files.push(...files.map(file => join(written, partition, file)))
     }
-  }
-  return { files, count }
+  return rows
 }

@@ -7,6 +7,7 @@ import { type Changes, changedKeys } from '../warehouse/changes/read-changes.ts'
 import type { Writer } from '../warehouse/connection.ts'
 import { COPY_OPTIONS, quotedTable, valuesAs, type Writing, writePartitions, writeRows } from './package-rows.ts'
 import { collectPartitions, type Partition, partitionColumns } from './partitions.ts'
+import { onEach, type Reader } from './readers.ts'
 import type { SelectedRelation, Selection } from './selection.ts'
 import type { TargetWatermark } from './watermark.ts'
 
@@ -27,6 +28,8 @@ export interface PackagedTable {
   deletes: string | null
   /** Files with the rows to insert. */
   rows: string[]
+  /** In all files. */
+  rowCount: number
   /** Of a target that keeps partitions: those whose rows are replaced by the rows of the files; null: the table has none. */
   partitions: { by: readonly PartitionColumn[]; written: PackagedPartition[] } | null
 }
@@ -34,6 +37,7 @@ export interface PackagedTable {
 export interface PackagedPartition extends Pick<Partition, 'folder'> {
   /** Files with its rows; none: it has no rows any more. */
   rows: string[]
+  rowCount: number
 }
 
 export interface Package {
@@ -57,7 +61,7 @@ const packaged = ({
   key,
   isKeyUnique,
   published,
-}: SelectedRelation): Omit<PackagedTable, 'isWhole' | 'deletes' | 'rows' | 'partitions'> => ({
+}: SelectedRelation): Omit<PackagedTable, 'isWhole' | 'deletes' | 'rows' | 'rowCount' | 'partitions'> => ({
   name,
   about,
   columns: columns.map(({ name: column, sqlType, about: text }) => ({ name: column, sqlType, about: text })),
@@ -67,32 +71,29 @@ const packaged = ({
   timeColumn: name === published.table ? published.timeColumn : null,
 })
 
+const countOf = (parts: readonly { rowCount: number }[]): number => parts.reduce((sum, part) => sum + part.rowCount, 0)
+
 const columnsOf = (names: readonly string[], t = ''): string => names.map(name => t + quoteName(name)).join(', ')
 
 const CHANGED = 'publish_changed'
 
-interface WrittenTable {
-  table: PackagedTable
-  count: number
-}
-
 /** Deletes the changed keys in the target, and inserts their rows. The filter decides by keys, so keys of other rows were never in the target. */
-async function writeChanged(writing: Writing, relation: SelectedRelation): Promise<WrittenTable> {
-  const { reader, folder } = writing
+async function writeChanged(writing: Writing, relation: SelectedRelation): Promise<PackagedTable> {
+  const { readers, folder } = writing
   const { key, keyValues, where, name } = relation
   const deletes = join(folder, `${name}.deletes.parquet`)
-  await reader.run(
+  await readers[0].run(
     `COPY (SELECT ${valuesAs(keyValues, key)} FROM ${CHANGED} t WHERE ${where ?? 'true'}) TO ${quoteText(deletes)} (${COPY_OPTIONS})`,
   )
   const isChanged = `(${columnsOf(key, 't.')}) IN (SELECT ${columnsOf(key)} FROM ${CHANGED})`
   const { files, count } = await writeRows(writing, relation, [isChanged, ...(where ? [where] : [])].join(' AND '))
-  return { table: { ...packaged(relation), isWhole: false, deletes, rows: files, partitions: null }, count }
+  return { ...packaged(relation), isWhole: false, deletes, rows: files, rowCount: count, partitions: null }
 }
 
 /** Writes all rows. */
-async function writeAll(writing: Writing, relation: SelectedRelation): Promise<WrittenTable> {
+async function writeAll(writing: Writing, relation: SelectedRelation): Promise<PackagedTable> {
   const { files, count } = await writeRows(writing, relation, relation.where)
-  return { table: { ...packaged(relation), isWhole: true, deletes: null, rows: files, partitions: null }, count }
+  return { ...packaged(relation), isWhole: true, deletes: null, rows: files, rowCount: count, partitions: null }
 }
 
 /** A table and its child tables. */
@@ -105,22 +106,25 @@ interface Family {
 /** Writes all partitions of a table and its child tables (`changes` null), or those that changes touch. */
 async function writeTouched(writing: Writing, { own, columns }: Family, changes: Changes | null) {
   const { published, where } = own[0]!
-  const partitions = await collectPartitions(writing.reader, { published, columns, where }, changes)
-  const written: WrittenTable[] = []
+  const partitions = await collectPartitions(writing.readers, { published, columns, where }, changes)
+  const written: PackagedTable[] = []
   for (const relation of own) {
-    const { files, count } = await writePartitions(writing, relation, columns)
-    const rows = partitions.map(({ id, folder }) => ({ folder, rows: files.get(id) ?? [] }))
-    const contents = { isWhole: changes === null, deletes: null, rows: [], partitions: { by: columns, written: rows } }
-    written.push({ table: { ...packaged(relation), ...contents }, count })
+    const rows = await writePartitions(writing, relation, columns)
+    const parts = partitions.map(({ id, folder }) => {
+      const { files, count } = rows.get(id) ?? { files: [], count: 0 }
+      return { folder, rows: files, rowCount: count }
+    })
+    const partitioned = { rows: [], rowCount: countOf(parts), partitions: { by: columns, written: parts } }
+    written.push({ ...packaged(relation), isWhole: changes === null, deletes: null, ...partitioned })
   }
   return written
 }
 
 async function writeEach(
   own: readonly SelectedRelation[],
-  write: (relation: SelectedRelation) => Promise<WrittenTable>,
+  write: (relation: SelectedRelation) => Promise<PackagedTable>,
 ) {
-  const written: WrittenTable[] = []
+  const written: PackagedTable[] = []
   for (const relation of own) written.push(await write(relation))
   return written
 }
@@ -137,27 +141,25 @@ async function writeDelta(writing: Writing, { own, columns }: Family, { changes,
     return columns.length > 0
       ? writeTouched(writing, { own, columns }, changes)
       : writeEach(own, relation => writeAll(writing, relation))
-  await writing.reader.run(`CREATE OR REPLACE TEMP TABLE ${CHANGED} AS ${changedKeys(own[0]!.published, changes)}`)
+  await onEach(writing.readers, `CREATE OR REPLACE TEMP TABLE ${CHANGED} AS ${changedKeys(own[0]!.published, changes)}`)
   return writeEach(own, relation => (relation.hasHashedKey ? writeAll : writeChanged)(writing, relation))
 }
 
 /** Writes all rows of a table and its child tables. */
-const writeWhole = (writing: Writing, { own, columns }: Family): Promise<WrittenTable[]> =>
+const writeWhole = (writing: Writing, { own, columns }: Family): Promise<PackagedTable[]> =>
   columns.length > 0
     ? writeTouched(writing, { own, columns }, null)
     : writeEach(own, relation => writeAll(writing, relation))
 
 /** Tables that a refill creates and leaves empty, since a check of them fails. */
-const emptyTables = ({ own, columns }: Family): WrittenTable[] =>
+const emptyTables = ({ own, columns }: Family): PackagedTable[] =>
   own.map(relation => ({
-    table: {
-      ...packaged(relation),
-      isWhole: true,
-      deletes: null,
-      rows: [],
-      partitions: columns.length > 0 ? { by: columns, written: [] } : null,
-    },
-    count: 0,
+    ...packaged(relation),
+    isWhole: true,
+    deletes: null,
+    rows: [],
+    rowCount: 0,
+    partitions: columns.length > 0 ? { by: columns, written: [] } : null,
   }))
 
 interface TableOptions {
@@ -177,7 +179,7 @@ export async function writeTables(
   { relations, held }: Selection,
   { changes, heldBefore, partitionBy }: TableOptions,
 ): Promise<{ tables: PackagedTable[]; rowCount: number }> {
-  const written: WrittenTable[] = []
+  const written: PackagedTable[] = []
   for (const { published } of relations.filter(({ name, published: { table } }) => name === table)) {
     const own = relations.filter(relation => relation.published.table === published.table)
     const family = { own, columns: partitionBy === null ? [] : partitionColumns(own[0]!, partitionBy) }
@@ -188,7 +190,7 @@ export async function writeTables(
     else if (isChanged && !isHeld)
       written.push(...(await writeDelta(writing, family, { changes, isByPartition: partitionBy !== null })))
   }
-  return { tables: written.map(({ table }) => table), rowCount: written.reduce((sum, { count }) => sum + count, 0) }
+  return { tables: written, rowCount: countOf(written) }
 }
 
 /** Number of rows and a checksum of their values, by table. */
@@ -206,7 +208,7 @@ export async function sumOf(
 
 /** The sums of what a target must contain after the package, from the same transaction as the package. Not of tables that are held back. */
 export async function sumsOfSelection(
-  { reader, signal }: Omit<Writing, 'folder'>,
+  { reader, signal }: { reader: Reader; signal: AbortSignal },
   { relations, held }: Selection,
 ): Promise<Sums> {
   const sums: Sums = {}

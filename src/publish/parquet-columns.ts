@@ -26,18 +26,19 @@ export function shapeOf(sqlType: string): Shape {
   return shape
 }
 
-/** SQL of the column's value as it is written. Times of the warehouse are UTC, which only TIMESTAMPTZ says. */
-function writtenValue({ name, sqlType }: PackagedColumn): string {
+/** Larger row groups need more memory for wide tables, and smaller ones compress less. */
+export const PUBLISHED_FORMAT = 'FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 8192'
+
+/** SQL of a column's value as it is written. Times of the warehouse are UTC, which only TIMESTAMPTZ says; requires that the session's time zone is UTC. */
+export function writtenValue(value: string, { sqlType }: Pick<PackagedColumn, 'sqlType'>): string {
   const written = sqlType.replace(/^JSON/, 'VARCHAR').replace(/^TIMESTAMP/, 'TIMESTAMPTZ')
-  return written === sqlType ? quoteName(name) : `${quoteName(name)}::${written} AS ${quoteName(name)}`
+  return written === sqlType ? value : `(${value})::${written}`
 }
 
-/** SELECT of the columns as they are written, from `source`; null: without rows. Requires that the session's time zone is UTC. */
-export function selectWritten(columns: readonly PackagedColumn[], source: string | null): string {
-  const values = columns.map(writtenValue).join(', ')
-  if (source !== null) return `SELECT ${values} FROM ${source}`
-  const nulls = columns.map(({ name, sqlType }) => `NULL::${sqlType} AS ${quoteName(name)}`)
-  return `SELECT ${values} FROM (SELECT ${nulls.join(', ')}) WHERE false`
+/** SELECT of the columns as they are written, without rows. */
+export function selectNothing(columns: readonly PackagedColumn[]): string {
+  const nulls = columns.map(column => `${writtenValue(`NULL::${column.sqlType}`, column)} AS ${quoteName(column.name)}`)
+  return `SELECT ${nulls.join(', ')} WHERE false`
 }
 
 /** Option of COPY: with this metadata, pandas reads integers and booleans that may be NULL as such. */

@@ -8,7 +8,7 @@ import { hasCode } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { entriesIn, syncFolder } from '../files/durable.ts'
 import { type Package, type PackagedTable, type Sums, sumOf } from './package.ts'
-import { pandasOption, selectWritten } from './parquet-columns.ts'
+import { PUBLISHED_FORMAT, pandasOption, selectNothing } from './parquet-columns.ts'
 import {
   createVersion,
   currentVersion,
@@ -25,11 +25,6 @@ import { DEFAULT_PARTITION } from './partitions.ts'
 import { lockTarget, type TargetDatabase, targetError } from './target-database.ts'
 import type { OpenTarget, SummedTable } from './target-port.ts'
 import { isSame, type TargetWatermark } from './watermark.ts'
-
-/** Larger ones need more memory for wide tables, and smaller ones compress less. */
-const ROW_GROUP_ROWS = 8_192
-
-const DATA_FILE = 'data.parquet'
 
 /**
  * The file of a partitioned table that has no rows, or none with a month: without a file no reader knows the columns, and without a month
@@ -57,6 +52,8 @@ interface Writing {
   modes: Modes
   /** Folders of the version, of which `.` is itself: their names must be made durable. */
   folders: Set<string>
+  /** Files that must be made durable. */
+  files: string[]
 }
 
 async function makeFolders(writing: Writing, inside: string): Promise<void> {
@@ -78,35 +75,71 @@ async function syncFile(path: string, mode: number): Promise<void> {
   }
 }
 
-/** Writes one partition, or a table that is one. */
-async function writeFileOf(
-  writing: Writing,
-  { columns }: PackagedTable,
-  { rows, file }: { rows: readonly string[]; file: string },
-): Promise<void> {
-  await makeFolders(writing, dirname(file))
-  const source =
-    rows.length === 0 ? null : `read_parquet([${rows.map(quoteText).join(', ')}], hive_partitioning = false)`
-  const options = `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, ${pandasOption(columns)}`
-  const path = join(writing.folder, file)
-  await writing.database.run(`COPY (${selectWritten(columns, source)}) TO ${quoteText(path)} (${options})`)
-  await syncFile(path, writing.modes.file)
+/** Several at a time, which a disk syncs together. */
+async function syncFiles({ files, modes }: Writing): Promise<void> {
+  const left = files.values()
+  const sync = async () => {
+    for (const file of left) await syncFile(file, modes.file)
+  }
+  await Promise.all(Array.from({ length: 4 }, sync))
 }
 
-/** Errors of file systems that cannot link: without hard links, or with too many of a file. */
-const CANNOT_LINK = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']
-
-/** Takes a file of the version before. */
-async function takeFile(writing: Writing, { from, file }: { from: string; file: string }): Promise<void> {
+/** Writes the rows of `select`. */
+async function writeRows(
+  writing: Writing,
+  { columns }: PackagedTable,
+  { select, file }: { select: string; file: string },
+): Promise<void> {
   await makeFolders(writing, dirname(file))
-  const [old, path] = [join(from, file), join(writing.folder, file)]
+  const path = join(writing.folder, file)
+  await writing.database.run(`COPY (${select}) TO ${quoteText(path)} (${PUBLISHED_FORMAT}, ${pandasOption(columns)})`)
+  writing.files.push(path)
+}
+
+/** Errors of file systems that cannot link: without hard links, with too many of a file, or not from another one. */
+const CANNOT_LINK = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV']
+
+/** @returns false if the file had to be copied */
+async function linkOrCopy(from: string, path: string): Promise<boolean> {
   try {
-    await link(old, path)
-    await chmod(path, writing.modes.file)
+    await link(from, path)
+    return true
   } catch (cause) {
     if (!CANNOT_LINK.some(code => hasCode(cause, code))) throw cause
-    await copyFile(old, path, constants.COPYFILE_FICLONE)
-    await syncFile(path, writing.modes.file)
+    await copyFile(from, path, constants.COPYFILE_FICLONE)
+    return false
+  }
+}
+
+/** Takes a file of the version before, which is durable. */
+async function keepFile(writing: Writing, { from, file }: { from: string; file: string }): Promise<void> {
+  await makeFolders(writing, dirname(file))
+  const path = join(writing.folder, file)
+  if (await linkOrCopy(join(from, file), path)) await chmod(path, writing.modes.file)
+  else writing.files.push(path)
+}
+
+/** A partition has so many files at most, or more with so many rows each on average: a reader opens each of them. */
+const FEW_FILES = 4
+const MANY_ROWS = 1_000
+
+const dataFile = (index: number): string => (index === 0 ? 'data.parquet' : `data-${index + 1}.parquet`)
+
+/** Takes the files of one partition, or of a table that is one, from the package: they have their final form. Many small ones are joined. */
+async function takeFiles(
+  writing: Writing,
+  table: PackagedTable,
+  { files, rowCount, folder }: { files: readonly string[]; rowCount: number; folder: string },
+): Promise<void> {
+  if (files.length > FEW_FILES && rowCount < files.length * MANY_ROWS) {
+    const select = `FROM read_parquet([${files.map(quoteText).join(', ')}], hive_partitioning = false)`
+    return writeRows(writing, table, { select, file: join(folder, dataFile(0)) })
+  }
+  await makeFolders(writing, folder)
+  for (const [index, from] of files.entries()) {
+    const path = join(writing.folder, folder, dataFile(index))
+    await linkOrCopy(from, path)
+    writing.files.push(path)
   }
 }
 
@@ -137,15 +170,25 @@ async function writePartitions(
   const kept = from === null || table.isWhole ? [] : await filesBelow(join(from, own))
   const folders: string[] = []
   for (const file of kept.filter(name => !replaced.has(dirname(name)) && basename(name) !== EMPTY_FILE)) {
-    await takeFile(writing, { from: from!, file: join(own, file) })
+    await keepFile(writing, { from: from!, file: join(own, file) })
     folders.push(dirname(file))
   }
-  for (const { folder, rows } of written.filter(partition => partition.rows.length > 0)) {
-    await writeFileOf(writing, table, { rows, file: join(own, folder, DATA_FILE) })
+  for (const { folder, rows: files, rowCount } of written.filter(({ rows }) => rows.length > 0)) {
+    await takeFiles(writing, table, { files, rowCount, folder: join(own, folder) })
     folders.push(folder)
   }
-  if (folders.every(folder => folder.includes(DEFAULT_PARTITION)))
-    await writeFileOf(writing, table, { rows: [], file: join(own, emptyFolder(by, watermark), EMPTY_FILE) })
+  if (folders.every(folder => folder.includes(DEFAULT_PARTITION))) {
+    const file = join(own, emptyFolder(by, watermark), EMPTY_FILE)
+    await writeRows(writing, table, { select: selectNothing(table.columns), file })
+  }
+}
+
+/** Writes a table without partitions. */
+async function writeTable(writing: Writing, table: PackagedTable): Promise<void> {
+  const folder = tableFolder(table.name)
+  const { rows: files, rowCount, columns } = table
+  if (files.length > 0) return takeFiles(writing, table, { files, rowCount, folder })
+  await writeRows(writing, table, { select: selectNothing(columns), file: join(folder, dataFile(0)) })
 }
 
 /** Writes the tables of the package, and takes the others from the version before. */
@@ -156,12 +199,12 @@ async function writeVersion(
   const { tables, watermark } = contents
   for (const table of tables) {
     if (table.partitions) await writePartitions(writing, table, { from, watermark })
-    else await writeFileOf(writing, table, { rows: table.rows, file: join(tableFolder(table.name), DATA_FILE) })
+    else await writeTable(writing, table)
   }
   if (from === null) return
   const packaged = tables.map(({ name }) => `${tableFolder(name)}/`)
   for (const file of await filesBelow(from))
-    if (!packaged.some(folder => file.startsWith(folder))) await takeFile(writing, { from, file })
+    if (!packaged.some(folder => file.startsWith(folder))) await keepFile(writing, { from, file })
 }
 
 /** A published folder keeps its mode, so that an owner can open it to other users once and for all; a new one is private. */
@@ -186,11 +229,11 @@ async function applyPackage(database: TargetDatabase, path: string, contents: Pa
   const id = versionId(watermark)
   const modes = await modesOf(path)
   const folder = await createVersion(path, id, modes.folder)
-  const writing: Writing = { database, folder, modes, folders: new Set(['.']) }
-  await writeVersion(writing, { from: kind === 'delta' ? versionFolder(path, before!.id) : null, contents })
   const file = join(folder, WATERMARK_FILE)
+  const writing: Writing = { database, folder, modes, folders: new Set(['.']), files: [file] }
+  await writeVersion(writing, { from: kind === 'delta' ? versionFolder(path, before!.id) : null, contents })
   await writeFile(file, watermarkText(watermark, erases || !before ? null : before.id))
-  await syncFile(file, modes.file)
+  await syncFiles(writing)
   for (const inside of writing.folders) await syncFolder(join(folder, inside))
   await syncVersions(path)
   expectBase(path, await currentVersion(path), base)

@@ -4,7 +4,7 @@ import type { PartitionColumn } from '../config/targets.ts'
 import { pathSegment } from '../files/path-segment.ts'
 import { type PublishedTable, partitionOf, sameKeys } from '../warehouse/changes/published-tables.ts'
 import { type Changes, changedKeys, earlierPartitions } from '../warehouse/changes/read-changes.ts'
-import type { Writer } from '../warehouse/connection.ts'
+import { onEach, type Readers } from './readers.ts'
 import type { Relation } from './relations.ts'
 
 /** The folder of rows without a value, as Hive and all readers of its layout call it. */
@@ -73,18 +73,21 @@ function touchedPartitions({ published, columns, where }: Choice, changes: Chang
 const segmentOf = (column: PartitionColumn, value: string | null): string =>
   `${column}=${value === null ? DEFAULT_PARTITION : pathSegment(value)}`
 
-/** Collects the partitions to write in the temporary table: all of them (`changes` null), or those that changes touch. */
+/** Collects the partitions to write in the temporary table of each reader: all of them (`changes` null), or those that changes touch. */
 export async function collectPartitions(
-  reader: Pick<Writer, 'run' | 'rows'>,
+  readers: Readers,
   choice: Choice,
   changes: Changes | null,
 ): Promise<Partition[]> {
   const { columns } = choice
   const select = changes === null ? presentPartitions(choice) : touchedPartitions(choice, changes)
-  await reader.run(`CREATE OR REPLACE TEMP TABLE ${PARTITIONS} AS
-    SELECT (row_number() OVER ())::INTEGER AS id, * FROM (SELECT DISTINCT * FROM (${select}))`)
+  await onEach(
+    readers,
+    `CREATE OR REPLACE TEMP TABLE ${PARTITIONS} AS
+      SELECT (row_number() OVER ())::INTEGER AS id, * FROM (SELECT DISTINCT * FROM (${select}) ORDER BY ALL)`,
+  )
   const values = columns.map(column => (column === 'month' ? `strftime(month, '%Y-%m') AS month` : column))
-  const rows = await reader.rows<{ id: number } & Partial<Record<PartitionColumn, string | null>>>(
+  const rows = await readers[0].rows<{ id: number } & Partial<Record<PartitionColumn, string | null>>>(
     `SELECT id, ${values.join(', ')} FROM ${PARTITIONS} ORDER BY id`,
   )
   return rows.map(row => ({

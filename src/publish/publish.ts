@@ -3,7 +3,6 @@
 import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { blobValue } from '@duckdb/node-api'
 import type { PublishSettings, TargetConfig } from '../config/targets.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import type { PublicationReport } from '../core/publication-report.ts'
@@ -12,7 +11,6 @@ import { makeFolder, namesIn } from '../files/durable.ts'
 import { acknowledge, registerConsumer } from '../warehouse/changes/consumers.ts'
 import { consumerOf, endPublication, isIssued, issuePublication } from '../warehouse/changes/publications.ts'
 import { type Changes, changesSince, type RefillReason } from '../warehouse/changes/read-changes.ts'
-import { statementsOn, type Writer } from '../warehouse/connection.ts'
 import { isOutOfMemory } from '../warehouse/fault.ts'
 import { safeReason } from '../warehouse/load/quarantine-reason.ts'
 import { refreshMarts } from '../warehouse/marts/refresh.ts'
@@ -21,7 +19,8 @@ import type { Warehouse } from '../warehouse/open.ts'
 import { temporaryFolder } from '../warehouse/temporary-files.ts'
 import { expectOwner, ownerOf } from './owner.ts'
 import { type Package, type Sums, sumsOfSelection, writeTables } from './package.ts'
-import { hashKey, hmacPads, needsKey, PAD_VARIABLES } from './pii.ts'
+import { hashKey, needsKey } from './pii.ts'
+import { type Reader, reading } from './readers.ts'
 import { type Selection, selectionFor } from './selection.ts'
 import { openTarget, type TargetClient } from './target-client.ts'
 import { limitTime } from './time-limit.ts'
@@ -64,36 +63,6 @@ async function removeStalePackages(home: string): Promise<void> {
   const folder = temporaryFolder(home)
   for (const name of (await namesIn(folder)).filter(name => name.startsWith(PACKAGE_PREFIX)))
     await rm(join(folder, name), { recursive: true, force: true })
-}
-
-type Reader = Pick<Writer, 'run' | 'rows'>
-
-/** Runs `work` in one read transaction on a connection of its own, which an abort interrupts. */
-async function reading<T>(
-  { warehouse, signal, key }: { warehouse: Warehouse; signal: AbortSignal; key: Buffer | null },
-  work: (reader: Reader) => Promise<T>,
-): Promise<T> {
-  const connection = await warehouse.instance.connect()
-  const interrupt = () => connection.interrupt()
-  signal.addEventListener('abort', interrupt)
-  try {
-    signal.throwIfAborted()
-    if (key) {
-      const pads = hmacPads(key)
-      for (const pad of ['inner', 'outer'] as const)
-        await connection.run(`SET VARIABLE ${PAD_VARIABLES[pad]} = $pad`, { pad: blobValue(pads[pad]) })
-    }
-    await connection.run('BEGIN')
-    return await work(statementsOn(connection))
-  } catch (error) {
-    // An interrupted statement has an error of its own.
-    signal.throwIfAborted()
-    throw error
-  } finally {
-    signal.removeEventListener('abort', interrupt)
-    await connection.run('ROLLBACK').catch(() => {})
-    connection.closeSync()
-  }
 }
 
 /** Looks for the entries that an erasure leaves: no file of the target may keep the deleted values. */
@@ -162,7 +131,8 @@ async function writePackage(
   const key = needsKey(target.pii) ? await hashKey(home) : null
   const owner = await ownerOf(home, target.name)
   const base = client.watermark
-  return reading({ warehouse, signal, key }, async reader => {
+  return reading({ warehouse, signal, key }, async readers => {
+    const [reader] = readers
     if (base) await expectOwner(reader, { target, stored: base.owner, owner, refill })
     const asOfMs = now()
     const decided = await decide(reader, { options, base, key })
@@ -173,11 +143,15 @@ async function writePackage(
     if (changes !== null && isCurrent) return { contents: null, decided, sums }
     const kind = changes === null ? 'refill' : 'delta'
     await issuePublication(warehouse.writer, { id, target: target.name, kind, reason, to, startedMs: asOfMs })
-    const { tables, rowCount } = await writeTables({ reader, folder, signal }, selection, {
-      changes,
-      heldBefore: base?.held ?? [],
-      partitionBy: target.type === 'parquet' ? target.partitionBy : null,
-    })
+    const { tables, rowCount } = await writeTables(
+      { readers, folder, isFinal: target.type === 'parquet', signal },
+      selection,
+      {
+        changes,
+        heldBefore: base?.held ?? [],
+        partitionBy: target.type === 'parquet' ? target.partitionBy : null,
+      },
+    )
     const watermark = {
       owner,
       ...to,

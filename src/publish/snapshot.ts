@@ -23,6 +23,9 @@ const STORAGE_VERSION = 'v1.0.0'
 /** As in the warehouse: with larger row groups of wide rows, a refill needs more than the memory limit. */
 const ROW_GROUP_ROWS = 30_720
 
+/** FSST makes the file a tenth smaller, and took half of the time of writing it. */
+const COMPRESSION = `SET disabled_compression_methods = 'fsst,dict_fsst'`
+
 /** In the names of this process's files, so that no file of anybody else has such a name. */
 const RUN = randomUUID()
 
@@ -98,6 +101,7 @@ async function createTable(database: TargetDatabase, table: PackagedTable): Prom
 /** Writes data and watermark in one transaction, and all of it into the file: no log is left beside it. */
 async function writeNext(database: TargetDatabase, path: string, { kind, tables, watermark }: Package): Promise<void> {
   const options = `ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, STORAGE_VERSION '${STORAGE_VERSION}'`
+  await database.run(COMPRESSION)
   await attached(database, { file: nextFile(path), as: ATTACHED, options }, async () => {
     await database.run('BEGIN')
     await database.run('CREATE SCHEMA IF NOT EXISTS target.marts')

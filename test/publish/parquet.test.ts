@@ -3,6 +3,7 @@ import { chmod, mkdir, readdir, readFile, readlink, rm, stat, symlink, utimes, w
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ParquetTarget } from '../../src/config/targets.ts'
+import type { PackagedTable } from '../../src/publish/package.ts'
 import { openParquet } from '../../src/publish/parquet.ts'
 import { shapeOf } from '../../src/publish/parquet-columns.ts'
 import {
@@ -172,12 +173,56 @@ async function expectAllTables(folder: string): Promise<void> {
   expect(await queryFiles(empty)).toEqual([[0]])
 }
 
-describe('versions', () => {
-  const watermarkAt = (n: number): TargetWatermark => ({
-    ...{ owner: 'id/bi', epoch: 'e', seq: n, policy: 'p', held: [], publicationId: `0000000${n}-` },
-    asOf: `2026-01-0${n}T00:00:00.000Z`,
+it('takes the files of a partition as they are, but joins many that have few rows', async () => {
+  const path = join(app.home, 'joined')
+  const settings = { memoryLimit: '256MB', threads: 1, spillFolder: join(app.home, 'spill') }
+  const database = await openTargetDatabase(settings)
+  const target = await openParquet(database, path)
+  const filesOf = (month: string, count: number) =>
+    Promise.all(
+      Array.from({ length: count }, async (_, index) => {
+        const file = join(app.home, `${month}.${index}.parquet`)
+        await queryFiles(`COPY (SELECT '${month} ${index}' AS id) TO '${file}' (FORMAT parquet)`)
+        return file
+      }),
+    )
+  const partitionOf = async (month: string, count: number, rowCount = count) => ({
+    ...{ folder: `month=${month}`, rows: await filesOf(month, count), rowCount },
   })
+  const written = [
+    await partitionOf('2026-01', 4),
+    await partitionOf('2026-02', 5),
+    // The number of rows, as the package says, decides.
+    await partitionOf('2026-03', 5, 5_000),
+  ]
+  const columns = [{ name: 'id', sqlType: 'VARCHAR', about: '' }]
+  const table: PackagedTable = {
+    ...{ name: 'ids', about: '', columns, key: ['id'], isKeyUnique: true, isChild: false, timeColumn: null },
+    ...{ isWhole: true, deletes: null, rows: [], rowCount: 0, partitions: { by: ['month'], written } },
+  }
+  const contents = { base: null, watermark: watermarkAt(1), erases: false, tables: [table], rowCount: 14 }
+  await target.apply({ kind: 'refill', ...contents })
+  const folder = join(path, 'current', 'ids')
+  const names = ['data-2.parquet', 'data-3.parquet', 'data-4.parquet', 'data-5.parquet', 'data.parquet']
+  const [four, joined, five] = written.map(one => one.folder)
+  expect(await filesIn(folder)).toEqual([
+    ...names.filter(name => name !== 'data-5.parquet').map(name => `${four}/${name}`),
+    `${joined}/data.parquet`,
+    ...names.map(name => `${five}/${name}`),
+  ])
+  const all = [4, 5, 5].flatMap((count, month) =>
+    Array.from({ length: count }, (_, index) => [`2026-0${month + 1} ${index}`, `2026-0${month + 1}`]),
+  )
+  const found = await queryFiles(`SELECT id, month FROM ${parquetOf(join(path, 'current'), 'ids')} ORDER BY ALL`)
+  expect(found).toEqual(all)
+})
 
+const watermarkAt = (n: number): TargetWatermark => ({
+  ...{ owner: 'id/bi', epoch: 'e', seq: n, policy: 'p', held: [], publicationId: `0000000${n}-` },
+  asOf: `2026-01-0${n}T00:00:00.000Z`,
+})
+
+describe('versions', () => {
   /** Writes a version that was published so many hours ago. */
   async function version(path: string, n: number, { previous, hours }: { previous: number | null; hours: number }) {
     const id = versionId(watermarkAt(n))

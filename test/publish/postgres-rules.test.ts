@@ -26,7 +26,16 @@ const COLUMNS = [
 
 const TABLE: PackagedTable = {
   ...{ name: 'conversations', about: 'One', columns: COLUMNS, key: ['workspace_id', 'agent_id', 'conversation_id'] },
-  ...{ isKeyUnique: true, isChild: false, timeColumn: 'ts', isWhole: true, deletes: null, rows: [], partitions: null },
+  ...{
+    isKeyUnique: true,
+    isChild: false,
+    timeColumn: 'ts',
+    isWhole: true,
+    deletes: null,
+    rows: [],
+    rowCount: 0,
+    partitions: null,
+  },
 }
 
 const stateWith = (columns: Record<string, string>): StoredState => ({

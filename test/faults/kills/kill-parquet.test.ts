@@ -26,6 +26,7 @@ const NODE_API = createRequire(import.meta.url).resolve('@duckdb/node-api')
 const applier = `
 import promises from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
+import { dirname } from 'node:path'
 import { DuckDBConnection } from '${NODE_API}'
 const { PACKAGE, TARGET, POINTS = '[]', SPILL } = process.env
 const { openParquet } = await import('${SRC}/publish/parquet.js')
@@ -44,7 +45,8 @@ async function reach(step) {
 }
 for (const name of ['link', 'symlink', 'rename', 'writeFile', 'open']) {
   const change = promises[name]
-  promises[name] = async (...args) => { await reach(name); return change(...args) }
+  const step = ([path]) => path.startsWith(dirname(PACKAGE)) ? name + ' from the package' : name
+  promises[name] = async (...args) => { await reach(step(args)); return change(...args) }
 }
 syncBuiltinESMExports()
 const { run } = DuckDBConnection.prototype
@@ -54,7 +56,10 @@ process.exit(0)
 `
 
 /** The steps before which the process is killed, in their order: functions of Node, and the beginnings of SQL statements. */
-const POINTS = ['COPY', 'COPY', 'link', 'link', 'writeFile', 'symlink', 'rename', 'open']
+const POINTS = [
+  ...['link from the package', 'link from the package', 'link', 'link'],
+  ...['writeFile', 'symlink', 'rename', 'open'],
+]
 
 const app = temporaryWarehouse()
 let target: ParquetTarget
