@@ -2,9 +2,11 @@
 import { quoteName, quoteText } from '../catalog/layout.ts'
 import { PANDAS_KEY, pandasMetadata } from '../warehouse/query/formats/pandas-metadata.ts'
 import type { Shape } from '../warehouse/query/results.ts'
-import type { PackagedTable } from './package.ts'
 
-type PackagedColumn = Pick<PackagedTable['columns'][number], 'name' | 'sqlType'>
+interface PackagedColumn {
+  name: string
+  sqlType: string
+}
 
 const SHAPES: Record<string, Shape> = {
   BIGINT: { kind: 'integer', bits: 64, signed: true },

@@ -8,7 +8,7 @@ import { loadExtension } from './extension.ts'
 import { openParquet } from './parquet.ts'
 import { openPostgres } from './postgres/postgres.ts'
 import { probePostgres } from './postgres/probe.ts'
-import { openSnapshot } from './snapshot.ts'
+import { openSnapshot, SNAPSHOT_THREADS } from './snapshot.ts'
 import { openTargetDatabase, targetError } from './target-database.ts'
 import type { FromTarget, OpenTarget, TargetSettings, ToTarget } from './target-port.ts'
 
@@ -19,8 +19,9 @@ const followed = (path: string): Promise<string> =>
   })
 
 async function open(settings: TargetSettings): Promise<OpenTarget> {
-  const database = await openTargetDatabase(settings)
   const { target } = settings
+  const threads = target.type === 'snapshot' ? SNAPSHOT_THREADS : settings.threads
+  const database = await openTargetDatabase({ ...settings, threads })
   switch (target.type) {
     case 'snapshot':
       return openSnapshot(database, await followed(target.path))
