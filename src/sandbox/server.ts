@@ -84,9 +84,12 @@ export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sand
   }
 }
 
-function createService(options: ResolvedOptions): SandboxService {
+function createService(given: ResolvedOptions): SandboxService {
+  const state = new WrittenState(given)
+  // After a restart the world goes on from its first start; only the clock begins anew.
+  const options = { ...given, startMs: state.startMs }
   const world = createWorld(options)
-  const clock = new SandboxClock(options)
+  const clock = new SandboxClock(given)
   const hour = new RateLimit(options)
   const quota = new Quota(options)
   const conditions = new Conditions({
@@ -100,7 +103,6 @@ function createService(options: ResolvedOptions): SandboxService {
       webhooks.announce(type, payload, agentId)
     },
   })
-  const state = new WrittenState(options)
   const organizations = new OrganizationList(options, state.deletedOrganizations)
   const events = (afterMs: number, untilMs: number) => organizations.remaining(world.events(afterMs, untilMs))
   const webhooks = new Webhooks(

@@ -5,7 +5,7 @@ import type { AuditEntry } from '../world/agents/audit-log.ts'
 import type { Metric } from '../world/agents/metrics.ts'
 import type { Tool } from '../world/agents/tools.ts'
 import type { Variable } from '../world/agents/variables.ts'
-import { Journal } from './journal.ts'
+import { Journal, type WorldFacts } from './journal.ts'
 
 /** The fields of a workspace that callers can change (section 4.6). */
 export interface WorkspaceUpdates {
@@ -55,6 +55,8 @@ export class WrittenState {
   private readonly journal: Journal<Change> | undefined
   private readonly agents = new Map<string, WrittenAgent>()
   private readonly deletedJobs = new Set<string>()
+  /** When the world was first started: with a folder, maybe in an earlier process. */
+  readonly startMs: number
   /** When organizations were deleted, by id. */
   readonly deletedOrganizations = new Map<string, number>()
   private updates: WorkspaceUpdates = {}
@@ -63,9 +65,10 @@ export class WrittenState {
   private readonly actor: string
 
   /** @throws ConvohouseError CONFIG_INVALID if the folder cannot be used. */
-  constructor({ workspaceId, data }: { workspaceId: string; data: string | undefined }) {
+  constructor({ data, seed, workspaceId, startMs }: WorldFacts & { data: string | undefined }) {
     this.actor = workspaceId
-    this.journal = data === undefined ? undefined : new Journal(data)
+    this.journal = data === undefined ? undefined : new Journal(data, { seed, workspaceId, startMs })
+    this.startMs = this.journal?.world.startMs ?? startMs
     for (const change of this.journal?.read ?? []) this.apply(change)
   }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Sandbox } from '../../../src/sandbox/server.ts'
-import { firstAgent, open } from '../caller.ts'
+import { DAY, firstAgent, open } from '../caller.ts'
 import { ask, resources } from './writer.ts'
 
 function folder(): string {
@@ -48,7 +48,7 @@ describe('a folder of data', () => {
     await writeAll(first)
     const before = await seen(first)
     await first.close()
-    expect(readFileSync(join(data, 'changes.jsonl'), 'utf8').trimEnd().split('\n')).toHaveLength(6)
+    expect(readFileSync(join(data, 'changes.jsonl'), 'utf8').trimEnd().split('\n')).toHaveLength(7)
     expect(await seen(await open({ data }))).toEqual(before)
     expect(await seen(await open())).not.toEqual(before)
   })
@@ -61,8 +61,25 @@ describe('a folder of data', () => {
     await create(await open({ data }), 'a')
     appendFileSync(file, '{"type":"varia')
     await create(await open({ data }), 'b')
-    const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
+    const [, ...lines] = readFileSync(file, 'utf8').trimEnd().split('\n')
     expect(lines.map(line => (JSON.parse(line) as { variable: { key: string } }).variable.key)).toEqual(['a', 'b'])
+  })
+
+  it('keeps the world, which goes on at the time of the restart', async () => {
+    const data = folder()
+    const first = await open({ data })
+    first.clock.advance(60 * DAY)
+    const before = await seen(first)
+    const later = await open({ data, startMs: first.clock.now() })
+    expect(await seen(later)).toEqual(before)
+    expect(later.clock.now()).toBe(first.clock.now())
+  })
+
+  it('of another seed or workspace is refused', async () => {
+    const data = folder()
+    await open({ data, seed: 1 })
+    for (const other of [{ seed: 2 }, { workspaceId: 'ws_other' }])
+      await expect(open({ data, ...other })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
   })
 
   it('with a damaged file is refused', async () => {
