@@ -4,6 +4,7 @@ import { SECOND } from '../../core/time.ts'
 import type { Readings } from '../readings.ts'
 import type { SandboxService } from '../service.ts'
 import { type AuditEntry, generatedEntries } from '../world/agents/audit-log.ts'
+import { CANARY } from '../world/agents/secret-bearing.ts'
 import { agentVariables } from '../world/agents/variables.ts'
 import { type Answer, jsonAnswer } from './answer.ts'
 import { type FoundAgent, ofAgent } from './of-agent.ts'
@@ -63,7 +64,7 @@ function nextCursor(readings: Readings, lastTs: number, hasMore: boolean): { nex
 /** All entries until now, oldest first: the generated ones, and those of callers' writes. */
 function entriesOf({ options, world, state }: SandboxService, agent: FoundAgent, nowMs: number): AuditEntry[] {
   const { agentId, record, createdMs } = agent
-  const secret = agentVariables(agent, nowMs).filter(({ isEnv, key }) => isEnv || key === 'db_password')
+  const secret = agentVariables(agent, nowMs).filter(({ value }) => String(value).includes(CANARY))
   const generated = generatedEntries({
     seed: agent.seed,
     agent: agent.agent,

@@ -6,14 +6,15 @@ import { invalidQuery } from './list-page.ts'
 
 export const NO_QUERY = z.object({})
 
-/** The parameters' values, or the answer 400 with an issue for each problem. Of a repeated parameter the first one counts. */
+/** The parameters' values, or the answer 400 with an issue for each problem. An empty text is no filter; of a repeated parameter the first one counts. */
 export function readQuery<S extends z.ZodObject>(
   schema: S,
   params: URLSearchParams,
 ): { value: z.output<S> } | { refused: Answer } {
   const sent = Object.entries(schema.shape).flatMap(([name, type]) => {
     const text = params.get(name)
-    return text === null ? [] : [[name, isNumber(type) && /^-?\d{1,15}$/.test(text) ? Number(text) : text]]
+    if (text === null || (text === '' && !isNumber(type))) return []
+    return [[name, isNumber(type) && /^-?\d{1,15}$/.test(text) ? Number(text) : text]]
   })
   const read = schema.safeParse(Object.fromEntries(sent))
   return read.success ? { value: read.data } : { refused: invalidQuery(issueTexts(read.error)) }

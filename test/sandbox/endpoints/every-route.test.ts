@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { FAULT_KINDS } from '../../../src/sandbox/faults/fault-settings.ts'
 import { ROUTES } from '../../../src/sandbox/routes/route-table.ts'
+import { PROVIDERS } from '../../../src/sandbox/world/voices.ts'
 import { open } from '../caller.ts'
 import { addressOf, BODIES, DOCUMENTED } from './documented.ts'
 import { ask, resources } from './writer.ts'
@@ -40,6 +41,17 @@ describe('the routes', () => {
       const { requests } = (await ask<{ requests: object[] }>(sandbox, 'GET', '/_sandbox/requests')).body
       expect(requests.at(-1)).toMatchObject({ kind, method, path: address, status: 200 })
     }
+  })
+
+  it('serve secrets under many names, those of section 2 and others', async () => {
+    const sandbox = await open({ conversations: 3 })
+    sandbox.conditions.set({ failedProviders: [...PROVIDERS] })
+    const places = new Set<string>()
+    for (const { method, path } of ROUTES.filter(({ method }) => method === 'GET')) {
+      const { body } = await ask(sandbox, method, await addressOf(sandbox, path))
+      for (const [, place] of JSON.stringify(body).matchAll(/canary-secret-([\w-]+)/g)) places.add(place!)
+    }
+    expect(places.size).toBeGreaterThan(80)
   })
 
   it('of agents do not know a deleted agent', async () => {

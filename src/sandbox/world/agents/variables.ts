@@ -29,6 +29,25 @@ export interface VariableOwner {
   createdMs: number
 }
 
+/** Keys that say that the value is a secret. */
+const SECRET_KEYS = [
+  'db_password',
+  'crm_api_key',
+  'stripe-token',
+  'webhookSecret',
+  'signingKey',
+  'encryption_key',
+  'private key',
+  'AWS_ACCESS_KEY',
+  'client_key',
+  'subscriptionKey',
+  'passphrase',
+  'smtp_pwd',
+  'credentials',
+  'session-cookie',
+  'jwt',
+] as const
+
 /** The fields in which variables differ; `id` is absent for an id of the agent's own. */
 type Kind = Pick<Variable, 'key'> & Partial<Omit<Variable, 'agentId' | 'userId'>>
 
@@ -56,9 +75,8 @@ const kinds = (agent: number): Kind[] => {
       value: `https://shop:${canary('variable-url', agent)}@shop.example.com`,
     },
     // Secret by its key alone.
-    { key: 'db_password', in: 'header', ...secret('variable-password') },
+    ...SECRET_KEYS.map(key => ({ key, in: 'header', ...secret(`variable-${key.replace(' ', '_')}`) })),
     { key: 'Authorization', in: 'header', value: `Bearer ${canary('variable-authorization', agent)}` },
-    { key: 'crm_api_key', in: 'query', ...secret('variable-api-key') },
   ]
 }
 
