@@ -3,7 +3,7 @@ import { appendEntries, logChanges } from '../changes/log-changes.ts'
 import { keyList, partitionOf, publishedMart } from '../changes/published-tables.ts'
 import type { Writer } from '../connection.ts'
 import { type Mart, marts } from './declarations.ts'
-import { selectInScope, touchedGroups } from './scope.ts'
+import { type Scope, selectInScope, touchedGroups } from './scope.ts'
 
 const columnsOf = ({ columns }: Mart): string => columns.map(({ name, sqlType }) => `${name} ${sqlType}`).join(', ')
 
@@ -17,9 +17,9 @@ export const emptyMart = (writer: Writer, mart: Mart): Promise<void> =>
   writer.run(`CREATE OR REPLACE TABLE marts.${mart.name} (${columnsOf(mart)})`)
 
 /** Adds the rows in scope. Sorted, because a filter by day then skips most of them. */
-export const addScope = (writer: Writer, mart: Mart): Promise<void> =>
+export const addScope = (writer: Writer, mart: Mart, scope: Scope): Promise<void> =>
   writer.run(
-    `INSERT INTO marts.${mart.name} BY NAME FROM (${selectInScope(mart.select)}) ORDER BY ${mart.month ?? mart.grain.join(', ')}`,
+    `INSERT INTO marts.${mart.name} BY NAME FROM (${selectInScope(mart.select, scope)}) ORDER BY ${mart.month ?? mart.grain.join(', ')}`,
   )
 
 /** Drops the mart's rows and fills it, inside the caller's transaction. */
@@ -37,22 +37,24 @@ export async function created(writer: Writer, table: string, select: string): Pr
   return Number(row!.Count)
 }
 
-interface ReplacedScope {
-  /** SQL relation. */
-  scope: string
+interface Replaced {
+  /** SQL relation of the values of `columns` in the rows that are replaced. */
+  of: string
   columns: readonly string[]
+  /** What the mart's SELECT reads. */
+  scope: Scope
   /** Marts of groups that are built from this one. */
   daily: readonly Mart[]
 }
 
 /**
- * Replaces the rows whose `columns` are in `scope` by those that the mart's SELECT returns, inside the caller's
+ * Replaces the rows whose `columns` are in `of` by those that the mart's SELECT returns, inside the caller's
  * transaction. @returns false if there are none of either
  */
 export async function replaceScope(
   writer: Writer,
   mart: Mart,
-  { scope, columns, daily }: ReplacedScope,
+  { of, columns, scope, daily }: Replaced,
 ): Promise<boolean> {
   const { name, grain, month } = mart
   const published = publishedMart(mart)
@@ -62,9 +64,9 @@ export async function replaceScope(
   const staleRows = await created(
     writer,
     stale,
-    `SELECT rowid AS id, ${[...kept].join(', ')} FROM marts.${name} SEMI JOIN ${scope} USING (${columns.join(', ')})`,
+    `SELECT rowid AS id, ${[...kept].join(', ')} FROM marts.${name} SEMI JOIN ${of} USING (${columns.join(', ')})`,
   )
-  const freshRows = await created(writer, fresh, selectInScope(mart.select))
+  const freshRows = await created(writer, fresh, selectInScope(mart.select, scope))
   if (staleRows + freshRows === 0) return false
   for (const each of daily) {
     const groups = (from: string): string => `SELECT ${each.grain.join(', ')} FROM ${from} WHERE day IS NOT NULL`

@@ -3,7 +3,7 @@
 import type { Writer } from '../connection.ts'
 import { sqlFile } from '../sql-files.ts'
 import { created } from './mart-tables.ts'
-import { CONVERSATION_KEY, defineMacros, PEOPLE_SELECT, selectInScope } from './scope.ts'
+import { CONVERSATION_KEY, defineMacros, PEOPLE_SELECT, type Scope, selectInScope } from './scope.ts'
 
 /** The table, among those that marts are built from. */
 export const PEOPLE = '_people'
@@ -22,8 +22,8 @@ export async function beginPeople(writer: Writer): Promise<void> {
 }
 
 /** Adds whom the conversations in scope name. */
-export const findPeople = (writer: Writer): Promise<void> =>
-  writer.run(`INSERT INTO found_people BY NAME ${selectInScope(sqlFile(PEOPLE_SELECT))}`)
+export const findPeople = (writer: Writer, scope: Scope): Promise<void> =>
+  writer.run(`INSERT INTO found_people BY NAME ${selectInScope(sqlFile(PEOPLE_SELECT), scope)}`)
 
 const TOUCHED = 'SELECT workspace_id, user_id FROM lost_people UNION SELECT workspace_id, user_id FROM found_people'
 
@@ -36,11 +36,10 @@ export async function followPeople(writer: Writer): Promise<boolean> {
   )
   if (lost > 0) await findDoubtful(writer)
   await created(writer, 'next_people', sqlFile('refresh/next_people'))
-  const of = (rows: string): string => `SELECT workspace_id, user_id, kind, text FROM ${rows}`
-  const before = of(`(FROM ${PEOPLE} SEMI JOIN (${TOUCHED}) USING (workspace_id, user_id))`)
-  const after = of('next_people')
   const [different] = await writer.rows(
-    `SELECT 1 FROM ((${before} EXCEPT ${after}) UNION ALL (${after} EXCEPT ${before})) LIMIT 1`,
+    `SELECT 1 FROM (FROM ${PEOPLE} SEMI JOIN (${TOUCHED}) USING (workspace_id, user_id)) p
+     FULL JOIN next_people n USING (workspace_id, user_id, kind)
+     WHERE p.kind IS NULL OR n.kind IS NULL OR p.text IS DISTINCT FROM n.text LIMIT 1`,
   )
   await writer.run(`DELETE FROM ${PEOPLE} WHERE (workspace_id, user_id) IN (${TOUCHED})`)
   await writer.run(`INSERT INTO ${PEOPLE} BY NAME FROM next_people`)

@@ -21,6 +21,7 @@ import {
   CONVERSATION_KEY,
   defineMacros,
   PEOPLE_SELECT,
+  type Scope,
   scopeConversations,
   scopeGroups,
   touchedGroups,
@@ -80,10 +81,9 @@ async function rebuild(writer: Writer, slice: number): Promise<void> {
   )
   for (const [index, { first }] of starts.entries()) {
     const end = starts[index + 1]
-    await scopeConversations(writer, {
-      numbers: `_record >= ${first}${end ? ` AND _record < ${end.first}` : ''}`,
-    })
-    for (const mart of facts) await addScope(writer, mart)
+    const numbers = `_record >= ${first}${end ? ` AND _record < ${end.first}` : ''}`
+    const scope = await scopeConversations(writer, { numbers, areCopied: false })
+    for (const mart of facts) await addScope(writer, mart, scope)
   }
   for (const mart of rest) await fillMart(writer, mart)
   await writer.run(
@@ -111,23 +111,26 @@ const isFollowed = (table: string): boolean =>
 const RARELY_CONCERNED = ['dim_agents', 'dim_calendar']
 
 /**
- * Does work with the rows of the changed conversations in scope, slice by slice: `work` is given a relation of their keys. A single slice that
- * is still in scope is not read again. @returns whether there was one slice at most
+ * Does work with the changed conversations, slice by slice: `work` is given a relation of their keys, and their rows. A single slice is not read
+ * again while it has the same conversations. @returns whether there was one slice at most
  */
 function inSlices(writer: Writer, slice: number) {
-  let inScope = 0
-  return async (work: (keys: string) => Promise<void>): Promise<boolean> => {
-    const numbered = `SELECT *, (row_number() OVER () - 1) // ${slice} AS slice FROM changed_conversations`
+  let copied: { conversations: number; scope: Scope } | undefined
+  return async (work: (keys: string, scope: Scope) => Promise<void>): Promise<boolean> => {
     const [row] = await writer.rows<{ n: string }>('SELECT count(*)::VARCHAR AS n FROM changed_conversations')
     const all = Number(row!.n)
-    if (all > slice) await created(writer, 'numbered', numbered)
-    for (let first = 0; first < all; first += slice) {
-      const keys = all > slice ? 'changed_slice' : 'changed_conversations'
-      if (all > slice)
-        await created(writer, keys, `SELECT * EXCLUDE (slice) FROM numbered WHERE slice = ${first / slice}`)
-      if (all > slice || all !== inScope) await scopeConversations(writer, { keys })
-      inScope = all > slice ? 0 : all
-      await work(keys)
+    if (all > slice) {
+      const numbered = `SELECT *, (row_number() OVER () - 1) // ${slice} AS slice FROM changed_conversations`
+      await created(writer, 'numbered', numbered)
+      for (let first = 0; first < all; first += slice) {
+        await created(writer, 'changed_slice', `SELECT * EXCLUDE (slice) FROM numbered WHERE slice = ${first / slice}`)
+        await work('changed_slice', await scopeConversations(writer, { keys: 'changed_slice', areCopied: false }))
+      }
+    } else if (all > 0) {
+      const keys = 'changed_conversations'
+      if (copied?.conversations !== all)
+        copied = { conversations: all, scope: await scopeConversations(writer, { keys, areCopied: true }) }
+      await work(keys, copied.scope)
     }
     return all <= slice
   }
@@ -148,7 +151,7 @@ async function update(writer: Writer, changes: Changes, slice: number): Promise<
 
   const eachSlice = inSlices(writer, slice)
   await beginPeople(writer)
-  let isOneSlice = await eachSlice(() => findPeople(writer))
+  let isOneSlice = await eachSlice((_, scope) => findPeople(writer, scope))
   if (await followPeople(writer)) changed.add(PEOPLE)
 
   /** Computes a mart as a whole, if it is concerned. */
@@ -163,22 +166,22 @@ async function update(writer: Writer, changes: Changes, slice: number): Promise<
     }
     if (await replaceDifferent(writer, mart)) changed.add(`marts.${name}`)
   }
-  const scoped = async (mart: Mart, of: { scope: string; columns: readonly string[] }): Promise<void> => {
+  const scoped = async (mart: Mart, rows: { of: string; columns: readonly string[]; scope: Scope }): Promise<void> => {
     const ownDaily = daily.filter(({ builtFrom }) => builtFrom.includes(`marts.${mart.name}`))
-    if (await replaceScope(writer, mart, { ...of, daily: ownDaily })) changed.add(`marts.${mart.name}`)
+    if (await replaceScope(writer, mart, { ...rows, daily: ownDaily })) changed.add(`marts.${mart.name}`)
   }
 
   for (const mart of dimensions) await whole(mart)
   for (const name of NAMES)
     if (changed.has(name) || changed.has(`marts.${name}`)) await writer.run(sqlFile(`refresh/renamed_by_${name}`))
-  isOneSlice = await eachSlice(async scope => {
-    for (const mart of facts) await scoped(mart, { scope, columns: CONVERSATION_KEY })
+  isOneSlice = await eachSlice(async (of, scope) => {
+    for (const mart of facts) await scoped(mart, { of, columns: CONVERSATION_KEY, scope })
   })
   for (const mart of rest) {
     if (mart.refresh === 'whole') await whole(mart)
     else if (isConcerned(mart)) {
       await scopeGroups(writer, mart)
-      await scoped(mart, { scope: touchedGroups(mart), columns: mart.grain })
+      await scoped(mart, { of: touchedGroups(mart), columns: mart.grain, scope: new Map() })
     }
   }
 }

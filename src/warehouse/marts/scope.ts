@@ -5,8 +5,7 @@
 // DuckDB skips the vectors without one of them. At 300,000 conversations, joining by key took 57 ms for fifteen columns of 50 conversations, and
 // 720 ms for all columns.
 import { conversation } from '../../catalog/conversation/conversation.ts'
-import { type Table, tablesOf } from '../../catalog/ddl.ts'
-import { isNumbered, type Layout, layoutOf, quoteName } from '../../catalog/layout.ts'
+import { isNumbered, type Layout, layoutOf, quoteText } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import type { Writer } from '../connection.ts'
 import { sqlFile } from '../sql-files.ts'
@@ -28,10 +27,13 @@ export async function defineMacros(writer: Writer): Promise<void> {
 
 const byIds = (table: string, ids: string): string => `${table} t SEMI JOIN ${ids} i ON t.rowid = i.id`
 
+/** SQL of the rows in scope, by table. */
+export type Scope = ReadonlyMap<string, string>
+
 /** A SELECT over the rows in scope. */
-export const selectInScope = (select: string): string =>
+export const selectInScope = (select: string, scope: Scope): string =>
   select
-    .replace(SCOPED, (_, table: string) => `scoped_${table}`)
+    .replace(SCOPED, (_, table: string) => scope.get(table)!)
     .replace(IN_GROUPS, (_, mart: string) => `(SELECT t.* FROM ${byIds(`marts.${mart}`, `grouped_${mart}`)})`)
 
 const named = (pattern: RegExp, select: string): string[] => [...select.matchAll(pattern)].map(([, name]) => name!)
@@ -45,15 +47,12 @@ const selects = (): string[] =>
     .map(({ select }) => select)
     .concat(sqlFile(PEOPLE_SELECT))
 
-/** The columns of a table that these SELECTs read: those whose names are words of one, and the record's number. */
-function columnsRead({ name, columns }: Table): string {
-  const reading = selects().filter(select => named(SCOPED, select).includes(name))
+/** SELECT list of the columns of `t` that these SELECTs read: those whose names are words of one, and the record's number. */
+function columnsRead(table: string): string {
+  const reading = selects().filter(select => named(SCOPED, select).includes(table))
   const words = new Set([...reading.join('\n').replace(/--.*$/gm, '').matchAll(/\w+/g)].map(([word]) => word))
   words.add('_record')
-  return columns
-    .filter(column => words.has(column.name))
-    .map(column => `t.${quoteName(column.name)}`)
-    .join(', ')
+  return `COLUMNS(lambda c: c IN (${[...words].map(quoteText).join(', ')}))`
 }
 
 const collect = (writer: Writer, table: string, select: string): Promise<void> =>
@@ -61,44 +60,47 @@ const collect = (writer: Writer, table: string, select: string): Promise<void> =
 
 /** Collects the row ids of a table's rows. @returns SQL of these rows, named t */
 async function idsOf(writer: Writer, { table, where }: { table: string; where: string }): Promise<string> {
-  await collect(writer, 'row_ids', `SELECT rowid AS id FROM ${where}`)
-  return byIds(table, 'row_ids')
+  await collect(writer, `ids_of_${table}`, `SELECT rowid AS id FROM ${where}`)
+  return byIds(table, `ids_of_${table}`)
 }
 
-/**
- * Collects the rows of conversations in every table that a mart reads. `conversations`: a range of record numbers, or a relation of keys.
- */
-export async function scopeConversations(
-  writer: Writer,
-  conversations: { numbers: string } | { keys: string },
-): Promise<void> {
+/** Conversations: a condition on record numbers, or a relation of keys. */
+type Conversations = ({ numbers: string } | { keys: string }) & {
+  /**
+   * Their rows are copied into temporary tables `scoped_TABLE`, which makes the plans of eight SELECTs short. Not for slices of many conversations:
+   * the copies of all slices would stay on disk until the transaction ends.
+   */
+  areCopied: boolean
+}
+
+/** Finds the rows of conversations in every table that a mart reads. */
+export async function scopeConversations(writer: Writer, conversations: Conversations): Promise<Scope> {
+  const { areCopied } = conversations
   const key = CONVERSATION_KEY.join(', ')
-  const own = `scoped_${conversation.table}`
+  const own = conversation.table
+  const scope = new Map<string, string>()
   const left = new Set(selects().flatMap(select => named(SCOPED, select)))
-  const scope = async (table: Table, rows: string): Promise<void> => {
-    left.delete(table.name)
-    await collect(writer, `scoped_${table.name}`, `SELECT ${columnsRead(table)} FROM ${rows}`)
+  const add = async (table: string, rows: string): Promise<void> => {
+    left.delete(table)
+    if (areCopied) await collect(writer, `scoped_${table}`, `SELECT ${columnsRead(table)} FROM ${rows}`)
+    scope.set(table, areCopied ? `scoped_${table}` : `(SELECT t.* FROM ${rows})`)
   }
-  const layouts = RECORD_TYPES.map(type => layoutOf(type)).filter(isOfConversation)
-  for (const layout of layouts) {
-    const [record, ...children] = tablesOf(layout)
-    const isOwn = record!.name === conversation.table
-    const read = children.filter(({ name }) => left.has(name))
-    if (isOwn && 'numbers' in conversations) await scope(record!, `${record!.name} t WHERE ${conversations.numbers}`)
-    else if (isOwn || left.has(record!.name) || read.length > 0) {
-      const keys = isOwn && 'keys' in conversations ? conversations.keys : own
-      const where = `${record!.name} SEMI JOIN ${keys} USING (${key})`
-      await scope(record!, await idsOf(writer, { table: record!.name, where }))
-    }
+  const addByKey = async (table: string, keys: string): Promise<void> =>
+    add(table, await idsOf(writer, { table, where: `${table} SEMI JOIN ${keys} USING (${key})` }))
+
+  for (const layout of RECORD_TYPES.map(type => layoutOf(type)).filter(isOfConversation)) {
+    const { table } = layout.record
+    const children = layout.children.filter(child => left.has(child.table))
+    const range = table === own && 'numbers' in conversations ? ` t WHERE ${conversations.numbers}` : null
+    if (range) await add(table, table + range)
+    else if (table === own && 'keys' in conversations) await addByKey(table, conversations.keys)
+    else if (left.has(table) || children.length > 0) await addByKey(table, scope.get(own)!)
     // Numbers take a third of the time of the keys.
-    for (const table of read) await scope(table, `${table.name} t SEMI JOIN scoped_${record!.name} USING (_record)`)
+    for (const child of children)
+      await add(child.table, child.table + (range ?? ` t SEMI JOIN ${scope.get(table)} USING (_record)`))
   }
-  for (const table of left)
-    await collect(
-      writer,
-      `scoped_${table}`,
-      `SELECT t.* FROM ${await idsOf(writer, { table, where: `${table} SEMI JOIN ${own} USING (${key})` })}`,
-    )
+  for (const table of left) await addByKey(table, scope.get(own)!)
+  return scope
 }
 
 /** The groups of a daily mart whose rows are computed again: the values of its grain. */
