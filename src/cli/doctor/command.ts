@@ -10,7 +10,7 @@ export const doctorCommand = (): Command =>
       ),
     ),
   )
-    .option('--offline', 'make no request: check only the configuration and the data folder')
+    .option('--offline', 'make no request and no connection: check only the configuration and the data folder')
     .option('--json', 'one JSON object, for machines')
     .addHelpText(
       'after',
@@ -20,8 +20,8 @@ Examples:
   $ convohouse doctor --offline              no requests
   $ convohouse doctor --json | jq '.checks[] | select(.state != "ok")'
 
-It makes one request per workspace, for the list of agents, which costs nothing. The exit code is 0 if every check
-passed, else the code of the first failed check.`,
+It makes one request per workspace, for the list of agents, which costs nothing, and connects to targets in PostgreSQL.
+The exit code is 0 if every check passed, else the code of the first failed check.`,
     )
     .action(async (flags: DoctorFlags) => {
       const { runDoctor } = await import('./doctor.ts')

@@ -1,4 +1,5 @@
-// `convohouse doctor`: checks everything that a sync depends on, in order. It exports nothing and leaves no files behind.
+// `convohouse doctor`: checks everything that a sync depends on, in order. It exports nothing and leaves no files behind, but for the extension that a
+// target in PostgreSQL needs, if that has to be downloaded.
 import { openStores, type Stores } from '../../app/stores.ts'
 import { CATALOG_VERSION } from '../../catalog/records.ts'
 import { EXIT_CODES } from '../../core/errors.ts'
