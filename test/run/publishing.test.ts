@@ -98,6 +98,9 @@ describe('a process that holds the warehouse', () => {
     const { reports, failures, end } = start([target], clock)
     await until(async () => failures.length === 1)
     await rm(target.path)
+    // A consumer that has read no entry of the log is always due.
+    const place = app.workspace()
+    await place.load(await landConversations(place.landing, { records: [{ ID: 'a' }] }))
     clock.pass(SETTINGS.everyMs)
     await until(async () => reports.length === 1)
     clock.pass(SETTINGS.everyMs)
@@ -110,6 +113,16 @@ describe('a process that holds the warehouse', () => {
       ['refill', ['agents']],
       ['delta', []],
     ])
+
+    await writeFile(target.path, 'precious')
+    clock.pass(SETTINGS.everyMs)
+    const next = start([target], clock)
+    await until(async () => next.failures.length === 1)
+    await rm(target.path)
+    clock.pass(SETTINGS.everyMs)
+    await until(async () => next.reports.length === 1)
+    await next.end()
+    expect(next.failures.at(-1)).toEqual([target.name, null])
   })
 
   it('publishes nothing without a target, and ends the log of targets that are configured no more', async () => {
