@@ -14,12 +14,22 @@
 --   is_disabled         BOOLEAN    none   It is disabled
 --   is_deployed         BOOLEAN    none   It is deployed
 --   is_listed           BOOLEAN    none   The vendor lists it: it is neither missing nor deleted
+--   is_starred          BOOLEAN    none   It is starred
+--   default_model       VARCHAR    none   Language model, where the agent has the setting vg_defaultModel
+--   voice_provider      VARCHAR    none   Provider of the voice
+--   voice_id            VARCHAR    none   Id of the voice at its provider
+--   voice_language      VARCHAR    none   Language of the voice
+--   records_audio       BOOLEAN    none   Calls are recorded
 --   organizations       BIGINT     none   Organizations that it is assigned to
 --   organization_names  VARCHAR    none   Their names in alphabetical order, separated by commas
 WITH seen AS (
   SELECT workspace_id, agent_id FROM agents
   UNION
   SELECT workspace_id, agent_id FROM conversations
+),
+models AS (
+  SELECT workspace_id, agent_id, any_value(value_text) AS default_model
+  FROM agent_settings WHERE setting = 'vg_defaultModel' GROUP BY ALL
 ),
 assigned AS (
   SELECT a.workspace_id, a.agent_id, count(DISTINCT o.organization_id) AS organizations,
@@ -33,8 +43,15 @@ SELECT
   coalesce(a.disabled, false) AS is_disabled,
   coalesce(a.is_deployed, false) AS is_deployed,
   a.agent_id IS NOT NULL AND a._missing_since IS NULL AND a._deleted_at IS NULL AS is_listed,
+  coalesce(a.is_starred, false) AS is_starred,
+  m.default_model,
+  a.voice_config_speech_gen_provider AS voice_provider,
+  a.voice_config_speech_gen_voice_id AS voice_id,
+  a.voice_config_speech_gen_language AS voice_language,
+  a.voice_config_config_record_audio AS records_audio,
   coalesce(o.organizations, 0) AS organizations,
   o.organization_names
 FROM seen
 LEFT JOIN agents a USING (workspace_id, agent_id)
+LEFT JOIN models m USING (workspace_id, agent_id)
 LEFT JOIN assigned o USING (workspace_id, agent_id)

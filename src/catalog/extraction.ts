@@ -5,6 +5,7 @@
 
 import { ELEMENT, extraSql, subtree, type UnknownTree } from './inspection/unknown-fields.ts'
 import { type ChildTable, type Column, type Layout, quoteName, quoteText } from './layout.ts'
+import { typedLift } from './lift.ts'
 import type { Lift } from './shape.ts'
 import { COERCED_EXTRA } from './staging.ts'
 
@@ -37,13 +38,21 @@ export const childColumns = (layout: Layout, child: ChildTable): string[] => [
 
 const items = (parts: string[]): string => parts.join(', ')
 
-/** SELECT of the lists to unnest, as `l0`: a list of the record or, with `parent`, a list in each element of `parent`, with its position `p`. */
-function listSource(options: { keys: string; stage: string; list: string; parent: string | null }): string {
-  const { keys, stage, list: own, parent } = options
+/**
+ * SELECT of the lists to unnest, as `l0`: a list of the record or, with `parent`, a list in each element of `parent`, with the element's
+ * position `p` and its `parent_id`, if it has one.
+ */
+function listSource(options: {
+  keys: string
+  stage: string
+  rows: { list: string; parent: string | null; parentId?: string }
+}): string {
+  const { keys, stage, rows } = options
+  const { list: own, parent, parentId } = rows
   if (parent === null) return `SELECT ${keys}, ${own} AS l0 FROM ${stage} s WHERE len(${own}) > 0`
   const list = `s.${quoteName(parent)}`
   const elements = `SELECT ${keys}, generate_subscripts(${list}, 1) AS p, unnest(${list}) AS e FROM ${stage} s WHERE len(${list}) > 0`
-  return `SELECT * EXCLUDE (e), ${own} AS l0 FROM (${elements}) WHERE len(${own}) > 0`
+  return `SELECT * EXCLUDE (e), ${parentId ?? 'NULL'} AS parent_id, ${own} AS l0 FROM (${elements}) WHERE len(${own}) > 0`
 }
 
 const selected = (columns: Column[]): string => items(columns.map(c => `${c.expression} AS ${quoteName(c.name)}`))
@@ -63,23 +72,6 @@ function liftedText(lift: Lift, paths: string[]): string {
   const self =
     lift.orSelf === 'whole' ? `coalesce(${found}, v)` : `CASE WHEN ${isNoScalar('v')} THEN ${found} ELSE v END`
   return `(${lift.orSelf ? self : found})->>'$'`
-}
-
-function typed(lift: Lift, text: string): string {
-  switch (lift.type) {
-    case 'text':
-      return text
-    case 'count':
-      return `parse_count(${text})`
-    case 'number':
-      return `parse_number(${text})`
-    case 'time':
-      return `parse_moment(${text})`
-    case 'position':
-      return `TRY_CAST(${text} AS INTEGER)`
-    case 'json':
-      return `${text}::JSON`
-  }
 }
 
 function unnestSelect(child: ChildTable, keyColumns: string, keys: string, stage: string): string {
@@ -103,7 +95,7 @@ function unnestSelect(child: ChildTable, keyColumns: string, keys: string, stage
   // With one SELECT, planning took 57 ms for the sessions of three conversations; a CASE per path took a third of the remaining time.
   const texts = lifts.map((lift, index) => `${liftedText(lift, paths)} AS t${index}`)
   const id = child.columns[0]!
-  const columns = lifts.map((lift, index) => `${typed(lift, `t${index}`)} AS ${quoteName(lift.column)}`)
+  const columns = lifts.map((lift, index) => `${typedLift(lift, `t${index}`)} AS ${quoteName(lift.column)}`)
   return `SELECT ${items([keyColumns, selected([id]), ...columns])} FROM (SELECT *, ${items(texts)} FROM (${extracted}))`
 }
 
@@ -143,10 +135,10 @@ export function childSelect(options: {
       (SELECT *, unnest(range(1, len(l0) + 1)) AS i FROM (${lists.join(' UNION ALL ')}))`
   }
   if (rows.over === 'texts') {
-    const source = listSource({ keys, stage, list: rows.list, parent: rows.parent })
+    const source = listSource({ keys, stage, rows })
     return `SELECT ${keyColumns}, ${selected(child.columns)} FROM (SELECT *, unnest(range(1, len(l0) + 1)) AS i FROM (${source}))`
   }
-  const source = listSource({ keys, stage, list: rows.list, parent: rows.parent })
+  const source = listSource({ keys, stage, rows })
   const extra = extraItem('e', elementUnknown(rows, unknown))
   const columns = child.columns.map(column => (column.name === 'extra' ? { ...column, expression: extra } : column))
   return `SELECT ${keyColumns}, ${selected(columns)} FROM

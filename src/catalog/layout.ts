@@ -2,6 +2,7 @@
 // record. DDL, load SQL and dictionary derive from it.
 //
 // In expressions, `s` is the staged record, whose columns have the API's names, and `e` is an element of an array.
+import { LIFT_TYPES, liftedFrom } from './lift.ts'
 import {
   type Field,
   type Fields,
@@ -42,10 +43,10 @@ export interface ChildTable {
 
 type ChildRows =
   /** A list of strings on `s`, or on an element `e` of `parent`. */
-  | { over: 'texts'; list: string; parent: string | null }
+  | { over: 'texts'; list: string; parent: string | null; parentId?: string }
   /** Lists of strings on `s` that fill one table; each row has the label of its list. */
   | { over: 'labelled'; lists: { sql: string; label: string }[] }
-  | { over: 'objects'; list: string; parent: string | null }
+  | { over: 'objects'; list: string; parent: string | null; parentId?: string }
   | { over: 'elements'; json: string; lifts: readonly Lift[] }
   | { over: 'entries'; json: string; lifts: readonly Lift[] }
 
@@ -111,6 +112,7 @@ function scalarColumns(key: string, field: Scalar, place: Place): Column[] {
   }
   const name = place.prefix + (field.column ?? snakeCase(key))
   const column: Column = { ...base, name, sqlType: SQL_TYPES[field.type], expression: read(field.type, sql) }
+  if (field.lift) return [column, ...field.lift.map(lift => besideJson(lift, sql, { ...base, prefix: place.prefix }))]
   if (!field.twin) return [column]
   const twin = {
     ...base,
@@ -119,6 +121,17 @@ function scalarColumns(key: string, field: Scalar, place: Place): Column[] {
   }
   return [column, { ...twin, sqlType: 'TIMESTAMP', expression: `parse_moment(${sql})` }]
 }
+
+/** A column lifted out of the JSON in `sql`. */
+const besideJson = (lift: Lift, sql: string, base: Pick<Column, 'path' | 'from'> & { prefix: string }): Column => ({
+  name: base.prefix + lift.column,
+  sqlType: LIFT_TYPES[lift.type],
+  expression: liftedFrom(lift, sql),
+  path: `${base.path}.${lift.keys.join('|')}`,
+  from: base.from,
+  about: lift.about,
+  pii: lift.pii,
+})
 
 function columnsOf(fields: Fields, place: Place): Column[] {
   return Object.entries(fields).flatMap(([key, field]) => {
@@ -146,18 +159,31 @@ const ownColumn = (name: string, sqlType: string, expression: string, about: str
 const POSITION_ABOUT = 'Position in the list, from 1'
 const EXTRA_ABOUT = 'Fields that the catalog does not know, as sent'
 
-/** `conversation_handoffs` → `handoff`, `crm_activities` → `activity`. */
+/** `conversation_handoffs` → `handoff`, `crm_activities` → `activity`, `agent_nodes` → `node`. */
 const singular = (table: string): string =>
   table
-    .replace(/^(conversation|crm)_/, '')
+    .replace(/^(conversation|crm|agent)_/, '')
     .replace(/ies$/, 'y')
     .replace(/s$/, '')
 
-function textsChildren(fields: Fields, place: Place, parentPosition: Column | null): ChildTable[] {
+/** The element of a list that holds another list: columns that identify it in the rows of the inner list, and SQL of its id over the element. */
+interface Parent {
+  columns: Column[]
+  id?: string
+}
+
+/** How the rows of a list are selected: on the record, or on the elements of the list `place.from`. */
+const inList = (list: string, place: Place, parent: Parent | null) => ({
+  list,
+  parent: parent && place.from,
+  ...(parent?.id && { parentId: parent.id }),
+})
+
+function textsChildren(fields: Fields, place: Place, parent: Parent | null): ChildTable[] {
   const lists = Object.entries(fields).filter((entry): entry is [string, TextList] => entry[1].kind === 'texts')
   const labelled = new Set(lists.flatMap(([, { label, table }]) => (label ? [table] : [])))
   return [
-    ...lists.filter(([, { label }]) => !label).map(([key, list]) => textsChild(key, list, place, parentPosition)),
+    ...lists.filter(([, { label }]) => !label).map(([key, list]) => textsChild(key, list, place, parent)),
     ...[...labelled].map(table => {
       const own = lists.filter(([, list]) => list.table === table)
       return labelledChild({ table, label: own[0]![1].label!, lists: own, place })
@@ -165,14 +191,14 @@ function textsChildren(fields: Fields, place: Place, parentPosition: Column | nu
   ]
 }
 
-function textsChild(key: string, field: TextList, place: Place, parentPosition: Column | null): ChildTable {
+function textsChild(key: string, field: TextList, place: Place, parent: Parent | null): ChildTable {
   const from = place.from ?? key
   return {
     table: field.table,
     about: field.about,
     from,
     columns: [
-      ...(parentPosition ? [parentPosition] : []),
+      ...(parent?.columns ?? []),
       ownColumn('position', 'INTEGER', 'i', POSITION_ABOUT, from),
       {
         ...ownColumn(field.column, 'VARCHAR', spelled(field, 'l0[i]'), field.about, from),
@@ -180,7 +206,7 @@ function textsChild(key: string, field: TextList, place: Place, parentPosition: 
         pii: field.pii,
       },
     ],
-    rows: { over: 'texts', list: `${place.sql}.${quoteName(key)}`, parent: parentPosition ? place.from : null },
+    rows: { over: 'texts', ...inList(`${place.sql}.${quoteName(key)}`, place, parent) },
   }
 }
 
@@ -210,7 +236,7 @@ function labelledChild(options: {
   }
 }
 
-function objectChildren(key: string, field: ObjectList, place: Place, parentPosition: Column | null): ChildTable[] {
+function objectChildren(key: string, field: ObjectList, place: Place, parent: Parent | null): ChildTable[] {
   const from = place.from ?? key
   const inner: Place = { sql: 'e', path: `${place.path}${key}[].`, prefix: '', from }
   const position = ownColumn('position', 'INTEGER', 'i', POSITION_ABOUT, from)
@@ -219,12 +245,12 @@ function objectChildren(key: string, field: ObjectList, place: Place, parentPosi
     about: field.about,
     from,
     columns: [
-      ...(parentPosition ? [parentPosition] : []),
+      ...(parent?.columns ?? []),
       position,
       ...columnsOf(field.fields, inner),
       { ...ownColumn('extra', 'JSON', 'NULL', EXTRA_ABOUT, from), pii: 'content' },
     ],
-    rows: { over: 'objects', list: `${place.sql}.${quoteName(key)}`, parent: parentPosition ? place.from : null },
+    rows: { over: 'objects', ...inList(`${place.sql}.${quoteName(key)}`, place, parent) },
   }
   const innerPosition = ownColumn(
     `${singular(field.table)}_position`,
@@ -233,17 +259,15 @@ function objectChildren(key: string, field: ObjectList, place: Place, parentPosi
     `\`position\` of its row in \`${field.table}\``,
     from,
   )
-  return [own, ...childrenOf(field.fields, inner, innerPosition)]
+  return [own, ...childrenOf(field.fields, inner, parentOf(field, innerPosition))]
 }
 
-const LIFT_TYPES = {
-  text: 'VARCHAR',
-  count: 'BIGINT',
-  number: 'DOUBLE',
-  time: 'TIMESTAMP',
-  position: 'INTEGER',
-  json: 'JSON',
-} as const
+function parentOf({ id, table }: ObjectList, position: Column): Parent {
+  if (!id) return { columns: [position] }
+  const about = `Id of its row in \`${table}\``
+  const column = ownColumn(id.column, 'VARCHAR', 'parent_id', about, position.from[0]!)
+  return { columns: [position, column], id: `e.${quoteName(id.key)}` }
+}
 
 function unnestChild(key: string, field: Scalar & { unnest: Unnest }, place: Place): ChildTable {
   const { unnest, hidden } = field
@@ -267,15 +291,15 @@ function unnestChild(key: string, field: Scalar & { unnest: Unnest }, place: Pla
   }
 }
 
-function childrenOf(fields: Fields, place: Place, parentPosition: Column | null): ChildTable[] {
+function childrenOf(fields: Fields, place: Place, parent: Parent | null): ChildTable[] {
   const others = Object.entries(fields).flatMap(([key, field]: [string, Field]): ChildTable[] => {
-    if (field.kind === 'objects') return objectChildren(key, field, place, parentPosition)
+    if (field.kind === 'objects') return objectChildren(key, field, place, parent)
     if (field.kind === 'scalar' && field.unnest) return [unnestChild(key, { ...field, unnest: field.unnest }, place)]
     if (field.kind !== 'group') return []
     const sql = `${place.sql}.${quoteName(key)}`
     return childrenOf(field.fields, { sql, path: `${place.path}${key}.`, prefix: '', from: place.from ?? key }, null)
   })
-  return [...textsChildren(fields, place, parentPosition), ...others]
+  return [...textsChildren(fields, place, parent), ...others]
 }
 
 const compiled = new WeakMap<RecordType, Map<string, Layout>>()
@@ -302,6 +326,17 @@ function underAliases({ aliases = {} }: RecordType, column: Column): Column {
   }
 }
 
+/** Columns and child tables of computed fields: they have no path, and nothing of theirs goes to `extra`. */
+function computedLayout({ computed }: RecordType, root: Place): Pick<Layout, 'columns' | 'children'> {
+  const fields = computed?.fields ?? {}
+  const withoutPath = (columns: Column[]) => columns.map(column => ({ ...column, path: null }))
+  const children = childrenOf(fields, root, null).map(child => ({
+    ...child,
+    columns: withoutPath(child.columns.filter(({ name }) => name !== 'extra')),
+  }))
+  return { columns: withoutPath(columnsOf(fields, root)), children }
+}
+
 function compileLayout(record: RecordType, timeZone: string): Layout {
   const root: Place = { sql: 's', path: '', prefix: '', from: null }
   const derived = record.derived.map(
@@ -318,14 +353,15 @@ function compileLayout(record: RecordType, timeZone: string): Layout {
   const fields = columnsOf(record.fields, root)
     .filter(column => column.path !== record.id.key)
     .map(column => underAliases(record, column))
+  const computed = computedLayout(record, root)
   return {
     record,
     key: ['workspace_id', ...(record.perAgent ? ['agent_id'] : []), record.id.column],
-    columns: [...derived, ...fields],
+    columns: [...derived, ...computed.columns, ...fields],
     rederived: record.derived.flatMap(({ column, stored }) =>
       stored ? [{ column, value: stored({ timeZone: quoteText(timeZone) }) }] : [],
     ),
-    children: childrenOf(record.fields, root, null),
+    children: [...childrenOf(record.fields, root, null), ...computed.children],
   }
 }
 

@@ -14,4 +14,4 @@ export const RECORD_TYPES: readonly RecordType[] = [...PAGE_RECORDS, ...EVENT_RE
  * Incremented when the catalog or inspection changes. A page that landed under an older version is inspected again before it is loaded,
  * because a path that was unknown then may be declared now.
  */
-export const CATALOG_VERSION = 7
+export const CATALOG_VERSION = 8

@@ -42,6 +42,8 @@ export interface Scalar extends Described {
   hidden?: true
   /** A child table made from the elements or entries of an `any`. */
   unnest?: Unnest
+  /** Columns beside the JSON of an `any`, for facts that users filter by. */
+  lift?: readonly Lift[]
 }
 
 /** An object whose fields become columns of the same row, with the object's name as prefix. */
@@ -72,6 +74,8 @@ export interface ObjectList extends Described {
   kind: 'objects'
   table: string
   fields: Fields
+  /** The field with the id of an element: rows of lists inside the element have it as a column of that name. */
+  id?: { key: string; column: string }
 }
 
 export type Field = Scalar | Group | TextList | ObjectList
@@ -112,6 +116,23 @@ export interface Derived extends Described {
   from: readonly string[]
 }
 
+/**
+ * Fields that are computed from a record as sent, where no declaration of single fields can express them. They exist only in types whose
+ * records are all coerced before they are staged, and their values must have the declared types.
+ */
+export interface Computed {
+  fields: Fields
+  from: (sent: Readonly<Record<string, unknown>>, page: PageOfRecord) => Readonly<Record<string, unknown>>
+}
+
+/** The page that a record was sent on. */
+export interface PageOfRecord {
+  /** Key of the list in the body that holds the record. */
+  list: string
+  /** Ids of this page's records that the listing's second list contains, on whichever page; undefined if that is not known. */
+  starredIds?: ReadonlySet<string>
+}
+
 export interface RecordType {
   name: string
   table: string
@@ -124,6 +145,7 @@ export interface RecordType {
   /** Other names under which the vendor sends top-level fields: `{ vapi: 'ext' }`. */
   aliases?: Readonly<Record<string, string>>
   derived: readonly Derived[]
+  computed?: Computed
   /** The field that orders versions; null: the later fetch is newer. */
   modifiedKey: string | null
   /** The record is an event that happened once: no version replaces another. */
@@ -159,7 +181,7 @@ export const moment = (about: string, twin: string, options: Options = {}): Scal
   twin,
 })
 
-export const any = (about: string, options: Options & Pick<Scalar, 'unnest' | 'hidden'> = {}): Scalar => ({
+export const any = (about: string, options: Options & Pick<Scalar, 'unnest' | 'hidden' | 'lift'> = {}): Scalar => ({
   ...scalar('any')(about, options),
 })
 
@@ -180,19 +202,21 @@ export const texts = (
   ...(options.channel && { channel: options.channel }),
 })
 
-export const objects = (about: string, table: string, fields: Fields): ObjectList => ({
-  kind: 'objects',
-  about,
-  table,
-  pii: 'none',
-  fields,
-})
+export const objects = (
+  about: string,
+  table: string,
+  fields: Fields,
+  options: Pick<ObjectList, 'id'> = {},
+): ObjectList => ({ kind: 'objects', about, table, pii: 'none', fields, ...options })
 
 /** The fields, under every name with which the vendor may send them. */
 export const sentFields = ({ fields, aliases = {} }: RecordType): Fields => ({
   ...fields,
   ...Object.fromEntries(Object.entries(aliases).flatMap(([alias, key]) => (fields[key] ? [[alias, fields[key]]] : []))),
 })
+
+/** The fields of a staged record: those that are sent, and those that are computed. */
+export const stagedFields = (record: RecordType): Fields => ({ ...sentFields(record), ...record.computed?.fields })
 
 /** `userEmail` → `user_email`, `firstMessageTS` → `first_message_ts`, `ID` → `id`. */
 export function snakeCase(key: string): string {

@@ -20,6 +20,11 @@ export interface PageHead {
   organizationId?: string
   /** The agent that the vendor reported as deleted. */
   goneAgentId?: string
+  /**
+   * Of a listing with a second list of starred records: ids of this page's records that are in it, on whichever page of the listing. The
+   * list itself cannot tell, because repeated entries are not landed. Absent on pages of earlier versions.
+   */
+  starredIds?: readonly string[]
   run: string
   lease: string | null
   /** Path and query as sent; neither contains the token. */

@@ -1,6 +1,7 @@
 // Malformed records: declared and undeclared keys, values of right and wrong types, at every depth.
 import fc from 'fast-check'
 import { conversation } from '../../src/catalog/conversation/conversation.ts'
+import { agent } from '../../src/catalog/resources/agents.ts'
 import type { Field, Fields } from '../../src/catalog/shape.ts'
 
 type Json = Record<string, unknown>
@@ -49,3 +50,24 @@ function recordOf(fields: Fields): fc.Arbitrary<Json> {
 
 /** A conversation in which anything but the id may be wrong. */
 export const anyConversation = recordOf(conversation.fields).map((record): Json => ({ ...record, ID: 'c' }))
+
+const listOf = (element: fc.Arbitrary<unknown>) => fc.array(element, { maxLength: 4 })
+const scalar = fc.oneof(fc.string(), fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.boolean())
+const named = fc.record({ id: scalar, name: scalar }, { requiredKeys: [] })
+const details = fc.record(
+  {
+    starred: fc.oneof(fc.boolean(), scalar),
+    assignedToolsIds: fc.oneof(listOf(fc.oneof(scalar, named)), fc.jsonValue()),
+    tools: fc.oneof(listOf(fc.oneof(scalar, named)), fc.jsonValue()),
+    kbTags: fc.oneof(listOf(fc.oneof(scalar, named)), fc.jsonValue()),
+    convoTags: fc.oneof(listOf(fc.oneof(scalar, named)), fc.jsonValue()),
+    vgOptions: fc.jsonValue(),
+    vg_temperature: fc.jsonValue(),
+  },
+  { requiredKeys: [] },
+)
+
+/** An agent in which anything but the id may be wrong. */
+export const anyAgent = fc
+  .tuple(recordOf(agent.fields), details)
+  .map(([record, more]): Json => ({ ...record, ...(JSON.parse(JSON.stringify(more)) as Json), ID: 'a' }))

@@ -2,9 +2,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { READINGS } from '../../src/sandbox/readings.ts'
-import { startSandbox } from '../../src/sandbox/server.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
 import { TOKEN, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
-import { listAgentsOf } from './listing-vendor.ts'
+import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
+import { listAgentsOf, listingVendor } from './listing-vendor.ts'
 
 type Readings = NonNullable<SandboxOptions['readings']>
 
@@ -25,6 +26,23 @@ async function listed(options: Partial<SandboxOptions>) {
   return { isComplete: cutOff === null }
 }
 
+/** Passes the sandbox's listing on, without one field of each agent. */
+async function listingWithout(field: string, sandbox: Sandbox): Promise<string> {
+  const pages = new Map<string, object>()
+  const query = (page: string | null) =>
+    new URLSearchParams({ workspaceId: WORKSPACE, sortBy: 'firstCreated', limit: '100', page: page ?? '1' })
+  for (let page = 1; page <= AGENTS; page++) {
+    const answer = await fetch(`${sandbox.url}/v3/agents/search?${query(String(page))}`, {
+      headers: { authorization: `Bearer ${TOKEN}` },
+    })
+    pages.set(
+      String(page),
+      JSON.parse(await answer.text(), (key, value) => (key === field ? undefined : value)) as object,
+    )
+  }
+  return (await listingVendor([], ({ params }) => pages.get(params.get('page') ?? '1')!, sandbox)).url
+}
+
 describe('the agents', () => {
   it.each(each)('are listed completely, and known to be, with %j', async readings => {
     expect(await listed({ readings })).toEqual({ isComplete: true })
@@ -37,6 +55,23 @@ describe('the agents', () => {
         const readings: Readings = { 'agent-params': params, 'agent-totals': totals }
         expect(await listed({ readings })).toEqual({ isComplete: totals === 'both' })
       }
+    },
+  )
+
+  // With and without the agents' own field: then only the lists tell.
+  it.each(READINGS.starred.values.flatMap(starred => [true, false].map(says => [starred, says] as const)))(
+    'are starred exactly where the vendor lists them as starred (%s; their own field: %s)',
+    async (starred, says) => {
+      const simulated = await simulatedApp({
+        sandbox: { conversations: 0, agents: AGENTS, readings: { starred, 'agent-page': '3' } as Readings },
+        through: async sandbox => (says ? sandbox.url : listingWithout('starred', sandbox)),
+      })
+      await simulated.sync({ maxRequests: 0 })
+      const expected = simulated.sandbox.world
+        .agentIds()
+        .map((agent_id, at) => ({ agent_id, is_starred: at % 3 === 0 }))
+      const stored = () => simulated.rows('SELECT agent_id, is_starred FROM agents ORDER BY agent_id')
+      expect(await stored()).toEqual(expected.sort((a, b) => (a.agent_id < b.agent_id ? -1 : 1)))
     },
   )
 

@@ -139,14 +139,25 @@ export async function landConversations(landing: Landing, page: ConversationPage
 /** Lands one page of a listing of agents. */
 export async function landAgents(
   landing: Landing,
-  listing: { agents: unknown[]; starredAgents?: unknown[]; sentAtMs?: number; lastPage?: boolean; sequence?: number },
+  listing: {
+    agents: unknown[]
+    starredAgents?: unknown[]
+    starredIds?: string[]
+    /** The JSON of one more agent. */
+    text?: string
+    sentAtMs?: number
+    lastPage?: boolean
+    sequence?: number
+  },
 ): Promise<LoadablePage> {
-  const { agents, starredAgents = [], sentAtMs = SENT_AT_MS, lastPage = true, sequence = 1 } = listing
-  const body = Buffer.from(JSON.stringify({ agents, starredAgents }))
+  const { agents, starredAgents = [], starredIds, text, sentAtMs = SENT_AT_MS, lastPage = true, sequence = 1 } = listing
+  const entries = [...agents.map(entry => JSON.stringify(entry)), ...(text === undefined ? [] : [text])]
+  const body = Buffer.from(`{"agents":[${entries}],"starredAgents":${JSON.stringify(starredAgents)}}`)
   const window = freshWindow().name
   const place = { stream: 'agents' as const, agentId: null, window, generation: 1, sequence }
   const notes = inspectAgents([...agents, ...starredAgents])
-  return landed(landing, headOf({ place, bodyBytes: body.length, notes, lastPage }, sentAtMs), body)
+  const parts = { place, bodyBytes: body.length, notes, lastPage, ...(starredIds && { starredIds }) }
+  return landed(landing, headOf(parts, sentAtMs), body)
 }
 
 interface OfOrganization {

@@ -1,7 +1,7 @@
 // The tolerant path: coerces a record that cannot be staged as sent, field by field. Lossless casts are applied; any other value of a wrong
 // type goes to `extra` unchanged, so nothing is lost (notes on the API, "Shapes").
 import { ExactNumber } from '../../json/exact-json.ts'
-import { type Field, type Fields, type RecordType, sentFields } from '../shape.ts'
+import { type Field, type Fields, type PageOfRecord, type RecordType, sentFields } from '../shape.ts'
 import { COERCED_EXTRA } from '../staging.ts'
 import { declaredAs, fits, hasId, isObject, jsonType } from './inspect.ts'
 import { countIssue, FRACTION, TOO_LARGE } from './numbers.ts'
@@ -112,10 +112,14 @@ function coerceId(id: unknown): unknown {
 }
 
 /** Coerces one record. Null where it is not an object or has no usable id: such a record can only be quarantined. */
-export function coerceRecord(type: RecordType, element: unknown): CoercedRecord | null {
+export function coerceRecord(
+  type: RecordType,
+  element: unknown,
+  page: PageOfRecord = { list: '' },
+): CoercedRecord | null {
   if (!isObject(element) || !hasId(type, element)) return null
   const found: Findings = { issues: [], drift: [] }
   const record = coerceElement(sentFields(type), element, '', found)
   record[type.id.key] = coerceId(record[type.id.key])
-  return { record, ...found }
+  return { record: { ...record, ...type.computed?.from(element, page) }, ...found }
 }

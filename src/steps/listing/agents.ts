@@ -1,6 +1,8 @@
 // Lists the workspace's agents. A listing lands only if it differs from the last landed one, so polling an unchanged workspace every few
 // minutes leaves no files.
 import { createHash } from 'node:crypto'
+import { CATALOG_VERSION } from '../../catalog/records.ts'
+import { agentIdOf, starredIdsIn } from '../../catalog/resources/agent-details.ts'
 import { AGENTS } from '../../catalog/resources/agents.ts'
 import { writeExactly } from '../../json/exact-json.ts'
 import { isSegment } from '../../vendor/address.ts'
@@ -57,6 +59,7 @@ async function fetchListing(dependencies: StepsDependencies, clock: ServerClock)
   const listed = new Map<string, ListedAgent>()
   const unusable = new Set<string>()
   const seen = new Set<string>()
+  const starred = starredIn(answers)
   const pages = answers.map(page => {
     const { receipt, envelope } = page.answer
     clock.observe(receipt)
@@ -65,14 +68,29 @@ async function fetchListing(dependencies: StepsDependencies, clock: ServerClock)
       if (isSegment(id)) listed.set(id, { agentId: id, title: typeof title === 'string' ? title : null })
       else unusable.add(id)
     }
-    return { receipt, query: sentQuery(AGENTS, dependencies.workspaceId, page), ...withoutRepeats(page, seen) }
+    return {
+      receipt,
+      query: sentQuery(AGENTS, dependencies.workspaceId, page),
+      ...withoutRepeats(page, { seen, starred }),
+    }
   })
-  // The digest includes completeness: a complete listing shows more than an incomplete one of the same agents.
-  const digest = sha256([...seen, ...(cutOff ? [cutOff.issue] : [])].join('\n')).slice(0, 16)
+  // The digest includes completeness: a complete listing shows more than an incomplete one of the same agents. It includes the catalog's
+  // version, so that an upgrade that reads more of an agent fills its columns with the next listing.
+  const reported = [...(cutOff ? [cutOff.issue] : []), ...(starred ? ['starred', ...[...starred].sort()] : [])]
+  const digest = sha256([CATALOG_VERSION, ...seen, ...reported].join('\n')).slice(0, 16)
   return { pages, agents: [...listed.values()], unusable: [...unusable], digest, cutOff }
 }
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/** The ids in the lists of starred agents of all pages; null if no page has one. */
+function starredIn(pages: ResourceListing['pages']): Set<string> | null {
+  const lists = pages.flatMap(({ answer }) => {
+    const ids = starredIdsIn(answer.parsed)
+    return ids ? [ids] : []
+  })
+  return lists.length > 0 ? new Set(lists.flat()) : null
+}
 
 /** A path inside an entry of a listing. */
 const IN_ENTRY = /^(\w+\[\d+\])\./
@@ -83,10 +101,11 @@ const IN_ENTRY = /^(\w+\[\d+\])\./
  */
 function withoutRepeats(
   { answer: { parsed, droppedPaths } }: ResourceListing['pages'][number],
-  seen: Set<string>,
-): Pick<ResourcePage, 'body' | 'removed'> {
+  { seen, starred }: { seen: Set<string>; starred: ReadonlySet<string> | null },
+): Pick<ResourcePage, 'body' | 'removed' | 'starredIds'> {
   const body = { ...(parsed as Record<string, unknown>) }
   const kept = new Set<string>()
+  const ids = new Set<string>()
   for (const list of AGENTS.envelope) {
     const entries = body[list]
     if (!Array.isArray(entries)) continue
@@ -95,6 +114,7 @@ function withoutRepeats(
       if (seen.has(digest)) return false
       seen.add(digest)
       kept.add(`${list}[${index}]`)
+      ids.add(agentIdOf(entry) ?? '')
       return true
     })
   }
@@ -105,6 +125,7 @@ function withoutRepeats(
   return {
     body: Buffer.from(writeExactly(body)),
     removed: droppedPaths.filter(isKept).map(path => pathInRecord(AGENTS, path)),
+    ...(starred && { starredIds: [...ids].filter(id => starred.has(id)) }),
   }
 }
 

@@ -42,6 +42,8 @@ export interface ResourcePage {
   query: Record<string, string>
   /** Paths inside records at which secrets were removed. */
   removed: readonly string[]
+  /** Ids of its records that the listing has in its second list, too; absent where the listing has none. */
+  starredIds?: readonly string[]
 }
 
 /** The query of a page, as sent. */
@@ -96,11 +98,12 @@ export async function landPages(
   // The server's time, because the newest answer is found by its name and our clock may have been set back.
   const window = `${compactTimestamp(clock.at(now()))}-${name}`
   const landed: [string, PageHead][] = []
-  for (const [index, { receipt, body, query, removed }] of [...pages.entries()].reverse()) {
+  for (const [index, { receipt, body, query, removed, starredIds }] of [...pages.entries()].reverse()) {
     const isLast = index === pages.length - 1
     const head = pageHead(fetching, receipt, {
       place: { stream: resource.stream, agentId: null, window, generation: 1, sequence: index + 1 },
       ...(id !== undefined && { requestedId: id }),
+      ...(starredIds && { starredIds }),
       request: { path: resourcePath(resource, id), query },
       bodyBytes: body.length,
       lastPage: isLast && cutOff === null,

@@ -110,7 +110,7 @@ export async function addCoerced(
 
 /** Reads a landed page and coerces its records. @throws LANDING_CORRUPT */
 export async function readCoerced(context: LoadContext, record: RecordType, page: LoadablePage): Promise<CoercedPage> {
-  const found = coercePage(record, await context.readBody(page.address))
+  const found = coercePage(record, await context.readBody(page.address), { starredIds: page.head.starredIds })
   const reported = page.head.facts?.returned
   const held = found.records.length + found.unreadable.length
   if (reported !== undefined && reported !== held)

@@ -31,9 +31,17 @@ export interface CoercedPage {
 
 const RECORD_PATH = '(record)'
 
+interface RecordText {
+  /** Key of the list that holds the record. */
+  list: string
+  text: string
+}
+
 /** The text of each record of a page's body, without a byte order mark, and with U+FFFD in place of bytes that are not UTF-8. */
-const recordTexts = (record: RecordType, body: Uint8Array): string[] =>
-  elementTexts(new TextDecoder().decode(body), envelopeOf(record))
+function recordTexts(record: RecordType, body: Uint8Array): RecordText[] {
+  const all = new TextDecoder().decode(body)
+  return envelopeOf(record).flatMap(list => elementTexts(all, [list]).map(text => ({ list, text })))
+}
 
 /** The bytes of the record at position `element` (from 1) as they landed; undefined if the page has none there. */
 export function landedRecord(record: RecordType, body: Uint8Array, element: number): Uint8Array | undefined {
@@ -79,7 +87,11 @@ export const issueOfUnreadable = (reason: string): Pick<Issue, 'path' | 'issue'>
 })
 
 /** `replaced`: U+FFFD in the text may stand for bytes that are not UTF-8. */
-function coerceText(record: RecordType, text: string, replaced: boolean): Coerced | Rejected {
+function coerceText(
+  record: RecordType,
+  { list, text }: RecordText,
+  { replaced, starredIds }: { replaced: boolean; starredIds: ReadonlySet<string> | undefined },
+): Coerced | Rejected {
   let read: ReadExactly
   try {
     read = readExactly(text)
@@ -88,7 +100,7 @@ function coerceText(record: RecordType, text: string, replaced: boolean): Coerce
   }
   const fault = idFault(record, read, replaced)
   if (fault !== null) return rejected(fault)
-  const coerced = coerceRecord(record, read.value)
+  const coerced = coerceRecord(record, read.value, { list, ...(starredIds && { starredIds }) })
   if (coerced === null) return rejectedWithoutId(record, read.value)
   const { issues, drift } = coerced
   for (const { path, fault } of read.faults) {
@@ -100,14 +112,21 @@ function coerceText(record: RecordType, text: string, replaced: boolean): Coerce
   return { json: writeExactly(coerced.record), issues, drift }
 }
 
-/** Coerces the records of a page, or those at the positions in `only`. Never throws because of a record's content. */
-export function coercePage(record: RecordType, body: Uint8Array, only?: ReadonlySet<number>): CoercedPage {
-  const replaced = !isUtf8(body)
+/**
+ * Coerces the records of a page, or those at the positions in `only`. `starredIds`: as in the page's head. Never throws because of a
+ * record's content.
+ */
+export function coercePage(
+  record: RecordType,
+  body: Uint8Array,
+  { only, starredIds }: { only?: ReadonlySet<number>; starredIds?: readonly string[] | undefined } = {},
+): CoercedPage {
+  const settings = { replaced: !isUtf8(body), starredIds: starredIds && new Set(starredIds) }
   const all: CoercedPage = { records: [], unreadable: [], issues: [], drift: [] }
   for (const [index, text] of recordTexts(record, body).entries()) {
     const element = index + 1
     if (only && !only.has(element)) continue
-    const one = coerceText(record, text, replaced)
+    const one = coerceText(record, text, settings)
     if ('reason' in one) {
       all.unreadable.push({ element, reason: one.reason })
       all.issues.push(one.issue)

@@ -18,6 +18,8 @@ export interface LoadablePage {
     organizationId?: string
     /** The agent that the answer reports as gone. */
     goneAgentId?: string
+    /** Ids of the page's records that the listing also has in its second list. */
+    starredIds?: readonly string[]
     run: string
     status: number
     sentAtMs: number

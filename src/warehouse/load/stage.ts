@@ -3,7 +3,7 @@
 
 import type { UnknownTree } from '../../catalog/inspection/unknown-fields.ts'
 import { layoutOf, quoteName, quoteText } from '../../catalog/layout.ts'
-import { type RecordType, sentFields } from '../../catalog/shape.ts'
+import { type RecordType, stagedFields } from '../../catalog/shape.ts'
 import { recordStruct } from '../../catalog/staging.ts'
 import type { WindowKind } from '../../core/planning/windows.ts'
 import { iso, type Writer } from '../connection.ts'
@@ -49,7 +49,7 @@ export async function fillStage(
   const paths = (of: readonly StageSource[]) => [...new Set(of.map(({ file }) => quoteText(file)))].join(', ')
   const alone = sources.filter(({ bundledPage }) => bundledPage === undefined)
   const bundled = sources.filter(({ bundledPage }) => bundledPage !== undefined)
-  const records = `${recordStruct(sentFields(record), unknown)}[]`
+  const records = `${recordStruct(stagedFields(record), unknown)}[]`
   const pages = (format: string) => {
     const options = `format = '${format}', maximum_object_size = ${objectBytes}`
     const ofFiles = `SELECT filename AS page, data FROM read_json([${paths(alone)}], ${options}, filename = true,

@@ -48,6 +48,8 @@ const turnIn =
 
 /** SQL over the older row for a column that it has under no name. */
 const COMPUTED: Record<string, Record<string, string | ((source: Source) => string)>> = {
+  // Agents had no child tables, and so no numbers.
+  agents: { _record: 'rowid + 1' },
   conversation_turns: { turn_extra: turnIn('conversation_transcripts', 'turns') },
   conversation_model_messages: { turn_extra: turnIn('conversation_model_histories', 'messages') },
   // Payloads were stored in the row. `replay` has moved those that no file held to the spool's archive.

@@ -1,8 +1,8 @@
 // Creates the tables of a new warehouse, and migrates one that an earlier version wrote: numbered files of `sql/meta` for the bookkeeping,
 // then the tables of the catalog, to which only columns are added. The first file is the oldest layout that can be migrated; an older
 // warehouse is rebuilt by `replay`. Both an older and a newer warehouse are refused before anything is changed.
-import { migrate as migrateTable, tablesOf } from '../../catalog/ddl.ts'
-import { layoutOf } from '../../catalog/layout.ts'
+import { migrate as migrateTable, RECORD_NUMBER, tablesOf } from '../../catalog/ddl.ts'
+import { isNumbered, layoutOf } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { beginEpoch } from '../changes/epoch.ts'
@@ -84,8 +84,17 @@ async function migrateCatalog(writer: Writer, isNew: boolean): Promise<boolean> 
     migrateTable(table, existing.get(table.name) ?? new Set()),
   )
   for (const statement of statements) await writer.run(statement)
+  for (const layout of RECORD_TYPES.map(record => layoutOf(record)).filter(isNumbered))
+    if (lacksNumbers(existing.get(layout.record.table))) await numberRecords(writer, layout.record.table)
   return statements.length > 0
 }
+
+const lacksNumbers = (columns: ReadonlySet<string> | undefined): boolean =>
+  columns !== undefined && !columns.has(RECORD_NUMBER.name)
+
+/** Numbers the rows of a record type that has child tables since this version: a row without a number would never be replaced. */
+const numberRecords = (writer: Writer, table: string): Promise<void> =>
+  writer.run(`UPDATE ${table} SET ${RECORD_NUMBER.name} = rowid + 1`)
 
 async function createViews(writer: Writer): Promise<void> {
   for (const { sql } of sqlFiles('views')) await writer.run(sql)

@@ -106,7 +106,7 @@ async function keepInQuarantine(
 
 async function retryOne(context: LoadContext, page: LoadablePage, body: Uint8Array, element: number): Promise<Retried> {
   const record = RECORD_OF[page.head.place.stream]
-  const found = { ...coercePage(record, body, new Set([element])), element }
+  const found = { ...coercePage(record, body, { only: new Set([element]), starredIds: page.head.starredIds }), element }
   const [unreadable] = found.unreadable
   const [one] = found.records
   if (!one) {

@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { conversation } from '../../../src/catalog/conversation/conversation.ts'
 import { tablesOf } from '../../../src/catalog/ddl.ts'
 import { layoutOf } from '../../../src/catalog/layout.ts'
+import { agent } from '../../../src/catalog/resources/agents.ts'
 import type { ConvohouseError } from '../../../src/core/errors.ts'
 import { openLanding } from '../../../src/landing/folder-landing.ts'
 import type { Landing } from '../../../src/landing/landing.ts'
@@ -19,7 +20,7 @@ import type { LoadContext } from '../../../src/warehouse/load/load-input.ts'
 import { bundledMigrations, migrateWarehouse } from '../../../src/warehouse/maintenance/migrate.ts'
 import { openWarehouse, type Warehouse, warehouseFile } from '../../../src/warehouse/open.ts'
 import { temporaryFolder } from '../../../src/warehouse/temporary-files.ts'
-import { landConversations } from '../landed-pages.ts'
+import { landAgents, landConversations } from '../landed-pages.ts'
 import { SMALL } from '../temporary-warehouse.ts'
 
 let home: string
@@ -116,6 +117,31 @@ describe('a warehouse', () => {
     expect(await warehouse.writer.rows('SELECT tag FROM conversation_tags')).toEqual([{ tag: 't' }])
     expect(await warehouse.writer.rows(`SELECT csat_ease10 FROM conversations WHERE conversation_id = 'new'`)).toEqual([
       { csat_ease10: 4 },
+    ])
+  })
+
+  it('of a catalog in which agents had no child tables gets the details of an agent with its next listing', async () => {
+    const details = layoutOf(agent).children.map(({ table }) => table)
+    const landing = openLanding(home).workspace('w')
+    const list = async ({ writer }: Warehouse, sentAtMs: number) => {
+      const agents = [{ ID: 'a', nodes: [{ id: 'n' }] }, { ID: 'b' }]
+      await loadPages(contextOf(writer, landing), [await landAgents(landing, { agents, sentAtMs })])
+    }
+    await visit(async warehouse => {
+      await list(warehouse, 1_780_000_000_000)
+      for (const table of details) await warehouse.writer.run(`DROP TABLE ${table}`)
+      for (const column of ['_record', 'is_starred', 'advanced_server_url'])
+        await warehouse.writer.run(`ALTER TABLE agents DROP COLUMN ${column}`)
+    })
+    const warehouse = await open()
+    const numbers = () =>
+      warehouse.writer.rows('SELECT agent_id, _record IS NOT NULL AS numbered FROM agents ORDER BY ALL')
+    const numbered = ['a', 'b'].map(agent_id => ({ agent_id, numbered: true }))
+    expect(await numbers()).toEqual(numbered)
+    await list(warehouse, 1_780_000_060_000)
+    expect(await numbers()).toEqual(numbered)
+    expect(await warehouse.writer.rows('SELECT agent_id, node_id FROM agent_nodes')).toEqual([
+      { agent_id: 'a', node_id: 'n' },
     ])
   })
 

@@ -20,13 +20,24 @@ interface Fields {
 const AGENT: Fields = {
   plain:
     words(`ID title description ownerID storageID theme agentPlatform region disabled isDeployed deployed starred recordChatHistory
-    gdprCompliance disableRating disableHumanHandoff alwaysShowHandoff manualControl enableNodes webhookUrl`),
+    gdprCompliance disableRating disableHumanHandoff alwaysShowHandoff manualControl enableNodes webhookUrl
+    showHandoffEvenIfOffline persistHandoffOnRefresh blockInputDuringHandoffRequest`),
   times: words('createdAtUNIX lastModified'),
   named: { ID: 'agent_id', createdAtUNIX: 'created_at' },
   groups: {
     limits:
       words(`maxInteractionsPerUserId enableTextIpRateLimit maxTextInteractionsPerIp textIpRateLimitWindowHours maxAnnualCreditsUsage
       maxMonthlyCreditsUsage maxMessages maxMessagesRetentionDays inactiveChatRetentionDays analyticsRetentionDays`),
+    advanced: ['serverUrl'],
+    marketplace:
+      words(`enabled category creatorDisplayName shortDescription version demoUrl videoUrl supportEmail allowCanvasPreview
+      allowTryAgent likeCount downloadCount`),
+    'voiceConfig.transcriber': words('provider modelId language patienceFactor utteranceThreshold inputVoiceEnhancer'),
+    'voiceConfig.transcriber.speechConfig': words('format sampleRate language'),
+    'voiceConfig.speechGen':
+      words(`provider modelId voiceId language region highAudioQuality backgroundNoise backChannelling
+      backchannelInterval`),
+    'voiceConfig.config': words('recordAudio backgroundNoise enableWebCalling enableVoiceUiPresenter'),
   },
 }
 
@@ -64,8 +75,9 @@ function rowOf(record: Json, { plain, times, named, groups }: Fields): ExpectedR
   for (const key of plain) row[named[key] ?? snake(key)] = record[key] ?? null
   for (const key of times) row[named[key] ?? snake(key)] = timeMs(record[key])
   for (const [group, keys] of Object.entries(groups)) {
-    const inner = (record[group] ?? {}) as Json
-    for (const key of keys) row[`${snake(group)}_${snake(key)}`] = inner[key] ?? null
+    const path = group.split('.')
+    const inner = path.reduce((object, key) => (object[key] ?? {}) as Json, record)
+    for (const key of keys) row[`${path.map(snake).join('_')}_${snake(key)}`] = inner[key] ?? null
   }
   return row
 }
@@ -80,8 +92,67 @@ const asLanded = (record: Json): Json => ({
   widgets: (record.widgets as Json[]).map(({ apiKey: _secret, ...widget }) => widget),
 })
 
-/** `deployed`, which may be an object or a string, is stored as JSON text. */
-const agentOf = (record: Json): Json => ({ ...record, deployed: JSON.stringify(record.deployed) })
+interface Node {
+  id: string
+  toolsIds: string[]
+  childrenNodes: { nodeId: string; condition: string }[]
+}
+
+/** Tables of an agent, without those that hold settings from which secrets are removed. */
+function agentTables(record: Json): [string, ExpectedRow[]][] {
+  const { marketplace, tools, assignedToolsIds, kbTags, convoTags } = record as Record<string, Json[]>
+  const { priceUSD, listedAt, updatedAt, tags } = marketplace as unknown as Record<string, unknown>
+  const of = { agent_id: record.ID }
+  const nodes = (record.nodes as Node[]).map((node, index) => ({
+    ...node,
+    of: { ...of, node_id: node.id, node_position: index + 1 },
+  }))
+  const tag = (kind: string, list: unknown) => (list as string[]).map(tag => ({ ...of, kind, tag }))
+  return [
+    [
+      'agents',
+      [
+        {
+          ...rowOf(record, AGENT),
+          // `deployed` may be an object or a string, and is stored as JSON text.
+          deployed: JSON.stringify(record.deployed),
+          is_starred: record.starred,
+          marketplace_price_usd: priceUSD,
+          marketplace_listed_at_text: String(listedAt),
+          marketplace_listed_at: timeMs(listedAt),
+          marketplace_updated_at_text: String(updatedAt),
+          marketplace_updated_at: timeMs(updatedAt),
+        },
+      ],
+    ],
+    [
+      'agent_node_edges',
+      nodes.flatMap(node =>
+        node.childrenNodes.map(({ nodeId, condition }, index) => ({
+          ...node.of,
+          position: index + 1,
+          child_node_id: nodeId,
+          condition,
+        })),
+      ),
+    ],
+    ['agent_node_tools', nodes.flatMap(node => placed(node.toolsIds, 'tool_id', node.of))],
+    [
+      'agent_tools',
+      placed(assignedToolsIds, 'tool_id', { ...of, is_assigned: true }).map(row => ({
+        ...row,
+        tool_name: tools!.find(({ id }) => id === row.tool_id)?.name ?? null,
+      })),
+    ],
+    [
+      'agent_tags',
+      [...tag('kb', kbTags), ...tag('conversation', convoTags), ...tag('marketplace', tags)].map((row, index) => ({
+        ...row,
+        position: index + 1,
+      })),
+    ],
+  ]
+}
 
 function organizationTables(record: Json): [string, ExpectedRow[]][] {
   const of = { organization_id: record.ID }
@@ -107,9 +178,7 @@ export function expectedListings(
   const options = resolveOptions(given)
   const organizations = new OrganizationList(options)
   const nowMs = clock.now()
-  const found: [string, ExpectedRow[]][] = world
-    .agentIds()
-    .map(id => ['agents', [rowOf(agentOf(world.agent(id)!), AGENT)]])
+  const found = world.agentIds().flatMap(id => agentTables(world.agent(id)!))
   for (const id of organizationIds) {
     const organization = organizations.at(id, nowMs)
     if (organization === undefined) continue
