@@ -41,7 +41,8 @@ describe('the tools of an agent', () => {
     for (let month = 0; month < 12; month++) {
       for (const id of sandbox.world.agentIds()) {
         const ids = (await tools(sandbox, id)).map(tool => tool.id)
-        expect(ids).toEqual(expect.arrayContaining(sandbox.world.agent(id)!.assignedToolsIds as string[]))
+        const { tools: permanent } = sandbox.world.agent(id) as unknown as { tools: { id: string }[] }
+        expect(ids).toEqual(expect.arrayContaining(permanent.map(tool => tool.id)))
         seen.set(`${month} ${id}`, new Set(ids))
       }
       sandbox.clock.advance(30 * DAY)

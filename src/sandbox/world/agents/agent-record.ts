@@ -2,8 +2,9 @@
 import { DAY } from '../../../core/time.ts'
 import type { ResolvedOptions } from '../../options.ts'
 import { Draw, PURPOSE } from '../random.ts'
-import { channels, nodes, voiceConfig } from './secret-bearing.ts'
-import { type ToolOwner, tools } from './tools.ts'
+import { nodes } from './nodes.ts'
+import { canary, channels, voiceConfig } from './secret-bearing.ts'
+import { otherTools, type ToolOwner, tools } from './tools.ts'
 
 const TITLES = [
   'Front desk',
@@ -42,6 +43,9 @@ export function createAgentRecord(
   const ID = agentId(seed, agent)
   const createdMs = Math.floor(startMs - (historyDays + draw.int(1, 300)) * DAY)
   const number = agent < TITLES.length ? '' : ` ${agent + 1}`
+  const owner = { agent, agentId: ID, workspaceId, createdMs }
+  // Some of them are deleted later: the record then has ids of tools that are gone.
+  const others = otherTools(owner, seed, startMs).map(({ id }) => id)
   return {
     ID,
     title: `${TITLES[agent % TITLES.length]}${number}`,
@@ -60,26 +64,23 @@ export function createAgentRecord(
     starred: agent % 3 === 0 && agent < STARRED_BELOW,
     voiceConfig: voiceConfig(draw, agent),
     ...widget(draw),
-    ...conversationModel(draw),
-    ...nodesAndTools(draw, { agent, agentId: ID, workspaceId, createdMs }),
+    ...conversationModel(draw, agent),
+    ...nodesAndTools(draw, owner, others),
     ...channels(draw, agent),
     ...quality(draw, createdMs),
   }
 }
 
-/** Nodes use the agent's tool. Every second agent has one node more. */
-function nodesAndTools(draw: Draw, owner: ToolOwner) {
-  const planned = nodes(draw, owner.agent)
-  const ofAgent = tools(draw, owner)
-  const [toolId] = ofAgent.assignedToolsIds as [string]
-  const withTool = planned.nodes.map(node => ({
-    ...node,
-    instructions: node.instructions.replace('tool_lookup', toolId),
-    toolsIds: node.isGlobal ? [] : [toolId],
-    toolsSettings: node.isGlobal ? {} : { [toolId]: { timeoutMs: 5_000 } },
-  }))
-  const survey = { ...withTool[1]!, id: 'survey', name: 'Umfrage – survey', childrenNodes: [], type: 'end' }
-  return { ...planned, nodes: owner.agent % 2 === 0 ? withTool : [...withTool, survey], ...ofAgent }
+function nodesAndTools(draw: Draw, owner: ToolOwner, others: readonly string[]) {
+  const { nodes: planned, ...settings } = nodes(draw, owner.agent)
+  const { assignedToolsIds, tools: held } = tools(draw, owner)
+  const [lookup] = assignedToolsIds as [string]
+  return {
+    ...settings,
+    nodes: planned.map(node => node(lookup, others)),
+    assignedToolsIds: [lookup, ...others],
+    tools: held,
+  }
 }
 
 // Section 2.12, "Chat and widget settings" and "Human handoff".
@@ -131,7 +132,7 @@ You answer visitors of the shop. Be brief, be kind, never invent a price.
 2. When the visitor asks for a person, hand over at once.
 3. Quote the "Terms" literally; they hold {{var:terms_version}}.`
 
-function conversationModel(draw: Draw) {
+function conversationModel(draw: Draw, agent: number) {
   return {
     vg_systemPrompt: PROMPT,
     vg_prompt: 'Answer in the language of the visitor.',
@@ -143,8 +144,16 @@ function conversationModel(draw: Draw) {
     vg_historyLength: 20,
     vg_enableUIEngine: draw.chance(0.6),
     vg_enableUIEngineForms: draw.chance(0.4),
-    vg_UIEngineConfig: { carousel: { enabled: true, maxItems: 6 }, calendar: { enabled: false } },
-    vgOptions: { fallbackModel: 'gpt-4.1-mini', reasoningEffort: null },
+    vg_UIEngineConfig: {
+      carousel: { enabled: true, maxItems: 6 },
+      calendar: { enabled: false },
+      maps: { enabled: true, apiKey: canary('vg-maps-apiKey', agent) },
+    },
+    vgOptions: {
+      fallbackModel: 'gpt-4.1-mini',
+      reasoningEffort: null,
+      provider: { name: 'own', url: 'https://llm.example.com/v1', apiKey: canary('vgOptions-apiKey', agent) },
+    },
     kbTags: ['pricing', 'returns', 'Garantie'],
     kbTagsDataMap: {
       pricing: { documents: draw.int(1, 40), color: '#00aa88' },
