@@ -3,7 +3,7 @@
 //   GET  /_sandbox/requests?since=N&agentId=A&kind=export   served requests, in order
 //   GET  /_sandbox/requests?summary=true                    the same, counted by agent, query and cursor
 //   GET  /_sandbox/state                                    clock, rate limit, usage, options without the token
-//   GET  /_sandbox/resources                                ids of the agents, metrics, crawler jobs with pages, and organizations that exist
+//   GET  /_sandbox/resources                                ids of agents, metrics, crawler jobs with pages, and organizations
 //   GET  /_sandbox/truth                                    per agent: visible and exportable conversations, billable sessions
 //   POST /_sandbox/clock {nowMs?|advanceMs?, speed?}        sets the time, its speed, or both
 //   GET  /_sandbox/faults                                   current faults, and how often each was served

@@ -43,7 +43,7 @@ describe('the flags of the sandbox', () => {
     expect(
       await optionsOf(
         ...['--fault-script', path, '--late-share', '0.1', '--late-by', '2h', '--ts-unit', 'mixed'],
-        ...['--burst-every', '500', '--burst-size', '300', '--clock-offset', '-90s'],
+        ...['--burst-every', '500', '--burst-size', '300', '--clock-offset', '-90s', '--data', 'kept'],
       ),
     ).toMatchObject({
       faults: { script: [{ at: 3, fault: 'html' }] },
@@ -53,6 +53,7 @@ describe('the flags of the sandbox', () => {
       burstEvery: 500,
       burstSize: 300,
       clockOffsetMs: -90_000,
+      data: 'kept',
     })
   })
 

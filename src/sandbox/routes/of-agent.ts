@@ -30,7 +30,10 @@ export function ofAgent(handler: Handler): Route['answer'] {
 
 type AgentChange = Extract<Change, { agentId: string }>
 
-/** Records a write on an agent and posts `agent_updated`: our reading, since section 6.3 has no event of tools, variables or metrics. */
+/**
+ * Records a write on an agent and posts `agent_updated`. This is our reading: section 6.3 has no event of tools, variables or
+ * metrics.
+ */
 export function changeAgent({ state, webhooks }: SandboxService, { record }: FoundAgent, change: AgentChange): void {
   state.record(change)
   const { type, payload } = agentEvent(record, 'updated', change.ms)

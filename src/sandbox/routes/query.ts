@@ -6,7 +6,10 @@ import { invalidQuery } from './list-page.ts'
 
 export const NO_QUERY = z.object({})
 
-/** The parameters' values, or the answer 400 with an issue for each problem. An empty text is no filter; of a repeated parameter the first one counts. */
+/**
+ * The parameters' values, or the answer 400 with an issue for each problem. An empty text counts as absent; of a repeated parameter
+ * the first value counts.
+ */
 export function readQuery<S extends z.ZodObject>(
   schema: S,
   params: URLSearchParams,

@@ -99,7 +99,7 @@ export const TOOL_ROUTES: readonly Route[] = [
   },
 ]
 
-/** The agent's current tools: the one in its record, others that are created and deleted over time, and those that callers created. */
+/** The tool in the agent's record, others that are created and deleted over time, and those that callers have created. */
 function listTools({ state }: SandboxService, agent: FoundAgent, { nowMs }: RouteRequest): Answer {
   const generated = [...(agent.record.tools as Tool[]), ...otherTools(agent, agent.seed, nowMs)]
   const data = [...generated, ...state.agent(agent.agentId).tools]

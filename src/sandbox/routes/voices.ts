@@ -117,7 +117,7 @@ function isMatch({ filters }: Voice, { language, gender, accent }: Filters): boo
   return language === undefined || speaks(filters.language ?? '', language)
 }
 
-/** A filter with a region matches voices of this region, and those of the language that have none; one without matches all regions. */
+/** A filter with a region also matches voices of the language that have none; one without matches all regions. */
 function speaks(spoken: string, wanted: string): boolean {
   const voice = languageOf(spoken)
   const filter = languageOf(wanted)

@@ -1,5 +1,5 @@
-// What callers have written, over the generated world: created tools and variables, updated metrics and workspace, deleted crawler
-// jobs and organizations. It is the sum of its changes, in order; with a folder, they are also in a file.
+// What callers have written: created tools and variables, updated metrics and workspace, deleted crawler jobs and organizations.
+// The state is the sum of its changes, in order. With a folder, they are also in a file.
 import { SECOND } from '../../core/time.ts'
 import type { AuditEntry } from '../world/agents/audit-log.ts'
 import type { Metric } from '../world/agents/metrics.ts'
