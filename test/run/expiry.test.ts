@@ -186,7 +186,7 @@ it('a sync compacts the landing and removes what has expired once a day; a repla
 })
 
 it('targets keep the rows of expired pages, and lose those of erased conversations', async () => {
-  const { simulated, end } = await openSimulatedApp({ sandbox: SANDBOX })
+  const { simulated, end } = await openSimulatedApp({ sandbox: { ...SANDBOX, arrivalsPerDay: 0, traffic: false } })
   const { home } = simulated.config
   const [snapshot, parquet] = [newTarget(home), newParquet(home)]
   try {
