@@ -3,7 +3,7 @@
 import type { PageRequest, Resource } from '../catalog/resources/resource.ts'
 import { ConvohouseError } from '../core/errors.ts'
 
-interface ApiAddress {
+export interface ApiAddress {
   origin: string
   /** Path before `/v3`: empty, or `/some/path`. */
   prefix: string
@@ -20,6 +20,9 @@ export interface ExportQuery {
 }
 
 export interface Target {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** JSON; absent: the request has no body. */
+  body?: string
   /** Path and query as sent. */
   sent: string
   /** Path alone, as sent. */
@@ -106,25 +109,29 @@ const PLACEHOLDER = /\{(\w+)Id\}/
 export const isSegment = (id: string): boolean =>
   id !== '' && id !== '.' && id !== '..' && id.isWellFormed() && !id.includes('\0')
 
-interface Parameter {
+export interface Parameter {
   sent: string
   shown: string
 }
 
-function compose(path: string, parameters: (Parameter | undefined)[]): Target {
+export function compose(
+  path: string,
+  parameters: readonly (Parameter | undefined)[],
+  method: Target['method'] = 'GET',
+): Target {
   const query = (form: keyof Parameter) => parameters.flatMap(each => each?.[form] ?? []).join('&')
   const withQuery = (text: string) => (text === '' ? path : `${path}?${text}`)
-  return { path, sent: withQuery(query('sent')), shown: `GET ${withQuery(query('shown'))}` }
+  return { method, path, sent: withQuery(query('sent')), shown: `${method} ${withQuery(query('shown'))}` }
 }
 
-function parameter(name: string, value: string | number | undefined, shown?: string): Parameter | undefined {
+export function parameter(name: string, value: string | number | undefined, shown?: string): Parameter | undefined {
   if (value === undefined) return undefined
   // A cursor may be any text, and encodeURIComponent would throw for a lone surrogate.
   const encoded = encodeURIComponent(String(value).toWellFormed())
   return { sent: `${name}=${encoded}`, shown: `${name}=${shown ?? encoded}` }
 }
 
-function selection(ids: string[]): Parameter {
+export function selection(ids: readonly string[]): Parameter {
   // Without ids the export would page through all conversations of the agent.
   if (ids.length === 0) throw unusable('No conversation id is given', 'Name at least one id.')
   if (ids.some(id => id === '' || id.includes(','))) {

@@ -1,12 +1,8 @@
-// The client of the vendor's API: typed answers, typed errors, retries of transient failures. A 429 is not retried here: the governor
-// decides when to send again.
+// The client of a sync: exports and declared resources. All its requests are GETs: a sync changes nothing at the vendor.
 
-import { setMaxListeners } from 'node:events'
-import { setTimeout as sleepFor } from 'node:timers/promises'
 import { isById, type Resource } from '../catalog/resources/resource.ts'
-import { ConvohouseError, isCode } from '../core/errors.ts'
-import { SECOND } from '../core/time.ts'
-import { type ExportQuery, exportTarget, readApiAddress, resourceTarget, type Target } from './address.ts'
+import { isCode } from '../core/errors.ts'
+import { type ExportQuery, exportTarget, resourceTarget } from './address.ts'
 import {
   type ExportAnswer,
   type ResourceAnswer,
@@ -14,30 +10,11 @@ import {
   readExportAnswer,
   readResourceAnswer,
 } from './answers.ts'
+import { createCaller, JSON_TYPE, type VendorClientOptions } from './caller.ts'
 import type { Exchange } from './exchange.ts'
-import { notAllowed, type RequestContext, unanswered } from './faults.ts'
-import { type AttemptObserver, type AttemptPolicy, runAttempts } from './http/attempts.ts'
-import { Slots } from './http/slots.ts'
-import { createTransport, type Sent, type Transport } from './http/transport.ts'
-
-export interface VendorClientOptions {
-  /** Base URL, in any form that `readApiAddress` accepts. */
-  apiUrl: string
-  /** The token itself, not the name of its variable or file. */
-  token: string
-  /** Timeout of the headers, and again of the body. Default: 60 s. */
-  timeoutMs?: number
-  /** Default: 4. */
-  maxAttempts?: number
-  /** Concurrent requests; further ones wait. Default: 16. */
-  connections?: number
-  /** Default: 256 MB. */
-  maxBodyBytes?: number
-  userAgent?: string
-  random?: () => number
-  sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
-  now?: () => number
-}
+import type { RequestContext } from './faults.ts'
+import type { AttemptObserver } from './http/attempts.ts'
+import type { Sent } from './http/transport.ts'
 
 interface ExportRequest {
   agentId: string
@@ -81,29 +58,8 @@ export interface VendorClient {
 
 /** @throws ConvohouseError CONFIG_INVALID or TOKEN_MISSING for an address or a token that cannot be used */
 export function createVendorClient(options: VendorClientOptions): VendorClient {
-  const address = readApiAddress(options.apiUrl)
-  const connections = options.connections ?? 16
-  const { timeoutMs = 60 * SECOND } = options
-  const call = createCaller({
-    token: options.token,
-    origin: address.origin,
-    timeoutMs,
-    transport: createTransport({
-      origin: address.origin,
-      token: requireToken(options.token),
-      userAgent: options.userAgent ?? 'convohouse',
-      timeoutMs,
-      connections,
-      maxBodyBytes: options.maxBodyBytes ?? 256 * 1024 * 1024,
-      now: options.now ?? Date.now,
-    }),
-    policy: {
-      maxAttempts: options.maxAttempts ?? 4,
-      random: options.random ?? Math.random,
-      sleep: options.sleep ?? ((ms, signal) => sleepFor(ms, undefined, signal && { signal })),
-      slots: new Slots(connections),
-    },
-  })
+  const call = createCaller(options)
+  const { address } = call
   return {
     async exportConversations({ agentId, query, ...control }) {
       const target = exportTarget({ address, agentId, query })
@@ -128,8 +84,6 @@ export function createVendorClient(options: VendorClientOptions): VendorClient {
   }
 }
 
-const JSON_TYPE = 'application/json'
-
 /** Requests a page of a listing. The API document shows no paging parameters: if the first page is refused, it is requested without them. */
 async function askPaged<T extends object>(
   page: number,
@@ -141,54 +95,4 @@ async function askPaged<T extends object>(
     if (page > 1 || !isCode(error, 'API_BAD_REQUEST')) throw error
     return { ...(await ask(false)), isPaged: false }
   }
-}
-
-interface Call<T> {
-  target: Target
-  accept: string
-  keepsBody: boolean
-  read: (sent: Sent, asked: RequestContext) => T
-  /** Default: the client's `maxAttempts`. */
-  maxAttempts?: number
-  signal?: AbortSignal
-  attempts?: AttemptObserver
-}
-
-function createCaller({
-  transport,
-  policy,
-  ...context
-}: { transport: Transport; policy: AttemptPolicy } & Pick<RequestContext, 'token' | 'origin' | 'timeoutMs'>) {
-  return {
-    run<T>({ target, accept, keepsBody, read, maxAttempts, signal, attempts: observer }: Call<T>): Promise<T> {
-      // Every running request adds a listener and removes it at its end, so more than ten are not a leak.
-      if (signal) setMaxListeners(0, signal)
-      const asked = (attempt: number): RequestContext => ({ ...context, target, attempt, keepsBody })
-      return runAttempts<T>(maxAttempts === undefined ? policy : { ...policy, maxAttempts }, {
-        send: () => transport.send(target, { accept, signal }),
-        read: (sent, attempt) => read(sent, asked(attempt)),
-        unsent: (attempt, why) =>
-          why === 'stopped'
-            ? unanswered(asked(attempt - 1), { cause: 'aborted', reason: 'aborted' })
-            : notAllowed(asked(attempt - 1)),
-        observer,
-        signal,
-      })
-    },
-    close: () => transport.close(),
-  }
-}
-
-function requireToken(token: string): string {
-  if (token === '') {
-    throw new ConvohouseError('TOKEN_MISSING', {
-      what: 'The API token is empty',
-      hint: "Set the variable or file that contains the token to the workspace's secret key.",
-    })
-  }
-  if (/^[\x21-\x7e]+$/.test(token)) return token
-  throw new ConvohouseError('CONFIG_INVALID', {
-    what: 'The API token contains a space, a line break or another character that a token cannot contain',
-    hint: 'Copy the token again, without quotes and without a line break at its end.',
-  })
 }

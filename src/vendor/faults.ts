@@ -13,13 +13,21 @@ import type { Breakdown } from './http/transport.ts'
 import { withoutSecretsInMessage } from './redaction/secret-values.ts'
 import { failedWithoutToken, textWithoutToken } from './redaction/token-mask.ts'
 
+interface VendorErrorParts extends ErrorParts {
+  exchange?: Exchange | undefined
+  issues?: readonly string[] | undefined
+}
+
 /** An error about a request to the vendor. */
 export class VendorError extends ConvohouseError {
   readonly #exchange: Exchange | undefined
+  /** The vendor's messages about single problems (`issues`, section 7), without secrets, each truncated to 200 characters. */
+  readonly issues: readonly string[]
 
-  constructor(code: ErrorCode, parts: ErrorParts & { exchange?: Exchange | undefined }) {
+  constructor(code: ErrorCode, parts: VendorErrorParts) {
     super(code, parts)
     this.#exchange = parts.exchange
+    this.issues = parts.issues ?? []
   }
 
   /** The response of an export: its bytes cost quota and may be kept. A getter, so that no logger prints it. */
@@ -40,9 +48,12 @@ export interface RequestContext {
   token: string
   /** False where the body may contain secrets: then no error contains it. */
   keepsBody: boolean
+  /** Hints in place of those below, for requests that may have reached the vendor. */
+  hints?: Partial<Record<VendorCode, string>>
 }
 
 const VENDOR_TEXT_CHARS = 200
+const MOST_ISSUES = 100
 /** Of a longer text, the rest is never shown. */
 const READ_CHARS = 4_096
 
@@ -67,15 +78,16 @@ type VendorCode = keyof typeof HINTS
 
 /** The error of a request without a response. */
 export function unanswered(asked: RequestContext, breakdown: Breakdown): VendorError {
-  const { cause, reason } = breakdown
+  const { cause, reason, unsent } = breakdown
   if (cause === 'aborted' || cause === 'closed') {
     const words = cause === 'aborted' ? 'was stopped on request' : 'was stopped: the client is closed'
-    return fault('INTERRUPTED', asked, { words, facts: { reason } })
+    return fault('INTERRUPTED', asked, { words, ...(unsent && { hint: HINTS.INTERRUPTED }), facts: { reason } })
   }
   if (cause === 'timeout') return late(asked, breakdown)
   const { words, hint } = describeConnectionFailure(reason)
-  const what = `${hostOf(asked)} ${words} (GET ${asked.target.path}, ${reason})`
-  return fault('API_UNAVAILABLE', asked, { what, hint: withAddress(hint, asked), facts: { reason } })
+  const what = `${hostOf(asked)} ${words} (${requestOf(asked)}, ${reason})`
+  const own = unsent ? undefined : asked.hints?.API_UNAVAILABLE
+  return fault('API_UNAVAILABLE', asked, { what, hint: own ?? withAddress(hint, asked), facts: { reason } })
 }
 
 /** The error of a timeout while connecting or while waiting for the response. */
@@ -83,10 +95,12 @@ function late(asked: RequestContext, { reason, unsent }: Breakdown): VendorError
   const within = `within ${durationText(asked.timeoutMs)}`
   if (!unsent)
     return fault('API_TIMEOUT', asked, { words: `was not answered ${within} (\`timeout\`)`, facts: { reason } })
-  const what = `${hostOf(asked)} did not accept a connection ${within} (GET ${asked.target.path})`
+  const what = `${hostOf(asked)} did not accept a connection ${within} (${requestOf(asked)})`
   const hint = "Check host and port of `apiUrl`, and this machine's network and firewall; nothing was sent."
   return fault('API_TIMEOUT', asked, { what, hint: withAddress(hint, asked), facts: { reason } })
 }
+
+const requestOf = ({ target }: RequestContext): string => `${target.method} ${target.path}`
 
 const hostOf = ({ origin }: RequestContext): string => new URL(origin).host
 
@@ -119,7 +133,12 @@ export function refused(asked: RequestContext, exchange: Exchange): VendorError 
   const by = elsewhere ? " without the vendor's error body: probably from a proxy or a wrong address" : ''
   const words = `was answered with ${exchange.status}${by}${said === '' ? '' : `: "${said}"`}`
   // Only a 404 with the vendor's error body means that the agent is gone.
-  return fault(elsewhere ? 'API_PROTOCOL' : codeOfStatus(exchange.status), asked, { words, exchange, facts })
+  return fault(elsewhere ? 'API_PROTOCOL' : codeOfStatus(exchange.status), asked, {
+    words,
+    exchange,
+    facts,
+    issues: issues.slice(0, MOST_ISSUES).map(issue => clean(issue, asked.token)),
+  })
 }
 
 /** The error of a 2xx whose body is not in the requested format. */
@@ -151,17 +170,25 @@ interface FaultParts {
   what?: string
   hint?: string
   exchange?: Exchange
+  issues?: readonly string[]
   facts?: NonNullable<ErrorParts['facts']>
 }
 
 function fault(code: VendorCode, asked: RequestContext, parts: FaultParts): VendorError {
-  const { words, what = `${asked.target.shown} ${words}`, hint = HINTS[code], exchange: came, facts } = parts
+  const {
+    words,
+    what = `${asked.target.shown} ${words}`,
+    hint = asked.hints?.[code] ?? HINTS[code],
+    exchange: came,
+    facts,
+  } = parts
   const exchange = came && { ...came, body: maskedBody(came, asked.token) }
   return new VendorError(code, {
     what: textWithoutToken(what, asked.token),
     hint,
     facts: { ...identity(asked), ...(exchange && answerFacts(exchange, asked.token)), ...facts },
     exchange: asked.keepsBody ? exchange : undefined,
+    issues: parts.issues,
   })
 }
 

@@ -1,7 +1,8 @@
 // A client and its scripted server; both are closed when the test ends.
 
 import { onTestFinished } from 'vitest'
-import { createVendorClient, type VendorClient, type VendorClientOptions } from '../../src/vendor/client.ts'
+import type { VendorClientOptions } from '../../src/vendor/caller.ts'
+import { createVendorClient, type VendorClient } from '../../src/vendor/client.ts'
 import { VendorError } from '../../src/vendor/faults.ts'
 import type { AttemptObserver, AttemptOutcome } from '../../src/vendor/http/attempts.ts'
 import { type ScriptedAnswer, type ScriptedServer, startScriptedServer } from './scripted-server.ts'

@@ -50,11 +50,15 @@ interface Attempts<T> {
   read: (sent: Sent, attempt: number) => T
   /** Builds the error of an attempt that was not made. */
   unsent: (attempt: number, why: 'stopped' | 'not-allowed') => ConvohouseError
+  /** False: only an attempt of which nothing was sent is repeated. */
+  repeatsSent: boolean
   observer: AttemptObserver | undefined
   signal: AbortSignal | undefined
 }
 
 type Result<T> = { value: T } | { error: unknown }
+/** `unsent`: nothing was sent. */
+type Attempted<T> = Result<T> & { unsent: boolean }
 
 /** Runs the attempts. @throws the error of the last one */
 export async function runAttempts<T>(policy: AttemptPolicy, attempts: Attempts<T>): Promise<T> {
@@ -66,28 +70,30 @@ export async function runAttempts<T>(policy: AttemptPolicy, attempts: Attempts<T
     if (result === undefined) throw attempts.unsent(attempt, 'stopped')
     if ('value' in result) return result.value
     if (attempt >= policy.maxAttempts || !isRetryable(result.error)) throw result.error
+    if (!(result.unsent || attempts.repeatsSent)) throw result.error
     failure = result.error
   }
 }
 
 async function attemptOnce<T>(
-  { send, read, unsent, observer }: Attempts<T>,
+  { send, read, unsent: notSent, observer }: Attempts<T>,
   attempt: number,
   failure: ConvohouseError | undefined,
-): Promise<Result<T>> {
-  if (observer && !(await observer.allow(attempt))) throw failure ?? unsent(attempt, 'not-allowed')
+): Promise<Attempted<T>> {
+  if (observer && !(await observer.allow(attempt))) throw failure ?? notSent(attempt, 'not-allowed')
   const sent = await send()
   const result = settle(() => read(sent, attempt))
+  const unsent = sent.exchange === null && sent.breakdown.unsent === true
   await observer?.outcome({
     attempt,
     sentAtMs: sent.sentAtMs,
     receivedAtMs: sent.receivedAtMs,
     status: sent.exchange?.status ?? null,
-    unsent: sent.exchange === null && sent.breakdown.unsent === true,
+    unsent,
     error: 'error' in result ? codeOf(result.error) : null,
     retryAfterMs: sent.exchange?.retryAfterMs ?? null,
   })
-  return result
+  return { ...result, unsent }
 }
 
 function settle<T>(read: () => T): Result<T> {

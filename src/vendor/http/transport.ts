@@ -1,4 +1,4 @@
-// Sends one GET and collects the response. Never retries, never follows a redirect (which would receive the token), and asks for no
+// Sends one request and collects the response. Never retries, never follows a redirect (which would receive the token), and asks for no
 // compression, so that a page lands as it was sent.
 
 import { DecoratorHandler, type Dispatcher, Pool } from 'undici'
@@ -55,8 +55,9 @@ export function createTransport(options: TransportOptions): Transport {
     async send(target, { accept, signal }) {
       const phases = startPhases(options.timeoutMs, signal)
       try {
-        const headers = { ...fixedHeaders, accept }
-        const request = { method: 'GET', path: target.sent, headers, signal: phases.signal } as const
+        const { method, sent: path, body = null } = target
+        const headers = { ...fixedHeaders, accept, ...(body !== null && { 'content-type': 'application/json' }) }
+        const request = { method, path, body, headers, signal: phases.signal }
         return await exchangeOnce({ pool, request, phases, options })
       } finally {
         phases.release()

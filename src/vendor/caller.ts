@@ -1,0 +1,114 @@
+// Makes requests of a client to the vendor's API: attempts, retries of transient failures, typed errors. A 429 is not retried here: the
+// governor decides when to send again.
+
+import { setMaxListeners } from 'node:events'
+import { setTimeout as sleepFor } from 'node:timers/promises'
+import { ConvohouseError } from '../core/errors.ts'
+import { SECOND } from '../core/time.ts'
+import { type ApiAddress, readApiAddress, type Target } from './address.ts'
+import { notAllowed, type RequestContext, unanswered } from './faults.ts'
+import { type AttemptObserver, type AttemptPolicy, runAttempts } from './http/attempts.ts'
+import { Slots } from './http/slots.ts'
+import { createTransport, type Sent } from './http/transport.ts'
+
+export interface VendorClientOptions {
+  /** Base URL, in any form that `readApiAddress` accepts. */
+  apiUrl: string
+  /** The token itself, not the name of its variable or file. */
+  token: string
+  /** Timeout of the headers, and again of the body. Default: 60 s. */
+  timeoutMs?: number
+  /** Default: 4. */
+  maxAttempts?: number
+  /** Concurrent requests; further ones wait. Default: 16. */
+  connections?: number
+  /** Default: 256 MB. */
+  maxBodyBytes?: number
+  userAgent?: string
+  random?: () => number
+  sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
+  now?: () => number
+}
+
+interface Call<T> {
+  target: Target
+  accept: string
+  keepsBody: boolean
+  read: (sent: Sent, asked: RequestContext) => T
+  /** Default: the client's `maxAttempts`. */
+  maxAttempts?: number
+  /** Advice in place of the usual hints of a code. */
+  hints?: RequestContext['hints']
+  signal?: AbortSignal
+  attempts?: AttemptObserver
+}
+
+export interface Caller {
+  readonly address: ApiAddress
+  /** @throws VendorError */
+  run<T>(call: Call<T>): Promise<T>
+  /** Waits for running requests; requests made later throw INTERRUPTED. May be called repeatedly. */
+  close(): Promise<void>
+}
+
+export const JSON_TYPE = 'application/json'
+
+/** @throws ConvohouseError CONFIG_INVALID or TOKEN_MISSING for an address or a token that cannot be used */
+export function createCaller(options: VendorClientOptions): Caller {
+  const address = readApiAddress(options.apiUrl)
+  const { token, connections = 16, timeoutMs = 60 * SECOND } = options
+  const transport = createTransport({
+    origin: address.origin,
+    token: requireToken(token),
+    userAgent: options.userAgent ?? 'convohouse',
+    timeoutMs,
+    connections,
+    maxBodyBytes: options.maxBodyBytes ?? 256 * 1024 * 1024,
+    now: options.now ?? Date.now,
+  })
+  const policy: AttemptPolicy = {
+    maxAttempts: options.maxAttempts ?? 4,
+    random: options.random ?? Math.random,
+    sleep: options.sleep ?? ((ms, signal) => sleepFor(ms, undefined, signal && { signal })),
+    slots: new Slots(connections),
+  }
+  return {
+    address,
+    run<T>({ target, accept, keepsBody, read, hints, signal, attempts: observer, ...own }: Call<T>): Promise<T> {
+      // Every running request adds a listener and removes it at its end, so more than ten are not a leak.
+      if (signal) setMaxListeners(0, signal)
+      const context = { token, origin: address.origin, timeoutMs, target, keepsBody, ...(hints && { hints }) }
+      const asked = (attempt: number): RequestContext => ({ ...context, attempt })
+      return runAttempts<T>(
+        { ...policy, ...own },
+        {
+          send: () => transport.send(target, { accept, signal }),
+          read: (sent, attempt) => read(sent, asked(attempt)),
+          unsent: (attempt, why) =>
+            why === 'stopped'
+              ? unanswered(asked(attempt - 1), { cause: 'aborted', reason: 'aborted', unsent: true })
+              : notAllowed(asked(attempt - 1)),
+          // A write that may have reached the vendor is not repeated: it could be carried out twice.
+          repeatsSent: target.method === 'GET',
+          observer,
+          signal,
+        },
+      )
+    },
+    close: () => transport.close(),
+  }
+}
+
+function requireToken(token: string): string {
+  if (token === '') {
+    throw new ConvohouseError('TOKEN_MISSING', {
+      what: 'The API token is empty',
+      hint: "Set the variable or file that contains the token to the workspace's secret key.",
+    })
+  }
+  if (/^[\x21-\x7e]+$/.test(token)) return token
+  throw new ConvohouseError('CONFIG_INVALID', {
+    what: 'The API token contains a space, a line break or another character that a token cannot contain',
+    hint: 'Copy the token again, without quotes and without a line break at its end.',
+  })
+}
