@@ -6,9 +6,10 @@ import { ORGANIZATIONS } from './organizations.ts'
 import { isById, type Resource, type ResourceById } from './resource.ts'
 import { TEAMS } from './teams.ts'
 import { TOOLS } from './tools.ts'
+import { VARIABLES } from './variables.ts'
 
 /** The declared resources, in the order in which they are requested and loaded. */
-const DECLARED = [AGENTS, ORGANIZATIONS, TEAMS, TOOLS] as const
+const DECLARED = [AGENTS, ORGANIZATIONS, TEAMS, TOOLS, VARIABLES] as const
 
 type ResourceStream = (typeof DECLARED)[number]['stream']
 export type Stream = 'conversations' | ResourceStream
