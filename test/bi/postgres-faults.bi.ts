@@ -37,18 +37,28 @@ async function failureText(target: PostgresTarget, options = {}): Promise<string
   return text
 }
 
-/** The program of a target's process that runs `before` with each statement, before it is executed. */
+/**
+ * The program of a target's process that runs `before` with each statement, before it is executed. It is a bundle, of which the native
+ * module is no part.
+ */
 async function patched(name: string, before: string): Promise<URL> {
   const file = join(app.home, `${name}.mjs`)
-  const api = import.meta.resolve('@duckdb/node-api')
+  const api = JSON.stringify(import.meta.resolve('@duckdb/node-api'))
   await writeFile(
     file,
     `import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import api from ${JSON.stringify(api)}
-const { run } = api.DuckDBConnection.prototype
+import { createRequire } from 'node:module'
+import api from ${api}
+const require = createRequire(${api})
+const native = require.resolve('@duckdb/node-bindings')
+const bindings = require(native)
 const sleep = ms => new Promise(resolve => setTimeout(resolve, ms))
 async function before(connection, sql) { ${before} }
-api.DuckDBConnection.prototype.run = async function (sql, ...rest) { await before(this, sql); return run.call(this, sql, ...rest) }
+const query = async (connection, sql) => {
+  await before(new api.DuckDBConnection(connection), sql)
+  return bindings.query(connection, sql)
+}
+require.cache[native].exports = Object.create(bindings, { query: { value: query } })
 await import(${JSON.stringify(pathToFileURL(join(DIST, 'publish/target-process.js')).href)})
 `,
   )
