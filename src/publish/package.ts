@@ -40,7 +40,8 @@ export interface PackagedPartition extends Pick<Partition, 'folder'> {
   rowCount: number
 }
 
-export interface Package {
+/** What is known of a package before its tables are written. */
+export interface PackageHead {
   /** `refill`: the target is written from empty. */
   kind: 'delta' | 'refill'
   /** The watermark that the target must have; null: it has none. */
@@ -49,9 +50,11 @@ export interface Package {
   watermark: TargetWatermark
   /** The target must keep no earlier state: it may contain values that are not to be published any more. */
   erases: boolean
-  /** All tables of a refill; the changed tables of a delta. */
-  tables: PackagedTable[]
-  rowCount: number
+}
+
+export interface Package extends PackageHead {
+  /** All tables of a refill; the changed tables of a delta. They arrive while the package is written, which is complete when they end. */
+  tables: Iterable<PackagedTable> | AsyncIterable<PackagedTable>
 }
 
 const packaged = ({
@@ -70,8 +73,6 @@ const packaged = ({
   isChild: name !== published.table,
   timeColumn: name === published.table ? published.timeColumn : null,
 })
-
-const countOf = (parts: readonly { rowCount: number }[]): number => parts.reduce((sum, part) => sum + part.rowCount, 0)
 
 const columnsOf = (names: readonly string[], t = ''): string => names.map(name => t + quoteName(name)).join(', ')
 
@@ -104,29 +105,30 @@ interface Family {
 }
 
 /** Writes all partitions of a table and its child tables (`changes` null), or those that changes touch. */
-async function writeTouched(writing: Writing, { own, columns }: Family, changes: Changes | null) {
+async function* writeTouched(
+  writing: Writing,
+  { own, columns }: Family,
+  changes: Changes | null,
+): AsyncGenerator<PackagedTable> {
   const { published, where } = own[0]!
   const partitions = await collectPartitions(writing.readers, { published, columns, where }, changes)
-  const written: PackagedTable[] = []
   for (const relation of own) {
     const rows = await writePartitions(writing, relation, columns)
     const parts = partitions.map(({ id, folder }) => {
       const { files, count } = rows.get(id) ?? { files: [], count: 0 }
       return { folder, rows: files, rowCount: count }
     })
-    const partitioned = { rows: [], rowCount: countOf(parts), partitions: { by: columns, written: parts } }
-    written.push({ ...packaged(relation), isWhole: changes === null, deletes: null, ...partitioned })
+    const rowCount = parts.reduce((sum, part) => sum + part.rowCount, 0)
+    const partitioned = { rows: [], rowCount, partitions: { by: columns, written: parts } }
+    yield { ...packaged(relation), isWhole: changes === null, deletes: null, ...partitioned }
   }
-  return written
 }
 
-async function writeEach(
+async function* writeEach(
   own: readonly SelectedRelation[],
   write: (relation: SelectedRelation) => Promise<PackagedTable>,
-) {
-  const written: PackagedTable[] = []
-  for (const relation of own) written.push(await write(relation))
-  return written
+): AsyncGenerator<PackagedTable> {
+  for (const relation of own) yield write(relation)
 }
 
 interface DeltaOptions {
@@ -136,17 +138,18 @@ interface DeltaOptions {
 }
 
 /** Writes the changed rows of a table and its child tables. */
-async function writeDelta(writing: Writing, { own, columns }: Family, { changes, isByPartition }: DeltaOptions) {
-  if (isByPartition)
-    return columns.length > 0
-      ? writeTouched(writing, { own, columns }, changes)
-      : writeEach(own, relation => writeAll(writing, relation))
+async function* writeDelta(writing: Writing, { own, columns }: Family, { changes, isByPartition }: DeltaOptions) {
+  if (isByPartition) {
+    if (columns.length > 0) yield* writeTouched(writing, { own, columns }, changes)
+    else yield* writeEach(own, relation => writeAll(writing, relation))
+    return
+  }
   await onEach(writing.readers, `CREATE OR REPLACE TEMP TABLE ${CHANGED} AS ${changedKeys(own[0]!.published, changes)}`)
-  return writeEach(own, relation => (relation.hasHashedKey ? writeAll : writeChanged)(writing, relation))
+  yield* writeEach(own, relation => (relation.hasHashedKey ? writeAll : writeChanged)(writing, relation))
 }
 
 /** Writes all rows of a table and its child tables. */
-const writeWhole = (writing: Writing, { own, columns }: Family): Promise<PackagedTable[]> =>
+const writeWhole = (writing: Writing, { own, columns }: Family): AsyncGenerator<PackagedTable> =>
   columns.length > 0
     ? writeTouched(writing, { own, columns }, null)
     : writeEach(own, relation => writeAll(writing, relation))
@@ -171,26 +174,23 @@ interface TableOptions {
 }
 
 /**
- * Writes the rows of a refill or of a delta into files below `folder`. Tables in `held` are left as they are in the target; those that
+ * Writes the rows of a refill or of a delta into files below `folder`, and yields each table when its files are written. Tables in `held` are left as they are in the target; those that
  * were held back before are written whole.
  */
-export async function writeTables(
+export async function* writeTables(
   writing: Writing,
   { relations, held }: Selection,
   { changes, heldBefore, partitionBy }: TableOptions,
-): Promise<{ tables: PackagedTable[]; rowCount: number }> {
-  const written: PackagedTable[] = []
+): AsyncGenerator<PackagedTable> {
   for (const { published } of relations.filter(({ name, published: { table } }) => name === table)) {
     const own = relations.filter(relation => relation.published.table === published.table)
     const family = { own, columns: partitionBy === null ? [] : partitionColumns(own[0]!, partitionBy) }
     const isHeld = held.includes(published.table)
     const isChanged = changes?.tables.some(one => one.published.table === published.table)
     if (changes === null || (!isHeld && heldBefore.includes(published.table)))
-      written.push(...(isHeld ? emptyTables(family) : await writeWhole(writing, family)))
-    else if (isChanged && !isHeld)
-      written.push(...(await writeDelta(writing, family, { changes, isByPartition: partitionBy !== null })))
+      yield* isHeld ? emptyTables(family) : writeWhole(writing, family)
+    else if (isChanged && !isHeld) yield* writeDelta(writing, family, { changes, isByPartition: partitionBy !== null })
   }
-  return { tables: written, rowCount: countOf(written) }
 }
 
 /** Number of rows and a checksum of their values, by table. */

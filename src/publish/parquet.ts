@@ -197,12 +197,13 @@ async function writeVersion(
   { from, contents }: { from: string | null; contents: Package },
 ): Promise<void> {
   const { tables, watermark } = contents
-  for (const table of tables) {
+  const packaged: string[] = []
+  for await (const table of tables) {
+    packaged.push(`${tableFolder(table.name)}/`)
     if (table.partitions) await writePartitions(writing, table, { from, watermark })
     else await writeTable(writing, table)
   }
   if (from === null) return
-  const packaged = tables.map(({ name }) => `${tableFolder(name)}/`)
   for (const file of await filesBelow(from))
     if (!packaged.some(folder => file.startsWith(folder))) await keepFile(writing, { from, file })
 }

@@ -18,11 +18,11 @@ import { usingMemory } from '../warehouse/memory-use.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { temporaryFolder } from '../warehouse/temporary-files.ts'
 import { expectOwner, ownerOf } from './owner.ts'
-import { type Package, type Sums, sumsOfSelection, writeTables } from './package.ts'
+import { type PackageHead, type Sums, sumsOfSelection, writeTables } from './package.ts'
 import { hashKey, needsKey } from './pii.ts'
 import { type Reader, reading } from './readers.ts'
 import { type Selection, selectionFor } from './selection.ts'
-import { openTarget, type TargetClient } from './target-client.ts'
+import { type Application, openTarget, type TargetClient } from './target-client.ts'
 import { limitTime } from './time-limit.ts'
 import type { TargetWatermark } from './watermark.ts'
 
@@ -116,13 +116,13 @@ function expectEqual(target: string, expected: Sums, found: Sums): void {
 }
 
 interface Written {
-  /** Null: there is nothing to publish. */
-  contents: Package | null
+  /** The package, which the target has begun to apply; null: there is nothing to publish. */
+  contents: { kind: PackageHead['kind']; tables: number; rowCount: number; application: Application } | null
   decided: Decided
   sums: Sums | null
 }
 
-/** Writes the package, if there is anything to publish. Records the publication before its target can contain it. */
+/** Writes the package, if there is anything to publish, and hands its tables to the target. Records the publication before its target can contain it. */
 async function writePackage(
   options: PublishOptions,
   { id, client, folder, signal }: { id: string; client: TargetClient; folder: string; signal: AbortSignal },
@@ -143,15 +143,6 @@ async function writePackage(
     if (changes !== null && isCurrent) return { contents: null, decided, sums }
     const kind = changes === null ? 'refill' : 'delta'
     await issuePublication(warehouse.writer, { id, target: target.name, kind, reason, to, startedMs: asOfMs })
-    const { tables, rowCount } = await writeTables(
-      { readers, folder, isFinal: target.type === 'parquet', signal },
-      selection,
-      {
-        changes,
-        heldBefore: base?.held ?? [],
-        partitionBy: target.type === 'parquet' ? target.partitionBy : null,
-      },
-    )
     const watermark = {
       owner,
       ...to,
@@ -160,7 +151,17 @@ async function writePackage(
       asOf: momentText(asOfMs),
       held: [...selection.held],
     }
-    return { contents: { kind, base, watermark, erases, tables, rowCount }, decided, sums }
+    const application = client.apply({ kind, base, watermark, erases })
+    let [tables, rowCount] = [0, 0]
+    const writing = { readers, folder, isFinal: target.type === 'parquet', signal }
+    const partitionBy = target.type === 'parquet' ? target.partitionBy : null
+    const heldBefore = base?.held ?? []
+    for await (const table of writeTables(writing, selection, { changes, heldBefore, partitionBy })) {
+      application.add(table)
+      tables += 1
+      rowCount += table.rowCount
+    }
+    return { contents: { kind, tables, rowCount, application }, decided, sums }
   })
 }
 
@@ -173,7 +174,7 @@ async function publishWith(
   const { contents, decided, sums } = await writePackage(options, { id, client, folder, signal })
   if (contents) {
     onPhase?.('applying', { rows: contents.rowCount })
-    await client.apply(contents)
+    await contents.application.complete()
   }
   await acknowledge(warehouse.writer, consumerOf(target.name), decided.to)
   if (contents) {
@@ -194,7 +195,7 @@ async function publishWith(
     kind: contents?.kind ?? 'current',
     reason: decided.reason,
     rows: contents?.rowCount ?? 0,
-    tables: contents?.tables.length ?? 0,
+    tables: contents?.tables ?? 0,
     seq: decided.to.seq,
     held: decided.selection.held,
     ...(sums && { verified: Object.keys(sums).length }),

@@ -108,7 +108,7 @@ async function writeNext(database: TargetDatabase, path: string, { kind, tables,
   await attached(database, { file: nextFile(path), as: ATTACHED, options }, async () => {
     await database.run('BEGIN')
     await database.run('CREATE SCHEMA IF NOT EXISTS target.marts')
-    for (const table of tables) {
+    for await (const table of tables) {
       if (kind === 'refill') await createTable(database, table)
       await deleteRows(database, tableName(table), table)
       await insertRows(database, tableName(table), table)

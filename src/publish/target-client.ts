@@ -1,17 +1,26 @@
 // Starts the process of a target, and asks it.
 import { type ChildProcess, fork } from 'node:child_process'
 import { ConvohouseError, ERRORS, type ErrorCode } from '../core/errors.ts'
-import type { Package, Sums } from './package.ts'
+import type { PackagedTable, PackageHead, Sums } from './package.ts'
 import type { FromTarget, SummedTable, TargetSettings, ToTarget } from './target-port.ts'
 import type { TargetWatermark } from './watermark.ts'
 
 /** The compiled process. The relative path is valid both from this file's compiled form and from the command's bundle. */
 export const TARGET_PROCESS = new URL('../publish/target-process.js', import.meta.url)
 
+/** A package that is applied while it is written. */
+export interface Application {
+  /** Hands over a table whose files are written. @throws the target's error, if it has failed */
+  add(table: PackagedTable): void
+  /** Says that these were all tables, and waits until the target has the new state. */
+  complete(): Promise<void>
+}
+
 export interface TargetClient {
   /** What the target has, locked until `close`. */
   watermark: TargetWatermark | null
-  apply(contents: Package): Promise<void>
+  /** Begins to apply a package that is still being written. */
+  apply(head: PackageHead): Application
   sums(tables: readonly SummedTable[]): Promise<Sums>
   /** Ends the process, and so releases the target; what it has not yet renamed is discarded. */
   close(): Promise<void>
@@ -27,6 +36,8 @@ const errorOf = ({ code, what, hint }: Extract<FromTarget, { kind: 'failed' }>):
   Object.hasOwn(ERRORS, code)
     ? new ConvohouseError(code as ErrorCode, { what, ...(hint !== null && { hint }) })
     : failed(what)
+
+const send = (child: ChildProcess, message: ToTarget): boolean => child.send(message, () => {})
 
 /** Sends one message and awaits its answer. @throws the target's error; PUBLICATION_FAILED if its process ends or `signal` aborts */
 function ask<K extends FromTarget['kind']>(
@@ -53,7 +64,7 @@ function ask<K extends FromTarget['kind']>(
     child.on('message', answered)
     child.on('close', ended)
     signal.addEventListener('abort', aborted)
-    child.send(message, () => {})
+    send(child, message)
   })
 }
 
@@ -89,6 +100,24 @@ export async function probeTarget(
   }
 }
 
+function applyTo(child: ChildProcess, { head, signal }: { head: PackageHead; signal: AbortSignal }): Application {
+  const applied = ask(child, { message: { kind: 'apply', head }, kind: 'applied', signal })
+  let failure: { error: unknown } | null = null
+  applied.catch(error => {
+    failure = { error }
+  })
+  return {
+    add(table) {
+      if (failure) throw failure.error
+      send(child, { kind: 'table', table })
+    },
+    async complete() {
+      send(child, { kind: 'complete' })
+      await applied
+    },
+  }
+}
+
 /** Starts the process, which locks the target. @throws TARGET_LOCKED, TARGET_UNUSABLE, PUBLICATION_FAILED */
 export async function openTarget(
   settings: TargetSettings,
@@ -99,9 +128,7 @@ export async function openTarget(
     const { watermark } = await ask(child, { message: { kind: 'open', settings }, kind: 'opened', signal })
     return {
       watermark,
-      async apply(contents) {
-        await ask(child, { message: { kind: 'apply', contents }, kind: 'applied', signal })
-      },
+      apply: head => applyTo(child, { head, signal }),
       async sums(tables) {
         return (await ask(child, { message: { kind: 'sums', tables: [...tables] }, kind: 'sums', signal })).sums
       },

@@ -1,6 +1,6 @@
 // What every kind of target implements, in the target's own process, and the messages between that process and the one that holds the warehouse.
 import type { TargetConfig } from '../config/targets.ts'
-import type { Package, PackagedTable, Sums } from './package.ts'
+import type { Package, PackagedTable, PackageHead, Sums } from './package.ts'
 import type { TargetWatermark } from './watermark.ts'
 
 /** A target that this process has opened: what another process publishes meanwhile makes `apply` fail. */
@@ -8,7 +8,7 @@ export interface OpenTarget {
   /** Null: it does not exist or has no watermark, so that it must be filled. */
   watermark(): Promise<TargetWatermark | null>
   /**
-   * Applies a package: readers see the state before it, and then the state after it, never another one.
+   * Applies a package, while its tables arrive; nothing is committed or renamed before it is complete. Readers see the state before it, and then the state after it, never another one.
    * @throws TARGET_CHANGED if the target no longer has the watermark that the package starts from
    */
   apply(contents: Package): Promise<void>
@@ -37,7 +37,11 @@ export type ToTarget =
   /** Tests whether the target can be used, and changes nothing. Only of PostgreSQL. */
   | { kind: 'probe'; settings: TargetSettings }
   | { kind: 'open'; settings: TargetSettings }
-  | { kind: 'apply'; contents: Package }
+  | { kind: 'apply'; head: PackageHead }
+  /** A table of the package that is being applied. */
+  | { kind: 'table'; table: PackagedTable }
+  /** The package is complete. */
+  | { kind: 'complete' }
   | { kind: 'sums'; tables: SummedTable[] }
 
 export type FromTarget =

@@ -1,5 +1,6 @@
 // The process of one publication to one target: it holds the target's lock from the first message to its end, so that no second publication
 // can come between. It ends when the process that started it does; SIGKILL is safe at any moment.
+import { Readable } from 'node:stream'
 import { ConvohouseError } from '../core/errors.ts'
 import { destinationOf } from '../files/destination.ts'
 import { restrictUmask } from '../files/durable.ts'
@@ -43,7 +44,10 @@ async function probe(settings: TargetSettings): Promise<string> {
 
 let opened: OpenTarget | null = null
 
-async function answer(message: ToTarget): Promise<FromTarget> {
+/** The tables of the package, in the order in which they arrive. */
+const tables = new Readable({ objectMode: true, read() {} })
+
+async function answer(message: Exclude<ToTarget, { kind: 'table' | 'complete' }>): Promise<FromTarget> {
   switch (message.kind) {
     case 'probe':
       return { kind: 'probed', found: await probe(message.settings) }
@@ -51,7 +55,7 @@ async function answer(message: ToTarget): Promise<FromTarget> {
       opened = await open(message.settings)
       return { kind: 'opened', watermark: await opened.watermark() }
     case 'apply':
-      await opened!.apply(message.contents)
+      await opened!.apply({ ...message.head, tables })
       return { kind: 'applied' }
     case 'sums':
       return { kind: 'sums', sums: await opened!.sums(message.tables) }
@@ -75,6 +79,8 @@ process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'))
 // The parent ends this process; signals of a terminal reach both.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 process.on('message', (message: ToTarget) => {
+  if (message.kind === 'table') return void tables.push(message.table)
+  if (message.kind === 'complete') return void tables.push(null)
   void answer(message)
     .catch(failureOf)
     .then(reply => process.send!(reply))

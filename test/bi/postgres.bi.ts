@@ -310,14 +310,8 @@ describeWithPostgres('a publication to PostgreSQL', () => {
     const base = late.watermark!
     await load(place, [{ ID: 'a', userName: 'Amy' }], 1)
     await publish(target)
-    const contents = {
-      kind: 'delta',
-      base,
-      watermark: { ...base, publicationId: 'late' },
-      tables: [],
-      rowCount: 0,
-    } as const
-    expect((await failureOf(late.apply({ ...contents, tables: [], erases: false }))).code).toBe('TARGET_CHANGED')
+    const head = { kind: 'delta', base, watermark: { ...base, publicationId: 'late' }, erases: false } as const
+    expect((await failureOf(late.apply(head).complete())).code).toBe('TARGET_CHANGED')
     await late.close()
     expect(await contactsIn(target, place)).toEqual([['a', 'Amy']])
     expect(await publish(target)).toMatchObject({ kind: 'current' })

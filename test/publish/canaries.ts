@@ -176,7 +176,7 @@ import ${JSON.stringify(ENTRY.href)}
 let settings
 process.on('message', message => {
   if (message.kind === 'open') settings = message.settings
-  if (message.kind !== 'apply') return
+  if (message.kind !== 'complete') return
   rmSync(settings.target.path + '.package', { recursive: true, force: true })
   cpSync(dirname(settings.spillFolder), settings.target.path + '.package', { recursive: true })
 })

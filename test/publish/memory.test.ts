@@ -14,12 +14,12 @@ const app = temporaryWarehouse()
 /** A load of the large page needs more. */
 const TOO_LITTLE = '40MB'
 
-/** The target's process, which applies a package only once the file `go` exists. */
+/** The target's process, which learns that the package is complete only once the file `go` exists. */
 const waiting = (go: string): string => `
 import { existsSync } from 'node:fs'
 const { emit } = process
 process.emit = (event, ...args) => {
-  if (event !== 'message' || args[0].kind !== 'apply' || existsSync(${JSON.stringify(go)})) return emit.call(process, event, ...args)
+  if (event !== 'message' || args[0].kind !== 'complete' || existsSync(${JSON.stringify(go)})) return emit.call(process, event, ...args)
   setTimeout(() => process.emit(event, ...args), 50)
   return true
 }

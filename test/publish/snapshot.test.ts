@@ -266,8 +266,8 @@ describe('a publication', () => {
       asOf: '2026-01-01T00:00:00.000Z',
       held: [],
     }
-    const contents = { kind: 'refill', base: watermark, watermark, erases: true, tables: [], rowCount: 0 } as const
-    expect((await failureOf(other.apply({ ...contents, tables: [] }))).code).toBe('TARGET_CHANGED')
+    const head = { kind: 'refill', base: watermark, watermark, erases: true } as const
+    expect((await failureOf(other.apply(head).complete())).code).toBe('TARGET_CHANGED')
     await other.close()
     expect((await publishTo(app, target, { settings: { ...SETTINGS, threads: 2 } })).kind).toBe('delta')
   })

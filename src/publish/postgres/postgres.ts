@@ -7,7 +7,7 @@ import { martsSchema, type PostgresTarget, placeOf } from '../../config/targets.
 import { ConvohouseError } from '../../core/errors.ts'
 import { ATTACHED, insertRows, packagedRows, sumsOf } from '../attached.ts'
 import { loadExtension } from '../extension.ts'
-import type { Package, PackagedTable } from '../package.ts'
+import type { Package, PackagedTable, PackageHead } from '../package.ts'
 import type { TargetDatabase } from '../target-database.ts'
 import type { ExtensionPlaces, OpenTarget } from '../target-port.ts'
 import { isSame, type TargetWatermark, WATERMARK_TABLE } from '../watermark.ts'
@@ -70,6 +70,17 @@ function missing(target: PostgresTarget, state: StoredState, tables: readonly Pa
   ]
 }
 
+/** A package all of whose tables have arrived: no transaction of PostgreSQL waits for the warehouse. */
+interface CompletePackage extends PackageHead {
+  tables: readonly PackagedTable[]
+}
+
+async function arrived(tables: Package['tables']): Promise<PackagedTable[]> {
+  const all: PackagedTable[] = []
+  for await (const table of tables) all.push(table)
+  return all
+}
+
 /** SQL of the temporary table with the keys of a table's deleted rows. */
 const keysTable = (index: number): string => `pg_temp.publication_keys_${index}`
 
@@ -110,7 +121,11 @@ const storeWatermark = (
  * Adds columns in a transaction of its own: it locks out readers, for an instant instead of for the whole publication. A new column
  * without values changes no row.
  */
-async function addColumns(postgres: Postgres, target: PostgresTarget, { base, tables }: Package): Promise<void> {
+async function addColumns(
+  postgres: Postgres,
+  target: PostgresTarget,
+  { base, tables }: CompletePackage,
+): Promise<void> {
   await exclusively(postgres, target, async state => {
     expectBase(target, state, base)
     expectOwn(
@@ -123,7 +138,7 @@ async function addColumns(postgres: Postgres, target: PostgresTarget, { base, ta
   })
 }
 
-async function writeRows(postgres: Postgres, target: PostgresTarget, contents: Package): Promise<void> {
+async function writeRows(postgres: Postgres, target: PostgresTarget, contents: CompletePackage): Promise<void> {
   const { kind, base, tables, watermark } = contents
   await exclusively(postgres, target, async state => {
     expectBase(target, state, base)
@@ -159,11 +174,13 @@ export async function openPostgres(
   return {
     watermark: () =>
       connected(database, target, postgres => exclusively(postgres, target, async ({ watermark }) => watermark)),
-    apply: contents =>
-      connected(database, target, async postgres => {
+    async apply({ tables, ...head }) {
+      const contents: CompletePackage = { ...head, tables: await arrived(tables) }
+      await connected(database, target, async postgres => {
         if (contents.kind === 'refill') await addColumns(postgres, target, contents)
         await writeRows(postgres, target, contents)
-      }),
+      })
+    },
     sums: tables =>
       connected(database, target, postgres =>
         transaction(postgres, async () => {

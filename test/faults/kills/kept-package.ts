@@ -6,8 +6,11 @@ import { cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 const folder = ${JSON.stringify(folder)}
 process.once('disconnect', () => process.exit(0))
-process.on('message', async ({ kind, contents }) => {
+const contents = { tables: [] }
+process.on('message', async ({ kind, head, table }) => {
   if (kind === 'open') return process.send({ kind: 'opened', watermark: ${watermark} })
+  if (kind === 'apply') return Object.assign(contents, head)
+  if (kind === 'table') return contents.tables.push(table)
   const text = JSON.stringify(contents)
   const [, from] = /"([^"]*[/]publication-[0-9a-f-]+)[/]/.exec(text)
   await cp(from, folder, { recursive: true })

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Package } from '../../../src/publish/package.ts'
 import { registerConsumer } from '../../../src/warehouse/changes/consumers.ts'
-import { newTarget, publishTo, rowsIn } from '../../publish/published.ts'
+import { ENTRY, newTarget, publishTo, rowsIn } from '../../publish/published.ts'
 import { isDeep } from '../../tier.ts'
 import { landConversations, SENT_AT_MS } from '../../warehouse/landed-pages.ts'
 import { temporaryWarehouse } from '../../warehouse/temporary-warehouse.ts'
@@ -111,4 +111,37 @@ it('a publication that is killed at any step leaves the old or the new state, an
     expect(next.kind, point).toBe(isNew ? 'current' : 'delta')
     expect(await stateOf(target.path), point).toEqual([['Amy', contents.watermark.seq]])
   }
+})
+
+/** The program of a target's process that is killed when the third table of a package arrives, which is still being written. */
+const killedEarly = `
+import ${JSON.stringify(ENTRY.href)}
+let tables = 0
+process.on('message', ({ kind }) => {
+  if (kind === 'table' && ++tables === 3) process.kill(process.pid, 'SIGKILL')
+})
+`
+
+it('a publication whose process is killed while the package is written leaves the old state, and the next one completes it', async () => {
+  const place = app.workspace()
+  const target = newTarget(app.home)
+  const load = async (id: string) =>
+    place.load(await landConversations(place.landing, { records: [{ ID: id, tags: ['x'] }], sentAtMs: SENT_AT_MS }))
+  const sql = `SELECT conversation_id FROM conversations WHERE workspace_id = '${place.id}' ORDER BY ALL`
+  await load('first')
+  await publishTo(app, target)
+  await load('second')
+  const before = await readFile(target.path)
+  const entry = join(app.home, 'killed.mjs')
+  await writeFile(entry, killedEarly)
+  for (const refill of [false, true]) {
+    const failed = publishTo(app, target, { entry: new URL(`file://${entry}`), refill })
+    await expect(failed).rejects.toMatchObject({
+      code: 'PUBLICATION_FAILED',
+      message: expect.stringContaining('SIGKILL'),
+    })
+    expect((await readFile(target.path)).equals(before)).toBe(true)
+  }
+  expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta' })
+  expect(await rowsIn(target.path, sql)).toEqual([['first'], ['second']])
 })
