@@ -16,6 +16,10 @@ export interface PageHead {
   place: PagePlace
   /** The id in the path of a resource's request: the organization's own, or for a list that of its parent. */
   requestedId?: string
+  /** The agent in the path beside `requestedId`, where the record has an id of its own. */
+  requestedAgentId?: string
+  /** On pages of a list: those who answered for it, where lists of several are united; `listedBy` of the resource is their column. */
+  answeredBy?: readonly string[]
   /** The requested id on pages of earlier versions. */
   organizationId?: string
   /** The agent that the vendor reported as deleted. */

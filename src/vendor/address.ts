@@ -75,32 +75,40 @@ export function exportTarget(input: {
   return { ...compose(path, parameters), agentId }
 }
 
-/** Path of a request for a resource, below the API's prefix; `id` replaces the placeholder. @throws the same as `resourceTarget` */
-export function resourcePath({ path }: Resource, id?: string): string {
-  return path.replace(PLACEHOLDER, (_, placeholder: string) => encodeSegment(id ?? '', placeholder))
+/** The ids in the path of a request for a resource: the workspace's, and those of the other placeholders in their order. */
+export interface PathIds {
+  workspaceId: string
+  ids?: readonly string[] | undefined
+}
+
+/** Path of a request for a resource, below the API's prefix. @throws the same as `resourceTarget` */
+export function resourcePath({ path }: Resource, { workspaceId, ids = [] }: PathIds): string {
+  const left = [...ids]
+  return path.replace(PLACEHOLDER, (_, placeholder: string) =>
+    encodeSegment(placeholder === 'workspace' ? workspaceId : (left.shift() ?? ''), placeholder),
+  )
 }
 
 /**
- * Target of a request for a resource. `page`: the page of a listing; absent where the listing is requested without parameters.
+ * Target of a request for a resource, with the parameters of `query`.
  * @throws ConvohouseError AGENT_UNKNOWN or FLAG_INVALID for an id that the address cannot carry
  */
-export function resourceTarget(input: {
-  address: ApiAddress
-  resource: Resource
-  id?: string | undefined
-  page?: PageRequest | undefined
-}): Target {
-  const { address, resource, id, page } = input
-  const parameters = Object.entries(resourceQuery(resource, page)).map(([name, value]) => parameter(name, value))
-  const target = compose(`${address.prefix}${resourcePath(resource, id)}`, parameters)
-  return id !== undefined && resource.path.includes('{agentId}') ? { ...target, agentId: id } : target
+export function resourceTarget(
+  input: PathIds & { address: ApiAddress; resource: Resource; query: ResourceQuery },
+): Target {
+  const { address, resource, query, ids = [] } = input
+  const parameters = Object.entries(query).map(([name, value]) => parameter(name, value))
+  const target = compose(`${address.prefix}${resourcePath(resource, input)}`, parameters)
+  return resource.path.includes('{agentId}') ? { ...target, agentId: ids[0]! } : target
 }
 
-/** Query of a request for a resource. */
-export const resourceQuery = ({ paging }: Resource, page?: PageRequest): Readonly<Record<string, string | number>> =>
+type ResourceQuery = Readonly<Record<string, string | number>>
+
+/** Query of a request for a resource; without `page`, a listing is requested without parameters. */
+export const resourceQuery = ({ paging }: Resource, page?: PageRequest): ResourceQuery =>
   typeof paging === 'function' && page ? paging(page) : {}
 
-const PLACEHOLDER = /\{(\w+)Id\}/
+const PLACEHOLDER = /\{(\w+)Id\}/g
 
 /**
  * True for an id that can be a path segment. Excludes `.`, `..`, the empty id and lone surrogates, which no URL can carry, and NUL, which

@@ -79,23 +79,37 @@ function exactValue(body: Buffer): unknown {
 }
 
 /** A 404 with the vendor's error body (section 7) answers a request by id; a 404 of a proxy or a wrong address is an error. */
-export function readResourceAnswer(resource: Resource, sent: Sent, asked: RequestContext): ResourceAnswer {
+export function readResourceAnswer(
+  { resource, ids }: { resource: Resource; ids: readonly string[] },
+  sent: Sent,
+  asked: RequestContext,
+): ResourceAnswer {
   const { exchange, breakdown } = sent
-  if (!isById(resource) || exchange?.status !== 404 || breakdown)
-    return redacted(requireComplete(sent, asked), asked, parsed => readResourceEnvelope(resource, parsed))
+  if (!isById(resource) || exchange?.status !== 404 || breakdown) {
+    const prepare = (answer: unknown) => resource.prepare?.(answer, ids) ?? answer
+    return redacted(requireComplete(sent, asked), asked, {
+      prepare,
+      read: parsed => readResourceEnvelope(resource, parsed),
+    })
+  }
   if (!isVendorsError(parseBody(exchange.body)?.value)) throw refused(asked, exchange)
-  return redacted(withoutToken(exchange, asked), asked, () => null)
+  return redacted(withoutToken(exchange, asked), asked, { prepare: answer => answer, read: () => null })
 }
 
 /** A number that a double may not represent exactly. Its digits must be kept, because the parsed answer lands and not the body. */
 const MANY_DIGITS = /\d{16}/
 
-function redacted<E>(exchange: Exchange, asked: RequestContext, read: (parsed: unknown) => E): RedactedAnswer<E> {
+function redacted<E>(
+  exchange: Exchange,
+  asked: RequestContext,
+  { prepare, read }: { prepare: (answer: unknown) => unknown; read: (parsed: unknown) => E },
+): RedactedAnswer<E> {
   const json = redactSecrets(requireJson(exchange, asked).value)
-  const envelope = documented(exchange, asked, () => read(json.value))
+  const envelope = documented(exchange, asked, () => read(prepare(json.value)))
   const exact = MANY_DIGITS.test(exchange.body.toString('latin1')) ? exactValue(exchange.body) : undefined
-  const { value: parsed, droppedPaths } = exact === undefined ? json : redactSecrets(exact)
-  return { receipt: receiptOf(exchange), parsed, droppedPaths: [...maskedPaths(exchange), ...droppedPaths], envelope }
+  const { value, droppedPaths: dropped } = exact === undefined ? json : redactSecrets(exact)
+  const droppedPaths = [...maskedPaths(exchange), ...dropped]
+  return { receipt: receiptOf(exchange), parsed: prepare(value), droppedPaths, envelope }
 }
 
 export function readCsvAnswer(sent: Sent, asked: RequestContext): Exchange {

@@ -2,7 +2,7 @@
 
 import { isById, type Resource } from '../catalog/resources/resource.ts'
 import { isCode } from '../core/errors.ts'
-import { type ExportQuery, exportTarget, resourceTarget } from './address.ts'
+import { type ExportQuery, exportTarget, resourceQuery, resourceTarget } from './address.ts'
 import {
   type ExportAnswer,
   type ResourceAnswer,
@@ -27,17 +27,21 @@ interface ExportRequest {
 interface ResourceRequest {
   resource: Resource
   workspaceId: string
-  /** The id to request; given where the resource's path contains a placeholder. */
-  id?: string
+  /** The ids to request, one for each placeholder of the resource's path but that of the workspace. */
+  ids?: readonly string[]
   /** The page of a paged listing; counts from 1. */
   page?: number
-  /** Page size, 1 to 100. Default: 100. */
+  /** Page size. Default: the resource's, or 100. */
   limit?: number
+  /** Where a listing without numbered pages continues. */
+  cursor?: number | undefined
   signal?: AbortSignal
 }
 
-/** An answer with `isPaged`: false where the vendor refused every parameter, so that no other page can be requested. */
-export type Paged<Answer> = Answer & { isPaged: boolean }
+/**
+ * An answer with its query, as sent. `isPaged`: false where the vendor refused every parameter, so that no other page can be requested.
+ */
+export type Paged<Answer> = Answer & { isPaged: boolean; query: Readonly<Record<string, string>> }
 
 /**
  * All methods throw VendorError: API_UNAUTHORIZED, API_FORBIDDEN, API_NOT_FOUND, API_BAD_REQUEST, API_PROTOCOL and API_RATE_LIMITED
@@ -71,12 +75,26 @@ export function createVendorClient(options: VendorClientOptions): VendorClient {
       const target = exportTarget({ address, agentId, query, format: 'csv' })
       return call.run({ target, accept: 'text/csv', keepsBody: true, read: readCsvAnswer, ...control })
     },
-    async resource({ resource, workspaceId, id, page = 1, limit = 100, ...control }) {
-      const ask = (paged: boolean) => {
-        const target = resourceTarget({ address, resource, id, ...(paged && { page: { workspaceId, page, limit } }) })
-        const read = (sent: Sent, asked: RequestContext) => readResourceAnswer(resource, sent, asked)
+    async resource({
+      resource,
+      workspaceId,
+      ids = [],
+      page = 1,
+      limit = resource.pageLimit ?? 100,
+      cursor,
+      ...control
+    }) {
+      const ask = async (paged: boolean) => {
+        const at = { workspaceId, page, limit, ...(cursor !== undefined && { cursor }) }
+        const query = resourceQuery(resource, paged ? at : undefined)
+        const target = resourceTarget({ address, resource, workspaceId, ids, query })
+        const read = (sent: Sent, asked: RequestContext) => readResourceAnswer({ resource, ids }, sent, asked)
         const attempts = isById(resource) ? { maxAttempts: 1 } : {}
-        return call.run({ target, accept: JSON_TYPE, keepsBody: false, read, ...attempts, ...control })
+        const answer = await call.run({ target, accept: JSON_TYPE, keepsBody: false, read, ...attempts, ...control })
+        return {
+          ...answer,
+          query: Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)])),
+        }
       }
       return typeof resource.paging === 'function' ? askPaged(page, ask) : { ...(await ask(false)), isPaged: false }
     },

@@ -25,6 +25,8 @@ export interface Listing<A> {
   pages: { answer: A; number: number }[]
   /** Null where the listing is known to be complete: only then is a record that it lacks known to be gone. */
   cutOff: CutOff | null
+  /** Why entries may be missing from a listing that was read to its end; the same text for all listings. */
+  gap?: string
 }
 
 /** Protects against a vendor that pages without end. */
@@ -78,6 +80,7 @@ const endsListing = (error: unknown): error is VendorError =>
 /**
  * Requests the pages of a listing, counted from 1. `read`: returns what a page tells about the listing, null where the answer has no list.
  * `isPaged`: whether the page was requested by its number. `hasPages`: false for a list that is documented as a single answer.
+ * `isTotalExact`: the listing ends with the page that reaches `total`.
  * @throws any error of the first page; INTERRUPTED and access errors of any page
  */
 export async function readListing<A>(options: {
@@ -85,8 +88,9 @@ export async function readListing<A>(options: {
   read: (answer: A) => ListedPage | null
   isPaged: (answer: A) => boolean
   hasPages?: boolean
+  isTotalExact?: boolean
 }): Promise<Listing<A>> {
-  const { ask, read, isPaged, hasPages = true } = options
+  const { ask, read, isPaged, hasPages = true, isTotalExact = false } = options
   const seen: Seen = { listed: new Set(), all: new Set(), unidentified: 0 }
   const pages: Listing<A>['pages'] = []
   let page: ListedPage = { ids: [], besides: [], unidentified: 0, total: null, hasMore: null }
@@ -108,7 +112,8 @@ export async function readListing<A>(options: {
     stale = isNew ? 0 : stale + 1
     if (isNew || number === 1) pages.push({ answer, number })
     if (!hasPages) return ended('unpaged')
-    if (held.hasMore === false && !promisesMore(page, seen)) return ended('reported')
+    const isReported = held.hasMore === false || (isTotalExact && held.hasMore === null && page.total !== null)
+    if (isReported && !promisesMore(page, seen)) return ended('reported')
     if (!isPaged(answer)) return ended('one-page')
     const isEmpty = held.ids.length === 0 && held.unidentified === 0
     if (!isNew && (held.hasMore !== true || stale >= MAX_STALE_PAGES)) return ended(isEmpty ? 'empty' : 'stale')

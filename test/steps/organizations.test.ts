@@ -272,7 +272,7 @@ describe('the teams of an organization', () => {
       const vendor = createVendorClient({ apiUrl: url, token: TOKEN, sleep: async () => {} })
       onTestFinished(() => vendor.close())
       const { signal } = new AbortController()
-      const found = await fetchResource({ vendor, workspaceId: 'ws', signal }, TEAMS, 'org_alpha')
+      const found = await fetchResource({ vendor, workspaceId: 'ws', signal }, TEAMS, ['org_alpha'])
       const ids = found.pages.flatMap(({ answer: { envelope } }) => envelope?.ids ?? [])
       expect([new Set(ids).size, found.cutOff === null]).toEqual([listed, isComplete])
       expect(pages).toBeLessThan(7)

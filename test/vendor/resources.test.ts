@@ -25,7 +25,7 @@ describe('an organization', () => {
   it('is requested by its id, and returned without its secrets', async () => {
     const data = { ID: 'org/1 ü', name: 'Alpha', ...SECRETS }
     const { client, server } = await clientFor([json({ success: true, message: 'ok', data })], { path: '/base/v3' })
-    const answer = await client.resource({ ...ORGANIZATION, id: 'org/1 ü' })
+    const answer = await client.resource({ ...ORGANIZATION, ids: ['org/1 ü'] })
     expect(server.requests.map(({ url }) => url)).toEqual(['/base/v3/orgs/org%2F1%20%C3%BC'])
     const record = { ID: 'org/1 ü', name: 'Alpha', widgets: [{ id: 'w1' }] }
     expect(answer.envelope).toMatchObject({ ids: ['org/1 ü'], total: null, hasMore: null })
@@ -43,10 +43,10 @@ describe('an organization', () => {
 
   it('that does not exist is an answer, with the body of the vendor', async () => {
     const { client } = await clientFor([json({ ...NOT_FOUND, hintToken: 'canary' }, 404)])
-    const answer = await client.resource({ ...ORGANIZATION, id: 'gone' })
+    const answer = await client.resource({ ...ORGANIZATION, ids: ['gone'] })
     expect(answer).toMatchObject({ envelope: null, parsed: NOT_FOUND, receipt: { status: 404 } })
     expect(JSON.stringify(answer)).not.toMatch(/canary/)
-    expect((await client.resource({ ...TEAMS_OF, id: 'gone' })).envelope).toBeNull()
+    expect((await client.resource({ ...TEAMS_OF, ids: ['gone'] })).envelope).toBeNull()
   })
 
   it.each([
@@ -58,7 +58,7 @@ describe('an organization', () => {
     ['half a body', bytes('{"data":{"dashboardPassword":"canary', 'application/json'), 'API_NOT_JSON'],
   ])('is requested only once if the answer is %s', async (_, answer, code) => {
     const { client, server, waits } = await clientFor([answer])
-    const error = await failureOf(client.resource({ ...ORGANIZATION, id: 'org_1' }))
+    const error = await failureOf(client.resource({ ...ORGANIZATION, ids: ['org_1'] }))
     expect(error).toMatchObject({ code, exchange: undefined })
     expect(inspect(error, { depth: null, showHidden: true })).not.toMatch(/canary/)
     expect([server.requests.length, waits]).toEqual([1, []])
@@ -66,7 +66,7 @@ describe('an organization', () => {
 
   it.each(['', '.', '..'])('with the id %j cannot be requested', async id => {
     const { client, server } = await clientFor([json({})])
-    await expect(client.resource({ ...ORGANIZATION, id })).rejects.toMatchObject({ code: 'FLAG_INVALID' })
+    await expect(client.resource({ ...ORGANIZATION, ids: [id] })).rejects.toMatchObject({ code: 'FLAG_INVALID' })
     expect(server.requests).toHaveLength(0)
   })
 })
@@ -75,7 +75,7 @@ describe('the teams of an organization', () => {
   it('are requested page by page, and returned without secrets', async () => {
     const teams = [{ ID: 't1', label: 'Sales', inviteToken: 'canary' }]
     const { client, server } = await clientFor([json({ success: true, teams, total: 3, hasMore: true })])
-    const answer = await client.resource({ ...TEAMS_OF, id: 'org_1', page: 2 })
+    const answer = await client.resource({ ...TEAMS_OF, ids: ['org_1'], page: 2 })
     expect(server.requests[0]!.url).toBe('/v3/orgs/org_1/teams?page=2&limit=100')
     expect(answer.envelope).toMatchObject({ ids: ['t1'], besides: [], unidentified: 0, total: 3, hasMore: true })
     expect(answer.droppedPaths).toEqual(['teams[0].inviteToken'])
@@ -100,11 +100,12 @@ describe('an envelope', () => {
   })
 })
 
-/** A record with `value` at a declared path: `a.b`, `list[].b`, `list[flag].b` (an element with `flag: true`). */
+/** A record with `value` at a declared path: `a.b`, `list[].b`, `list[flag].b` (an element with `flag: true`), `[flag].b` (the record itself). */
 function recordWith(path: string, value: string): unknown {
   const [name, rest] = /^([^.]+)(?:\.(.+))?$/.exec(path)!.slice(1) as [string, string | undefined]
-  const [, key, flag] = /^([^[]+)(?:\[(.*)\])?$/.exec(name)!
+  const [, key, flag] = /^([^[]*)(?:\[(.*)\])?$/.exec(name)!
   const inner = rest === undefined ? value : recordWith(rest, value)
+  if (key === '') return { ...(inner as object), [flag!]: true }
   if (flag === undefined) return { [key!]: inner }
   return { [key!]: [{ ...(inner as object), ...(flag !== '' && { [flag]: true }) }] }
 }

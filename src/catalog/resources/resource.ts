@@ -2,12 +2,15 @@
 // derive from it. Conversations are not declared this way: they are metered and exported window by window.
 import type { RecordType } from '../shape.ts'
 
-/** One page of a listing, counted from 1. */
+/** One page of a listing. */
 export interface PageRequest {
   workspaceId: string
+  /** Counts from 1. */
   page: number
-  /** Records a page, 1 to 100. */
+  /** Records a page. */
   limit: number
+  /** Where a listing without numbered pages continues; absent for its first page. */
+  cursor?: number
 }
 
 export interface Resource {
@@ -15,7 +18,7 @@ export interface Resource {
   stream: string
   /** Kind of answer, as error messages name it. */
   answer: string
-  /** Path of the request; `{agentId}` stands for an id. */
+  /** Path of the request. `{workspaceId}` stands for the workspace, each other placeholder for one of the ids to request. */
   path: `/v3/${string}`
   /** Stream of the parent resource, if the id in the path is the parent's. */
   parent: string | null
@@ -24,14 +27,32 @@ export interface Resource {
    * document shows none, so after a 400 the request is repeated without them.
    */
   paging: 'record' | 'list' | ((page: PageRequest) => Readonly<Record<string, string | number>>)
+  /** Records a page. Default: 100. */
+  pageLimit?: number
+  /** The API document says that `total` counts all entries, so a listing ends with the page that reaches it. */
+  isTotalExact?: true
+  /**
+   * Completes an answer, without secrets, before it lands: adds keys where the API has none, and ids of the request. Never throws; an answer
+   * of another shape is returned as it is.
+   */
+  prepare?: (answer: unknown, ids: readonly string[]) => unknown
+  /** Who answered for entries of a list, in the column `listedBy`; null where the answer does not say. */
+  answeredBy?: (answer: unknown) => string[] | null
+  /** The column by which complete lists are told apart: a row is missing only if `answeredBy` names its value. */
+  listedBy?: string
+  /** Stream of the resource whose answers hold these records, too: it has no request of its own. */
+  landedWith?: string
   /** Keys of the body that hold records. If there are several, at least one must be present, and the records of all are taken. */
   envelope: readonly [string, ...string[]]
   freshness: Freshness
   record: RecordType
   /** Paths of secrets in the record, for the data dictionary. `redaction.ts` has its own rules; a test checks that they remove these secrets. */
   secrets: readonly string[]
-  /** The evidence that a record is gone: a 404 for its id, or a complete list that lacks it (the list of its parent, if it has one). */
-  absence: 'not found' | 'not listed'
+  /**
+   * The evidence that a record is gone: a 404 for its id, or a complete list that lacks it (the list of its parent, if it has one); `never`:
+   * none.
+   */
+  absence: 'not found' | 'not listed' | 'never'
   /** Sources of the ids to request; absent: the parent's table. */
   ids?: IdSources
   /** Names landed pages: `<time>-<landedAs>-<id in the path>`. */
@@ -47,6 +68,8 @@ type Freshness = 'every sync' | ById
 interface ById {
   /** An answer is requested again when it is this old, ms, or earlier when the resource is known to have changed. */
   everyMs: number
+  /** The same after a 404. Default: `everyMs`. */
+  absentEveryMs?: number
   /** Columns with the time of the last change, in the row whose id is in the path. A time in the future is ignored. */
   changedAt?: readonly string[]
 }
@@ -58,8 +81,8 @@ export const isById = <R extends Resource>(resource: R): resource is R & Resourc
 
 /** Sources of ids for resources that no endpoint lists. */
 interface IdSources {
-  /** Tables that contain such ids, in a column named like the resource's own id. */
+  /** Tables that contain such ids, in columns named like the key of the resource's own table. */
   tables: readonly string[]
-  /** Setting of the workspace that lists further ids. */
+  /** Setting of the workspace that lists further ids: ids, or lists of ids by the id before them in the path. */
   setting: 'organizations'
 }

@@ -2,6 +2,7 @@
 import { conversation } from '../conversation/conversation.ts'
 import type { RecordType } from '../shape.ts'
 import { AGENTS } from './agents.ts'
+import { AUDIT_LOG } from './audit-log.ts'
 import { ORGANIZATIONS } from './organizations.ts'
 import { isById, type Resource, type ResourceById } from './resource.ts'
 import { TEAMS } from './teams.ts'
@@ -9,7 +10,7 @@ import { TOOLS } from './tools.ts'
 import { VARIABLES } from './variables.ts'
 
 /** The declared resources, in the order in which they are requested and loaded. */
-const DECLARED = [AGENTS, ORGANIZATIONS, TEAMS, TOOLS, VARIABLES] as const
+const DECLARED = [AGENTS, ORGANIZATIONS, TEAMS, TOOLS, VARIABLES, AUDIT_LOG] as const
 
 type ResourceStream = (typeof DECLARED)[number]['stream']
 export type Stream = 'conversations' | ResourceStream
@@ -24,15 +25,22 @@ export const STREAMS: readonly Stream[] = ['conversations', ...DECLARED.map(({ s
 export const resourceOf = (stream: Stream): DeclaredResource | undefined =>
   RESOURCES.find(resource => resource.stream === stream)
 
+/** Resources that are requested by id. */
+const BY_ID = RESOURCES.filter(isById).filter(({ landedWith }) => landedWith === undefined)
+
+/** The stream of the resource whose ids are in the path of this one: its parent's, unless its own ids are known. */
+const ownerOf = ({ ids, parent, stream }: DeclaredResource): string => (ids ? stream : (parent ?? stream))
+
 /** Resources whose ids occur in request paths, in the order in which these requests are made. */
 export const requestedIds = (): DeclaredResource[] =>
-  [...new Set(RESOURCES.filter(isById).map(({ parent, stream }) => parent ?? stream))].flatMap(owner =>
-    RESOURCES.filter(({ stream }) => stream === owner),
-  )
+  [...new Set(BY_ID.map(ownerOf))].flatMap(owner => RESOURCES.filter(({ stream }) => stream === owner))
 
 /** Resources that are requested by an id of this one: itself, where its own id is in its path, then its children. */
 export const requestedBy = ({ stream }: DeclaredResource): (DeclaredResource & ResourceById)[] =>
-  RESOURCES.filter(isById).filter(resource => (resource.parent ?? resource.stream) === stream)
+  BY_ID.filter(resource => ownerOf(resource) === stream)
+
+/** The number of ids in the path of a request for the resource. */
+export const idsInPath = ({ path }: DeclaredResource): number => path.match(/\{(?!workspaceId)\w+\}/g)?.length ?? 0
 
 /** Resources that are listed for each id of this one. */
 export const childrenOf = ({ stream }: DeclaredResource): DeclaredResource[] =>

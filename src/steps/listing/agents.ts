@@ -11,14 +11,7 @@ import { goneAgents } from '../../warehouse/planning/planner-queries.ts'
 import type { StepsDependencies } from '../dependencies.ts'
 import type { Pending } from '../pending.ts'
 import type { ServerClock } from '../server-clock.ts'
-import {
-  fetchResource,
-  landPages,
-  pathInRecord,
-  type ResourceListing,
-  type ResourcePage,
-  sentQuery,
-} from './resource-pages.ts'
+import { fetchResource, landPages, pathInRecord, type ResourceListing, type ResourcePage } from './resource-pages.ts'
 
 export interface ListedAgent {
   agentId: string
@@ -70,7 +63,7 @@ async function fetchListing(dependencies: StepsDependencies, clock: ServerClock)
     }
     return {
       receipt,
-      query: sentQuery(AGENTS, dependencies.workspaceId, page),
+      query: page.answer.query,
       ...withoutRepeats(page, { seen, starred }),
     }
   })

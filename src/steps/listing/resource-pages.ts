@@ -5,7 +5,7 @@ import { compactTimestamp } from '../../core/time.ts'
 import { caselessPathSegment } from '../../files/path-segment.ts'
 import { writeExactly } from '../../json/exact-json.ts'
 import type { PageHead } from '../../landing/page.ts'
-import { resourcePath, resourceQuery } from '../../vendor/address.ts'
+import { resourcePath } from '../../vendor/address.ts'
 import type { ResourceAnswer } from '../../vendor/answers.ts'
 import type { Paged } from '../../vendor/client.ts'
 import type { Receipt } from '../../vendor/exchange.ts'
@@ -15,22 +15,20 @@ import type { FetchDependencies } from '../dependencies.ts'
 import { type Heading, pageHead } from '../page-head.ts'
 import type { Pending } from '../pending.ts'
 
-const PAGE_LIMIT = 100
-
 export type ResourceListing = Listing<Paged<ResourceAnswer>>
 
-/** Requests a resource: its single answer, or all of its pages. `id`: the id in its path, if any. @throws as `readListing` */
+/** Requests a resource: its single answer, or all of its pages. `ids`: those in its path. @throws as `readListing` */
 export function fetchResource(
   { vendor, workspaceId, signal }: Pick<FetchDependencies, 'vendor' | 'workspaceId' | 'signal'>,
   resource: DeclaredResource,
-  id?: string,
+  ids: readonly string[] = [],
 ): Promise<ResourceListing> {
   return readListing({
-    ask: page =>
-      vendor.resource({ resource, workspaceId, page, limit: PAGE_LIMIT, signal, ...(id !== undefined && { id }) }),
+    ask: page => vendor.resource({ resource, workspaceId, ids, page, signal }),
     read: answer => answer.envelope,
     isPaged: answer => answer.isPaged,
     hasPages: typeof resource.paging === 'function',
+    isTotalExact: resource.isTotalExact === true,
   })
 }
 
@@ -39,34 +37,20 @@ export interface ResourcePage {
   receipt: Receipt
   body: Buffer
   /** As sent. */
-  query: Record<string, string>
+  query: Readonly<Record<string, string>>
   /** Paths inside records at which secrets were removed. */
   removed: readonly string[]
   /** Ids of its records that the listing has in its second list, too; absent where the listing has none. */
   starredIds?: readonly string[]
 }
 
-/** The query of a page, as sent. */
-export function sentQuery(
-  resource: DeclaredResource,
-  workspaceId: string,
-  { answer: { isPaged }, number: page }: ResourceListing['pages'][number],
-): Record<string, string> {
-  const query = resourceQuery(resource, isPaged ? { workspaceId, page, limit: PAGE_LIMIT } : undefined)
-  return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]))
-}
-
 /** The pages of an answer, without their secrets. */
-export const pagesOf = (
-  resource: DeclaredResource,
-  workspaceId: string,
-  { pages }: Pick<ResourceListing, 'pages'>,
-): ResourcePage[] =>
-  pages.map(page => ({
-    receipt: page.answer.receipt,
-    body: Buffer.from(writeExactly(page.answer.parsed)),
-    query: sentQuery(resource, workspaceId, page),
-    removed: page.answer.droppedPaths.map(path => pathInRecord(resource, path)),
+export const pagesOf = (resource: DeclaredResource, { pages }: Pick<ResourceListing, 'pages'>): ResourcePage[] =>
+  pages.map(({ answer: { receipt, parsed, query, droppedPaths } }) => ({
+    receipt,
+    body: Buffer.from(writeExactly(parsed)),
+    query,
+    removed: droppedPaths.map(path => pathInRecord(resource, path)),
   }))
 
 /** `teams[3].inviteToken` → `inviteToken`. */
@@ -81,20 +65,23 @@ export interface Landing extends Heading, Pick<FetchDependencies, 'landing' | 'n
 
 /**
  * Lands the pages of one answer as one window, named by the time and `name`. The last page lands first, so the answer is complete once its
- * first page has landed. No page of an answer that may be cut off is marked as the last; the final one holds the reason instead.
+ * first page has landed. No page of an answer that may be cut off is marked as the last; the final one holds the reason instead. `gap`: why
+ * entries may be missing all the same.
  */
 export async function landPages(
   fetching: Landing,
   answer: {
     resource: DeclaredResource
     name: string
-    id?: string
+    ids?: readonly string[]
     pages: readonly ResourcePage[]
     cutOff: CutOff | null
+    gap?: string | undefined
   },
 ): Promise<void> {
   const { clock, landing, now, pending } = fetching
-  const { resource, name, id, pages, cutOff } = answer
+  const { resource, name, ids = [], pages, cutOff, gap } = answer
+  const issue = cutOff?.issue ?? gap
   // The server's time, because the newest answer is found by its name and our clock may have been set back.
   const window = `${compactTimestamp(clock.at(now()))}-${name}`
   const landed: [string, PageHead][] = []
@@ -102,12 +89,12 @@ export async function landPages(
     const isLast = index === pages.length - 1
     const head = pageHead(fetching, receipt, {
       place: { stream: resource.stream, agentId: null, window, generation: 1, sequence: index + 1 },
-      ...(id !== undefined && { requestedId: id }),
+      ...requestedIdOf(resource, ids),
       ...(starredIds && { starredIds }),
-      request: { path: resourcePath(resource, id), query },
+      request: { path: resourcePath(resource, { workspaceId: fetching.workspaceId, ids }), query },
       bodyBytes: body.length,
       lastPage: isLast && cutOff === null,
-      ...(isLast && cutOff && { cutOff: cutOff.issue }),
+      ...(isLast && issue !== undefined && { cutOff: issue }),
       notes: { ...emptyNotes(), removed: countRemoved(removed) },
     })
     landed.unshift([await landing.land(head, body), head])
@@ -115,6 +102,20 @@ export async function landPages(
   for (const [path, head] of landed) pending.add(path, head)
 }
 
-/** The name, without the time, of the window that answers a request by id. */
-export const windowName = ({ landedAs }: DeclaredResource, id: string): string =>
-  `${landedAs}-${caselessPathSegment(id)}`
+/** Several ids as one; none for a request of the whole workspace. */
+const joined = (ids: readonly string[]): string =>
+  ids.length === 1 ? ids[0]! : ids.map(id => encodeURIComponent(id)).join('/')
+
+/** The requested id in a page's head: that of the record or its parent, and the agent if the record has an id of its own beside it. */
+function requestedIdOf(
+  { record, ids: own }: DeclaredResource,
+  ids: readonly string[],
+): Pick<PageHead, 'requestedId' | 'requestedAgentId'> {
+  if (ids.length === 0) return {}
+  if (!(record.perAgent && own)) return { requestedId: joined(ids) }
+  return { requestedAgentId: ids[0]!, requestedId: joined(ids.slice(1)) }
+}
+
+/** The name, without the time, of the window that answers a request by ids. */
+export const windowName = ({ landedAs }: DeclaredResource, ids: readonly string[]): string =>
+  ids.length === 0 ? landedAs : `${landedAs}-${caselessPathSegment(joined(ids))}`

@@ -1,5 +1,5 @@
-// Requests resources by id at the end of a sync, when the loaded rows supply the ids: organizations and their teams, then the tools of each
-// agent. None of these requests is metered.
+// Requests resources by id at the end of a sync, when the loaded rows supply the ids: organizations and their teams, then what belongs to each
+// agent, and what belongs to the workspace. None of these requests is metered.
 //
 //   known ids ──▶ due? ──▶ request ──▶ land ──▶ children that are due ──▶ land ──▶ load
 //
@@ -11,9 +11,10 @@ import { type DeclaredResource, requestedBy, requestedIds } from '../../catalog/
 import { isCode } from '../../core/errors.ts'
 import { isSegment } from '../../vendor/address.ts'
 import { VendorError } from '../../vendor/faults.ts'
-import { type KnownId, knownIds, lastRequested } from '../../warehouse/planning/known-ids.ts'
+import { type KnownId, knownIds, type LastRequest, lastRequested } from '../../warehouse/planning/known-ids.ts'
 import { failureOf } from '../export/fetch.ts'
 import type { Planning } from '../planning/prepare.ts'
+import { fetchAuditLog } from './audit-log.ts'
 import { fetchResource, landPages, pagesOf, windowName } from './resource-pages.ts'
 
 /** Maximum of a resource's ids for which one run makes requests; the next run continues. */
@@ -21,9 +22,12 @@ const IDS_PER_RUN = 50
 
 type Requested = DeclaredResource & ResourceById
 
-/** An id, and the resources to request by it, in order. */
+/** How resources are read whose answers are neither one record, one list nor numbered pages. */
+const OWN_WAY: Partial<Record<Requested['stream'], typeof fetchAuditLog>> = { audit_log: fetchAuditLog }
+
+/** The ids of a path, and the resources to request by them, in order. */
 interface Due {
-  id: string
+  ids: readonly string[]
   resources: Requested[]
 }
 
@@ -60,12 +64,15 @@ async function fetchDue(fetching: Planning, resource: DeclaredResource): Promise
 }
 
 /** Requests the resources of one id in turn. An id that the vendor does not have has no children either. */
-async function fetchById(fetching: Planning, { id, resources }: Due): Promise<void> {
+async function fetchById(fetching: Planning, { ids, resources }: Due): Promise<void> {
   for (const resource of resources) {
-    const answer = await fetchResource(fetching, resource, id)
+    const answer = await (OWN_WAY[resource.stream] ?? fetchResource)(fetching, resource, ids)
     for (const { answer: page } of answer.pages) fetching.clock.observe(page.receipt)
-    const pages = pagesOf(resource, fetching.workspaceId, answer)
-    await landPages(fetching, { resource, name: windowName(resource, id), id, pages, cutOff: answer.cutOff })
+    const { cutOff, gap } = answer
+    await landPages(fetching, {
+      ...{ resource, name: windowName(resource, ids), ids },
+      ...{ pages: pagesOf(resource, answer), cutOff, gap },
+    })
     if (resource.parent === null && answer.pages[0]?.answer.envelope === null) return
   }
 }
@@ -81,18 +88,22 @@ async function dueIds(fetching: Planning, resource: DeclaredResource): Promise<D
   const nowMs = clock.at(now())
   const ids = await usableIds(fetching, resource, nowMs)
   if (ids.length === 0) return []
-  const requestedMs = new Map<Requested, Map<string, number>>()
-  for (const stream of streams) requestedMs.set(stream, await lastRequested(warehouse.writer, workspaceId, stream))
-  const isDue = (requested: Requested, { id, changedMs }: KnownId) => {
-    const lastMs = requestedMs.get(requested)?.get(windowName(requested, id)) ?? Number.NEGATIVE_INFINITY
-    return lastMs <= Math.max(nowMs - requested.freshness.everyMs, changedMs[requested.stream] ?? 0)
+  const requests = new Map<Requested, Map<string, LastRequest>>()
+  for (const stream of streams) requests.set(stream, await lastRequested(warehouse.writer, workspaceId, stream))
+  const lastOf = (requested: Requested, { ids: path }: KnownId) =>
+    requests.get(requested)?.get(windowName(requested, path)) ?? { atMs: Number.NEGATIVE_INFINITY, status: 0 }
+  const isDue = (requested: Requested, known: KnownId) => {
+    const { everyMs, absentEveryMs = everyMs } = requested.freshness
+    const { atMs, status } = lastOf(requested, known)
+    const ageMs = status === 404 ? absentEveryMs : everyMs
+    return atMs <= Math.max(nowMs - ageMs, known.changedMs[requested.stream] ?? 0)
   }
   const due = ids.map(known => {
     const own = streams.filter(stream => stream.stream === resource.stream && isDue(stream, known))
     // An id that no listing has returned may not exist: its children are requested only together with its own record.
     const mayHaveChildren = own.length > 0 || known.isListed
     const children = streams.filter(stream => stream.parent !== null && mayHaveChildren && isDue(stream, known))
-    return { id: known.id, own, resources: [...own, ...children] }
+    return { ids: known.ids, own, resources: [...own, ...children] }
   })
   return [
     ...due.filter(({ own }) => own.length > 0),
@@ -107,8 +118,16 @@ async function usableIds(
   nowMs: number,
 ): Promise<KnownId[]> {
   const known = await knownIds(warehouse.writer, workspaceId, resource, nowMs)
-  const held = new Set(known.map(({ id }) => id))
-  const configured = resource.ids ? settings[resource.ids.setting] : []
-  const others = configured.filter(id => !held.has(id)).map(id => ({ id, isListed: false, changedMs: {} }))
-  return [...others, ...known].filter(({ id }) => isSegment(id))
+  const held = new Set(known.map(({ ids }) => JSON.stringify(ids)))
+  const configured = resource.ids ? configuredIds(settings[resource.ids.setting]) : []
+  const others = configured.filter(ids => !held.has(JSON.stringify(ids)))
+  return [...others.map(ids => ({ ids, isListed: false, changedMs: {} })), ...known].filter(({ ids }) =>
+    ids.every(isSegment),
+  )
 }
+
+/** The ids of paths in a setting. */
+const configuredIds = (setting: readonly string[] | Readonly<Record<string, readonly string[]>>): string[][] =>
+  Array.isArray(setting)
+    ? setting.map(id => [id])
+    : Object.entries(setting).flatMap(([owner, ids]) => (ids as readonly string[]).map(id => [owner, id]))

@@ -23,10 +23,11 @@ function resourceLines(table: string): string[] {
   const often = isById(resource)
     ? `for each id at the end of a sync, where the last answer is ${durationText(resource.freshness.everyMs)} old${sooner}`
     : 'by every sync'
-  const missing =
-    absence === 'not found'
-      ? 'the answer is a 404 of the vendor'
-      : `a complete list does not contain the row${parent === null ? '' : ', or its parent is missing'}`
+  const missing = {
+    never: `its parent is missing`,
+    'not found': `the answer is a 404 of the vendor${parent === null ? '' : ', or its parent is missing'}`,
+    'not listed': `a complete list does not contain the row${parent === null ? '' : ', or its parent is missing'}`,
+  }[absence]
   const removed = secrets.map(secret => `\`${secret}\``).join(', ')
   return [
     `\`GET ${path}\`, ${often}; not metered. \`_missing_since\` is set where ${missing}.${removed && ` Never stored: ${removed}.`}`,

@@ -63,7 +63,7 @@ function freshness(
   record: RecordType,
   { head }: LoadablePage,
 ): Omit<StageSource, 'file' | 'bundledPage' | 'bodyBytes'> {
-  const agentId = head.place.agentId ?? (record.perAgent ? (head.requestedId ?? null) : null)
+  const agentId = head.place.agentId ?? (record.perAgent ? (head.requestedAgentId ?? head.requestedId ?? null) : null)
   const fetchedMs = head.sentAtServerMs
   return {
     agentId,

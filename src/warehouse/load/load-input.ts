@@ -15,6 +15,8 @@ export interface LoadablePage {
     place: { stream: Stream; agentId: string | null; window: string; sequence: number }
     /** The id in the path of a resource's request; earlier versions wrote it as `organizationId`. */
     requestedId?: string
+    requestedAgentId?: string
+    answeredBy?: readonly string[]
     organizationId?: string
     /** The agent that the answer reports as gone. */
     goneAgentId?: string

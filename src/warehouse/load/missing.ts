@@ -45,19 +45,24 @@ function unansweredIds(facts: PageFacts, sentMs: number, mirrorLagMs: number): A
 }
 
 function absencesOfResource(resource: DeclaredResource, pages: readonly LoadablePage[], page: LoadablePage): Absence[] {
-  const { requestedId, organizationId, status, lastPage, sentAtServerMs } = page.head
+  const { requestedId, requestedAgentId = '', organizationId, answeredBy, status, lastPage, sentAtServerMs } = page.head
   const { table } = resource.record
   const id = requestedId ?? organizationId
+  if (resource.absence === 'never') return []
   if (resource.absence === 'not found') {
     if (status !== 404 || id === undefined) return []
     // If the vendor does not have the id, it does not have the id's children either.
     const children = childrenOf(resource).map(({ record }) => ({ record: record.table, owner: id, id: null }))
-    return [{ record: table, owner: '', id }, ...children].map(absence => ({ ...absence, beforeMs: sentAtServerMs }))
+    return [{ record: table, owner: requestedAgentId, id }, ...children].map(absence => ({
+      ...absence,
+      beforeMs: sentAtServerMs,
+    }))
   }
-  const owner = resource.parent === null ? '' : id
   const beforeMs = lastPage ? begunMs(pages, page) : null
   // Only a complete list proves that a record it lacks is gone.
-  return beforeMs === null || owner === undefined ? [] : [{ record: table, owner, id: null, beforeMs }]
+  if (beforeMs === null) return []
+  const owners = resource.listedBy ? (answeredBy ?? []) : [resource.parent === null ? '' : id]
+  return owners.flatMap(owner => (owner === undefined ? [] : [{ record: table, owner, id: null, beforeMs }]))
 }
 
 const T = 'VARCHAR'
@@ -94,7 +99,8 @@ export async function markResource(writer: Writer, workspaceId: string, resource
 async function markRows(writer: Writer, workspaceId: string, resource: DeclaredResource): Promise<void> {
   const { table, id } = resource.record
   const parent = resource.parent === null ? undefined : resourceOf(resource.parent as Stream)
-  const owner = (row: string) => (parent ? `coalesce(${row}.${parent.record.id.column}, '')` : `''`)
+  const ownerColumn = resource.listedBy ?? parent?.record.id.column
+  const owner = (row: string) => (ownerColumn ? `coalesce(${row}.${ownerColumn}, '')` : `''`)
   const seen = 'coalesce(t._fetched_at, t._version)'
   const ofParent = parent
     ? `LEFT JOIN ${parent.record.table} p ON p.workspace_id = t.workspace_id AND p.${parent.record.id.column} = ${owner('t')} AND p._missing_since >= ${seen}`

@@ -1,41 +1,48 @@
 // The ids in the tables by which resources are requested, and when each was last requested.
 import { quoteText } from '../../catalog/layout.ts'
-import { type DeclaredResource, requestedBy } from '../../catalog/resources/resources.ts'
+import { type DeclaredResource, idsInPath, requestedBy } from '../../catalog/resources/resources.ts'
 import { iso, type Writer } from '../connection.ts'
 
 export interface KnownId {
-  id: string
+  /** One id for each placeholder of the path; none for a resource of the whole workspace. */
+  ids: readonly string[]
   /** True if the newest answer contains the id; false if it is missing there, or known only from other tables or events. */
   isListed: boolean
   /** By stream of each resource that is requested by this id: when that resource is known to have changed, ms. */
   changedMs: Readonly<Record<string, number | null>>
 }
 
-/** Every id of the resource that a table holds and no event has deleted, sorted. */
+/**
+ * Every id of the resource that a table holds and no event has deleted, sorted. Ids of an agent's records come with the agent's, as long as the
+ * vendor lists the agent.
+ */
 export async function knownIds(
   { rows }: Pick<Writer, 'rows'>,
   workspaceId: string,
   resource: DeclaredResource,
   nowMs: number,
 ): Promise<KnownId[]> {
-  const { column } = resource.record.id
-  const { table } = resource.record
-  const here = `workspace_id = ${quoteText(workspaceId)}`
-  const named = (resource.ids?.tables ?? [table]).map(each => `SELECT ${column} AS id FROM ${each} WHERE ${here}`)
   const streams = requestedBy(resource)
+  if (streams.every(stream => idsInPath(stream) === 0)) return [{ ids: [], isListed: true, changedMs: {} }]
+  const { table, perAgent, id } = resource.record
+  const here = `workspace_id = ${quoteText(workspaceId)}`
+  const key = [...(perAgent ? ['agent_id'] : []), id.column].join(', ')
+  const named = (resource.ids?.tables ?? [table]).map(each => `SELECT ${key} FROM ${each} WHERE ${here}`)
+  if (named.length === 0) return []
+  const listedAgents = `SELECT agent_id FROM agents WHERE ${here} AND _complete AND _missing_since IS NULL AND _deleted_at IS NULL`
   // Ignores a change with a future date, which would be due again and again.
   const passed = (time: string) => `CASE WHEN ${time} <= TIMESTAMP '${iso(nowMs)}' THEN ${time} END`
   const changes = streams.map(
     ({ stream, freshness: { changedAt = [] } }) =>
       `, epoch_ms(greatest(${['NULL::TIMESTAMP', ...changedAt.map(passed)].join(', ')}))::VARCHAR AS ${stream}`,
   )
-  const found = await rows<Record<string, string | boolean | null>>(
-    `SELECT id, coalesce(_complete AND _missing_since IS NULL, false) AS listed${changes.join('')}
-     FROM (${named.join(' UNION ')}) LEFT JOIN (FROM ${table} WHERE ${here}) ON ${column} = id
-     WHERE id IS NOT NULL${resource.record.deletable ? ' AND _deleted_at IS NULL' : ''} ORDER BY id`,
+  const found = await rows<Record<string, string | boolean | string[] | null>>(
+    `SELECT [${key}] AS ids, coalesce(_complete AND _missing_since IS NULL, false) AS listed${changes.join('')}
+     FROM (${named.join(' UNION ')}) LEFT JOIN (FROM ${table} WHERE ${here}) USING (${key})
+     WHERE ${id.column} IS NOT NULL${resource.record.deletable ? ' AND _deleted_at IS NULL' : ''}${perAgent ? ` AND agent_id IN (${listedAgents})` : ''} ORDER BY ids`,
   )
   return found.map(row => ({
-    id: row.id as string,
+    ids: row.ids as string[],
     isListed: row.listed as boolean,
     changedMs: Object.fromEntries(
       streams.map(({ stream }) => [stream, row[stream] === null ? null : Number(row[stream])]),
@@ -43,15 +50,36 @@ export async function knownIds(
   }))
 }
 
-/** When windows of each name were last requested, ms. The name is the part of `window` after the time at its beginning. */
+export interface LastRequest {
+  atMs: number
+  /** HTTP status of its answer. */
+  status: number
+}
+
+/** The last requests for windows of each name. The name is the part of `window` after the time at its beginning. */
 export async function lastRequested(
   { rows }: Pick<Writer, 'rows'>,
   workspaceId: string,
   { stream }: DeclaredResource,
-): Promise<Map<string, number>> {
-  const requested = await rows<{ name: string; at: string }>(
-    `SELECT substr(window_name, strpos(window_name, '-') + 1) AS name, epoch_ms(max(sent_at))::VARCHAR AS at FROM _requests
+): Promise<Map<string, LastRequest>> {
+  const requested = await rows<{ name: string; at: string; status: string }>(
+    `SELECT substr(window_name, strpos(window_name, '-') + 1) AS name, epoch_ms(max(sent_at))::VARCHAR AS at,
+       arg_max(status, sent_at)::VARCHAR AS status FROM _requests
      WHERE workspace_id = ${quoteText(workspaceId)} AND stream = ${quoteText(stream)} GROUP BY ALL`,
   )
-  return new Map(requested.map(({ name, at }) => [name, Number(at)]))
+  return new Map(requested.map(({ name, at, status }) => [name, { atMs: Number(at), status: Number(status) }]))
+}
+
+/** The second of the newest stored entry of an agent's audit log, apart from entries with a future date; null if none is stored. */
+export async function newestEntrySec(
+  { rows }: Pick<Writer, 'rows'>,
+  workspaceId: string,
+  agentId: string,
+): Promise<number | null> {
+  const [row] = await rows<{ sec: string | null }>(
+    `SELECT floor(epoch(max(changed_at)))::BIGINT::VARCHAR AS sec FROM audit_log
+     WHERE workspace_id = $workspace AND agent_id = $agent AND changed_at <= _fetched_at`,
+    { workspace: workspaceId, agent: agentId },
+  )
+  return row?.sec == null ? null : Number(row.sec)
 }

@@ -1,0 +1,109 @@
+// Reads a log of entries, newest first, page by page to older ones (section 4.5). Its cursor is a time in whole seconds, and nothing says
+// whether a page begins with the entries of that second or with older ones, so each request asks for one second more than the answer named:
+// under both readings the page then begins with a whole second.
+//
+//   no cursor, or an empty page                           ended
+//   entries older than those of earlier answers           ended
+//   the cursor does not move, and the page is not full     ended: the vendor always sends a cursor
+//   the cursor does not move, and the page is full        the second has more entries than a page holds: asked once more with a larger page;
+//                                                         if that does not help, the rest of the second is skipped, and the skip reported
+import { isCode } from '../core/errors.ts'
+import type { Listing } from './listing.ts'
+
+/** What one page tells about the log. */
+export interface LogPage {
+  /** Keys of its entries. */
+  ids: readonly string[]
+  /** Times of its entries, s. */
+  times: readonly number[]
+  /** The vendor's cursor to older entries, s; null where it sends none. */
+  nextCursor: number | null
+}
+
+interface LogRequest {
+  /** Counts from 1. */
+  page: number
+  /** Absent: the newest entries. */
+  cursor?: number
+  limit: number
+}
+
+/** Protects against a vendor that pages without end. */
+const MAX_PAGES = 1_000
+
+/** Page size for a second that has more entries than a page. A vendor may refuse it. */
+const LARGE_LIMIT = 5_000
+
+export const SECOND_CUT = 'a second has more entries than a page, and the vendor serves no larger page'
+const ENDLESS = 'the log has more pages than are read at once'
+
+const oldestOf = ({ times }: LogPage): number => Math.min(...times)
+
+/**
+ * Requests the pages of a log until one has an entry older than `untilSec` (the newest entry that is known; null: reads to the end).
+ * @throws any error of a page: no part of the log is returned without the rest, so that no gap remains behind its newest entry
+ */
+export async function readLog<A>(options: {
+  ask: (request: LogRequest) => Promise<A>
+  read: (answer: A) => LogPage | null
+  limit: number
+  untilSec: number | null
+}): Promise<Listing<A>> {
+  const { ask, read, limit, untilSec } = options
+  const pages: Listing<A>['pages'] = []
+  const seen = new Set<string>()
+  let requests = 0
+  let fullest = 0
+  let gap: string | undefined
+  const ended = (): Listing<A> => ({ pages, cutOff: null, ...(gap !== undefined && { gap }) })
+
+  /** Requests a page, and keeps it if it has a new entry. */
+  const request = async (cursor?: number, size = limit) => {
+    requests += 1
+    const answer = await ask({ page: requests, limit: size, ...(cursor !== undefined && { cursor }) })
+    const page = read(answer)
+    const isNew = page?.ids.some(id => !seen.has(id)) === true
+    for (const id of page?.ids ?? []) seen.add(id)
+    if (isNew || pages.length === 0) pages.push({ answer, number: requests })
+    return page
+  }
+  /** The first page below the second: under one reading of the cursor it is asked for by the second itself, under the other by the one before. */
+  const below = async (second: number) => {
+    for (const cursor of [second, second - 1]) {
+      const page = await request(cursor)
+      if (page !== null && page.times.length > 0 && oldestOf(page) < second) return page
+    }
+    return null
+  }
+  const larger = (second: number) =>
+    request(second + 1, LARGE_LIMIT).catch(error => {
+      if (isCode(error, 'API_BAD_REQUEST')) return null
+      throw error
+    })
+
+  let page = await request()
+  let lastCursor = Number.POSITIVE_INFINITY
+  while (page !== null && page.times.length > 0 && page.nextCursor !== null) {
+    if (untilSec !== null && oldestOf(page) < untilSec) return ended()
+    if (requests >= MAX_PAGES) {
+      gap = ENDLESS
+      return ended()
+    }
+    const { nextCursor, times } = page
+    if (nextCursor < lastCursor) {
+      lastCursor = nextCursor
+      fullest = Math.max(fullest, times.length)
+      page = await request(nextCursor + 1)
+      continue
+    }
+    if (times.length < fullest) return ended()
+    const whole = await larger(nextCursor)
+    if (whole !== null && (oldestOf(whole) < nextCursor || whole.nextCursor === null)) {
+      page = whole
+      continue
+    }
+    page = await below(nextCursor)
+    if (page !== null || times.length > 1) gap = SECOND_CUT
+  }
+  return ended()
+}
