@@ -87,11 +87,22 @@ describe('convohouse check', () => {
     const app = await openApp({ config: readConfig({ env }) })
     try {
       const { code, stdout } = await inProcess(['check', 'loads_unique'], { env })
-      expect(stdout).toContain('All 1 check passed. The results are not stored')
+      expect(stdout).toContain(
+        'All 1 check passed. The results are not stored, because another process holds the warehouse.',
+      )
       expect(code).toBe(0)
     } finally {
       await app.close()
     }
+    expect(await stored(env)).toEqual([])
+  })
+
+  it('stores nothing where no workspace is configured, and says so', async () => {
+    const { home } = await scene({})
+    const env = { CONVOHOUSE_HOME: home }
+    const { code, stdout } = await inProcess(['check', 'loads_unique'], { env })
+    expect(stdout).toContain('All 1 check passed. The results are not stored, because no workspace is configured.')
+    expect(code).toBe(0)
     expect(await stored(env)).toEqual([])
   })
 

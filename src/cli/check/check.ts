@@ -1,4 +1,5 @@
-// `convohouse check`: runs the checks over all rows. Stores the results if no other process holds the warehouse.
+// `convohouse check`: runs the checks over all rows. Stores the results if a workspace is configured and no other process holds
+// the warehouse.
 import { openApp } from '../../app.ts'
 import type { Config } from '../../config.ts'
 import { EXIT_CODES, isCode } from '../../core/errors.ts'
@@ -84,13 +85,19 @@ function detailLines({ check, outcome, error, examples }: Ran): string[] {
   ]
 }
 
-function summary(results: readonly Ran[], isStored: boolean): string {
+/** `unstored`: why the results are not stored; null if they are. */
+function summary(results: readonly Ran[], unstored: string | null): string {
   const wrong = results.filter(({ outcome }) => outcome !== 'passed').length
   const found =
     wrong === 0
       ? `All ${counted(results.length, 'check')} passed`
       : `${count(wrong)} of ${counted(results.length, 'check')} did not pass`
-  return isStored ? `${found}.` : `${found}. The results are not stored, because another process holds the warehouse.`
+  return unstored === null ? `${found}.` : `${found}. The results are not stored, because ${unstored}.`
+}
+
+function whyUnstored(config: Config | null, stored: readonly Ran[] | null): string | null {
+  if (stored !== null) return null
+  return config === null ? 'no workspace is configured' : 'another process holds the warehouse'
 }
 
 const jsonOf = ({ check, ...result }: Ran) => {
@@ -107,7 +114,7 @@ export async function runCheckCommand(names: readonly string[], flags: CheckFlag
   const stop = stopOnSignals()
   try {
     const stored = config ? await runHere(config, checks, stop.stopping) : null
-    const results = stored ?? (await runByHolder(storage, checks))
+    const results = stored ?? (await runAsQueries(storage, checks))
     const exitCode = exitCodeOf(results)
     if (flags.json)
       printJson({ ok: exitCode === EXIT_CODES.ok, exitCode, stored: stored !== null, checks: results.map(jsonOf) })
@@ -116,7 +123,7 @@ export async function runCheckCommand(names: readonly string[], flags: CheckFlag
         ...grid(COLUMNS, results.map(cells), gridOnStdout()),
         ...results.flatMap(detailLines),
         '',
-        summary(results, stored !== null),
+        summary(results, whyUnstored(config, stored)),
       )
     return exitCode
   } finally {
@@ -124,7 +131,8 @@ export async function runCheckCommand(names: readonly string[], flags: CheckFlag
   }
 }
 
-const runByHolder = (storage: Parameters<typeof withWarehouseRows>[0], checks: readonly Check[]): Promise<Ran[]> =>
+/** Runs the checks as queries, by the process that holds the warehouse if there is one. */
+const runAsQueries = (storage: Parameters<typeof withWarehouseRows>[0], checks: readonly Check[]): Promise<Ran[]> =>
   withWarehouseRows(storage, async rows => {
     const ran: Ran[] = []
     for (const check of checks) ran.push({ check, scope: 'all', ...(await runCheck(rows, check)) })
