@@ -27,6 +27,7 @@ export const dictionaryCommand = (): Command =>
       `
 Examples:
   $ convohouse dictionary conversations
+  $ convohouse dictionary fct_handoffs          or marts.fct_handoffs
   $ convohouse dictionary | less
   $ convohouse dictionary --json | jq '.tables[].name'
   $ convohouse dictionary --output docs/data-dictionary.md
@@ -76,7 +77,7 @@ const tableLines = ({ name, kind, about, columns }: DescribedTable): string[] =>
 async function printTables(name: string | undefined, json: boolean): Promise<void> {
   const { describedTables } = await import('../warehouse/dictionary/dictionary.ts')
   const all = await describedTables()
-  const chosen = name === undefined ? all : all.filter(table => table.name === name)
+  const chosen = name === undefined ? all : all.filter(table => table.name === name || table.name === `marts.${name}`)
   if (chosen.length === 0)
     throw invalidFlag(
       `The dictionary has no table ${JSON.stringify(name)}.`,

@@ -118,6 +118,12 @@ describe('convohouse dictionary', () => {
     ])
   })
 
+  it('prints a mart with or without its schema, since no table has its name', async () => {
+    const { stdout } = await inProcess(['dictionary', 'marts.freshness'])
+    expect(stdout).toMatch(/^marts\.freshness \(table\): /)
+    expect((await inProcess(['dictionary', 'freshness'])).stdout).toBe(stdout)
+  })
+
   it('refuses an unknown table, and names those that it has', async () => {
     const { code, stderr } = await inProcess(['dictionary', 'conversation'])
     expect(code).toBe(2)
