@@ -2,8 +2,9 @@
 -- Grain: workspace_id, agent_id
 -- Refresh: whole
 -- Built from: marts.dim_agents, marts.fct_conversations
--- Use: which agents' data is old, from what is stored alone: `now() - newest_observation_at`, in your query. An agent without new conversations has an
--- old observation although it is read: `as_of` in the table `_publication` of a published copy says when data was last read.
+-- Use: which agents' data is old, from what is stored alone: compare `newest_observation_at`, a time in UTC, with the time of your query. An agent
+-- without new conversations has an old observation although it is read: `as_of` in the table `_publication` of a published copy says when data was
+-- last read.
 -- Columns:
 --   workspace_id             VARCHAR    none  Workspace
 --   agent_id                 VARCHAR    none  Agent
