@@ -14,7 +14,7 @@ const TIERS = [
   ['json'],
   ['catalog', 'files'],
   ['vendor', 'landing', 'spool', 'warehouse', 'sandbox', 'config', 'clock'],
-  ['reports'],
+  ['reports', 'api'],
   ['metrics'],
   ['receiver', 'publish'],
   ['steps'],
@@ -155,6 +155,24 @@ describe('the landing', () => {
     expect(matching(outside, JOINS_LANDING)).toEqual([])
     for (const code of ["join(home, 'landing')", "join(\n  home,\n  'landing', id)", '{home}/landing/{id}'])
       expect(code).toMatch(JOINS_LANDING)
+  })
+})
+
+describe('the client of the whole API', () => {
+  it('is imported only by its command: a sync has no method that writes to the vendor', () => {
+    const importers = sources.filter(({ path, files }) => {
+      const isOwn = moduleOf(path) === 'api' || path.startsWith('src/cli/api/')
+      return !isOwn && files.some(file => moduleOf(file) === 'api')
+    })
+    expect(importers.map(({ path }) => path)).toEqual([])
+    expect(sources.some(({ files }) => files.includes('src/api/client.ts'))).toBe(true)
+  })
+
+  it("and that of a sync are the only users of the caller, and a sync's makes only GETs", () => {
+    const importers = sources.filter(({ files }) => files.includes('src/vendor/caller.ts')).map(({ path }) => path)
+    expect(importers.filter(path => moduleOf(path) !== 'api')).toEqual(['src/vendor/client.ts'])
+    const client = sources.find(({ path }) => path === 'src/vendor/client.ts')!
+    expect(client.text).toContain('Caller<ReadTarget> = createCaller(options)')
   })
 })
 

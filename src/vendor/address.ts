@@ -19,8 +19,10 @@ export interface ExportQuery {
   convoIds?: string[]
 }
 
-export interface Target {
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+export interface Target<M extends Method = Method> {
+  method: M
   /** JSON; absent: the request has no body. */
   body?: string
   /** Path and query as sent. */
@@ -31,6 +33,9 @@ export interface Target {
   shown: string
   agentId?: string
 }
+
+/** A request that changes nothing at the vendor. */
+export type ReadTarget = Target<'GET'>
 
 /**
  * Parses the base URL: with or without a trailing slash, a path prefix, or `/v3` itself.
@@ -62,7 +67,7 @@ export function exportTarget(input: {
   agentId: string
   query: ExportQuery
   format?: 'csv'
-}): Target {
+}): ReadTarget {
   const { agentId, query } = input
   requireSegment(agentId, 'agent')
   const path = input.address.prefix + exportPath(agentId)
@@ -72,7 +77,7 @@ export function exportTarget(input: {
     parameter('cursor', cursor, '…'),
     ...(convoIds ? [selection(convoIds)] : []),
   ]
-  return { ...compose(path, parameters), agentId }
+  return { ...compose('GET', path, parameters), agentId }
 }
 
 /** The ids in the path of a request for a resource: the workspace's, and those of the other placeholders in their order. */
@@ -95,10 +100,10 @@ export function resourcePath({ path }: Resource, { workspaceId, ids = [] }: Path
  */
 export function resourceTarget(
   input: PathIds & { address: ApiAddress; resource: Resource; query: ResourceQuery },
-): Target {
+): ReadTarget {
   const { address, resource, query, ids = [] } = input
   const parameters = Object.entries(query).map(([name, value]) => parameter(name, value))
-  const target = compose(`${address.prefix}${resourcePath(resource, input)}`, parameters)
+  const target = compose('GET', `${address.prefix}${resourcePath(resource, input)}`, parameters)
   return resource.path.includes('{agentId}') ? { ...target, agentId: ids[0]! } : target
 }
 
@@ -122,11 +127,11 @@ export interface Parameter {
   shown: string
 }
 
-export function compose(
+export function compose<M extends Method>(
+  method: M,
   path: string,
   parameters: readonly (Parameter | undefined)[],
-  method: Target['method'] = 'GET',
-): Target {
+): Target<M> {
   const query = (form: keyof Parameter) => parameters.flatMap(each => each?.[form] ?? []).join('&')
   const withQuery = (text: string) => (text === '' ? path : `${path}?${text}`)
   return { method, path, sent: withQuery(query('sent')), shown: `${method} ${withQuery(query('shown'))}` }

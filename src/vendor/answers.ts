@@ -112,6 +112,14 @@ function redacted<E>(
   return { receipt: receiptOf(exchange), parsed: prepare(value), droppedPaths, envelope }
 }
 
+/** The JSON of an answer that `check` accepts, with its secrets but for the token. */
+export function readJsonAnswer(sent: Sent, asked: RequestContext, check: (parsed: unknown) => void): unknown {
+  const exchange = requireComplete(sent, asked)
+  const { value } = requireJson(exchange, asked)
+  documented(exchange, asked, () => check(value))
+  return value
+}
+
 export function readCsvAnswer(sent: Sent, asked: RequestContext): Exchange {
   const exchange = requireComplete(sent, asked)
   if (/html/i.test(exchange.contentType ?? '')) throw unreadable(asked, exchange, 'a web page instead of CSV')

@@ -43,10 +43,11 @@ interface Call<T> {
   attempts?: AttemptObserver
 }
 
-export interface Caller {
+/** `Accepted`: the requests that it makes. */
+export interface Caller<Accepted extends Target = Target> {
   readonly address: ApiAddress
   /** @throws VendorError */
-  run<T>(call: Call<T>): Promise<T>
+  run<T>(call: Call<T> & { target: Accepted }): Promise<T>
   /** Waits for running requests; requests made later throw INTERRUPTED. May be called repeatedly. */
   close(): Promise<void>
 }

@@ -1,8 +1,8 @@
-// The client of a sync: exports and declared resources. All its requests are GETs: a sync changes nothing at the vendor.
+// The client of a sync: exports and declared resources. Its caller accepts only GETs: a sync changes nothing at the vendor.
 
 import { isById, type Resource } from '../catalog/resources/resource.ts'
 import { isCode } from '../core/errors.ts'
-import { type ExportQuery, exportTarget, resourceQuery, resourceTarget } from './address.ts'
+import { type ExportQuery, exportTarget, type ReadTarget, resourceQuery, resourceTarget } from './address.ts'
 import {
   type ExportAnswer,
   type ResourceAnswer,
@@ -10,7 +10,7 @@ import {
   readExportAnswer,
   readResourceAnswer,
 } from './answers.ts'
-import { createCaller, JSON_TYPE, type VendorClientOptions } from './caller.ts'
+import { type Caller, createCaller, JSON_TYPE, type VendorClientOptions } from './caller.ts'
 import type { Exchange } from './exchange.ts'
 import type { RequestContext } from './faults.ts'
 import type { AttemptObserver } from './http/attempts.ts'
@@ -62,7 +62,7 @@ export interface VendorClient {
 
 /** @throws ConvohouseError CONFIG_INVALID or TOKEN_MISSING for an address or a token that cannot be used */
 export function createVendorClient(options: VendorClientOptions): VendorClient {
-  const call = createCaller(options)
+  const call: Caller<ReadTarget> = createCaller(options)
   const { address } = call
   return {
     async exportConversations({ agentId, query, ...control }) {
@@ -103,7 +103,7 @@ export function createVendorClient(options: VendorClientOptions): VendorClient {
 }
 
 /** Requests a page of a listing. The API document shows no paging parameters: if the first page is refused, it is requested without them. */
-async function askPaged<T extends object>(
+export async function askPaged<T extends object>(
   page: number,
   ask: (isPaged: boolean) => Promise<T>,
 ): Promise<T & { isPaged: boolean }> {

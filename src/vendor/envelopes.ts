@@ -161,7 +161,7 @@ export function isVendorsError(parsed: unknown): boolean {
 }
 
 /** @throws ConvohouseError API_PROTOCOL, naming the field that is missing or of another type */
-function parseOrFault<T extends z.ZodType>(schema: T, parsed: unknown, answer: string): z.output<T> {
+export function parseOrFault<T extends z.ZodType>(schema: T, parsed: unknown, answer: string): z.output<T> {
   const result = schema.safeParse(parsed)
   if (result.success) return result.data
   const [issue] = result.error.issues

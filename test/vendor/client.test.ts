@@ -1,6 +1,8 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { AGENTS } from '../../src/catalog/resources/agents.ts'
+import type { ReadTarget, Target } from '../../src/vendor/address.ts'
+import type { Caller } from '../../src/vendor/caller.ts'
 import { createVendorClient } from '../../src/vendor/client.ts'
 import { bytes, json, later, PAGE } from './scripted-server.ts'
 import { clientFor, failureOf, observer, TOKEN } from './vendor-fixture.ts'
@@ -115,6 +117,20 @@ describe('an agent search', () => {
     const error = await failureOf(client.resource({ resource: AGENTS, workspaceId: 'w' }))
     expect(error.code).toBe('API_PROTOCOL')
     expect(error.exchange).toBeUndefined()
+  })
+})
+
+describe('the client of a sync', () => {
+  it('has no method that writes', async () => {
+    const { client } = await clientFor([json(PAGE)])
+    expect(Object.keys(client).sort()).toEqual(['close', 'exportConversations', 'exportCsv', 'resource'])
+  })
+
+  it('has a caller whose type accepts no request but GETs', async () => {
+    const accepts = (caller: Caller<ReadTarget>, target: Target<'DELETE'>) =>
+      // @ts-expect-error: a DELETE
+      caller.run({ target, accept: '', keepsBody: false, read: () => null })
+    expect(accepts).toBeTypeOf('function')
   })
 })
 

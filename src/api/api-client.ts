@@ -1,0 +1,172 @@
+// The interface of the client of the whole API: a typed method for each of its sixteen endpoints.
+import type { Agent } from './records/agent.ts'
+import type {
+  AuditEntry,
+  Metric,
+  MetricChanges,
+  NewTool,
+  NewVariable,
+  Tool,
+  Variable,
+} from './records/agent-resources.ts'
+import type { ExportedConversations } from './records/conversation.ts'
+import type { Answer, Succeeded } from './records/record.ts'
+import type {
+  CrawlerPage,
+  Organization,
+  Team,
+  Voice,
+  Workspace,
+  WorkspaceChanges,
+} from './records/workspace-resources.ts'
+
+export interface CallOptions {
+  /** Stops the request. */
+  signal?: AbortSignal
+}
+
+interface OfAgent {
+  agentId: string
+}
+
+interface OfOrganization {
+  orgId: string
+}
+
+interface OfCrawlerJob {
+  workspaceId: string
+  jobId: string
+}
+
+/** The document shows no parameters of this list; these are the usual ones, which the vendor may refuse or ignore. */
+interface PageQuery {
+  /** From 1. */
+  page?: number
+  /** 1 to 100. */
+  limit?: number
+}
+
+export interface ExportArguments extends OfAgent {
+  /** 1 to 100; default: 20. */
+  limit?: number
+  /** Default: `desc`, newest first. */
+  sort?: 'asc' | 'desc'
+  /** Inclusive, unix seconds or ms; compared with the conversations' `ts`. */
+  fromTs?: number
+  toTs?: number
+  /** `nextCursor` of the page before; keep the other arguments while paging. */
+  cursor?: string
+  /** Exactly these, at most 500, without paging. */
+  convoIds?: readonly string[]
+}
+
+export interface VoicesArguments {
+  /** A short code (`de`), a BCP-47 tag (`de-AT`), or an English name (`German`). */
+  language?: string
+  /** `male`, `female` or `neutral`; also `masculine`, `feminine`, `m`, `f`. */
+  gender?: string
+  /** A part of the accent's name. */
+  accent?: string
+  /** Default: all. */
+  providers?: readonly string[]
+  /** 1 to 500. */
+  limit?: number
+  offset?: number
+}
+
+export interface SearchArguments extends PageQuery {
+  workspaceId?: string
+  search?: string
+  sortBy?: 'newest' | 'oldest' | 'firstCreated' | 'lastCreated' | 'alphabetical'
+  starredOnly?: boolean
+}
+
+/** Of a listing that has pages; fields other than the list may be missing. */
+type Listed<List> = Succeeded & List & { readonly total?: number | null; readonly hasMore?: boolean | null }
+
+/**
+ * Each method makes the request of one endpoint and resolves to its answer, as the API document describes it and with the fields that it
+ * does not list. Secrets in answers (`serverUrlSecret`, values of variables, `dashboardPassword`, …) are there; the API token never is.
+ *
+ * @throws ConvohouseError FLAG_INVALID for arguments that cannot be sent; no request is made then.
+ * @throws VendorError with a stable `code` and, after an answer, `facts.status`: API_UNAUTHORIZED (401), API_FORBIDDEN (402, 403),
+ *   API_NOT_FOUND (404), API_BAD_REQUEST (other 4xx; `issues` has the vendor's messages), API_RATE_LIMITED (429; `facts.retryAfterMs`
+ *   where the vendor names a time), API_PROTOCOL; and API_UNAVAILABLE, API_TIMEOUT and API_NOT_JSON, which may succeed later: reads are
+ *   tried up to `maxAttempts` times, writes only again if nothing was sent. INTERRUPTED when the signal fires or the client is closed.
+ */
+export interface ApiClient {
+  /** Creates a tool (section 4.1). */
+  createTool(given: OfAgent & { tool: NewTool }, options?: CallOptions): Promise<Answer<Tool>>
+  /** Lists an agent's tools, with their fields (section 4.2). */
+  listTools(given: OfAgent, options?: CallOptions): Promise<Answer<readonly Tool[]>>
+  /** Creates a variable (section 4.3). @throws VendorError API_BAD_REQUEST if the agent has its key */
+  createVariable(given: OfAgent & { variable: NewVariable }, options?: CallOptions): Promise<Answer<Variable>>
+  /** Lists an agent's variables, with their current values (section 4.4). */
+  listVariables(given: OfAgent, options?: CallOptions): Promise<Answer<readonly Variable[]>>
+  /** A page of an agent's audit log, newest entries first (section 4.5). `cursorTs`: the `nextCursorTs` of the page before. */
+  getAuditLog(
+    given: OfAgent & { limit?: number; cursorTs?: number },
+    options?: CallOptions,
+  ): Promise<Succeeded & { readonly entries: readonly AuditEntry[]; readonly nextCursorTs?: number | null }>
+  /** Changes the given fields of the workspace (section 4.6). */
+  updateWorkspace(
+    given: { workspaceId: string; updates: WorkspaceChanges },
+    options?: CallOptions,
+  ): Promise<Answer<Workspace>>
+  /** A custom metric (section 4.7). @throws VendorError API_NOT_FOUND */
+  getCustomMetric(
+    given: OfAgent & { metricId: string },
+    options?: CallOptions,
+  ): Promise<Succeeded & { readonly metric: Metric }>
+  /** Changes the given fields of a custom metric, which must not be a system metric (section 4.8). */
+  updateCustomMetric(
+    given: OfAgent & { metricId: string; metric: MetricChanges },
+    options?: CallOptions,
+  ): Promise<Succeeded & { readonly metric: Metric }>
+  /** A page of the voices that match (section 4.9). Providers that failed are in `providersFailed`, and their voices are missing. */
+  listVoices(
+    given?: VoicesArguments,
+    options?: CallOptions,
+  ): Promise<
+    Succeeded & {
+      readonly voices: readonly Voice[]
+      readonly total?: number
+      readonly limit?: number
+      readonly offset?: number
+      readonly providersQueried?: readonly string[]
+      readonly providersFailed?: readonly { readonly provider: string; readonly error: string }[]
+    }
+  >
+  /** A page that a crawler job has read (section 4.10). */
+  getCrawlerPage(given: OfCrawlerJob & { pageId: string }, options?: CallOptions): Promise<Answer<CrawlerPage>>
+  /** Deletes a crawler job and its pages (section 4.11). */
+  deleteCrawlerJob(given: OfCrawlerJob, options?: CallOptions): Promise<Succeeded>
+  /**
+   * A page, or a selection, of an agent's conversations (section 4.12). Each session with a person's messages is billed, as is each retry
+   * of a request that reached the vendor: `usage` has the cost. Requests count toward the hourly limit. With `format: 'csv'`: the CSV.
+   */
+  exportConversations(
+    given: ExportArguments & { format?: 'json' },
+    options?: CallOptions,
+  ): Promise<ExportedConversations>
+  exportConversations(given: ExportArguments & { format: 'csv' }, options?: CallOptions): Promise<string>
+  /** An organization (section 4.13). */
+  getOrganization(given: OfOrganization, options?: CallOptions): Promise<Answer<Organization>>
+  /** A page of an organization's teams (section 4.14). */
+  listTeams(
+    given: OfOrganization & PageQuery,
+    options?: CallOptions,
+  ): Promise<Listed<{ readonly teams: readonly Team[] }>>
+  /** Deletes an organization and all its client users (section 4.15). */
+  deleteOrganization(
+    given: OfOrganization,
+    options?: CallOptions,
+  ): Promise<Succeeded & { readonly deletedClientsCount: number }>
+  /** A page of the workspace's agents (section 4.16); starred agents may be in the second list only. */
+  searchAgents(
+    given?: SearchArguments,
+    options?: CallOptions,
+  ): Promise<Listed<{ readonly agents?: readonly Agent[]; readonly starredAgents?: readonly Agent[] }>>
+  /** Waits for running requests; requests made later throw INTERRUPTED. May be called repeatedly. */
+  close(): Promise<void>
+}

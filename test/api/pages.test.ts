@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest'
+import type { ApiClient } from '../../src/api/api-client.ts'
+import { allAgents, allAuditEntries, allTeams, allVoices, exportPages } from '../../src/api/pages.ts'
+import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import type { Resources } from '../sandbox/endpoints/writer.ts'
+import { json } from '../vendor/scripted-server.ts'
+import { openApi, scriptedApi } from './api-scene.ts'
+
+const collected = async <T>(pages: AsyncIterable<T>): Promise<T[]> => {
+  const all: T[] = []
+  for await (const one of pages) all.push(one)
+  return all
+}
+
+type Readings = NonNullable<Partial<SandboxOptions>['readings']>
+
+/** An agent whose log begins with five entries of one second, of which two pairs are identical. */
+async function writtenLog(api: ApiClient, ids: Resources): Promise<string> {
+  const { agentId, id: metricId } = ids.metrics.find(({ isSystem }) => !isSystem)!
+  for (const description of ['x', 'y', 'x', 'y', 'x'])
+    await api.updateCustomMetric({ agentId, metricId, metric: { description } })
+  return agentId
+}
+
+const counted = (entries: readonly unknown[]): Map<string, number> => {
+  const counts = new Map<string, number>()
+  for (const entry of entries) counts.set(JSON.stringify(entry), (counts.get(JSON.stringify(entry)) ?? 0) + 1)
+  return counts
+}
+
+describe('the entries of an audit log', () => {
+  const readings: Readings[] = [
+    { 'audit-cursor': 'exclusive' },
+    { 'audit-cursor': 'inclusive' },
+    { 'audit-cursor': 'inclusive', 'last-audit-cursor': 'present' },
+    { 'last-audit-cursor': 'null' },
+  ]
+
+  it.each(readings)('are each read once, whatever a cursor means: %j', async reading => {
+    const { api, ids } = await openApi({ readings: reading })
+    const agentId = await writtenLog(api, ids)
+    const { entries } = await api.getAuditLog({ agentId, limit: 200 })
+    const most = Math.max(...counted(entries.map(({ ts }) => ts)).values())
+    const paged = await collected(allAuditEntries(api, { agentId, limit: most + 2 }))
+    expect(paged.length).toBeGreaterThan(most + 2)
+    expect(counted(paged.slice(0, entries.length))).toEqual(counted(entries))
+  })
+
+  it.each(readings)('end, and none comes twice, where a second has more entries than a page: %j', async reading => {
+    const { api, ids } = await openApi({ readings: reading })
+    const agentId = await writtenLog(api, ids)
+    const all = counted(await collected(allAuditEntries(api, { agentId })))
+    for (const [entry, count] of counted(await collected(allAuditEntries(api, { agentId, limit: 3 }))))
+      expect(count, entry).toBeLessThanOrEqual(all.get(entry) ?? 0)
+  })
+
+  it('end where the cursor is always the same', async () => {
+    const { api, server } = await scriptedApi(json({ success: true, entries: [], nextCursorTs: 5 }))
+    expect(await collected(allAuditEntries(api, { agentId: 'a' }))).toEqual([])
+    expect(server.requests).toHaveLength(3)
+  })
+})
+
+describe('voices', () => {
+  it('are read to the end, filtered', async () => {
+    const { api } = await openApi()
+    const { total } = await api.listVoices({ limit: 1 })
+    const voices = await collected(allVoices(api))
+    expect(total).toBeGreaterThan(500)
+    expect(voices).toHaveLength(total!)
+    const male = voices.filter(({ filters }) => filters?.gender === 'male')
+    expect(await collected(allVoices(api, { limit: 99, gender: 'm' }))).toEqual(male)
+  })
+
+  it('end with an empty page where no total is told', async () => {
+    const { api } = await scriptedApi(json({ voices: [{ voiceId: 'v', provider: 'p' }] }), json({ voices: [] }))
+    expect(await collected(allVoices(api))).toHaveLength(1)
+  })
+})
+
+describe('agents and teams', () => {
+  const readings: Readings[] = [{}, { 'agent-params': 'refused' }, { 'agent-page': '3' }, { 'agent-totals': 'neither' }]
+
+  it.each(readings)('are all listed once: %j', async reading => {
+    const { api, ids } = await openApi({ readings: reading, agents: 5 })
+    const { agents, cutOff } = await allAgents(api)
+    expect(agents.map(({ ID }) => ID).sort()).toEqual(ids.agents.toSorted())
+    expect(cutOff).toBeNull()
+  })
+
+  it('have a reason where the list may be incomplete', async () => {
+    const page = json({ success: true, teams: [{ ID: 't1' }], total: 3, hasMore: true })
+    const { api } = await scriptedApi(page)
+    const { teams, cutOff } = await allTeams(api, { orgId: 'o1' })
+    expect(teams).toEqual([{ ID: 't1' }])
+    expect(cutOff).toBe('the vendor reports more entries and returns no new ones (1 of 3 listed)')
+  })
+
+  it('of an organization are listed', async () => {
+    const { api, ids } = await openApi({ readings: { 'team-page': '1' } })
+    const orgId = ids.organizations[0]!
+    const { total } = await api.listTeams({ orgId })
+    const { teams, cutOff } = await allTeams(api, { orgId })
+    expect([teams.length, cutOff]).toEqual([total, null])
+  })
+})
+
+describe('the pages of an export', () => {
+  it('have each conversation once', async () => {
+    const { api, ids, sandbox } = await openApi({ agents: 1 })
+    const pages = await collected(exportPages(api, { agentId: ids.agents[0]!, limit: 7, sort: 'asc' }))
+    const found = pages.flatMap(({ data }) => data.map(({ ID }) => ID))
+    expect(new Set(found).size).toBe(found.length)
+    expect(found).toHaveLength(sandbox.world.tally(ids.agents[0]!, sandbox.clock.now()).exportable)
+    expect(pages.length).toBeGreaterThan(1)
+  })
+
+  it('end with an error where the cursor does not move', async () => {
+    const page = { success: true, data: [], hasMore: true, nextCursor: 'same' }
+    const { api, server } = await scriptedApi(json(page))
+    const error = await collected(exportPages(api, { agentId: 'a' })).catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ code: 'API_PROTOCOL' })
+    expect(server.requests).toHaveLength(2)
+  })
+
+  it('are one for a selection, whose answer may lack paging', async () => {
+    const { api } = await scriptedApi(json({ success: true, data: [] }))
+    expect(await collected(exportPages(api, { agentId: 'a', convoIds: ['gone'] }))).toHaveLength(1)
+  })
+})
