@@ -377,6 +377,10 @@ export function readHome(options: { path?: string; env?: Environment; cwd?: stri
   return resolve(cwd, env.CONVOHOUSE_HOME || DEFAULT_HOME)
 }
 
+/** The folder of own checks that the environment names, for `check` without a configuration. */
+export const readChecks = (env: Environment = process.env, cwd = process.cwd()): string | null =>
+  folderAt(env.CONVOHOUSE_CHECKS, cwd)
+
 /** Folders of external tools: those on the PATH, and our cache of downloaded tools. */
 export interface ToolPlaces {
   searchPath: string[]

@@ -106,6 +106,14 @@ describe('convohouse check', () => {
     expect(await stored(env)).toEqual([])
   })
 
+  it('runs the checks that CONVOHOUSE_CHECKS names where no workspace is configured', async () => {
+    const { home, env } = await scene({ 'loud.sql': own('error', ALL) })
+    const alone = { CONVOHOUSE_HOME: home, CONVOHOUSE_CHECKS: env.CONVOHOUSE_CHECKS }
+    const { code, stdout } = await inProcess(['check'], { env: alone })
+    expect(stdout).toMatch(/^loud +failed/m)
+    expect(code).toBe(6)
+  })
+
   it('reads the folder `checks` of the configuration, which is relative to its file', async () => {
     const { env, home } = await synced()
     const folder = await temporaryFolder()

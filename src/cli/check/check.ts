@@ -1,7 +1,7 @@
 // `convohouse check`: runs the checks over all rows. Stores the results if a workspace is configured and no other process holds
 // the warehouse.
 import { openApp } from '../../app.ts'
-import type { Config } from '../../config.ts'
+import { type Config, readChecks } from '../../config.ts'
 import { EXIT_CODES, isCode } from '../../core/errors.ts'
 import { MINUTE } from '../../core/time.ts'
 import { count, counted } from '../../core/words.ts'
@@ -110,7 +110,7 @@ export async function runCheckCommand(names: readonly string[], flags: CheckFlag
   const config = configIfAny(flags.config)
   const storage = storageOf(flags.config)
   expectWarehouse(storage.home)
-  const checks = chosen(await allChecks(config?.checks ?? null), names)
+  const checks = chosen(await allChecks(config ? config.checks : readChecks()), names)
   const stop = stopOnSignals()
   try {
     const stored = config ? await runHere(config, checks, stop.stopping) : null
