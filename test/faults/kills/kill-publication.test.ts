@@ -1,19 +1,25 @@
 // Kills the process of a target just before each statement of DuckDB and each change of a folder: while the next file is written, before and
-// after its commit, before and after `rename`. Readers then see the old state or the new one, and the next publication completes it.
+// after its commit, before and after `rename`. Readers then see the old state or the new one, and the next publication completes it. The same
+// package is applied on a full disk.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
+import type { SnapshotTarget } from '../../../src/config/targets.ts'
 import type { Package } from '../../../src/publish/package.ts'
 import { registerConsumer } from '../../../src/warehouse/changes/consumers.ts'
 import { ENTRY, newTarget, publishTo, rowsIn } from '../../publish/published.ts'
 import { isDeep } from '../../tier.ts'
 import { landConversations, SENT_AT_MS } from '../../warehouse/landed-pages.ts'
 import { temporaryWarehouse } from '../../warehouse/temporary-warehouse.ts'
+import { smallDisks, whyNoDisk } from '../disk/small-disk.ts'
 import { keeper } from './kept-package.ts'
 
 const SRC = join(import.meta.dirname, '../../../dist/src')
+/** By its path: the process may run in another folder. */
+const NODE_API = createRequire(import.meta.url).resolve('@duckdb/node-api')
 
 /** The steps before which the process is killed, in their order: functions of Node, and the beginnings of SQL statements. */
 const POINTS = [
@@ -26,20 +32,21 @@ const USUAL = ['copyFile', 'COMMIT', 'CHECKPOINT target', 'rename']
 const isTried = (reached: number): boolean =>
   isDeep || USUAL.includes(POINTS[reached - 1]!) || reached === POINTS.length
 
-/** Applies the package in a process that kills itself before the n-th of these steps. */
+/** Applies the package in a process that kills itself before the n-th of these steps; none: it completes. */
 const applier = `
 import promises from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
-import { DuckDBConnection } from '@duckdb/node-api'
-const { PACKAGE, TARGET, POINTS, SPILL } = process.env
+import { DuckDBConnection } from '${NODE_API}'
+const { PACKAGE, TARGET, POINTS = '[]', SPILL } = process.env
 const { openSnapshot } = await import('${SRC}/publish/snapshot.js')
 const { openTargetDatabase } = await import('${SRC}/publish/target-database.js')
+process.once('uncaughtException', error => { console.error(error.code); process.exit(3) })
 const contents = JSON.parse(await promises.readFile(PACKAGE, 'utf8'))
 const database = await openTargetDatabase({ memoryLimit: '256MB', threads: 1, spillFolder: SPILL })
 const target = await openSnapshot(database, TARGET)
 const points = JSON.parse(POINTS)
 async function reach(step) {
-  if (!step.startsWith(points[0])) return
+  if (points.length === 0 || !step.startsWith(points[0])) return
   points.shift()
   if (points.length > 0) return
   process.kill(process.pid, 'SIGKILL')
@@ -56,26 +63,36 @@ await target.apply(contents)
 process.exit(0)
 `
 
-/** True if the process was killed, false if it ended by itself. */
-async function killedApply(env: Record<string, string>): Promise<boolean> {
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', applier], {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
-  const [code, signal] = (await once(child, 'close')) as [number | null, string | null]
-  if (signal !== 'SIGKILL' && code !== 0) throw new Error(`the step failed with ${code}`)
-  return signal === 'SIGKILL'
-}
-
 const app = temporaryWarehouse()
 
-it('a publication that is killed at any step leaves the old or the new state, and the next one completes it', async () => {
+let target: SnapshotTarget
+let contents: Package
+let env: Record<string, string>
+/** The target before the package, and its sequence number. */
+let before: Buffer
+let seq: unknown
+
+/** Applies the package. @returns the signal that ended the process, or its exit code and what it printed */
+async function apply(more: Record<string, string>, through: readonly string[] = []) {
+  const [command, ...args] = [...through, process.execPath, '--input-type=module', '--eval', applier]
+  const child = spawn(command!, args, { env: { ...process.env, ...env, ...more }, stdio: ['ignore', 'ignore', 'pipe'] })
+  let printed = ''
+  child.stderr.on('data', data => {
+    printed += data
+  })
+  const [code, signal] = (await once(child, 'close')) as [number | null, string | null]
+  return { ended: signal ?? code, printed: printed.trim() }
+}
+
+const stateOf = (path: string) => rowsIn(path, 'SELECT c.user_name, p.seq::INT FROM conversations c, _publication p')
+
+beforeAll(async () => {
   const place = app.workspace()
   const load = async (userName: string, minute: number) => {
     const records = [{ ID: 'a', userName }]
     await place.load(await landConversations(place.landing, { records, sentAtMs: SENT_AT_MS + minute * 60_000 }))
   }
-  const target = newTarget(app.home)
+  target = newTarget(app.home)
   // Keeps the log, although publications after a kill acknowledge it.
   await registerConsumer(app.warehouse.writer, 'slow')
   await load('Ann', 1)
@@ -84,24 +101,26 @@ it('a publication that is killed at any step leaves the old or the new state, an
   const folder = join(app.home, 'kept')
   await mkdir(folder)
   const base = await rowsIn(target.path, 'SELECT owner, epoch, seq::INT, publication_id, policy FROM _publication')
-  const [owner, epoch, seq, publicationId, policy] = base[0]!
+  const [owner, epoch, number, publicationId, policy] = base[0]!
+  seq = number
   const stored = { owner, epoch, seq, publicationId, policy, asOf: '2026-01-01T00:00:00.000Z', held: [] }
   const watermark = JSON.stringify(stored)
   const entry = join(app.home, 'keeper.mjs')
   await writeFile(entry, keeper(folder, watermark))
   await expect(publishTo(app, target, { entry: new URL(`file://${entry}`) })).rejects.toThrow('only kept')
-  const contents = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Package
+  contents = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Package
   expect(contents).toMatchObject({ kind: 'delta', base: { seq } })
+  env = { PACKAGE: join(folder, 'package.json'), TARGET: target.path, SPILL: join(app.home, 'spill') }
+  before = await readFile(target.path)
+}, 120_000)
 
-  const stateOf = (path: string) => rowsIn(path, 'SELECT c.user_name, p.seq::INT FROM conversations c, _publication p')
-  const before = await readFile(target.path)
+it('a publication that is killed at any step leaves the old or the new state, and the next one completes it', async () => {
   for (let reached = 1; reached <= POINTS.length; reached++) {
     if (!isTried(reached)) continue
     const point = `${reached}: ${POINTS[reached - 1]}`
     const points = JSON.stringify(POINTS.slice(0, reached))
     await writeFile(target.path, before)
-    const env = { PACKAGE: join(folder, 'package.json'), TARGET: target.path, SPILL: join(app.home, 'spill') }
-    expect(await killedApply({ ...env, POINTS: points }), point).toBe(true)
+    expect((await apply({ POINTS: points })).ended, point).toBe('SIGKILL')
     const isNew = reached === POINTS.length
     const expected = isNew ? ['Amy', contents.watermark.seq] : ['Ann', seq]
     expect(await stateOf(target.path), point).toEqual([expected])
@@ -112,6 +131,28 @@ it('a publication that is killed at any step leaves the old or the new state, an
     expect(await stateOf(target.path), point).toEqual([['Amy', contents.watermark.seq]])
   }
 })
+
+const why = whyNoDisk()
+
+it.skipIf(why !== null)(
+  `a publication to a full disk leaves the old state, and the next one completes it${why ? ` (${why})` : ''}`,
+  async () => {
+    const folder = join(app.home, 'disk')
+    const path = join(folder, 'bi.duckdb')
+    const disk = await smallDisks([folder])
+    await writeFile(disk.outside(path), before)
+    // Full while the file is copied, and while the copy is written.
+    for (const room of [0, 65_536, before.length + 8_192]) {
+      await disk.fill(folder, room)
+      expect(await apply({ TARGET: path }, disk.through), `${room}`).toEqual({ ended: 3, printed: 'TARGET_UNUSABLE' })
+      await disk.free(folder)
+      expect((await readdir(disk.outside(folder))).filter(name => name.endsWith('.next'))).toEqual([])
+      expect((await readFile(disk.outside(path))).equals(before), `${room}`).toBe(true)
+    }
+    expect(await apply({ TARGET: path }, disk.through)).toEqual({ ended: 0, printed: '' })
+    expect(await stateOf(join(await disk.copyOut(folder), 'bi.duckdb'))).toEqual([['Amy', contents.watermark.seq]])
+  },
+)
 
 /** The program of a target's process that is killed when the third table of a package arrives, which is still being written. */
 const killedEarly = `
