@@ -5,8 +5,10 @@ ended AS (SELECT * FROM _publications WHERE ended_at IS NOT NULL),
 succeeded AS (SELECT target, arg_max(id, ended_at) AS id, max(ended_at) AS at FROM ended WHERE error IS NULL GROUP BY target),
 failed AS (
   SELECT target, count(*) AS attempts, min(ended_at) AS since, arg_max(ended.id, ended_at) AS id
-  FROM ended LEFT JOIN succeeded USING (target)
-  WHERE error IS NOT NULL AND (succeeded.at IS NULL OR ended_at > succeeded.at) GROUP BY target),
+  FROM ended LEFT JOIN succeeded USING (target) LEFT JOIN _consumers ON name = 'target/' || target
+  WHERE error IS NOT NULL AND (succeeded.at IS NULL OR ended_at > succeeded.at)
+    -- A publication that finds nothing to do has no row, but acknowledges. Only another writing of the target ends a difference.
+    AND (acknowledged_at IS NULL OR ended_at > acknowledged_at OR error_code = 'PUBLICATION_DIFFERS') GROUP BY target),
 -- Whether the copy can be brought up to date from the log: it has been written in the present epoch.
 filled AS (SELECT DISTINCT target FROM ended JOIN _change_log USING (epoch) WHERE error IS NULL),
 pending AS (

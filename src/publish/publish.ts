@@ -7,6 +7,7 @@ import type { PublishSettings, TargetConfig } from '../config/targets.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import type { PublicationReport } from '../core/publication-report.ts'
 import { momentText } from '../core/time.ts'
+import { counted } from '../core/words.ts'
 import { makeFolder, namesIn } from '../files/durable.ts'
 import { acknowledge, registerConsumer } from '../warehouse/changes/consumers.ts'
 import { consumerOf, endPublication, isIssued, issuePublication } from '../warehouse/changes/publications.ts'
@@ -109,7 +110,7 @@ function expectEqual(target: string, expected: Sums, found: Sums): void {
   if (differing.length === 0) return
   const counts = differing.slice(0, 3).map(name => `${name} (${found[name]?.rows} rows of ${expected[name]!.rows})`)
   throw new ConvohouseError('PUBLICATION_DIFFERS', {
-    what: `${differing.length} tables of target ${target} differ from the warehouse: ${counts.join(', ')}${differing.length > 3 ? ', …' : ''}.`,
+    what: `Target ${target} differs from the warehouse in ${counted(differing.length, 'table')}: ${counts.join(', ')}${differing.length > 3 ? ', …' : ''}.`,
     hint: `Run \`convohouse publish ${target} --refill\`, which writes it from empty.`,
     facts: { tables: differing.length },
   })

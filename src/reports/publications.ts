@@ -1,4 +1,6 @@
 // The state of each configured target: when it was last published to, what it lacks, and why publications fail.
+import { access } from 'node:fs/promises'
+import { join } from 'node:path'
 import { placeOf, type TargetConfig } from '../config/targets.ts'
 import { SECOND } from '../core/time.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
@@ -13,6 +15,8 @@ export interface TargetStatus {
   asOf: string | null
   /** Changed records that the target lacks; null: it must be written from empty. */
   behind: number | null
+  /** Rows have been published, and the file or folder is no longer there. */
+  isGone: boolean
   /** For how long the oldest of them has waited; 0: the target has every change. Null: the first publication has not begun. */
   lagSeconds: number | null
   /** The last successful publication. */
@@ -38,14 +42,24 @@ interface TargetRow {
   hint: string | null
 }
 
-const UNKNOWN = { asOf: null, behind: null, lagSeconds: null, last: null, failure: null }
+const UNKNOWN = { asOf: null, behind: null, isGone: false, lagSeconds: null, last: null, failure: null }
 
 function lagOf({ behind, lackingSince }: TargetRow, nowMs: number): number | null {
   if (lackingSince === null) return behind === null ? null : 0
   return Math.max(0, (nowMs - Date.parse(lackingSince)) / SECOND)
 }
 
-function stateOf(row: TargetRow, nowMs: number): Omit<TargetStatus, 'target' | 'type' | 'place'> {
+/** Whether the place of files has none. One that must not be read is not gone; a server is not asked. */
+async function lacksFiles(target: TargetConfig): Promise<boolean> {
+  if (target.type === 'postgres') return false
+  const read = target.type === 'parquet' ? join(target.path, 'current') : target.path
+  return access(read).then(
+    () => false,
+    error => ['ENOENT', 'ENOTDIR'].includes(error.code),
+  )
+}
+
+function stateOf(row: TargetRow, nowMs: number): Omit<TargetStatus, 'target' | 'type' | 'place' | 'isGone'> {
   const { asOf, behind, succeededAt, kind, rows, durationMs, attempts, failingSince, failedAt, code, what, hint } = row
   return {
     asOf,
@@ -65,9 +79,16 @@ export async function targetStatuses(
 ): Promise<TargetStatus[]> {
   if (targets.length === 0) return []
   const known = rows === null ? [] : await rows<TargetRow>(sqlFile('reports/targets'))
-  return targets.map(target => {
-    const { name, type } = target
-    const row = known.find(one => one.target === name)
-    return { target: name, type, place: placeOf(target), ...(row ? stateOf(row, nowMs) : UNKNOWN) }
-  })
+  return Promise.all(
+    targets.map(async target => {
+      const { name, type } = target
+      const place = placeOf(target)
+      const row = known.find(one => one.target === name)
+      if (row === undefined) return { target: name, type, place, ...UNKNOWN }
+      const isGone = row.asOf !== null && (await lacksFiles(target))
+      // As in the query: a copy that must be written from empty lacks all that has happened since its rows were read.
+      const state = stateOf(isGone ? { ...row, behind: null, lackingSince: row.asOf } : row, nowMs)
+      return { target: name, type, place, isGone, ...state }
+    }),
+  )
 }

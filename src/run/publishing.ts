@@ -25,7 +25,9 @@ export function publicationText(target: string, error: unknown): string {
   if (error === null) return `Publications to ${target} work again.`
   const { code, hint } = error instanceof ConvohouseError ? error : { code: null, hint: undefined }
   const failed = `A publication to ${target} failed${code === null ? '' : ` (${code})`}, and is tried again:`
-  return `${failed} ${(error as Error).message}${hint === undefined ? '' : ` ${hint}`}`
+  const { message } = error as Error
+  // What a driver says ends without a full stop.
+  return `${failed} ${message}${hint === undefined ? '' : `${message.endsWith('.') ? '' : '.'} ${hint}`}`
 }
 
 /** Called when publications to a target begin to fail, with every other error, and with null when they work again. */

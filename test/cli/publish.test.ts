@@ -1,5 +1,5 @@
 // `convohouse publish` as users run it, and what `status` says about targets.
-import { rm, writeFile } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openApp } from '../../src/app.ts'
@@ -26,6 +26,8 @@ it('publish writes the targets, says what it did, and goes on after one that fai
   const none = await run('publish')
   expect(none.code).toBe(2)
   expect(none.stderr).toContain('TARGET_UNKNOWN')
+  const variables = { CONVOHOUSE_API_URL: 'http://127.0.0.1:9', CONVOHOUSE_WORKSPACE: 'ws_demo', ...env }
+  expect((await inProcess(['publish'], { env: variables })).stderr).toContain('--config or CONVOHOUSE_CONFIG names it')
 
   const path = join(folder, 'bi.duckdb')
   await configure([
@@ -85,5 +87,48 @@ it('publish writes the targets, says what it did, and goes on after one that fai
   expect([refused.code, refused.stderr]).toEqual([
     6,
     expect.stringMatching(/WAREHOUSE_LOCKED.*That process publishes what changes .*TEMPORAL_ADDRESS/s),
+  ])
+})
+
+it('a target whose files are gone is reported, and a failure only until a publication succeeds, also one without changes', async () => {
+  const folder = await temporaryFolder()
+  const [home, config, place] = [join(folder, 'data'), join(folder, 'convohouse.yaml'), join(folder, 'published')]
+  const env = { CONVOHOUSE_API_TOKEN: TOKEN }
+  const workspaces = [{ id: 'ws_demo', apiUrl: 'http://127.0.0.1:9', token: { env: 'CONVOHOUSE_API_TOKEN' } }]
+  const targets = [
+    { name: 'bi', type: 'snapshot', path: join(place, 'bi.duckdb') },
+    { name: 'lake', type: 'parquet', path: join(place, 'lake') },
+  ]
+  await writeFile(config, JSON.stringify({ home, threads: 1, targets, workspaces }))
+  const run = (...args: string[]) => cli([...args, '--config', config], { env })
+  const json = async (...args: string[]) =>
+    JSON.parse((await inProcess([...args, '--json', '--config', config], { env })).stdout)
+  const state = async () => (await json('status')).targets
+  await landConversations(openLanding(home).workspace('ws_demo'), { records: [{ ID: 'a', userName: 'Ann' }] })
+  expect((await run('replay')).code).toBe(0)
+  expect((await run('publish')).code).toBe(0)
+  expect(await state()).toMatchObject([
+    { isGone: false, behind: 0 },
+    { isGone: false, behind: 0 },
+  ])
+
+  await rename(place, join(folder, 'elsewhere'))
+  expect(await state()).toMatchObject([
+    { isGone: true, behind: null, lagSeconds: expect.any(Number) },
+    { isGone: true, behind: null },
+  ])
+  const gone = { state: 'warn', found: expect.stringContaining('no longer there') }
+  const checks = (await json('doctor', '--offline')).checks
+  expect(checks.filter(({ check }: { check: string }) => check === 'targets')).toMatchObject([gone, gone])
+
+  await writeFile(place, 'no folder')
+  expect((await run('publish')).code).toBe(6)
+  expect(await state()).toMatchObject([{ failure: { attempts: 1 } }, { failure: { attempts: 1 } }])
+  await rm(place)
+  await rename(join(folder, 'elsewhere'), place)
+  expect((await run('publish')).stdout).toBe('bi: has every change already\nlake: has every change already\n')
+  expect(await state()).toMatchObject([
+    { isGone: false, behind: 0, failure: null },
+    { isGone: false, behind: 0, failure: null },
   ])
 })

@@ -6,8 +6,9 @@ import type { App } from '../../src/app.ts'
 import type { Clock } from '../../src/clock.ts'
 import type { TargetConfig } from '../../src/config/targets.ts'
 import type { Config } from '../../src/config.ts'
+import { ConvohouseError } from '../../src/core/errors.ts'
 import type { PublicationReport } from '../../src/core/publication-report.ts'
-import { publishHere, startPublishing } from '../../src/run/publishing.ts'
+import { publicationText, publishHere, startPublishing } from '../../src/run/publishing.ts'
 import { consumers } from '../../src/warehouse/changes/consumers.ts'
 import { DEFAULT, ENTRY, newTarget, SETTINGS } from '../publish/published.ts'
 import { until } from '../until.ts'
@@ -133,4 +134,9 @@ describe('a process that holds the warehouse', () => {
     expect((await consumers(app.warehouse.writer)).map(({ name }) => name)).toEqual(['marts'])
     expect(existsSync(`${app.home}/published`)).toBe(false)
   })
+})
+
+it('the news of a failure separates what happened from what to do', () => {
+  const refused = new ConvohouseError('TARGET_UNUSABLE', { what: 'Connection refused', hint: 'Check the port.' })
+  expect(publicationText('bi', refused)).toContain(': Connection refused. Check the port.')
 })

@@ -28,9 +28,11 @@ function failureFinding({ target, failure }: TargetStatus, nowMs: number): Findi
 }
 
 function lagFinding(status: TargetStatus, { everyMs, nowMs }: { everyMs: number; nowMs: number }): Finding {
-  const { target, asOf, lagSeconds } = status
+  const { target, place, asOf, lagSeconds, isGone } = status
   if (asOf === null) return ok(SUBJECT, `${target}: not published to yet; \`convohouse publish\` does`)
   const found = `${target}: ${lackText(status)}; published ${ago(Date.parse(asOf), nowMs)}`
+  if (isGone)
+    return warn(SUBJECT, found, `Run \`convohouse publish\`, or mount the disk of ${place} again, if it is on one.`)
   const lateMs = Math.max(HOUR, LATE_PUBLICATIONS * everyMs)
   if ((lagSeconds ?? 0) * SECOND <= lateMs) return ok(SUBJECT, found)
   const hint = `\`sync --watch\`, \`up\` and \`worker\` publish every ${formatDuration(everyMs)}; after a single \`sync\`, run \`convohouse publish\`.`

@@ -18,7 +18,7 @@ export interface Publisher {
 const held = ({ message, facts, cause }: ConvohouseError): ConvohouseError =>
   new ConvohouseError('WAREHOUSE_LOCKED', {
     what: message,
-    hint: 'That process publishes what changes (`convohouse status` shows when), unless it is a single sync or query: then try again later. A Temporal worker publishes at once if its server can be reached (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE).',
+    hint: 'That process publishes what changes (`convohouse status` shows when), unless it is a single `sync`, `query` or `publish`: then try again later. Stop it for --verify and --refill. A Temporal worker publishes at once if its server can be reached (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE).',
     facts,
     cause,
   })

@@ -1,7 +1,7 @@
 // `convohouse publish`: publishes to the chosen targets, one after the other. A target that fails does not keep others from being published.
 
 import type { TargetConfig } from '../../config/targets.ts'
-import type { Config } from '../../config.ts'
+import { type Config, ENVIRONMENT } from '../../config.ts'
 import { ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
 import type { PublicationReport } from '../../core/publication-report.ts'
 import { formatDuration } from '../../core/time.ts'
@@ -33,7 +33,7 @@ function chooseTargets({ targets, source }: Config, name: string | undefined): r
     what: targets.length === 0 ? `${source} has no targets.` : `${source} has no target ${JSON.stringify(name)}.`,
     hint:
       targets.length === 0
-        ? 'Add one: `targets: [{ name: dashboards, type: snapshot }]`.'
+        ? `${source === ENVIRONMENT ? 'Targets are in a file: `convohouse init` writes one, and --config or CONVOHOUSE_CONFIG names it. ' : ''}Add one: \`targets: [{ name: dashboards, type: snapshot }]\`.`
         : `Choose one of: ${targets.map(target => target.name).join(', ')}.`,
   })
 }
@@ -81,7 +81,10 @@ export async function runPublish(name: string | undefined, flags: PublishFlags):
   const { json = false, verify = false, refill = false } = flags
   const config = configAt(flags.config)
   const targets = chooseTargets(config, name)
-  expectWarehouse(config.home, 'Set the right data folder (`home`, CONVOHOUSE_HOME): nothing has been loaded here.')
+  expectWarehouse(
+    config.home,
+    'Run `convohouse sync` first; or set the right data folder (`home`, CONVOHOUSE_HOME), if another one has been loaded.',
+  )
   const stop = stopOnSignals()
   const publisher = await openPublisher(config, { request: { refill, verify }, signal: stop.stopping })
   const codes: number[] = []

@@ -5,7 +5,12 @@ import type { TargetStatus } from '../../reports/publications.ts'
 import { plain, type Style } from '../terminal/style.ts'
 
 /** What the target lacks, and for how long. */
-export function lackText({ behind, lagSeconds }: Pick<TargetStatus, 'behind' | 'lagSeconds'>): string {
+export function lackText({
+  behind,
+  lagSeconds,
+  isGone,
+}: Pick<TargetStatus, 'behind' | 'lagSeconds' | 'isGone'>): string {
+  if (isGone) return 'is no longer there: the next publication writes it from empty'
   if (behind === 0) return 'has every change'
   const waits = lagSeconds === null ? '' : `, for ${formatDuration(lagSeconds * SECOND)}`
   return behind === null ? `must be written from empty${waits}` : `${counted(behind, 'change')} behind${waits}`
