@@ -16,24 +16,6 @@ describe('a caller', () => {
       expect({ status, body }).toEqual({ status: 401, body: envelope('UNAUTHORIZED') })
     }
   })
-
-  it('of a workspace that has never paid may search agents but not export', async () => {
-    const sandbox = await open({ paid: false })
-    const { status, body } = await refusal(sandbox, exportPath(firstAgent(sandbox)))
-    expect({ status, body }).toEqual({ status: 403, body: envelope('FORBIDDEN') })
-    const search = await fetch(`${sandbox.url}/v3/agents/search`, { headers: { authorization: 'Bearer test-token' } })
-    expect(search.status).toBe(200)
-  })
-
-  it('of a workspace that has never paid has 300 requests per hour', async () => {
-    const sandbox = await open({ paid: false })
-    const statuses = new Map<number, number>()
-    for (let request = 0; request < 302; request++) {
-      const { status } = await refusal(sandbox, exportPath(firstAgent(sandbox)))
-      statuses.set(status, (statuses.get(status) ?? 0) + 1)
-    }
-    expect(Object.fromEntries(statuses)).toEqual({ 403: 300, 429: 2 })
-  })
 })
 
 describe('a path', () => {

@@ -70,7 +70,12 @@ export function metricsOf(
 
 function getMetric(service: SandboxService, agent: FoundAgent, { ids }: RouteRequest): Answer {
   const metric = metricsOf(service, agent).find(({ id }) => id === ids.metricId)
-  return metric ? jsonAnswer({ success: true, metric }) : fault(404, 'Metric not found')
+  return metric ? jsonAnswer({ success: true, metric: shown(metric) }) : fault(404, 'Metric not found')
+}
+
+/** Options of a metric that is no `enum` are kept, but not shown: an update of the type alone must not change them (section 4.8). */
+function shown({ options, ...metric }: Metric): Metric {
+  return metric.type === 'enum' ? { ...metric, options: options ?? [] } : metric
 }
 
 /** Changes the given fields only. A request that changes nothing is accepted, and is no change of the agent. */
@@ -87,14 +92,14 @@ function updateMetric(service: SandboxService, agent: FoundAgent, { ids, body, n
     return fault(400, `The agent has a metric with the key ${JSON.stringify(sent.key)}`)
   const type = sent.type ?? before.type
   if (sent.options && type !== 'enum') return fault(400, 'Options are only of metrics of the type enum')
-  const options = type === 'enum' ? { options: sent.options ?? before.options ?? [] } : {}
+  const options = sent.options ?? before.options
   const metric: Metric = {
     id: before.id,
     key: sent.key ?? before.key,
     description: sent.description ?? before.description,
     type,
     isSystem: false,
-    ...options,
+    ...(options && { options }),
     createdAtUNIX: before.createdAtUNIX,
     updatedAtUNIX: Math.floor(nowMs / SECOND),
   }
@@ -105,6 +110,6 @@ function updateMetric(service: SandboxService, agent: FoundAgent, { ids, body, n
   return jsonAnswer({
     success: true,
     message: 'Metric updated successfully',
-    metric: changed.length > 0 ? metric : before,
+    metric: shown(changed.length > 0 ? metric : before),
   })
 }

@@ -35,12 +35,6 @@ describe('a custom metric', () => {
     expect(new Set(metrics.map(({ isSystem }) => isSystem))).toEqual(new Set([true, false]))
   })
 
-  it('that does not exist is a 404, for both methods', async () => {
-    const sandbox = await open()
-    for (const { status, body } of [await get(sandbox, 'met_none'), await put(sandbox, 'met_none', {})])
-      expect([status, body.code]).toEqual([404, 'NOT_FOUND'])
-  })
-
   it('changes only in the given fields, and stays changed', async () => {
     const sandbox = await open()
     const { metric: before } = (await get(sandbox, 'met_sentiment')).body
@@ -71,15 +65,5 @@ describe('a custom metric', () => {
     const { status, body } = await put(sandbox, 'met_sentiment', metric)
     expect([status, body.code]).toEqual([400, 'BAD_REQUEST'])
     expect((await get(sandbox, 'met_sentiment')).body.metric).toEqual(before)
-  })
-
-  it('may be given its own key', async () => {
-    expect((await put(await open(), 'met_sentiment', { key: 'sentiment' })).status).toBe(200)
-  })
-
-  it('of the system cannot be updated; the status is a reading', async () => {
-    expect((await put(await open(), 'met_solved', { description: '' })).status).toBe(403)
-    const sandbox = await open({ readings: { 'system-metric': '400' } })
-    expect((await put(sandbox, 'met_solved', { description: '' })).status).toBe(400)
   })
 })

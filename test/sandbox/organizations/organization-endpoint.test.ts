@@ -117,15 +117,6 @@ describe('the teams of an organization', () => {
 })
 
 describe('deleting an organization', () => {
-  it('removes it and its clients permanently, and returns the number of clients', async () => {
-    const sandbox = await open()
-    expect(await (await remove(sandbox, 'org_beta')).json()).toMatchObject({ success: true, deletedClientsCount: 3 })
-    expect((await remove(sandbox, 'org_beta')).status).toBe(404)
-    expect((await call(sandbox, '/v3/orgs/org_beta/teams')).status).toBe(404)
-    sandbox.clock.advance(30 * DAY)
-    expect((await call(sandbox, '/v3/orgs/org_beta')).status).toBe(404)
-  })
-
   it('is reported by an event, its last one', async () => {
     const receiver = await openReceiver()
     const sandbox = await open({ seed: 4, conversations: 3, historyDays: 2, webhooks: { url: receiver.url } })
