@@ -20,9 +20,14 @@ export interface ExportQuery {
 
 type ParsedQuery = { query: ExportQuery } | { issues: string[] }
 
-/** Parameters that the export reads; others are ignored. The limit is that of a paid workspace. */
+const DEFAULT_LIMIT = 20
+/** Maximum page size and number of selected IDs of a paid workspace; the export of any other is refused. */
+const MAX_LIMIT = 100
+const MAX_IDS = 500
+
+/** Parameters that the export reads; others are ignored. */
 export const ExportParams = z.object({
-  limit: z.int().min(1).max(100).default(20),
+  limit: z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT),
   sort: z.enum(['desc', 'asc']).default('desc'),
   fromTs: z.int().min(0).optional(),
   toTs: z.int().min(0).optional(),
@@ -31,21 +36,11 @@ export const ExportParams = z.object({
   format: z.enum(['json', 'csv']).default('json'),
 })
 
-const DEFAULT_LIMIT = 20
-/** Maximum page size and number of selected IDs. */
-const BOUNDS = { paid: { limit: 100, ids: 500 }, unpaid: { limit: 50, ids: 200 } }
-
 /** A bound below this is in seconds, any other in milliseconds; a bound of `BEYOND_TIME` or more is invalid. */
 export const FIRST_MS = 1e11
 const BEYOND_TIME = 1e14
 
-interface QueryRules {
-  paid: boolean
-  readings: Readings
-}
-
-export function parseExportQuery(params: URLSearchParams, { paid, readings }: QueryRules): ParsedQuery {
-  const bounds = paid ? BOUNDS.paid : BOUNDS.unpaid
+export function parseExportQuery(params: URLSearchParams, readings: Readings): ParsedQuery {
   const issues: string[] = readings['unknown-params'] === 'refused' ? unknownParams(params) : []
   const note = (issue: string): undefined => void issues.push(issue)
   const fromTs = readBound(params, 'fromTs', note)
@@ -57,9 +52,9 @@ export function parseExportQuery(params: URLSearchParams, { paid, readings }: Qu
     toTs,
     fromMs: fromTs === null ? 0 : firstMsOf(fromTs, readings.bounds),
     toMs: toTs === null ? Number.POSITIVE_INFINITY : lastMsOf(toTs, readings.bounds),
-    limit: readLimit(params, bounds.limit, note),
+    limit: readLimit(params, note),
     cursor: params.get('cursor') || undefined,
-    convoIds: readIds(params, bounds.ids, note),
+    convoIds: readIds(params, note),
   }
   return issues.length > 0 ? { issues } : { query }
 }
@@ -79,11 +74,11 @@ function readChoice<T extends string>(
   return chosen ?? choices[0]
 }
 
-function readLimit(params: URLSearchParams, max: number, note: Note): number {
+function readLimit(params: URLSearchParams, note: Note): number {
   const sent = params.get('limit')
   if (sent === null) return DEFAULT_LIMIT
   const limit = /^\d{1,6}$/.test(sent) ? Number(sent) : 0
-  if (limit < 1 || limit > max) note(`limit must be a whole number from 1 to ${max}`)
+  if (limit < 1 || limit > MAX_LIMIT) note(`limit must be a whole number from 1 to ${MAX_LIMIT}`)
   return limit
 }
 
@@ -116,11 +111,11 @@ function unknownParams(params: URLSearchParams): string[] {
   return [...unknown.map(name => `${name} is not known`), ...twice.map(name => `${name} is given twice`)]
 }
 
-function readIds(params: URLSearchParams, max: number, note: Note): string[] | undefined {
+function readIds(params: URLSearchParams, note: Note): string[] | undefined {
   if (!params.has('convoIds')) return undefined
   const sent = params.getAll('convoIds').flatMap(value => value.split(','))
   const ids = [...new Set(sent.map(id => id.trim()).filter(id => id !== ''))]
   if (ids.length === 0) note('convoIds names no conversation')
-  if (ids.length > max) note(`convoIds names ${ids.length} conversations; at most ${max} are allowed`)
+  if (ids.length > MAX_IDS) note(`convoIds names ${ids.length} conversations; at most ${MAX_IDS} are allowed`)
   return ids
 }

@@ -44,7 +44,7 @@ function answerExport(service: SandboxService, { ids, params, plan, nowMs }: Rou
   if (!conditions.paid) return fault(UNPAID[readings.unpaid], 'The conversation export needs a paid workspace')
   if (world.agent(agentId) === undefined || conditions.isGone(agentId)) return fault(404, 'Agent not found')
 
-  const parsed = parseExportQuery(params, { paid: conditions.paid, readings })
+  const parsed = parseExportQuery(params, readings)
   if ('issues' in parsed) return fault(400, 'Invalid query', { issues: parsed.issues })
   const refused = plan.take('refusal')
   if (refused) return refusedBy(refused)

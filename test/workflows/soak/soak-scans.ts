@@ -76,10 +76,7 @@ export function scanOf(scope: Scope, page: LandedPage): PageScan {
   const { request } = page
   const dataMs = scope.mirror.dataMs(request.at)
   if (request.faults.includes('empty-page')) return { page, entries: [], range: null, dataMs }
-  const parsed = parseExportQuery(new URLSearchParams(request.query), {
-    paid: true,
-    readings: resolveReadings({}, false),
-  })
+  const parsed = parseExportQuery(new URLSearchParams(request.query), resolveReadings({}, false))
   if ('issues' in parsed) throw new Error(parsed.issues.join('; '))
   const { indices, range } = scannedPlaces(scope, request.agentId!, parsed.query, dataMs)
   const { world } = scope.sandbox
