@@ -21,7 +21,7 @@ import { temporaryFolder } from '../warehouse/temporary-files.ts'
 import { expectOwner, ownerOf } from './owner.ts'
 import { type PackageHead, type Sums, sumsOfSelection, writeTables } from './package.ts'
 import { hashKey, needsKey } from './pii.ts'
-import { type Reader, reading } from './readers.ts'
+import { MOST_READERS, type Reader, reading } from './readers.ts'
 import { type Selection, selectionFor } from './selection.ts'
 import { type Application, openTarget, type TargetClient } from './target-client.ts'
 import { limitTime } from './time-limit.ts'
@@ -116,6 +116,17 @@ function expectEqual(target: string, expected: Sums, found: Sums): void {
   })
 }
 
+/** One attempt. */
+interface Publication {
+  id: string
+  client: TargetClient
+  /** Of the package. */
+  folder: string
+  signal: AbortSignal
+  /** Connections that read the warehouse. */
+  readers: number
+}
+
 interface Written {
   /** The package, which the target has begun to apply; null: there is nothing to publish. */
   contents: { kind: PackageHead['kind']; tables: number; rowCount: number; application: Application } | null
@@ -126,13 +137,13 @@ interface Written {
 /** Writes the package, if there is anything to publish, and hands its tables to the target. Records the publication before its target can contain it. */
 async function writePackage(
   options: PublishOptions,
-  { id, client, folder, signal }: { id: string; client: TargetClient; folder: string; signal: AbortSignal },
+  { id, client, folder, signal, readers: count }: Publication,
 ): Promise<Written> {
   const { warehouse, home, target, refill = false, verify = false, now = Date.now } = options
   const key = needsKey(target.pii) ? await hashKey(home) : null
   const owner = await ownerOf(home, target.name)
   const base = client.watermark
-  return reading({ warehouse, signal, key }, async readers => {
+  return reading({ warehouse, signal, key, count }, async readers => {
     const [reader] = readers
     if (base) await expectOwner(reader, { target, stored: base.owner, owner, refill })
     const asOfMs = now()
@@ -168,11 +179,12 @@ async function writePackage(
 
 async function publishWith(
   options: PublishOptions,
-  { id, client, folder, signal }: { id: string; client: TargetClient; folder: string; signal: AbortSignal },
+  publication: Publication,
 ): Promise<Omit<PublicationReport, 'durationMs'>> {
   const { warehouse, target, now = Date.now, onPhase } = options
+  const { id, client } = publication
   onPhase?.('packaging', {})
-  const { contents, decided, sums } = await writePackage(options, { id, client, folder, signal })
+  const { contents, decided, sums } = await writePackage(options, publication)
   if (contents) {
     onPhase?.('applying', { rows: contents.rowCount })
     await contents.application.complete()
@@ -232,11 +244,7 @@ async function recordFailure(
   await endPublication(writer, failure)
 }
 
-/**
- * Publishes to one target what changed since its watermark, or everything. One publication runs at a time in the process that holds the warehouse.
- * @throws TARGET_LOCKED, TARGET_CHANGED, TARGET_UNUSABLE, PUBLICATION_FAILED, PUBLICATION_DIFFERS, HOME_UNUSABLE, INTERRUPTED
- */
-export async function publish(options: PublishOptions): Promise<PublicationReport> {
+async function attempt(options: PublishOptions, readers: number): Promise<PublicationReport> {
   const { warehouse, home, target, settings, entry } = options
   const begunMs = performance.now()
   const id = randomUUID()
@@ -253,7 +261,9 @@ export async function publish(options: PublishOptions): Promise<PublicationRepor
     const extensions = { folder: settings.extensions, cache: join(home, 'publish', 'extensions') }
     const client = await openTarget({ target, extensions, memoryLimit, threads, spillFolder }, { signal, entry })
     try {
-      const report = await usingMemory(warehouse.writer, () => publishWith(options, { id, client, folder, signal }))
+      const report = await usingMemory(warehouse.writer, () =>
+        publishWith(options, { id, client, folder, signal, readers }),
+      )
       return { ...report, durationMs: Math.round(performance.now() - begunMs) }
     } finally {
       await client.close()
@@ -265,5 +275,19 @@ export async function publish(options: PublishOptions): Promise<PublicationRepor
   } finally {
     release()
     await rm(folder, { recursive: true, force: true }).catch(() => {})
+  }
+}
+
+/**
+ * Publishes to one target what changed since its watermark, or everything. One publication runs at a time in the process that holds the warehouse.
+ * If its connections and a load need more memory than there is, it is tried again with one connection.
+ * @throws TARGET_LOCKED, TARGET_CHANGED, TARGET_UNUSABLE, PUBLICATION_FAILED, PUBLICATION_DIFFERS, HOME_UNUSABLE, INTERRUPTED
+ */
+export async function publish(options: PublishOptions): Promise<PublicationReport> {
+  try {
+    return await attempt(options, MOST_READERS)
+  } catch (error) {
+    if (!isOutOfMemory((error as Error).cause)) throw error
+    return attempt(options, 1)
   }
 }

@@ -10,7 +10,7 @@ export type Reader = Pick<Writer, 'run' | 'rows'>
 export type Readers = readonly [Reader, ...Reader[]]
 
 /** A slice of a package is written by one thread, so that two of them use two cores; more would take memory from loads. */
-const READERS = 2
+export const MOST_READERS = 2
 
 /** Runs a statement on each connection: a temporary table belongs to one. */
 export const onEach = async (readers: Readers, sql: string): Promise<void> => {
@@ -35,11 +35,11 @@ async function begin(connection: DuckDBConnection): Promise<void> {
 }
 
 /**
- * Runs `work` in read transactions, which an abort interrupts. They begin while no transaction of the writer can commit, and so see
+ * Runs `work` in `count` read transactions, which an abort interrupts. They begin while no transaction of the writer can commit, and so see
  * the same state.
  */
 export async function reading<T>(
-  { warehouse, signal, key }: { warehouse: Warehouse; signal: AbortSignal; key: Buffer | null },
+  { warehouse, signal, key, count }: { warehouse: Warehouse; signal: AbortSignal; key: Buffer | null; count: number },
   work: (readers: Readers) => Promise<T>,
 ): Promise<T> {
   const connections: DuckDBConnection[] = []
@@ -49,7 +49,7 @@ export async function reading<T>(
   signal.addEventListener('abort', interrupt)
   try {
     signal.throwIfAborted()
-    for (let count = 0; count < READERS; count++) connections.push(await connect(warehouse, key))
+    while (connections.length < count) connections.push(await connect(warehouse, key))
     await warehouse.writer.exclusively(async () => {
       for (const connection of connections) await begin(connection)
     })

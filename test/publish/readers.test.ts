@@ -15,7 +15,7 @@ it('connections of one package see the same state, although transactions commit 
   })()
   const seen = new Set<number>()
   for (let round = 0; round < 10; round++)
-    await reading({ warehouse, signal: new AbortController().signal, key: null }, async readers => {
+    await reading({ warehouse, signal: new AbortController().signal, key: null, count: 2 }, async readers => {
       const counts: number[] = []
       for (const reader of readers) {
         await writer.transaction(() => writer.run('UPDATE counted SET n = n + 1'))
