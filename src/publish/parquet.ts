@@ -76,12 +76,12 @@ async function syncFile(path: string, mode: number): Promise<void> {
 }
 
 /** Several at a time, which a disk syncs together. */
-async function syncFiles({ files, modes }: Writing): Promise<void> {
-  const left = files.values()
-  const sync = async () => {
-    for (const file of left) await syncFile(file, modes.file)
+async function severally(paths: Iterable<string>, sync: (path: string) => Promise<void>): Promise<void> {
+  const left = paths[Symbol.iterator]()
+  const syncLeft = async () => {
+    for (let next = left.next(); !next.done; next = left.next()) await sync(next.value)
   }
-  await Promise.all(Array.from({ length: 4 }, sync))
+  await Promise.all(Array.from({ length: 4 }, syncLeft))
 }
 
 /** Writes the rows of `select`. */
@@ -234,8 +234,8 @@ async function applyPackage(database: TargetDatabase, path: string, contents: Pa
   const writing: Writing = { database, folder, modes, folders: new Set(['.']), files: [file] }
   await writeVersion(writing, { from: kind === 'delta' ? versionFolder(path, before!.id) : null, contents })
   await writeFile(file, watermarkText(watermark, erases || !before ? null : before.id))
-  await syncFiles(writing)
-  for (const inside of writing.folders) await syncFolder(join(folder, inside))
+  await severally(writing.files, file => syncFile(file, modes.file))
+  await severally(writing.folders, inside => syncFolder(join(folder, inside)))
   await syncVersions(path)
   expectBase(path, await currentVersion(path), base)
   await switchTo(path, id)
