@@ -22,6 +22,10 @@ const argumentsOf = (operation: Operation): string[] => [
   ...Object.keys(operation.query),
 ]
 
+/** @throws the same as `operationTarget` */
+export const checkArguments = (operation: Operation, given: Arguments): void =>
+  void operationTarget({ origin: '', prefix: '' }, operation, given)
+
 /** @throws ConvohouseError FLAG_INVALID for an argument that is missing, unknown, of another type or out of range */
 export function operationTarget(address: ApiAddress, operation: Operation, given: Arguments): Target {
   const { name, method, body } = operation

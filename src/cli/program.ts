@@ -1,6 +1,7 @@
 // The command line. Each command has a folder of its name: command.ts declares flags and help, and imports the rest only when the command
 // runs, so that `--help` starts fast. A short command is one file.
 import { Command } from 'commander'
+import { apiCommand } from './api/command.ts'
 import { checkCommand } from './check/command.ts'
 import { allowCommand, cancelCommand, pauseCommand, resumeCommand } from './control/command.ts'
 import { demoCommand } from './demo/command.ts'
@@ -43,6 +44,7 @@ const COMMANDS = [
   publishCommand,
   quarantineCommand,
   dictionaryCommand,
+  apiCommand,
   replayCommand,
   pruneCommand,
   sandboxCommand,

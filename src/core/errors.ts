@@ -52,7 +52,7 @@ export const ERRORS = {
   FLAG_INVALID: define('input', 'A flag or argument has a value that cannot be used'),
   CONFIRMATION_NEEDED: define(
     'input',
-    'The sync may use most of the quota, or exports everything again, and was not confirmed',
+    'The command may use most of the quota, bills, writes or deletes, and was not confirmed',
   ),
   WORKSPACE_UNKNOWN: define('input', 'No workspace with that id is configured'),
   AGENT_UNKNOWN: define('input', 'The workspace has no agent with that id'),

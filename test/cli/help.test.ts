@@ -38,6 +38,7 @@ describe('the command', () => {
       'publish',
       'quarantine',
       'dictionary',
+      'api',
       'replay',
       'prune',
       'sandbox',
