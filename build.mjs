@@ -17,7 +17,9 @@ const NOT_BUNDLED = [/^@duckdb\/node-bindings/, /^@temporalio\//, /^apache-arrow
 
 function compile() {
   const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc')
-  execFileSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json')], { stdio: 'inherit' })
+  // The types of `convohouse/api`, and of what it imports.
+  for (const project of ['tsconfig.build.json', 'tsconfig.api.json'])
+    execFileSync(process.execPath, [tsc, '-p', join(root, project)], { stdio: 'inherit' })
 }
 
 /** The packages that modules are of, as folders. */

@@ -47,7 +47,7 @@ export interface Scalar extends Described {
 }
 
 /** An object whose fields become columns of the same row, with the object's name as prefix. */
-interface Group extends Described {
+export interface Group extends Described {
   kind: 'group'
   fields: Fields
 }
