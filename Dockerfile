@@ -7,7 +7,7 @@ COPY package.json package-lock.json .npmrc ./
 
 FROM node AS build
 RUN npm ci --ignore-scripts
-COPY build.mjs tsconfig.json tsconfig.build.json ./
+COPY build.mjs tsconfig.json tsconfig.build.json tsconfig.api.json ./
 COPY sql sql
 COPY src src
 COPY workflows workflows
