@@ -11,6 +11,7 @@ import { type ListenAddress, parseAddress } from './config/address.ts'
 import { duration } from './config/duration.ts'
 import { absolutePlace, type Environment, type SecretPlace, secretPlace, secretReader } from './config/kept-secret.ts'
 import { problemsOf } from './config/problems.ts'
+import { type ResourceSettings, resourceSettings, resourceShape } from './config/resources.ts'
 import { type Schedule, schedule, scheduleConfig } from './config/schedule.ts'
 import { size } from './config/size.ts'
 import {
@@ -89,7 +90,7 @@ const workspace = z.strictObject({
   token: secretPlace('token'),
   webhooks: webhookSecrets.optional(),
   since: moment.optional(),
-  organizations: z.array(z.string().min(1)).default([]),
+  ...resourceShape,
   schedule: schedule.optional(),
   settle: duration.prefault('2m'),
   mirrorLag: duration.prefault('2m'),
@@ -128,7 +129,7 @@ const file = z.strictObject({
   workspaces: z.array(workspace).min(1, 'must name at least one workspace'),
 })
 
-export interface WorkspaceConfig {
+export interface WorkspaceConfig extends ResourceSettings {
   id: string
   apiUrl: string
   tokenKept: SecretPlace
@@ -137,8 +138,6 @@ export interface WorkspaceConfig {
   /** Reads the webhook secrets; null if none are configured. @throws SECRET_MISSING */
   readWebhookSecrets: (() => string[]) | null
   since: string | null
-  /** Ids of organizations to read, besides those that conversations and events mention. */
-  organizations: string[]
   /** The schedule on Temporal; null: none. */
   schedule: Schedule | null
   settleMs: number
@@ -197,7 +196,7 @@ function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: 
     readToken: secretReader(tokenKept, env, { what: 'API token', code: 'TOKEN_MISSING' }),
     readWebhookSecrets: secretsReader(given.webhooks, folder, env),
     since: given.since ?? null,
-    organizations: given.organizations,
+    ...resourceSettings(given),
     schedule: given.schedule ? scheduleConfig(given.schedule) : null,
     settleMs: given.settle,
     mirrorLagMs: given.mirrorLag,

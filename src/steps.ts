@@ -8,7 +8,7 @@ import { checkAfterLoads } from './steps/checks.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
 import { newCircuitBreaker } from './steps/export/circuit-breaker.ts'
 import { failureOf, fetchPages, probe } from './steps/export/fetch.ts'
-import { fetchResources } from './steps/listing/resources.ts'
+import { countDue, fetchResources } from './steps/listing/resources.ts'
 import { openPending, type Pending, readUnloaded } from './steps/pending.ts'
 import { type Planning, prepare } from './steps/planning/prepare.ts'
 import type { RunLog } from './steps/run-log.ts'
@@ -81,8 +81,8 @@ export function makeSteps(
   }
 
   /** Requests resources by the ids that are known now, and loads them. */
-  async function fetchAndLoadResources(): Promise<Failure | null> {
-    const failure = await fetchResources(fetching)
+  async function fetchAndLoadResources(only?: readonly string[]): Promise<Failure | null> {
+    const failure = await fetchResources(fetching, only)
     await loadStreams(RESOURCES.filter(isById).map(({ stream }) => stream))
     return failure
   }
@@ -129,7 +129,9 @@ export function makeSteps(
       await applyTimeZone(warehouse.writer, workspaceId, dependencies.settings.timeZone)
       // The refresh finds outdated conversations in the tables, so all landed pages are loaded first.
       while (request.refresh && pending.all().length > 0) await loadNext()
-      return spoilingOnFailure(() => prepare(fetching, request))
+      const prepared = await spoilingOnFailure(() => prepare(fetching, request))
+      const agents = prepared.agents.map(({ agentId }) => agentId)
+      return { ...prepared, resourceRequests: await countDue(fetching, { agents, only: request.resources }) }
     },
     async fetchPages({ progress, grant }) {
       await log.begin()
@@ -143,7 +145,7 @@ export function makeSteps(
       await log.begin()
       return loadNext()
     },
-    async finish({ report }) {
+    async finish({ request, report }) {
       await log.begin()
       let quarantined = 0
       let refused = 0
@@ -154,7 +156,7 @@ export function makeSteps(
         // Loads the refusals that report an agent as gone; the workflow's loader does not count them as pages to load.
         await spoilingOnFailure(() => loadStreams([AGENTS.stream]))
         if (report.outcome !== 'interrupted') {
-          unnamed = await spoilingOnFailure(fetchAndLoadResources)
+          unnamed = await spoilingOnFailure(() => fetchAndLoadResources(request.resources))
           upkeepFailure = await keepUp()
           const checked = await runChecks()
           checks = checked.failed

@@ -27,6 +27,8 @@ export interface SyncRequest {
   allowedPacks: number
   /** Drops unfinished full exports. */
   dropFull?: boolean
+  /** Names of the API resources to request besides agents and conversations; absent: the configured ones. */
+  resources?: readonly string[]
   /** False: stop at the rate limit instead of waiting. */
   wait: boolean
   /** Absent from older clients. */
@@ -57,6 +59,8 @@ export interface Prepared {
   pagesWaiting: number
   /** True where the workspace has rows already, so that no first rows are awaited. Absent from older workers. */
   hasRows?: boolean
+  /** Requests for other API resources at the end of the sync, at least; not metered. Absent from older workers. */
+  resourceRequests?: number
   /** How far the vendor's clock is ahead of ours, according to its answers, ms. */
   aheadMs: number
   /** Why the agents could not be listed; set only where the sync then has nothing to read. */
@@ -65,7 +69,7 @@ export interface Prepared {
   warnings?: string[]
 }
 
-export type RunRef = Pick<SyncRequest, 'workspaceId' | 'run'>
+export type RunRef = Pick<SyncRequest, 'workspaceId' | 'run' | 'resources'>
 
 export interface FetchInput {
   request: RunRef

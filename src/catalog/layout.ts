@@ -140,7 +140,7 @@ function columnsOf(fields: Fields, place: Place): Column[] {
     return columnsOf(field.fields, {
       sql: `${place.sql}.${quoteName(key)}`,
       path: `${place.path}${key}.`,
-      prefix: `${place.prefix}${snakeCase(key)}_`,
+      prefix: field.isFlat ? place.prefix : `${place.prefix}${snakeCase(key)}_`,
       from: place.from ?? key,
     })
   })

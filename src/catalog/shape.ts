@@ -50,6 +50,8 @@ export interface Scalar extends Described {
 export interface Group extends Described {
   kind: 'group'
   fields: Fields
+  /** Its columns have no prefix. */
+  isFlat?: true
 }
 
 /** An array of strings: a child table of one column. Lists that have a label share a table, each row with the label of its list. */
@@ -185,7 +187,13 @@ export const any = (about: string, options: Options & Pick<Scalar, 'unnest' | 'h
   ...scalar('any')(about, options),
 })
 
-export const group = (about: string, fields: Fields): Group => ({ kind: 'group', about, pii: 'none', fields })
+export const group = (about: string, fields: Fields, options: Pick<Group, 'isFlat'> = {}): Group => ({
+  kind: 'group',
+  about,
+  pii: 'none',
+  fields,
+  ...options,
+})
 
 export const texts = (
   about: string,

@@ -118,6 +118,17 @@ workspaces:
     # Ids of organizations whose names and teams are fetched, in addition to those that conversations name. (The API cannot list them.)
     # organizations: []
 
+    # What is fetched besides agents and conversations, at most daily and not metered: all, none, or a list of organizations, teams, tools,
+    # variables, audit_log, custom_metrics, voices and crawler_pages.
+    # resources: all
+
+    # Ids of custom metrics by agent, such as { my-agent: [my-metric] }, in addition to those that conversations name. (The API cannot list them.)
+    # customMetrics: {}
+
+    # Pages of crawler jobs to fetch, by job, such as { my-job: [my-page] }. (The API cannot list them.) With bodies, their Markdown and HTML
+    # are kept, too.
+    # crawler: { pages: {}, bodies: false }
+
     # Interval of syncs on Temporal, or a cron expression in UTC ({ cron: "0 * * * *" }). Each start is delayed by up to jitter.
     # \`convohouse schedule ensure\` applies it.
     # schedule: { every: 15m, jitter: 30s }

@@ -28,9 +28,20 @@ export interface StepsDependencies {
 /** Fetching under a lease needs no warehouse. */
 export type FetchDependencies = Omit<StepsDependencies, 'warehouse'>
 
+/** Ids by the id before them in a path: metrics by agent, pages by crawler job. */
+export type IdsByOwner = Readonly<Record<string, readonly string[]>>
+
 interface WorkspaceSettings {
   /** Configured organizations, fetched besides those that the tables reference. */
   organizations: readonly string[]
+  /** Configured custom metrics by agent, fetched besides those of conversations. */
+  customMetrics: IdsByOwner
+  /** Configured pages of crawler jobs. */
+  crawlerPages: IdsByOwner
+  /** Markdown and HTML of these pages are kept. */
+  keepsCrawlerBodies: boolean
+  /** Streams of the resources that a sync requests by id. */
+  resources: readonly string[]
   timeZone: string
   settleMs: number
   mirrorLagMs: number

@@ -37,6 +37,7 @@ describe('the command line', () => {
     ['sync --until 2026-13-45', 'FLAG_INVALID: --until cannot be "2026-13-45".'],
     ['sync --max-requests 0', 'FLAG_INVALID: --max-requests cannot be "0". → Give a whole number of 1 or more.'],
     ['sync --max-sessions 1.5', 'FLAG_INVALID: --max-sessions cannot be "1.5".'],
+    ['sync --resources tools,clients', 'FLAG_INVALID: --resources cannot be "tools,clients".'],
     ['sync --allow-overage-packs -1', 'FLAG_INVALID: --allow-overage-packs cannot be "-1".'],
     ['sync --watch often', 'FLAG_INVALID: --watch cannot be "often". → Give a duration'],
     ['sync --watch 5s', 'FLAG_INVALID: --watch cannot be "5s". → Give at least 10s.'],

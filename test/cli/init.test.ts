@@ -88,6 +88,8 @@ describe('init', () => {
     ])
     expect(Object.keys(document.workspaces[0]).sort()).toEqual([
       'apiUrl',
+      'crawler',
+      'customMetrics',
       'headReserve',
       'hour',
       'hourReserve',
@@ -100,6 +102,7 @@ describe('init', () => {
       'requestsPerHour',
       'rereadHorizon',
       'rereadShare',
+      'resources',
       'retention',
       'sampleShare',
       'schedule',

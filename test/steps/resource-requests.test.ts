@@ -10,7 +10,7 @@ import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 /** A server that forwards every request to the sandbox and records those for agents, organizations and teams. */
 async function recorder(upstream: string, requests: string[]): Promise<string> {
   const server = createServer(async (request, response) => {
-    if (!/\/(convos\/export|tools|variables|audit-log)$/.test(request.url!.split('?')[0]!))
+    if (!/\/(convos\/export|tools|variables|audit-log|voices)$/.test(request.url!.split('?')[0]!))
       requests.push(`${request.method} ${request.url}`)
     const { method, headers } = request
     const answer = await fetch(`${upstream}${request.url}`, {

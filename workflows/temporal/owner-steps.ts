@@ -88,7 +88,11 @@ function exportingOf({ exporting }: SyncRequest, { plan, plannedAtMs }: Prepared
 /** The steps of the running sync. */
 export function activitySteps(owner: Owner, host: Host): Steps {
   let landed = 0
-  const refOf = ({ workspaceId, run }: RunRef): RunRef => ({ workspaceId, run })
+  const refOf = ({ workspaceId, run, resources }: RunRef): RunRef => ({
+    workspaceId,
+    run,
+    ...(resources && { resources }),
+  })
   return {
     async prepare(request) {
       await waitForHolders(request.workspaceId, host)

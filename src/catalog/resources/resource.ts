@@ -84,5 +84,5 @@ interface IdSources {
   /** Tables that contain such ids, in columns named like the key of the resource's own table. */
   tables: readonly string[]
   /** Setting of the workspace that lists further ids: ids, or lists of ids by the id before them in the path. */
-  setting: 'organizations'
+  setting: 'organizations' | 'customMetrics' | 'crawlerPages'
 }

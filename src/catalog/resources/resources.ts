@@ -3,14 +3,28 @@ import { conversation } from '../conversation/conversation.ts'
 import type { RecordType } from '../shape.ts'
 import { AGENTS } from './agents.ts'
 import { AUDIT_LOG } from './audit-log.ts'
+import { CRAWLER_PAGES } from './crawler-pages.ts'
+import { CUSTOM_METRICS } from './custom-metrics.ts'
 import { ORGANIZATIONS } from './organizations.ts'
 import { isById, type Resource, type ResourceById } from './resource.ts'
 import { TEAMS } from './teams.ts'
 import { TOOLS } from './tools.ts'
 import { VARIABLES } from './variables.ts'
+import { VOICE_PROVIDERS, VOICES } from './voices.ts'
 
 /** The declared resources, in the order in which they are requested and loaded. */
-const DECLARED = [AGENTS, ORGANIZATIONS, TEAMS, TOOLS, VARIABLES, AUDIT_LOG] as const
+const DECLARED = [
+  AGENTS,
+  ORGANIZATIONS,
+  TEAMS,
+  TOOLS,
+  VARIABLES,
+  AUDIT_LOG,
+  CUSTOM_METRICS,
+  VOICES,
+  VOICE_PROVIDERS,
+  CRAWLER_PAGES,
+] as const
 
 type ResourceStream = (typeof DECLARED)[number]['stream']
 export type Stream = 'conversations' | ResourceStream

@@ -2,7 +2,17 @@
 import { type Command, Option } from 'commander'
 import type { ListenAddress } from '../../config/address.ts'
 import { EARLIEST_MS, SECOND } from '../../core/time.ts'
-import { ageOrFile, duration, filled, invalidFlag, metricsAddress, moment, repeated, whole } from './values.ts'
+import {
+  ageOrFile,
+  duration,
+  filled,
+  invalidFlag,
+  metricsAddress,
+  moment,
+  repeated,
+  resources,
+  whole,
+} from './values.ts'
 
 export interface SyncFlags {
   config?: string
@@ -19,6 +29,8 @@ export interface SyncFlags {
   maxRequests?: number
   maxSessions?: number
   allowOveragePacks?: number
+  /** Names of API resources. */
+  resources?: readonly string[]
   /** False for `--no-wait`. */
   wait: boolean
   /** ms from the start of one round to the next. */
@@ -72,6 +84,11 @@ export function addSyncFlags(command: Command): Command {
       '--allow-overage-packs <n>',
       'packs of 1,000 sessions that may be billed beyond the quota (default: 0)',
       whole('--allow-overage-packs', 0),
+    )
+    .option(
+      '--resources <names>',
+      'API resources to request besides agents and conversations: all, none, or names separated by commas (default: as configured)',
+      resources('--resources'),
     )
     .option('--no-wait', 'stop at the hourly rate limit instead of waiting')
   if (command.name() === 'sync')

@@ -47,6 +47,7 @@ export async function syncRequest(options: {
     wait: flags.wait,
     unattended: flags.watch !== undefined,
     ...(flags.dropFull && { dropFull: true }),
+    ...(flags.resources && { resources: flags.resources }),
   }
   const ids = named ? await idsByAgent({ flag, named, agents, lookUp }) : {}
   if (flags.ids !== undefined)

@@ -1,6 +1,7 @@
 // Parsers of flag values. Each throws FLAG_INVALID with the flag and the values that it accepts.
 
 import { type ListenAddress, parseAddress } from '../../config/address.ts'
+import { chosenResources, RESOURCE_NAMES, resourceNames } from '../../config/resources.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { durationText, parseDuration, parseMoment } from '../../core/time.ts'
 
@@ -96,3 +97,13 @@ export function metricsAddress(text: string): ListenAddress {
   if (address) return address
   throw invalidFlag(`--metrics cannot be ${JSON.stringify(text)}.`, 'Give a host and a port, such as 127.0.0.1:9464.')
 }
+
+/** Parses `all`, `none`, or names of API resources. */
+export const resources =
+  (flag: string) =>
+  (text: string): readonly string[] => {
+    const names = text.split(',').map(name => name.trim())
+    const { data } = resourceNames.safeParse(text === 'all' || text === 'none' ? text : names)
+    if (data === undefined) throw unusable(flag, text, `Give all, none, or some of ${RESOURCE_NAMES.join(', ')}.`)
+    return chosenResources(data)
+  }

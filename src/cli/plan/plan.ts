@@ -127,10 +127,16 @@ function periodLine({ plan, governor }: Prepared): string[] {
   ]
 }
 
+const resourceLine = ({ resourceRequests = 0 }: Prepared): string[] =>
+  resourceRequests === 0
+    ? []
+    : [`Other resources: ${counted(resourceRequests, 'request')} at least at the end of the sync; not metered.`]
+
 /** The plan's totals, duration and budget, without the list of windows. */
 export const planSummary = (facts: PlanFacts): string[] => [
   totals(facts.prepared),
   ...duration(facts),
+  ...resourceLine(facts.prepared),
   ...budgetLines(budgetOf(facts.prepared.governor, facts.nowMs), facts.prepared.plan.outlook?.unknownAgents),
   ...periodLine(facts.prepared),
   ...(facts.prepared.warnings ?? []).map(warning => `Warning: ${warning}`),
@@ -151,6 +157,7 @@ const planJson = ({ workspaceId, prepared, nowMs }: PlanFacts): object => ({
   plan: prepared.plan,
   budget: budgetOf(prepared.governor, nowMs),
   layout: layoutOf(prepared, nowMs),
+  ...(prepared.resourceRequests !== undefined && { resourceRequests: prepared.resourceRequests }),
   ...(prepared.warnings && { warnings: prepared.warnings }),
   exported: false,
 })

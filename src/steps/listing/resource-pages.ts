@@ -77,10 +77,12 @@ export async function landPages(
     pages: readonly ResourcePage[]
     cutOff: CutOff | null
     gap?: string | undefined
+    /** Those who answered for a list that unites several. */
+    answeredBy?: readonly string[] | null | undefined
   },
 ): Promise<void> {
   const { clock, landing, now, pending } = fetching
-  const { resource, name, ids = [], pages, cutOff, gap } = answer
+  const { resource, name, ids = [], pages, cutOff, gap, answeredBy } = answer
   const issue = cutOff?.issue ?? gap
   // The server's time, because the newest answer is found by its name and our clock may have been set back.
   const window = `${compactTimestamp(clock.at(now()))}-${name}`
@@ -91,6 +93,7 @@ export async function landPages(
       place: { stream: resource.stream, agentId: null, window, generation: 1, sequence: index + 1 },
       ...requestedIdOf(resource, ids),
       ...(starredIds && { starredIds }),
+      ...(isLast && answeredBy && { answeredBy }),
       request: { path: resourcePath(resource, { workspaceId: fetching.workspaceId, ids }), query },
       bodyBytes: body.length,
       lastPage: isLast && cutOff === null,

@@ -6,16 +6,21 @@
 // The name of the landed page records when an id was last requested, also where the vendor has no such id. A request that fails leaves no
 // page, so the next sync makes it again.
 import type { Failure } from '../../../workflows/steps.ts'
+import { AGENTS } from '../../catalog/resources/agents.ts'
+import { withoutBodies } from '../../catalog/resources/crawler-pages.ts'
 import type { ResourceById } from '../../catalog/resources/resource.ts'
 import { type DeclaredResource, requestedBy, requestedIds } from '../../catalog/resources/resources.ts'
 import { isCode } from '../../core/errors.ts'
 import { isSegment } from '../../vendor/address.ts'
 import { VendorError } from '../../vendor/faults.ts'
 import { type KnownId, knownIds, type LastRequest, lastRequested } from '../../warehouse/planning/known-ids.ts'
+import { knownAgents } from '../../warehouse/planning/planner-queries.ts'
+import type { IdsByOwner } from '../dependencies.ts'
 import { failureOf } from '../export/fetch.ts'
 import type { Planning } from '../planning/prepare.ts'
 import { fetchAuditLog } from './audit-log.ts'
-import { fetchResource, landPages, pagesOf, windowName } from './resource-pages.ts'
+import { fetchResource, landPages, pagesOf, type ResourceListing, windowName } from './resource-pages.ts'
+import { fetchVoices, landProviders } from './voices.ts'
 
 /** Maximum of a resource's ids for which one run makes requests; the next run continues. */
 const IDS_PER_RUN = 50
@@ -23,23 +28,29 @@ const IDS_PER_RUN = 50
 type Requested = DeclaredResource & ResourceById
 
 /** How resources are read whose answers are neither one record, one list nor numbered pages. */
-const OWN_WAY: Partial<Record<Requested['stream'], typeof fetchAuditLog>> = { audit_log: fetchAuditLog }
+const OWN_WAY: Partial<Record<Requested['stream'], typeof fetchAuditLog>> = {
+  audit_log: fetchAuditLog,
+  voices: fetchVoices,
+}
 
 /** The ids of a path, and the resources to request by them, in order. */
 interface Due {
   ids: readonly string[]
   resources: Requested[]
+  /** When one of the resources was last requested; -Infinity for never. */
+  lastMs: number
 }
 
 /**
  * Requests and lands the resources that are due; their pages are pending when this resolves. Unanswered requests are left to the next run.
+ * `only`: names of resources, instead of the configured ones.
  * @returns the first failure that concerns more than one id
  * @throws HOME_UNUSABLE
  */
-export async function fetchResources(fetching: Planning): Promise<Failure | null> {
+export async function fetchResources(fetching: Planning, only?: readonly string[]): Promise<Failure | null> {
   let first: Failure | null = null
   for (const resource of requestedIds()) {
-    const failure = await fetchDue(fetching, resource)
+    const failure = await fetchDue(fetching, resource, only)
     first ??= failure
     // One endpoint may be missing while the others work.
     if (failure !== null && failure.code !== 'API_PROTOCOL') break
@@ -47,10 +58,43 @@ export async function fetchResources(fetching: Planning): Promise<Failure | null
   return first
 }
 
+/**
+ * The number of requests that a sync of these agents would make now, at least: lists may have several pages. Agents that are not stored yet
+ * count, too.
+ */
+export async function countDue(
+  fetching: Planning,
+  { agents, only }: { agents: readonly string[]; only: readonly string[] | undefined },
+): Promise<number> {
+  let requests = 0
+  for (const resource of requestedIds()) {
+    const due = longestWaiting(await dueIds(fetching, resource, only))
+    requests += due.reduce((sum, { resources }) => sum + resources.length, 0)
+    if (resource.stream !== AGENTS.stream) continue
+    const stored = new Set(
+      (await knownAgents(fetching.warehouse.writer, fetching.workspaceId)).map(({ agentId }) => agentId),
+    )
+    const unstored = agents.filter(id => !stored.has(id)).slice(0, IDS_PER_RUN)
+    requests += unstored.length * chosen(fetching, requestedBy(resource), only).length
+  }
+  return requests
+}
+
+/** Those of the resources that the request chooses, or the configuration. */
+const chosen = <R extends Requested>(
+  { settings }: Planning,
+  resources: R[],
+  only: readonly string[] | undefined,
+): R[] => resources.filter(({ stream }) => (only ?? settings.resources).includes(stream))
+
 /** Requests all that is due by the ids of one resource. @returns the failure that ended the requests, or null */
-async function fetchDue(fetching: Planning, resource: DeclaredResource): Promise<Failure | null> {
+async function fetchDue(
+  fetching: Planning,
+  resource: DeclaredResource,
+  only: readonly string[] | undefined,
+): Promise<Failure | null> {
   const { signal, stopping } = fetching
-  for (const due of (await dueIds(fetching, resource)).slice(0, IDS_PER_RUN)) {
+  for (const due of longestWaiting(await dueIds(fetching, resource, only))) {
     if (signal.aborted || stopping?.aborted) return null
     try {
       await fetchById(fetching, due)
@@ -63,18 +107,34 @@ async function fetchDue(fetching: Planning, resource: DeclaredResource): Promise
   return null
 }
 
+/** Those whose requests this run makes: if not all fit, those whose last request is longest ago. */
+const longestWaiting = (due: Due[]): Due[] =>
+  due.length <= IDS_PER_RUN ? due : due.sort((a, b) => a.lastMs - b.lastMs).slice(0, IDS_PER_RUN)
+
 /** Requests the resources of one id in turn. An id that the vendor does not have has no children either. */
 async function fetchById(fetching: Planning, { ids, resources }: Due): Promise<void> {
   for (const resource of resources) {
     const answer = await (OWN_WAY[resource.stream] ?? fetchResource)(fetching, resource, ids)
     for (const { answer: page } of answer.pages) fetching.clock.observe(page.receipt)
     const { cutOff, gap } = answer
+    const answeredBy = resource.answeredBy?.(answer.pages[0]?.answer.parsed)
     await landPages(fetching, {
       ...{ resource, name: windowName(resource, ids), ids },
-      ...{ pages: pagesOf(resource, answer), cutOff, gap },
+      ...{ pages: pagesOf(resource, lightened(fetching, resource, answer)), cutOff, gap, answeredBy },
     })
+    if (resource.stream === 'voices') await landProviders(fetching, answer)
     if (resource.parent === null && answer.pages[0]?.answer.envelope === null) return
   }
+}
+
+/** The answer without the texts of crawled pages, unless the configuration keeps them. */
+function lightened({ settings }: Planning, resource: Requested, answer: ResourceListing): ResourceListing {
+  if (resource.stream !== 'crawler_pages' || settings.keepsCrawlerBodies) return answer
+  const pages = answer.pages.map(page => ({
+    ...page,
+    answer: { ...page.answer, parsed: withoutBodies(page.answer.parsed) },
+  }))
+  return { ...answer, pages }
 }
 
 /** True for a refusal of this id alone. A 404 without the vendor's error body concerns all ids: the endpoint may be missing. */
@@ -82,9 +142,14 @@ const concernsOneId = (error: VendorError): boolean =>
   isCode(error, 'API_BAD_REQUEST', 'API_PROTOCOL') && error.facts.status !== 404
 
 /** The ids of a resource for which requests are due. Those whose own record is due come first. */
-async function dueIds(fetching: Planning, resource: DeclaredResource): Promise<Due[]> {
+async function dueIds(
+  fetching: Planning,
+  resource: DeclaredResource,
+  only: readonly string[] | undefined,
+): Promise<Due[]> {
   const { warehouse, workspaceId, clock, now } = fetching
-  const streams = requestedBy(resource)
+  const streams = chosen(fetching, requestedBy(resource), only)
+  if (streams.length === 0) return []
   const nowMs = clock.at(now())
   const ids = await usableIds(fetching, resource, nowMs)
   if (ids.length === 0) return []
@@ -102,8 +167,12 @@ async function dueIds(fetching: Planning, resource: DeclaredResource): Promise<D
     const own = streams.filter(stream => stream.stream === resource.stream && isDue(stream, known))
     // An id that no listing has returned may not exist: its children are requested only together with its own record.
     const mayHaveChildren = own.length > 0 || known.isListed
-    const children = streams.filter(stream => stream.parent !== null && mayHaveChildren && isDue(stream, known))
-    return { ids: known.ids, own, resources: [...own, ...children] }
+    const children = streams.filter(
+      stream => stream.stream !== resource.stream && mayHaveChildren && isDue(stream, known),
+    )
+    const resources = [...own, ...children]
+    const lastMs = Math.min(...resources.map(requested => lastOf(requested, known).atMs))
+    return { ids: known.ids, own, resources, lastMs }
   })
   return [
     ...due.filter(({ own }) => own.length > 0),
@@ -127,7 +196,9 @@ async function usableIds(
 }
 
 /** The ids of paths in a setting. */
-const configuredIds = (setting: readonly string[] | Readonly<Record<string, readonly string[]>>): string[][] =>
-  Array.isArray(setting)
+const configuredIds = (setting: readonly string[] | IdsByOwner): string[][] =>
+  isList(setting)
     ? setting.map(id => [id])
-    : Object.entries(setting).flatMap(([owner, ids]) => (ids as readonly string[]).map(id => [owner, id]))
+    : Object.entries(setting).flatMap(([owner, ids]) => ids.map(id => [owner, id]))
+
+const isList = (setting: readonly string[] | IdsByOwner): setting is readonly string[] => Array.isArray(setting)

@@ -6,7 +6,13 @@
 import { safeKey } from '../../catalog/inspection/safe-path.ts'
 import { ExactNumber, MAX_DEPTH } from '../../json/exact-json.ts'
 import { isSecret, isSecretName, nameMeaning } from './secret-names.ts'
-import { MASK, maySecretBeIn, withoutNamedSecret, withoutSecretValues } from './secret-values.ts'
+import {
+  MASK,
+  maySecretBeIn,
+  withoutNamedSecret,
+  withoutSecretsInMessage,
+  withoutSecretValues,
+} from './secret-values.ts'
 
 type JsonObject = Record<string, unknown>
 
@@ -187,6 +193,8 @@ function redactObject(object: JsonObject, place: Place, redaction: Redaction): J
         return place.inPlace && besideSecret.has(name) ? [[name, null]] : []
       }
       if (isAuditEntry(object) && AUDITED_VALUES.includes(name)) return audited(object, name, own, redaction)
+      if (name === 'error' && place.above?.key === 'providersFailed')
+        return [[name, providerError(value, own, redaction)]]
     }
     if (withoutSecretValues(name) !== name) {
       redaction.drop(own)
@@ -229,6 +237,17 @@ function isEnvironmentVariable({ isEnv }: JsonObject): boolean {
 function namedAfterSecret(object: JsonObject, inPlace: boolean): string[] {
   const names = [object.key, object.name].filter(own => typeof own === 'string')
   return CARRIED_VALUES.filter(carried => names.some(own => isSecret(own, object[carried], inPlace)))
+}
+
+/** A run of characters without spaces that may be a key: long, and no address. */
+const LONG_WORD = /(?<!\S)(?!["'(]{0,2}[a-z]{2,8}:\/\/)\S{12,}/gi
+
+/** The error of a provider of voices (section 4.9), which may quote the workspace's key in a sentence: words that may be keys are masked. */
+function providerError(error: unknown, own: Place, redaction: Redaction): unknown {
+  if (typeof error !== 'string') return redact(error, own, redaction)
+  const kept = withoutSecretsInMessage(error).replace(LONG_WORD, word => (/^[a-z]+[.,:;]?$/i.test(word) ? word : MASK))
+  if (kept !== error) redaction.drop(own)
+  return kept
 }
 
 interface AuditEntry extends JsonObject {

@@ -1,0 +1,131 @@
+// Voices of all providers in one list (sections 2.5 and 4.9), and how each provider answered. A provider that fails is named in the answer, which
+// then lacks its voices.
+import { DAY } from '../../core/time.ts'
+import type { RecordType } from '../shape.ts'
+import { boolean, group, text, time } from '../shape.ts'
+import type { Resource } from './resource.ts'
+
+const KEY = '_key'
+
+const voice: RecordType = {
+  name: 'voice',
+  table: 'voices',
+  about: 'One row for each voice of a provider, as the latest list returned it',
+  // Nothing says that ids are unique across providers.
+  id: { key: KEY, column: 'voice_key' },
+  perAgent: false,
+  fields: {
+    [KEY]: text('Provider and id of the voice', { column: 'voice_key' }),
+    provider: text('Provider'),
+    voiceId: text('Id of the voice at its provider'),
+    name: text('Name'),
+    previewUrl: text('Address of a sample, an MP3'),
+    filters: group(
+      'Facts by which the API filters',
+      {
+        accent: text('Accent'),
+        gender: text('Gender'),
+        useCase: text('Use'),
+        language: text('Language: a name, a code or a tag, as the provider writes it'),
+      },
+      { isFlat: true },
+    ),
+  },
+  derived: [],
+  modifiedKey: null,
+  extra: 'unknown',
+}
+
+const voiceProvider: RecordType = {
+  name: 'voice provider',
+  table: 'voice_providers',
+  about: 'One row for each provider of voices: whether it answered when voices were last listed',
+  id: { key: 'provider', column: 'provider' },
+  perAgent: false,
+  fields: {
+    provider: text('Provider', { column: 'provider' }),
+    failed: boolean('It failed when voices were last listed'),
+    lastSuccessAt: time('When it last answered'),
+    lastFailureAt: time('When it last failed'),
+    lastError: text('Why it last failed, without secrets', { pii: 'content' }),
+  },
+  derived: [],
+  modifiedKey: null,
+  extra: 'unknown',
+}
+
+interface VoicesAnswer {
+  voices?: unknown
+  providersQueried?: unknown
+  providersFailed?: unknown
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const texts = (list: unknown): string[] =>
+  Array.isArray(list) ? list.filter((value): value is string => typeof value === 'string' && value !== '') : []
+
+const keyed = (entry: unknown): unknown =>
+  isObject(entry) && typeof entry.provider === 'string' && typeof entry.voiceId === 'string' && entry.voiceId !== ''
+    ? { [KEY]: `${entry.provider}/${entry.voiceId}`, ...entry }
+    : entry
+
+/** The answer with a key for each voice. */
+function keyVoices(answer: unknown): unknown {
+  const { voices } = (answer ?? {}) as VoicesAnswer
+  return Array.isArray(voices) ? { ...(answer as object), voices: voices.map(keyed) } : answer
+}
+
+/** The providers that failed, with their errors. */
+export function failedProviders(answer: unknown): Map<string, string | null> {
+  const { providersFailed } = (answer ?? {}) as VoicesAnswer
+  const failures = Array.isArray(providersFailed) ? providersFailed.filter(isObject) : []
+  return new Map(
+    failures.flatMap(({ provider, error }) =>
+      typeof provider === 'string' ? [[provider, typeof error === 'string' ? error : null] as const] : [],
+    ),
+  )
+}
+
+/** The providers that answered; null where the answer names none that it asked. */
+export function answeredProviders(answer: unknown): string[] | null {
+  const queried = texts(((answer ?? {}) as VoicesAnswer).providersQueried)
+  const failed = failedProviders(answer)
+  return queried.length === 0 ? null : queried.filter(provider => !failed.has(provider))
+}
+
+export const VOICES = {
+  stream: 'voices',
+  answer: 'voices',
+  path: '/v3/voices',
+  parent: null,
+  paging: ({ page, limit }) => ({ limit, offset: (page - 1) * limit }),
+  pageLimit: 500,
+  isTotalExact: true,
+  prepare: keyVoices,
+  answeredBy: answeredProviders,
+  listedBy: 'provider',
+  envelope: ['voices'],
+  freshness: { everyMs: DAY },
+  record: voice,
+  // `redaction.ts` masks secrets in the errors of `providersFailed`.
+  secrets: [],
+  absence: 'not listed',
+  landedAs: 'voices',
+} as const satisfies Resource
+
+export const VOICE_PROVIDERS = {
+  stream: 'voice_providers',
+  answer: 'voices',
+  path: '/v3/voices',
+  parent: null,
+  paging: 'list',
+  landedWith: 'voices',
+  envelope: ['providers'],
+  freshness: { everyMs: DAY },
+  record: voiceProvider,
+  secrets: [],
+  absence: 'never',
+  landedAs: 'voice-providers',
+} as const satisfies Resource

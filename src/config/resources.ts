@@ -1,0 +1,51 @@
+// Which API resources a sync requests besides agents and conversations: `all`, `none`, or a list of their names; and ids that the API cannot list.
+import { z } from 'zod'
+import { requestedBy, requestedIds } from '../catalog/resources/resources.ts'
+
+/** The resources that can be chosen, in the order in which they are requested. */
+export const RESOURCE_NAMES: readonly string[] = requestedIds().flatMap(owner =>
+  requestedBy(owner).map(({ stream }) => stream),
+)
+
+const NAMES = `must be all, none, or a list of ${RESOURCE_NAMES.join(', ')}`
+
+export const resourceNames = z.union(
+  [z.enum(['all', 'none']), z.array(z.string().refine(name => RESOURCE_NAMES.includes(name), NAMES))],
+  { error: NAMES },
+)
+
+/** The names of the chosen resources. */
+export const chosenResources = (given: z.infer<typeof resourceNames>): readonly string[] =>
+  given === 'all' ? RESOURCE_NAMES : given === 'none' ? [] : given
+
+const idList = z.array(z.string().min(1))
+const idsByOwner = z.record(z.string().min(1), idList)
+
+/** The settings of a workspace in the file. */
+export const resourceShape = {
+  organizations: idList.default([]),
+  resources: resourceNames.default('all'),
+  customMetrics: idsByOwner.default({}),
+  crawler: z.strictObject({ pages: idsByOwner.default({}), bodies: z.boolean().default(false) }).prefault({}),
+}
+
+export interface ResourceSettings {
+  /** Ids of organizations to read, besides those that conversations and events mention. */
+  organizations: string[]
+  /** Names of the resources that a sync requests. */
+  resources: readonly string[]
+  /** Ids of custom metrics to read, by agent, besides those that conversations have. */
+  customMetrics: Readonly<Record<string, readonly string[]>>
+  /** Ids of pages to read, by crawler job. */
+  crawlerPages: Readonly<Record<string, readonly string[]>>
+  /** Whether Markdown and HTML of these pages are kept. */
+  keepsCrawlerBodies: boolean
+}
+
+export const resourceSettings = (given: z.infer<z.ZodObject<typeof resourceShape>>): ResourceSettings => ({
+  organizations: given.organizations,
+  resources: chosenResources(given.resources),
+  customMetrics: given.customMetrics,
+  crawlerPages: given.crawler.pages,
+  keepsCrawlerBodies: given.crawler.bodies,
+})
