@@ -83,6 +83,8 @@ export async function readLog<A>(options: {
 
   let page = await request()
   let lastCursor = Number.POSITIVE_INFINITY
+  /** The last second that needed a larger page. */
+  let crowded: number | null = null
   while (page !== null && page.times.length > 0 && page.nextCursor !== null) {
     if (untilSec !== null && oldestOf(page) < untilSec) return ended()
     if (requests >= MAX_PAGES) {
@@ -92,17 +94,20 @@ export async function readLog<A>(options: {
     const { nextCursor, times } = page
     if (nextCursor < lastCursor) {
       lastCursor = nextCursor
-      fullest = Math.max(fullest, times.length)
-      page = await request(nextCursor + 1)
+      // A larger page does not show how many entries the others may have.
+      fullest = Math.max(fullest, Math.min(times.length, limit))
+      page = await request(nextCursor + 1, nextCursor + 1 === crowded ? LARGE_LIMIT : limit)
       continue
     }
     if (times.length < fullest) return ended()
     const whole = await larger(nextCursor)
     if (whole !== null && (oldestOf(whole) < nextCursor || whole.nextCursor === null)) {
+      crowded = nextCursor
       page = whole
       continue
     }
     page = await below(nextCursor)
+    // A page of one entry is a log of one entry, from a vendor that always sends a cursor.
     if (page !== null || times.length > 1) gap = SECOND_CUT
   }
   return ended()

@@ -55,7 +55,7 @@ const vendors = fc.record({
       maxLength: 40,
     })
     .map(log => log.sort((a, b) => b.ts - a.ts)),
-  most: fc.integer({ min: 1, max: 9 }),
+  most: fc.integer({ min: 2, max: 9 }),
   refuses: fc.boolean(),
   isInclusive: fc.boolean(),
   endsWithCursor: fc.boolean(),
@@ -97,7 +97,7 @@ describe('a log that pages by seconds', () => {
     const vendor = { log: quiet, most: 200, refuses: true, isInclusive: true, endsWithCursor: true }
     expect((await readAll(vendor, 200, 990)).requests).toHaveLength(1)
     const crowded = Array.from({ length: 700 }, (_, place) => ({ ts: place < 650 ? 77 : 76, field: `f${place}` }))
-    const larger = await readAll({ ...vendor, log: crowded, most: 5_000 }, 200)
+    const larger = await readAll({ ...vendor, log: crowded, most: 5_000, endsWithCursor: false }, 200)
     expect([larger.keys.size, larger.gap]).toEqual([700, undefined])
     const cut = await readAll({ ...vendor, log: crowded }, 200)
     expect([cut.keys.size, cut.gap]).toEqual([250, SECOND_CUT])
