@@ -1,11 +1,16 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import { DuckDBInstance } from '@duckdb/node-api'
 import { describe, expect, it } from 'vitest'
+import { AUDIT_LOG } from '../../src/catalog/resources/audit-log.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
+import type { Sandbox } from '../../src/sandbox/server.ts'
 import { CANARY, canary } from '../../src/sandbox/world/agents/secret-bearing.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
+import { valuesIn } from '../publish/published.ts'
+import { TOKEN_ENV, writeConfig } from '../scene.ts'
 import { cli, scene, start, TOKEN, temporaryFolder } from './cli-process.ts'
 import { inProcess, rowsOf } from './in-process.ts'
 import { syncedOnce } from './synced-once.ts'
@@ -24,15 +29,32 @@ async function contents(folder: string): Promise<{ path: string; bytes: Buffer }
 
 const WEBHOOK_SECRET = 'whsec-0815-4711'
 
+/** Without the number of the agent: the name that a canary was sent under. */
+const placeOf = (canary: string): string => canary.replace(/-\d+$/, '')
+
 const canariesIn = (text: string): string[] => text.match(/canary-secret-[\w-]+/g) ?? []
 
+/** An answer of the sandbox, and the landed pages of the sync that it belongs to. */
+interface Sent {
+  stream: 'agents' | 'organizations' | 'tools' | 'variables' | 'audit_log'
+  window: RegExp
+  body: string
+}
+
 /** Answers of the sandbox and an event, which together contain secrets of every kind. */
-async function secretsSent(url: string) {
+async function secretsSent({ url, world }: Sandbox) {
   const headers = { authorization: `Bearer ${TOKEN}` }
   const answerTo = async (path: string) => (await fetch(`${url}/v3/${path}`, { headers })).text()
-  const bodies = {
-    agents: await answerTo('agents/search?limit=100&sortBy=firstCreated'),
-    organizations: await answerTo('orgs/org_alpha'),
+  const bodies: Sent[] = [
+    { stream: 'agents', window: /agents/, body: await answerTo('agents/search?limit=100&sortBy=firstCreated') },
+    { stream: 'organizations', window: /org_alpha/, body: await answerTo('orgs/org_alpha') },
+  ]
+  for (const id of world.agentIds()) {
+    const window = new RegExp(id)
+    for (const stream of ['tools', 'variables'] as const)
+      bodies.push({ stream, window, body: await answerTo(`agents/${id}/${stream}`) })
+    const log = JSON.parse(await answerTo(`agents/${id}/audit-log?limit=200`))
+    bodies.push({ stream: 'audit_log', window, body: JSON.stringify(AUDIT_LOG.prepare(log)) })
   }
   const secret = (place: string) => canary(`event-${place}`, 0)
   const event = {
@@ -56,7 +78,7 @@ async function secretsSent(url: string) {
     },
     operation: 'updated',
   }
-  return { bodies, event, texts: [...Object.values(bodies), JSON.stringify(event)] }
+  return { bodies, event, texts: [...bodies.map(({ body }) => body), JSON.stringify(event)] }
 }
 
 /** Posts an event to a receiver, then stops the receiver. */
@@ -98,14 +120,52 @@ async function canariesOf(home: string): Promise<string[]> {
   return [...new Set([...files, ...(await canariesInTables(home))])].sort()
 }
 
+/** Canaries in what a snapshot and a folder of Parquet files publish, personal data included. */
+async function canariesPublished(home: string, url: string): Promise<string[]> {
+  const folder = await temporaryFolder()
+  const [path, lake] = [join(folder, 'bi.duckdb'), join(folder, 'lake')]
+  const pii = { identity: 'keep', staff: 'keep', device: 'keep', content: 'keep' }
+  const targets = [
+    { name: 'bi', type: 'snapshot', path, pii },
+    { name: 'lake', type: 'parquet', path: lake, pii },
+  ]
+  const file = await writeConfig(folder, { url, home, top: { targets } })
+  const { code, stderr } = await cli(['publish', '--config', file], { env: TOKEN_ENV })
+  expect([code, stderr]).toEqual([0, expect.not.stringContaining(CANARY)])
+  const files = await contents(folder)
+  const parquet = files.filter(({ path }) => path.endsWith('.parquet'))
+  expect(parquet.some(({ path }) => path.includes('audit_log'))).toBe(true)
+  const inBytes = files.flatMap(({ bytes }) => canariesIn(bytes.toString('latin1')))
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1' })
+  const connection = await instance.connect()
+  try {
+    const inFiles: string[] = []
+    for (const { path } of parquet) {
+      const rows = await connection.runAndReadAll(`SELECT COLUMNS(*)::VARCHAR FROM read_parquet('${path}')`)
+      inFiles.push(...canariesIn(JSON.stringify(rows.getRowsJson())))
+    }
+    return [...inBytes, ...inFiles, ...(await valuesIn(path, CANARY))]
+  } finally {
+    connection.closeSync()
+    instance.closeSync()
+  }
+}
+
 describe('a secret', () => {
   const synced = syncedOnce({ agents: 3, conversations: 60 })
 
-  it('of the workspace, its agents or its organizations is in no file of the data folder and in no output', async () => {
+  it('of the workspace or its resources is in no file of the data folder and in no output', async () => {
     const { env, home, sandbox } = await scene({ conversations: 20 })
     const headers = { authorization: `Bearer ${TOKEN}` }
     // Proves that the sandbox really sends secrets.
-    for (const path of ['agents/search', 'orgs/org_alpha'])
+    const agent = `agents/${sandbox.world.agentIds()[0]}`
+    for (const path of [
+      'agents/search',
+      'orgs/org_alpha',
+      `${agent}/tools`,
+      `${agent}/variables`,
+      `${agent}/audit-log`,
+    ])
       expect(await (await fetch(`${sandbox.url}/v3/${path}`, { headers })).text()).toContain(CANARY)
     const outputs = []
     for (const [run, ...args] of [
@@ -116,6 +176,8 @@ describe('a secret', () => {
       [inProcess, 'replay'],
       [inProcess, 'query', 'FROM agents', '--format', 'json'],
       [inProcess, 'query', 'FROM organizations', '--format', 'json'],
+      [inProcess, 'query', 'FROM variables', '--format', 'json'],
+      [inProcess, 'query', 'FROM audit_log', '--format', 'json'],
     ] as const)
       outputs.push(await run(args, { env }))
     for (const { code, stdout, stderr } of outputs) {
@@ -125,18 +187,17 @@ describe('a secret', () => {
     }
     const files = await contents(home)
     expect(files.some(({ path }) => path.endsWith('warehouse.duckdb'))).toBe(true)
-    for (const stream of ['agents', 'organizations', 'teams'])
+    for (const stream of ['agents', 'organizations', 'teams', 'tools', 'variables', 'audit_log'])
       expect(files.some(({ path }) => path.includes(`/${stream}/`))).toBe(true)
     expect(
       files.filter(({ bytes }) => bytes.includes(TOKEN) || bytes.includes(CANARY)).map(({ path }) => path),
     ).toEqual([])
   })
 
-  it('of an agent, an organization or an event is in no stored value, and is counted by path', async () => {
+  it('of a resource or an event is in no stored or published value, and is counted by path', async () => {
     const { env, home, sandbox } = await synced()
-    const sent = await secretsSent(sandbox.url)
-    const canaries = new Set(sent.texts.flatMap(canariesIn))
-    expect(canaries.size).toBeGreaterThan(40)
+    const sent = await secretsSent(sandbox)
+    expect(new Set(sent.texts.flatMap(canariesIn).map(placeOf)).size).toBeGreaterThan(75)
     const { CONVOHOUSE_CONFIG: _, ...variables } = env
     const receiving = { ...variables, CONVOHOUSE_WEBHOOK_SECRET: WEBHOOK_SECRET }
     await post(receiving, sent.event)
@@ -144,7 +205,8 @@ describe('a secret', () => {
     expect(await canariesOf(home)).toEqual([])
     const paths = (record: string) =>
       rowsOf(`SELECT path FROM _issues WHERE issue = 'secret removed' AND record = '${record}' ORDER BY 1`, env)
-    const removed = await Promise.all(['agent', 'organization', 'webhook_event'].map(paths))
+    const records = ['agent', 'organization', 'webhook_event', 'tool', 'variable', 'audit entry']
+    const removed = await Promise.all(records.map(paths))
     expect(removed.map(rows => rows.map(({ path }) => path))).toEqual([
       [
         'SECRET_API_KEY',
@@ -201,11 +263,22 @@ describe('a secret', () => {
         'changes.slack',
         'changes.variables[].value',
       ],
+      ['fields[].defaultValue', 'fields[].value', 'serverUrlSecret'],
+      ['defaultValue', 'value'],
+      ['newValue', 'oldValue'].flatMap(value => [
+        value,
+        `${value}[].args[]`,
+        `${value}[].env.OPENAI_KEY`,
+        `${value}[].headers.Authorization`,
+        `${value}[].headers.Cookie`,
+        `${value}[].headers.X-Auth`,
+      ]),
     ])
     const before = await rowsOf('SELECT record, path, occurrences FROM _issues ORDER BY ALL', env)
     expect((await inProcess(['replay'], { env })).code).toBe(0)
     expect(await rowsOf('SELECT record, path, occurrences FROM _issues ORDER BY ALL', env)).toEqual(before)
     expect(await canariesOf(home)).toEqual([])
+    expect(await canariesPublished(home, sandbox.url)).toEqual([])
     const { stdout } = await inProcess(['status'], { env })
     expect(stdout).toMatch(/\d+ secrets removed before landing/)
     expect(stdout).not.toContain('secret removed')
@@ -214,17 +287,16 @@ describe('a secret', () => {
 
   it('is found by the same searches, every one, if nothing was redacted', async () => {
     const { env, home, sandbox } = await synced()
-    const sent = await secretsSent(sandbox.url)
+    const sent = await secretsSent(sandbox)
     // Lands the pages of the sync once more, with the bodies that the sandbox sent, not redacted.
     const bare = { ...env, CONVOHOUSE_HOME: join(await temporaryFolder(), 'data') }
     const [from, to] = [openLanding(home).workspace('ws_demo'), openLanding(bare.CONVOHOUSE_HOME).workspace('ws_demo')]
-    for (const [stream, body] of Object.entries(sent.bodies)) {
-      const pages = (await from.list(stream as 'agents' | 'organizations')).filter(({ window }) =>
-        /org_alpha|agents/.test(window),
-      )
+    for (const { stream, window: name, body } of sent.bodies) {
+      const pages = (await from.list(stream)).filter(({ window }) => name.test(window))
       expect(pages.length).toBeGreaterThan(0)
+      const bytes = Buffer.from(body)
       for (const { address: path } of pages)
-        await to.land({ ...(await from.head(path)), bodyBytes: body.length }, Buffer.from(body))
+        await to.land({ ...(await from.head(path)), bodyBytes: bytes.length }, bytes)
     }
     const spool = openSpool({ home: bare.CONVOHOUSE_HOME, now: Date.now })
     const payload = Buffer.from(JSON.stringify(sent.event))
@@ -237,6 +309,8 @@ describe('a secret', () => {
     // Payloads of events are in the spool only.
     const loaded = canaries.filter(canary => !canary.startsWith('canary-secret-event-'))
     expect(await canariesInTables(bare.CONVOHOUSE_HOME)).toEqual(loaded)
+    const published = await canariesPublished(bare.CONVOHOUSE_HOME, sandbox.url)
+    expect(published.length).toBeGreaterThan(0)
   })
 
   it('that the vendor rejects makes a sync exit with 3, and is never printed', async () => {
