@@ -50,7 +50,7 @@ async function vendor(): Promise<string> {
     }
     if (pathname === '/v3/agents/search')
       return send({ agents: [{ ID: AGENT, title: 'Ada' }], starredAgents: [], hasMore: false, total: 1 })
-    if (pathname.endsWith('/tools')) return send({ data: [] })
+    if (/\/(tools|variables)$/.test(pathname)) return send({ data: [] })
     const [from, to] = [inMs(searchParams.get('fromTs')), inMs(searchParams.get('toTs'))]
     const within = (from === null || CREATED_MS >= from) && (to === null || CREATED_MS <= to)
     const data = within ? [RECORD] : []
