@@ -53,13 +53,21 @@ describe('the tools of the agents', () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 20, agents: 5 } })
     expect((await simulated.sync()).outcome).toBe('done')
     const { sandbox, rows } = simulated
-    const found = await rows('SELECT agent_id, tool_id, name, disabled FROM tools ORDER BY ALL')
+    // `createdAt` of a tool is a string: kept as sent, and as a time.
+    const found = await rows(
+      'SELECT agent_id, tool_id, name, disabled, created, epoch_ms(created_at)::DOUBLE AS ms FROM tools ORDER BY ALL',
+    )
     const served = await Promise.all(
       sandbox.world.agentIds().map(async agentId => {
         const headers = { authorization: `Bearer ${TOKEN}` }
         const answer = await fetch(`${sandbox.url}/v3/agents/${agentId}/tools`, { headers })
-        const { data } = (await answer.json()) as { data: { id: string; name: string; disabled: boolean }[] }
-        return data.map(({ id, name, disabled }) => ({ agent_id: agentId, tool_id: id, name, disabled }))
+        const { data } = (await answer.json()) as {
+          data: { id: string; name: string; disabled: boolean; createdAt: string }[]
+        }
+        return data.map(({ id, name, disabled, createdAt }) => ({
+          ...{ agent_id: agentId, tool_id: id, name, disabled },
+          ...{ created: createdAt, ms: Date.parse(createdAt) },
+        }))
       }),
     )
     const key = (row: object) => Object.values(row).join(' ')

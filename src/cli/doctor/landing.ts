@@ -1,16 +1,19 @@
 // Checks a workspace's landing: whether the newest pages can be read, files left by killed processes, and the lease log.
 import type { Stores } from '../../app/stores.ts'
+import { STREAMS } from '../../catalog/resources/resources.ts'
 import { HOUR } from '../../core/time.ts'
 import { count, counted } from '../../core/words.ts'
-import type { LandedPage, Landing } from '../../landing/landing.ts'
+import type { Landing } from '../../landing/landing.ts'
 import { examine, type Finding, fail, ok, type Subject, warn } from './findings.ts'
 
-/** Only the newest pages are read: a crash or a full disk damages what was written last. */
+/** Of each stream, since a sync ends with pages of resources. Only the newest are read: a crash or a full disk damages what was written last. */
 const SAMPLE_PAGES = 20
 
-async function pagesFinding(subject: Subject, landing: Landing, pages: readonly LandedPage[]): Promise<Finding> {
-  const newest = pages.slice(-SAMPLE_PAGES)
-  for (const { address } of newest.toReversed()) {
+async function pagesFinding(subject: Subject, landing: Landing): Promise<Finding> {
+  const streams = await Promise.all(STREAMS.map(stream => landing.list(stream)))
+  const pages = streams.flat()
+  const newest = streams.flatMap(listed => listed.slice(-SAMPLE_PAGES))
+  for (const { address } of newest) {
     try {
       await landing.body(address)
     } catch (error) {
@@ -38,7 +41,7 @@ export function landingChecks(stores: Stores, workspaceId: string): Promise<Find
   const nowMs = Date.now()
   return examine(subject, async () => {
     const landing = stores.landing.workspace(workspaceId)
-    const pages = await pagesFinding(subject, landing, await landing.list())
+    const pages = await pagesFinding(subject, landing)
     const left = await leftoverFindings(subject, landing)
     const entries = await stores.leaseLog({ workspaceId, run: 'doctor' }).recent(nowMs, HOUR)
     const written = ok(

@@ -301,7 +301,7 @@ describe('doctor on a warehouse', () => {
   it('reports a truncated page, a newer version, a violated rule, quarantined records and pages that are not loaded, all at once', async () => {
     const { env, home } = await synced()
     const landing = openLanding(home).workspace('ws_demo')
-    const newest = landedFile(home, (await landing.list('voices')).at(-1)!.address)
+    const newest = landedFile(home, (await landing.list('conversations')).at(-1)!.address)
     await truncate(newest, (await stat(newest)).size - 40)
     await inWarehouse(
       home,
