@@ -16,7 +16,8 @@ async function upInOneProcess() {
   const scene = await openScene({
     sandbox: { conversations: 120, arrivalsPerDay: 0, latencyMs: 600 },
     top: { webhooks: { port: 0 } },
-    workspace: { pageSize: 10, webhooks: { secrets: [{ env: 'SECRET' }] } },
+    // The sync has to end before the queries do.
+    workspace: { pageSize: 10, resources: 'none', webhooks: { secrets: [{ env: 'SECRET' }] } },
   })
   onTestFinished(scene.close)
   const env = { ...TOKEN_ENV, SECRET, ...(await withoutTemporal()) }

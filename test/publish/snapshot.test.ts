@@ -152,7 +152,7 @@ describe('a snapshot', () => {
     instance.closeSync()
     const error = await failureOf(publishTo(app, target, { verify: true }))
     expect(error.code).toBe('PUBLICATION_DIFFERS')
-    expect(error.message).toMatch(/1 tables .*: conversations \(/)
+    expect(error.message).toMatch(/in 1 table: conversations \(/)
     expect(await publishTo(app, target, { verify: true, refill: true })).toMatchObject({ reason: 'requested' })
     expect(await contactOf(target.path, 'kept')).toEqual(['Kim'])
   })
