@@ -1,6 +1,5 @@
 // The composition root: opens what a run needs, in order, and closes it in reverse.
 import { randomUUID } from 'node:crypto'
-import type { Steps } from '../workflows/steps.ts'
 import { openStores, type Stores } from './app/stores.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { type Config, poolSize, type WorkspaceConfig } from './config.ts'
@@ -10,7 +9,7 @@ import type { StepsDependencies } from './steps/dependencies.ts'
 import type { SpoolSteps } from './steps/events/drain.ts'
 import type { Pending } from './steps/pending.ts'
 import { openRunLog, type RunLog } from './steps/run-log.ts'
-import { makeSteps, openPendingPages } from './steps.ts'
+import { makeSteps, openPendingPages, type RunSteps } from './steps.ts'
 import { createVendorClient } from './vendor/client.ts'
 import { openReplaced } from './warehouse/maintenance/older-warehouse.ts'
 import { openWarehouse, type Warehouse } from './warehouse/open.ts'
@@ -167,7 +166,7 @@ export async function openSource(
 /** Opens the steps of one run of one workspace. @throws TOKEN_MISSING, CONFIG_INVALID, HOME_UNUSABLE */
 export function openRun(
   options: RunOptions & { log?: RunLog },
-): Promise<{ steps: Steps; run: string; close(): Promise<void> }> {
+): Promise<{ steps: RunSteps; run: string; close(): Promise<void> }> {
   const { config, workspace, app, signal, clock = systemClock, log = openLog(options) } = options
   const { run } = log
   return withReleasers(async acquire => {

@@ -1,5 +1,5 @@
 // Implements the Steps port of `workflows/` with landing, vendor client and warehouse.
-import type { FailedCheck, Failure, LoadOutcome, Steps, SyncRequest } from '../workflows/steps.ts'
+import type { FailedCheck, Failure, LoadOutcome, Prepared, Steps, SyncRequest } from '../workflows/steps.ts'
 import { AGENTS } from './catalog/resources/agents.ts'
 import { isById } from './catalog/resources/resource.ts'
 import { RESOURCES, type Stream } from './catalog/resources/resources.ts'
@@ -54,6 +54,12 @@ export async function openPendingPages(
   return openPending(await readUnloaded({ landing, writer: warehouse.writer, workspaceId, nowMs: now() }))
 }
 
+/** The steps of one run, and a question that is asked for a plan that somebody reads. */
+export interface RunSteps extends Steps {
+  /** The number of requests for other API resources at the end of the planned sync, at least; not metered. */
+  resourceRequests(request: SyncRequest, prepared: Prepared): Promise<number>
+}
+
 /** The steps of one run, recorded by `log`. `pending` is shared by the runs of a process; loads are short while `eventsCome` returns true. */
 export function makeSteps(
   dependencies: StepsDependencies & {
@@ -65,7 +71,7 @@ export function makeSteps(
     checks: string | null
     eventsCome?: () => boolean
   },
-): Steps {
+): RunSteps {
   const { warehouse, workspaceId, pending, log, eventsCome = () => false } = dependencies
   const fetching: Planning = { ...dependencies, clock: openServerClock(), breaker: newCircuitBreaker() }
   const context = loadContext(dependencies)
@@ -129,10 +135,10 @@ export function makeSteps(
       await applyTimeZone(warehouse.writer, workspaceId, dependencies.settings.timeZone)
       // The refresh finds outdated conversations in the tables, so all landed pages are loaded first.
       while (request.refresh && pending.all().length > 0) await loadNext()
-      const prepared = await spoilingOnFailure(() => prepare(fetching, request))
-      const agents = prepared.agents.map(({ agentId }) => agentId)
-      return { ...prepared, resourceRequests: await countDue(fetching, { agents, only: request.resources }) }
+      return spoilingOnFailure(() => prepare(fetching, request))
     },
+    resourceRequests: ({ resources }, { agents }) =>
+      countDue(fetching, { agents: agents.map(({ agentId }) => agentId), only: resources }),
     async fetchPages({ progress, grant }) {
       await log.begin()
       return spoilingOnFailure(() => fetchPages(fetching, progress, grant))

@@ -59,8 +59,6 @@ export interface Prepared {
   pagesWaiting: number
   /** True where the workspace has rows already, so that no first rows are awaited. Absent from older workers. */
   hasRows?: boolean
-  /** Requests for other API resources at the end of the sync, at least; not metered. Absent from older workers. */
-  resourceRequests?: number
   /** How far the vendor's clock is ahead of ours, according to its answers, ms. */
   aheadMs: number
   /** Why the agents could not be listed; set only where the sync then has nothing to read. */

@@ -40,8 +40,11 @@ export interface EmbeddedOptions {
   onPage?: NonNullable<StepsDependencies['onPage']>
   /** This many ms after planning, the run leaves remaining history to a later sync. */
   givesWayAfterMs?: number
-  /** Called with the plan before the first billed request; false ends the run. */
-  confirm?: (prepared: Prepared) => Promise<boolean>
+  /**
+   * Called with the plan before the first billed request; false ends the run. `resourceRequests`: counts the requests for other API resources
+   * at the end of the sync.
+   */
+  confirm?: (prepared: Prepared, resourceRequests: () => Promise<number>) => Promise<boolean>
 }
 
 /**
@@ -93,11 +96,16 @@ function hostOf(options: EmbeddedOptions): Host {
   }
 }
 
-/** Plans without exporting anything. Requests only the list of agents, which bills no session. */
-export async function planOnly(options: EmbeddedOptions): Promise<Prepared> {
+/**
+ * Plans without exporting anything. Requests only the list of agents, which bills no session. `resourceRequests`: requests for other API
+ * resources at the end of the sync, at least; not metered.
+ */
+export async function planOnly(options: EmbeddedOptions): Promise<Prepared & { resourceRequests: number }> {
   const run = await openRun(options)
   try {
-    return await run.steps.prepare({ ...options.request, run: run.run, workspaceId: options.workspace.id })
+    const request = { ...options.request, run: run.run, workspaceId: options.workspace.id }
+    const prepared = await run.steps.prepare(request)
+    return { ...prepared, resourceRequests: await run.steps.resourceRequests(request, prepared) }
   } finally {
     await run.close()
   }
@@ -135,7 +143,7 @@ export const syncOnce = (options: EmbeddedOptions): Promise<SyncReport | null> =
         prepare: async (asked: SyncRequest) => {
           const asks = options.confirm !== undefined
           const prepared = await run.steps.prepare(asks ? { ...asked, consented: false } : asked)
-          declined = asks && !(await options.confirm!(prepared))
+          declined = asks && !(await options.confirm!(prepared, () => run.steps.resourceRequests(asked, prepared)))
           if (declined) return { ...prepared, plan: { ...prepared.plan, windows: [] } }
           // The previous full export is dropped only after the user has agreed to the new one.
           const kept = asks && asked.dropFull && needsConsent(prepared.plan, prepared.governor.quota.includedSessions)

@@ -80,8 +80,9 @@ async function withApp<T>(demo: Demo, work: (options: EmbeddedOptions) => Promis
 }
 
 async function showPlan(options: EmbeddedOptions): Promise<void> {
-  const prepared = await planOnly(options)
-  print(...planLines({ workspaceId: options.workspace.id, prepared, nowMs: Date.now() }, gridOnStdout()))
+  const { resourceRequests, ...prepared } = await planOnly(options)
+  const facts = { workspaceId: options.workspace.id, prepared, resourceRequests, nowMs: Date.now() }
+  print(...planLines(facts, gridOnStdout()))
 }
 
 async function sync(options: EmbeddedOptions): Promise<SyncReport> {

@@ -28,6 +28,8 @@ import { stopOnSignals } from '../terminal/signals.ts'
 interface PlanFacts {
   workspaceId: string
   prepared: Prepared
+  /** Requests for other API resources at the end of the sync, at least. */
+  resourceRequests: number
   nowMs: number
 }
 
@@ -127,7 +129,7 @@ function periodLine({ plan, governor }: Prepared): string[] {
   ]
 }
 
-const resourceLine = ({ resourceRequests = 0 }: Prepared): string[] =>
+const resourceLine = ({ resourceRequests }: PlanFacts): string[] =>
   resourceRequests === 0
     ? []
     : [`Other resources: ${counted(resourceRequests, 'request')} at least at the end of the sync; not metered.`]
@@ -136,7 +138,7 @@ const resourceLine = ({ resourceRequests = 0 }: Prepared): string[] =>
 export const planSummary = (facts: PlanFacts): string[] => [
   totals(facts.prepared),
   ...duration(facts),
-  ...resourceLine(facts.prepared),
+  ...resourceLine(facts),
   ...budgetLines(budgetOf(facts.prepared.governor, facts.nowMs), facts.prepared.plan.outlook?.unknownAgents),
   ...periodLine(facts.prepared),
   ...(facts.prepared.warnings ?? []).map(warning => `Warning: ${warning}`),
@@ -152,12 +154,12 @@ export function planLines(facts: PlanFacts, options: GridOptions = {}): string[]
 }
 
 /** The plan, the budget and how long the plan takes, as one object. */
-const planJson = ({ workspaceId, prepared, nowMs }: PlanFacts): object => ({
+const planJson = ({ workspaceId, prepared, resourceRequests, nowMs }: PlanFacts): object => ({
   workspaceId,
   plan: prepared.plan,
   budget: budgetOf(prepared.governor, nowMs),
   layout: layoutOf(prepared, nowMs),
-  ...(prepared.resourceRequests !== undefined && { resourceRequests: prepared.resourceRequests }),
+  resourceRequests,
   ...(prepared.warnings && { warnings: prepared.warnings }),
   exported: false,
 })
@@ -200,10 +202,16 @@ export async function runPlan(flags: SyncFlags): Promise<void> {
     for (const workspace of workspaces) {
       const lookUp = lookUpIn(app, workspace.id)
       const request = await syncRequest({ flags, workspace, named, lookUp, nowMs: Date.now() })
-      const prepared = await planOnly({ config, workspace, app, request, signal: stop.stopping }).catch(error => {
+      const { resourceRequests, ...prepared } = await planOnly({
+        config,
+        workspace,
+        app,
+        request,
+        signal: stop.stopping,
+      }).catch(error => {
         throw withLines(error, named)
       })
-      const facts = { workspaceId: workspace.id, prepared, nowMs: Date.now() }
+      const facts = { workspaceId: workspace.id, prepared, resourceRequests, nowMs: Date.now() }
       if (flags.json) printJson(planJson(facts))
       else show(facts, isFlagged(flags))
     }

@@ -9,6 +9,8 @@ import { log } from '../terminal/print.ts'
 interface Consent {
   workspaceId: string
   prepared: Prepared
+  /** Counts the requests for other API resources. */
+  resourceRequests: () => Promise<number>
   /** Consent was given by a flag: `--yes` or a session limit. */
   given: boolean
   interactive: boolean
@@ -26,7 +28,8 @@ export async function askConsent(consent: Consent): Promise<boolean> {
     if (must) throw confirmationNeeded(workspaceId, plan)
     return true
   }
-  log(`Sync of workspace ${workspaceId}:`, ...planSummary({ workspaceId, prepared, nowMs: Date.now() }))
+  const facts = { workspaceId, prepared, resourceRequests: await consent.resourceRequests(), nowMs: Date.now() }
+  log(`Sync of workspace ${workspaceId}:`, ...planSummary(facts))
   const size = must ? 'It may use most of the quota.' : 'Its size is unknown; it stops before overage.'
   const why = isBilledAgain(plan) ? 'It exports and bills stored conversations again.' : size
   const stopped = 'Stopped before the sync started; no session was billed.'

@@ -61,10 +61,9 @@ async function runOf(syncing: Syncing, workspace: WorkspaceConfig): Promise<Run>
   // In watch mode only the first round asks for consent.
   let given = flags.yes === true || flags.maxSessions !== undefined
   const interactive = !flags.json && isInteractive()
-  const confirm: EmbeddedOptions['confirm'] = async prepared => {
-    const begins = await displays.ask(() =>
-      askConsent({ workspaceId: workspace.id, prepared, given, interactive, stopping: stop.stopping }),
-    )
+  const confirm: EmbeddedOptions['confirm'] = async (prepared, resourceRequests) => {
+    const asking = { workspaceId: workspace.id, prepared, resourceRequests, given, interactive }
+    const begins = await displays.ask(() => askConsent({ ...asking, stopping: stop.stopping }))
     if (!begins && flags.watch !== undefined) throw declined()
     given = begins && flags.watch !== undefined
     if (begins) display.planned(plannedBy(prepared))
