@@ -3,6 +3,7 @@ import { DAY } from '../../core/time.ts'
 import type { RecordType } from '../shape.ts'
 import { any, boolean, moment, objects, text, texts } from '../shape.ts'
 import type { Resource } from './resource.ts'
+import { VARIABLE_FACTS } from './variables.ts'
 
 const tool: RecordType = {
   name: 'tool',
@@ -40,13 +41,7 @@ const tool: RecordType = {
       value: any('Value', { pii: 'content' }),
       defaultValue: any('Default value', { pii: 'content' }),
       description: text('Description'),
-      required: boolean('Required'),
-      reusable: boolean('Reusable'),
-      isEnv: boolean('Environment variable: its values are secret'),
-      isSystem: boolean('Of the system'),
-      isGlobal: boolean('Persists across conversation nodes'),
-      agentId: text('Agent that it was made for', { column: 'owner_agent_id' }),
-      userId: text('Id of who made it', { pii: 'staff' }),
+      ...VARIABLE_FACTS,
     }),
   },
   derived: [],

@@ -4,6 +4,17 @@ import type { RecordType } from '../shape.ts'
 import { any, boolean, text } from '../shape.ts'
 import type { Resource } from './resource.ts'
 
+/** What variables and fields of tools have in common beside key and values: they share one shape (section 2.2). */
+export const VARIABLE_FACTS = {
+  required: boolean('Required'),
+  reusable: boolean('Reusable'),
+  isEnv: boolean('Environment variable: its values are secret'),
+  isSystem: boolean('Of the system'),
+  isGlobal: boolean('Persists across conversation nodes'),
+  agentId: text('Agent that it was made for', { column: 'owner_agent_id' }),
+  userId: text('Id of who made it', { pii: 'staff' }),
+} as const
+
 const variable: RecordType = {
   name: 'variable',
   table: 'variables',
@@ -19,13 +30,7 @@ const variable: RecordType = {
     type: text('Type, e.g. string'),
     value: any('Current value; none where the variable is secret', { pii: 'content' }),
     defaultValue: any('Default value; none where the variable is secret', { pii: 'content' }),
-    required: boolean('Required'),
-    reusable: boolean('Reusable'),
-    isEnv: boolean('Environment variable: its values are secret'),
-    isSystem: boolean('Of the system'),
-    isGlobal: boolean('Persists across conversation nodes'),
-    agentId: text('Agent that it was made for', { column: 'owner_agent_id' }),
-    userId: text('Id of who made it', { pii: 'staff' }),
+    ...VARIABLE_FACTS,
   },
   derived: [],
   modifiedKey: null,

@@ -8,24 +8,14 @@ import { readBody } from './body.ts'
 import { changeAgent, differences, type FoundAgent, ofAgent } from './of-agent.ts'
 import { NO_QUERY } from './query.ts'
 import { envelope, type Route, type RouteRequest } from './route.ts'
-import { VariableSchema } from './variables.ts'
+import { SentVariable, VariableSchema, variableOf } from './variables.ts'
 
 const TOOLS = { path: '/v3/agents/{agentId}/tools', kind: 'tools', faultKind: 'tools', query: NO_QUERY } as const
 
 /** Fields of section 2.2 in the request of a tool. */
-const Field = z.object({
+const Field = SentVariable.extend({
   id: z.string().optional(),
-  in: z.string().optional(),
   type: z.string().optional(),
-  value: z.unknown().optional(),
-  defaultValue: z.unknown().optional(),
-  key: z.string(),
-  description: z.string().optional(),
-  required: z.boolean().optional(),
-  reusable: z.boolean().optional(),
-  isEnv: z.boolean().optional(),
-  isSystem: z.boolean().optional(),
-  isGlobal: z.boolean().optional(),
   agentId: z.string().optional(),
   userId: z.string().optional(),
 })
@@ -151,22 +141,9 @@ function toolOf(sent: z.output<typeof Body>['tool'], owner: FoundAgent, { number
     userId,
     backchannellingPhrases: sent.backchannellingPhrases ?? [],
     toolsSettings: sent.toolsSettings ?? {},
-    fields: (sent.fields ?? []).map((field, index) => ({
-      type: field.type ?? 'string',
-      required: field.required ?? false,
-      reusable: field.reusable ?? false,
-      isSystem: field.isSystem ?? false,
-      isGlobal: field.isGlobal ?? false,
-      agentId,
-      userId,
-      id: field.id ?? `fld_${index + 1}`,
-      in: field.in ?? 'query',
-      key: field.key,
-      value: field.value ?? null,
-      defaultValue: field.defaultValue ?? '',
-      description: field.description ?? '',
-      isEnv: field.isEnv ?? false,
-    })),
+    fields: (sent.fields ?? []).map((field, index) =>
+      variableOf(field, { id: field.id ?? `fld_${index + 1}`, type: field.type ?? 'string', agentId, userId }),
+    ),
     channels: sent.channels ?? [],
   }
 }

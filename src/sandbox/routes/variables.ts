@@ -16,20 +16,23 @@ const VARIABLES = {
   query: NO_QUERY,
 } as const
 
+/** What a request has of a variable, and of a tool's field (section 2.2). */
+export const SentVariable = z.object({
+  in: z.string().optional(),
+  value: z.unknown().optional(),
+  defaultValue: z.unknown().optional(),
+  key: z.string(),
+  description: z.string().optional(),
+  required: z.boolean().optional(),
+  reusable: z.boolean().optional(),
+  isEnv: z.boolean().optional(),
+  isSystem: z.boolean().optional(),
+  isGlobal: z.boolean().optional(),
+})
+
 /** A key is required and has at least one character that is no space; the document has no other rule. */
 const Body = z.object({
-  variable: z.object({
-    in: z.string().optional(),
-    value: z.unknown().optional(),
-    defaultValue: z.unknown().optional(),
-    key: z.string().regex(/\S/, 'must not be empty'),
-    description: z.string().optional(),
-    required: z.boolean().optional(),
-    reusable: z.boolean().optional(),
-    isEnv: z.boolean().optional(),
-    isSystem: z.boolean().optional(),
-    isGlobal: z.boolean().optional(),
-  }),
+  variable: SentVariable.extend({ key: z.string().regex(/\S/, 'must not be empty') }),
 })
 
 export const VariableSchema = z.object({
@@ -90,22 +93,9 @@ function createVariable(service: SandboxService, agent: FoundAgent, { body, nowM
   if (variablesOf(service, agent, nowMs).some(({ key }) => key === sent.key))
     return fault(400, `The agent has a variable with the key ${JSON.stringify(sent.key)}`)
   const { agentId, workspaceId: userId } = agent
-  const variable: Variable = {
-    id: `var_${new Draw(agent.seed, state.size, PURPOSE.written).hex(12)}`,
-    in: sent.in ?? 'query',
-    type: typeOf(sent.value ?? sent.defaultValue),
-    value: sent.value ?? null,
-    defaultValue: sent.defaultValue ?? '',
-    key: sent.key,
-    description: sent.description ?? '',
-    required: sent.required ?? false,
-    reusable: sent.reusable ?? false,
-    isEnv: sent.isEnv ?? false,
-    isSystem: sent.isSystem ?? false,
-    isGlobal: sent.isGlobal ?? false,
-    agentId,
-    userId,
-  }
+  const id = `var_${new Draw(agent.seed, state.size, PURPOSE.written).hex(12)}`
+  const type = typeOf(sent.value ?? sent.defaultValue)
+  const variable = variableOf(sent, { id, type, agentId, userId })
   changeAgent(service, agent, {
     type: 'variable',
     ms: nowMs,
@@ -115,6 +105,27 @@ function createVariable(service: SandboxService, agent: FoundAgent, { body, nowM
   })
   return jsonAnswer({ success: true, message: 'Variable created successfully', data: variable })
 }
+
+/** The variable as it is stored, with defaults for what the caller left out. */
+export const variableOf = (
+  sent: z.output<typeof SentVariable>,
+  { id, type, agentId, userId }: Pick<Variable, 'id' | 'type' | 'agentId' | 'userId'>,
+): Variable => ({
+  id,
+  in: sent.in ?? 'query',
+  type,
+  value: sent.value ?? null,
+  defaultValue: sent.defaultValue ?? '',
+  key: sent.key,
+  description: sent.description ?? '',
+  required: sent.required ?? false,
+  reusable: sent.reusable ?? false,
+  isEnv: sent.isEnv ?? false,
+  isSystem: sent.isSystem ?? false,
+  isGlobal: sent.isGlobal ?? false,
+  agentId,
+  userId,
+})
 
 /** The request has no type; `string` is the only one that the document shows. */
 function typeOf(value: unknown): string {
