@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto'
 import { DAY } from '../../core/time.ts'
 import { writeExactly } from '../../json/exact-json.ts'
+import { isObject } from '../inspection/inspect.ts'
 import type { RecordType } from '../shape.ts'
 import { text, time } from '../shape.ts'
 import type { Resource } from './resource.ts'
@@ -33,11 +34,7 @@ const auditEntry: RecordType = {
   extra: 'unknown',
 }
 
-type Entry = Readonly<Record<string, unknown>>
-
 const CONTENT = ['agentId', 'ts', 'field', 'oldValue', 'newValue', 'source', 'actor']
-
-const isEntry = (value: unknown): value is Entry => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The answer with a key for each of its entries. The landed page contains the keys, so later rules of redaction do not change them. */
 export function keyEntries(answer: unknown): unknown {
@@ -45,7 +42,7 @@ export function keyEntries(answer: unknown): unknown {
   if (!Array.isArray(entries)) return answer
   const seen = new Map<string, number>()
   const keyed = entries.map((entry: unknown) => {
-    if (!isEntry(entry)) return entry
+    if (!isObject(entry)) return entry
     const content = writeExactly(CONTENT.map(name => entry[name] ?? null))
     const number = (seen.get(content) ?? 0) + 1
     seen.set(content, number)

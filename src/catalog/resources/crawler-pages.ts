@@ -2,6 +2,7 @@
 // changes after its job; texts of pages are large and are kept on request only, their size and digest always.
 import { createHash } from 'node:crypto'
 import { DAY } from '../../core/time.ts'
+import { isObject } from '../inspection/inspect.ts'
 import type { RecordType } from '../shape.ts'
 import { any, boolean, count, group, text, texts, time } from '../shape.ts'
 import type { Resource } from './resource.ts'
@@ -67,8 +68,6 @@ const crawlerPage: RecordType = {
 }
 
 type Json = Readonly<Record<string, unknown>>
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const BODIES = ['markdown', 'html'] as const
 

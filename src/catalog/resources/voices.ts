@@ -1,6 +1,7 @@
 // Voices of all providers in one list (sections 2.5 and 4.9), and how each provider answered. A provider that fails is named in the answer, which
 // then lacks its voices.
 import { DAY } from '../../core/time.ts'
+import { isObject } from '../inspection/inspect.ts'
 import type { RecordType } from '../shape.ts'
 import { boolean, group, text, time } from '../shape.ts'
 import type { Resource } from './resource.ts'
@@ -59,9 +60,6 @@ interface VoicesAnswer {
   providersQueried?: unknown
   providersFailed?: unknown
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const texts = (list: unknown): string[] =>
   Array.isArray(list) ? list.filter((value): value is string => typeof value === 'string' && value !== '') : []
