@@ -18,6 +18,12 @@ const unavailable = (name: string, what: string, cause?: unknown): ConvohouseErr
 
 const reasonOf = (cause: unknown): string => String((cause as Error | undefined)?.message ?? cause).split('\n')[0]!
 
+/** `folder`: the one that the configuration names. Downloaded extensions are stored in the data folder. */
+export const extensionPlaces = (home: string, folder: string | null): ExtensionPlaces => ({
+  folder,
+  cache: join(home, 'publish', 'extensions'),
+})
+
 /** @throws EXTENSION_UNAVAILABLE */
 export async function loadExtension(
   database: TargetDatabase,

@@ -18,6 +18,7 @@ import { refreshMarts } from '../warehouse/marts/refresh.ts'
 import { usingMemory } from '../warehouse/memory-use.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { temporaryFolder } from '../warehouse/temporary-files.ts'
+import { extensionPlaces } from './extension.ts'
 import { expectOwner, ownerOf } from './owner.ts'
 import { type PackageHead, type Sums, sumsOfSelection, writeTables } from './package.ts'
 import { hashKey, needsKey } from './pii.ts'
@@ -258,7 +259,7 @@ async function attempt(options: PublishOptions, readers: number): Promise<Public
     await refreshMarts(warehouse.writer)
     const { memoryLimit, threads } = settings
     const spillFolder = join(folder, 'spill')
-    const extensions = { folder: settings.extensions, cache: join(home, 'publish', 'extensions') }
+    const extensions = extensionPlaces(home, settings.extensions)
     const client = await openTarget({ target, extensions, memoryLimit, threads, spillFolder }, { signal, entry })
     try {
       const report = await usingMemory(warehouse.writer, () =>

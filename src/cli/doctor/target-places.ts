@@ -1,5 +1,5 @@
 // Checks the places of targets: that their folders can be written and have space, and that PostgreSQL can be reached and written.
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { type PostgresTarget, placeOf, type TargetConfig } from '../../config/targets.ts'
 import type { Config } from '../../config.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
@@ -7,6 +7,7 @@ import { formatDuration, MINUTE } from '../../core/time.ts'
 import { bytes } from '../../core/words.ts'
 import { destinationOf } from '../../files/destination.ts'
 import { fileBytes } from '../../files/stored-bytes.ts'
+import { extensionPlaces } from '../../publish/extension.ts'
 import { probeTarget } from '../../publish/target-client.ts'
 import { temporaryFolder } from '../../warehouse/temporary-files.ts'
 import { expectWritable, LITTLE_BYTES, nearest, TOO_LITTLE_BYTES, volumeOf } from './disk.ts'
@@ -70,7 +71,7 @@ async function postgresFinding(
       ),
     PROBE_MS,
   )
-  const places = { folder: extensions, cache: join(home, 'publish', 'extensions') }
+  const places = extensionPlaces(home, extensions)
   const limits = { memoryLimit: publish.memoryLimit, threads, spillFolder: temporaryFolder(home) }
   try {
     const found = await probeTarget({ target, extensions: places, ...limits }, { signal: limit.signal, entry })
