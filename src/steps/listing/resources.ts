@@ -7,7 +7,6 @@
 // page, so the next sync makes it again.
 import type { Failure } from '../../../workflows/steps.ts'
 import { AGENTS } from '../../catalog/resources/agents.ts'
-import { withoutBodies } from '../../catalog/resources/crawler-pages.ts'
 import type { ResourceById } from '../../catalog/resources/resource.ts'
 import { type DeclaredResource, requestedBy, requestedIds } from '../../catalog/resources/resources.ts'
 import { isCode } from '../../core/errors.ts'
@@ -19,7 +18,8 @@ import type { IdsByOwner } from '../dependencies.ts'
 import { failureOf } from '../export/fetch.ts'
 import type { Planning } from '../planning/prepare.ts'
 import { fetchAuditLog } from './audit-log.ts'
-import { fetchResource, landPages, pagesOf, type ResourceListing, windowName } from './resource-pages.ts'
+import { fetchCrawlerPage } from './crawler-pages.ts'
+import { fetchResource, landPages, pagesOf, windowName } from './resource-pages.ts'
 import { fetchVoices, landProviders } from './voices.ts'
 
 /** Maximum of a resource's ids for which one run makes requests; the next run continues. */
@@ -27,9 +27,10 @@ const IDS_PER_RUN = 50
 
 type Requested = DeclaredResource & ResourceById
 
-/** How resources are read whose answers are neither one record, one list nor numbered pages. */
+/** How resources are read that a general request does not read as they are to be landed. */
 const OWN_WAY: Partial<Record<Requested['stream'], typeof fetchAuditLog>> = {
   audit_log: fetchAuditLog,
+  crawler_pages: fetchCrawlerPage,
   voices: fetchVoices,
 }
 
@@ -120,21 +121,11 @@ async function fetchById(fetching: Planning, { ids, resources }: Due): Promise<v
     const answeredBy = resource.answeredBy?.(answer.pages[0]?.answer.parsed)
     await landPages(fetching, {
       ...{ resource, name: windowName(resource, ids), ids },
-      ...{ pages: pagesOf(resource, lightened(fetching, resource, answer)), cutOff, gap, answeredBy },
+      ...{ pages: pagesOf(resource, answer), cutOff, gap, answeredBy },
     })
     if (resource.stream === 'voices') await landProviders(fetching, answer)
     if (resource.parent === null && answer.pages[0]?.answer.envelope === null) return
   }
-}
-
-/** The answer without the texts of crawled pages, unless the configuration keeps them. */
-function lightened({ settings }: Planning, resource: Requested, answer: ResourceListing): ResourceListing {
-  if (resource.stream !== 'crawler_pages' || settings.keepsCrawlerBodies) return answer
-  const pages = answer.pages.map(page => ({
-    ...page,
-    answer: { ...page.answer, parsed: withoutBodies(page.answer.parsed) },
-  }))
-  return { ...answer, pages }
 }
 
 /** True for a refusal of this id alone. A 404 without the vendor's error body concerns all ids: the endpoint may be missing. */
