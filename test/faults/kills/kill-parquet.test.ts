@@ -1,10 +1,7 @@
 // Kills the process of a target `parquet` just before its statements and its changes of folders: between partitions, while files are linked,
 // before and after the symbolic link is replaced. Readers then see the old state or the new one, and the next publication completes it
 // and leaves nothing of the killed one. The same package is applied on a file system without hard links, and on a full disk.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
 import type { ParquetTarget } from '../../../src/config/targets.ts'
@@ -16,44 +13,14 @@ import { isDeep } from '../../tier.ts'
 import { landConversations, SENT_AT_MS } from '../../warehouse/landed-pages.ts'
 import { temporaryWarehouse } from '../../warehouse/temporary-warehouse.ts'
 import { smallDisks, whyNoDisk } from '../disk/small-disk.ts'
-import { keeper } from './kept-package.ts'
+import { applyKept, keeper } from './kept-package.ts'
 
-const SRC = join(import.meta.dirname, '../../../dist/src')
-/** By its path: the process may run in another folder. */
-const NODE_API = createRequire(import.meta.url).resolve('@duckdb/node-api')
-
-/** Applies the package in a process that kills itself before the n-th of the steps; none: it completes. */
-const applier = `
-import promises from 'node:fs/promises'
-import { syncBuiltinESMExports } from 'node:module'
-import { dirname } from 'node:path'
-import { DuckDBConnection } from '${NODE_API}'
-const { PACKAGE, TARGET, POINTS = '[]', SPILL } = process.env
-const { openParquet } = await import('${SRC}/publish/parquet.js')
-const { openTargetDatabase } = await import('${SRC}/publish/target-database.js')
-process.once('uncaughtException', error => { console.error(error.code); process.exit(3) })
-const contents = JSON.parse(await promises.readFile(PACKAGE, 'utf8'))
-const database = await openTargetDatabase({ memoryLimit: '256MB', threads: 1, spillFolder: SPILL })
-const target = await openParquet(database, TARGET)
-const points = JSON.parse(POINTS)
-async function reach(step) {
-  if (points.length === 0 || !step.startsWith(points[0])) return
-  points.shift()
-  if (points.length > 0) return
-  process.kill(process.pid, 'SIGKILL')
-  await new Promise(() => {})
+/** A step that uses a file of the package says so. */
+const PARQUET = {
+  open: { file: 'parquet', name: 'openParquet' },
+  changes: ['link', 'symlink', 'rename', 'writeFile', 'open'],
+  step: "args[0].startsWith(dirname(PACKAGE)) ? name + ' from the package' : name",
 }
-for (const name of ['link', 'symlink', 'rename', 'writeFile', 'open']) {
-  const change = promises[name]
-  const step = ([path]) => path.startsWith(dirname(PACKAGE)) ? name + ' from the package' : name
-  promises[name] = async (...args) => { await reach(step(args)); return change(...args) }
-}
-syncBuiltinESMExports()
-const { run } = DuckDBConnection.prototype
-DuckDBConnection.prototype.run = async function (sql, ...rest) { await reach(sql); return run.call(this, sql, ...rest) }
-await target.apply(contents)
-process.exit(0)
-`
 
 /** The steps before which the process is killed, in their order: functions of Node, and the beginnings of SQL statements. */
 const POINTS = [
@@ -99,17 +66,8 @@ beforeAll(async () => {
   await cp(target.path, before, { recursive: true, verbatimSymlinks: true })
 }, 120_000)
 
-/** Applies the package. @returns the signal that ended the process, or its exit code and what it printed */
-async function apply(more: Record<string, string>, through: readonly string[] = []) {
-  const [command, ...args] = [...through, process.execPath, '--input-type=module', '--eval', applier]
-  const child = spawn(command!, args, { env: { ...process.env, ...env, ...more }, stdio: ['ignore', 'ignore', 'pipe'] })
-  let printed = ''
-  child.stderr.on('data', data => {
-    printed += data
-  })
-  const [code, signal] = (await once(child, 'close')) as [number | null, string | null]
-  return { ended: signal ?? code, printed: printed.trim() }
-}
+const apply = (more: Record<string, string>, through: readonly string[] = []) =>
+  applyKept(PARQUET, { env: { ...env, ...more }, through })
 
 /** Puts the earlier state into the folder of the target. */
 async function restore(): Promise<void> {

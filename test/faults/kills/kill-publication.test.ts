@@ -1,10 +1,7 @@
 // Kills the process of a target just before each statement of DuckDB and each change of a folder: while the next file is written, before and
 // after its commit, before and after `rename`. Readers then see the old state or the new one, and the next publication completes it. The same
 // package is applied on a full disk.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
 import type { SnapshotTarget } from '../../../src/config/targets.ts'
@@ -15,11 +12,7 @@ import { isDeep } from '../../tier.ts'
 import { landConversations, SENT_AT_MS } from '../../warehouse/landed-pages.ts'
 import { temporaryWarehouse } from '../../warehouse/temporary-warehouse.ts'
 import { smallDisks, whyNoDisk } from '../disk/small-disk.ts'
-import { keeper } from './kept-package.ts'
-
-const SRC = join(import.meta.dirname, '../../../dist/src')
-/** By its path: the process may run in another folder. */
-const NODE_API = createRequire(import.meta.url).resolve('@duckdb/node-api')
+import { applyKept, keeper } from './kept-package.ts'
 
 /** The steps before which the process is killed, in their order: functions of Node, and the beginnings of SQL statements. */
 const POINTS = [
@@ -32,36 +25,8 @@ const USUAL = ['copyFile', 'COMMIT', 'CHECKPOINT target', 'rename']
 const isTried = (reached: number): boolean =>
   isDeep || USUAL.includes(POINTS[reached - 1]!) || reached === POINTS.length
 
-/** Applies the package in a process that kills itself before the n-th of these steps; none: it completes. */
-const applier = `
-import promises from 'node:fs/promises'
-import { syncBuiltinESMExports } from 'node:module'
-import { DuckDBConnection } from '${NODE_API}'
-const { PACKAGE, TARGET, POINTS = '[]', SPILL } = process.env
-const { openSnapshot } = await import('${SRC}/publish/snapshot.js')
-const { openTargetDatabase } = await import('${SRC}/publish/target-database.js')
-process.once('uncaughtException', error => { console.error(error.code); process.exit(3) })
-const contents = JSON.parse(await promises.readFile(PACKAGE, 'utf8'))
-const database = await openTargetDatabase({ memoryLimit: '256MB', threads: 1, spillFolder: SPILL })
-const target = await openSnapshot(database, TARGET)
-const points = JSON.parse(POINTS)
-async function reach(step) {
-  if (points.length === 0 || !step.startsWith(points[0])) return
-  points.shift()
-  if (points.length > 0) return
-  process.kill(process.pid, 'SIGKILL')
-  await new Promise(() => {})
-}
-for (const name of ['copyFile', 'rename', 'open', 'chmod']) {
-  const change = promises[name]
-  promises[name] = async (...args) => { await reach(name); return change(...args) }
-}
-syncBuiltinESMExports()
-const { run } = DuckDBConnection.prototype
-DuckDBConnection.prototype.run = async function (sql, ...rest) { await reach(sql); return run.call(this, sql, ...rest) }
-await target.apply(contents)
-process.exit(0)
-`
+/** Its steps are functions of Node and SQL statements. */
+const SNAPSHOT = { open: { file: 'snapshot', name: 'openSnapshot' }, changes: ['copyFile', 'rename', 'open', 'chmod'] }
 
 const app = temporaryWarehouse()
 
@@ -72,17 +37,8 @@ let env: Record<string, string>
 let before: Buffer
 let seq: unknown
 
-/** Applies the package. @returns the signal that ended the process, or its exit code and what it printed */
-async function apply(more: Record<string, string>, through: readonly string[] = []) {
-  const [command, ...args] = [...through, process.execPath, '--input-type=module', '--eval', applier]
-  const child = spawn(command!, args, { env: { ...process.env, ...env, ...more }, stdio: ['ignore', 'ignore', 'pipe'] })
-  let printed = ''
-  child.stderr.on('data', data => {
-    printed += data
-  })
-  const [code, signal] = (await once(child, 'close')) as [number | null, string | null]
-  return { ended: signal ?? code, printed: printed.trim() }
-}
+const apply = (more: Record<string, string>, through: readonly string[] = []) =>
+  applyKept(SNAPSHOT, { env: { ...env, ...more }, through })
 
 const stateOf = (path: string) => rowsIn(path, 'SELECT c.user_name, p.seq::INT FROM conversations c, _publication p')
 

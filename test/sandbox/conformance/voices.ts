@@ -3,28 +3,14 @@ import { expect } from 'vitest'
 import type { Sandbox } from '../../../src/sandbox/server.ts'
 import { PROVIDERS, type Voice } from '../../../src/sandbox/world/voices.ts'
 import { exportPage, firstAgent } from '../caller.ts'
-import { ask } from '../endpoints/writer.ts'
+import { askVoices } from '../endpoints/voice-list.ts'
 import { expectRefused, isServed, SAYS_NOTHING, type Section } from './sentences.ts'
-
-interface Listed {
-  total: number
-  limit: number
-  offset: number
-  providersQueried: string[]
-  providersFailed: { provider: string; error: string }[]
-  voices: Voice[]
-}
-
-const request = (sandbox: Sandbox, params: Record<string, string | number> = {}) => {
-  const query = Object.entries(params).map(([name, value]): [string, string] => [name, String(value)])
-  return ask<Listed>(sandbox, 'GET', `/v3/voices?${new URLSearchParams(query)}`)
-}
 
 /** All matches, over all pages. */
 async function matches(sandbox: Sandbox, filters: Record<string, string> = {}): Promise<Voice[]> {
   const voices: Voice[] = []
   for (;;) {
-    const { status, body } = await request(sandbox, { ...filters, limit: 500, offset: voices.length })
+    const { status, body } = await askVoices(sandbox, { ...filters, limit: 500, offset: voices.length })
     expect(status).toBe(200)
     voices.push(...body.voices)
     if (voices.length >= body.total || body.voices.length === 0) return voices
@@ -44,11 +30,11 @@ export const VOICES: Section = {
       async open => {
         const sandbox = await open()
         const filters = { language: 'en', gender: 'f', accent: 'british', providers: 'azure,rime' }
-        const { body } = await request(sandbox, { ...filters, limit: 1, offset: 0 })
+        const { body } = await askVoices(sandbox, { ...filters, limit: 1, offset: 0 })
         expect(body).toMatchObject({ limit: 1, offset: 0, providersQueried: ['azure', 'rime'], voices: [{}] })
-        expect((await request(sandbox, { limit: 500 })).status).toBe(200)
+        expect((await askVoices(sandbox, { limit: 500 })).status).toBe(200)
         for (const refused of [{ limit: 0 }, { limit: 501 }, { offset: -1 }, { limit: 'ten' }, { gender: 'x' }])
-          expectRefused(await request(sandbox, refused), 400)
+          expectRefused(await askVoices(sandbox, refused), 400)
       },
     ],
     [
@@ -60,7 +46,7 @@ export const VOICES: Section = {
         expect(valuesOf(found, 'gender')).toEqual(new Set(['female']))
         expect(valuesOf(found, 'accent')).toEqual(new Set(['British']))
         expect(new Set(found.map(({ provider }) => provider))).toEqual(new Set(['azure', 'elevenlabs']))
-        const { body } = await request(sandbox, { ...filters, limit: 2, offset: 1 })
+        const { body } = await askVoices(sandbox, { ...filters, limit: 2, offset: 1 })
         expect([body.total, body.voices]).toEqual([found.length, found.slice(1, 3)])
         // Nothing that matches is missing.
         const all = (await matches(sandbox)).filter(({ provider }) => /azure|elevenlabs/.test(provider))
@@ -108,7 +94,7 @@ export const VOICES: Section = {
       'without `providers` all are asked',
       async open => {
         const sandbox = await open()
-        expect((await request(sandbox)).body.providersQueried).toEqual(PROVIDERS)
+        expect((await askVoices(sandbox)).body.providersQueried).toEqual(PROVIDERS)
         expect(new Set((await matches(sandbox)).map(({ provider }) => provider))).toEqual(new Set(PROVIDERS))
       },
     ],
@@ -116,7 +102,7 @@ export const VOICES: Section = {
       'the answer has the total before paging, the paging, the providers and the voices',
       async open => {
         const sandbox = await open()
-        const { body } = await request(sandbox, { limit: 3, offset: 5 })
+        const { body } = await askVoices(sandbox, { limit: 3, offset: 5 })
         expect(body).toEqual({
           total: (await matches(sandbox)).length,
           limit: 3,
@@ -127,7 +113,7 @@ export const VOICES: Section = {
         })
         for (const voice of body.voices)
           expect(Object.keys(voice).sort().join(' ')).toBe('filters name previewUrl provider voiceId')
-        expect((await request(sandbox, { offset: 99_999 })).body.voices).toEqual([])
+        expect((await askVoices(sandbox, { offset: 99_999 })).body.voices).toEqual([])
       },
     ],
     [
@@ -135,7 +121,7 @@ export const VOICES: Section = {
       async open => {
         const sandbox = await open()
         sandbox.conditions.set({ failedProviders: ['azure', 'cartesia'] })
-        const { status, body } = await request(sandbox)
+        const { status, body } = await askVoices(sandbox)
         expect([status, body.providersQueried, body.providersFailed]).toEqual([
           200,
           PROVIDERS,
@@ -143,7 +129,7 @@ export const VOICES: Section = {
         ])
         const answered = new Set((await matches(sandbox)).map(({ provider }) => provider))
         expect(answered).toEqual(new Set(['elevenlabs', 'openai', 'rime']))
-        expect((await request(sandbox, { providers: 'openai' })).body.providersFailed).toEqual([])
+        expect((await askVoices(sandbox, { providers: 'openai' })).body.providersFailed).toEqual([])
       },
     ],
     [

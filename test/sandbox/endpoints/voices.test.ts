@@ -1,25 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { Sandbox } from '../../../src/sandbox/server.ts'
 import { CANARY } from '../../../src/sandbox/world/agents/secret-bearing.ts'
-import { PROVIDERS, type Voice } from '../../../src/sandbox/world/voices.ts'
+import { PROVIDERS } from '../../../src/sandbox/world/voices.ts'
 import { DAY, open } from '../caller.ts'
+import { askVoices } from './voice-list.ts'
 import { ask } from './writer.ts'
 
-interface Listed {
-  total: number
-  limit: number
-  offset: number
-  providersQueried: string[]
-  providersFailed: { provider: string; error: string }[]
-  voices: Voice[]
-}
-
-const list = async (sandbox: Sandbox, params: Record<string, string | number> = {}) => {
-  const query = new URLSearchParams(
-    Object.entries(params).map(([name, value]): [string, string] => [name, String(value)]),
-  )
-  return (await ask<Listed>(sandbox, 'GET', `/v3/voices?${query}`)).body
-}
+const list = async (...asked: Parameters<typeof askVoices>) => (await askVoices(...asked)).body
 
 describe('the voices', () => {
   it('are paged after they are counted: 50 by default, up to 500', async () => {
