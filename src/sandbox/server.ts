@@ -86,7 +86,7 @@ export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sand
 
 function createService(given: ResolvedOptions): SandboxService {
   const state = new WrittenState(given)
-  // After a restart the world goes on from its first start; only the clock begins anew.
+  // After a restart the world keeps the time of its first start; only the clock is new.
   const options = { ...given, startMs: state.startMs }
   const world = createWorld(options)
   const clock = new SandboxClock(given)

@@ -72,7 +72,7 @@ describe('voices', () => {
     expect(await collected(allVoices(api, { limit: 99, gender: 'm' }))).toEqual(male)
   })
 
-  it('end with an empty page where no total is told', async () => {
+  it('end with an empty page if the answers have no total', async () => {
     const { api } = await scriptedApi(json({ voices: [{ voiceId: 'v', provider: 'p' }] }), json({ voices: [] }))
     expect(await collected(allVoices(api))).toHaveLength(1)
   })

@@ -74,7 +74,7 @@ export const marketplace = group('Marketplace', {
   supportEmail: text('Address for support', { pii: 'staff' }),
   listedAt: moment('When it was listed, as sent', 'listed_at', { column: 'listed_at_text' }),
   updatedAt: moment('When the entry changed, as sent', 'updated_at', { column: 'updated_at_text' }),
-  allowCanvasPreview: boolean('Its canvas can be seen before it is bought'),
+  allowCanvasPreview: boolean('Buyers can preview its canvas'),
   allowTryAgent: boolean('It can be tried'),
   likeCount: count('Likes'),
   downloadCount: count('Downloads'),

@@ -38,7 +38,7 @@ export interface Resource {
   prepare?: (answer: unknown, ids: readonly string[]) => unknown
   /** Who answered for entries of a list, in the column `listedBy`; null where the answer does not say. */
   answeredBy?: (answer: unknown) => string[] | null
-  /** The column by which complete lists are told apart: a row is missing only if `answeredBy` names its value. */
+  /** The column that names the list of a row, where one answer holds several: a row is missing only if `answeredBy` contains its value. */
   listedBy?: string
   /** Stream of the resource whose answers hold these records, too: it has no request of its own. */
   landedWith?: string

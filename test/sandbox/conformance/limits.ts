@@ -36,7 +36,7 @@ export const LIMITS: Section = {
   readings: [...each('hour', ['fixed']), ...each('retry-after', ['absent', 'date'])],
   sentences: [
     [
-      'the limits of the export are those of a workspace, not of an agent; a process that starts counts anew',
+      'the limits of the export are those of a workspace, not of an agent; the counters of a restarted process begin at zero',
       async open => {
         const sandbox = await open()
         const left: number[] = []
