@@ -1,9 +1,6 @@
 -- The rows of `_people` of those whom changed conversations name or named.
-WITH touched AS (
-  SELECT workspace_id, user_id FROM lost_people UNION SELECT workspace_id, user_id FROM found_people
-),
-candidates AS (
-  FROM _people SEMI JOIN touched USING (workspace_id, user_id) ANTI JOIN changed_conversations USING (workspace_id, agent_id, conversation_id)
+WITH candidates AS (
+  FROM _people SEMI JOIN touched_people USING (workspace_id, user_id) ANTI JOIN changed_conversations USING (workspace_id, agent_id, conversation_id)
   UNION ALL
   FROM found_people
 )

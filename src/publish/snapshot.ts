@@ -23,7 +23,7 @@ const STORAGE_VERSION = 'v1.0.0'
 /** As in the warehouse: with larger row groups of wide rows, a refill needs more than the memory limit. */
 const ROW_GROUP_ROWS = 30_720
 
-/** Two threads took nearly twice the processor time for the same rows. */
+/** Two threads are not faster, and take more processor time for the same rows. */
 export const SNAPSHOT_THREADS = 1
 
 /** FSST makes the file an eighth smaller, and takes a sixth of the time of writing it. */

@@ -3,7 +3,7 @@ import { appendEntries, logChanges } from '../changes/log-changes.ts'
 import { keyList, partitionOf, publishedMart } from '../changes/published-tables.ts'
 import type { Writer } from '../connection.ts'
 import { type Mart, marts } from './declarations.ts'
-import { type Scope, selectInScope, touchedGroups } from './scope.ts'
+import { created, type Scope, selectInScope, touchedGroups } from './scope.ts'
 
 const columnsOf = ({ columns }: Mart): string => columns.map(({ name, sqlType }) => `${name} ${sqlType}`).join(', ')
 
@@ -30,12 +30,6 @@ export async function fillMart(writer: Writer, mart: Mart): Promise<void> {
 
 /** Of a mart that is computed as a whole: the rows as they were computed last. */
 const FRESH = 'fresh_rows'
-
-/** Creates a temporary table. @returns the number of its rows */
-export async function created(writer: Writer, table: string, select: string): Promise<number> {
-  const [row] = await writer.rows<{ Count: string }>(`CREATE OR REPLACE TEMP TABLE ${table} AS ${select}`)
-  return Number(row!.Count)
-}
 
 interface Replaced {
   /** SQL relation of the values of `columns` in the rows that are replaced. */
@@ -92,12 +86,14 @@ export async function replaceDifferent(writer: Writer, mart: Mart): Promise<bool
   const { name, grain, select } = mart
   const keys = grain.join(', ')
   const changed = `changed_${name}`
-  await writer.run(`CREATE OR REPLACE TEMP TABLE ${FRESH} AS FROM marts.${name} LIMIT 0`)
+  await created(writer, FRESH, `FROM marts.${name} LIMIT 0`)
   await writer.run(`INSERT INTO ${FRESH} BY NAME ${select}`)
-  await writer.run(`CREATE OR REPLACE TEMP TABLE ${changed} AS
-    SELECT DISTINCT ${keys} FROM ((FROM ${FRESH} EXCEPT FROM marts.${name}) UNION ALL (FROM marts.${name} EXCEPT FROM ${FRESH}))`)
-  const [any] = await writer.rows(`SELECT 1 FROM ${changed} LIMIT 1`)
-  if (!any) return false
+  const rows = await created(
+    writer,
+    changed,
+    `SELECT DISTINCT ${keys} FROM ((FROM ${FRESH} EXCEPT FROM marts.${name}) UNION ALL (FROM marts.${name} EXCEPT FROM ${FRESH}))`,
+  )
+  if (rows === 0) return false
   await logChanges(writer, { table: publishedMart(mart).table, keys: `FROM ${changed}` })
   const same = grain.map(column => `t.${column} = s.${column}`).join(' AND ')
   await writer.run(`DELETE FROM marts.${name} t USING ${changed} s WHERE ${same}`)

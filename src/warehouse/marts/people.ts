@@ -2,8 +2,7 @@
 // changed conversations alone. It searches all conversations only for people who have lost the newest text, or the only mention, to a change.
 import type { Writer } from '../connection.ts'
 import { sqlFile } from '../sql-files.ts'
-import { created } from './mart-tables.ts'
-import { CONVERSATION_KEY, defineMacros, PEOPLE_SELECT, type Scope, selectInScope } from './scope.ts'
+import { CONVERSATION_KEY, created, defineMacros, PEOPLE_SELECT, type Scope, selectInScope } from './scope.ts'
 
 /** The table, among those that marts are built from. */
 export const PEOPLE = '_people'
@@ -18,14 +17,12 @@ export async function fillPeople(writer: Writer): Promise<void> {
 /** Begins to follow changed conversations. */
 export async function beginPeople(writer: Writer): Promise<void> {
   await writer.run('RESET VARIABLE people')
-  await writer.run(`CREATE OR REPLACE TEMP TABLE found_people AS FROM ${PEOPLE} LIMIT 0`)
+  await created(writer, 'found_people', `FROM ${PEOPLE} LIMIT 0`)
 }
 
 /** Adds whom the conversations in scope name. */
 export const findPeople = (writer: Writer, scope: Scope): Promise<void> =>
   writer.run(`INSERT INTO found_people BY NAME ${selectInScope(sqlFile(PEOPLE_SELECT), scope)}`)
-
-const TOUCHED = 'SELECT workspace_id, user_id FROM lost_people UNION SELECT workspace_id, user_id FROM found_people'
 
 /** Brings `_people` up to date after all changed conversations were in scope. @returns whether a name, an address or a person changed */
 export async function followPeople(writer: Writer): Promise<boolean> {
@@ -35,13 +32,15 @@ export async function followPeople(writer: Writer): Promise<boolean> {
     `FROM ${PEOPLE} SEMI JOIN changed_conversations USING (${CONVERSATION_KEY.join(', ')})`,
   )
   if (lost > 0) await findDoubtful(writer)
+  const named = ['lost_people', 'found_people'].map(people => `SELECT workspace_id, user_id FROM ${people}`)
+  await created(writer, 'touched_people', named.join(' UNION '))
   await created(writer, 'next_people', sqlFile('refresh/next_people'))
   const [different] = await writer.rows(
-    `SELECT 1 FROM (FROM ${PEOPLE} SEMI JOIN (${TOUCHED}) USING (workspace_id, user_id)) p
+    `SELECT 1 FROM (FROM ${PEOPLE} SEMI JOIN touched_people USING (workspace_id, user_id)) p
      FULL JOIN next_people n USING (workspace_id, user_id, kind)
      WHERE p.kind IS NULL OR n.kind IS NULL OR p.text IS DISTINCT FROM n.text LIMIT 1`,
   )
-  await writer.run(`DELETE FROM ${PEOPLE} WHERE (workspace_id, user_id) IN (${TOUCHED})`)
+  await writer.run(`DELETE FROM ${PEOPLE} WHERE (workspace_id, user_id) IN (FROM touched_people)`)
   await writer.run(`INSERT INTO ${PEOPLE} BY NAME FROM next_people`)
   return different !== undefined
 }

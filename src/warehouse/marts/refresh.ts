@@ -15,10 +15,11 @@ import type { Writer } from '../connection.ts'
 import { MACROS } from '../macros.ts'
 import { sqlFile } from '../sql-files.ts'
 import { type Mart, marts } from './declarations.ts'
-import { addScope, created, emptyMart, fillMart, replaceDifferent, replaceScope } from './mart-tables.ts'
+import { addScope, emptyMart, fillMart, replaceDifferent, replaceScope } from './mart-tables.ts'
 import { beginPeople, fillPeople, findPeople, followPeople, PEOPLE } from './people.ts'
 import {
   CONVERSATION_KEY,
+  created,
   defineMacros,
   PEOPLE_SELECT,
   type Scope,

@@ -55,12 +55,15 @@ function columnsRead(table: string): string {
   return `COLUMNS(lambda c: c IN (${[...words].map(quoteText).join(', ')}))`
 }
 
-const collect = (writer: Writer, table: string, select: string): Promise<void> =>
-  writer.run(`CREATE OR REPLACE TEMP TABLE ${table} AS ${select}`)
+/** Creates a temporary table. @returns the number of its rows */
+export async function created(writer: Writer, table: string, select: string): Promise<number> {
+  const [row] = await writer.rows<{ Count: string }>(`CREATE OR REPLACE TEMP TABLE ${table} AS ${select}`)
+  return Number(row!.Count)
+}
 
 /** Collects the row ids of a table's rows. @returns SQL of these rows, named t */
 async function idsOf(writer: Writer, { table, where }: { table: string; where: string }): Promise<string> {
-  await collect(writer, `ids_of_${table}`, `SELECT rowid AS id FROM ${where}`)
+  await created(writer, `ids_of_${table}`, `SELECT rowid AS id FROM ${where}`)
   return byIds(table, `ids_of_${table}`)
 }
 
@@ -82,7 +85,7 @@ export async function scopeConversations(writer: Writer, conversations: Conversa
   const left = new Set(selects().flatMap(select => named(SCOPED, select)))
   const add = async (table: string, rows: string): Promise<void> => {
     left.delete(table)
-    if (areCopied) await collect(writer, `scoped_${table}`, `SELECT ${columnsRead(table)} FROM ${rows}`)
+    if (areCopied) await created(writer, `scoped_${table}`, `SELECT ${columnsRead(table)} FROM ${rows}`)
     scope.set(table, areCopied ? `scoped_${table}` : `(SELECT t.* FROM ${rows})`)
   }
   const addByKey = async (table: string, keys: string): Promise<void> =>
@@ -109,7 +112,7 @@ export const touchedGroups = ({ name }: Mart): string => `touched_${name}`
 /** Collects the row ids of the touched groups in the marts that this one is built from. */
 export async function scopeGroups(writer: Writer, mart: Mart): Promise<void> {
   for (const source of new Set(named(IN_GROUPS, mart.select)))
-    await collect(
+    await created(
       writer,
       `grouped_${source}`,
       `SELECT rowid AS id FROM marts.${source} SEMI JOIN ${touchedGroups(mart)} USING (${mart.grain.join(', ')})`,
