@@ -166,6 +166,9 @@ const countBy = <T>(items: readonly T[], key: (item: T) => string): Record<strin
   return counts
 }
 
+/** When the stored tables were exported: the archive is named after the day on which a segment is archived. */
+const STORED_MS = Date.parse('2026-11-23T12:00:00Z')
+
 /** Counts of pages, windows and lease log entries in the stored data folder. */
 const STREAM_PAGES = { agents: 4, conversations: 29, organizations: 31, teams: 19 }
 const KIND_PAGES = { full: 4, head: 8, refresh: 3, reread: 4, sample: 2, selected: 1, tail: 7 }
@@ -231,7 +234,7 @@ describe('data of an earlier version', () => {
   it('is replayed into equal tables and synced further from them: no landed page is exported again', async () => {
     const home = unpack('home.tar.gz')
     const config = configAt(home)
-    const report = await replay({ config })
+    const report = await replay({ config, now: () => STORED_MS })
     expect(report).toMatchObject({ files: 83, quarantined: 0, events: 19, damaged: [] })
     await withApp(config, async app => {
       const tables = await userTables(app)
