@@ -1,7 +1,9 @@
 // `convohouse dictionary`: what the tables and views hold, in words.
-import { writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Command, Option } from 'commander'
-import { notWritable } from '../core/disk.ts'
+import { diskErrorText, notWritable } from '../core/disk.ts'
+import type { GrafanaDashboard } from '../publish/dbt-properties.ts'
 import type { DescribedTable } from '../warehouse/dictionary/described.ts'
 import { filled, invalidFlag } from './flags/values.ts'
 import { grid, gridOnStdout } from './terminal/columns.ts'
@@ -10,6 +12,8 @@ import { log, print, printJson } from './terminal/print.ts'
 interface DictionaryFlags {
   output?: string
   diagram?: boolean
+  dbt?: boolean
+  grafana?: string
   json?: boolean
 }
 
@@ -20,6 +24,17 @@ export const dictionaryCommand = (): Command =>
     .option('-o, --output <file>', 'write it to a file', filled('--output'))
     .addOption(
       new Option('--diagram', 'the diagrams of how the tables refer to each other, in Mermaid').conflicts('json'),
+    )
+    .addOption(
+      new Option('--dbt', 'the published tables as sources of a dbt project, with descriptions and tests').conflicts([
+        'json',
+        'diagram',
+      ]),
+    )
+    .option(
+      '--grafana <folder>',
+      'with --dbt: dashboards of Grafana (*.json), of which each becomes an exposure',
+      filled('--grafana'),
     )
     .option('--json', 'one JSON object, for machines')
     .addHelpText(
@@ -32,6 +47,7 @@ Examples:
   $ convohouse dictionary --json | jq '.tables[].name'
   $ convohouse dictionary --output docs/data-dictionary.md
   $ convohouse dictionary --diagram --output docs/er-diagram.md
+  $ convohouse dictionary --dbt --output models/sources.yml
 
 Personal data: identity (the contact), content (what was said or noted), device (the machine or network), staff (those who handle conversations).`,
     )
@@ -39,12 +55,12 @@ Personal data: identity (the contact), content (what was said or noted), device 
 
 /** @throws FLAG_INVALID if there is no such table, or if the file cannot be written */
 async function runDictionary(table: string | undefined, flags: DictionaryFlags): Promise<void> {
-  const { output, diagram = false, json = false } = flags
-  if (table !== undefined && (output !== undefined || diagram))
-    throw invalidFlag('--output and --diagram are for the whole dictionary.', 'Omit the table.')
+  const { output, diagram = false, dbt = false, grafana, json = false } = flags
+  if (table !== undefined && (output !== undefined || diagram || dbt))
+    throw invalidFlag('--output, --diagram and --dbt are for the whole dictionary.', 'Omit the table.')
+  if (grafana !== undefined && !dbt) throw invalidFlag('--grafana needs --dbt.', 'Add --dbt, or omit --grafana.')
   if (table !== undefined || json) return printTables(table, json)
-  const { dictionaryPage, diagramPage } = await import('../warehouse/dictionary/markdown.ts')
-  const page = diagram ? diagramPage() : await dictionaryPage()
+  const page = dbt ? await dbtFile(grafana) : await markdown(diagram)
   if (output === undefined) {
     process.stdout.write(page)
     return
@@ -53,6 +69,42 @@ async function runDictionary(table: string | undefined, flags: DictionaryFlags):
     throw notWritable('FLAG_INVALID', `--output: ${output}`, cause)
   })
   log(`Wrote ${output}`)
+}
+
+async function markdown(isDiagram: boolean): Promise<string> {
+  const { dictionaryPage, diagramPage } = await import('../warehouse/dictionary/markdown.ts')
+  return isDiagram ? diagramPage() : dictionaryPage()
+}
+
+async function dbtFile(folder: string | undefined): Promise<string> {
+  const { dbtProperties } = await import('../publish/dbt-properties.ts')
+  return dbtProperties(folder === undefined ? [] : await readDashboards(folder))
+}
+
+/** @throws FLAG_INVALID */
+async function readDashboards(folder: string): Promise<GrafanaDashboard[]> {
+  const names = await readdir(folder).catch(cause => {
+    throw invalidFlag(`--grafana: ${folder} cannot be read: ${diskErrorText(cause)}.`, 'Give a folder with dashboards.')
+  })
+  const files = names.filter(name => name.endsWith('.json')).sort()
+  return Promise.all(files.map(name => readDashboard(join(folder, name))))
+}
+
+/** @throws FLAG_INVALID */
+async function readDashboard(file: string): Promise<GrafanaDashboard> {
+  const dashboard: unknown = await readFile(file, 'utf8')
+    .then(text => JSON.parse(text))
+    .catch(() => null)
+  if (isDashboard(dashboard)) return dashboard
+  throw invalidFlag(
+    `--grafana: ${file} is no dashboard of Grafana.`,
+    'Export the dashboard as JSON, or move the file away.',
+  )
+}
+
+const isDashboard = (value: unknown): value is GrafanaDashboard => {
+  const { uid, title, panels } = (value ?? {}) as Partial<Record<keyof GrafanaDashboard, unknown>>
+  return typeof uid === 'string' && typeof title === 'string' && Array.isArray(panels)
 }
 
 const COLUMNS = [

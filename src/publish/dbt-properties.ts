@@ -1,0 +1,138 @@
+// The properties file of a dbt project: the published tables and marts as sources, with descriptions and tests, and dashboards as exposures.
+import { stringify } from 'yaml'
+import type { DescribedColumn } from '../warehouse/dictionary/described.ts'
+import { publishedRelations, type Relation } from './relations.ts'
+
+/** A dashboard of Grafana, as it is exported: what of it an exposure needs. */
+export interface GrafanaDashboard {
+  uid: string
+  title: string
+  description?: string
+  panels: readonly { targets?: readonly { rawSql?: string }[]; panels?: GrafanaDashboard['panels'] }[]
+}
+
+const MARTS = 'marts.'
+
+const isMart = ({ name }: Pick<Relation, 'name'>): boolean => name.startsWith(MARTS)
+
+const SOURCES = { tables: 'convohouse', marts: 'convohouse_marts' }
+
+/** Jinja of the reference to a table. */
+const reference = ({ name }: Pick<Relation, 'name'>): string =>
+  name.startsWith(MARTS)
+    ? `source('${SOURCES.marts}', '${name.slice(MARTS.length)}')`
+    : `source('${SOURCES.tables}', '${name}')`
+
+/** Dimensions that facts refer to by a column of the same name. People and teams are not among them: targets may lack them. */
+const DIMENSIONS = [{ column: 'agent_id', mart: 'marts.dim_agents' }]
+
+function columnTests({ name }: DescribedColumn, relation: Relation): unknown[] {
+  const tests: unknown[] = relation.key.includes(name) ? ['not_null'] : []
+  for (const { column, mart } of DIMENSIONS)
+    if (column === name && isMart(relation) && relation.name !== mart)
+      tests.push({ relationships: { arguments: { to: reference({ name: mart }), field: column } } })
+  return tests
+}
+
+const columnOf = (column: DescribedColumn, relation: Relation) => {
+  const tests = columnTests(column, relation)
+  return {
+    name: column.name,
+    description: column.about,
+    ...(column.pii !== 'none' && { config: { meta: { pii: column.pii } } }),
+    ...(tests.length > 0 && { data_tests: tests }),
+  }
+}
+
+/** A test that no two rows have the same key. `chr(31)` occurs in no id, so that ids do not run into each other. */
+const keyTest = ({ key }: Relation) => ({
+  unique: { arguments: { column_name: `(${key.map(name => `cast(${name} as varchar)`).join(' || chr(31) || ')})` } },
+})
+
+const tableOf = (relation: Relation) => ({
+  name: relation.name.replace(MARTS, ''),
+  description: relation.about,
+  ...(relation.isKeyUnique && { data_tests: [keyTest(relation)] }),
+  columns: relation.columns.map(column => columnOf(column, relation)),
+})
+
+/** What tells how fresh a target is. Targets of Parquet files have it as a file. */
+const PUBLICATION = {
+  name: '_publication',
+  description: 'One row: which state of the warehouse the target has.',
+  config: {
+    loaded_at_field: 'cast(as_of as timestamp)',
+    freshness: { warn_after: { count: 1, period: 'day' } },
+  },
+  columns: [
+    { name: 'as_of', description: 'When the rows were read from the warehouse (UTC)' },
+    { name: 'held', description: 'Tables that a failed check holds back' },
+  ],
+}
+
+/** The target's database and schemas are variables, with the names that a target `postgres` has by default. */
+const place = (variable: string, schema: string) => ({
+  database: "{{ var('convohouse_database', target.database) }}",
+  schema: `{{ var('${variable}', '${schema}') }}`,
+})
+
+const panelsOf = ({ panels }: Pick<GrafanaDashboard, 'panels'>): GrafanaDashboard['panels'] =>
+  panels.flatMap(panel => [panel, ...panelsOf({ panels: panel.panels ?? [] })])
+
+/** The published tables that a dashboard's SQL reads, as they stand behind FROM and JOIN. */
+function readBy(dashboard: GrafanaDashboard, relations: readonly Relation[]): Relation[] {
+  const sql = panelsOf(dashboard).flatMap(({ targets = [] }) => targets.flatMap(({ rawSql }) => rawSql ?? []))
+  const names = new Set(
+    sql.flatMap(text => [...text.matchAll(/\b(?:FROM|JOIN)\s+([^\s(),;]+)/gi)].map(([, name]) => name!)),
+  )
+  const bare = new Set([...names].map(name => name.replaceAll('"', '').split('.').at(-1)!))
+  return relations.filter(({ name }) => bare.has(name.replace(MARTS, '')))
+}
+
+/** An exposure's name has letters, digits and underscores only. */
+const exposureName = (uid: string): string => uid.replaceAll(/\W+/g, '_')
+
+function exposuresOf(dashboards: readonly GrafanaDashboard[], relations: readonly Relation[]) {
+  return dashboards.flatMap(dashboard => {
+    const read = readBy(dashboard, relations)
+    if (read.length === 0) return []
+    const { uid, title, description } = dashboard
+    return {
+      name: exposureName(uid),
+      label: title,
+      type: 'dashboard',
+      ...(description !== undefined && { description }),
+      owner: { name: 'Grafana' },
+      depends_on: read.map(reference),
+    }
+  })
+}
+
+/**
+ * YAML for dbt 1.10.5 and later: two sources, `convohouse` (records) and `convohouse_marts`, and an exposure for each dashboard that reads
+ * one of their tables.
+ */
+export async function dbtProperties(dashboards: readonly GrafanaDashboard[]): Promise<string> {
+  const relations = await publishedRelations()
+  const exposures = exposuresOf(dashboards, relations)
+  const properties = {
+    version: 2,
+    sources: [
+      {
+        name: SOURCES.tables,
+        description: 'Tables of records, as convohouse publishes them. Times are UTC.',
+        ...place('convohouse_schema', 'convohouse'),
+        tables: [PUBLICATION, ...relations.filter(relation => !isMart(relation)).map(tableOf)],
+      },
+      {
+        name: SOURCES.marts,
+        description:
+          'Marts for analysts and dashboards. Days are days of the workspace’s time zone. Begin with `is_counted`.',
+        ...place('convohouse_marts_schema', 'convohouse_marts'),
+        tables: relations.filter(isMart).map(tableOf),
+      },
+    ],
+    ...(exposures.length > 0 && { exposures }),
+  }
+  return `# Generated by \`convohouse dictionary --dbt\`; do not edit.\n${stringify(properties, { lineWidth: 0, aliasDuplicateObjects: false })}`
+}
