@@ -4,12 +4,13 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
 import { rounded, seconds } from '../bench/measure.ts'
+import { EVIDENCE } from './evidence.ts'
 import { CACHE, install, isInstalled, type Tool } from './installed.ts'
 import { EXTENSION, SERVER } from './postgres-server.ts'
 import { PROMETHEUS } from './prometheus.ts'
 import { PYTHON } from './python.ts'
 
-const TOOLS: readonly Tool[] = [SERVER, EXTENSION, PROMETHEUS, ...Object.values(PYTHON)]
+const TOOLS: readonly Tool[] = [SERVER, EXTENSION, PROMETHEUS, EVIDENCE, ...Object.values(PYTHON)]
 
 /** The lines of a failed command that say why. */
 function reasonOf(error: unknown): string {

@@ -76,7 +76,7 @@ print(json.dumps({"conversations": [int(daily["conversations"].sum()), len(conve
 }, 600_000)
 
 it('the address of the page about Superset opens a snapshot read-only', async () => {
-  const [address] = /duckdb:\/{4}[^`]+/.exec(readFileSync(join(PAGES, 'superset-evidence.md'), 'utf8'))!
+  const [address] = /duckdb:\/{4}[^`]+/.exec(readFileSync(join(PAGES, 'superset.md'), 'utf8'))!
   const code = `import sqlalchemy, sys
 engine = sqlalchemy.create_engine(sys.argv[1])
 with engine.connect() as c: print(c.execute(sqlalchemy.text("SELECT sum(conversations)::INT FROM marts.conversations_daily")).scalar())

