@@ -71,7 +71,7 @@ export function addFinished(
   if (unnamed)
     warn(
       report,
-      `other resources (organizations, teams, tools, …) could not be requested: ${unnamed.code}: ${unnamed.what}`,
+      `some other resources (organizations, teams, tools, …) could not be requested: ${unnamed.code}: ${unnamed.what}`,
     )
   if (upkeep) warn(report, `upkeep of the data folder failed and is tried again: ${upkeep.code}: ${upkeep.what}`)
   for (const { name, outcome } of checks)

@@ -35,6 +35,9 @@ describe('the resources that a sync requests', () => {
     ])
     await simulated.sync()
     expect(await requested()).toEqual(['tools', 'tools', 'voices', 'voices'])
+    // Teams of a known organization do not depend on its own record.
+    await simulated.sync({ resources: ['teams'] })
+    expect(await requested()).toEqual(['teams'])
     await simulated.sync({ resources: ['tools', 'variables', 'organizations'] })
     expect(await requested()).toEqual(['organization', 'variables', 'variables'])
     await simulated.sync({ resources: RESOURCE_NAMES })

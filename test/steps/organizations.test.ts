@@ -157,11 +157,12 @@ describe('organizations of the configuration', () => {
 
 describe('a vendor that fails to answer for organizations', () => {
   const FAILING: [string, Answer, number][] = [
-    ['503', { status: 503 }, 1],
-    ['503 again', { status: 503 }, 1],
+    ['503', { status: 503 }, 2],
+    ['503 again', { status: 503 }, 2],
     ['429', { status: 429 }, 1],
     ['401', { status: 401 }, 1],
-    ['a 404 without the body of the vendor', { status: 404 }, 1],
+    ['403', { status: 403 }, 2],
+    ['a 404 without the body of the vendor', { status: 404 }, 2],
     ['400', { status: 400 }, 2],
     ['another shape', { status: 200, body: { data: 'none' } }, 2],
   ]
@@ -188,7 +189,7 @@ describe('a vendor that fails to answer for organizations', () => {
       expect(report.requests > 0).toBe(round === 0)
       expect(report.warnings).toEqual([
         expect.stringContaining(
-          'other resources (organizations, teams, tools, …) could not be requested: API_UNAVAILABLE',
+          'some other resources (organizations, teams, tools, …) could not be requested: API_UNAVAILABLE',
         ),
       ])
     }

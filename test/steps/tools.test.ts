@@ -153,8 +153,8 @@ describe('the tools of the agents', () => {
 
 describe('a vendor that serves no tools, or not all', () => {
   const FAILING: [string, Answer, number][] = [
-    ['a 404 without the body of the vendor', { status: 404, body: 'not found' }, 1],
-    ['503', { status: 503 }, 1],
+    ['a 404 without the body of the vendor', { status: 404, body: 'not found' }, 3],
+    ['503', { status: 503 }, 3],
     ['400', { status: 400 }, 3],
   ]
 

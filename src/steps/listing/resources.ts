@@ -7,19 +7,18 @@
 // page, so the next sync makes it again.
 import type { Failure } from '../../../workflows/steps.ts'
 import { AGENTS } from '../../catalog/resources/agents.ts'
-import type { ResourceById } from '../../catalog/resources/resource.ts'
+import { isById, type ResourceById } from '../../catalog/resources/resource.ts'
 import { type DeclaredResource, requestedBy, requestedIds } from '../../catalog/resources/resources.ts'
-import { isCode } from '../../core/errors.ts'
 import { isSegment } from '../../vendor/address.ts'
 import { VendorError } from '../../vendor/faults.ts'
 import { type KnownId, knownIds, type LastRequest, lastRequested } from '../../warehouse/planning/known-ids.ts'
 import { knownAgents } from '../../warehouse/planning/planner-queries.ts'
 import type { IdsByOwner } from '../dependencies.ts'
-import { failureOf } from '../export/fetch.ts'
 import type { Planning } from '../planning/prepare.ts'
 import { fetchAuditLog } from './audit-log.ts'
 import { fetchCrawlerPage } from './crawler-pages.ts'
-import { fetchResource, landPages, pagesOf, windowName } from './resource-pages.ts'
+import { FailedRequests } from './failed-requests.ts'
+import { fetchResource, landPages, pagesOf, type ResourceListing, windowName } from './resource-pages.ts'
 import { fetchVoices, landProviders } from './voices.ts'
 
 /** Maximum of a resource's ids for which one run makes requests; the next run continues. */
@@ -45,18 +44,20 @@ interface Due {
 /**
  * Requests and lands the resources that are due; their pages are pending when this resolves. Unanswered requests are left to the next run.
  * `only`: names of resources, instead of the configured ones.
- * @returns the first failure that concerns more than one id
+ * @returns the first failure, apart from refusals of single requests (400)
  * @throws HOME_UNUSABLE
  */
 export async function fetchResources(fetching: Planning, only?: readonly string[]): Promise<Failure | null> {
-  let first: Failure | null = null
+  const { signal, stopping } = fetching
+  const failed = new FailedRequests()
   for (const resource of requestedIds()) {
-    const failure = await fetchDue(fetching, resource, only)
-    first ??= failure
-    // One endpoint may be missing while the others work.
-    if (failure !== null && failure.code !== 'API_PROTOCOL') break
+    if (failed.isOver) break
+    for (const due of longestWaiting(await dueIds(fetching, resource, only))) {
+      if (failed.isOver || signal.aborted || stopping?.aborted) return failed.first
+      await fetchById(fetching, due, failed)
+    }
   }
-  return first
+  return failed.first
 }
 
 /**
@@ -88,49 +89,43 @@ const chosen = <R extends Requested>(
   only: readonly string[] | undefined,
 ): R[] => resources.filter(({ stream }) => (only ?? settings.resources).includes(stream))
 
-/** Requests all that is due by the ids of one resource. @returns the failure that ended the requests, or null */
-async function fetchDue(
-  fetching: Planning,
-  resource: DeclaredResource,
-  only: readonly string[] | undefined,
-): Promise<Failure | null> {
-  const { signal, stopping } = fetching
-  for (const due of longestWaiting(await dueIds(fetching, resource, only))) {
-    if (signal.aborted || stopping?.aborted) return null
-    try {
-      await fetchById(fetching, due)
-    } catch (error) {
-      if (!(error instanceof VendorError)) throw error
-      if (isCode(error, 'INTERRUPTED')) return null
-      if (!concernsOneId(error)) return failureOf(error)
-    }
-  }
-  return null
-}
-
 /** Those whose requests this run makes: if not all fit, those whose last request is longest ago. */
 const longestWaiting = (due: Due[]): Due[] =>
   due.length <= IDS_PER_RUN ? due : due.sort((a, b) => a.lastMs - b.lastMs).slice(0, IDS_PER_RUN)
 
-/** Requests the resources of one id in turn. An id that the vendor does not have has no children either. */
-async function fetchById(fetching: Planning, { ids, resources }: Due): Promise<void> {
+/** Requests the resources of one id in turn. An id that the vendor does not have, or refuses, has no children either. */
+async function fetchById(fetching: Planning, { ids, resources }: Due, failed: FailedRequests): Promise<void> {
   for (const resource of resources) {
-    const answer = await (OWN_WAY[resource.stream] ?? fetchResource)(fetching, resource, ids)
-    for (const { answer: page } of answer.pages) fetching.clock.observe(page.receipt)
-    const { cutOff, gap } = answer
-    const answeredBy = resource.answeredBy?.(answer.pages[0]?.answer.parsed)
-    await landPages(fetching, {
-      ...{ resource, name: windowName(resource, ids), ids },
-      ...{ pages: pagesOf(resource, answer), cutOff, gap, answeredBy },
-    })
-    if (resource.stream === 'voices') await landProviders(fetching, answer)
-    if (resource.parent === null && answer.pages[0]?.answer.envelope === null) return
+    const isFound = !failed.isGivenUp(resource) && (await fetchOne(fetching, { ids, resource }, failed))
+    if (failed.isOver || (!isFound && resource.parent === null)) return
   }
 }
 
-/** True for a refusal of this id alone. A 404 without the vendor's error body concerns all ids: the endpoint may be missing. */
-const concernsOneId = (error: VendorError): boolean =>
-  isCode(error, 'API_BAD_REQUEST', 'API_PROTOCOL') && error.facts.status !== 404
+/** Requests and lands one resource. @returns whether the vendor has it */
+async function fetchOne(
+  fetching: Planning,
+  { ids, resource }: { ids: readonly string[]; resource: Requested },
+  failed: FailedRequests,
+): Promise<boolean> {
+  let answer: ResourceListing
+  try {
+    answer = await (OWN_WAY[resource.stream] ?? fetchResource)(fetching, resource, ids)
+  } catch (error) {
+    if (!(error instanceof VendorError)) throw error
+    failed.failed(resource, error)
+    return false
+  }
+  failed.succeeded(resource)
+  for (const { answer: page } of answer.pages) fetching.clock.observe(page.receipt)
+  const { cutOff, gap } = answer
+  const answeredBy = resource.answeredBy?.(answer.pages[0]?.answer.parsed)
+  await landPages(fetching, {
+    ...{ resource, name: windowName(resource, ids), ids },
+    ...{ pages: pagesOf(resource, answer), cutOff, gap, answeredBy },
+  })
+  if (resource.stream === 'voices') await landProviders(fetching, answer)
+  return answer.pages[0]?.answer.envelope !== null
+}
 
 /** The ids of a resource for which requests are due. Those whose own record is due come first. */
 async function dueIds(
@@ -154,10 +149,11 @@ async function dueIds(
     const ageMs = status === 404 ? absentEveryMs : everyMs
     return atMs <= Math.max(nowMs - ageMs, known.changedMs[requested.stream] ?? 0)
   }
+  const isOwnLeftOut = isById(resource) && !streams.some(({ stream }) => stream === resource.stream)
   const due = ids.map(known => {
     const own = streams.filter(stream => stream.stream === resource.stream && isDue(stream, known))
-    // An id that no listing has returned may not exist: its children are requested only together with its own record.
-    const mayHaveChildren = own.length > 0 || known.isListed
+    // An id that no listing has returned may not exist: its children are requested only together with its own record, if that is requested.
+    const mayHaveChildren = own.length > 0 || known.isListed || isOwnLeftOut
     const children = streams.filter(
       stream => stream.stream !== resource.stream && mayHaveChildren && isDue(stream, known),
     )
