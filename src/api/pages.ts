@@ -3,6 +3,7 @@ import { AGENTS } from '../catalog/resources/agents.ts'
 import type { Resource } from '../catalog/resources/resource.ts'
 import { TEAMS } from '../catalog/resources/teams.ts'
 import { ConvohouseError } from '../core/errors.ts'
+import { parseCount } from '../core/quota/reported-usage.ts'
 import { askPaged } from '../vendor/client.ts'
 import { readExportEnvelope, readResourceEnvelope } from '../vendor/envelopes.ts'
 import { readListing } from '../vendor/listing.ts'
@@ -16,20 +17,20 @@ const AUDIT_PAGE = 200
 
 /**
  * All entries of an agent's audit log, newest first (section 4.5). Pages are requested with an overlap of a second, because the document
- * does not say whether a page includes the second of its cursor; repeated entries are skipped. Ends where `nextCursorTs` is missing or
- * does not move.
+ * does not say whether a page includes the second of its cursor; repeated entries are skipped. Where the cursor does not move, the log has
+ * ended or a second has more entries than a page: then the entries before that second are requested, under both readings of the cursor.
  */
 export async function* allAuditEntries(
   api: ApiClient,
   { agentId, limit = AUDIT_PAGE }: { agentId: string; limit?: number },
   options?: CallOptions,
 ): AsyncGenerator<AuditEntry, void, undefined> {
-  let before = new Map<string, number>()
+  const seen = new Map<string, number>()
   let cursor: number | undefined
-  // Zero where a second has more entries than a page: with the overlap, the same page would come again.
+  // Lower where a second has more entries than a page: with the overlap, the same page would come again.
   let overlap = 1
   for (;;) {
-    const from = cursor === undefined ? {} : { cursorTs: cursor + overlap }
+    const from = cursor === undefined ? {} : { cursorTs: Math.max(0, cursor + overlap) }
     const { entries, nextCursorTs } = await api.getAuditLog({ agentId, limit, ...from }, options)
     // Entries have no id, and identical entries of one second are legitimate, so they are counted.
     const here = new Map<string, number>()
@@ -37,15 +38,16 @@ export async function* allAuditEntries(
       const text = JSON.stringify(entry)
       const count = (here.get(text) ?? 0) + 1
       here.set(text, count)
-      if (count > (before.get(text) ?? 0)) yield entry
+      if (count <= (seen.get(text) ?? 0)) continue
+      seen.set(text, count)
+      yield entry
     }
-    if (!Number.isSafeInteger(nextCursorTs)) return
-    const moves = cursor === undefined || nextCursorTs! < cursor
-    if (!moves && overlap === 0) return
-    overlap = moves ? 1 : 0
-    if (moves) before = here
-    else for (const [text, count] of here) before.set(text, Math.max(count, before.get(text) ?? 0))
-    cursor = nextCursorTs!
+    const next = parseCount(nextCursorTs)
+    if (next === null) return
+    const moves = cursor === undefined || next < cursor
+    if (!moves && (entries.length === 0 || overlap < 0)) return
+    overlap = moves ? 1 : overlap - 1
+    if (moves) cursor = next
   }
 }
 
@@ -58,13 +60,10 @@ export async function* allVoices(
   options?: CallOptions,
 ): AsyncGenerator<Voice, void, undefined> {
   for (let at = offset; ; ) {
-    const { voices, total = Number.POSITIVE_INFINITY } = await api.listVoices(
-      { ...filters, limit, offset: at },
-      options,
-    )
+    const { voices, total } = await api.listVoices({ ...filters, limit, offset: at }, options)
     yield* voices
     at += voices.length
-    if (voices.length === 0 || at >= total) return
+    if (voices.length === 0 || at >= (parseCount(total) ?? Number.POSITIVE_INFINITY)) return
   }
 }
 
