@@ -1,18 +1,13 @@
 // What only the record as a whole, or the listing around it, tells about an agent: its settings as keys and values, its tools with their names,
 // its tags, and whether it is starred.
 import { ExactNumber, writeExactly } from '../../json/exact-json.ts'
+import { idOf } from '../inspection/ids.ts'
 import { isObject, isScalar } from '../inspection/inspect.ts'
 import { isExact, numberIn } from '../inspection/numbers.ts'
 import { boolean, type Computed, type Fields, number, objects, text } from '../shape.ts'
 
 /** The second list of a listing: the starred agents. */
 export const STARRED_LIST = 'starredAgents'
-
-/** An id as text; null for anything else. */
-function idOf(value: unknown): string | null {
-  if (value instanceof ExactNumber) return value.text
-  return typeof value === 'number' || (typeof value === 'string' && value !== '') ? String(value) : null
-}
 
 /** The ids in the list of starred agents in the body of one page; null if the page has no such list. */
 export function starredIdsIn(body: unknown): string[] | null {

@@ -3,6 +3,7 @@
 import { DAY } from '../../core/time.ts'
 import type { RecordType } from '../shape.ts'
 import { boolean, text, texts, time } from '../shape.ts'
+import { withRequestedId } from './requested-id.ts'
 import type { Resource } from './resource.ts'
 
 const customMetric: RecordType = {
@@ -33,6 +34,7 @@ export const CUSTOM_METRICS = {
   path: '/v3/agents/{agentId}/custom-metrics/{metricId}',
   parent: 'agents',
   paging: 'record',
+  prepare: withRequestedId('metric', 'id'),
   envelope: ['metric'],
   freshness: { everyMs: DAY, absentEveryMs: 30 * DAY },
   record: customMetric,

@@ -2,6 +2,7 @@
 import { DAY } from '../../core/time.ts'
 import type { Casing, RecordType, Scalar } from '../shape.ts'
 import { any, boolean, count, group, number, text, texts, time } from '../shape.ts'
+import { withRequestedId } from './requested-id.ts'
 import type { Resource } from './resource.ts'
 
 const names = (about: string, options: { channel?: Casing } = {}): Scalar => any(`${about}, as sent: a list`, options)
@@ -93,6 +94,7 @@ export const ORGANIZATIONS = {
   path: '/v3/orgs/{organizationId}',
   parent: null,
   paging: 'record',
+  prepare: withRequestedId('data', 'ID'),
   envelope: ['data'],
   freshness: { everyMs: DAY, changedAt: ['_dirty_since'] },
   record: organization,

@@ -1,6 +1,7 @@
 // Voices of all providers in one list (sections 2.5 and 4.9), and how each provider answered. A provider that fails is named in the answer, which
 // then lacks its voices.
 import { DAY } from '../../core/time.ts'
+import { idOf } from '../inspection/ids.ts'
 import { isObject } from '../inspection/inspect.ts'
 import type { RecordType } from '../shape.ts'
 import { boolean, group, text, time } from '../shape.ts'
@@ -64,10 +65,11 @@ interface VoicesAnswer {
 const texts = (list: unknown): string[] =>
   Array.isArray(list) ? list.filter((value): value is string => typeof value === 'string' && value !== '') : []
 
-const keyed = (entry: unknown): unknown =>
-  isObject(entry) && typeof entry.provider === 'string' && typeof entry.voiceId === 'string' && entry.voiceId !== ''
-    ? { [KEY]: `${entry.provider}/${entry.voiceId}`, ...entry }
-    : entry
+function keyed(entry: unknown): unknown {
+  if (!isObject(entry)) return entry
+  const [provider, voiceId] = [idOf(entry.provider), idOf(entry.voiceId)]
+  return provider === null || voiceId === null ? entry : { [KEY]: `${provider}/${voiceId}`, ...entry }
+}
 
 /** The answer with a key for each voice. */
 function keyVoices(answer: unknown): unknown {
@@ -78,11 +80,12 @@ function keyVoices(answer: unknown): unknown {
 /** The providers that failed, with their errors. */
 export function failedProviders(answer: unknown): Map<string, string | null> {
   const { providersFailed } = (answer ?? {}) as VoicesAnswer
-  const failures = Array.isArray(providersFailed) ? providersFailed.filter(isObject) : []
+  const failures = Array.isArray(providersFailed) ? providersFailed : []
   return new Map(
-    failures.flatMap(({ provider, error }) =>
-      typeof provider === 'string' ? [[provider, typeof error === 'string' ? error : null] as const] : [],
-    ),
+    failures.flatMap((failure: unknown): [string, string | null][] => {
+      const { provider, error } = isObject(failure) ? failure : { provider: failure }
+      return typeof provider === 'string' ? [[provider, typeof error === 'string' ? error : null]] : []
+    }),
   )
 }
 
