@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { redactSecrets, redactText } from '../../src/vendor/redaction/redaction.ts'
 import { isSecret, isSecretName, nameMeaning } from '../../src/vendor/redaction/secret-names.ts'
 
+const LONGER_NAMES = ['vg_variables', 'n[1].requestHeaders.X', 'toolFields', 'envVars.A', 'env_vars', 'environment.B']
+
 describe('the name of a secret', () => {
   it.each([
     ...['dashboardPassword', 'magicCode', 'usedSecret', 'FB_PUSH_TOKEN', 'serverUrlSecret', 'apiKey', 'SECRET_API_KEY'],
@@ -188,6 +190,18 @@ describe('redaction', () => {
       ['[0].newValue', '[1].oldValue', '[2].newValue', '[3].newValue'],
     ],
     [
+      'audited values of variables and headers under longer names',
+      LONGER_NAMES.map(field => ({ field, newValue: 'x' })),
+      LONGER_NAMES.map(field => ({ field })),
+      LONGER_NAMES.map((_, at) => `[${at}].newValue`),
+    ],
+    [
+      'audited text that is cut off behind a name whose end tells',
+      ['{"smtpPass":"x', '{"a":1,"X-Auth" : "x'].map(newValue => ({ field: 'advanced', newValue })),
+      [{ field: 'advanced' }, { field: 'advanced' }],
+      ['[0].newValue', '[1].newValue'],
+    ],
+    [
       'a key that is a secret itself, and does not name it in a path',
       { a: { 'sk-0123456789': 1 }, 'Eve Smith': { token: 't' }, s3cr3tvalue: { token: 't' } },
       { a: {}, 'Eve Smith': {}, s3cr3tvalue: {} },
@@ -204,6 +218,9 @@ describe('redaction', () => {
     { field: 'nodes[n1].instructions', oldValue: 'Never say your password.', newValue: '{ not JSON' },
     { field: 'nodes[n1].kb', newValue: '{ "spaced" : 1 }' },
     { field: 'vg_maxTokens', oldValue: '2048', newValue: '4096' },
+    { field: 'chatHeader', newValue: 'Hello' },
+    { field: 'leadCollectionRules.requiredFields', newValue: '["email"]' },
+    { field: 'nodes', newValue: '[{"maxTokens":4096,"instructions":"be' },
     { key: 'maxTokens', value: 4_096 },
     { field: 'password', label: 'a form field, not an audit entry' },
     { internal: { hasChangedPassword: true }, requirePassword: 'false', apiKey: null, accessTokens: [], secret: '' },

@@ -263,8 +263,8 @@ const namesIn = (field: string): string[] => field.split(/[.[\]"']+/).filter(nam
 
 const isPlaceName = (name: string): boolean => nameMeaning(name).isPlace
 
-/** Variables, tool fields and headers may contain a secret under any name. */
-const HOLDS_ANYTHING = /^(?:variables?|fields?|headers?|env)$/i
+/** Variables, tool fields and headers may contain a secret under any name: `vg_variables`, `requestHeaders`, `envVars`. */
+const HOLDS_ANYTHING = /^(?:variable|fields?|header|env(?:ironment)?|\w*(?:variables|headers|toolfields|env_?vars))$/i
 
 function isAboutSecret({ field, oldValue, newValue }: AuditEntry): boolean {
   const names = namesIn(field)
@@ -273,6 +273,14 @@ function isAboutSecret({ field, oldValue, newValue }: AuditEntry): boolean {
   return names.some(name => HOLDS_ANYTHING.test(name) || isNamed(name))
 }
 
+/** True for truncated JSON that may contain a secret: anything named like one, or such a key, even if only its end tells. */
+const mayHoldSecret = (text: string, inPlace: boolean): boolean =>
+  isSecretName(text) ||
+  [...text.matchAll(/"([^"\\]{1,64})"\s{0,4}:/g)].some(([, name]) => {
+    const { isSecret, isAuth, isKey } = nameMeaning(name!)
+    return isSecret || isAuth || (inPlace && isKey)
+  })
+
 /** Redacts an audited value. It is a string; if an object changed, the string is JSON and contains the object's secrets. */
 function audited(entry: AuditEntry, name: string, own: Place, redaction: Redaction): [string, unknown][] {
   const value = entry[name]
@@ -280,8 +288,8 @@ function audited(entry: AuditEntry, name: string, own: Place, redaction: Redacti
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return [[name, redact(value, place, redaction)]]
   const text = redactJsonText(value, place, redaction)
   if (text !== undefined) return [[name, text]]
-  // Truncated JSON that names a secret cannot be redacted, so it is dropped.
-  if (!isSecretName(value)) return [[name, redactString(value, place, redaction)]]
+  // Truncated JSON cannot be redacted, so it is dropped.
+  if (!mayHoldSecret(value, place.inPlace)) return [[name, redactString(value, place, redaction)]]
   redaction.drop(place)
   return []
 }
