@@ -99,7 +99,7 @@ export const CONFIG_TEMPLATE = `# Configuration of convohouse. A setting that is
 # extensions: ./extensions
 
 workspaces:
-  # One entry per workspace. Its id is part of every key in the warehouse.
+  # One entry per workspace. Its id, as the vendor shows it, is in requests for agents and crawler pages and part of every key in the warehouse.
   - id: my-workspace
 
     # Address of the API, without /v3.

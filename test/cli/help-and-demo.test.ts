@@ -42,6 +42,10 @@ describe('the demo', () => {
     expect(Number(exported)).toBeLessThan(300)
     expect(stdout).toContain(`CONVOHOUSE_HOME=${home}`)
     expect(await countConversations({ CONVOHOUSE_HOME: home })).toBeGreaterThan(1_800)
+    const pages = await inProcess(['query', 'SELECT count(*) > 0 AS found FROM crawler_pages'], {
+      env: { CONVOHOUSE_HOME: home },
+    })
+    expect(pages.stdout).toContain('true')
     expect((await inProcess(['demo', '--home', home])).stderr).toContain('is not empty')
   })
 })

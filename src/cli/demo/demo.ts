@@ -47,7 +47,14 @@ async function folderFor(home: string | undefined): Promise<string> {
   throw invalidFlag(`--home: ${folder} is not empty.`, 'Give an empty folder, or one that does not exist yet.')
 }
 
-function configFor(sandbox: Sandbox, home: string): Config {
+/** Ids of the pages of crawler jobs by job: the API lists none, so a user configures them. */
+async function crawlerPagesOf({ url }: Sandbox): Promise<Record<string, string[]>> {
+  const answer = await fetch(`${url}/_sandbox/resources`)
+  const { crawlerJobs } = (await answer.json()) as { crawlerJobs: { id: string; pages: string[] }[] }
+  return Object.fromEntries(crawlerJobs.map(({ id, pages }) => [id, pages]))
+}
+
+async function configFor(sandbox: Sandbox, home: string): Promise<Config> {
   const config = readConfig({
     env: {
       CONVOHOUSE_WEBHOOK_SECRET: WEBHOOK_SECRET,
@@ -57,7 +64,9 @@ function configFor(sandbox: Sandbox, home: string): Config {
       CONVOHOUSE_HOME: home,
     },
   })
-  return { ...config, webhooks: { ...config.webhooks, port: 0 } }
+  const crawlerPages = await crawlerPagesOf(sandbox)
+  const workspaces = config.workspaces.map(workspace => ({ ...workspace, crawlerPages }))
+  return { ...config, workspaces, webhooks: { ...config.webhooks, port: 0 } }
 }
 
 const optionsFor = ({ config, stop }: Demo, app: App): EmbeddedOptions => ({
@@ -181,7 +190,7 @@ export async function runDemo({ home }: { home?: string }): Promise<void> {
     print(
       `A sandbox on ${sandbox.url} serves the API: ${AGENTS} agents, ${count(CONVERSATIONS)} conversations. No account is needed, and nothing leaves this machine.`,
     )
-    await play({ config: configFor(sandbox, folder), stop }, sandbox)
+    await play({ config: await configFor(sandbox, folder), stop }, sandbox)
     heading('Next steps')
     print(...ending(folder))
   } finally {
