@@ -7,6 +7,7 @@
 //   the cursor does not move, and the page is not full     ended: the vendor always sends a cursor
 //   the cursor does not move, and the page is full        the second has more entries than a page holds: asked once more with a larger page;
 //                                                         if that does not help, the rest of the second is skipped, and the skip reported
+//   the cursor does not move behind that second either    ended, and reported: the vendor always sends the same cursor
 import { isCode } from '../core/errors.ts'
 import type { Listing } from './listing.ts'
 
@@ -36,6 +37,7 @@ const LARGE_LIMIT = 5_000
 
 export const SECOND_CUT = 'a second has more entries than a page, and the vendor serves no larger page'
 const ENDLESS = 'the log has more pages than are read at once'
+export const STUCK = 'the cursor does not move'
 
 const oldestOf = ({ times }: LogPage): number => Math.min(...times)
 
@@ -85,6 +87,8 @@ export async function readLog<A>(options: {
   let lastCursor = Number.POSITIVE_INFINITY
   /** The last second that needed a larger page. */
   let crowded: number | null = null
+  /** True where the page before this one began at a second that the vendor's cursor does not leave. */
+  let wasStuck = false
   while (page !== null && page.times.length > 0 && page.nextCursor !== null) {
     if (untilSec !== null && oldestOf(page) < untilSec) return ended()
     if (requests >= MAX_PAGES) {
@@ -94,12 +98,18 @@ export async function readLog<A>(options: {
     const { nextCursor, times } = page
     if (nextCursor < lastCursor) {
       lastCursor = nextCursor
+      wasStuck = false
       // A larger page does not show how many entries the others may have.
       fullest = Math.max(fullest, Math.min(times.length, limit))
       page = await request(nextCursor + 1, nextCursor + 1 === crowded ? LARGE_LIMIT : limit)
       continue
     }
     if (times.length < fullest) return ended()
+    if (wasStuck) {
+      gap = STUCK
+      return ended()
+    }
+    wasStuck = true
     const whole = await larger(nextCursor)
     if (whole !== null && (oldestOf(whole) < nextCursor || whole.nextCursor === null)) {
       crowded = nextCursor

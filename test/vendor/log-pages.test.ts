@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { keyEntries } from '../../src/catalog/resources/audit-log.ts'
 import { VendorError } from '../../src/vendor/faults.ts'
-import { type LogPage, readLog, SECOND_CUT } from '../../src/vendor/log-pages.ts'
+import { type LogPage, readLog, SECOND_CUT, STUCK } from '../../src/vendor/log-pages.ts'
 
 interface Entry {
   ts: number
@@ -78,6 +78,28 @@ describe('a log that pages by seconds', () => {
       { numRuns: 300 },
     )
   })
+
+  it.each([true, false])(
+    'ends where the vendor always sends the same cursor; pages honour the cursor: %s',
+    async isHonoured => {
+      const log = Array.from({ length: 60 }, (_, place) => ({ ts: 100 - Math.floor(place / 3), field: String(place) }))
+      const requests: number[] = []
+      const vendor = { log, most: 10, refuses: false, isInclusive: true, endsWithCursor: true }
+      const answer = answers(vendor, requests)
+      const { pages, gap } = await readLog({
+        ask: async request => ({
+          ...(await answer({ ...request, ...(!isHonoured && { cursor: 200 }) })),
+          nextCursor: 95,
+        }),
+        read: page => page,
+        limit: 10,
+        untilSec: null,
+      })
+      expect(requests.length).toBeLessThan(6)
+      expect(pages.length).toBeGreaterThan(0)
+      expect(gap).toBe(isHonoured ? STUCK : SECOND_CUT)
+    },
+  )
 
   it('is read until a known second only, which is read as a whole', async () => {
     await fc.assert(
