@@ -1,0 +1,70 @@
+// Places in S3, for targets of publications: the bucket, the server, and where its credentials come from.
+import { resolve } from 'node:path'
+import { z } from 'zod'
+
+/** `s3://bucket/prefix`, without characters that readers take for a pattern. */
+const S3_PATH = /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[A-Za-z0-9!_.'() =+,@-]+)*\/?$/
+
+export const isS3Path = (path: string): boolean => /^s3:\/\//i.test(path)
+
+export const s3Path = z
+  .string()
+  .regex(S3_PATH, 'must be s3://BUCKET/PREFIX, of letters, digits and the characters . - _ = + , @')
+
+const isEndpoint = (text: string): boolean => {
+  if (!URL.canParse(text)) return false
+  const { protocol, pathname, search, username } = new URL(text)
+  return ['http:', 'https:'].includes(protocol) && pathname === '/' && search === '' && username === ''
+}
+
+/** The settings beside the path. Credentials are in a file of AWS's format; without one they come from the environment or a role. */
+export const s3Settings = z
+  .strictObject({
+    endpoint: z.string().refine(isEndpoint, 'must be an address such as https://s3.example.com').optional(),
+    region: z.string().min(1).optional(),
+    urlStyle: z.enum(['path', 'vhost']).optional(),
+    credentialsFile: z.string().min(1).optional(),
+    profile: z.string().min(1).optional(),
+    caFile: z.string().min(1).optional(),
+  })
+  .refine(({ profile, credentialsFile }) => profile === undefined || credentialsFile !== undefined, {
+    path: ['profile'],
+    error: 'is a section of `credentialsFile`, which is missing; without the file, AWS_PROFILE names it',
+  })
+
+export interface S3Place {
+  bucket: string
+  /** Ends with a slash, or is empty. */
+  prefix: string
+  /** `https://s3.example.com`, without a slash at its end; null: AWS. */
+  endpoint: string | null
+  /** Null: AWS_REGION, else `us-east-1`. */
+  region: string | null
+  urlStyle: 'path' | 'vhost'
+  /** Of AWS's format, absolute; null: the environment (AWS_…), `~/.aws`, or the role of the machine, container or service account. */
+  credentialsFile: string | null
+  /** The section of the file. */
+  profile: string
+  /** PEM file of the authorities that the server's certificate is verified by, absolute; null: the well-known ones. */
+  caFile: string | null
+}
+
+/** Relative paths are relative to the folder of the configuration file. `path`: see `s3Path`. */
+export function s3Place(path: string, given: z.infer<typeof s3Settings>, folder: string): S3Place {
+  const [bucket = '', ...rest] = path.slice('s3://'.length).split('/').filter(Boolean)
+  const file = (name: string | undefined) => (name === undefined ? null : resolve(folder, name))
+  return {
+    bucket,
+    prefix: rest.map(part => `${part}/`).join(''),
+    endpoint: given.endpoint === undefined ? null : new URL(given.endpoint).origin,
+    region: given.region ?? null,
+    urlStyle: given.urlStyle ?? (given.endpoint === undefined ? 'vhost' : 'path'),
+    credentialsFile: file(given.credentialsFile),
+    profile: given.profile ?? 'default',
+    caFile: file(given.caFile),
+  }
+}
+
+/** `s3://bucket/prefix` */
+export const s3Text = ({ bucket, prefix }: Pick<S3Place, 'bucket' | 'prefix'>): string =>
+  `s3://${bucket}/${prefix}`.replace(/\/$/, '')

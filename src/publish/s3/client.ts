@@ -1,0 +1,88 @@
+// The connection to S3 of a target's process: AWS's SDK, which finds credentials, signs, repeats requests that a server could not answer, and
+// corrects the clock. Requests are repeated for some ten seconds; then the publication fails, and the next one tries again.
+import { readFileSync } from 'node:fs'
+import type { S3Client } from '@aws-sdk/client-s3'
+import { type S3Place, s3Text } from '../../config/s3.ts'
+import { diskErrorText } from '../../core/disk.ts'
+import { ConvohouseError } from '../../core/errors.ts'
+import { SECOND } from '../../core/time.ts'
+
+export interface Credentials {
+  accessKeyId: string
+  secretAccessKey: string
+  /** Of a role. */
+  sessionToken: string | null
+}
+
+export interface S3Connection {
+  place: S3Place
+  client: S3Client
+  region: string
+  /** Asks for them anew if they are about to expire. @throws SECRET_MISSING */
+  credentials(): Promise<Credentials>
+  /** The text without the values of credentials that have been used. */
+  masked(text: string): string
+}
+
+/** With growing pauses, of 13 seconds at most: a server that is restarted is waited for. */
+const MOST_ATTEMPTS = 8
+
+function readable(file: string, what: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (cause) {
+    throw new ConvohouseError('SECRET_MISSING', {
+      what: `The file ${file}, which must contain ${what}, cannot be read: ${diskErrorText(cause)}.`,
+      hint: 'Create it, with mode 0600, or correct its name in `s3` of the target: docs/publishing.md shows its content.',
+      cause,
+    })
+  }
+}
+
+const noCredentials = (place: S3Place, cause: unknown): ConvohouseError =>
+  new ConvohouseError('SECRET_MISSING', {
+    what:
+      place.credentialsFile === null
+        ? `There are no credentials for ${s3Text(place)}: neither in the environment nor in ~/.aws, nor does this machine, container or service account have a role.`
+        : `The file ${place.credentialsFile} has no credentials in its section [${place.profile}].`,
+    hint: 'Name a file with `credentialsFile` in `s3` of the target, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: docs/publishing.md lists what is tried.',
+    cause,
+  })
+
+/** Must be closed (`client.destroy()`). The environment decides about credentials (`s3Environment`). @throws SECRET_MISSING if a file cannot be read */
+export async function connectS3(place: S3Place): Promise<S3Connection> {
+  const { endpoint, urlStyle, credentialsFile, caFile } = place
+  if (credentialsFile !== null) readable(credentialsFile, 'the credentials for S3')
+  const ca = caFile === null ? null : readable(caFile, 'certificates of authorities')
+  const { S3Client } = await import('@aws-sdk/client-s3')
+  const region = place.region ?? (process.env.AWS_REGION || process.env.AWS_DEFAULT_REGION || 'us-east-1')
+  const client = new S3Client({
+    ...(endpoint !== null && { endpoint }),
+    region,
+    forcePathStyle: urlStyle === 'path',
+    maxAttempts: MOST_ATTEMPTS,
+    // Checksums in trailers are unknown to many servers; the signature covers the content.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: {
+      connectionTimeout: 10 * SECOND,
+      socketTimeout: 60 * SECOND,
+      ...(ca !== null && { httpsAgent: { ca } }),
+    },
+  })
+  const used = new Set<string>()
+  return {
+    place,
+    client,
+    region,
+    async credentials() {
+      const found = await client.config.credentials().catch(cause => {
+        throw noCredentials(place, cause)
+      })
+      for (const value of [found.secretAccessKey, found.sessionToken, found.accessKeyId]) if (value) used.add(value)
+      const { accessKeyId, secretAccessKey, sessionToken = null } = found
+      return { accessKeyId, secretAccessKey, sessionToken }
+    },
+    masked: text => [...used].reduce((masked, value) => masked.replaceAll(value, '***'), text),
+  }
+}
