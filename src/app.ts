@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { openStores, type Stores } from './app/stores.ts'
 import { type Clock, systemClock } from './clock.ts'
-import { type Config, poolSize, type WorkspaceConfig } from './config.ts'
+import { type Config, ownEnvironment, type WorkspaceConfig } from './config.ts'
 import type { Origin } from './core/run-record.ts'
 import { restrictUmask } from './files/durable.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
@@ -83,7 +83,7 @@ export function openApp({ config, bulk = false, acceptOlder = false, onQuery }: 
         .workspace(workspaceId)
         .noteRun(record, begunMs)
         .catch(() => {})
-    const maxQueries = queriesAtOnce(poolSize())
+    const maxQueries = queriesAtOnce(ownEnvironment().UV_THREADPOOL_SIZE)
     const serving = await serveQueries({ home, instance: warehouse.instance, maxQueries, ...(onQuery && { onQuery }) })
     const socket = acquire(serving, server => server.close())
     return { warehouse, stores, socketPath: socket.path, pending: new Map(), spools: new Map() }

@@ -380,6 +380,9 @@ export function readHome(options: { path?: string; env?: Environment; cwd?: stri
 export const readChecks = (env: Environment = process.env, cwd = process.cwd()): string | null =>
   folderAt(env.CONVOHOUSE_CHECKS, cwd)
 
+/** The environment of this process, for processes that it starts, and for what libuv reads (UV_THREADPOOL_SIZE). */
+export const ownEnvironment = (): Environment => process.env
+
 /** Folders of external tools: those on the PATH, and our cache of downloaded tools. */
 export interface ToolPlaces {
   searchPath: string[]
@@ -393,6 +396,3 @@ export function readToolPlaces(env: Environment = process.env): ToolPlaces {
     cache: join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'convohouse'),
   }
 }
-
-/** Size of libuv's thread pool, set by the command's entry or the user. */
-export const poolSize = (env: Environment = process.env): string | undefined => env.UV_THREADPOOL_SIZE

@@ -3,13 +3,11 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 
 /** `s3://bucket/prefix`, without characters that readers take for a pattern. */
-const S3_PATH = /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[A-Za-z0-9!_.'() =+,@-]+)*\/?$/
+const S3_PATH = /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[A-Za-z0-9._=-]+)*\/?$/
 
 export const isS3Path = (path: string): boolean => /^s3:\/\//i.test(path)
 
-export const s3Path = z
-  .string()
-  .regex(S3_PATH, 'must be s3://BUCKET/PREFIX, of letters, digits and the characters . - _ = + , @')
+export const s3Path = z.string().regex(S3_PATH, 'must be s3://BUCKET/PREFIX, of letters, digits and . - _ =')
 
 const isEndpoint = (text: string): boolean => {
   if (!URL.canParse(text)) return false

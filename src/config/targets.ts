@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { ConvohouseError } from '../core/errors.ts'
 import { MINUTE } from '../core/time.ts'
 import { duration } from './duration.ts'
+import { isS3Path, type S3Place, s3Path, s3Place, s3Settings, s3Text } from './s3.ts'
 import { size } from './size.ts'
 
 const TARGET_NAME = 'must be a short name of letters, digits, dashes and underscores'
@@ -32,19 +33,37 @@ const common = {
   rows: rows.optional(),
 }
 
-const snapshot = z.strictObject({ ...common, type: z.literal('snapshot'), path: z.string().min(1).optional() })
+const localPath = z
+  .string()
+  .min(1)
+  .refine(path => !isS3Path(path), 'must be a file on this machine: only a target `parquet` can be in S3')
+
+const snapshot = z.strictObject({ ...common, type: z.literal('snapshot'), path: localPath.optional() })
 
 const partitionBy = z
   .array(z.enum(['agent', 'month']))
   .refine(given => ['month', 'agent,month'].includes(given.join()), 'must be [month] or [agent, month]')
   .default(['month'])
 
-const parquet = z.strictObject({
-  ...common,
-  type: z.literal('parquet'),
-  path: z.string().min(1).optional(),
-  partitionBy,
-})
+const parquet = z
+  .strictObject({
+    ...common,
+    type: z.literal('parquet'),
+    path: z
+      .string()
+      .min(1)
+      .superRefine((path, context) => {
+        const problem = isS3Path(path) ? s3Path.safeParse(path).error?.issues[0]?.message : undefined
+        if (problem !== undefined) context.addIssue({ code: 'custom', message: problem })
+      })
+      .optional(),
+    s3: s3Settings.optional(),
+    partitionBy,
+  })
+  .refine(({ path, s3 }) => s3 === undefined || (path !== undefined && isS3Path(path)), {
+    path: ['s3'],
+    error: 'belongs to a `path` that begins with s3://',
+  })
 
 /** PostgreSQL cuts names off after 63 bytes, and the schema of the marts has a suffix. */
 const SCHEMA = /^(?!pg_)[a-z_][a-z0-9_]{0,49}$/
@@ -80,6 +99,8 @@ type Given = z.infer<typeof target>
 
 /** What a target writes: a file or a schema. No other target may write it. */
 const written = (given: Given): (string | undefined)[] => {
+  // Of which server it is, `targetConfigs` compares.
+  if (given.type === 'parquet' && given.s3 !== undefined) return []
   if (given.type !== 'postgres') return [given.path]
   const { host, port, database, schema } = given
   return [schema, martsSchema(schema)].map(name => JSON.stringify([host, port, database, name]))
@@ -133,8 +154,10 @@ export type PartitionColumn = 'agent' | 'month'
 
 export interface ParquetTarget extends CommonTarget {
   type: 'parquet'
-  /** The folder, absolute. */
+  /** The folder, absolute, or `s3://bucket/prefix`. */
   path: string
+  /** Null: the path is a folder. */
+  s3: S3Place | null
   /** The levels of folders of tables with a time column. */
   partitionBy: readonly PartitionColumn[]
 }
@@ -189,6 +212,12 @@ interface Folders {
   home: string
 }
 
+function parquetPlace({ path, s3 }: z.infer<typeof parquet>, folder: string, local: string) {
+  if (path === undefined || !isS3Path(path)) return { path: local, s3: null }
+  const place = s3Place(path, s3 ?? {}, folder)
+  return { path: s3Text(place), s3: place }
+}
+
 function targetConfig(given: z.infer<typeof target>, { folder, home }: Folders): TargetConfig {
   const { name, pii, rows } = given
   const filter = rows ? { agents: rows.agents ?? [], organizations: rows.organizations ?? [] } : null
@@ -199,7 +228,10 @@ function targetConfig(given: z.infer<typeof target>, { folder, home }: Folders):
     case 'snapshot':
       return { ...shared, type: given.type, path: at(given.path, `${name}.duckdb`) }
     case 'parquet':
-      return { ...shared, type: given.type, path: at(given.path, name), partitionBy: given.partitionBy }
+      return {
+        ...{ ...shared, type: given.type, partitionBy: given.partitionBy },
+        ...parquetPlace(given, folder, at(given.path, name)),
+      }
     case 'postgres':
       return { ...shared, ...postgresTarget(given, folder) }
   }
@@ -211,7 +243,12 @@ export function targetConfigs(
   { file, ...folders }: Folders & { file: string },
 ): TargetConfig[] {
   const all = given.map(one => targetConfig(one, folders))
-  const paths = all.map(one => (one.type === 'postgres' ? null : one.path.toLowerCase()))
+  const pathOf = (one: TargetConfig): string | null => {
+    if (one.type === 'postgres') return null
+    const server = one.type === 'parquet' ? (one.s3?.endpoint ?? '') : ''
+    return `${server} ${one.path}`.toLowerCase()
+  }
+  const paths = all.map(pathOf)
   const second = all.find((_, index) => paths[index] !== null && paths.indexOf(paths[index]!) < index)
   if (second === undefined) return all
   throw new ConvohouseError('CONFIG_INVALID', {

@@ -10,7 +10,7 @@ import { hasCode } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { HOUR } from '../core/time.ts'
 import { makeFolder, namesIn, syncFolder } from '../files/durable.ts'
-import type { TargetWatermark } from './watermark.ts'
+import { type TargetWatermark, watermarkFields, watermarkOf } from './watermark.ts'
 
 const LINK = 'current'
 const VERSIONS = 'versions'
@@ -43,18 +43,15 @@ const foreign = (link: string): ConvohouseError =>
     hint: 'Move it away, or give the target another path.',
   })
 
-export const watermarkText = (watermark: TargetWatermark, previous: string | null): string => {
-  const { publicationId: publication_id, asOf: as_of, ...rest } = watermark
-  return `${JSON.stringify({ ...rest, publication_id, as_of, previous }, null, 2)}\n`
-}
+export const watermarkText = (watermark: TargetWatermark, previous: string | null): string =>
+  `${JSON.stringify({ ...watermarkFields(watermark), previous }, null, 2)}\n`
 
-function parsedWatermark(text: string): Omit<Version, 'id'> {
+function parsedVersion(text: string): Omit<Version, 'id'> {
   try {
-    const { owner, publication_id: publicationId, as_of: asOf, previous, epoch, seq, policy, held } = JSON.parse(text)
-    const texts = [owner, publicationId, asOf, epoch, policy].every(value => typeof value === 'string')
-    if (!texts || !Number.isSafeInteger(seq) || !Array.isArray(held)) return { watermark: null, previous: null }
-    const before = typeof previous === 'string' && VERSION_NAME.test(previous) ? previous : null
-    return { watermark: { owner, publicationId, asOf, epoch, seq, policy, held: held.map(String) }, previous: before }
+    const { previous, ...fields } = JSON.parse(text)
+    const watermark = watermarkOf(fields)
+    const isKept = watermark !== null && typeof previous === 'string' && VERSION_NAME.test(previous)
+    return { watermark, previous: isKept ? previous : null }
   } catch {
     return { watermark: null, previous: null }
   }
@@ -65,7 +62,7 @@ async function readVersion(path: string, id: string): Promise<Version> {
     if (hasCode(cause, 'ENOENT')) return ''
     throw cause
   })
-  return { id, ...parsedWatermark(text) }
+  return { id, ...parsedVersion(text) }
 }
 
 /** The id of the version that a symbolic link leads to; null: there is no such file. @throws TARGET_UNUSABLE if it is not ours */

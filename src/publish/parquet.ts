@@ -38,7 +38,7 @@ const DISK_HINT =
   'Free disk space or make the folder of the target writable. The published files are as they were before; the next publication tries again.'
 
 /** The folder of a table: `conversations`, `marts/fct_conversations`. */
-const tableFolder = (name: string): string => name.replace('.', '/')
+export const tableFolder = (name: string): string => name.replace('.', '/')
 
 interface Modes {
   folder: number
@@ -123,6 +123,13 @@ async function keepFile(writing: Writing, { from, file }: { from: string; file: 
 const FEW_FILES = 4
 const MANY_ROWS = 1_000
 
+export const isFragmented = (files: readonly string[], rowCount: number): boolean =>
+  files.length > FEW_FILES && rowCount < files.length * MANY_ROWS
+
+/** SQL of the rows of files. */
+export const rowsOfFiles = (files: readonly string[]): string =>
+  `FROM read_parquet([${files.map(quoteText).join(', ')}], hive_partitioning = false)`
+
 const dataFile = (index: number): string => (index === 0 ? 'data.parquet' : `data-${index + 1}.parquet`)
 
 /** Takes the files of one partition, or of a table that is one, from the package: they have their final form. Many small ones are joined. */
@@ -131,8 +138,8 @@ async function takeFiles(
   table: PackagedTable,
   { files, rowCount, folder }: { files: readonly string[]; rowCount: number; folder: string },
 ): Promise<void> {
-  if (files.length > FEW_FILES && rowCount < files.length * MANY_ROWS) {
-    const select = `FROM read_parquet([${files.map(quoteText).join(', ')}], hive_partitioning = false)`
+  if (isFragmented(files, rowCount)) {
+    const select = rowsOfFiles(files)
     return writeRows(writing, table, { select, file: join(folder, dataFile(0)) })
   }
   await makeFolders(writing, folder)
@@ -155,7 +162,7 @@ async function filesBelow(folder: string): Promise<string[]> {
 }
 
 /** Any value gives the columns a type. */
-const emptyFolder = (by: readonly PartitionColumn[], { asOf }: TargetWatermark): string =>
+export const emptyFolder = (by: readonly PartitionColumn[], { asOf }: TargetWatermark): string =>
   join(...by.map(column => (column === 'month' ? `month=${asOf.slice(0, 7)}` : `${column}=none`)))
 
 /** Writes the changed partitions of a table, and takes the others. */
@@ -247,10 +254,10 @@ async function sumsOf(database: TargetDatabase, path: string, tables: readonly S
   const sums: Sums = {}
   for (const { name, columns } of tables) {
     const folder = join(versionFolder(path, current!.id), tableFolder(name))
-    const files = (await filesBelow(folder)).map(file => quoteText(join(folder, file)))
+    const files = (await filesBelow(folder)).map(file => join(folder, file))
     if (files.length === 0) continue
-    const from = `read_parquet([${files.join(', ')}], hive_partitioning = false)`
-    sums[name] = await sumOf(database, { values: columns.map(({ name: column }) => quoteName(column)), from })
+    const values = columns.map(({ name: column }) => quoteName(column))
+    sums[name] = await sumOf(database, { values, from: `(${rowsOfFiles(files)})` })
   }
   return sums
 }

@@ -1,5 +1,7 @@
 // Starts the process of a target, and asks it.
 import { type ChildProcess, fork } from 'node:child_process'
+import { targetEnvironment } from '../config/s3-environment.ts'
+import { ownEnvironment } from '../config.ts'
 import { ConvohouseError, ERRORS, type ErrorCode } from '../core/errors.ts'
 import type { PackagedTable, PackageHead, Sums } from './package.ts'
 import type { FromTarget, SummedTable, TargetSettings, ToTarget } from './target-port.ts'
@@ -73,9 +75,9 @@ interface Started {
   entry?: URL | undefined
 }
 
-function startProcess(entry: URL): { child: ChildProcess; close(): Promise<void> } {
-  // Without the environment, and so without the secrets in it.
-  const child = fork(entry, [], { env: {}, execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+function startProcess(entry: URL, { target }: TargetSettings): { child: ChildProcess; close(): Promise<void> } {
+  const env = targetEnvironment(target, ownEnvironment())
+  const child = fork(entry, [], { env, execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const ended = new Promise<void>(resolve => {
     child.once('close', () => resolve())
     child.once('error', () => resolve())
@@ -87,12 +89,12 @@ function startProcess(entry: URL): { child: ChildProcess; close(): Promise<void>
   return { child, close }
 }
 
-/** Tests a target in PostgreSQL from a process of its own. @returns what was found @throws TARGET_UNUSABLE, SECRET_MISSING, EXTENSION_UNAVAILABLE */
+/** Tests a target in PostgreSQL or S3 from a process of its own. @returns what was found @throws TARGET_UNUSABLE, SECRET_MISSING, EXTENSION_UNAVAILABLE */
 export async function probeTarget(
   settings: TargetSettings,
   { signal, entry = TARGET_PROCESS }: Started,
 ): Promise<string> {
-  const { child, close } = startProcess(entry)
+  const { child, close } = startProcess(entry, settings)
   try {
     return (await ask(child, { message: { kind: 'probe', settings }, kind: 'probed', signal })).found
   } finally {
@@ -123,7 +125,7 @@ export async function openTarget(
   settings: TargetSettings,
   { signal, entry = TARGET_PROCESS }: Started,
 ): Promise<TargetClient> {
-  const { child, close } = startProcess(entry)
+  const { child, close } = startProcess(entry, settings)
   try {
     const { watermark } = await ask(child, { message: { kind: 'open', settings }, kind: 'opened', signal })
     return {

@@ -34,7 +34,7 @@ export interface TargetSettings {
 }
 
 export type ToTarget =
-  /** Tests whether the target can be used, and changes nothing. Only of PostgreSQL. */
+  /** Tests whether the target can be used, and changes nothing. Only of PostgreSQL and S3. */
   | { kind: 'probe'; settings: TargetSettings }
   | { kind: 'open'; settings: TargetSettings }
   | { kind: 'apply'; head: PackageHead }

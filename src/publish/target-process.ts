@@ -19,6 +19,9 @@ const followed = (path: string): Promise<string> =>
     throw targetError(path, cause, 'Correct the symbolic link, or give the target another path.')
   })
 
+/** AWS's SDK takes longer to load than all else, and few targets need it. */
+const s3 = async () => ({ ...(await import('./s3/parquet.ts')), ...(await import('./s3/probe.ts')) })
+
 async function open(settings: TargetSettings): Promise<OpenTarget> {
   const { target } = settings
   const threads = target.type === 'snapshot' ? SNAPSHOT_THREADS : settings.threads
@@ -27,6 +30,7 @@ async function open(settings: TargetSettings): Promise<OpenTarget> {
     case 'snapshot':
       return openSnapshot(database, await followed(target.path))
     case 'parquet':
+      if (target.s3 !== null) return (await s3()).openParquetS3({ database, place: target.s3, settings })
       return openParquet(database, await followed(target.path))
     case 'postgres':
       return openPostgres(database, target, settings.extensions)
@@ -36,6 +40,7 @@ async function open(settings: TargetSettings): Promise<OpenTarget> {
 /** @throws TARGET_UNUSABLE, SECRET_MISSING, EXTENSION_UNAVAILABLE */
 async function probe(settings: TargetSettings): Promise<string> {
   const { target, extensions } = settings
+  if (target.type === 'parquet' && target.s3 !== null) return (await s3()).probeS3(target.s3)
   if (target.type !== 'postgres') throw new Error(`a target ${target.type} has no server`)
   const database = await openTargetDatabase(settings)
   await loadExtension(database, 'postgres_scanner', extensions)

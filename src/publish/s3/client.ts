@@ -1,7 +1,7 @@
 // The connection to S3 of a target's process: AWS's SDK, which finds credentials, signs, repeats requests that a server could not answer, and
 // corrects the clock. Requests are repeated for some ten seconds; then the publication fails, and the next one tries again.
 import { readFileSync } from 'node:fs'
-import type { S3Client } from '@aws-sdk/client-s3'
+import { S3Client } from '@aws-sdk/client-s3'
 import { type S3Place, s3Text } from '../../config/s3.ts'
 import { diskErrorText } from '../../core/disk.ts'
 import { ConvohouseError } from '../../core/errors.ts'
@@ -17,7 +17,7 @@ export interface Credentials {
 export interface S3Connection {
   place: S3Place
   client: S3Client
-  region: string
+  region(): Promise<string>
   /** Asks for them anew if they are about to expire. @throws SECRET_MISSING */
   credentials(): Promise<Credentials>
   /** The text without the values of credentials that have been used. */
@@ -50,15 +50,12 @@ const noCredentials = (place: S3Place, cause: unknown): ConvohouseError =>
   })
 
 /** Must be closed (`client.destroy()`). The environment decides about credentials (`s3Environment`). @throws SECRET_MISSING if a file cannot be read */
-export async function connectS3(place: S3Place): Promise<S3Connection> {
+export function connectS3(place: S3Place): S3Connection {
   const { endpoint, urlStyle, credentialsFile, caFile } = place
   if (credentialsFile !== null) readable(credentialsFile, 'the credentials for S3')
   const ca = caFile === null ? null : readable(caFile, 'certificates of authorities')
-  const { S3Client } = await import('@aws-sdk/client-s3')
-  const region = place.region ?? (process.env.AWS_REGION || process.env.AWS_DEFAULT_REGION || 'us-east-1')
   const client = new S3Client({
     ...(endpoint !== null && { endpoint }),
-    region,
     forcePathStyle: urlStyle === 'path',
     maxAttempts: MOST_ATTEMPTS,
     // Checksums in trailers are unknown to many servers; the signature covers the content.
@@ -74,7 +71,7 @@ export async function connectS3(place: S3Place): Promise<S3Connection> {
   return {
     place,
     client,
-    region,
+    region: () => client.config.region(),
     async credentials() {
       const found = await client.config.credentials().catch(cause => {
         throw noCredentials(place, cause)

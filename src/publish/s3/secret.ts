@@ -26,7 +26,7 @@ export async function openS3InDuckdb(
     'KEY_ID $accessKeyId, SECRET $secretAccessKey',
     ...(sessionToken === null ? [] : ['SESSION_TOKEN $sessionToken']),
     ...(endpoint === null ? [] : [`ENDPOINT ${quoteText(endpoint.host)}, USE_SSL ${endpoint.protocol === 'https:'}`]),
-    `REGION ${quoteText(region)}, URL_STYLE ${quoteText(place.urlStyle)}, SCOPE ${quoteText(`s3://${place.bucket}/`)}`,
+    `REGION ${quoteText(await region())}, URL_STYLE ${quoteText(place.urlStyle)}, SCOPE ${quoteText(`s3://${place.bucket}/`)}`,
   ]
   await database.run(`CREATE OR REPLACE SECRET ${quoteName(SECRET)} (TYPE s3, ${options.join(', ')})`, {
     accessKeyId,

@@ -1,8 +1,13 @@
 // The environment of the process that writes to S3, from which the SDK takes credentials. Other processes of targets have none.
-import type { S3Place } from '../../config/s3.ts'
+import type { Environment } from './kept-secret.ts'
+import type { S3Place } from './s3.ts'
+import type { TargetConfig } from './targets.ts'
 
 /** For `credential_process` and `~/.aws`, and certificates of the machine. */
 const OF_THE_MACHINE = ['HOME', 'PATH', 'NODE_EXTRA_CA_CERTS']
+
+/** Servers other than AWS accept any region. */
+const DEFAULT_REGION = 'us-east-1'
 
 const ALWAYS = {
   // The server is that of the configuration alone: DuckDB would not find another one.
@@ -14,20 +19,22 @@ const ALWAYS = {
  * With a file, nothing but the file is asked for credentials: a missing section must not end in the role of the machine. Without one, AWS's own
  * variables are passed on.
  */
-export function s3Environment(
-  { credentialsFile, profile }: S3Place,
-  env: Readonly<Record<string, string | undefined>>,
-): Record<string, string> {
+export function s3Environment({ credentialsFile, profile, region }: S3Place, env: Environment): Record<string, string> {
   const passed = (names: readonly string[]) =>
     Object.fromEntries(names.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]]])))
+  const always = { ...ALWAYS, AWS_REGION: region ?? (env.AWS_REGION || env.AWS_DEFAULT_REGION || DEFAULT_REGION) }
   if (credentialsFile === null)
-    return { ...passed([...OF_THE_MACHINE, ...Object.keys(env).filter(name => name.startsWith('AWS_'))]), ...ALWAYS }
+    return { ...passed([...OF_THE_MACHINE, ...Object.keys(env).filter(name => name.startsWith('AWS_'))]), ...always }
   return {
-    ...passed([...OF_THE_MACHINE, 'AWS_REGION', 'AWS_DEFAULT_REGION']),
-    ...ALWAYS,
+    ...passed(OF_THE_MACHINE),
+    ...always,
     AWS_SHARED_CREDENTIALS_FILE: credentialsFile,
     AWS_CONFIG_FILE: credentialsFile,
     AWS_PROFILE: profile,
     AWS_EC2_METADATA_DISABLED: 'true',
   }
 }
+
+/** The environment of a target's process: none, and so none of the secrets in it, except for those of S3. */
+export const targetEnvironment = (target: TargetConfig, env: Environment): Record<string, string> =>
+  target.type === 'parquet' && target.s3 !== null ? s3Environment(target.s3, env) : {}

@@ -1,0 +1,118 @@
+// The objects below the prefix of a target in S3. Names are relative to it. Errors are those of the SDK (`s3-error.ts`).
+import { readFile } from 'node:fs/promises'
+import {
+  CopyObjectCommand,
+  DeleteObjectsCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+} from '@aws-sdk/client-s3'
+import type { S3Connection } from './client.ts'
+import { isMissing } from './s3-error.ts'
+
+export interface StoredObject {
+  name: string
+  /** Without quotes: not all servers have them in all answers. */
+  etag: string
+  /** By the server's clock. */
+  modifiedMs: number
+}
+
+export interface Objects {
+  /** Null: there is none. */
+  get(name: string): Promise<{ text: string; etag: string } | null>
+  /** Stores a text if the object still has the ETag, or if there is none yet (null). @returns its ETag */
+  replace(name: string, text: string, etag: string | null): Promise<string>
+  /** Stores a text, whatever is there. */
+  put(name: string, text: string): Promise<void>
+  /** Stores a file in one request. */
+  upload(name: string, file: string): Promise<void>
+  /** Copies an object within the server. @returns the ETag of the copy */
+  copy(from: string, to: string): Promise<string>
+  /** Of an object that does not exist, nothing is done. */
+  remove(names: readonly string[]): Promise<void>
+  list(): Promise<StoredObject[]>
+}
+
+const REMOVED_AT_ONCE = 1_000
+
+const plain = (etag: string | undefined): string => (etag ?? '').replaceAll('"', '')
+
+export function objectsIn({ client, place: { bucket, prefix } }: Pick<S3Connection, 'client' | 'place'>): Objects {
+  const at = (name: string) => ({ Bucket: bucket, Key: `${prefix}${name}` })
+  const jsonAt = (name: string, text: string) => ({
+    ...at(name),
+    Body: Buffer.from(text),
+    ContentType: 'application/json',
+    CacheControl: 'no-cache',
+  })
+  return {
+    async get(name) {
+      try {
+        const { Body, ETag } = await client.send(new GetObjectCommand(at(name)))
+        return { text: await Body!.transformToString(), etag: plain(ETag) }
+      } catch (cause) {
+        if (isMissing(cause)) return null
+        throw cause
+      }
+    },
+    async replace(name, text, etag) {
+      const condition = etag === null ? { IfNoneMatch: '*' } : { IfMatch: `"${etag}"` }
+      const { ETag } = await client.send(new PutObjectCommand({ ...jsonAt(name, text), ...condition }))
+      return plain(ETag)
+    },
+    async put(name, text) {
+      await client.send(new PutObjectCommand(jsonAt(name, text)))
+    },
+    async upload(name, file) {
+      // From memory, since the SDK cannot repeat a request whose stream has been read.
+      const Body = await readFile(file)
+      await client.send(new PutObjectCommand({ ...at(name), Body, ContentType: 'application/vnd.apache.parquet' }))
+    },
+    async copy(from, to) {
+      const source = [bucket, ...`${prefix}${from}`.split('/')].map(encodeURIComponent).join('/')
+      const { CopyObjectResult } = await client.send(new CopyObjectCommand({ ...at(to), CopySource: source }))
+      return plain(CopyObjectResult?.ETag)
+    },
+    async remove(names) {
+      for (let first = 0; first < names.length; first += REMOVED_AT_ONCE) {
+        const some = names.slice(first, first + REMOVED_AT_ONCE).map(name => ({ Key: at(name).Key }))
+        const { Errors: [error] = [] } = await client.send(
+          new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects: some, Quiet: true } }),
+        )
+        if (error) throw Object.assign(new Error(`${error.Message} (${error.Key})`), { name: error.Code })
+      }
+    },
+    async list() {
+      const found: StoredObject[] = []
+      let token: string | undefined
+      do {
+        const page = await client.send(
+          new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken: token }),
+        )
+        for (const { Key, ETag, LastModified } of page.Contents ?? [])
+          found.push({ name: Key!.slice(prefix.length), etag: plain(ETag), modifiedMs: LastModified!.getTime() })
+        token = page.IsTruncated ? page.NextContinuationToken : undefined
+      } while (token !== undefined)
+      return found
+    },
+  }
+}
+
+const AT_ONCE = 4
+
+/** Runs `work` for several items at a time. After a failure no other item is begun. */
+export async function severally<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
+  const left = items[Symbol.iterator]()
+  let hasFailed = false
+  const workOff = async () => {
+    for (let next = left.next(); !next.done && !hasFailed; next = left.next())
+      await work(next.value).catch(error => {
+        hasFailed = true
+        throw error
+      })
+  }
+  const ended = await Promise.allSettled(Array.from({ length: AT_ONCE }, workOff))
+  const failed = ended.find(({ status }) => status === 'rejected')
+  if (failed) throw (failed as PromiseRejectedResult).reason
+}

