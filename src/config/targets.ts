@@ -183,6 +183,12 @@ export type TargetConfig = SnapshotTarget | ParquetTarget | PostgresTarget
 /** The schema of the marts, beside that of the tables. */
 export const martsSchema = (schema: string): string => `${schema}_marts`
 
+export type S3Target = ParquetTarget & { s3: S3Place }
+
+/** True for a target that lies on a server: whether it can be reached is found out by connecting. */
+export const isRemote = (target: TargetConfig): target is PostgresTarget | S3Target =>
+  target.type === 'postgres' || (target.type === 'parquet' && target.s3 !== null)
+
 /** Where the data of a target lies, for people. */
 export function placeOf(target: TargetConfig): string {
   if (target.type !== 'postgres') return target.path

@@ -45,7 +45,7 @@ export const ERRORS = {
   TOKEN_MISSING: define('input', 'The variable or file that contains the API token is absent or empty'),
   SECRET_MISSING: define(
     'input',
-    'The variable or file that contains a webhook secret or the password of a target is absent or empty',
+    'The variable or file that contains a webhook secret, or the password or credentials of a target, is absent or empty',
   ),
   WEBHOOKS_UNCONFIGURED: define('input', 'No workspace has a webhook secret'),
   ADDRESS_IN_USE: define('input', 'Another program listens at an address for webhooks or metrics'),

@@ -1,7 +1,7 @@
 // The state of each configured target: when it was last published to, what it lacks, and why publications fail.
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'
-import { placeOf, type TargetConfig } from '../config/targets.ts'
+import { isRemote, placeOf, type TargetConfig } from '../config/targets.ts'
 import { SECOND } from '../core/time.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
 import { sqlFile } from '../warehouse/sql-files.ts'
@@ -51,7 +51,7 @@ function lagOf({ behind, lackingSince }: TargetRow, nowMs: number): number | nul
 
 /** Whether the place of files has none. One that must not be read is not gone; a server is not asked. */
 async function lacksFiles(target: TargetConfig): Promise<boolean> {
-  if (target.type === 'postgres') return false
+  if (isRemote(target)) return false
   const read = target.type === 'parquet' ? join(target.path, 'current') : target.path
   return access(read).then(
     () => false,

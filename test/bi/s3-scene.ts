@@ -12,7 +12,7 @@ import {
 import { DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll, describe } from 'vitest'
 import type { S3Place } from '../../src/config/s3.ts'
-import type { ParquetTarget } from '../../src/config/targets.ts'
+import type { ParquetTarget, S3Target } from '../../src/config/targets.ts'
 import type { PublicationReport } from '../../src/core/publication-report.ts'
 import type { PublishOptions } from '../../src/publish/publish.ts'
 import { KEEP, publishTo, SETTINGS } from '../publish/published.ts'
@@ -26,7 +26,7 @@ export interface Bucket {
   /** Names below the prefix of a target, sorted. */
   names(target: ParquetTarget): Promise<string[]>
   text(key: string): Promise<string>
-  put(key: string, text: string): Promise<void>
+  put(key: string, text: string, bucket?: string): Promise<void>
   remove(key: string): Promise<void>
   create(bucket: string): Promise<void>
 }
@@ -41,15 +41,13 @@ export interface S3Scene {
   publish(target: ParquetTarget, options?: Partial<PublishOptions>): Promise<PublicationReport>
   /** Writes a file of credentials. @returns its path */
   credentials(name: string, keys: Keys): Promise<string>
-  /** Answers SQL with DuckDB's httpfs, as a reader. */
-  query(sql: string): Promise<unknown[][]>
+  /** Answers SQL with DuckDB's httpfs, as a reader, after statements `before`. */
+  query(sql: string, before?: readonly string[]): Promise<unknown[][]>
   /** SQL of a table by the names of its copies. */
   globbed(target: ParquetTarget, table: string): string
   /** SQL of a table by the manifest. */
   listed(target: ParquetTarget, table: string): Promise<string>
 }
-
-export type S3Target = ParquetTarget & { s3: S3Place }
 
 /** Tests that need an S3 server. */
 export const describeWithS3 = describe.skipIf([S3_SERVER, HTTPFS].some(tool => whyLacking(tool) !== null))
@@ -75,8 +73,8 @@ function bucketOf(client: S3Client): Bucket {
       return found.sort()
     },
     text: async key => (await client.send(new GetObjectCommand(at(key)))).Body!.transformToString(),
-    async put(key, text) {
-      await client.send(new PutObjectCommand({ ...at(key), Body: text }))
+    async put(key, text, bucket = 'lake') {
+      await client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: text }))
     },
     async remove(key) {
       await client.send(new DeleteObjectCommand(at(key)))
@@ -126,7 +124,7 @@ export function s3Scene(): S3Scene {
   }
   scene.publish = (target, options = {}) =>
     publishTo(app, target, { settings: { ...SETTINGS, extensions }, verify: true, ...options })
-  scene.query = async sql => {
+  scene.query = async (sql, before = []) => {
     const instance = await DuckDBInstance.create(':memory:', { threads: '1' })
     const connection = await instance.connect()
     const { port, reader } = scene.server
@@ -136,6 +134,7 @@ export function s3Scene(): S3Scene {
         `LOAD '${extensions}/httpfs.duckdb_extension'`,
         `CREATE SECRET (TYPE s3, KEY_ID '${reader.accessKeyId}', SECRET '${reader.secretAccessKey}',
           ENDPOINT '127.0.0.1:${port}', URL_STYLE 'path', USE_SSL false)`,
+        ...before,
       ])
         await connection.run(statement)
       return (await connection.runAndReadAll(sql)).getRowsJson()

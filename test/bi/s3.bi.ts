@@ -1,7 +1,15 @@
 // The target `parquet` in S3: what each publication writes, copies and removes, and what readers see.
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { placeFindings } from '../../src/cli/doctor/target-places.ts'
 import type { ParquetTarget } from '../../src/config/targets.ts'
-import { load } from './postgres-scene.ts'
+import type { Config } from '../../src/config.ts'
+import { targetStatuses } from '../../src/reports/publications.ts'
+import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
+import { ENTRY, KEEP, publishTo, SETTINGS } from '../publish/published.ts'
+import { AGENT, freshWindow, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
+import { failureOf, load } from './postgres-scene.ts'
+import { python } from './python.ts'
 import { describeWithS3, s3Scene } from './s3-scene.ts'
 
 const scene = s3Scene()
@@ -65,4 +73,164 @@ describeWithS3('a target in S3', () => {
       ['z', '2026-11'],
     ])
   })
+
+  it('is partitioned by agent too where it says so, and has nothing of its former policy or of erased rows', async () => {
+    const place = app.workspace()
+    const agents = ['one', 'two'].map(name => `${place.id}/${name}`)
+    for (const agentId of agents) {
+      const records = [{ ID: `of ${agentId}`, userName: 'vergissmeinnicht', ts: OCTOBER, tags: ['x'] }]
+      await place.load(await landConversations(place.landing, { records, window: freshWindow({ agentId }) }))
+    }
+    await load(place, [{ ID: 'e', userName: 'Emil', ts: SEPTEMBER }])
+    const target = newTarget({ partitionBy: ['agent', 'month'] })
+    await publish(target)
+    const folders = agents.map(agent => `agent=${encodeURIComponent(agent)}/month=2026-10`)
+    expect(await objectsOf(target, 'conversation_tags')).toEqual(expect.arrayContaining(folders))
+    const found = await rowsBy(scene.globbed(target, 'conversation_tags'), 'DISTINCT agent')
+    expect(found.flat()).toEqual(expect.arrayContaining(agents))
+    const values = async (text: string) => {
+      const all = `read_parquet('${target.path}/**/*.parquet', union_by_name = true, filename = true, hive_partitioning = false)`
+      return (await query(`SELECT DISTINCT filename FROM ${all} AS t WHERE contains(t::VARCHAR, '${text}')`)).length
+    }
+    expect(await values('Emil')).toBeGreaterThan(1)
+    const records = [{ table: 'conversations', key: [AGENT, 'e'] }]
+    await eraseRecords(app.warehouse.writer, { workspaceId: place.id, records, nowMs: SENT_AT_MS })
+    expect(await publish(target)).toMatchObject({ kind: 'delta', reason: null })
+    expect(await values('Emil')).toBe(0)
+    const rows = { agents: [agents[0]!], organizations: [] }
+    const filtered = { ...target, rows, pii: { ...KEEP, identity: 'drop' as const } }
+    expect(await publish(filtered)).toMatchObject({ kind: 'refill', reason: 'other policy' })
+    expect(await values('vergissmeinnicht')).toBe(0)
+    expect(await objectsOf(target, 'conversations')).toEqual([folders[0]])
+  })
+
+  it('touches nothing that no publication has written', async () => {
+    const [place, target] = [app.workspace(), newTarget()]
+    await load(place, [{ ID: 'a', ts: OCTOBER }])
+    const at = (name: string) => `${target.s3.prefix}${name}`
+    await scene.bucket.put(at('conversations/month=2026-01/data.parquet'), 'mine')
+    const error = await failureOf(publish(target))
+    expect([error.code, error.message]).toEqual([
+      'TARGET_UNUSABLE',
+      `${target.path} has no manifest, but an object conversations/month=2026-01/data.parquet, which a publication would overwrite.`,
+    ])
+    await scene.bucket.remove(at('conversations/month=2026-01/data.parquet'))
+    await scene.bucket.put(at('_manifest.json'), '{"mine": true}')
+    expect((await failureOf(publish(target))).message).toContain('_manifest.json was not written by a publication')
+    await scene.bucket.remove(at('_manifest.json'))
+    const mine = ['conversations/mine.parquet', 'notes.txt', '_objects/mine.parquet']
+    for (const name of mine) await scene.bucket.put(at(name), 'mine')
+    await publish(target)
+    await publish(target, { refill: true })
+    expect(await scene.bucket.names(target)).toEqual(expect.arrayContaining(mine))
+    expect(await scene.bucket.text(at(mine[0]!))).toBe('mine')
+    // A copy that something else overwrites or deletes is made again with the next change.
+    const copy = 'conversations/month=2026-10/data.parquet'
+    await scene.bucket.put(at(copy), 'mine')
+    await scene.bucket.remove(at('agents/data.parquet'))
+    await load(place, [{ ID: 'b', ts: NOVEMBER }], 1)
+    expect(await publish(target)).toMatchObject({ kind: 'delta' })
+    expect((await scene.bucket.text(at(copy))).slice(0, 4)).toBe('PAR1')
+    expect(await scene.bucket.names(target)).toContain('agents/data.parquet')
+  })
+
+  it('is refused to another target or data folder, and written from empty where its manifest is gone or damaged', async () => {
+    const target = newTarget()
+    await publish(target)
+    const other = newTarget({ path: target.path }, { prefix: target.s3.prefix })
+    const error = await failureOf(publish(other))
+    expect([error.code, error.message]).toEqual([
+      'TARGET_UNUSABLE',
+      `${target.path} is written by the target ${target.name}.`,
+    ])
+    const elsewhere = publishTo({ ...app, home: join(app.home, 'elsewhere') }, target)
+    expect((await failureOf(elsewhere)).message).toMatch(/ of another data folder\.$/)
+    const manifest = `${target.s3.prefix}_manifest.json`
+    const damaged = { ...JSON.parse(await scene.bucket.text(manifest)), seq: 'x' }
+    await scene.bucket.put(manifest, JSON.stringify(damaged))
+    expect(await publish(target)).toMatchObject({ kind: 'refill', reason: 'no watermark' })
+  })
+
+  it('is tested by doctor, which leaves nothing', async () => {
+    const config = { home: app.home, threads: 1, publish: SETTINGS, extensions: null } as unknown as Config
+    const finding = async (target: ParquetTarget, offline = false) => {
+      const [found] = await placeFindings({ check: 'targets' }, { config, target, offline, entry: ENTRY })
+      expect(JSON.stringify(found)).not.toContain(scene.server.admin.secretAccessKey)
+      return found!
+    }
+    const target = newTarget()
+    const found = `${target.name}: ${target.path} can be written (${scene.server.endpoint})`
+    expect(await finding(target)).toMatchObject({ state: 'ok', found })
+    expect(await scene.bucket.names(target)).toEqual([])
+    expect(await finding(newTarget({}, { bucket: 'nowhere' }))).toMatchObject({
+      code: 'TARGET_UNUSABLE',
+      hint: expect.stringContaining('Create the bucket'),
+    })
+    const credentialsFile = await scene.credentials('reader', scene.server.reader)
+    expect(await finding(newTarget({}, { credentialsFile }))).toMatchObject({
+      hint: expect.stringContaining('s3:PutObject'),
+    })
+    expect(await finding(target, true)).toMatchObject({ state: 'skip' })
+    const [status] = await targetStatuses(app.warehouse.writer.rows, [target], Date.now())
+    expect(status).toMatchObject({ place: target.path, asOf: null })
+  })
 })
+
+describeWithS3('readers of a target in S3', () => {
+  it.each(['duckdb', 'pyarrow', 'polars'])(
+    '%s reads one state by the manifest, and the copies by their names, while publications go on',
+    async reader => {
+      const place = app.workspace()
+      const target = newTarget()
+      await load(place, [{ ID: 'a', userName: 'Ann', ts: OCTOBER, tags: ['x'] }, { ID: 'c' }])
+      await publish(target)
+      let hasRead = false
+      const reading = readS3(reader, target).finally(() => {
+        hasRead = true
+      })
+      for (let minute = 1; !hasRead; minute++) {
+        // A row moves between months: a reader of one state finds it once.
+        const ts = minute % 2 === 0 ? OCTOBER : NOVEMBER
+        await load(place, [{ ID: 'a', userName: 'Ann', ts, tags: ['x'], messagesNum: minute }], minute)
+        await publish(target, { verify: false })
+      }
+      const { counts, month, copies } = await reading
+      const ownCount = (await query(`SELECT count(*)::INT FROM ${await scene.listed(target, 'conversations')}`))[0]![0]
+      expect(new Set(counts)).toEqual(new Set([ownCount]))
+      expect(['2026-10', '2026-11']).toContain(month)
+      expect(copies).toBeGreaterThan(0)
+    },
+    600_000,
+  )
+})
+
+interface Read {
+  /** Of conversations, by the manifest. */
+  counts: number[]
+  month: string
+  copies: number
+}
+
+/** Reads several times, as docs/publishing.md shows. */
+async function readS3(reader: string, target: ParquetTarget): Promise<Read> {
+  if (reader === 'duckdb') return readWithDuckdb(target)
+  const { endpoint, reader: keys } = scene.server
+  const script = join(import.meta.dirname, 'read-s3.py')
+  const words = [script, reader, target.path, endpoint, keys.accessKeyId, keys.secretAccessKey]
+  return JSON.parse((await python('notebook', words)).trim().split('\n').at(-1)!)
+}
+
+async function readWithDuckdb(target: ParquetTarget): Promise<Read> {
+  const files = `SET VARIABLE files = (
+    SELECT list('${target.path}/' || file.path) FROM (SELECT unnest(files) AS file FROM read_json('${target.path}/_manifest.json'))
+    WHERE file."table" = 'conversations')`
+  const rows = `FROM read_parquet(getvariable('files'), hive_partitioning = true)`
+  const states: unknown[][] = []
+  while (states.length < 12) states.push((await query(`SELECT count(*)::INT, max(month) ${rows}`, [files]))[0]!)
+  const [[copies] = []] = await query(`SELECT count(*)::INT FROM ${scene.globbed(target, 'conversations')}`)
+  return {
+    counts: states.map(([count]) => count as number),
+    month: states.at(-1)![1] as string,
+    copies: copies as number,
+  }
+}

@@ -20,7 +20,8 @@ Examples:
   $ convohouse doctor --offline              no requests
   $ convohouse doctor --json | jq '.checks[] | select(.state != "ok")'
 
-It makes one request per workspace, for the list of agents, which costs nothing, and connects to targets in PostgreSQL.
+It makes one request per workspace, for the list of agents, which costs nothing, and connects to targets in PostgreSQL and S3
+(in S3 it writes, copies and deletes an object).
 The exit code is 0 if every check passed, else the code of the first failed check.`,
     )
     .action(async (flags: DoctorFlags) => {

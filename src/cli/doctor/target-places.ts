@@ -1,6 +1,6 @@
-// Checks the places of targets: that their folders can be written and have space, and that PostgreSQL can be reached and written.
+// Checks the places of targets: that their folders can be written and have space, and that PostgreSQL and S3 can be reached and written.
 import { dirname } from 'node:path'
-import { type PostgresTarget, placeOf, type TargetConfig } from '../../config/targets.ts'
+import { isRemote, type PostgresTarget, placeOf, type S3Target, type TargetConfig } from '../../config/targets.ts'
 import type { Config } from '../../config.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import { formatDuration, MINUTE } from '../../core/time.ts'
@@ -15,6 +15,8 @@ import { type Finding, fail, ok, type Subject, skip, warn } from './findings.ts'
 
 /** Finding out that a server does not answer takes 15 seconds; downloading the extension takes longer. */
 const PROBE_MS = 2 * MINUTE
+
+type RemoteTarget = PostgresTarget | S3Target
 
 type FileTarget = Exclude<TargetConfig, PostgresTarget>
 
@@ -53,10 +55,15 @@ async function fileFindings(subject: Subject, { name, type, path }: FileTarget):
   }
 }
 
+const CHECK_SERVER = {
+  postgres: 'Check that PostgreSQL runs, and `host` and `port`.',
+  parquet: 'Check that the server runs, and `endpoint` in `s3` of the target.',
+}
+
 /** Connects from a process of its own, as a publication does. */
-async function postgresFinding(
+async function serverFinding(
   subject: Subject,
-  target: PostgresTarget,
+  target: RemoteTarget,
   { config, entry }: { config: Config; entry: URL | undefined },
 ): Promise<Finding> {
   const { home, threads, publish, extensions } = config
@@ -64,10 +71,7 @@ async function postgresFinding(
   const timer = setTimeout(
     () =>
       limit.abort(
-        unusable(
-          `${placeOf(target)} did not answer within ${formatDuration(PROBE_MS)}.`,
-          'Check that PostgreSQL runs, and `host` and `port`.',
-        ),
+        unusable(`${placeOf(target)} did not answer within ${formatDuration(PROBE_MS)}.`, CHECK_SERVER[target.type]),
       ),
     PROBE_MS,
   )
@@ -75,8 +79,8 @@ async function postgresFinding(
   const limits = { memoryLimit: publish.memoryLimit, threads, spillFolder: temporaryFolder(home) }
   try {
     const found = await probeTarget({ target, extensions: places, ...limits }, { signal: limit.signal, entry })
-    const { user } = target.connection
-    return ok(subject, `${target.name}: ${placeOf(target)} can be written as ${user} (${found})`)
+    const user = target.type === 'postgres' ? ` as ${target.connection.user}` : ''
+    return ok(subject, `${target.name}: ${placeOf(target)} can be written${user} (${found})`)
   } catch (cause) {
     const { code, message, hint } = isCode(cause, 'PUBLICATION_FAILED')
       ? unusable(cause.message, 'Run `convohouse publish` for the reason.')
@@ -101,7 +105,7 @@ export async function placeFindings(
   subject: Subject,
   { config, target, offline, entry }: PlaceOptions,
 ): Promise<Finding[]> {
-  if (target.type !== 'postgres') return fileFindings(subject, target)
+  if (!isRemote(target)) return fileFindings(subject, target)
   if (offline) return [skip(subject, `${target.name}: connection not checked (--offline)`)]
-  return [await postgresFinding(subject, target, { config, entry })]
+  return [await serverFinding(subject, target, { config, entry })]
 }

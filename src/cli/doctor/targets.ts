@@ -1,4 +1,5 @@
 // Checks the targets of publications: that each can be written, that the last publication succeeded and is recent, and the key of hashes.
+import { isRemote } from '../../config/targets.ts'
 import type { Config } from '../../config.ts'
 import { ConvohouseError, ERRORS, type ErrorCode } from '../../core/errors.ts'
 import { formatDuration, HOUR, SECOND } from '../../core/time.ts'
@@ -67,7 +68,7 @@ export function targetChecks({ config, rows, nowMs, offline }: TargetChecks): Pr
       const failed = failureFinding(status, nowMs)
       // An error of a folder is that of its last publication.
       const place =
-        failed.length > 0 && target.type !== 'postgres' ? [] : await placeFindings(SUBJECT, { config, target, offline })
+        failed.length > 0 && !isRemote(target) ? [] : await placeFindings(SUBJECT, { config, target, offline })
       const own = [...failed, ...place]
       const isWrong = own.some(({ state }) => state === 'fail' || state === 'warn')
       found.push(...own, ...(isWrong ? [] : [lagFinding(status, { everyMs: config.publish.everyMs, nowMs })]))

@@ -1,5 +1,5 @@
 // The connection to S3 of a target's process: AWS's SDK, which finds credentials, signs, repeats requests that a server could not answer, and
-// corrects the clock. Requests are repeated for some ten seconds; then the publication fails, and the next one tries again.
+// corrects the clock. Requests are repeated for some twenty seconds; then the publication fails, and the next one tries again.
 import { readFileSync } from 'node:fs'
 import { S3Client } from '@aws-sdk/client-s3'
 import { type S3Place, s3Text } from '../../config/s3.ts'
@@ -24,8 +24,8 @@ export interface S3Connection {
   masked(text: string): string
 }
 
-/** With growing pauses, of 13 seconds at most: a server that is restarted is waited for. */
-const MOST_ATTEMPTS = 8
+/** With growing pauses, twenty seconds on average: a server that is restarted is waited for. */
+const MOST_ATTEMPTS = 10
 
 function readable(file: string, what: string): Buffer {
   try {
@@ -77,8 +77,8 @@ export function connectS3(place: S3Place): S3Connection {
         throw noCredentials(place, cause)
       })
       for (const value of [found.secretAccessKey, found.sessionToken, found.accessKeyId]) if (value) used.add(value)
-      const { accessKeyId, secretAccessKey, sessionToken = null } = found
-      return { accessKeyId, secretAccessKey, sessionToken }
+      const { accessKeyId, secretAccessKey, sessionToken } = found
+      return { accessKeyId, secretAccessKey, sessionToken: sessionToken || null }
     },
     masked: text => [...used].reduce((masked, value) => masked.replaceAll(value, '***'), text),
   }

@@ -1,0 +1,389 @@
+// The target `parquet` in S3 when something fails: credentials, rights, space, TLS, the server, the process that writes it.
+import { once } from 'node:events'
+import { copyFile, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, expect, it } from 'vitest'
+import type { ParquetTarget, S3Target } from '../../src/config/targets.ts'
+import { registerConsumer } from '../../src/warehouse/changes/consumers.ts'
+import { until } from '../until.ts'
+import type { Workspace } from '../warehouse/temporary-warehouse.ts'
+import { failureOf, load } from './postgres-scene.ts'
+import { describeWithS3, s3Scene } from './s3-scene.ts'
+
+const scene = s3Scene()
+const { app, newTarget, publish, query } = scene
+
+const CERTIFICATES = join(import.meta.dirname, '../vendor/certificates')
+const PROCESS = pathToFileURL(join(import.meta.dirname, '../../dist/src/publish/target-process.js')).href
+
+const unverified = (target: ParquetTarget, options = {}) => publish(target, { verify: false, ...options })
+
+/** The text of a failure with its hint, which must not contain a key. */
+async function failureText(target: ParquetTarget, options = {}): Promise<string> {
+  const { code, message, hint } = await failureOf(unverified(target, options))
+  const text = `${code} ${message} ${hint}`
+  for (const { accessKeyId, secretAccessKey } of [scene.server.admin, scene.server.reader])
+    for (const value of [accessKeyId, secretAccessKey]) expect(text).not.toContain(value)
+  return text
+}
+
+/** The program of a target's process that runs `before` with the method and path of each request to S3, before it is sent. */
+async function patched(name: string, before: string): Promise<URL> {
+  const file = join(app.home, `${name}.mjs`)
+  await writeFile(
+    file,
+    `import { existsSync, writeFileSync } from 'node:fs'
+import http from 'node:http'
+import { syncBuiltinESMExports } from 'node:module'
+const waitFor = file => { while (!existsSync(file)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20) }
+const send = http.request
+const before = (method, path) => { ${before} }
+http.request = (options, ...rest) => {
+  before(options.method, options.path)
+  return send(options, ...rest)
+}
+syncBuiltinESMExports()
+await import(${JSON.stringify(PROCESS)})
+`,
+  )
+  return pathToFileURL(file)
+}
+
+/** Names of the workspace's people, as a reader of the manifest and as one of the copies sees them. */
+async function namesIn(target: ParquetTarget, { id }: Workspace) {
+  const names = async (from: string) =>
+    (await query(`SELECT user_name FROM ${from} WHERE workspace_id = '${id}' ORDER BY ALL`)).flat()
+  return {
+    listed: await names(await scene.listed(target, 'conversations')),
+    globbed: await names(scene.globbed(target, 'conversations')),
+  }
+}
+
+/** A published target whose warehouse has changed since. */
+async function changedScene(target = newTarget()) {
+  const place = app.workspace()
+  await registerConsumer(app.warehouse.writer, 'slow')
+  await load(place, [{ ID: 'a', userName: 'Ann' }])
+  await unverified(target)
+  await load(place, [{ ID: 'a', userName: 'Amy' }], 1)
+  return { place, target }
+}
+
+const servers: Server[] = []
+afterAll(() => {
+  for (const server of servers) server.close()
+})
+
+/** A server before S3 that may answer itself (`answer` returns true), or cut the connection once S3 has answered (`loses`). */
+async function proxy(handle: {
+  answer?: (req: IncomingMessage, res: ServerResponse) => boolean
+  loses?: (req: IncomingMessage) => boolean
+}): Promise<string> {
+  const server = createServer((req, res) => {
+    if (handle.answer?.(req, res)) return void req.resume()
+    const { method, url, headers } = req
+    const passed = request({ host: '127.0.0.1', port: scene.server.port, method, path: url, headers }, answer => {
+      if (handle.loses?.(req)) return void answer.resume().on('end', () => res.destroy())
+      res.writeHead(answer.statusCode!, answer.headers)
+      answer.pipe(res)
+    })
+    req.pipe(passed)
+  }).listen(0, '127.0.0.1')
+  servers.push(server)
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as { port: number }).port}`
+}
+
+const slowDown = (res: ServerResponse) => {
+  res.writeHead(503, { 'content-type': 'application/xml' })
+  res.end(
+    '<?xml version="1.0"?><Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>',
+  )
+  return true
+}
+
+describeWithS3('a target in S3 that cannot be used', () => {
+  it('is reported with what to correct, and is published to as soon as the credentials in its file are the right ones', async () => {
+    await load(app.workspace(), [{ ID: 'a' }])
+    const { admin, reader } = scene.server
+    const wrong = { accessKeyId: 'AKNOBODY', secretAccessKey: 'wr0ng' }
+    const credentialsFile = await scene.credentials('changing', wrong)
+    const target = newTarget({}, { credentialsFile })
+    expect(await failureText(target)).toMatch(
+      /TARGET_UNUSABLE .*InvalidAccessKeyId.*Correct the credentials in section \[default\]/,
+    )
+    await scene.credentials('changing', { ...admin, secretAccessKey: 'wr0ng' })
+    expect(await failureText(target)).toMatch(/SignatureDoesNotMatch.*changing\.credentials/)
+    await scene.credentials('changing', reader)
+    expect(await failureText(target)).toMatch(
+      /AccessDenied.*Allow s3:ListBucket on lake, and s3:GetObject, s3:PutObject/,
+    )
+    await scene.credentials('changing', admin)
+    expect(await unverified(target)).toMatchObject({ kind: 'refill' })
+  })
+
+  it.each([
+    ['a bucket that does not exist', { bucket: 'nowhere' }, /NoSuchBucket.*Create the bucket nowhere/],
+    [
+      'a port that nobody listens at',
+      { endpoint: 'http://127.0.0.1:1' },
+      /ECONNREFUSED.*http:\/\/127\.0\.0\.1:1 can be reached/,
+    ],
+    ['an unknown host', { endpoint: 'http://nowhere.invalid' }, /ENOTFOUND.*nowhere\.invalid can be reached/],
+    [
+      'no file of credentials',
+      { credentialsFile: '/nowhere/keys' },
+      /SECRET_MISSING .*\/nowhere\/keys.*cannot be read/,
+    ],
+    ['a section that the file does not have', { profile: 'other' }, /SECRET_MISSING .*section \[other\]/],
+    [
+      'no credentials at all',
+      { credentialsFile: null },
+      /SECRET_MISSING There are no credentials for s3:.*nor does this machine/,
+    ],
+    ['no file of authorities', { caFile: '/nowhere/ca.pem' }, /SECRET_MISSING .*\/nowhere\/ca\.pem/],
+  ] as const)('is reported: %s', async (_, place, expected) => {
+    process.env.AWS_EC2_METADATA_DISABLED = 'true'
+    expect(await failureText(newTarget({}, place))).toMatch(expected)
+  })
+
+  it('takes credentials from the environment, or from the role of its container', async () => {
+    const { admin } = scene.server
+    const target = newTarget({}, { credentialsFile: null })
+    const variables: Record<string, string> = {
+      AWS_ACCESS_KEY_ID: admin.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: admin.secretAccessKey,
+    }
+    Object.assign(process.env, variables)
+    expect(await publish(target)).toMatchObject({ kind: 'refill' })
+    for (const name of Object.keys(variables)) delete process.env[name]
+    const role = createServer((_, res) => {
+      const Expiration = new Date(Date.now() + 3_600_000).toISOString()
+      const { accessKeyId: AccessKeyId, secretAccessKey: SecretAccessKey } = admin
+      res.end(JSON.stringify({ AccessKeyId, SecretAccessKey, Token: '', Expiration }))
+    }).listen(0, '127.0.0.1')
+    servers.push(role)
+    await once(role, 'listening')
+    const { port } = role.address() as { port: number }
+    process.env.AWS_CONTAINER_CREDENTIALS_FULL_URI = `http://127.0.0.1:${port}/role`
+    expect(await publish(target)).toMatchObject({ kind: 'current' })
+    delete process.env.AWS_CONTAINER_CREDENTIALS_FULL_URI
+  })
+
+  it('never shows its keys: not in records of publications, in files of the data folder, or the environment of its process', async () => {
+    const { admin } = scene.server
+    const target = newTarget()
+    const state = join(app.home, 'state')
+    const entry = await patched(
+      'spy',
+      `if (method === 'PUT' && path.includes('_manifest.json'))
+        writeFileSync(${JSON.stringify(state)}, JSON.stringify([process.env, process.argv]))`,
+    )
+    await publish(target, { entry })
+    expect(await failureText(newTarget({}, { bucket: 'nowhere' }))).toContain('NoSuchBucket')
+    const records = JSON.stringify(await app.warehouse.writer.rows('FROM _publications'))
+    expect(await readFile(state, 'utf8')).toContain('AWS_SHARED_CREDENTIALS_FILE')
+    const files = (await readdir(app.home, { recursive: true, withFileTypes: true })).filter(
+      entry => entry.isFile() && !entry.name.endsWith('.credentials'),
+    )
+    const texts = await Promise.all(files.map(({ parentPath, name }) => readFile(join(parentPath, name), 'latin1')))
+    expect(texts.length).toBeGreaterThan(3)
+    for (const text of [records, ...texts]) expect(text.includes(admin.secretAccessKey)).toBe(false)
+  })
+})
+
+describeWithS3('a publication to S3 that is interrupted', () => {
+  // Before the request; the first look at a target reads its manifest and the record of its copies.
+  const POINTS = [
+    ['GET', '/_manifest.json', 1, 'old'],
+    ['PUT', '/_objects/', 1, 'old'],
+    ['PUT', '/_objects/', 6, 'old'],
+    ['PUT', '/_manifest.json', 1, 'old'],
+    ['GET', '/_copies.json', 2, 'new'],
+    ['PUT', '/conversations/', 1, 'new'],
+    ['POST', '', 1, 'new'],
+    ['PUT', '/_copies.json', 1, 'new'],
+  ] as const
+
+  it('by SIGKILL at any step leaves the old or the new state, and the next one completes it', async () => {
+    const { place, target } = await changedScene()
+    let minute = 1
+    for (const [method, path, count, state] of POINTS) {
+      const name = `kill-${method}-${path.replace(/\W/g, '')}-${count}`
+      const entry = await patched(
+        name,
+        `if (method !== '${method}' || !path.includes('/lake/' + (method === 'POST' ? '' : '${target.name}${path}'))) return
+        globalThis.reached = (globalThis.reached ?? 0) + 1
+        if (globalThis.reached === ${count}) { process.kill(process.pid, 'SIGKILL'); waitFor('/nowhere') }`,
+      )
+      // Only a target that is written from empty has objects to remove at once.
+      const error = await failureOf(unverified(target, { entry, refill: method === 'POST' }))
+      expect([name, error.code, error.message]).toEqual([
+        name,
+        'PUBLICATION_FAILED',
+        expect.stringContaining('SIGKILL'),
+      ])
+      const { listed } = await namesIn(target, place)
+      expect([name, listed]).toEqual([name, [state === 'new' ? 'Amy' : 'Ann']])
+      expect(await unverified(target), name).toMatchObject({ kind: state === 'new' ? 'current' : 'delta' })
+      expect([name, await namesIn(target, place)]).toEqual([name, { listed: ['Amy'], globbed: ['Amy'] }])
+      // Back to the state before.
+      await load(place, [{ ID: 'a', userName: 'Ann' }], ++minute)
+      await unverified(target)
+      expect(await namesIn(target, place)).toEqual({ listed: ['Ann'], globbed: ['Ann'] })
+      await load(place, [{ ID: 'a', userName: 'Amy' }], ++minute)
+    }
+    // Nothing is left of those that were killed.
+    expect(await publish(target, { refill: true })).toMatchObject({ kind: 'refill' })
+    const names = await scene.bucket.names(target)
+    const objects = names.filter(name => name.startsWith('_objects/'))
+    expect(objects.length * 2 + 2).toBe(names.length)
+  })
+
+  it('for so long that another one overtakes it fails, and undoes nothing', async () => {
+    const { place, target } = await changedScene()
+    const [reached, released] = [join(app.home, 'late'), join(app.home, 'released')]
+    const entry = await patched(
+      'late',
+      `if (method !== 'PUT' || !path.includes('/_manifest.json')) return
+      writeFileSync(${JSON.stringify(reached)}, '')
+      waitFor(${JSON.stringify(released)})`,
+    )
+    const late = failureOf(unverified(target, { entry }))
+    await until(() =>
+      readFile(reached).then(
+        () => true,
+        () => false,
+      ),
+    )
+    await load(place, [{ ID: 'a', userName: 'Eve' }], 2)
+    expect(await unverified(target)).toMatchObject({ kind: 'delta' })
+    await writeFile(released, '')
+    expect((await late).code).toBe('TARGET_CHANGED')
+    expect(await publish(target)).toMatchObject({ kind: 'current' })
+    expect(await namesIn(target, place)).toEqual({ listed: ['Eve'], globbed: ['Eve'] })
+  })
+
+  it('by a restart of the server goes on; one that stays away leaves the old state', async () => {
+    const { place, target } = await changedScene()
+    const [reached, released] = [join(app.home, 'upload'), join(app.home, 'stopped')]
+    const entry = await patched(
+      'restart',
+      `if (method !== 'PUT' || !path.includes('/_objects/')) return
+      globalThis.reached = (globalThis.reached ?? 0) + 1
+      if (globalThis.reached !== 4) return
+      writeFileSync(${JSON.stringify(reached)}, '')
+      waitFor(${JSON.stringify(released)})`,
+    )
+    const publishing = unverified(target, { entry })
+    await until(() =>
+      readFile(reached).then(
+        () => true,
+        () => false,
+      ),
+    )
+    await scene.server.stop()
+    await writeFile(released, '')
+    await scene.server.start()
+    expect(await publishing).toMatchObject({ kind: 'delta' })
+    expect(await namesIn(target, place)).toEqual({ listed: ['Amy'], globbed: ['Amy'] })
+    await load(place, [{ ID: 'a', userName: 'Eve' }], 2)
+    await rm(released)
+    const failing = failureText(target, { entry })
+    await rm(reached)
+    await until(() =>
+      readFile(reached).then(
+        () => true,
+        () => false,
+      ),
+    )
+    await scene.server.stop()
+    await writeFile(released, '')
+    expect(await failing).toMatch(
+      /TARGET_UNUSABLE .*(ECONNREFUSED|ECONNRESET|socket hang up).*next publication tries again/,
+    )
+    await scene.server.start()
+    expect(await namesIn(target, place)).toEqual({ listed: ['Amy'], globbed: ['Amy'] })
+    expect(await publish(target)).toMatchObject({ kind: 'delta' })
+    expect(await namesIn(target, place)).toEqual({ listed: ['Eve'], globbed: ['Eve'] })
+  })
+
+  it('by answers 503 and lost answers is right all the same; a server that always answers 503 is reported', async () => {
+    let requests = 0
+    let lost = 0
+    const endpoint = await proxy({
+      answer: (_, res) => ++requests % 5 === 0 && slowDown(res),
+      // The manifest has been replaced, but nobody says so.
+      loses: ({ method, url }) => method === 'PUT' && url!.includes('_manifest.json') && ++lost === 1,
+    })
+    const target = newTarget({}, { endpoint })
+    const place = app.workspace()
+    await load(place, [{ ID: 'a', userName: 'Ann' }])
+    expect(await unverified(target)).toMatchObject({ kind: 'refill' })
+    expect([requests > 20, lost > 1]).toEqual([true, true])
+    expect(await publish({ ...target, s3: { ...target.s3, endpoint: scene.server.endpoint } })).toMatchObject({
+      kind: 'current',
+    })
+    const refusing = await proxy({ answer: (_, res) => slowDown(res) })
+    expect(await failureText(newTarget({}, { endpoint: refusing }))).toMatch(
+      /TARGET_UNUSABLE .*SlowDown.*HTTP 503, 10 attempts.*bucket has space/,
+    )
+  })
+
+  it('by a clock that is wrong by hours is published all the same', async () => {
+    const entry = await patched('clock', 'return')
+    const text = await readFile(entry, 'utf8')
+    await writeFile(
+      entry,
+      `const { Date: Real } = globalThis
+globalThis.Date = class extends Real {
+  constructor(...given) { given.length === 0 ? super(Real.now() + 18_000_000) : super(...given) }
+  static now() { return Real.now() + 18_000_000 }
+}
+${text}`,
+    )
+    expect(await unverified(newTarget(), { entry })).toMatchObject({ kind: 'refill' })
+  })
+})
+
+describeWithS3('a bucket that is full', () => {
+  it('keeps the old state, and receives the new one when there is space', async () => {
+    await scene.bucket.create('small')
+    const { place, target } = await changedScene(newTarget({}, { bucket: 'small' }))
+    const quota = async (sizeMb: number) => {
+      await scene.server.shell(`s3.bucket.quota -name=small -op=set -sizeMB=${sizeMb}`)
+      await scene.server.shell('s3.bucket.quota.enforce -apply')
+    }
+    await scene.bucket.put('ballast', 'x'.repeat(3_000_000), 'small')
+    await quota(1)
+    const text = await until(() => failureText(target).catch(() => null))
+    expect(text).toMatch(/TARGET_UNUSABLE .*HTTP 500.*the bucket has space: some servers answer so when it is full/)
+    await quota(1_000)
+    expect(await until(() => unverified(target).catch(() => null))).toMatchObject({ kind: 'delta' })
+    expect(place.id).toBeTruthy()
+  })
+})
+
+describeWithS3('a server with TLS', () => {
+  it('is published to with its certificate verified, and not by another certificate or without TLS', async () => {
+    const certificate = (name: string) => join(CERTIFICATES, `${name}.pem`)
+    const own = join(app.home, 'server.pem')
+    await copyFile(certificate('self-signed'), own)
+    await scene.server.stop()
+    await scene.server.start({ certificate: own })
+    const endpoint = `https://127.0.0.1:${scene.server.httpsPort}`
+    const target = newTarget({}, { endpoint, caFile: certificate('self-signed') })
+    expect(await publish(target)).toMatchObject({ kind: 'refill' })
+    const refused = (place: Partial<S3Target['s3']>) => failureText({ ...target, s3: { ...target.s3, ...place } })
+    expect(await refused({ caFile: null })).toMatch(
+      /TARGET_UNUSABLE .*SELF_SIGNED.*name the authority of its certificate with `caFile`/,
+    )
+    expect(await refused({ endpoint: endpoint.replace('127.0.0.1', 'localhost') })).toMatch(
+      /ERR_TLS_CERT_ALTNAME_INVALID/,
+    )
+    const plain = scene.server.endpoint.replace('http:', 'https:')
+    expect(await refused({ endpoint: plain })).toMatch(/EPROTO.*without TLS it begins with http:/)
+  })
+})
