@@ -26,7 +26,7 @@ export interface Bucket {
   /** Names below the prefix of a target, sorted. */
   names(target: ParquetTarget): Promise<string[]>
   text(key: string): Promise<string>
-  put(key: string, text: string, bucket?: string): Promise<void>
+  put(key: string, content: string | Buffer, bucket?: string): Promise<void>
   remove(key: string): Promise<void>
   create(bucket: string): Promise<void>
 }
@@ -73,8 +73,8 @@ function bucketOf(client: S3Client): Bucket {
       return found.sort()
     },
     text: async key => (await client.send(new GetObjectCommand(at(key)))).Body!.transformToString(),
-    async put(key, text, bucket = 'lake') {
-      await client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: text }))
+    async put(key, content, bucket = 'lake') {
+      await client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: content }))
     },
     async remove(key) {
       await client.send(new DeleteObjectCommand(at(key)))

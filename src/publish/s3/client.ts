@@ -1,5 +1,5 @@
 // The connection to S3 of a target's process: AWS's SDK, which finds credentials, signs, repeats requests that a server could not answer, and
-// corrects the clock. Requests are repeated for some twenty seconds; then the publication fails, and the next one tries again.
+// corrects the clock. Requests are repeated for some ten seconds; then the publication fails, and the next one tries again.
 import { readFileSync } from 'node:fs'
 import { S3Client } from '@aws-sdk/client-s3'
 import { type S3Place, s3Text } from '../../config/s3.ts'
@@ -24,8 +24,8 @@ export interface S3Connection {
   masked(text: string): string
 }
 
-/** With growing pauses, twenty seconds on average: a server that is restarted is waited for. */
-const MOST_ATTEMPTS = 10
+/** With growing pauses, 13 seconds on average: a short outage is waited for. A probe does not wait. */
+const MOST_ATTEMPTS = { publication: 10, probe: 3 }
 
 function readable(file: string, what: string): Buffer {
   try {
@@ -50,14 +50,14 @@ const noCredentials = (place: S3Place, cause: unknown): ConvohouseError =>
   })
 
 /** Must be closed (`client.destroy()`). The environment decides about credentials (`s3Environment`). @throws SECRET_MISSING if a file cannot be read */
-export function connectS3(place: S3Place): S3Connection {
+export function connectS3(place: S3Place, purpose: keyof typeof MOST_ATTEMPTS = 'publication'): S3Connection {
   const { endpoint, urlStyle, credentialsFile, caFile } = place
   if (credentialsFile !== null) readable(credentialsFile, 'the credentials for S3')
   const ca = caFile === null ? null : readable(caFile, 'certificates of authorities')
   const client = new S3Client({
     ...(endpoint !== null && { endpoint }),
     forcePathStyle: urlStyle === 'path',
-    maxAttempts: MOST_ATTEMPTS,
+    maxAttempts: MOST_ATTEMPTS[purpose],
     // Checksums in trailers are unknown to many servers; the signature covers the content.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',

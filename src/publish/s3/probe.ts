@@ -11,7 +11,7 @@ import { isConflict, s3Error } from './s3-error.ts'
  * @throws TARGET_UNUSABLE, SECRET_MISSING
  */
 export async function probeS3(place: S3Place): Promise<string> {
-  const connection = connectS3(place)
+  const connection = connectS3(place, 'probe')
   const objects = objectsIn(connection)
   const name = `_probe-${randomUUID()}`
   try {
