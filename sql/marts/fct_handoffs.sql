@@ -3,6 +3,7 @@
 -- Month: day
 -- Refresh: conversations
 -- Built from: conversations, organizations, marts.dim_agents, marts.dim_people, marts.dim_teams
+-- Rows of: conversation_handoffs
 -- Joins: accepted_by = dim_people.user_id, requested_team_id = dim_teams.team_id
 -- Shared: accepted_by_name, organization_name, requested_team_id, requested_team_label, team_ids, team_labels
 -- Use: waiting times, and the share of handoffs that a person accepted, by day, team or person. `count(*)` counts handoffs. A handoff to several

@@ -1,11 +1,6 @@
 // The tables that are published, with the columns that targets receive and the class of personal data of each: as the dictionary describes them.
 import { RECORD_NUMBER } from '../catalog/ddl.ts'
-import {
-  OBSERVATIONS,
-  PUBLISHED_TABLES,
-  type PublishedTable,
-  publishedMart,
-} from '../warehouse/changes/published-tables.ts'
+import { PUBLISHED_TABLES, type PublishedTable, publishedMart } from '../warehouse/changes/published-tables.ts'
 import type { DescribedColumn } from '../warehouse/dictionary/described.ts'
 import { describedTables } from '../warehouse/dictionary/dictionary.ts'
 import { marts } from '../warehouse/marts/declarations.ts'
@@ -41,8 +36,8 @@ export async function publishedRelations(): Promise<Relation[]> {
         columns: columns.filter(column => column.name !== RECORD_NUMBER.name),
         shared: shared.get(name) ?? [],
         key,
-        // Two observations may have the same time, and two texts the same hash.
-        isKeyUnique: name === published.table && published !== OBSERVATIONS && !hasPersonalKey,
+        // Two texts may have the same hash.
+        isKeyUnique: name === published.table && published.isKeyUnique && !hasPersonalKey,
         published,
       }
     }),

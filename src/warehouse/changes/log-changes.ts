@@ -29,10 +29,14 @@ export interface LoggedChange {
   areNew?: boolean
 }
 
-const entries = (published: PublishedTable, { keys, areNew }: LoggedChange): string =>
+/** SELECT of the entries (table_name, key, partition_before, op) of a change. */
+export const entriesOf = (
+  published: PublishedTable,
+  { keys, areNew }: Pick<LoggedChange, 'keys' | 'areNew'>,
+): string =>
   areNew
-    ? `SELECT ${keyList(published, 'k')} AS key, NULL::DATE AS partition_before, 'insert' AS op FROM (${keys}) k`
-    : `SELECT ${keyList(published, 'k')} AS key, ${partitionOf(published, 't')} AS partition_before,
+    ? `SELECT ${quoteText(published.table)} AS table_name, ${keyList(published, 'k')} AS key, NULL::DATE AS partition_before, 'insert' AS op FROM (${keys}) k`
+    : `SELECT ${quoteText(published.table)} AS table_name, ${keyList(published, 'k')} AS key, ${partitionOf(published, 't')} AS partition_before,
         CASE WHEN t.workspace_id IS NULL THEN 'insert' ELSE 'update' END AS op
       FROM (${keys}) k LEFT JOIN ${published.table} t ON ${sameKeys(published, 'k', 't')}`
 
@@ -42,10 +46,10 @@ const entries = (published: PublishedTable, { keys, areNew }: LoggedChange): str
  */
 export async function logChanges(writer: Writer, change: LoggedChange): Promise<void> {
   if (!(await isLogging(writer))) return
-  await appendEntries(writer, change.table, entries(publishedTable(change.table)!, change))
+  await appendEntries(writer, entriesOf(publishedTable(change.table)!, change))
 }
 
-/** Appends the rows of `select` (key, partition_before, op) to the log. */
-export const appendEntries = (writer: Writer, table: string, select: string): Promise<void> =>
+/** Appends the rows of `select` (table_name, key, partition_before, op) to the log. */
+export const appendEntries = (writer: Writer, select: string): Promise<void> =>
   writer.run(`INSERT INTO _changes (seq, logged_at, table_name, key, partition_before, op)
-    SELECT ${LAST_SEQ} + row_number() OVER (), now()::TIMESTAMP, ${quoteText(table)}, key, partition_before, op FROM (${select})`)
+    SELECT ${LAST_SEQ} + row_number() OVER (), now()::TIMESTAMP, table_name, key, partition_before, op FROM (${select})`)

@@ -12,6 +12,8 @@ export interface PublishedTable {
   children: readonly string[]
   /** Columns whose values identify what a change replaces. */
   key: readonly KeyColumn[]
+  /** No two rows have the same key. */
+  isKeyUnique: boolean
   /** Column whose month (UTC for times) is a row's partition; null: the table has one partition. */
   timeColumn: string | null
 }
@@ -31,6 +33,7 @@ export const OBSERVATIONS: PublishedTable = {
   table: 'conversation_observations',
   children: [],
   key: [...layoutOf(conversation).key.map(textColumn), { name: 'observed_at', sqlType: 'TIMESTAMP' }],
+  isKeyUnique: false,
   timeColumn: 'observed_at',
 }
 
@@ -44,6 +47,7 @@ const published = (record: RecordType): PublishedTable => {
     table: record.table,
     children: children.map(child => child.table),
     key: key.map(textColumn),
+    isKeyUnique: true,
     timeColumn: timeColumnOf(record),
   }
 }
@@ -51,10 +55,14 @@ const published = (record: RecordType): PublishedTable => {
 export const PUBLISHED_TABLES: readonly PublishedTable[] = [...RECORD_TYPES.map(published), OBSERVATIONS]
 
 /** A mart, which consumers copy like a table. */
-export const publishedMart = ({ name, grain, month, columns }: Mart): PublishedTable => ({
+export const publishedMart = ({ name, grain, publishedBy, month, columns }: Mart): PublishedTable => ({
   table: `marts.${name}`,
   children: [],
-  key: grain.map(key => ({ name: key, sqlType: columns.find(column => column.name === key)!.sqlType as KeyType })),
+  key: publishedBy.map(key => ({
+    name: key,
+    sqlType: columns.find(column => column.name === key)!.sqlType as KeyType,
+  })),
+  isKeyUnique: grain.every(column => publishedBy.includes(column)),
   timeColumn: month,
 })
 

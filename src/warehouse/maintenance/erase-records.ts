@@ -82,7 +82,7 @@ async function logErasure(writer: Writer, published: PublishedTable): Promise<vo
       FROM erased_keys k LEFT JOIN ${table} t ON ${sameKeys(published, 'k', 't')}
       UNION SELECT key, partition_before FROM _changes WHERE ${earlier})`)
   // The first new entry must follow the deleted ones, so they are deleted after it is written.
-  await appendEntries(writer, table, 'FROM erased_entries')
+  await appendEntries(writer, `SELECT ${quoteText(table)} AS table_name, * FROM erased_entries`)
   await writer.run(`DELETE FROM _changes WHERE op <> 'delete' AND ${earlier}`)
 }
 

@@ -4,7 +4,10 @@
 //   -- Grain: its key columns
 //   -- Month: the column whose month partitions it (omitted: one partition)
 //   -- Refresh: conversations, groups or whole (`refresh.ts`)
+//   -- Groups: of a mart of groups, the columns whose values are computed again together: columns of all its sources (omitted: its key)
+//   -- Published by: the columns by whose values its rows are replaced in copies; several rows may have the same (omitted: `Groups`)
 //   -- Built from: tables and marts
+//   -- Rows of: the table without whose rows the mart has none (omitted: none)
 //   -- Joins: columns with the keys of other marts under another name: assignee_id = dim_people.user_id (omitted: none)
 //   -- Shared: columns whose values come from records that are not only of the row's agent, such as names of people (omitted: none)
 //   -- Use: what it is for, on as many lines as needed
@@ -43,8 +46,14 @@ export interface Mart {
   /** The column whose month is a row's partition. */
   month: string | null
   refresh: RefreshScope
+  /** Of a mart of groups: the columns whose values are computed again together. They are columns of all its sources. */
+  groups: readonly string[]
+  /** The columns whose values the change log names: copies replace all rows that have them. */
+  publishedBy: readonly string[]
   /** Tables, and marts as `marts.NAME`. */
   builtFrom: readonly string[]
+  /** The table without whose rows the mart has none. */
+  rowsOf: string | null
   /** Columns that hold the key of another mart under another name. */
   joins: readonly MartJoin[]
   /** Columns whose values come from records that are not only of the row's agent. Targets with a row filter do not receive them. */
@@ -62,7 +71,7 @@ const PII: readonly string[] = ['none', 'identity', 'content', 'device', 'staff'
 const SCOPES: readonly string[] = ['conversations', 'groups', 'whole'] satisfies RefreshScope[]
 const KEY_TYPES: readonly string[] = ['VARCHAR', 'TIMESTAMP', 'DATE', 'INTEGER'] satisfies KeyType[]
 
-const FIELD = /^(Grain|Month|Refresh|Built from|Joins|Shared|Use|Columns):\s*(.*)$/
+const FIELD = /^(Grain|Month|Refresh|Groups|Published by|Built from|Rows of|Joins|Shared|Use|Columns):\s*(.*)$/
 
 /** Splits a header into its first paragraph and its fields; a line that names no field continues the one before. */
 function fieldsOf(lines: readonly string[]): Map<string, string[]> {
@@ -103,7 +112,9 @@ export function parseMart({ name, sql }: SqlFile): Mart {
   const about = text('about')
   if (!about.startsWith(`${name}: `)) throw fault(`the header begins with "${name}: "`)
   const grain = list('Grain')
-  for (const key of grain)
+  const groups = fields.has('Groups') ? list('Groups') : grain
+  const publishedBy = fields.has('Published by') ? list('Published by') : groups
+  for (const key of [...grain, ...groups, ...publishedBy])
     if (!KEY_TYPES.includes(column(key).sqlType)) throw fault(`a key column is ${KEY_TYPES.join(', ')}; ${key} is not`)
   const joins = (fields.has('Joins') ? list('Joins') : []).map(text => {
     const [, of, mart, key] = /^(\w+) = (\w+)\.(\w+)$/.exec(text) ?? []
@@ -114,13 +125,20 @@ export function parseMart({ name, sql }: SqlFile): Mart {
   const month = fields.has('Month') ? column(text('Month')).name : null
   const refresh = text('Refresh')
   if (!SCOPES.includes(refresh)) throw fault(`"Refresh" is one of ${SCOPES.join(', ')}`)
+  if (refresh !== 'groups' && fields.has('Groups')) throw fault('only a mart of groups has "Groups"')
+  // The log of such a mart names no row, so that it could not name the partition that a row was in.
+  if (refresh === 'groups' && month !== null && !publishedBy.includes(month))
+    throw fault(`${month} is not among the columns that it is published by`)
   return {
     name,
     about: about.slice(name.length + 2).replace(/\.$/, ''),
     grain,
     month,
     refresh: refresh as RefreshScope,
+    groups,
+    publishedBy,
     builtFrom: list('Built from'),
+    rowsOf: fields.has('Rows of') ? text('Rows of') : null,
     joins,
     shared,
     use: text('Use'),

@@ -1,9 +1,9 @@
 // The tables of the marts: creates them, and replaces rows in them.
-import { appendEntries, logChanges } from '../changes/log-changes.ts'
+import { appendEntries, entriesOf } from '../changes/log-changes.ts'
 import { keyList, partitionOf, publishedMart } from '../changes/published-tables.ts'
 import type { Writer } from '../connection.ts'
 import { type Mart, marts } from './declarations.ts'
-import { created, type Scope, selectInScope, touchedGroups } from './scope.ts'
+import { created, type Scope, selectInScope } from './scope.ts'
 
 const columnsOf = ({ columns }: Mart): string => columns.map(({ name, sqlType }) => `${name} ${sqlType}`).join(', ')
 
@@ -31,14 +31,29 @@ export async function fillMart(writer: Writer, mart: Mart): Promise<void> {
 /** Of a mart that is computed as a whole: the rows as they were computed last. */
 const FRESH = 'fresh_rows'
 
+/** The changes of a refresh, which are appended to the log at once: an INSERT into the log took as long as the query of a small mart. */
+const ENTRIES = 'mart_entries'
+
+export const beginEntries = (writer: Writer): Promise<number> =>
+  created(writer, ENTRIES, 'SELECT table_name, key, partition_before, op FROM _changes LIMIT 0')
+
+export const logEntries = (writer: Writer): Promise<void> => appendEntries(writer, `FROM ${ENTRIES}`)
+
+const addEntries = (writer: Writer, select: string): Promise<void> =>
+  writer.run(`INSERT INTO ${ENTRIES} BY NAME ${select}`)
+
+/** SELECT of a mart's rows in scope; no query where there can be none. */
+const freshSelect = ({ name, rowsOf, select }: Mart, scope: Scope): string =>
+  rowsOf !== null && scope.empty.has(rowsOf) ? `FROM marts.${name} LIMIT 0` : selectInScope(select, scope)
+
 interface Replaced {
   /** SQL relation of the values of `columns` in the rows that are replaced. */
   of: string
   columns: readonly string[]
   /** What the mart's SELECT reads. */
   scope: Scope
-  /** Marts of groups that are built from this one. */
-  daily: readonly Mart[]
+  /** Columns of the replaced rows that are kept in `stale_NAME`, besides the key. */
+  kept: readonly string[]
 }
 
 /**
@@ -48,11 +63,11 @@ interface Replaced {
 export async function replaceScope(
   writer: Writer,
   mart: Mart,
-  { of, columns, scope, daily }: Replaced,
+  { of, columns, scope, kept: also }: Replaced,
 ): Promise<boolean> {
   const { name, grain, month } = mart
   const published = publishedMart(mart)
-  const kept = new Set([...grain, ...(month ? [month] : []), ...daily.flatMap(each => each.grain)])
+  const kept = new Set([...grain, ...(month ? [month] : []), ...also])
   // The mart is searched once: what is asked of the rows later is taken from here.
   const [stale, fresh] = [`stale_${name}`, `fresh_${name}`]
   const staleRows = await created(
@@ -60,21 +75,53 @@ export async function replaceScope(
     stale,
     `SELECT rowid AS id, ${[...kept].join(', ')} FROM marts.${name} SEMI JOIN ${of} USING (${columns.join(', ')})`,
   )
-  const freshRows = await created(writer, fresh, selectInScope(mart.select, scope))
+  const freshRows = await created(writer, fresh, freshSelect(mart, scope))
   if (staleRows + freshRows === 0) return false
-  for (const each of daily) {
-    const groups = (from: string): string => `SELECT ${each.grain.join(', ')} FROM ${from} WHERE day IS NOT NULL`
-    await writer.run(`INSERT INTO ${touchedGroups(each)} ${groups(stale)} UNION ${groups(fresh)}`)
-  }
-  await appendEntries(
+  await addEntries(
     writer,
-    published.table,
-    `SELECT ${keyList(published, 's')} AS key, ${partitionOf(published, 's')} AS partition_before, 'update' AS op FROM ${stale} s
+    `SELECT 'marts.${name}' AS table_name, ${keyList(published, 's')} AS key, ${partitionOf(published, 's')} AS partition_before, 'update' AS op FROM ${stale} s
      UNION ALL
-     SELECT ${keyList(published, 'f')}, NULL::DATE, 'insert' FROM ${fresh} f ANTI JOIN ${stale} USING (${grain.join(', ')})`,
+     SELECT 'marts.${name}', ${keyList(published, 'f')}, NULL::DATE, 'insert' FROM ${fresh} f ANTI JOIN ${stale} USING (${grain.join(', ')})`,
   )
   if (staleRows > 0) await writer.run(`DELETE FROM marts.${name} WHERE rowid IN (SELECT id FROM ${stale})`)
   if (freshRows > 0) await writer.run(`INSERT INTO marts.${name} BY NAME FROM ${fresh}`)
+  return true
+}
+
+/**
+ * Computes the touched groups of a mart, which `of` names, and replaces the rows that differ, inside the caller's transaction. @returns whether
+ * any did
+ */
+export async function replaceGroups(
+  writer: Writer,
+  mart: Mart,
+  { of, scope }: { of: string; scope: Scope },
+): Promise<boolean> {
+  const { name, grain, groups, publishedBy, columns } = mart
+  const differs = columns.map(column => `s.${column.name} IS DISTINCT FROM f.${column.name}`).join(' OR ')
+  const keys = (of: string): string => publishedBy.map(key => `${of}.${key}`).join(', ')
+  await created(writer, FRESH, freshSelect(mart, scope))
+  // Few of the groups differ: a conversation that goes on has the same tags.
+  const different = await created(
+    writer,
+    'different_rows',
+    `SELECT s.rowid AS id, ${publishedBy.map(key => `s.${key} AS stale_${key}`).join(', ')}, f.rowid AS fresh, ${keys('f')}
+     FROM (SELECT rowid, * FROM marts.${name} SEMI JOIN ${of} USING (${groups.join(', ')})) s
+     FULL JOIN ${FRESH} f ON ${grain.map(key => `s.${key} = f.${key}`).join(' AND ')}
+     WHERE ${differs}`,
+  )
+  if (different === 0) return false
+  const stale = publishedBy.map(key => `stale_${key} AS ${key}`).join(', ')
+  const published = publishedMart(mart)
+  await addEntries(
+    writer,
+    `SELECT 'marts.${name}' AS table_name, ${keyList(published, 'k')} AS key, ${partitionOf(published, 'k')} AS partition_before, 'update' AS op
+     FROM (SELECT ${stale} FROM different_rows WHERE id IS NOT NULL UNION SELECT ${publishedBy.join(', ')} FROM different_rows WHERE fresh IS NOT NULL) k`,
+  )
+  await writer.run(`DELETE FROM marts.${name} WHERE rowid IN (SELECT id FROM different_rows)`)
+  await writer.run(
+    `INSERT INTO marts.${name} BY NAME SELECT f.* FROM ${FRESH} f SEMI JOIN different_rows d ON f.rowid = d.fresh`,
+  )
   return true
 }
 
@@ -94,7 +141,7 @@ export async function replaceDifferent(writer: Writer, mart: Mart): Promise<bool
     `SELECT DISTINCT ${keys} FROM ((FROM ${FRESH} EXCEPT FROM marts.${name}) UNION ALL (FROM marts.${name} EXCEPT FROM ${FRESH}))`,
   )
   if (rows === 0) return false
-  await logChanges(writer, { table: publishedMart(mart).table, keys: `FROM ${changed}` })
+  await addEntries(writer, entriesOf(publishedMart(mart), { keys: `FROM ${changed}` }))
   const same = grain.map(column => `t.${column} = s.${column}`).join(' AND ')
   await writer.run(`DELETE FROM marts.${name} t USING ${changed} s WHERE ${same}`)
   await writer.run(`INSERT INTO marts.${name} BY NAME FROM ${FRESH} SEMI JOIN ${changed} USING (${keys})`)

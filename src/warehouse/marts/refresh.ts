@@ -15,18 +15,19 @@ import type { Writer } from '../connection.ts'
 import { MACROS } from '../macros.ts'
 import { sqlFile } from '../sql-files.ts'
 import { type Mart, marts } from './declarations.ts'
-import { addScope, emptyMart, fillMart, replaceDifferent, replaceScope } from './mart-tables.ts'
-import { beginPeople, fillPeople, findPeople, followPeople, PEOPLE } from './people.ts'
+import { DAYS, eachDaySlice, eachGroupSlice, isOfDays, touchedGroupSlices, touchedGroups } from './groups.ts'
 import {
-  CONVERSATION_KEY,
-  created,
-  defineMacros,
-  PEOPLE_SELECT,
-  type Scope,
-  scopeConversations,
-  scopeGroups,
-  touchedGroups,
-} from './scope.ts'
+  addScope,
+  beginEntries,
+  emptyMart,
+  fillMart,
+  logEntries,
+  replaceDifferent,
+  replaceGroups,
+  replaceScope,
+} from './mart-tables.ts'
+import { beginPeople, fillPeople, findPeople, followPeople, PEOPLE } from './people.ts'
+import { CONVERSATION_KEY, created, defineMacros, PEOPLE_SELECT, type Scope, scopeConversations } from './scope.ts'
 
 /** The marts' own name among the consumers of the change log. */
 const MARTS_CONSUMER = 'marts'
@@ -61,17 +62,23 @@ const isDimension = ({ refresh, builtFrom }: Mart): boolean =>
   refresh === 'whole' && !builtFrom.some(table => table.startsWith('marts.'))
 const isOfConversations = ({ refresh }: Mart): boolean => refresh === 'conversations'
 
-/** Dimensions, facts of conversations, which have names of dimensions, and the marts that are built from facts. */
+/** Dimensions, facts of conversations, which have names of dimensions, figures of days from tables, and the marts that are built from marts. */
 const parts = () => ({
   dimensions: marts().filter(isDimension),
   facts: marts().filter(isOfConversations),
-  rest: marts().filter(mart => !isDimension(mart) && !isOfConversations(mart)),
+  ofDays: marts().filter(isOfDays),
+  rest: marts().filter(mart => !isDimension(mart) && !isOfConversations(mart) && !isOfDays(mart)),
 })
+
+/** One mart of each grouping. */
+const byGrouping = (grouped: readonly Mart[]): Mart[] => [
+  ...new Map(grouped.map(mart => [mart.groups.join(), mart])).values(),
+]
 
 async function rebuild(writer: Writer, slice: number): Promise<void> {
   await beginEpoch(writer)
   await defineMacros(writer)
-  const { dimensions, facts, rest } = parts()
+  const { dimensions, facts, ofDays, rest } = parts()
   await fillPeople(writer)
   for (const mart of dimensions) await fillMart(writer, mart)
   for (const mart of facts) await emptyMart(writer, mart)
@@ -86,7 +93,20 @@ async function rebuild(writer: Writer, slice: number): Promise<void> {
     const scope = await scopeConversations(writer, { numbers, areCopied: false })
     for (const mart of facts) await addScope(writer, mart, scope)
   }
-  for (const mart of rest) await fillMart(writer, mart)
+  for (const mart of ofDays) await emptyMart(writer, mart)
+  const days = `SELECT DISTINCT ${DAYS.join(', ')} FROM conversations WHERE day IS NOT NULL`
+  if (ofDays.length > 0) await created(writer, touchedGroups(DAYS), days)
+  if (ofDays.length > 0)
+    await eachDaySlice(writer, slice, async (_, scope) => {
+      for (const mart of ofDays) await addScope(writer, mart, scope)
+    })
+  for (const mart of rest) {
+    if (mart.refresh === 'whole') await fillMart(writer, mart)
+    else {
+      await emptyMart(writer, mart)
+      await eachGroupSlice(writer, { mart, slice }, scope => addScope(writer, mart, scope))
+    }
+  }
   await writer.run(
     'INSERT INTO _consumers SELECT $name, 0, now()::TIMESTAMP, NULL WHERE $name NOT IN (SELECT name FROM _consumers)',
     {
@@ -95,6 +115,19 @@ async function rebuild(writer: Writer, slice: number): Promise<void> {
   )
   forgetLogging(writer)
 }
+
+const isBuiltFrom =
+  ({ name }: Mart) =>
+  ({ builtFrom }: Mart): boolean =>
+    builtFrom.includes(`marts.${name}`)
+
+const isSameGrouping =
+  (groups: readonly string[]) =>
+  (mart: Mart): boolean =>
+    mart.groups.join() === groups.join()
+
+/** Tables other than those of conversations whose changed keys a file of `sql/refresh` reads. */
+const LOOKED_UP = ['organizations']
 
 /** The conversations that changed. An observation's key has more columns than the conversation's. */
 const changedConversations = (changes: Changes): string =>
@@ -142,13 +175,16 @@ async function update(writer: Writer, changes: Changes, slice: number): Promise<
   const isConcerned = ({ builtFrom }: Mart): boolean =>
     builtFrom.some(table => changed.has(table) || !isFollowed(table))
   if (![...changed].some(table => !table.startsWith('marts.')) && !marts().some(isConcerned)) return
-  const { dimensions, facts, rest } = parts()
-  const daily = rest.filter(({ refresh }) => refresh === 'groups')
+  const { dimensions, facts, ofDays, rest } = parts()
+  const grouped = [...ofDays, ...rest].filter(({ refresh }) => refresh === 'groups')
+  await beginEntries(writer)
   await created(writer, 'changed_conversations', changedConversations(changes))
-  for (const mart of daily)
-    await created(writer, touchedGroups(mart), `SELECT ${mart.grain.join(', ')} FROM marts.${mart.name} LIMIT 0`)
-  const organizations = changes.tables.find(({ published }) => published.table === 'organizations')
-  if (organizations) await created(writer, 'changed_organizations', changedKeys(organizations.published, changes))
+  for (const { name, groups } of byGrouping(grouped))
+    await created(writer, touchedGroups(groups), `SELECT ${groups.join(', ')} FROM marts.${name} LIMIT 0`)
+  for (const table of LOOKED_UP) {
+    const entries = changes.tables.find(({ published }) => published.table === table)
+    if (entries) await created(writer, `changed_${table}`, changedKeys(entries.published, changes))
+  }
 
   const eachSlice = inSlices(writer, slice)
   await beginPeople(writer)
@@ -167,24 +203,46 @@ async function update(writer: Writer, changes: Changes, slice: number): Promise<
     }
     if (await replaceDifferent(writer, mart)) changed.add(`marts.${name}`)
   }
-  const scoped = async (mart: Mart, rows: { of: string; columns: readonly string[]; scope: Scope }): Promise<void> => {
-    const ownDaily = daily.filter(({ builtFrom }) => builtFrom.includes(`marts.${mart.name}`))
-    if (await replaceScope(writer, mart, { ...rows, daily: ownDaily })) changed.add(`marts.${mart.name}`)
+  const scoped = async (mart: Mart, rows: { of: string; scope: Scope }): Promise<void> => {
+    const kept = grouped.filter(isBuiltFrom(mart)).flatMap(({ groups }) => groups)
+    if (await replaceScope(writer, mart, { ...rows, columns: CONVERSATION_KEY, kept }))
+      changed.add(`marts.${mart.name}`)
+  }
+  /** Collects the groups that the rows of facts belonged to before, and belong to now. */
+  const touch = async (): Promise<void> => {
+    for (const { groups } of byGrouping(grouped)) {
+      const built = grouped.filter(isSameGrouping(groups))
+      const touched = facts
+        .filter(fact => changed.has(`marts.${fact.name}`) && built.some(isBuiltFrom(fact)))
+        .flatMap(({ name }) => [`stale_${name}`, `fresh_${name}`])
+        .map(
+          rows =>
+            `SELECT ${groups.join(', ')} FROM ${rows} WHERE ${groups.map(column => `${column} IS NOT NULL`).join(' AND ')}`,
+        )
+      if (touched.length > 0) await writer.run(`INSERT INTO ${touchedGroups(groups)} ${touched.join(' UNION ')}`)
+    }
+  }
+  const ofGroups = async (mart: Mart, rows: { of: string; scope: Scope }): Promise<void> => {
+    if (await replaceGroups(writer, mart, rows)) changed.add(`marts.${mart.name}`)
   }
 
   for (const mart of dimensions) await whole(mart)
   for (const name of NAMES)
     if (changed.has(name) || changed.has(`marts.${name}`)) await writer.run(sqlFile(`refresh/renamed_by_${name}`))
   isOneSlice = await eachSlice(async (of, scope) => {
-    for (const mart of facts) await scoped(mart, { of, columns: CONVERSATION_KEY, scope })
+    for (const mart of facts) await scoped(mart, { of, scope })
+    await touch()
   })
+  if (ofDays.some(isConcerned))
+    await eachDaySlice(writer, slice, async (of, scope) => {
+      for (const mart of ofDays) await ofGroups(mart, { of, scope })
+    })
+  const eachTouched = touchedGroupSlices(writer, slice)
   for (const mart of rest) {
     if (mart.refresh === 'whole') await whole(mart)
-    else if (isConcerned(mart)) {
-      await scopeGroups(writer, mart)
-      await scoped(mart, { of: touchedGroups(mart), columns: mart.grain, scope: new Map() })
-    }
+    else if (isConcerned(mart)) await eachTouched(mart, (of, scope) => ofGroups(mart, { of, scope }))
   }
+  await logEntries(writer)
 }
 
 interface RefreshOptions {

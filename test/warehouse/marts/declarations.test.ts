@@ -30,6 +30,7 @@ describe('the header of a mart', () => {
   it('is read with its key, columns, sources and use', () => {
     expect(parsed()).toEqual({
       ...{ name: 'one', about: 'one row for each thing', grain: ['id'], month: null, refresh: 'whole' },
+      ...{ groups: ['id'], publishedBy: ['id'], rowsOf: null },
       ...{
         builtFrom: ['agents'],
         joins: [{ column: 'name', mart: 'other', key: 'person' }],
@@ -52,6 +53,8 @@ describe('the header of a mart', () => {
     ['name = other.person', 'other.person', '"other.person" is not of the form "column = mart.column"'],
     ['name = other', 'nobody = other', 'nobody is no column'],
     ['id    VARCHAR', 'id    DOUBLE', 'a key column is VARCHAR, TIMESTAMP, DATE, INTEGER; id is not'],
+    ['Built', 'Groups: id\n-- Built', 'only a mart of groups has "Groups"'],
+    ['whole', 'groups\n-- Month: id\n-- Published by: name', 'id is not among the columns that it is published by'],
     ['whole', 'hourly', '"Refresh" is one of conversations, groups, whole'],
     [
       'staff  Name',

@@ -1,0 +1,131 @@
+// Marts of groups, such as days of agents: which groups changed conversations touched, and what a refresh reads to compute them again. As many as a
+// slice at once, since all contacts, or the child rows of all days, of three million conversations take more than the memory limit.
+import { conversation } from '../../catalog/conversation/conversation.ts'
+import type { Writer } from '../connection.ts'
+import { type Mart, marts } from './declarations.ts'
+import { byIds, columnsRead, created, IN_GROUPS, named, type Scope } from './scope.ts'
+
+/** The groups whose rows are computed again: the values of these columns. */
+export const touchedGroups = (groups: readonly string[]): string => `touched_${groups.join('_')}`
+
+/** SQL condition: the groups of one slice of so many. */
+const isInSlice = (groups: readonly string[], { index, of }: { index: number; of: number }): string =>
+  `hash(${groups.join(', ')}) % ${of} = ${index}`
+
+const sourcesOf = ({ select }: Mart): string[] => [...new Set(named(IN_GROUPS, select))]
+
+type GroupWork = (groups: string, scope: Scope) => Promise<void>
+
+/**
+ * Returns a function that does work with the touched groups of a mart, about `slice` of them at once: `work` is given a relation of the groups.
+ * Row ids are collected once for all marts that have the same groups and sources.
+ */
+export function touchedGroupSlices(writer: Writer, slice: number): (mart: Mart, work: GroupWork) => Promise<void> {
+  const counts = new Map<string, number>()
+  const known = new Map<string, string>()
+  const within = async (source: string, groups: readonly string[]): Promise<string> => {
+    const ids = `${source.replace('marts.', 'ids_of_')}_${groups.join('_')}`
+    const touched = `SELECT rowid AS id FROM ${source} SEMI JOIN ${touchedGroups(groups)} USING (${groups.join(', ')})`
+    if (!known.has(ids)) await created(writer, ids, touched)
+    known.set(ids, `(SELECT t.* FROM ${byIds(source, ids)})`)
+    return known.get(ids)!
+  }
+  return async (mart, work) => {
+    const { groups } = mart
+    const touched = touchedGroups(groups)
+    const count = counts.get(touched) ?? (await countOf(writer, touched))
+    counts.set(touched, count)
+    if (count === 0) return
+    const rows = new Map<string, string>()
+    if (count <= slice) {
+      for (const source of sourcesOf(mart)) rows.set(source, await within(source, groups))
+      return work(touched, { rows, empty: new Set() })
+    }
+    const keys = groups.join(', ')
+    for (const source of sourcesOf(mart))
+      rows.set(source, `(SELECT t.* FROM ${source} t SEMI JOIN groups_in_slice USING (${keys}))`)
+    const of = Math.ceil(count / slice)
+    for (let index = 0; index < of; index++) {
+      await created(writer, 'groups_in_slice', `FROM ${touched} WHERE ${isInSlice(groups, { index, of })}`)
+      await work('groups_in_slice', { rows, empty: new Set() })
+    }
+  }
+}
+
+async function countOf(writer: Writer, relation: string): Promise<number> {
+  const [row] = await writer.rows<{ n: string }>(`SELECT count(*)::VARCHAR AS n FROM ${relation}`)
+  return Number(row!.n)
+}
+
+/** Does work with all groups of a mart, about `slice` of them at once. Contacts of three million conversations took more than the memory limit. */
+export async function eachGroupSlice(
+  writer: Writer,
+  { mart, slice }: { mart: Mart; slice: number },
+  work: (scope: Scope) => Promise<void>,
+): Promise<void> {
+  const { groups } = mart
+  const distinct = sourcesOf(mart).map(
+    source => `SELECT approx_count_distinct((${groups.join(', ')})) AS n FROM ${source}`,
+  )
+  const [row] = await writer.rows<{ n: string }>(`SELECT max(n)::VARCHAR AS n FROM (${distinct.join(' UNION ALL ')})`)
+  const of = Math.ceil(Number(row!.n) / slice)
+  for (let index = 0; index < Math.max(of, 1); index++) {
+    const where = of > 1 ? ` WHERE ${isInSlice(groups, { index, of })}` : ''
+    await work({
+      rows: new Map(sourcesOf(mart).map(source => [source, `(FROM ${source}${where})`])),
+      empty: new Set(),
+    })
+  }
+}
+
+/** The groups of marts that read the conversations of a day, with their child tables. */
+export const DAYS = ['workspace_id', 'agent_id', 'day']
+
+/** Child tables without a row, among those that marts of days need. */
+async function emptyTables(writer: Writer): Promise<ReadonlySet<string>> {
+  const tables = marts().flatMap(mart => (isOfDays(mart) && mart.rowsOf ? [mart.rowsOf] : []))
+  const counted = tables.map(table => `SELECT '${table}' AS name WHERE NOT EXISTS (FROM ${table})`)
+  const rows = await writer.rows<{ name: string }>(counted.join(' UNION ALL '))
+  return new Set(rows.map(({ name }) => name))
+}
+
+export const isOfDays = ({ select }: Mart): boolean => named(IN_GROUPS, select).includes(conversation.table)
+
+/**
+ * Does work with the conversations of the touched days, about a slice of them at once. `work` is given a relation of these days.
+ */
+export async function eachDaySlice(
+  writer: Writer,
+  slice: number,
+  work: (days: string, scope: Scope) => Promise<void>,
+): Promise<void> {
+  const { table } = conversation
+  const touched = touchedGroups(DAYS)
+  if ((await writer.rows(`SELECT 1 FROM ${touched} LIMIT 1`)).length === 0) return
+  const all = await created(
+    writer,
+    'ids_in_days',
+    `SELECT rowid AS id, day FROM ${table} SEMI JOIN ${touched} USING (${DAYS.join(', ')})`,
+  )
+  if (all <= slice) {
+    const rows = `SELECT ${await columnsRead(writer, table, IN_GROUPS)} FROM ${byIds(table, 'ids_in_days')}`
+    await created(writer, 'conversations_in_days', rows)
+    return work(touched, { rows: new Map([[table, 'conversations_in_days']]), empty: await emptyTables(writer) })
+  }
+  await created(
+    writer,
+    'day_slices',
+    `SELECT day, (sum(count(id)) OVER (ORDER BY day) // ${slice})::BIGINT AS slice
+     FROM (SELECT DISTINCT day FROM ${touched}) LEFT JOIN ids_in_days USING (day) GROUP BY day`,
+  )
+  const slices = await writer.rows<{ slice: string }>(
+    'SELECT DISTINCT slice::VARCHAR AS slice FROM day_slices ORDER BY ALL',
+  )
+  for (const { slice: one } of slices) {
+    const days = (of: string): string => `FROM ${of} SEMI JOIN (FROM day_slices WHERE slice = ${one}) USING (day)`
+    await created(writer, 'days_in_slice', days(touched))
+    await created(writer, 'ids_in_slice', `SELECT id ${days('ids_in_days')}`)
+    const rows = `(SELECT t.* FROM ${byIds(table, 'ids_in_slice')})`
+    await work('days_in_slice', { rows: new Map([[table, rows]]), empty: new Set() })
+  }
+}
