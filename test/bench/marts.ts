@@ -27,6 +27,8 @@ const SETTINGS = { memoryLimit: '1GB', threads: 2 }
 const READ = [
   ...['conversation_handoffs', 'conversation_handoff_team_ids', 'conversation_handoff_team_keys'],
   ...['conversation_assigned_users', 'conversation_assigned_ids', 'token_usage_by_model'],
+  ...['conversation_tags', 'conversation_captured_variables', 'conversation_metrics', 'conversation_funnel_steps'],
+  'crm_activities',
 ]
 
 /** Columns of a conversation that are long and that no mart reads. */
@@ -64,7 +66,7 @@ async function loadSource(warehouse: Warehouse, home: string, source: LandedExpo
   if (inserted !== source.records) throw new Error(`${inserted} of ${source.records} conversations were loaded`)
 }
 
-/** Agents, organizations, teams, and events of some conversations: rows as loads and drains write them, by SQL. */
+/** Agents, organizations, teams, metrics, and events of some conversations: rows as loads and drains write them, by SQL. */
 const BESIDE = [
   `INSERT INTO agents (workspace_id, agent_id, title, agent_platform, region, is_deployed, _as_of, _version)
    SELECT DISTINCT workspace_id, agent_id, 'Agent ' || agent_id, 'vg', 'eu', true, _as_of, _as_of FROM conversations`,
@@ -73,6 +75,11 @@ const BESIDE = [
   `INSERT INTO teams (workspace_id, team_id, organization_id, team_key, label, _record)
    SELECT workspace_id, team_id, any_value(organization_id), 'key ' || team_id, 'Team ' || team_id, row_number() OVER ()
    FROM conversation_handoff_team_ids t LEFT JOIN conversation_handoffs h USING (workspace_id, agent_id, conversation_id, _record) GROUP BY ALL`,
+  // Copies of a conversation are of other people: most have an address, of up to a million, or an id of a user.
+  `UPDATE conversations SET contact_identity_id = NULL, user_phone = NULL, user_id = 'u_' || hash(conversation_id) % 2_000_000,
+     user_email = CASE WHEN hash(conversation_id) % 10 < 6 THEN 'user' || hash(conversation_id) % 1_000_000 || '@example.com' END`,
+  `INSERT INTO custom_metrics (workspace_id, agent_id, metric_id, metric_key, type, _record)
+   SELECT *, CASE metric_key WHEN 'effort' THEN 'number' ELSE 'enum' END, row_number() OVER () FROM (SELECT DISTINCT workspace_id, agent_id, metric_id, metric_key FROM conversation_metrics WHERE metric_id <> '')`,
   `CREATE TEMP TABLE with_events AS SELECT workspace_id, agent_id, conversation_id, first_message_ts, last_message_ts, _version, _as_of, row_number() OVER () AS _record
    FROM conversations WHERE hash(conversation_id) % ${WITH_EVENTS} = 0`,
   `INSERT INTO conversation_transcripts BY NAME SELECT workspace_id, agent_id, conversation_id, _version, _as_of, _record FROM with_events`,

@@ -188,6 +188,18 @@ export const landOrganization = (
     body: JSON.stringify(data === null ? { message: 'Not found', code: 'NOT_FOUND' } : { success: true, data }),
   })
 
+/** Lands an answer to a request for a custom metric of the agent. */
+export const landMetric = (
+  landing: Landing,
+  { metric, sentAtMs = SENT_AT_MS }: { metric: { id: string; key: string; type: string }; sentAtMs?: number },
+): Promise<LoadablePage> => {
+  const body = Buffer.from(JSON.stringify({ success: true, metric }))
+  const window = freshWindow().name
+  const place = { stream: 'custom_metrics' as const, agentId: null, window, generation: 1, sequence: 1 }
+  const parts = { place, requestedId: metric.id, requestedAgentId: AGENT, bodyBytes: body.length, lastPage: true }
+  return landed(landing, headOf({ ...parts, notes: emptyNotes() }, sentAtMs), body)
+}
+
 /** Lands one page of an organization's teams. */
 export const landTeams = (
   landing: Landing,

@@ -127,7 +127,7 @@ const isSameGrouping =
     mart.groups.join() === groups.join()
 
 /** Tables other than those of conversations whose changed keys a file of `sql/refresh` reads. */
-const LOOKED_UP = ['organizations']
+const LOOKED_UP = ['organizations', 'custom_metrics']
 
 /** The conversations that changed. An observation's key has more columns than the conversation's. */
 const changedConversations = (changes: Changes): string =>
@@ -233,6 +233,7 @@ async function update(writer: Writer, changes: Changes, slice: number): Promise<
     for (const mart of facts) await scoped(mart, { of, scope })
     await touch()
   })
+  if (changed.has('custom_metrics')) await writer.run(sqlFile('refresh/regrouped_by_custom_metrics'))
   if (ofDays.some(isConcerned))
     await eachDaySlice(writer, slice, async (of, scope) => {
       for (const mart of ofDays) await ofGroups(mart, { of, scope })

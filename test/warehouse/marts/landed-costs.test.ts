@@ -7,16 +7,24 @@ import { openSimulatedApp, type SimulatedApp, WORKSPACE } from '../../workflows/
 interface Landed {
   ID: string
   isTest?: boolean
-  tokenUsage?: { cumulativeTotalTokens?: number; cumulativeUsd?: number }
-  detailedCost?: { totalCreditsConsumed?: number; llmCost?: number }
+  tokenUsage?: Partial<
+    Record<'cumulativeInputTokens' | 'cumulativeOutputTokens' | 'cumulativeTotalTokens' | 'cumulativeUsd', number>
+  >
+  detailedCost?: Partial<Record<'totalCreditsConsumed' | 'speechGenCost' | 'transcriberCost' | 'llmCost', number>>
+  ext?: { cost?: number }
 }
 
 /** Name of the column in marts, and the value as the vendor sends it. */
 const MEASURES = {
+  input_tokens: ({ tokenUsage }: Landed) => tokenUsage?.cumulativeInputTokens,
+  output_tokens: ({ tokenUsage }: Landed) => tokenUsage?.cumulativeOutputTokens,
   tokens: ({ tokenUsage }: Landed) => tokenUsage?.cumulativeTotalTokens,
   tokens_usd: ({ tokenUsage }: Landed) => tokenUsage?.cumulativeUsd,
   credits: ({ detailedCost }: Landed) => detailedCost?.totalCreditsConsumed,
   llm_cost: ({ detailedCost }: Landed) => detailedCost?.llmCost,
+  speech_cost: ({ detailedCost }: Landed) => detailedCost?.speechGenCost,
+  transcriber_cost: ({ detailedCost }: Landed) => detailedCost?.transcriberCost,
+  call_cost: ({ ext }: Landed) => ext?.cost,
 }
 
 /** The last landed version of each conversation. */
@@ -75,4 +83,19 @@ it('daily figures have those of all that are no tests', async () => {
   const counted = records.filter(({ isTest }) => isTest !== true)
   expect(counted.length).toBeLessThan(records.length)
   await expectSums('conversations_daily', sumsOf(counted))
+  await expectSums('spend_daily', sumsOf(counted))
+})
+
+it('each measure is reconciled with the records that landed', async () => {
+  const rows = await simulated.rows<{ measure: string; booked: number; reported: number; difference: number }>(
+    `SELECT measure, sum(booked) AS booked, sum(reported) AS reported, max(abs(difference)) AS difference
+     FROM marts.credits WHERE reported IS NOT NULL GROUP BY measure`,
+  )
+  expect(rows.map(({ measure }) => measure).sort()).toEqual(Object.keys(MEASURES).sort())
+  const counted = sumsOf(records.filter(({ isTest }) => isTest !== true))
+  for (const [index, name] of Object.keys(MEASURES).entries()) {
+    const { booked, reported, difference } = rows.find(({ measure }) => measure === name)!
+    for (const sum of [booked, reported]) expect(sum, name).toBeCloseTo(counted[index]!, 4)
+    expect(difference, name).toBe(0)
+  }
 })

@@ -1,0 +1,56 @@
+-- spend_daily: one row for each agent, channel and day on which costs grew or conversations began.
+-- Grain: workspace_id, agent_id, channel, day
+-- Month: day
+-- Refresh: groups
+-- Groups: workspace_id, agent_id, day
+-- Built from: marts.fct_conversations, marts.fct_spend
+-- Use: every cost measure of the record side by side. Only conversations that count (`is_counted`). Each measure is there twice: as it was spent on the day, by
+-- conversations of any day (fct_spend), and, as `lifetime_...`, for the whole life of the conversations that began on the day, so far (fct_conversations).
+-- Over all days of an agent and channel both add up to the same. Costs per conversation are `sum(lifetime_...) / nullif(sum(conversations), 0)`. The vendor does not
+-- say whether one measure includes another, and states no unit for most: never add different measures up.
+-- Columns:
+--   workspace_id                VARCHAR  none  Workspace
+--   agent_id                    VARCHAR  none  Agent
+--   channel                     VARCHAR  none  Channel; `unknown` if none was reported
+--   day                         DATE     none  Day in the workspace's time zone
+--   agent_title                 VARCHAR  none  Title of the agent
+--   conversations               BIGINT   none  Conversations that began on the day
+--   conversations_with_spend    BIGINT   none  Conversations of any day whose costs changed on the day; one may count on several days
+--   input_tokens                BIGINT   none  Input tokens, spent on the day
+--   output_tokens               BIGINT   none  Output tokens, spent on the day
+--   tokens                      BIGINT   none  All tokens, spent on the day
+--   tokens_usd                  DOUBLE   none  Cost of the tokens (USD), spent on the day
+--   credits                     DOUBLE   none  Credits, spent on the day
+--   llm_cost                    DOUBLE   none  Language model (unit not stated), spent on the day
+--   speech_cost                 DOUBLE   none  Speech generation (unit not stated), spent on the day
+--   transcriber_cost            DOUBLE   none  Transcription (unit not stated), spent on the day
+--   call_cost                   DOUBLE   none  External calls (unit not stated), spent on the day
+--   lifetime_input_tokens       BIGINT   none  Input tokens, whole life of the conversations that began on the day
+--   lifetime_output_tokens      BIGINT   none  Output tokens, whole life of the conversations that began on the day
+--   lifetime_tokens             BIGINT   none  All tokens, whole life of the conversations that began on the day
+--   lifetime_tokens_usd         DOUBLE   none  Cost of the tokens (USD), whole life of the conversations that began on the day
+--   lifetime_credits            DOUBLE   none  Credits, whole life of the conversations that began on the day
+--   lifetime_llm_cost           DOUBLE   none  Language model (unit not stated), whole life of the conversations that began on the day
+--   lifetime_speech_cost        DOUBLE   none  Speech generation (unit not stated), whole life of the conversations that began on the day
+--   lifetime_transcriber_cost   DOUBLE   none  Transcription (unit not stated), whole life of the conversations that began on the day
+--   lifetime_call_cost          DOUBLE   none  External calls (unit not stated), whole life of the conversations that began on the day
+WITH began AS (
+  SELECT workspace_id, agent_id, channel, day, any_value(agent_title) AS agent_title, count(*) AS conversations,
+    total(input_tokens) AS input_tokens, total(output_tokens) AS output_tokens, total(tokens) AS tokens, fsum(tokens_usd) AS tokens_usd, fsum(credits) AS credits, fsum(llm_cost) AS llm_cost, fsum(speech_cost) AS speech_cost, fsum(transcriber_cost) AS transcriber_cost, fsum(call_cost) AS call_cost
+  FROM in_groups('marts.fct_conversations') WHERE is_counted GROUP BY workspace_id, agent_id, channel, day
+),
+spent AS (
+  SELECT workspace_id, agent_id, channel, day, any_value(agent_title) AS agent_title, count(*) AS conversations,
+    total(input_tokens) AS input_tokens, total(output_tokens) AS output_tokens, total(tokens) AS tokens, fsum(tokens_usd) AS tokens_usd, fsum(credits) AS credits, fsum(llm_cost) AS llm_cost, fsum(speech_cost) AS speech_cost, fsum(transcriber_cost) AS transcriber_cost, fsum(call_cost) AS call_cost
+  FROM in_groups('marts.fct_spend') WHERE is_counted GROUP BY workspace_id, agent_id, channel, day
+)
+SELECT
+  workspace_id, agent_id, channel, day, coalesce(b.agent_title, s.agent_title) AS agent_title,
+  coalesce(b.conversations, 0) AS conversations, coalesce(s.conversations, 0) AS conversations_with_spend,
+  coalesce(s.input_tokens, 0) AS input_tokens, coalesce(s.output_tokens, 0) AS output_tokens, coalesce(s.tokens, 0) AS tokens,
+  coalesce(s.tokens_usd, 0) AS tokens_usd, coalesce(s.credits, 0) AS credits, coalesce(s.llm_cost, 0) AS llm_cost,
+  coalesce(s.speech_cost, 0) AS speech_cost, coalesce(s.transcriber_cost, 0) AS transcriber_cost, coalesce(s.call_cost, 0) AS call_cost,
+  coalesce(b.input_tokens, 0) AS lifetime_input_tokens, coalesce(b.output_tokens, 0) AS lifetime_output_tokens, coalesce(b.tokens, 0) AS lifetime_tokens,
+  coalesce(b.tokens_usd, 0) AS lifetime_tokens_usd, coalesce(b.credits, 0) AS lifetime_credits, coalesce(b.llm_cost, 0) AS lifetime_llm_cost,
+  coalesce(b.speech_cost, 0) AS lifetime_speech_cost, coalesce(b.transcriber_cost, 0) AS lifetime_transcriber_cost, coalesce(b.call_cost, 0) AS lifetime_call_cost
+FROM began b FULL JOIN spent s USING (workspace_id, agent_id, channel, day)

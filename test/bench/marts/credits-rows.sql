@@ -1,0 +1,1 @@
+SELECT * FROM marts.credits WHERE agent_id = $agent ORDER BY measure LIMIT 1000
