@@ -2,7 +2,7 @@
 -- Grain: workspace_id, day
 -- Month: day
 -- Refresh: whole
--- Built from: marts.fct_conversations, marts.fct_spend, marts.fct_handoffs, marts.fct_csat, marts.fct_token_usage
+-- Built from: marts.fct_conversations, marts.fct_spend, marts.fct_handoffs, marts.fct_csat, marts.fct_token_usage, marts.fct_state_spans
 -- Use: left join figures to it by `workspace_id` and `day`, so that days without any appear, and group by its columns for weeks, months and quarters.
 -- Days are those of the workspace's time zone, and so are the weeks: `date_trunc('week', …)` of a stored time would have weeks of UTC. Weeks are those
 -- of ISO 8601: they begin on Monday, and the week belongs to the year of its Thursday. Days before 1970 and after 2199 are left out.
@@ -28,6 +28,7 @@ WITH ranges AS (
     UNION ALL SELECT workspace_id, min(day), max(day) FROM marts.fct_handoffs GROUP BY ALL
     UNION ALL SELECT workspace_id, min(day), max(day) FROM marts.fct_csat GROUP BY ALL
     UNION ALL SELECT workspace_id, min(day), max(day) FROM marts.fct_token_usage GROUP BY ALL
+    UNION ALL SELECT workspace_id, min(day), max(day) FROM marts.fct_state_spans GROUP BY ALL
   ) GROUP BY ALL
 ),
 days AS (

@@ -28,6 +28,10 @@
 --   end_reason                      VARCHAR    none   Why it ended
 --   language                        VARCHAR    none   Language of the contact
 --   country_code                    VARCHAR    none   Country of the contact
+--   contact_id                      VARCHAR    identity  Contact of the agent, as in dim_contacts; NULL if nothing identifies it
+--   contact_name                    VARCHAR    identity  Name of the contact
+--   contact_email                   VARCHAR    identity  Email address of the contact, in lower case
+--   contact_phone                   VARCHAR    identity  Telephone number of the contact, as sent
 --   messages                        BIGINT     none   Messages
 --   sessions                        BIGINT     none   Sessions
 --   has_transcript                  BOOLEAN    none   Its turns are known, from events: only then are the times of responses known
@@ -72,7 +76,7 @@
 --   lead_score                      DOUBLE     none   Score of the lead
 --   lead_temperature                VARCHAR    none   How hot the lead is, e.g. hot
 WITH base AS (
-  SELECT *, coalesce(first_message_ts, ts) AS started_at FROM scoped('conversations')
+  SELECT *, coalesce(first_message_ts, ts) AS started_at, contact_email(user_email) AS contact_email FROM scoped('conversations')
 ),
 -- An export reports all values, an event those that `reported` names.
 resolutions_seen AS (
@@ -145,6 +149,11 @@ SELECT
   c.complete AND NOT c.test AND c.day IS NOT NULL AS is_counted, c.test AS is_test, c.complete AS is_complete,
   c._missing_since IS NOT NULL AS is_missing, c._dirty_since IS NOT NULL AS is_stale, c._as_of AS as_of, s.last_observed_at,
   c.state, c.end_reason, coalesce(c.language, c.lang) AS language, c.country_code,
+  -- Never an id that two people may have: a number without a country, or a user's id outside of its channel.
+  coalesce('identity:' || nullif(trim(c.contact_identity_id), ''), 'email:' || c.contact_email,
+    'phone:' || contact_phone(c.user_phone), 'phone:' || CASE WHEN c.channel IN ('voice', 'telephony', 'ext') THEN contact_phone(c.user_id) END,
+    'user:' || coalesce(nullif(c.channel, ''), 'unknown') || ':' || nullif(trim(c.user_id), '')) AS contact_id,
+  nullif(trim(c.user_name), '') AS contact_name, c.contact_email, nullif(trim(c.user_phone), '') AS contact_phone,
   c.messages_num AS messages, c.sessions_num AS sessions,
   t.conversation_id IS NOT NULL AS has_transcript,
   seconds_between(q.asked_at, q.answered_at) AS first_response_seconds,

@@ -7,6 +7,7 @@ stale AS (
     UNION ALL SELECT workspace_id, day FROM stale_fct_handoffs
     UNION ALL SELECT workspace_id, day FROM stale_fct_csat
     UNION ALL SELECT workspace_id, day FROM stale_fct_token_usage
+    UNION ALL SELECT workspace_id, day FROM stale_fct_state_spans
   ) GROUP BY ALL
 ),
 fresh AS (
@@ -16,6 +17,7 @@ fresh AS (
     UNION ALL SELECT workspace_id, day FROM fresh_fct_handoffs
     UNION ALL SELECT workspace_id, day FROM fresh_fct_csat
     UNION ALL SELECT workspace_id, day FROM fresh_fct_token_usage
+    UNION ALL SELECT workspace_id, day FROM fresh_fct_state_spans
   ) GROUP BY ALL
 )
 SELECT 1

@@ -80,6 +80,14 @@ const SECONDS_BETWEEN = `CREATE OR REPLACE TEMP MACRO seconds_between(a, b) AS
 /** The day of a UTC time in a time zone (an IANA name; NULL: UTC). */
 const LOCAL_DAY = `CREATE OR REPLACE TEMP MACRO local_day(x, zone) AS (x AT TIME ZONE 'UTC' AT TIME ZONE coalesce(zone, 'UTC'))::DATE`
 
+/** An email address in lower case; NULL for a text that is none. */
+const CONTACT_EMAIL = `CREATE OR REPLACE TEMP MACRO contact_email(x) AS
+  CASE WHEN regexp_full_match(trim(x), '[^@\\s<>]+@[^@\\s<>]+\\.[^@\\s<>.]+') THEN lower(trim(x)) END`
+
+/** A telephone number as `+` and digits; NULL for a text that is none, and for a number without a country: two countries may have the same. */
+const CONTACT_PHONE = `CREATE OR REPLACE TEMP MACRO contact_phone(x) AS
+  nullif(regexp_extract(regexp_replace(regexp_replace(regexp_replace(trim(x), '\\(0\\)', ''), '[\\s()./-]', '', 'g'), '^00', '+'), '^\\+[1-9]\\d{6,14}$'), '')`
+
 export const MACROS = [
   TO_MOMENT,
   PARSE_MOMENT,
@@ -93,4 +101,6 @@ export const MACROS = [
   TOTAL,
   SECONDS_BETWEEN,
   LOCAL_DAY,
+  CONTACT_EMAIL,
+  CONTACT_PHONE,
 ]
