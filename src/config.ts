@@ -10,8 +10,10 @@ import { z } from 'zod'
 import { type ListenAddress, parseAddress } from './config/address.ts'
 import { duration } from './config/duration.ts'
 import { absolutePlace, type Environment, type SecretPlace, secretPlace, secretReader } from './config/kept-secret.ts'
+import { moment, timeZone } from './config/moments.ts'
 import { problemsOf } from './config/problems.ts'
 import { type ResourceSettings, resourceSettings, resourceShape } from './config/resources.ts'
+import { responseRuleShape, responseRules } from './config/response-rules.ts'
 import { type Schedule, schedule, scheduleConfig } from './config/schedule.ts'
 import { size } from './config/size.ts'
 import {
@@ -33,7 +35,7 @@ import {
 } from './config/webhooks.ts'
 import { ConvohouseError } from './core/errors.ts'
 import { REFRESH_ON, type RefreshOn } from './core/planning/planner.ts'
-import { parseMoment } from './core/time.ts'
+import type { ResponseRules } from './core/response-rules.ts'
 
 export const CONFIG_FILE = 'convohouse.yaml'
 const DEFAULT_HOME = 'convohouse-data'
@@ -53,23 +55,6 @@ const HOUR_MS = 3_600_000
 
 /** Node's timers fire at once if their delay exceeds 2^31 ms (24.8 days). */
 const LONGEST_TIMEOUT_MS = 24 * 24 * HOUR_MS
-
-const moment = z
-  .union([z.string(), z.date().transform(date => date.toISOString())])
-  .refine(
-    text => parseMoment(text, Date.now()) !== undefined,
-    'must be a date such as 2026-01-31, a time, or an age such as 90d',
-  )
-  .refine(text => (parseMoment(text, Date.now()) ?? 0) <= Date.now(), 'must not lie in the future')
-
-const timeZone = z.string().refine(name => {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name })
-    return true
-  } catch {
-    return false
-  }
-}, 'must be an IANA time zone such as Europe/Berlin')
 
 const SHARE = 'must be a share from 0 to 0.9, such as 0.1 for a tenth'
 
@@ -91,6 +76,7 @@ const workspace = z.strictObject({
   webhooks: webhookSecrets.optional(),
   since: moment.optional(),
   ...resourceShape,
+  ...responseRuleShape,
   schedule: schedule.optional(),
   settle: duration.prefault('2m'),
   mirrorLag: duration.prefault('2m'),
@@ -143,6 +129,8 @@ export interface WorkspaceConfig extends ResourceSettings {
   settleMs: number
   mirrorLagMs: number
   timeZone: string
+  /** Business hours and service levels. */
+  responseRules: ResponseRules
   requestsPerHour: number
   hourMs: number
   hourReserveShare: number
@@ -201,6 +189,7 @@ function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: 
     settleMs: given.settle,
     mirrorLagMs: given.mirrorLag,
     timeZone: given.timeZone,
+    responseRules: responseRules(given),
     requestsPerHour: given.requestsPerHour,
     hourMs: given.hour ?? HOUR_MS,
     hourReserveShare: given.hourReserve,

@@ -3,6 +3,7 @@ import type { FailedCheck, Failure, LoadOutcome, Prepared, Steps, SyncRequest } 
 import { AGENTS } from './catalog/resources/agents.ts'
 import { isById } from './catalog/resources/resource.ts'
 import { RESOURCES, type Stream } from './catalog/resources/resources.ts'
+import { NO_RESPONSE_RULES } from './core/response-rules.ts'
 import { endOf } from './core/run-record.ts'
 import { checkAfterLoads } from './steps/checks.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
@@ -19,6 +20,7 @@ import { loadPages } from './warehouse/load/load.ts'
 import type { LoadContext } from './warehouse/load/load-input.ts'
 import { applyTimeZone } from './warehouse/load/time-zone.ts'
 import { refreshMarts } from './warehouse/marts/refresh.ts'
+import { applyResponseRules } from './warehouse/marts/response-rules.ts'
 import { temporaryFolder } from './warehouse/temporary-files.ts'
 
 /**
@@ -132,7 +134,9 @@ export function makeSteps(
 
   return {
     async prepare(request: SyncRequest) {
-      await applyTimeZone(warehouse.writer, workspaceId, dependencies.settings.timeZone)
+      const { timeZone, responseRules = NO_RESPONSE_RULES } = dependencies.settings
+      await applyTimeZone(warehouse.writer, workspaceId, timeZone)
+      await applyResponseRules(warehouse.writer, workspaceId, { ...responseRules, timeZone })
       // The refresh finds outdated conversations in the tables, so all landed pages are loaded first.
       while (request.refresh && pending.all().length > 0) await loadNext()
       return spoilingOnFailure(() => prepare(fetching, request))

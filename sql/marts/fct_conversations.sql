@@ -96,11 +96,7 @@ observations AS (
 ),
 -- By position: messages may have the same time.
 turns AS (
-  SELECT workspace_id, agent_id, conversation_id, position, written_at, CASE
-      WHEN lower(role) IN ('user', 'customer', 'contact', 'visitor') THEN 'contact'
-      WHEN lower(role) IN ('assistant', 'ai', 'bot', 'agent', 'model') THEN 'agent'
-      WHEN lower(role) IN ('human', 'human_agent', 'human-agent', 'humanagent', 'operator', 'live_agent', 'support', 'admin', 'staff') THEN 'person'
-    END AS writer
+  SELECT workspace_id, agent_id, conversation_id, position, written_at, sender_of(role) AS writer
   FROM scoped('conversation_turns')
 ),
 questions AS (

@@ -6,6 +6,10 @@ WITH named AS (
   SELECT workspace_id, agent_id, conversation_id, resolved_by, resolved_by_name FROM marts.fct_conversations
   UNION ALL
   SELECT workspace_id, agent_id, conversation_id, accepted_by, accepted_by_name FROM marts.fct_handoffs
+  UNION ALL
+  SELECT workspace_id, agent_id, conversation_id, sender_id, sender_name FROM marts.fct_turns WHERE sender_id IS NOT NULL
+  UNION ALL
+  SELECT workspace_id, agent_id, conversation_id, responder_id, responder_name FROM marts.fct_responses WHERE responder_id IS NOT NULL
 )
 SELECT DISTINCT n.workspace_id, n.agent_id, n.conversation_id
 FROM named n

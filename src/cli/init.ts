@@ -140,8 +140,13 @@ workspaces:
     # How far the mirror that the export reads from may lag behind.
     # mirrorLag: 2m
 
-    # The time zone of days in reports.
+    # The time zone of days in reports, and of business hours.
     # timeZone: UTC
+
+    # Business hours and targets for waiting times, for the mart fct_responses: docs/marts.md explains them. A day that is not named is closed.
+    # businessHours: { monday: 09:00-17:00, tuesday: [09:00-12:00, 13:00-17:00], holidays: [2026-12-25] }
+    # sla:
+    #   - { name: standard, channels: [whatsapp], firstResponse: 15m, nextResponse: 1h, handoff: 10m, resolution: 24h, hours: business }
 
     # Export requests per hour, until the vendor reports another limit.
     # requestsPerHour: 1500

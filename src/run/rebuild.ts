@@ -15,6 +15,7 @@ import { storeTimeZone } from '../warehouse/load/time-zone.ts'
 import { preserveEvents } from '../warehouse/maintenance/preserve-events.ts'
 import { type LostRows, withRebuilt } from '../warehouse/maintenance/preserve-rows.ts'
 import { refreshMarts } from '../warehouse/marts/refresh.ts'
+import { storeResponseRules } from '../warehouse/marts/response-rules.ts'
 import { openWarehouse, type Warehouse, warehouseFile } from '../warehouse/open.ts'
 import { dropFulls } from '../warehouse/planning/full-exports.ts'
 import { loadedFiles } from '../warehouse/planning/loaded-files.ts'
@@ -93,7 +94,11 @@ export async function loadAll(
     ...(heldBack && { keepQuarantined: heldBack }),
   }
   const report = { ...EMPTY_REPLAY }
-  await context.writer.transaction(() => storeTimeZone(context.writer, workspace.id, workspace.timeZone))
+  const { id, timeZone, responseRules } = workspace
+  await context.writer.transaction(async () => {
+    await storeTimeZone(context.writer, id, timeZone)
+    await storeResponseRules(context.writer, id, { ...responseRules, timeZone })
+  })
   while (report.files < of) {
     options.signal?.throwIfAborted()
     const pages = pending.next(LOAD_BATCH)

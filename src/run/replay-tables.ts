@@ -15,6 +15,7 @@ import {
 } from '../warehouse/maintenance/preserve-rows.ts'
 import { checkReplaceable, replaceTables } from '../warehouse/maintenance/replace-tables.ts'
 import { refreshMarts } from '../warehouse/marts/refresh.ts'
+import { applyResponseRules } from '../warehouse/marts/response-rules.ts'
 import { expectWarehouse, type Warehouse } from '../warehouse/open.ts'
 import { loadedFiles } from '../warehouse/planning/loaded-files.ts'
 import {
@@ -70,7 +71,10 @@ export async function replayTables(options: ReplayOptions & { tables: readonly s
       hint: 'Restore them from a backup: without them the table would lose rows.',
     })
     report = { ...report, expired }
-    for (const { id, timeZone } of config.workspaces) await applyTimeZone(live.writer, id, timeZone)
+    for (const { id, timeZone, responseRules } of config.workspaces) {
+      await applyTimeZone(live.writer, id, timeZone)
+      await applyResponseRules(live.writer, id, { ...responseRules, timeZone })
+    }
     // Drains first: a waiting event would be in the rebuilt tables only, and the next drain would apply it to them again.
     for (const workspace of config.workspaces) await drainNow(options, app, workspace)
     await rebuildBeside(config, async rebuilt => {

@@ -1,5 +1,6 @@
 // The resources of one workspace that the composition root opens for the steps.
 import type { RefreshOn } from '../core/planning/planner.ts'
+import type { ResponseRules } from '../core/response-rules.ts'
 import type { Landing } from '../landing/landing.ts'
 import type { LeaseLog } from '../landing/lease-log.ts'
 import type { VendorClient } from '../vendor/client.ts'
@@ -43,6 +44,8 @@ interface WorkspaceSettings {
   /** Streams of the resources that a sync requests by id. */
   resources: readonly string[]
   timeZone: string
+  /** Business hours and service levels; absent: none. */
+  responseRules?: ResponseRules
   settleMs: number
   mirrorLagMs: number
   requestsPerHour: number

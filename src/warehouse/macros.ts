@@ -88,6 +88,16 @@ const CONTACT_EMAIL = `CREATE OR REPLACE TEMP MACRO contact_email(x) AS
 const CONTACT_PHONE = `CREATE OR REPLACE TEMP MACRO contact_phone(x) AS
   nullif(regexp_extract(regexp_replace(regexp_replace(regexp_replace(trim(x), '\\(0\\)', ''), '[\\s()./-]', '', 'g'), '^00', '+'), '^\\+[1-9]\\d{6,14}$'), '')`
 
+/** Who wrote a message, by the role that the vendor names: the contact, the AI agent or a person; NULL for another role. */
+const SENDER_OF = `CREATE OR REPLACE TEMP MACRO sender_of(role) AS CASE
+  WHEN lower(role) IN ('user', 'customer', 'contact', 'visitor') THEN 'contact'
+  WHEN lower(role) IN ('assistant', 'ai', 'bot', 'agent', 'model') THEN 'agent'
+  WHEN lower(role) IN ('human', 'human_agent', 'human-agent', 'humanagent', 'operator', 'live_agent', 'support', 'admin', 'staff') THEN 'person' END`
+
+/** The id of the person who wrote a message, from the fields of it that no column holds. The vendor does not document their names. */
+const SENDER_ID_OF = `CREATE OR REPLACE TEMP MACRO sender_id_of(fields) AS
+  list_filter(json_extract_string(fields, ['$.userId', '$.user_id', '$.senderId', '$.sender_id']), lambda id: id <> '')[1]`
+
 export const MACROS = [
   TO_MOMENT,
   PARSE_MOMENT,
@@ -103,4 +113,6 @@ export const MACROS = [
   LOCAL_DAY,
   CONTACT_EMAIL,
   CONTACT_PHONE,
+  SENDER_OF,
+  SENDER_ID_OF,
 ]

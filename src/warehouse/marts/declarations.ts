@@ -7,7 +7,7 @@
 //   -- Groups: of a mart of groups, the columns whose values are computed again together: columns of all its sources (omitted: its key)
 //   -- Published by: the columns by whose values its rows are replaced in copies; several rows may have the same (omitted: `Groups`)
 //   -- Built from: tables and marts
-//   -- Rows of: the table without whose rows the mart has none (omitted: none)
+//   -- Rows of: tables without whose rows the mart has none, or none of a conversation (omitted: there may be some)
 //   -- Joins: columns with the keys of other marts under another name: assignee_id = dim_people.user_id (omitted: none)
 //   -- Shared: columns whose values come from records that are not only of the row's agent, such as names of people (omitted: none)
 //   -- Use: what it is for, on as many lines as needed
@@ -52,8 +52,8 @@ export interface Mart {
   publishedBy: readonly string[]
   /** Tables, and marts as `marts.NAME`. */
   builtFrom: readonly string[]
-  /** The table without whose rows the mart has none. */
-  rowsOf: string | null
+  /** Tables without whose rows the mart has none, or none of a conversation; an empty list: there may be some. */
+  rowsOf: readonly string[]
   /** Columns that hold the key of another mart under another name. */
   joins: readonly MartJoin[]
   /** Columns whose values come from records that are not only of the row's agent. Targets with a row filter do not receive them. */
@@ -138,7 +138,7 @@ export function parseMart({ name, sql }: SqlFile): Mart {
     groups,
     publishedBy,
     builtFrom: list('Built from'),
-    rowsOf: fields.has('Rows of') ? text('Rows of') : null,
+    rowsOf: fields.has('Rows of') ? list('Rows of') : [],
     joins,
     shared,
     use: text('Use'),

@@ -3,7 +3,7 @@
 import { conversation } from '../../catalog/conversation/conversation.ts'
 import type { Writer } from '../connection.ts'
 import { type Mart, marts } from './declarations.ts'
-import { byIds, columnsRead, created, IN_GROUPS, named, type Scope } from './scope.ts'
+import { byIds, columnsRead, created, emptyTables, IN_GROUPS, named, type Scope } from './scope.ts'
 
 /** The groups whose rows are computed again: the values of these columns. */
 export const touchedGroups = (groups: readonly string[]): string => `touched_${groups.join('_')}`
@@ -81,14 +81,6 @@ export async function eachGroupSlice(
 /** The groups of marts that read the conversations of a day, with their child tables. */
 export const DAYS = ['workspace_id', 'agent_id', 'day']
 
-/** Child tables without a row, among those that marts of days need. */
-async function emptyTables(writer: Writer): Promise<ReadonlySet<string>> {
-  const tables = marts().flatMap(mart => (isOfDays(mart) && mart.rowsOf ? [mart.rowsOf] : []))
-  const counted = tables.map(table => `SELECT '${table}' AS name WHERE NOT EXISTS (FROM ${table})`)
-  const rows = await writer.rows<{ name: string }>(counted.join(' UNION ALL '))
-  return new Set(rows.map(({ name }) => name))
-}
-
 export const isOfDays = ({ select }: Mart): boolean => named(IN_GROUPS, select).includes(conversation.table)
 
 /**
@@ -110,7 +102,9 @@ export async function eachDaySlice(
   if (all <= slice) {
     const rows = `SELECT ${await columnsRead(writer, table, IN_GROUPS)} FROM ${byIds(table, 'ids_in_days')}`
     await created(writer, 'conversations_in_days', rows)
-    return work(touched, { rows: new Map([[table, 'conversations_in_days']]), empty: await emptyTables(writer) })
+    const needed = marts().flatMap(mart => (isOfDays(mart) ? mart.rowsOf : []))
+    const empty = new Set(await emptyTables(writer, needed))
+    return work(touched, { rows: new Map([[table, 'conversations_in_days']]), empty })
   }
   await created(
     writer,

@@ -103,6 +103,14 @@ type Conversations = ({ numbers: string } | { keys: string }) & {
   areCopied: boolean
 }
 
+/** Those of the tables that have no row. */
+export async function emptyTables(writer: Writer, tables: readonly string[]): Promise<string[]> {
+  if (tables.length === 0) return []
+  const each = tables.map(table => `SELECT '${table}' AS name WHERE NOT EXISTS (FROM ${table})`)
+  const rows = await writer.rows<{ name: string }>(each.join(' UNION ALL '))
+  return rows.map(({ name }) => name)
+}
+
 /** Finds the rows of conversations in every table that a mart reads. */
 export async function scopeConversations(writer: Writer, conversations: Conversations): Promise<Scope> {
   const { areCopied } = conversations
@@ -134,5 +142,8 @@ export async function scopeConversations(writer: Writer, conversations: Conversa
       await add(child.table, child.table + (range ?? ` t SEMI JOIN ${scope.get(table)} USING (_record)`))
   }
   for (const table of left) await addByKey(table, scope.get(own)!)
+  const facts = marts().filter(({ refresh }) => refresh === 'conversations')
+  const others = facts.flatMap(({ rowsOf }) => rowsOf.filter(table => !scope.has(table)))
+  for (const table of await emptyTables(writer, others)) empty.add(table)
   return { rows: scope, empty }
 }

@@ -30,9 +30,10 @@ describe('the header of a mart', () => {
   it('is read with its key, columns, sources and use', () => {
     expect(parsed()).toEqual({
       ...{ name: 'one', about: 'one row for each thing', grain: ['id'], month: null, refresh: 'whole' },
-      ...{ groups: ['id'], publishedBy: ['id'], rowsOf: null },
+      ...{ groups: ['id'], publishedBy: ['id'] },
       ...{
         builtFrom: ['agents'],
+        rowsOf: [],
         joins: [{ column: 'name', mart: 'other', key: 'person' }],
         shared: ['name'],
         use: 'for tests',

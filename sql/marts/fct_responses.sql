@@ -1,0 +1,125 @@
+-- fct_responses: one row for each wait of a contact: for the first response, for each later one, for a person after a handoff, and for a resolution.
+-- Grain: workspace_id, agent_id, conversation_id, metric, position
+-- Month: day
+-- Refresh: conversations
+-- Built from: conversations, conversation_transcripts, marts.dim_agents, marts.dim_people
+-- Rows of: conversation_turns, conversation_handoffs, _sla_targets
+-- Joins: responder_id = dim_people.user_id
+-- Shared: responder_name
+-- Use: reply times in calendar and business time, and which service levels (SLA) were met. A wait for a response begins with the first message of the
+-- contact that nobody has answered yet, and ends with the next message of the agent or a person; transcripts are known where an event has reported the
+-- turns. `handoff` is the wait from the request of a person to the acceptance. `resolution`, from the start of the conversation, has rows where a target
+-- for it is configured. Whether a wait that has not ended is late depends on the time: compare `deadline_at`, in UTC, with that of your query.
+-- Columns:
+--   workspace_id           VARCHAR    none   Workspace
+--   agent_id               VARCHAR    none   Agent
+--   conversation_id        VARCHAR    none   Conversation
+--   metric                 VARCHAR    none   What the contact waited for: first_response, next_response, handoff or resolution
+--   position               INTEGER    none   Number of the wait in its conversation, from 1 (first response); of the handoff; 1 of a resolution
+--   agent_title            VARCHAR    none   Title of the agent
+--   channel                VARCHAR    none   Channel of the conversation; `unknown` if none was reported
+--   day                    DATE       none   Day on which the wait began in the workspace's time zone, else of the conversation
+--   is_counted             BOOLEAN    none   The conversation counts in aggregates
+--   started_at             TIMESTAMP  none   When the wait began
+--   responded_at           TIMESTAMP  none   When the response, acceptance or resolution came
+--   ended_at               TIMESTAMP  none   When the wait ended: then, or without a response when the conversation was resolved
+--   is_answered            BOOLEAN    none   There was a response, acceptance or resolution
+--   is_open                BOOLEAN    none   There was none, and the conversation is neither resolved nor ended
+--   responder              VARCHAR    none   Who responded: agent or person
+--   responder_id           VARCHAR    staff  That person, where known
+--   responder_name         VARCHAR    staff  Name of that person
+--   wait_seconds           DOUBLE     none   From the begin of the wait to the response
+--   wait_business_seconds  DOUBLE     none   Of these, within business hours; all of them where none are configured
+--   sla_name               VARCHAR    none   The service level that applied; NULL: none
+--   sla_seconds            BIGINT     none   Its target
+--   sla_hours              VARCHAR    none   business or calendar: which time counts for the target
+--   deadline_at            TIMESTAMP  none   Until when the wait had to end
+--   is_met                 BOOLEAN    none   It ended by then; NULL while it has not ended, and without a target
+WITH accepted AS (
+  SELECT workspace_id, agent_id, conversation_id, accepted_at, accepted_by
+  FROM scoped('conversation_handoffs') WHERE accepted_by <> '' AND accepted_at IS NOT NULL
+),
+turns AS (
+  SELECT workspace_id, agent_id, conversation_id, position, written_at, sender_of(role) AS sender,
+    CASE WHEN sender_of(role) = 'person' THEN coalesce(sender_id_of(extra), sender_id_of(turn_extra)) END AS own_id,
+    lag(sender_of(role)) OVER (PARTITION BY workspace_id, agent_id, conversation_id ORDER BY position) AS sender_before
+  FROM scoped('conversation_turns') WHERE sender_of(role) IS NOT NULL
+),
+-- A contact's messages and the answers to them have the number of their wait.
+numbered AS (
+  SELECT *, count(*) FILTER (sender = 'contact' AND sender_before IS DISTINCT FROM 'contact')
+    OVER (PARTITION BY workspace_id, agent_id, conversation_id ORDER BY position) AS wait
+  FROM turns
+),
+replies AS (
+  SELECT workspace_id, agent_id, conversation_id, wait::INTEGER AS position,
+    arg_min_null(written_at, n.position) FILTER (sender = 'contact') AS started_at,
+    arg_min_null({sent_at: written_at, sender: sender, own_id: own_id}, n.position) FILTER (sender <> 'contact') AS reply
+  FROM numbered n WHERE wait > 0 GROUP BY ALL
+),
+waits AS (
+  SELECT r.workspace_id, r.agent_id, r.conversation_id, CASE WHEN r.position = 1 THEN 'first_response' ELSE 'next_response' END AS metric, r.position,
+    r.started_at, r.reply.sent_at AS responded_at, r.reply IS NOT NULL AS is_answered, r.reply.sender AS responder,
+    CASE WHEN r.reply.sender = 'person' THEN coalesce(r.reply.own_id, h.accepted_by) END AS responder_id
+  FROM replies r ASOF LEFT JOIN accepted h ON h.workspace_id = r.workspace_id AND h.agent_id = r.agent_id AND h.conversation_id = r.conversation_id
+    AND h.accepted_at <= r.reply.sent_at
+  UNION ALL
+  SELECT workspace_id, agent_id, conversation_id, 'handoff', position, requested_at, accepted_at, accepted_at IS NOT NULL,
+    CASE WHEN accepted_at IS NOT NULL THEN 'person' END, nullif(accepted_by, '')
+  FROM scoped('conversation_handoffs')
+  UNION ALL
+  SELECT workspace_id, agent_id, conversation_id, 'resolution', 1, coalesce(first_message_ts, ts), CASE WHEN is_resolved IS DISTINCT FROM false THEN resolved_at END,
+    coalesce(is_resolved, resolved_at IS NOT NULL), NULL, nullif(resolved_by, '')
+  FROM scoped('conversations') SEMI JOIN (SELECT workspace_id FROM _sla_targets WHERE metric = 'resolution') USING (workspace_id)
+),
+known AS (
+  SELECT w.*, coalesce(nullif(c.channel, ''), 'unknown') AS channel, c.day AS conversation_day,
+    coalesce(c._complete, false) AND NOT coalesce(c.is_test, false) AND c.day IS NOT NULL AS is_counted,
+    NOT w.is_answered AND NOT coalesce(c.is_resolved, c.resolved_at IS NOT NULL) AND NOT coalesce(starts_with(c.state, 'ended'), false) AS is_open,
+    coalesce(w.responded_at, CASE WHEN NOT w.is_answered AND c.resolved_at >= w.started_at THEN c.resolved_at END) AS ended_at
+  FROM waits w JOIN scoped('conversations') c USING (workspace_id, agent_id, conversation_id)
+),
+-- The first rule that matches and has a target.
+chosen AS (
+  SELECT k.workspace_id, k.agent_id, k.conversation_id, k.metric, k.position,
+    arg_min({name: t.name, seconds: t.target_seconds, is_business: t.is_business}, t.rule) AS sla
+  FROM known k JOIN _sla_targets t ON t.workspace_id = k.workspace_id AND t.metric = k.metric
+  WHERE coalesce(list_contains(t.agents, k.agent_id), true) AND coalesce(list_contains(t.channels, k.channel), true)
+  GROUP BY ALL
+),
+-- Business time since the first opening, in microseconds.
+timed AS (
+  SELECT k.*, sla, coalesce(r.has_hours, false) AS has_hours, r.workspace_id IS NOT NULL AND coalesce(sla.is_business, false) AND has_hours AS is_business,
+    b.seconds_before * 1000000 + epoch_us(least(k.started_at, b.closes_at)) - epoch_us(b.opens_at) AS business_start
+  FROM known k
+  LEFT JOIN chosen USING (workspace_id, agent_id, conversation_id, metric, position)
+  LEFT JOIN _response_rules r ON r.workspace_id = k.workspace_id
+  ASOF LEFT JOIN _business_hours b ON b.workspace_id = k.workspace_id AND b.opens_at <= k.started_at
+),
+measured AS (
+  SELECT t.*, CASE WHEN t.responded_at < TIMESTAMP '2060-01-01' THEN
+      b.seconds_before * 1000000 + epoch_us(least(t.responded_at, b.closes_at)) - epoch_us(b.opens_at) - t.business_start END AS business_wait,
+    CASE WHEN t.is_business THEN t.business_start + sla.seconds * 1000000 END AS due
+  FROM timed t ASOF LEFT JOIN _business_hours b ON b.workspace_id = t.workspace_id AND b.opens_at <= t.responded_at
+),
+limited AS (
+  SELECT m.*, CASE WHEN NOT m.is_business THEN m.started_at + to_seconds(sla.seconds)
+      -- Later than the last business hours that are stored: unknown.
+      WHEN d.opens_at + to_microseconds(m.due - d.seconds_before * 1000000) <= d.closes_at THEN d.opens_at + to_microseconds(m.due - d.seconds_before * 1000000)
+    END AS deadline_at
+  FROM measured m ASOF LEFT JOIN _business_hours d ON d.workspace_id = m.workspace_id AND d.seconds_before * 1000000 < m.due
+)
+SELECT
+  l.workspace_id, l.agent_id, l.conversation_id, l.metric, l.position, a.agent_title, l.channel,
+  coalesce(local_day(l.started_at, w.time_zone), l.conversation_day) AS day, l.is_counted,
+  l.started_at, l.responded_at, l.ended_at, l.is_answered, l.is_open, l.responder, l.responder_id, p.name AS responder_name,
+  seconds_between(l.started_at, l.responded_at) AS wait_seconds,
+  CASE WHEN NOT l.has_hours THEN seconds_between(l.started_at, l.responded_at) WHEN l.business_wait IS NOT NULL THEN greatest(l.business_wait, 0) / 1e6 END
+    AS wait_business_seconds,
+  sla.name AS sla_name, sla.seconds AS sla_seconds, CASE WHEN sla IS NOT NULL THEN CASE WHEN l.is_business THEN 'business' ELSE 'calendar' END END AS sla_hours,
+  l.deadline_at, l.ended_at <= l.deadline_at AS is_met
+FROM limited l
+LEFT JOIN _workspaces w ON w.workspace_id = l.workspace_id
+LEFT JOIN marts.dim_agents a ON a.workspace_id = l.workspace_id AND a.agent_id = l.agent_id
+LEFT JOIN marts.dim_people p ON p.workspace_id = l.workspace_id AND p.user_id = l.responder_id
+WHERE l.metric <> 'resolution' OR sla IS NOT NULL
