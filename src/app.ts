@@ -180,6 +180,7 @@ export function openRun(
       log,
       pending: await pendingIn(app, known),
       checks: config.checks,
+      models: config.models,
       eventsCome: () => eventsComeTo(app, workspace.id),
       settings: workspace,
       signal,

@@ -109,6 +109,7 @@ const file = z.strictObject({
   webhooks: webhookSettings.prefault({}),
   metrics: address.optional(),
   checks: z.string().min(1).optional(),
+  models: z.string().min(1).optional(),
   extensions: z.string().min(1).optional(),
   publish: publishSettings.prefault({}),
   targets: targets.default([]),
@@ -162,6 +163,8 @@ export interface Config {
   metrics: ListenAddress | null
   /** Folder of the user's own checks, absolute; null: none. */
   checks: string | null
+  /** Folder of the user's models, absolute; null: none. */
+  models: string | null
   /** Folder of DuckDB's extensions, absolute; null: they are downloaded when a target needs them. */
   extensions: string | null
   publish: PublishSettings
@@ -281,6 +284,7 @@ function fromFile(path: string, env: Environment): Config {
     webhooks: webhookConfig(parsed.data.webhooks),
     metrics: parsed.data.metrics ?? null,
     checks: folderAt(env.CONVOHOUSE_CHECKS || parsed.data.checks, folder),
+    models: folderAt(env.CONVOHOUSE_MODELS || parsed.data.models, folder),
     extensions: folderAt(env.CONVOHOUSE_EXTENSIONS || parsed.data.extensions, folder),
     publish: publishConfig(parsed.data.publish),
     targets: targetConfigs(parsed.data.targets, { folder, home, file: path }),
@@ -334,6 +338,7 @@ function fromEnvironment(env: Environment, cwd: string): Config {
     webhooks: webhookConfig(webhookSettings.parse({})),
     metrics: null,
     checks: folderAt(env.CONVOHOUSE_CHECKS, cwd),
+    models: folderAt(env.CONVOHOUSE_MODELS, cwd),
     extensions: folderAt(env.CONVOHOUSE_EXTENSIONS, cwd),
     publish: publishConfig(publishSettings.parse({})),
     targets: [],

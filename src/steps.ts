@@ -21,6 +21,7 @@ import type { LoadContext } from './warehouse/load/load-input.ts'
 import { applyTimeZone } from './warehouse/load/time-zone.ts'
 import { refreshMarts } from './warehouse/marts/refresh.ts'
 import { applyResponseRules } from './warehouse/marts/response-rules.ts'
+import { refreshModels } from './warehouse/models/refresh-models.ts'
 import { temporaryFolder } from './warehouse/temporary-files.ts'
 
 /**
@@ -71,6 +72,8 @@ export function makeSteps(
     pending: Pending
     /** Folder of the user's checks; null: none. */
     checks: string | null
+    /** Folder of the user's models; null: none. */
+    models: string | null
     eventsCome?: () => boolean
   },
 ): RunSteps {
@@ -100,7 +103,9 @@ export function makeSteps(
     const { landing, leaseLog, home, settings, now, signal } = dependencies
     const { writer } = warehouse
     const retention = settings.retention ?? { pagesMs: null, eventsMs: null }
-    const outdatedMarts = await refreshMarts(writer).then(() => null, failureOf)
+    const outdatedMarts = await refreshMarts(writer)
+      .then(() => refreshModels({ warehouse, folder: dependencies.models, now, signal }))
+      .then(() => null, failureOf)
     const failed = await upkeep({ landing, leaseLog, writer, home, workspaceId, retention, now, signal }).then(
       () => null,
       failureOf,

@@ -39,13 +39,13 @@ export const taskLogs =
 /** The steps of one task of one run. */
 export async function warehouseSteps(options: {
   app: App
-  config: Pick<Config, 'home' | 'checks'>
+  config: Pick<Config, 'home' | 'checks' | 'models'>
   workspaceContext: WorkspaceContext
   run: string
   call: Call
 }): Promise<Pick<Steps, 'prepare' | 'load' | 'finish'>> {
   const { app, config, workspaceContext, run, call } = options
-  const { home, checks } = config
+  const { home, checks, models } = config
   const pending = await pendingNow(app, workspaceContext)
   const { prepare, load, finish } = makeSteps({
     ...workspaceContext,
@@ -56,6 +56,7 @@ export async function warehouseSteps(options: {
     log: taskLogs({ app, home })({ workspaceId: workspaceContext.workspaceId, run }),
     pending,
     checks,
+    models,
     eventsCome: () => eventsComeTo(app, workspaceContext.workspaceId),
   })
   return { prepare, load, finish }

@@ -5,6 +5,7 @@ import { Command, Option } from 'commander'
 import { diskErrorText, notWritable } from '../core/disk.ts'
 import type { GrafanaDashboard } from '../publish/dbt-properties.ts'
 import type { DescribedTable } from '../warehouse/dictionary/described.ts'
+import { storageOf } from './flags/configuration.ts'
 import { filled, invalidFlag } from './flags/values.ts'
 import { grid, gridOnStdout } from './terminal/columns.ts'
 import { log, print, printJson } from './terminal/print.ts'
@@ -125,11 +126,25 @@ const tableLines = ({ name, kind, about, columns }: DescribedTable): string[] =>
   ),
 ]
 
+/** The user's models, if there is a warehouse that can be read now. */
+async function describedModels(): Promise<DescribedTable[]> {
+  const { builtModels, tableOf } = await import('../warehouse/models/stored-models.ts')
+  const { warehouseRows } = await import('../warehouse/query/rows.ts')
+  const models = await builtModels({ rows: warehouseRows(storageOf(undefined)) }).catch(() => [])
+  return models.map(({ name, about, columns }) => ({
+    ...{ name: tableOf(name), kind: 'table' as const, about },
+    columns: columns.map(column => ({ ...column, path: null })),
+  }))
+}
+
 /** Prints one table, or all tables as JSON. @throws FLAG_INVALID if there is no such table */
 async function printTables(name: string | undefined, json: boolean): Promise<void> {
   const { describedTables } = await import('../warehouse/dictionary/dictionary.ts')
-  const all = await describedTables()
-  const chosen = name === undefined ? all : all.filter(table => table.name === name || table.name === `marts.${name}`)
+  const all = [...(await describedTables()), ...(await describedModels())]
+  const chosen =
+    name === undefined
+      ? all
+      : all.filter(table => table.name === name || [`marts.${name}`, `models.${name}`].includes(table.name))
   if (chosen.length === 0)
     throw invalidFlag(
       `The dictionary has no table ${JSON.stringify(name)}.`,

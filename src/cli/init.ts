@@ -75,6 +75,10 @@ export const CONFIG_TEMPLATE = `# Configuration of convohouse. A setting that is
 # CONVOHOUSE_CHECKS overrides it.
 # checks: ./checks
 
+# Folder of your own models: each .sql file is one SELECT, whose rows become a table that is published with the marts. docs/models.md explains
+# them. CONVOHOUSE_MODELS overrides it.
+# models: ./models
+
 # Targets of publications, for dashboards and notebooks; by default nothing is published. docs/publishing.md explains personal data and rows.
 # targets:
 #   - name: dashboards

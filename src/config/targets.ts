@@ -65,7 +65,7 @@ const parquet = z
     error: 'belongs to a `path` that begins with s3://',
   })
 
-/** PostgreSQL cuts names off after 63 bytes, and the schema of the marts has a suffix. */
+/** PostgreSQL cuts names off after 63 bytes, and the schemas of marts and models have a suffix. */
 const SCHEMA = /^(?!pg_)[a-z_][a-z0-9_]{0,49}$/
 
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
@@ -103,7 +103,7 @@ const written = (given: Given): (string | undefined)[] => {
   if (given.type === 'parquet' && given.s3 !== undefined) return []
   if (given.type !== 'postgres') return [given.path]
   const { host, port, database, schema } = given
-  return [schema, martsSchema(schema)].map(name => JSON.stringify([host, port, database, name]))
+  return [schema, martsSchema(schema), modelsSchema(schema)].map(name => JSON.stringify([host, port, database, name]))
 }
 
 /** Names and paths are compared in lower case: a file system may not distinguish their case. */
@@ -182,6 +182,9 @@ export type TargetConfig = SnapshotTarget | ParquetTarget | PostgresTarget
 
 /** The schema of the marts, beside that of the tables. */
 export const martsSchema = (schema: string): string => `${schema}_marts`
+
+/** The schema of the user's models. */
+export const modelsSchema = (schema: string): string => `${schema}_models`
 
 export type S3Target = ParquetTarget & { s3: S3Place }
 

@@ -63,6 +63,10 @@ export const ERRORS = {
   QUERY_TIMEOUT: define('input', 'The SQL ran longer than its timeout'),
   TOO_MANY_QUERIES: define('transient', 'Too many queries are already running or waiting'),
 
+  MODEL_INVALID: define('input', 'A file or the folder of models cannot be used'),
+  MODEL_FAILED: define('input', 'The rows of a model could not be computed'),
+  MODEL_BLOCKED: define('input', 'A model reads another one that is not built'),
+
   API_UNAUTHORIZED: define('access', 'The vendor does not accept the token (401)'),
   API_FORBIDDEN: define('access', 'The vendor refuses this workspace, most often because it has never paid (402, 403)'),
   API_NOT_FOUND: define('vendor', 'The vendor reports that the agent does not exist (404)'),

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PublishSettings, TargetConfig } from '../config/targets.ts'
-import { ConvohouseError } from '../core/errors.ts'
+import { ConvohouseError, isCode } from '../core/errors.ts'
 import type { PublicationReport } from '../core/publication-report.ts'
 import { momentText } from '../core/time.ts'
 import { counted } from '../core/words.ts'
@@ -16,6 +16,7 @@ import { isOutOfMemory } from '../warehouse/fault.ts'
 import { safeReason } from '../warehouse/load/quarantine-reason.ts'
 import { refreshMarts } from '../warehouse/marts/refresh.ts'
 import { usingMemory } from '../warehouse/memory-use.ts'
+import { refreshModels } from '../warehouse/models/refresh-models.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { temporaryFolder } from '../warehouse/temporary-files.ts'
 import { extensionPlaces } from './extension.ts'
@@ -35,6 +36,8 @@ interface PublicationSettings extends PublishSettings {
   threads: number
   /** The folder of DuckDB's extensions; null: they are downloaded. */
   extensions: string | null
+  /** Folder of the user's models; null: none; absent: models stay as they are. */
+  models?: string | null
 }
 
 export interface PublishOptions {
@@ -245,6 +248,14 @@ async function recordFailure(
   await endPublication(writer, failure)
 }
 
+/** Brings the models up to date. Their errors are shown by `status` and stop no publication. */
+async function keepModels({ warehouse, settings: { models }, now = Date.now }: PublishOptions, signal: AbortSignal) {
+  if (models === undefined) return
+  await refreshModels({ warehouse, folder: models, now, signal }).catch(error => {
+    if (!isCode(error, 'MODEL_INVALID')) throw error
+  })
+}
+
 async function attempt(options: PublishOptions, readers: number): Promise<PublicationReport> {
   const { warehouse, home, target, settings, entry } = options
   const begunMs = performance.now()
@@ -257,6 +268,7 @@ async function attempt(options: PublishOptions, readers: number): Promise<Public
     options.onPhase?.('opening', {})
     await registerConsumer(warehouse.writer, consumerOf(target.name))
     await refreshMarts(warehouse.writer)
+    await keepModels(options, signal)
     const { memoryLimit, threads } = settings
     const spillFolder = join(folder, 'spill')
     const extensions = extensionPlaces(home, settings.extensions)

@@ -4,6 +4,7 @@ import { PUBLISHED_TABLES, type PublishedTable, publishedMart } from '../warehou
 import type { DescribedColumn } from '../warehouse/dictionary/described.ts'
 import { describedTables } from '../warehouse/dictionary/dictionary.ts'
 import { marts } from '../warehouse/marts/declarations.ts'
+import { publishedModel, type StoredModel } from '../warehouse/models/stored-models.ts'
 
 /** A table of the warehouse and of its targets. */
 export interface Relation {
@@ -21,11 +22,11 @@ export interface Relation {
   published: PublishedTable
 }
 
-/** All published tables, each record table before its child tables, and the marts. Record numbers change with every load, so they are not published. */
-export async function publishedRelations(): Promise<Relation[]> {
+/** All published tables, each record table before its child tables, the marts, and these models. Record numbers change with every load, so they are not published. */
+export async function publishedRelations(models: readonly StoredModel[] = []): Promise<Relation[]> {
   const tables = new Map((await describedTables()).map(table => [table.name, table]))
   const shared = new Map(marts().map(mart => [publishedMart(mart).table, mart.shared]))
-  return [...PUBLISHED_TABLES, ...marts().map(publishedMart)].flatMap(published =>
+  const own = [...PUBLISHED_TABLES, ...marts().map(publishedMart)].flatMap(published =>
     [published.table, ...published.children].map(name => {
       const { about, columns } = tables.get(name)!
       const key = published.key.map(column => column.name)
@@ -42,4 +43,15 @@ export async function publishedRelations(): Promise<Relation[]> {
       }
     }),
   )
+  return [...own, ...models.map(relationOf)]
+}
+
+const relationOf = (model: StoredModel): Relation => {
+  const { about, key, shared, columns } = model
+  const published = publishedModel(model)
+  return {
+    ...{ name: published.table, about, shared, key, published },
+    columns: columns.map(column => ({ ...column, path: null })),
+    isKeyUnique: columns.every(({ name, pii }) => !key.includes(name) || pii === 'none'),
+  }
 }

@@ -5,6 +5,8 @@ import type { RowFilter, TargetConfig } from '../config/targets.ts'
 import { blockedTables } from '../warehouse/checks/results.ts'
 import type { Writer } from '../warehouse/connection.ts'
 import type { DescribedColumn } from '../warehouse/dictionary/described.ts'
+import { MODELS_SCHEMA } from '../warehouse/models/order.ts'
+import { builtModels } from '../warehouse/models/stored-models.ts'
 import { actionOf, fingerprintOf, needsKey, publishedValue } from './pii.ts'
 import { representedValue } from './postgres/representation.ts'
 import { publishedRelations, type Relation } from './relations.ts'
@@ -46,6 +48,11 @@ function conditionOf({ key }: Relation, { agents, organizations }: RowFilter): s
   return `t.organization_id IN ${textList(organizations)}`
 }
 
+const isModel = (name: string): boolean => name.startsWith(`${MODELS_SCHEMA}.`)
+
+/** A row filter selects rows of models by their agents alone. */
+const isOfAgent = ({ key }: Relation): boolean => key.includes('workspace_id') && key.includes('agent_id')
+
 function selected(
   relation: Relation,
   { target: { type, pii, rows }, ids }: { target: TargetConfig; ids: ReadonlySet<string> },
@@ -53,6 +60,7 @@ function selected(
   const where = rows === null ? null : conditionOf(relation, rows)
   if (where === undefined) return []
   const keyColumns = relation.key.map(name => relation.columns.find(column => column.name === name)!)
+  if (rows !== null && isModel(relation.name) && !isOfAgent(relation)) return []
   const actions = keyColumns.map(column => actionOf(column, pii))
   // Without their keys, rows could not be distinguished.
   if (actions.includes('drop')) return []
@@ -76,16 +84,18 @@ export async function selectionFor(
   reader: Pick<Writer, 'rows'>,
   { target, key }: { target: TargetConfig; key: Buffer | null },
 ): Promise<Selection> {
-  const published = await publishedRelations()
+  const published = await publishedRelations(await builtModels(reader))
   const ids = new Set(published.flatMap(({ key }) => key))
   const relations = published.flatMap(relation => selected(relation, { target, ids }))
   const organizations = target.rows?.organizations ?? []
   const agents = organizations.length === 0 ? [] : await reader.rows(`${agentsOf(organizations)} ORDER BY ALL`)
   // With the SQL of the values: a new version may normalise values in another way before it hashes them.
-  const columns = relations.map(({ name, columns: of, values, where }) => [
+  const columns = relations.map(({ name, key: keyColumns, columns: of, values, where }) => [
     name,
     of.map((column, index) => [column.name, column.sqlType, values[index]]),
     where,
+    // Keys of all other tables are those of this version.
+    ...(isModel(name) ? [keyColumns] : []),
   ])
   const chosen: unknown[] = [columns, target.rows, agents, needsKey(target.pii) ? fingerprintOf(key!) : null]
   if (target.type === 'parquet') chosen.push(target.partitionBy)

@@ -107,7 +107,7 @@ async function writeNext(database: TargetDatabase, path: string, { kind, tables,
   await database.run(COMPRESSION)
   await attached(database, { file: nextFile(path), as: ATTACHED, options }, async () => {
     await database.run('BEGIN')
-    await database.run('CREATE SCHEMA IF NOT EXISTS target.marts')
+    for (const schema of ['marts', 'models']) await database.run(`CREATE SCHEMA IF NOT EXISTS target.${schema}`)
     for await (const table of tables) {
       if (kind === 'refill') await createTable(database, table)
       await deleteRows(database, tableName(table), table)

@@ -79,8 +79,8 @@ export const publishHere =
   }): PublishTo =>
   async (target, signal) => {
     const { warehouse } = app
-    const { threads, extensions } = config
-    const settings = { ...config.publish, threads, extensions }
+    const { threads, extensions, models } = config
+    const settings = { ...config.publish, threads, extensions, models }
     const options = { warehouse, home: config.home, target, settings, signal, now: clock.now }
     published(await publish({ ...options, ...(entry && { entry }) }))
   }

@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises'
 import type { App } from '../app.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
-import { ConvohouseError } from '../core/errors.ts'
+import { ConvohouseError, isCode } from '../core/errors.ts'
 import { folderOf } from '../landing/page-address.ts'
 import { applySpool, type DamagedArchive } from '../steps/events/drain.ts'
 import { openPending, readPending } from '../steps/pending.ts'
@@ -16,6 +16,7 @@ import { preserveEvents } from '../warehouse/maintenance/preserve-events.ts'
 import { type LostRows, withRebuilt } from '../warehouse/maintenance/preserve-rows.ts'
 import { refreshMarts } from '../warehouse/marts/refresh.ts'
 import { storeResponseRules } from '../warehouse/marts/response-rules.ts'
+import { refreshModels } from '../warehouse/models/refresh-models.ts'
 import { openWarehouse, type Warehouse, warehouseFile } from '../warehouse/open.ts'
 import { dropFulls } from '../warehouse/planning/full-exports.ts'
 import { loadedFiles } from '../warehouse/planning/loaded-files.ts'
@@ -214,11 +215,19 @@ function openRebuilt({ home, replayMemoryLimit: memoryLimit, threads }: Config):
   return openWarehouse({ home, memoryLimit, threads, name: REBUILT, bulk: true })
 }
 
-/** Builds the marts of the closed rebuilt warehouse, after all of its rows are in place. */
+/** Builds the user's models. A folder that cannot be read stops no replay: the next sync reports it. */
+export const buildModels = async ({ models: folder }: Config, warehouse: Warehouse): Promise<void> => {
+  await refreshModels({ warehouse, folder }).catch(error => {
+    if (!isCode(error, 'MODEL_INVALID')) throw error
+  })
+}
+
+/** Builds the marts and models of the closed rebuilt warehouse, after all of its rows are in place. */
 export async function buildMarts(config: Config): Promise<void> {
   const rebuilt = await openRebuilt(config)
   try {
     await refreshMarts(rebuilt.writer)
+    await buildModels(config, rebuilt)
   } finally {
     await rebuilt.close()
   }

@@ -20,6 +20,7 @@ import { expectWarehouse, type Warehouse } from '../warehouse/open.ts'
 import { loadedFiles } from '../warehouse/planning/loaded-files.ts'
 import {
   added,
+  buildModels,
   EMPTY_REPLAY,
   expectNothingLost,
   goneOf,
@@ -94,6 +95,7 @@ export async function replayTables(options: ReplayOptions & { tables: readonly s
       await replaceTables(live.writer, { names: [...tables, '_quarantine'], workspaceIds })
     })
     await refreshMarts(live.writer)
+    await buildModels(config, live)
   } finally {
     await app.close()
     await removeRebuilt(config.home)

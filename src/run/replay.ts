@@ -25,6 +25,7 @@ import { copyRuns } from '../warehouse/runs.ts'
 import {
   added,
   buildMarts,
+  buildModels,
   EMPTY_REPLAY,
   expectNothingLost,
   goneOf,
@@ -70,6 +71,7 @@ async function replayIntoNothing(options: ReplayOptions): Promise<ReplayReport> 
       report = added(report, { ...loaded, expired: pages, expiredArchives: archives })
     }
     await refreshMarts(app.warehouse.writer)
+    await buildModels(options.config, app.warehouse)
   } finally {
     await app.close()
   }

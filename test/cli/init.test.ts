@@ -49,6 +49,7 @@ describe('init', () => {
           threads: _threads,
           metrics: _metrics,
           checks: _checks,
+          models: _models,
           extensions: _extensions,
           workspaces,
           ...rest
@@ -62,6 +63,7 @@ describe('init', () => {
               since: _since,
               schedule: _schedule,
               retention: _retention,
+              responseRules: _rules,
               ...settings
             }) => settings,
           ),
@@ -79,6 +81,7 @@ describe('init', () => {
       'home',
       'memoryLimit',
       'metrics',
+      'models',
       'publish',
       'replayMemoryLimit',
       'temporal',
@@ -88,6 +91,7 @@ describe('init', () => {
     ])
     expect(Object.keys(document.workspaces[0]).sort()).toEqual([
       'apiUrl',
+      'businessHours',
       'crawler',
       'customMetrics',
       'headReserve',

@@ -1,4 +1,5 @@
-// Checks the contents of the warehouse: consistency rules, quarantined records, and pages that are not loaded yet.
+// Checks the contents of the warehouse: consistency rules, models, quarantined records, and pages that are not loaded yet.
+import { join } from 'node:path'
 import { ConvohouseError } from '../../core/errors.ts'
 import { count, counted } from '../../core/words.ts'
 import type { LandingStore } from '../../landing/landing.ts'
@@ -8,10 +9,13 @@ import { unusableAgents } from '../../reports/unusable-agents.ts'
 import { allChecks } from '../../warehouse/checks/all-checks.ts'
 import type { Check } from '../../warehouse/checks/declaration.ts'
 import { type CheckResult, runCheck } from '../../warehouse/checks/run-check.ts'
+import { modelFiles } from '../../warehouse/models/declaration.ts'
+import { wrongModels } from '../../warehouse/models/stored-models.ts'
 import type { Rows } from '../../warehouse/query/rows.ts'
 import { examine, type Finding, fail, ok, skip, warn } from './findings.ts'
 
 const RULES = { check: 'rules' }
+const MODELS = { check: 'models' }
 const AGENTS = { check: 'agents' }
 const QUARANTINE = { check: 'quarantine' }
 const WORKSPACES = { check: 'workspaces' }
@@ -41,6 +45,19 @@ function rulesFindings(rows: Rows, folder: string | null): Promise<Finding[]> {
       if (finding) found.push(finding)
     }
     return found.length > 0 ? found : [ok(RULES, `all ${count(checks.length)} hold`)]
+  })
+}
+
+/** Models that are not built, and a folder that cannot be read. */
+function modelsFindings(rows: Rows, folder: string | null): Promise<Finding[]> {
+  return examine(MODELS, async () => {
+    if (folder === null) return []
+    const files = await modelFiles(folder)
+    const wrong = await wrongModels({ rows })
+    if (wrong.length === 0) return [ok(MODELS, `${counted(files.length, 'model')}, none with an error`)]
+    return wrong.map(({ name, error, hint }) =>
+      warn(MODELS, `${join(folder, `${name}.sql`)}: ${error}. It keeps its former rows.`, hint ?? 'Correct the file.'),
+    )
   })
 }
 
@@ -110,6 +127,8 @@ interface ContentsOptions {
   held: boolean
   /** Folder of the user's own checks; null: none. */
   checks: string | null
+  /** Folder of the user's models; null: none. */
+  models: string | null
 }
 
 export async function contentsChecks({
@@ -119,9 +138,11 @@ export async function contentsChecks({
   configured,
   held,
   checks,
+  models,
 }: ContentsOptions): Promise<Finding[]> {
   const findings = [
     ...(await rulesFindings(rows, checks)),
+    ...(await modelsFindings(rows, models)),
     ...(await quarantineFindings(rows)),
     ...(await agentsFindings(rows)),
   ]

@@ -64,7 +64,10 @@ async function storageChecks(
     const held = warehouse.holding?.state === 'held'
     const { landing } = stores
     const check = (rows: Rows) =>
-      contentsChecks({ rows, landing, workspaceIds, configured: all, held, checks: config?.checks ?? null })
+      contentsChecks({
+        ...{ rows, landing, workspaceIds, configured: all, held },
+        ...{ checks: config?.checks ?? null, models: config?.models ?? null },
+      })
     findings.push(...(await withWarehouseRows(storage, check)))
   }
   if (config && config.targets.length > 0) {

@@ -67,9 +67,9 @@ async function openPublisher(
     return publisherOnTemporal(config, { locked: app, request, signal })
   }
   const { warehouse } = app
-  const { home, threads, extensions } = config
+  const { home, threads, extensions, models } = config
   await forgetUnconfigured(warehouse.writer, config.targets)
-  const settings = { ...config.publish, threads, extensions }
+  const settings = { ...config.publish, threads, extensions, models }
   return { publish: target => publish({ warehouse, home, target, settings, ...request, signal }), close: app.close }
 }
 

@@ -9,6 +9,7 @@ import type { RunStatus, RunsStatus } from '../../reports/runs.ts'
 import type { Finding, WorkspaceStatus } from '../../reports/status.ts'
 import { isSegment } from '../../vendor/address.ts'
 import type { StoredResult } from '../../warehouse/checks/results.ts'
+import type { StoredModel } from '../../warehouse/models/stored-models.ts'
 import { eventsText } from '../sync/progress-text.ts'
 import { type GridOptions, grid, visible } from '../terminal/columns.ts'
 import { hintOf, refusedText } from '../terminal/refusal-text.ts'
@@ -171,6 +172,14 @@ export const checkLines = (results: readonly StoredResult[], nowMs: number): str
   ...results.map(
     result =>
       `  ${visible(result.name)}: ${visible(checkText(result))}, ${ago(Date.parse(result.checkedAt), nowMs)}${result.blocks && result.outcome === 'failed' ? `; ${result.table} is not published` : ''}`,
+  ),
+]
+
+export const modelLines = (models: readonly StoredModel[], nowMs: number): string[] => [
+  'Models that are not built, and keep their former rows',
+  ...models.map(
+    ({ name, error, hint, triedAt }) =>
+      `  ${visible(name)}.sql: ${visible(error ?? '')}, ${ago(Date.parse(triedAt), nowMs)}${hint === null ? '' : `. ${visible(hint)}`}`,
   ),
 ]
 

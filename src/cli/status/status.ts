@@ -7,13 +7,13 @@ import { type RefusedStatus, refusedStatus } from '../../reports/events.ts'
 import { type TargetStatus, targetStatuses } from '../../reports/publications.ts'
 import { type WorkspaceStatus, workspaceStatus, workspacesIn } from '../../reports/status.ts'
 import { type StoredResult, storedResults } from '../../warehouse/checks/results.ts'
+import { type StoredModel, wrongModels } from '../../warehouse/models/stored-models.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { type Rows, withWarehouseRows } from '../../warehouse/query/rows.ts'
 import { chooseIds, configIfAny, type Storage, storageOf } from '../flags/configuration.ts'
-
 import { gridOnStdout } from '../terminal/columns.ts'
 import { print, printJson } from '../terminal/print.ts'
-import { checkLines, refusedLines, workspaceLines } from './status-text.ts'
+import { checkLines, modelLines, refusedLines, workspaceLines } from './status-text.ts'
 import { targetLines } from './target-text.ts'
 
 export interface StatusFlags {
@@ -38,11 +38,13 @@ interface Shown {
   refused: RefusedStatus[]
   /** Checks of the tables that did not pass when they last ran. */
   checks: StoredResult[]
+  /** Models that were not built when they were last tried. */
+  models: StoredModel[]
   targets: TargetStatus[]
   size: number
 }
 
-function show({ statuses, refused, checks, targets, size }: Shown, storage: Storage): void {
+function show({ statuses, refused, checks, models, targets, size }: Shown, storage: Storage): void {
   const options = gridOnStdout()
   const nowMs = Date.now()
   print(
@@ -52,6 +54,7 @@ function show({ statuses, refused, checks, targets, size }: Shown, storage: Stor
   )
   if (refused.length > 0) print('', 'Webhooks of an unknown workspace', ...refusedLines(refused, nowMs))
   if (checks.length > 0) print('', ...checkLines(checks, nowMs))
+  if (models.length > 0) print('', ...modelLines(models, nowMs))
   for (const status of statuses) print('', ...workspaceLines(status, nowMs, options))
   for (const target of targets) print('', ...targetLines(target, nowMs, options.style))
 }
@@ -77,25 +80,36 @@ async function statusesOf(
 }
 
 /** The last results of checks that did not pass; none without a warehouse. */
-async function wrongChecks(rows: Rows): Promise<StoredResult[]> {
-  const results = await storedResults({ rows }).catch(error => {
+const wrongChecks = async (rows: Rows): Promise<StoredResult[]> =>
+  (await ifAny(storedResults({ rows }))).filter(({ outcome }) => outcome !== 'passed')
+
+/** None without a warehouse. */
+const ifAny = <T>(results: Promise<T[]>): Promise<T[]> =>
+  results.catch(error => {
     if (isCode(error, 'WAREHOUSE_MISSING')) return []
     throw error
   })
-  return results.filter(({ outcome }) => outcome !== 'passed')
-}
 
 /** @throws CONFIG_INVALID, WORKSPACE_UNKNOWN, WAREHOUSE_LOCKED */
 export async function runStatus(flags: StatusFlags): Promise<void> {
   const storage = storageOf(flags.config)
-  const { checks, ...shown } = await withWarehouseRows(storage, async (rows, isHeld) => ({
+  const { checks, models, ...shown } = await withWarehouseRows(storage, async (rows, isHeld) => ({
     ...(await statusesOf(flags, storage, { rows, isHeld })),
     checks: await wrongChecks(rows),
+    models: await ifAny(wrongModels({ rows })),
   }))
   const { statuses: workspaces, targets } = shown
   const size = await warehouseSize(warehouseFile(storage.home))
   const refused = await refusedStatus(storage.home, null, Date.now())
   if (flags.json)
-    printJson({ home: storage.home, warehouseBytes: size, webhooksRefused: refused, checks, workspaces, targets })
-  else show({ ...shown, refused, checks, size }, storage)
+    printJson({
+      home: storage.home,
+      warehouseBytes: size,
+      webhooksRefused: refused,
+      checks,
+      models,
+      workspaces,
+      targets,
+    })
+  else show({ ...shown, refused, checks, models, size }, storage)
 }

@@ -13,7 +13,7 @@ import type { ExtensionPlaces, OpenTarget } from '../target-port.ts'
 import { isSame, type TargetWatermark, WATERMARK_TABLE } from '../watermark.ts'
 import { connected, type Postgres, transaction } from './connection.ts'
 import { postgresType, storedValue } from './representation.ts'
-import { expectOwn, type StoredState, storedState, TABLES_TABLE } from './stored-state.ts'
+import { expectOwn, placeIn, type StoredState, storedState, TABLES_TABLE } from './stored-state.ts'
 import { addedColumns, bookkeepingTables, commentsOf, createTable, indexesOf, quotedPlace } from './table-ddl.ts'
 
 /**
@@ -59,7 +59,8 @@ function expectBase(target: PostgresTarget, state: StoredState, base: TargetWate
 /** Statements that create what is missing. */
 function missing(target: PostgresTarget, state: StoredState, tables: readonly PackagedTable[]): string[] {
   const created = tables.filter(({ name }) => !state.tables.has(name))
-  const schemas = [target.schema, martsSchema(target.schema)].filter(name => !state.schemas.has(name))
+  const wanted = [target.schema, martsSchema(target.schema), ...tables.map(({ name }) => placeIn(target, name).schema)]
+  const schemas = [...new Set(wanted)].filter(name => !state.schemas.has(name))
   return [
     ...schemas.map(name => `CREATE SCHEMA ${quoteName(name)}`),
     ...(state.tables.has(WATERMARK_TABLE) ? [] : bookkeepingTables(target)),

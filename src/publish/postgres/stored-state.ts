@@ -1,6 +1,6 @@
 // What a target's schemas contain: tables with the types of their columns, the tables that publications have created, and the watermark.
 import { quoteText } from '../../catalog/layout.ts'
-import { martsSchema, type PostgresTarget, placeOf } from '../../config/targets.ts'
+import { martsSchema, modelsSchema, type PostgresTarget, placeOf } from '../../config/targets.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { type TargetWatermark, WATERMARK_TABLE } from '../watermark.ts'
 import type { Postgres } from './connection.ts'
@@ -11,7 +11,7 @@ export const TABLES_TABLE = '_publication_tables'
 export interface StoredState {
   /** The schemas that exist. */
   schemas: ReadonlySet<string>
-  /** Tables and views of both schemas, by name in the target, with the types of their columns. */
+  /** Tables and views of these schemas, by name in the target, with the types of their columns. */
   tables: ReadonlyMap<string, ReadonlyMap<string, string>>
   /** Names of the tables that publications have created. */
   own: ReadonlySet<string>
@@ -19,10 +19,20 @@ export interface StoredState {
   watermark: TargetWatermark | null
 }
 
-/** The schema and the name of a table: marts have a schema of their own. */
+/** The schemas of a target, by that of the warehouse. */
+const schemasOf = (schema: string): Record<string, string> => ({
+  main: schema,
+  marts: martsSchema(schema),
+  models: modelsSchema(schema),
+})
+
+const listOf = ({ schema }: Pick<PostgresTarget, 'schema'>): string =>
+  Object.values(schemasOf(schema)).map(quoteText).join(', ')
+
+/** The schema and the name of a table: marts and models have schemas of their own. */
 export function placeIn({ schema }: Pick<PostgresTarget, 'schema'>, table: string): { schema: string; name: string } {
   const [first, second] = table.split('.')
-  return second === undefined ? { schema, name: first! } : { schema: martsSchema(schema), name: second }
+  return second === undefined ? { schema, name: first! } : { schema: schemasOf(schema)[first!]!, name: second }
 }
 
 const unusable = (what: string, hint: string): ConvohouseError => new ConvohouseError('TARGET_UNUSABLE', { what, hint })
@@ -43,21 +53,21 @@ async function expectUsable({ query }: Postgres, target: PostgresTarget): Promis
     )
 }
 
-async function schemasIn({ query }: Postgres, { schema }: PostgresTarget): Promise<Set<string>> {
+async function schemasIn({ query }: Postgres, target: PostgresTarget): Promise<Set<string>> {
   const rows = await query<{ name: string }>(
-    `SELECT nspname::text AS name FROM pg_namespace WHERE nspname IN (${quoteText(schema)}, ${quoteText(martsSchema(schema))})`,
+    `SELECT nspname::text AS name FROM pg_namespace WHERE nspname IN (${listOf(target)})`,
   )
   return new Set(rows.map(({ name }) => name))
 }
 
 /** A view or foreign table counts as well: its name is taken. */
-async function tablesIn({ query }: Postgres, { schema }: PostgresTarget): Promise<Map<string, Map<string, string>>> {
+async function tablesIn({ query }: Postgres, target: PostgresTarget): Promise<Map<string, Map<string, string>>> {
   const rows = await query<{ table: string; column: string | null; type: string | null }>(`
-    SELECT CASE WHEN n.nspname = ${quoteText(schema)} THEN c.relname::text ELSE 'marts.' || c.relname END AS "table",
+    SELECT CASE n.nspname WHEN ${quoteText(target.schema)} THEN '' WHEN ${quoteText(modelsSchema(target.schema))} THEN 'models.' ELSE 'marts.' END || c.relname AS "table",
       a.attname::text AS "column", format_type(a.atttypid, a.atttypmod) AS type
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
       LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-    WHERE n.nspname IN (${quoteText(schema)}, ${quoteText(martsSchema(schema))}) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`)
+    WHERE n.nspname IN (${listOf(target)}) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`)
   const tables = new Map<string, Map<string, string>>()
   for (const { table, column, type } of rows) {
     const columns = tables.get(table) ?? new Map<string, string>()

@@ -30,23 +30,28 @@ export interface LoggedChange {
 }
 
 /** SELECT of the entries (table_name, key, partition_before, op) of a change. */
-export const entriesOf = (
-  published: PublishedTable,
-  { keys, areNew }: Pick<LoggedChange, 'keys' | 'areNew'>,
-): string =>
+const entriesOf = (published: PublishedTable, { keys, areNew }: Omit<LoggedChange, 'table'>): string =>
   areNew
     ? `SELECT ${quoteText(published.table)} AS table_name, ${keyList(published, 'k')} AS key, NULL::DATE AS partition_before, 'insert' AS op FROM (${keys}) k`
     : `SELECT ${quoteText(published.table)} AS table_name, ${keyList(published, 'k')} AS key, ${partitionOf(published, 't')} AS partition_before,
-        CASE WHEN t.workspace_id IS NULL THEN 'insert' ELSE 'update' END AS op
+        CASE WHEN t.${published.key[0]!.name} IS NULL THEN 'insert' ELSE 'update' END AS op
       FROM (${keys}) k LEFT JOIN ${published.table} t ON ${sameKeys(published, 'k', 't')}`
 
 /**
  * Logs that the caller's transaction is about to insert, replace or update the rows of these keys, and their child rows. Without a
  * consumer it does nothing.
  */
-export async function logChanges(writer: Writer, change: LoggedChange): Promise<void> {
+export const logChanges = (writer: Writer, change: LoggedChange): Promise<void> =>
+  logChangesOf(writer, publishedTable(change.table)!, change)
+
+/** `logChanges` of a table that is declared elsewhere. */
+export async function logChangesOf(
+  writer: Writer,
+  published: PublishedTable,
+  change: Omit<LoggedChange, 'table'>,
+): Promise<void> {
   if (!(await isLogging(writer))) return
-  await appendEntries(writer, entriesOf(publishedTable(change.table)!, change))
+  await appendEntries(writer, entriesOf(published, change))
 }
 
 /** Appends the rows of `select` (table_name, key, partition_before, op) to the log. */

@@ -2,6 +2,8 @@
 // rows that replace them are then of one state.
 import { quoteText } from '../../catalog/layout.ts'
 import type { Writer } from '../connection.ts'
+import { MODELS_SCHEMA } from '../models/order.ts'
+import { builtModels, publishedModel } from '../models/stored-models.ts'
 import { logRange, type Watermark } from './epoch.ts'
 import { type PublishedTable, publishedTable } from './published-tables.ts'
 
@@ -69,7 +71,13 @@ async function changedTables(reader: Reader, range: Range): Promise<ChangedTable
   const rows = await reader.rows<{ name: string; n: string }>(
     `SELECT table_name AS name, count(*)::VARCHAR AS n FROM _changes WHERE ${inRange(range)} GROUP BY ALL ORDER BY ALL`,
   )
-  return rows.map(({ name, n }) => ({ published: publishedTable(name)!, entries: Number(n) }))
+  const isOfModels = rows.some(({ name }) => name.startsWith(`${MODELS_SCHEMA}.`))
+  const models = isOfModels ? (await builtModels(reader)).map(publishedModel) : []
+  return rows.flatMap(({ name, n }) => {
+    // Entries of a model may outlive it.
+    const published = publishedTable(name) ?? models.find(({ table }) => table === name)
+    return published ? [{ published, entries: Number(n) }] : []
+  })
 }
 
 type Span = Pick<Changes, 'from' | 'to'>

@@ -20,6 +20,7 @@ import {
 import type { Writer } from '../connection.ts'
 import { marts } from '../marts/declarations.ts'
 import { hasMarts, refreshMartsWithin } from '../marts/refresh.ts'
+import { builtModels, publishedModel } from '../models/stored-models.ts'
 
 /** A record of a workspace. Keys are without the workspace's id: `{ table: 'conversations', key: [agentId, conversationId] }`. */
 export interface RecordKey {
@@ -120,6 +121,25 @@ async function eraseFromMarts(writer: Writer, workspaceId: string): Promise<void
     AND key[1] = ${quoteText(workspaceId)} AND (key[2], key[3]) IN (${conversations})`)
 }
 
+/**
+ * Deletes the rows of all models: any column may have something of an erased record, and a model that cannot be built would keep it. Targets
+ * erase the rows, too.
+ */
+async function emptyModels(writer: Writer): Promise<void> {
+  const models = await builtModels(writer)
+  for (const published of models.map(publishedModel)) {
+    const { table } = published
+    await appendEntries(
+      writer,
+      table,
+      `SELECT ${keyList(published, 't')} AS key, NULL::DATE AS partition_before, 'delete' AS op FROM ${table} t`,
+    )
+    await writer.run(`UPDATE _changes SET op = 'delete' WHERE table_name = $table AND op <> 'delete'`, { table })
+    await writer.run(`DELETE FROM ${table}`)
+  }
+  if (models.length > 0) await writer.run('UPDATE _models SET epoch = NULL, seq = NULL, row_count = 0')
+}
+
 /** Removes the ids of conversations from windows by id that no run reads on: from finished ones, and from those too old to be resumed. */
 async function eraseFromWindows(writer: Writer, workspaceId: string, nowMs: number): Promise<void> {
   const here = `workspace_id = ${quoteText(workspaceId)}`
@@ -177,7 +197,7 @@ function checkKeys(records: readonly RecordKey[]): void {
  * An unfinished window of the last day keeps its ids. A sync resumes it, and its landed pages refer to the ids by position: without one of
  * them, others would be exported and billed again. Erase again when it is finished, or a day later; it may also export the conversation again.
  *
- * The marts, once built, are brought up to date in the same transaction.
+ * The marts, once built, are brought up to date in the same transaction. Models are emptied, and filled by their next refresh.
  *
  * DuckDB overwrites the bytes of deleted rows only when it needs their blocks; `replay` writes a new file.
  *
@@ -201,6 +221,7 @@ export const eraseRecords = (
     for (const published of PUBLISHED_TABLES) erased.push(await eraseFrom(writer, published, workspaceId))
     await eraseBookkeeping(writer, workspaceId)
     await eraseFromMarts(writer, workspaceId)
+    await emptyModels(writer)
     await eraseFromWindows(writer, workspaceId, nowMs)
     return erased.filter(({ rows }) => rows > 0)
   })

@@ -64,8 +64,8 @@ export interface Mart {
   select: string
 }
 
-/** Types of key columns. */
-export type KeyType = 'VARCHAR' | 'TIMESTAMP' | 'DATE' | 'INTEGER'
+/** Types of key columns; BIGINT: of models. */
+export type KeyType = 'VARCHAR' | 'TIMESTAMP' | 'DATE' | 'INTEGER' | 'BIGINT'
 
 const PII: readonly string[] = ['none', 'identity', 'content', 'device', 'staff'] satisfies PiiClass[]
 const SCOPES: readonly string[] = ['conversations', 'groups', 'whole'] satisfies RefreshScope[]

@@ -1,6 +1,6 @@
 // The tables of the marts: creates them, and replaces rows in them.
-import { appendEntries, entriesOf } from '../changes/log-changes.ts'
-import { keyList, partitionOf, publishedMart } from '../changes/published-tables.ts'
+import { appendEntries, logChangesOf } from '../changes/log-changes.ts'
+import { keyList, type PublishedTable, partitionOf, publishedMart, sameKeys } from '../changes/published-tables.ts'
 import type { Writer } from '../connection.ts'
 import { type Mart, marts } from './declarations.ts'
 import { created, type Scope, selectInScope } from './scope.ts'
@@ -130,20 +130,29 @@ export async function replaceGroups(
  * `changed_NAME` afterwards. @returns whether any did
  */
 export async function replaceDifferent(writer: Writer, mart: Mart): Promise<boolean> {
-  const { name, grain, select } = mart
-  const keys = grain.join(', ')
-  const changed = `changed_${name}`
-  await created(writer, FRESH, `FROM marts.${name} LIMIT 0`)
-  await writer.run(`INSERT INTO ${FRESH} BY NAME ${select}`)
+  await created(writer, FRESH, `FROM marts.${mart.name} LIMIT 0`)
+  await writer.run(`INSERT INTO ${FRESH} BY NAME ${mart.select}`)
+  return replaceByKey(writer, { published: publishedMart(mart), fresh: FRESH, changed: `changed_${mart.name}` })
+}
+
+/**
+ * Replaces the rows of a table that differ from those of `fresh`, a table with the same columns, inside the caller's transaction; their keys are
+ * in the temporary table `changed` afterwards. @returns whether any did
+ */
+export async function replaceByKey(
+  writer: Writer,
+  { published, fresh, changed }: { published: PublishedTable; fresh: string; changed: string },
+): Promise<boolean> {
+  const { table, key } = published
+  const keys = key.map(({ name }) => name).join(', ')
   const rows = await created(
     writer,
     changed,
-    `SELECT DISTINCT ${keys} FROM ((FROM ${FRESH} EXCEPT FROM marts.${name}) UNION ALL (FROM marts.${name} EXCEPT FROM ${FRESH}))`,
+    `SELECT DISTINCT ${keys} FROM ((FROM ${fresh} EXCEPT FROM ${table}) UNION ALL (FROM ${table} EXCEPT FROM ${fresh}))`,
   )
   if (rows === 0) return false
-  await addEntries(writer, entriesOf(publishedMart(mart), { keys: `FROM ${changed}` }))
-  const same = grain.map(column => `t.${column} = s.${column}`).join(' AND ')
-  await writer.run(`DELETE FROM marts.${name} t USING ${changed} s WHERE ${same}`)
-  await writer.run(`INSERT INTO marts.${name} BY NAME FROM ${FRESH} SEMI JOIN ${changed} USING (${keys})`)
+  await logChangesOf(writer, published, { keys: `FROM ${changed}` })
+  await writer.run(`DELETE FROM ${table} t USING ${changed} s WHERE ${sameKeys(published, 't', 's')}`)
+  await writer.run(`INSERT INTO ${table} BY NAME FROM ${fresh} SEMI JOIN ${changed} USING (${keys})`)
   return true
 }

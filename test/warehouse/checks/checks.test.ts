@@ -47,7 +47,13 @@ describe('the checks of the warehouse', () => {
       for (const table of [record.table, record.table, ...children.map(child => child.table)])
         await writer.run(`INSERT INTO ${table} ${orphan}`)
     }
-    const keys = { VARCHAR: `'twice'`, DATE: `DATE '2026-01-01'`, INTEGER: '1', TIMESTAMP: `TIMESTAMP '2026-01-01'` }
+    const keys = {
+      VARCHAR: `'twice'`,
+      BIGINT: '1',
+      DATE: `DATE '2026-01-01'`,
+      INTEGER: '1',
+      TIMESTAMP: `TIMESTAMP '2026-01-01'`,
+    }
     for (const { table, key } of marts().map(publishedMart)) {
       const row = `(${key.map(({ sqlType }) => keys[sqlType]).join(', ')})`
       await writer.run(`INSERT INTO ${table} (${key.map(({ name }) => name).join(', ')}) VALUES ${row}, ${row}`)

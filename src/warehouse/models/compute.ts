@@ -1,0 +1,190 @@
+// Computes the rows of a model, on a connection of its own: loads go on meanwhile, and its time is limited. The rows lie in a table of the
+// instance's empty in-memory database until the writer compares them with those that are stored.
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { quoteName } from '../../catalog/layout.ts'
+import { ConvohouseError, isCode } from '../../core/errors.ts'
+import { logRange, type Watermark } from '../changes/epoch.ts'
+import { type Connectable, statementsOn } from '../connection.ts'
+import { guard } from '../query/guard/guard.ts'
+import { queryError } from '../query/query-error.ts'
+import type { Model } from './declaration.ts'
+import type { ModelColumn } from './stored-models.ts'
+
+export interface Computed {
+  /** SQL of the table with the rows. */
+  table: string
+  columns: ModelColumn[]
+  rows: number
+  /** The end of the change log when they were read. */
+  position: Watermark
+}
+
+const KEY_TYPES: readonly string[] = ['VARCHAR', 'TIMESTAMP', 'DATE', 'INTEGER', 'BIGINT']
+
+/** Types that every target can hold; others are converted to one of them. */
+const KEPT: readonly string[] = [
+  'VARCHAR',
+  'JSON',
+  'BOOLEAN',
+  'INTEGER',
+  'BIGINT',
+  'DOUBLE',
+  'DATE',
+  'TIMESTAMP',
+  'VARCHAR[]',
+]
+
+const CONVERTED: readonly (readonly [RegExp, string])[] = [
+  [/^(TINYINT|SMALLINT|UTINYINT|USMALLINT|"NULL")$/, 'INTEGER'],
+  // A sum of counts is a HUGEINT. One that BIGINT cannot hold fails.
+  [/^(HUGEINT|UHUGEINT|UINTEGER|UBIGINT)$/, 'BIGINT'],
+  [/^(FLOAT|DECIMAL\(.*\))$/, 'DOUBLE'],
+  [/^TIMESTAMP/, 'TIMESTAMP'],
+  [/^(TIME|INTERVAL|UUID|ENUM)/, 'VARCHAR'],
+]
+
+const invalid = (what: string, hint = 'Correct the file.'): ConvohouseError =>
+  new ConvohouseError('MODEL_INVALID', { what, hint })
+
+/** The stored type of a column, and the SQL of its value. */
+function storedAs(name: string, type: string): { sqlType: string; value: string } {
+  const column = quoteName(name)
+  if (KEPT.includes(type)) return { sqlType: type, value: column }
+  const isNested = /\[\d*\]$|^(STRUCT|MAP|UNION)/.test(type)
+  if (isNested) return { sqlType: 'JSON', value: `to_json(${column})` }
+  const [, sqlType] = CONVERTED.find(([pattern]) => pattern.test(type)) ?? []
+  if (sqlType === undefined)
+    throw invalid(`its column ${name} has the type ${type}, which targets cannot hold`, `Cast it: ${name}::VARCHAR.`)
+  return { sqlType, value: `${column}::${sqlType}` }
+}
+
+/** @throws MODEL_INVALID */
+function columnsOf({ columns, key, shared }: Model, described: readonly { name: string; type: string }[]) {
+  const found = described.map(({ name, type }) => ({ name, ...storedAs(name, type) }))
+  for (const { name } of columns)
+    if (!found.some(one => one.name === name))
+      throw invalid(`its header declares the column ${name}, which its SELECT does not return`)
+  for (const name of key) {
+    const { sqlType } = found.find(one => one.name === name)!
+    if (!KEY_TYPES.includes(sqlType))
+      throw invalid(
+        `its key column ${name} has the type ${sqlType}; a key column is ${KEY_TYPES.join(', ')}`,
+        `Cast it, or choose another key.`,
+      )
+  }
+  const lower = found.map(({ name }) => name.toLowerCase())
+  const twice = found.find(({ name }, index) => lower.indexOf(name.toLowerCase()) !== index)
+  if (twice)
+    throw invalid(`its SELECT returns the column ${twice.name} twice`, 'Give one of them another name with AS.')
+  return found.map(({ name, sqlType, value }) => {
+    const { pii, about } = columns.find(one => one.name === name) ?? { pii: 'content' as const, about: '' }
+    return { value, column: { name, sqlType, pii, about: about || (shared.includes(name) ? 'Shared' : name) } }
+  })
+}
+
+/** @throws MODEL_FAILED if two rows have the same key, or a row has none */
+async function expectKey({ rows }: ReturnType<typeof statementsOn>, { key }: Model, table: string): Promise<number> {
+  const names = key.map(quoteName)
+  const [counts] = await rows<Record<'rows' | 'keys' | 'nulls', string>>(`SELECT count(*)::VARCHAR AS rows,
+    count(DISTINCT (${names.join(', ')}, 0))::VARCHAR AS keys, (count(*) FILTER (${names.map(name => `${name} IS NULL`).join(' OR ')}))::VARCHAR AS nulls FROM ${table}`)
+  const { rows: all, keys, nulls } = counts!
+  const failed = (what: string, hint: string) => new ConvohouseError('MODEL_FAILED', { what, hint })
+  if (nulls !== '0')
+    throw failed(
+      `${nulls} of its rows have NULL in a key column`,
+      'Replace it with coalesce(), or leave these rows out.',
+    )
+  if (keys !== all)
+    throw failed(
+      `its ${all} rows have ${keys} different keys (${key.join(', ')})`,
+      'Name all columns that tell its rows apart, or group by these.',
+    )
+  return Number(all)
+}
+
+/** DuckDB's messages of these classes quote the SQL alone; others may quote a value. */
+const ABOUT_THE_SQL = /^(Parser|Binder|Catalog) Error: [^\n]*/
+
+const CLASS = /^[A-Z][A-Za-z ]{1,40} Error\b/
+
+/** The error of a model, without values. */
+function modelError(cause: unknown): ConvohouseError {
+  const error = queryError(cause)
+  const { code, message, hint } = error
+  if (code === 'MODEL_INVALID' || code === 'MODEL_FAILED') return error
+  if (code === 'SQL_REFUSED') return invalid(message, hint)
+  const about = ABOUT_THE_SQL.exec(message)?.[0]
+  if (about !== undefined) return invalid(about, '`convohouse dictionary` lists tables and columns.')
+  const what = CLASS.exec(message)?.[0] ?? 'DuckDB could not compute it'
+  return new ConvohouseError('MODEL_FAILED', {
+    what,
+    hint: 'Run its SELECT with `convohouse query`, which shows the whole message.',
+  })
+}
+
+const INTERRUPT_EVERY_MS = 50
+
+/** Runs `work`, and interrupts the connection after `timeoutMs` or when `signal` aborts, until it ends. */
+async function limited<T>(
+  connection: DuckDBConnection,
+  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+  work: () => Promise<T>,
+): Promise<T> {
+  const untilMs = performance.now() + timeoutMs
+  const isOver = () => signal.aborted || performance.now() > untilMs
+  const timer = setInterval(() => isOver() && connection.interrupt(), INTERRUPT_EVERY_MS)
+  try {
+    return await work()
+  } catch (error) {
+    if (signal.aborted) throw new ConvohouseError('INTERRUPTED', { what: 'The models were not finished.' })
+    if (!isOver()) throw error
+    throw new ConvohouseError('QUERY_TIMEOUT', {
+      what: `it takes longer than ${Math.round(timeoutMs / 1_000)} s`,
+      hint: 'Read less, or build it from a mart or from another model.',
+    })
+  } finally {
+    clearInterval(timer)
+  }
+}
+
+/**
+ * Computes the rows and lets `work` use them; their table is dropped afterwards.
+ * @throws MODEL_INVALID, MODEL_FAILED, QUERY_TIMEOUT, INTERRUPTED
+ */
+export async function computed<T>(
+  instance: Connectable,
+  { model, ...limits }: { model: Model; timeoutMs: number; signal: AbortSignal },
+  work: (found: Computed) => Promise<T>,
+): Promise<T> {
+  const connection = await instance.connect()
+  const statements = statementsOn(connection)
+  const table = `memory.main.${quoteName(`model_${model.name}`)}`
+  try {
+    const found = await limited(connection, limits, async (): Promise<Computed> => {
+      const { sql, kind } = await guard(connection, model.sql)
+      if (kind !== 'select') throw invalid('it is an EXPLAIN: a model is one SELECT')
+      await statements.run('BEGIN')
+      const { epoch, seq } = await logRange(statements)
+      const described = await statements.rows<{ name: string; type: string }>(
+        `SELECT column_name AS name, column_type AS type FROM (DESCRIBE FROM (${sql}\n))`,
+      )
+      const columns = columnsOf(model, described)
+      const values = columns.map(({ value, column }) => `${value} AS ${quoteName(column.name)}`)
+      await statements.run(`CREATE OR REPLACE TABLE ${table} AS SELECT ${values.join(', ')} FROM (${sql}\n)`)
+      await statements.run('COMMIT')
+      return {
+        table,
+        columns: columns.map(({ column }) => column),
+        rows: await expectKey(statements, model, table),
+        position: { epoch, seq },
+      }
+    }).catch(cause => {
+      throw isCode(cause, 'QUERY_TIMEOUT', 'INTERRUPTED') ? cause : modelError(cause)
+    })
+    return await work(found)
+  } finally {
+    await connection.run('ROLLBACK').catch(() => {})
+    await connection.run(`DROP TABLE IF EXISTS ${table}`).catch(() => {})
+    connection.closeSync()
+  }
+}

@@ -1,0 +1,139 @@
+// Models of the user: each `.sql` file of a folder is one SELECT, whose rows become the table `models.NAME`. The comment at its beginning
+// declares what a target needs to know:
+//
+//   -- What a row is.
+//   -- key: workspace_id, team_label
+//   -- shared: team_label             (columns that targets with a row filter do not receive; may be omitted)
+//   -- columns:
+//   --   team_label  none  Name of the team      (separated by at least two spaces; without a line, a column is `content`)
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { PiiClass } from '../../catalog/shape.ts'
+import { diskErrorText } from '../../core/disk.ts'
+import { ConvohouseError } from '../../core/errors.ts'
+import type { SqlFile } from '../sql-files.ts'
+
+interface DeclaredColumn {
+  name: string
+  pii: PiiClass
+  about: string
+}
+
+export interface Model {
+  name: string
+  about: string
+  key: readonly string[]
+  shared: readonly string[]
+  columns: readonly DeclaredColumn[]
+  /** The whole file. */
+  sql: string
+  /** Hash of the file. */
+  definition: string
+  /** Why the file cannot be used. */
+  problem?: string
+}
+
+/** A name that PostgreSQL takes without quotes. */
+const NAME = /^[a-z][a-z0-9_]{0,49}$/
+
+const PII: readonly string[] = ['none', 'identity', 'content', 'device', 'staff'] satisfies PiiClass[]
+
+const SETTING = /^(key|shared|columns):\s*(.*)$/
+
+const COLUMN = /^\s{2,}(\S+)\s{2,}(\S+)(?:\s{2,}(.*\S))?\s*$/
+
+const listOf = (text: string): string[] =>
+  text
+    .split(',')
+    .map(name => name.trim())
+    .filter(name => name !== '')
+
+interface Header extends Pick<Model, 'about' | 'key' | 'shared'> {
+  columns: DeclaredColumn[]
+  problem?: string
+}
+
+function headerOf(sql: string): Header {
+  const about: string[] = []
+  const header: Header = { about: '', key: [], shared: [], columns: [] }
+  let isInColumns = false
+  for (const line of sql.trimStart().split(/\r?\n/)) {
+    if (!line.startsWith('--')) break
+    const text = line.slice(2).replace(/^ /, '')
+    const [, setting, value = ''] = SETTING.exec(text) ?? []
+    if (setting === 'key' || setting === 'shared') header[setting] = listOf(value)
+    if (setting !== undefined) {
+      isInColumns = setting === 'columns'
+      continue
+    }
+    if (!isInColumns) {
+      about.push(text.trim())
+      continue
+    }
+    const [, name, pii, words = ''] = COLUMN.exec(text) ?? []
+    if (name === undefined || !PII.includes(pii!))
+      header.problem ??= `the line "${text.trim()}" of its header is not a column, a class (${PII.join(', ')}) and a description, separated by at least two spaces`
+    else header.columns.push({ name, pii: pii as PiiClass, about: words })
+  }
+  return { ...header, about: about.join(' ').trim() }
+}
+
+function problemOf(
+  name: string,
+  { about, key, shared, columns }: Header,
+  taken: ReadonlySet<string>,
+): string | undefined {
+  if (!NAME.test(name))
+    return 'its name must begin with a small letter and have at most 50 small letters, digits and underscores'
+  if (taken.has(name)) return `${name} is the name of a table, view or mart: rename the file`
+  if (about === '') return 'its header has no description: begin the file with a comment that says what a row is'
+  if (key.length === 0) return 'its header needs a line `-- key: COLUMN, …` with the columns that identify a row'
+  const classOf = (of: string) => columns.find(column => column.name === of)?.pii
+  const undeclared = key.find(of => classOf(of) === undefined)
+  if (undeclared !== undefined)
+    return `its header declares no class for the key column ${undeclared}: without one it would be content, which targets drop`
+  if (key.some(of => classOf(of) === 'content'))
+    return 'a key column cannot be content: targets could not tell its rows apart'
+  const twice = columns.find((column, index) => columns.findIndex(one => one.name === column.name) !== index)
+  if (twice) return `its header declares the column ${twice.name} twice`
+  const unknown = shared.find(of => classOf(of) === undefined)
+  return unknown === undefined ? undefined : `its header declares no column ${unknown}, which \`shared\` names`
+}
+
+/** The model that a file declares; with a `problem` if it cannot be used. `taken`: names of tables, views and marts. */
+export function declaredModel({ name, sql }: SqlFile, taken: ReadonlySet<string>): Model {
+  const header = headerOf(sql)
+  const problem = header.problem ?? problemOf(name, header, taken)
+  const definition = createHash('sha256').update(sql).digest('hex').slice(0, 16)
+  return { ...header, name, sql, definition, ...(problem && { problem }) }
+}
+
+/** A file of a folder; `problem`: why it cannot be read. */
+export interface ModelFile extends SqlFile {
+  problem?: string
+}
+
+/** The `.sql` files of the folder, by name. @throws MODEL_INVALID if the folder cannot be read: no model is removed then */
+export async function modelFiles(folder: string): Promise<ModelFile[]> {
+  let names: string[]
+  try {
+    names = (await readdir(folder)).filter(name => name.endsWith('.sql')).sort()
+  } catch (cause) {
+    throw new ConvohouseError('MODEL_INVALID', {
+      what: `The folder of models ${folder} cannot be read: ${diskErrorText(cause)}`,
+      hint: 'Correct `models` in the configuration (or CONVOHOUSE_MODELS). Until then the models keep their rows.',
+      cause,
+    })
+  }
+  return Promise.all(
+    names.map(async file => {
+      const name = file.slice(0, -'.sql'.length)
+      try {
+        return { name, sql: await readFile(join(folder, file), 'utf8') }
+      } catch (error) {
+        return { name, sql: '', problem: `${join(folder, file)} cannot be read: ${diskErrorText(error)}` }
+      }
+    }),
+  )
+}

@@ -1,0 +1,65 @@
+// The order in which models are built: each behind those that it reads.
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { trimStatement } from '../query/guard/sql-text.ts'
+import type { Model } from './declaration.ts'
+
+export const MODELS_SCHEMA = 'models'
+
+/** A model with what it reads. */
+export interface PlannedModel extends Model {
+  /** Tables, `marts.NAME` and `models.NAME`. */
+  dependsOn: readonly string[]
+}
+
+const unquoted = (name: string): string => name.replace(/^"|"$/g, '').replaceAll('""', '"')
+
+/** `warehouse.main.conversations` as `conversations`, `warehouse.marts.x` as `marts.x`. */
+function shortName(qualified: string): string {
+  const parts = [...qualified.matchAll(/"(?:[^"]|"")*"|[^.]+/g)].map(([part]) => unquoted(part))
+  const [schema, table] = parts.slice(-2)
+  return table === undefined ? schema! : schema === 'main' ? table : `${schema}.${table}`
+}
+
+/** What a SELECT reads, as DuckDB's binder finds it: CTEs are left out, and views are what they read. Nothing of SQL that it cannot bind. */
+export const readBy = (connection: DuckDBConnection, sql: string): string[] => [
+  ...new Set(connection.getTableNames(trimStatement(sql), true).map(shortName)),
+]
+
+const ofModels = ({ dependsOn }: PlannedModel): string[] =>
+  dependsOn.filter(name => name.startsWith(`${MODELS_SCHEMA}.`)).map(name => name.slice(MODELS_SCHEMA.length + 1))
+
+/** Each model behind those that it reads. One that reads itself, an unknown model or unknown mart, or is part of a cycle, has a `problem`. */
+export function inOrder(models: readonly PlannedModel[], knownMarts: ReadonlySet<string>): PlannedModel[] {
+  const byName = new Map(models.map(model => [model.name, model]))
+  const problems = new Map<string, string>()
+  const ordered: string[] = []
+  const visit = (name: string, path: readonly string[]): void => {
+    if (ordered.includes(name)) return
+    const begin = path.indexOf(name)
+    if (begin >= 0) {
+      const cycle = [...path.slice(begin), name]
+      for (const one of cycle) problems.set(one, `models read each other in a cycle: ${cycle.join(' → ')}`)
+      return
+    }
+    const model = byName.get(name)!
+    for (const other of ofModels(model)) if (byName.has(other)) visit(other, [...path, name])
+    if (!ordered.includes(name)) ordered.push(name)
+  }
+  for (const { name } of models) visit(name, [])
+  return ordered.map(name => {
+    const model = byName.get(name)!
+    const unknown =
+      ofModels(model).find(other => !byName.has(other)) ??
+      model.dependsOn.find(other => other.startsWith('marts.') && !knownMarts.has(other))
+    const problem =
+      model.problem ??
+      problems.get(name) ??
+      (unknown === undefined
+        ? undefined
+        : `it reads ${unknown.includes('.') ? unknown : `${MODELS_SCHEMA}.${unknown}`}, which does not exist`)
+    return { ...model, ...(problem && { problem }) }
+  })
+}
+
+/** Names of the models that it reads. */
+export const modelsReadBy = ofModels

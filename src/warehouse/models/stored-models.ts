@@ -1,0 +1,125 @@
+// What is stored about models (`_models`): how their tables look, how far they have followed the change log, and how the last attempt ended.
+
+import { isCode } from '../../core/errors.ts'
+import type { PublishedTable } from '../changes/published-tables.ts'
+import type { Writer } from '../connection.ts'
+import type { DescribedColumn } from '../dictionary/described.ts'
+import type { KeyType } from '../marts/declarations.ts'
+import { MODELS_SCHEMA } from './order.ts'
+
+/** `invalid`: its file cannot be used. `blocked`: a model that it reads is not built. */
+export type ModelOutcome = 'built' | 'invalid' | 'failed' | 'timeout' | 'blocked'
+
+export type ModelColumn = Pick<DescribedColumn, 'name' | 'sqlType' | 'pii' | 'about'>
+
+export interface StoredModel {
+  name: string
+  about: string
+  definition: string
+  key: readonly string[]
+  shared: readonly string[]
+  /** None: it has no table yet. */
+  columns: readonly ModelColumn[]
+  /** How far its rows have followed the change log. */
+  position: { epoch: string; seq: number } | null
+  outcome: ModelOutcome
+  error: string | null
+  hint: string | null
+  rows: number | null
+  durationMs: number | null
+  /** ISO-8601, UTC. */
+  triedAt: string
+}
+
+type Row = Omit<StoredModel, 'columns' | 'position' | 'rows' | 'durationMs'> &
+  Record<'columns' | 'rows' | 'duration' | 'keyText' | 'sharedText', string> & {
+    epoch: string | null
+    seq: string | null
+  }
+
+type Reader = { rows: <R>(sql: string) => Promise<R[]> }
+
+const STORED = `SELECT name, about, definition, to_json(key)::VARCHAR AS "keyText", to_json(shared)::VARCHAR AS "sharedText", columns, epoch, seq::VARCHAR AS seq, outcome,
+  error, hint, row_count::VARCHAR AS rows, duration_ms::VARCHAR AS duration, strftime(tried_at, '%Y-%m-%dT%H:%M:%S.%gZ') AS "triedAt"
+  FROM _models ORDER BY name`
+
+const numberOf = (text: string | null): number | null => (text === null ? null : Number(text))
+
+/** All models, by name. */
+export async function storedModels({ rows }: Reader): Promise<StoredModel[]> {
+  return (await rows<Row>(STORED)).map(
+    ({ keyText, sharedText, columns, epoch, seq, rows: count, duration, ...row }) => ({
+      ...row,
+      key: JSON.parse(keyText) as string[],
+      shared: JSON.parse(sharedText) as string[],
+      columns: JSON.parse(columns) as ModelColumn[],
+      position: epoch === null ? null : { epoch, seq: Number(seq) },
+      rows: numberOf(count),
+      durationMs: numberOf(duration),
+    }),
+  )
+}
+
+/** The models whose last attempt failed; none of a warehouse that is not migrated yet. */
+export async function wrongModels(reader: Reader): Promise<StoredModel[]> {
+  try {
+    return (await storedModels(reader)).filter(({ outcome }) => outcome !== 'built')
+  } catch (error) {
+    if (isCode(error, 'SQL_INVALID')) return []
+    throw error
+  }
+}
+
+/** The models that have a table. */
+export const builtModels = async (reader: Reader): Promise<StoredModel[]> =>
+  (await storedModels(reader)).filter(({ columns }) => columns.length > 0)
+
+/** Replaces what is stored about a model, inside the caller's transaction. */
+export async function storeModel(writer: Writer, model: StoredModel): Promise<void> {
+  const { name, about, definition, key, shared, columns, position, outcome, error, hint, rows, durationMs, triedAt } =
+    model
+  await writer.run('DELETE FROM _models WHERE name = $name', { name })
+  await writer.append(
+    '_models',
+    {
+      ...{
+        name: 'VARCHAR',
+        about: 'VARCHAR',
+        definition: 'VARCHAR',
+        key: ['VARCHAR'],
+        columns: 'VARCHAR',
+        shared: ['VARCHAR'],
+      },
+      ...{
+        epoch: 'VARCHAR',
+        seq: 'BIGINT',
+        outcome: 'VARCHAR',
+        error: 'VARCHAR',
+        hint: 'VARCHAR',
+        row_count: 'BIGINT',
+      },
+      ...{ duration_ms: 'BIGINT', tried_at: 'TIMESTAMP' },
+    },
+    [
+      {
+        ...{ name, about, definition, key: [...key], columns: JSON.stringify(columns), shared: [...shared] },
+        ...{ epoch: position?.epoch ?? null, seq: position?.seq ?? null, outcome, error, hint, row_count: rows },
+        ...{ duration_ms: durationMs, tried_at: triedAt.replace('Z', '') },
+      },
+    ],
+  )
+}
+
+export const tableOf = (name: string): string => `${MODELS_SCHEMA}.${name}`
+
+/** A model, which consumers copy like a table. */
+export const publishedModel = ({
+  name,
+  key,
+  columns,
+}: Pick<StoredModel, 'name' | 'key' | 'columns'>): PublishedTable => ({
+  table: tableOf(name),
+  children: [],
+  key: key.map(of => ({ name: of, sqlType: columns.find(column => column.name === of)!.sqlType as KeyType })),
+  timeColumn: null,
+})

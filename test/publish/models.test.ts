@@ -1,0 +1,118 @@
+// The user's models in targets: built before a publication, with their classes, as deltas, and filtered by agents.
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm, unlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { DAY, MINUTE } from '../../src/core/time.ts'
+import { AGENT, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
+import { temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
+import { DEFAULT, newTarget, publishTo, rowsIn, SETTINGS } from './published.ts'
+import { newParquet } from './published-parquet.ts'
+
+const app = temporaryWarehouse()
+let folder: string
+let workspace: Workspace
+
+const load = async (minutes: number, ...ids: string[]) => {
+  const sentAtMs = SENT_AT_MS + minutes * MINUTE
+  const records = ids.map(ID => ({
+    ID,
+    ts: SENT_AT_MS - DAY,
+    lastModified: SENT_AT_MS + minutes,
+    userPlatform: `channel ${minutes}`,
+  }))
+  await workspace.load(await landConversations(workspace.landing, { records, sentAtMs }))
+}
+
+const write = (name: string, ...lines: string[]) => writeFile(join(folder, `${name}.sql`), lines.join('\n'))
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'convohouse-models-'))
+  workspace = app.workspace()
+  await load(0, 'a', 'b')
+  await write(
+    'by_conversation',
+    ...[
+      '-- One row for each conversation.',
+      '-- key: workspace_id, agent_id, conversation_id',
+      '-- shared: channel',
+      '-- columns:',
+    ],
+    ...[
+      '--   workspace_id     none  Workspace',
+      '--   agent_id         none  Agent',
+      '--   conversation_id  none  Conversation',
+    ],
+    ...['--   channel          none  Channel'],
+    `SELECT workspace_id, agent_id, conversation_id, channel, 'said' AS undeclared FROM conversations`,
+  )
+  await write(
+    'by_channel',
+    ...[
+      '-- One row for each channel.',
+      '-- key: channel',
+      '-- columns:',
+      '--   channel  none  Channel',
+      '--   n        none  Conversations',
+    ],
+    'SELECT channel, count(*) AS n FROM models.by_conversation GROUP BY ALL',
+  )
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+const settings = () => ({ ...SETTINGS, models: folder })
+
+it('are published with their classes and comments, follow as deltas, and leave the target with their files', async () => {
+  const target = newTarget(app.home, { pii: DEFAULT })
+  const published = (sql: string) => rowsIn(target.path, sql)
+  await publishTo(app, target, { settings: settings() })
+  const sql = 'SELECT conversation_id, channel, undeclared FROM models.by_conversation ORDER BY ALL'
+  expect(await published(sql)).toEqual([
+    ['a', 'channel 0', null],
+    ['b', 'channel 0', null],
+  ])
+  expect(await published('SELECT channel, n FROM models.by_channel')).toEqual([['channel 0', '2']])
+  expect(
+    await published(`SELECT comment FROM duckdb_columns() WHERE schema_name = 'models' AND column_name = 'n'`),
+  ).toEqual([['Conversations']])
+  await load(1, 'b')
+  const report = await publishTo(app, target, { settings: settings(), verify: true })
+  expect(report.kind).toBe('delta')
+  expect(await published('SELECT channel, n FROM models.by_channel ORDER BY ALL')).toEqual([
+    ['channel 0', '1'],
+    ['channel 1', '1'],
+  ])
+  await unlink(join(folder, 'by_channel.sql'))
+  await publishTo(app, target, { settings: settings() })
+  expect(await published(`SELECT table_name FROM duckdb_tables() WHERE schema_name = 'models'`)).toEqual([
+    ['by_conversation'],
+  ])
+})
+
+it('reach a target with a row filter if their key has the agent, without shared columns', async () => {
+  await write(
+    'of_all',
+    '-- One row.',
+    '-- key: workspace_id',
+    '-- columns:',
+    '--   workspace_id  none  Workspace',
+    'SELECT DISTINCT workspace_id FROM conversations',
+  )
+  const rows = { agents: [AGENT], organizations: [] }
+  const target = newTarget(app.home, { rows })
+  await publishTo(app, target, { settings: settings(), verify: true })
+  expect(await rowsIn(target.path, `SELECT table_name FROM duckdb_tables() WHERE schema_name = 'models'`)).toEqual([
+    ['by_conversation'],
+  ])
+  expect(await rowsIn(target.path, 'SELECT DISTINCT channel FROM models.by_conversation')).toEqual([[null]])
+  const other = newTarget(app.home, { rows: { ...rows, agents: ['other'] } })
+  await publishTo(app, other, { settings: settings() })
+  expect(await rowsIn(other.path, 'FROM models.by_conversation')).toEqual([])
+})
+
+it('are folders of a target of Parquet files', async () => {
+  const target = newParquet(app.home)
+  await publishTo(app, target, { settings: settings(), verify: true })
+  expect(existsSync(join(target.path, 'current', 'models', 'of_all'))).toBe(true)
+})
