@@ -38,7 +38,29 @@ const localPath = z
   .min(1)
   .refine(path => !isS3Path(path), 'must be a file on this machine: only a target `parquet` can be in S3')
 
-const snapshot = z.strictObject({ ...common, type: z.literal('snapshot'), path: localPath.optional() })
+/** Languages whose word forms both DuckDB and PostgreSQL know; `simple`: words as they are. */
+const LANGUAGES = [
+  ...(['simple', 'arabic', 'danish', 'dutch', 'english', 'finnish', 'french', 'german', 'greek', 'hungarian'] as const),
+  ...(['indonesian', 'irish', 'italian', 'lithuanian', 'nepali', 'norwegian', 'portuguese', 'romanian'] as const),
+  ...(['russian', 'spanish', 'swedish', 'tamil', 'turkish'] as const),
+] as const
+
+export type SearchLanguage = (typeof LANGUAGES)[number]
+
+/** Settings of targets with full-text search. */
+const searchable = { search: z.boolean().default(false), searchLanguage: z.enum(LANGUAGES).default('simple') }
+
+const keepsContent = ({ search, pii }: { search: boolean; pii: { content: string } }): boolean =>
+  !search || pii.content === 'keep'
+
+const NEEDS_CONTENT = {
+  path: ['search'],
+  error: 'needs the texts of messages: set pii: { content: keep }',
+}
+
+const snapshot = z
+  .strictObject({ ...common, ...searchable, type: z.literal('snapshot'), path: localPath.optional() })
+  .refine(keepsContent, NEEDS_CONTENT)
 
 const partitionBy = z
   .array(z.enum(['agent', 'month']))
@@ -73,6 +95,7 @@ const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] a
 const postgres = z
   .strictObject({
     ...common,
+    ...searchable,
     type: z.literal('postgres'),
     host: z.string().min(1),
     port: z.int().min(1).max(65_535).default(5_432),
@@ -87,6 +110,7 @@ const postgres = z
     path: ['sslrootcert'],
     error: 'is missing: give the file with the certificates that `sslmode` verifies the server by',
   })
+  .refine(keepsContent, NEEDS_CONTENT)
 
 const TYPES = [snapshot, parquet, postgres] as const
 
@@ -144,7 +168,12 @@ interface CommonTarget {
   rows: RowFilter | null
 }
 
-export interface SnapshotTarget extends CommonTarget {
+interface SearchableTarget extends CommonTarget {
+  /** The language of the full-text index of transcripts; absent: none. */
+  search?: SearchLanguage
+}
+
+export interface SnapshotTarget extends SearchableTarget {
   type: 'snapshot'
   /** The file, absolute. */
   path: string
@@ -162,7 +191,7 @@ export interface ParquetTarget extends CommonTarget {
   partitionBy: readonly PartitionColumn[]
 }
 
-export interface PostgresTarget extends CommonTarget {
+export interface PostgresTarget extends SearchableTarget {
   type: 'postgres'
   connection: {
     host: string
@@ -207,7 +236,7 @@ export const publishConfig = ({ every, memoryLimit }: z.infer<typeof publishSett
 /** Within one machine, a connection may go without TLS. A host that begins with a slash is the folder of a socket. */
 const isLocal = (host: string): boolean => host.startsWith('/') || ['localhost', '127.0.0.1', '::1'].includes(host)
 
-function postgresTarget(given: z.infer<typeof postgres>, folder: string): Omit<PostgresTarget, keyof CommonTarget> {
+function postgresTarget(given: z.infer<typeof postgres>, folder: string): Omit<PostgresTarget, keyof SearchableTarget> {
   const { type, host, port, database, user, schema, sslmode, passwordFile, sslrootcert } = given
   const file = (path: string | undefined) => (path === undefined ? null : resolve(folder, path))
   const mode = sslmode ?? (isLocal(host) ? 'prefer' : 'require')
@@ -233,16 +262,17 @@ function targetConfig(given: z.infer<typeof target>, { folder, home }: Folders):
   const shared = { name, pii, rows: filter }
   const at = (path: string | undefined, inHome: string) =>
     path === undefined ? join(home, 'published', inHome) : resolve(folder, path)
+  const search = 'search' in given && given.search ? { search: given.searchLanguage } : {}
   switch (given.type) {
     case 'snapshot':
-      return { ...shared, type: given.type, path: at(given.path, `${name}.duckdb`) }
+      return { ...shared, ...search, type: given.type, path: at(given.path, `${name}.duckdb`) }
     case 'parquet':
       return {
         ...{ ...shared, type: given.type, partitionBy: given.partitionBy },
         ...parquetPlace(given, folder, at(given.path, name)),
       }
     case 'postgres':
-      return { ...shared, ...postgresTarget(given, folder) }
+      return { ...shared, ...search, ...postgresTarget(given, folder) }
   }
 }
 

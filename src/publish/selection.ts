@@ -99,6 +99,7 @@ export async function selectionFor(
   ])
   const chosen: unknown[] = [columns, target.rows, agents, needsKey(target.pii) ? fingerprintOf(key!) : null]
   if (target.type === 'parquet') chosen.push(target.partitionBy)
+  else if (target.search) chosen.push({ search: target.search })
   const blocked = await blockedTables(reader)
   const held = new Set(relations.filter(({ name }) => blocked.has(name)).map(({ published }) => published.table))
   return {

@@ -6,11 +6,13 @@ import { constants, existsSync } from 'node:fs'
 import { chmod, copyFile, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { quoteName, quoteText } from '../catalog/layout.ts'
+import type { SearchLanguage } from '../config/targets.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { namesIn, syncFolder } from '../files/durable.ts'
 import { ATTACHED, deleteRows, insertRows, sumsOf } from './attached.ts'
 import type { Package, PackagedTable } from './package.ts'
 import { quotedTable } from './package-rows.ts'
+import { indexSnapshot, SEARCHED } from './search.ts'
 import { lockTarget, type TargetDatabase, targetError } from './target-database.ts'
 import type { OpenTarget } from './target-port.ts'
 import { isSame, storeWatermark, type TargetWatermark, WATERMARK_TABLE } from './watermark.ts'
@@ -101,8 +103,18 @@ async function createTable(database: TargetDatabase, table: PackagedTable): Prom
   await database.run(statements.join(';\n'))
 }
 
+interface Snapshot {
+  path: string
+  /** Language of the full-text index; null: none. */
+  search: SearchLanguage | null
+}
+
 /** Writes data and watermark in one transaction, and all of it into the file: no log is left beside it. */
-async function writeNext(database: TargetDatabase, path: string, { kind, tables, watermark }: Package): Promise<void> {
+async function writeNext(
+  database: TargetDatabase,
+  { path, search }: Snapshot,
+  { kind, tables, watermark }: Package,
+): Promise<void> {
   const options = `ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, STORAGE_VERSION '${STORAGE_VERSION}'`
   await database.run(COMPRESSION)
   await attached(database, { file: nextFile(path), as: ATTACHED, options }, async () => {
@@ -112,6 +124,8 @@ async function writeNext(database: TargetDatabase, path: string, { kind, tables,
       if (kind === 'refill') await createTable(database, table)
       await deleteRows(database, tableName(table), table)
       await insertRows(database, tableName(table), table)
+      // The index does not follow its table.
+      if (search !== null && table.name === SEARCHED.table) await indexSnapshot(database, ATTACHED, search)
     }
     for (const statement of storeWatermark(watermark)) await database.run(statement)
     await database.run('COMMIT')
@@ -151,12 +165,13 @@ async function expectBase(database: TargetDatabase, path: string, base: TargetWa
   })
 }
 
-async function applyPackage(database: TargetDatabase, path: string, contents: Package): Promise<void> {
+async function applyPackage(database: TargetDatabase, snapshot: Snapshot, contents: Package): Promise<void> {
+  const { path } = snapshot
   await removeNext(path)
   await expectBase(database, path, contents.base)
   // A file system that can share blocks copies in an instant.
   if (contents.kind === 'delta') await copyFile(path, nextFile(path), constants.COPYFILE_FICLONE)
-  await writeNext(database, path, contents)
+  await writeNext(database, snapshot, contents)
   await keepMode(path)
   await syncFile(nextFile(path))
   await expectBase(database, path, contents.base)
@@ -164,14 +179,18 @@ async function applyPackage(database: TargetDatabase, path: string, contents: Pa
   await syncFolder(dirname(path))
 }
 
-/** Locks the target's file. @throws TARGET_LOCKED, TARGET_UNUSABLE */
-export async function openSnapshot(database: TargetDatabase, path: string): Promise<OpenTarget> {
+/** Locks the target's file. For `search`, the extension `fts` must be loaded. @throws TARGET_LOCKED, TARGET_UNUSABLE */
+export async function openSnapshot(
+  database: TargetDatabase,
+  path: string,
+  search: SearchLanguage | null,
+): Promise<OpenTarget> {
   await lockTarget(database, path)
   return {
     watermark: () => readWatermark(database, path),
     async apply(contents) {
       try {
-        await applyPackage(database, path, contents)
+        await applyPackage(database, { path, search }, contents)
       } catch (cause) {
         await removeNext(path).catch(() => {})
         throw targetError(path, cause, DISK_HINT)

@@ -28,7 +28,8 @@ async function open(settings: TargetSettings): Promise<OpenTarget> {
   const database = await openTargetDatabase({ ...settings, threads })
   switch (target.type) {
     case 'snapshot':
-      return openSnapshot(database, await followed(target.path))
+      if (target.search) await loadExtension(database, 'fts', settings.extensions)
+      return openSnapshot(database, await followed(target.path), target.search ?? null)
     case 'parquet':
       if (target.s3 !== null) return (await s3()).openParquetS3({ database, place: target.s3, settings })
       return openParquet(database, await followed(target.path))

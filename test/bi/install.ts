@@ -6,13 +6,13 @@ import type { TestProject } from 'vitest/node'
 import { rounded, seconds } from '../bench/measure.ts'
 import { EVIDENCE } from './evidence.ts'
 import { CACHE, install, isInstalled, type Tool } from './installed.ts'
-import { EXTENSION, SERVER } from './postgres-server.ts'
+import { EXTENSION, SEARCH_EXTENSION, SERVER } from './postgres-server.ts'
 import { PROMETHEUS } from './prometheus.ts'
 import { PYTHON } from './python.ts'
 import { HTTPFS, S3_SERVER } from './s3-server.ts'
 
 const TOOLS: readonly Tool[] = [
-  ...[SERVER, EXTENSION, S3_SERVER, HTTPFS, PROMETHEUS, EVIDENCE],
+  ...[SERVER, EXTENSION, SEARCH_EXTENSION, S3_SERVER, HTTPFS, PROMETHEUS, EVIDENCE],
   ...Object.values(PYTHON),
 ]
 

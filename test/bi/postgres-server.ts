@@ -37,6 +37,9 @@ export const SERVER: Tool = {
 
 export const EXTENSION = extension('postgres_scanner', version())
 
+/** Full-text search in snapshots. */
+export const SEARCH_EXTENSION = extension('fts', version())
+
 /** The folder with DuckDB's extension, as `extensions` of the configuration names it. */
 export const extensionFolder = (): string => folderOf(EXTENSION)
 

@@ -36,6 +36,17 @@ const postgres = (settings: object) => ({
 })
 
 describe('targets of publications', () => {
+  it('have a full-text index in a language, if they keep what was said', () => {
+    const search = { search: true, pii: { content: 'keep' } }
+    expect(read(one(search)).targets[0]).toMatchObject({ search: 'simple' })
+    expect(read(postgres({ ...search, searchLanguage: 'german' })).targets[0]).toMatchObject({ search: 'german' })
+    expect(read(one({})).targets[0]).not.toHaveProperty('search')
+    expect(refusal(one({ search: true })).message).toMatch(
+      /targets\[0\]\.search \(line 1\) needs the texts of messages: set pii: \{ content: keep \}/,
+    )
+    expect(refusal(one({ ...search, searchLanguage: 'klingon' })).message).toContain('must be one of simple, arabic')
+  })
+
   it('are none by default', () => {
     expect(read({})).toMatchObject({ targets: [], publish: { everyMs: 900_000, memoryLimit: '512MB' } })
   })

@@ -8,6 +8,7 @@ import { ConvohouseError } from '../../core/errors.ts'
 import { ATTACHED, insertRows, packagedRows, sumsOf } from '../attached.ts'
 import { loadExtension } from '../extension.ts'
 import type { Package, PackagedTable, PackageHead } from '../package.ts'
+import { otherIndexes, postgresIndex, SEARCHED } from '../search.ts'
 import type { TargetDatabase } from '../target-database.ts'
 import type { ExtensionPlaces, OpenTarget } from '../target-port.ts'
 import { isSame, type TargetWatermark, WATERMARK_TABLE } from '../watermark.ts'
@@ -139,6 +140,20 @@ async function addColumns(
   })
 }
 
+/** Creates the full-text index, where the target has one, and drops those of other languages. */
+async function keepSearchIndex(
+  { execute, query }: Postgres,
+  target: PostgresTarget,
+  names: readonly string[],
+): Promise<void> {
+  if (!names.includes(SEARCHED.table)) return
+  const { search = null } = target
+  const { schema } = placeIn(target, SEARCHED.table)
+  for (const { name } of await query<{ name: string }>(otherIndexes(schema, search)))
+    await execute(`DROP INDEX ${quoteName(schema)}.${quoteName(name)}`)
+  if (search !== null) await execute(postgresIndex(quotedPlace(target, SEARCHED.table), search))
+}
+
 async function writeRows(postgres: Postgres, target: PostgresTarget, contents: CompletePackage): Promise<void> {
   const { kind, base, tables, watermark } = contents
   await exclusively(postgres, target, async state => {
@@ -159,6 +174,7 @@ async function writeRows(postgres: Postgres, target: PostgresTarget, contents: C
       if (!state.tables.has(table.name)) await execute(indexesOf(target, table).join(';\n'))
       if (kind === 'refill') await execute(commentsOf(target, table).join(';\n'))
     }
+    if (kind === 'refill') await keepSearchIndex(postgres, target, names)
     // Until autovacuum comes by, queries would be planned without any statistics.
     if (kind === 'refill') await execute(`ANALYZE ${names.map(name => quotedPlace(target, name)).join(', ')}`)
     await execute(storeWatermark(target, watermark))

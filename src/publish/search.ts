@@ -1,0 +1,57 @@
+// Full-text search in transcripts (`fct_turns.text`) of a target: an index of DuckDB's extension `fts` in a snapshot, a GIN index in PostgreSQL.
+import { quoteText } from '../catalog/layout.ts'
+import type { SearchLanguage } from '../config/targets.ts'
+import type { TargetDatabase } from './target-database.ts'
+
+/** The searched mart, with its key in one column, which `fts` needs. */
+export const SEARCHED = { table: 'marts.fct_turns', name: 'fct_turns', key: 'turn_key', text: 'text' } as const
+
+/** Parameters of the macros of an index, which DuckDB lists without their defaults. */
+const PARAMETERS: Record<string, string> = {
+  match_bm25: 'docname, query_string, fields := NULL, k := 1.2, b := 0.75, conjunctive := 0',
+  tokenize: 's',
+}
+
+/**
+ * Creates or replaces the index in the attached database `catalog`, inside the caller's transaction. Words are sequences of letters and digits of any script, without accents; the default would
+ * drop all letters but a to z.
+ *
+ * The macros of the index name the catalog, which has another name where a reader opens the file: they are created again without it.
+ */
+export async function indexSnapshot(
+  database: TargetDatabase,
+  catalog: string,
+  language: SearchLanguage,
+): Promise<void> {
+  const { table, key, text } = SEARCHED
+  const stemmer = language === 'simple' ? 'none' : language
+  await database.run(`PRAGMA create_fts_index(${[`${catalog}.${table}`, key, text].map(quoteText).join(', ')},
+    stemmer = ${quoteText(stemmer)}, stopwords = 'none', ignore = '[^\\p{L}\\p{N}]+', overwrite = 1)`)
+  const schema = `fts_${table.replace('.', '_')}`
+  const macros = await database.rows<{ name: string; definition: string }>(
+    `SELECT function_name AS name, macro_definition AS definition FROM duckdb_functions()
+     WHERE database_name = ${quoteText(catalog)} AND schema_name = ${quoteText(schema)}`,
+  )
+  // Without it, names in a macro would be looked up in the database of this process.
+  await database.run(`USE ${catalog}`)
+  for (const { name, definition } of macros)
+    await database.run(
+      `CREATE OR REPLACE MACRO ${schema}.${name}(${PARAMETERS[name]!}) AS ${definition.replaceAll(`"${catalog}".`, '')}`,
+    )
+  await database.run('USE memory')
+}
+
+const INDEX_PREFIX = `${SEARCHED.name}_search_`
+
+/** The expression that a reader's query must contain. PostgreSQL refuses documents of more than a megabyte, and with them the publication. */
+export const searchedText = (language: SearchLanguage): string =>
+  `to_tsvector(${quoteText(language)}, left(${SEARCHED.text}, 100000))`
+
+/** Statement that creates the index in PostgreSQL, unless it exists. `place`: SQL of the table. */
+export const postgresIndex = (place: string, language: SearchLanguage): string =>
+  `CREATE INDEX IF NOT EXISTS ${INDEX_PREFIX}${language} ON ${place} USING gin (${searchedText(language)})`
+
+/** SELECT of the names of a schema's indexes of other languages; `language` null: of all. */
+export const otherIndexes = (schema: string, language: SearchLanguage | null): string =>
+  `SELECT indexname::text AS name FROM pg_indexes WHERE schemaname = ${quoteText(schema)} AND tablename = ${quoteText(SEARCHED.name)}
+   AND starts_with(indexname, ${quoteText(INDEX_PREFIX)}) AND indexname <> ${quoteText(`${INDEX_PREFIX}${language ?? ''}`)}`

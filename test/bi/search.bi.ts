@@ -1,0 +1,102 @@
+// Full-text search in transcripts, by the queries that docs/marts.md shows: in the warehouse, in a snapshot with DuckDB's extension `fts`, and in
+// PostgreSQL.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DuckDBInstance } from '@duckdb/node-api'
+import { expect, it } from 'vitest'
+import { refreshMarts } from '../../src/warehouse/marts/refresh.ts'
+import { DEFAULT, newTarget, publishTo, SETTINGS } from '../publish/published.ts'
+import { applyTo, eventOf } from '../warehouse/events/events-in.ts'
+import { AGENT, SENT_AT_MS } from '../warehouse/landed-pages.ts'
+import { folderOf } from './installed.ts'
+import { whyLacking } from './lacking.ts'
+import { describeWithPostgres, load, postgresScene } from './postgres-scene.ts'
+import { SEARCH_EXTENSION } from './postgres-server.ts'
+
+const scene = postgresScene()
+const { app } = scene
+
+const page = readFileSync(join(process.cwd(), 'docs/marts.md'), 'utf8')
+const [inWarehouse, inSnapshot, inPostgres] = [...page.matchAll(/```(?:sql|duckdb|postgresql)\n([^`]+)```/g)]
+  .flatMap(([, sql]) => sql!.split(/;\s*/))
+  .filter(sql => sql.includes('refund')) as [string, string, string]
+
+/** Adds turns to a conversation. */
+const say = (place: ReturnType<typeof app.workspace>, minute: number, ...texts: string[]) => {
+  const turns = texts.map((text, index) => ({ role: 'user', text, timestamp: SENT_AT_MS + index }))
+  return applyTo(
+    place,
+    eventOf('conversation_updated', { agentId: AGENT, convoId: 'c', createdAt: SENT_AT_MS + minute, turns }),
+  )
+}
+
+describeWithPostgres('transcripts', () => {
+  it('are found by words', async () => {
+    const place = app.workspace()
+    await load(place, [{ ID: 'c' }])
+    await say(
+      place,
+      1,
+      'Where is my Refund?',
+      'Thank you',
+      'The refund went to your card',
+      'refunds and cards',
+      'Größe 42',
+    )
+    const { writer } = app.warehouse
+    await refreshMarts(writer)
+    expect(await writer.rows(inWarehouse)).toEqual([
+      { conversation_id: 'c', position: 3, text: 'The refund went to your card' },
+    ])
+
+    const target = scene.newTarget({ search: 'english' })
+    await scene.publish(target)
+    const admin = (sql: string) => scene.admin.rows(sql.replaceAll('convohouse_marts', `${target.schema}_marts`))
+    const english = inPostgres.replaceAll(`'simple'`, `'english'`)
+    expect((await admin(english)).map(([, position]) => position).sort()).toEqual([3, 4])
+    await scene.admin.execute(`CREATE FUNCTION plan_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+      BEGIN PERFORM set_config('enable_seqscan', 'off', true); RETURN QUERY EXECUTE 'EXPLAIN ' || query; END $$`)
+    const plan = await admin(`SELECT plan_of($q$${english.trim()}$q$)`)
+    expect(plan.flat().join('\n')).toContain('fct_turns_search_english')
+    await scene.publish({ ...target, search: 'simple' })
+    expect((await admin(inPostgres)).map(([, position]) => position)).toEqual([3])
+    const indexes = `SELECT indexname::text FROM pg_indexes WHERE schemaname = '${target.schema}_marts' AND indexname LIKE '%search%'`
+    expect(await admin(indexes)).toEqual([['fct_turns_search_simple']])
+    const { search: _, ...without } = target
+    await scene.publish(without)
+    expect(await admin(indexes)).toEqual([])
+  })
+
+  it.skipIf(whyLacking(SEARCH_EXTENSION) !== null)(
+    'are found by words in a snapshot, whose index follows',
+    async () => {
+      const extensions = folderOf(SEARCH_EXTENSION)
+      const target = newTarget(app.home, { search: 'simple' })
+      const settings = { ...SETTINGS, extensions }
+      const place = app.workspace()
+      await load(place, [{ ID: 'c' }])
+      await say(place, 1, 'The refund went to your card', 'No card', 'Größe 42', 'Хочу возврат')
+      const search = async (sql: string) => {
+        const instance = await DuckDBInstance.create(target.path, { access_mode: 'READ_ONLY', threads: '1' })
+        const connection = await instance.connect()
+        await connection.run(`LOAD '${join(extensions, 'fts.duckdb_extension')}'`)
+        const rows = (await connection.runAndReadAll(sql)).getRowObjectsJson()
+        connection.closeSync()
+        instance.closeSync()
+        return rows.filter(row => row.workspace_id === place.id).map(({ text }) => text)
+      }
+      const query = inSnapshot.replace('SELECT', 'SELECT workspace_id,')
+      await publishTo(app, target, { settings, verify: true })
+      expect(await search(query)).toEqual(['The refund went to your card', 'No card'])
+      expect(await search(query.replace('refund card', 'grosse'))).toEqual([])
+      expect(await search(query.replace('refund card', 'größe'))).toEqual(['Größe 42'])
+      expect(await search(query.replace('refund card', 'ВОЗВРАТ'))).toEqual(['Хочу возврат'])
+      await say(place, 2, 'Another refund', 'Bye')
+      const report = await publishTo(app, target, { settings, verify: true })
+      expect(report.kind).toBe('delta')
+      expect(await search(query)).toEqual(['Another refund'])
+      // Without texts there is nothing to find, and a target that needs no extension loads none.
+      await publishTo(app, newTarget(app.home, { pii: DEFAULT }), { settings: SETTINGS })
+    },
+  )
+})
