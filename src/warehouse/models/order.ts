@@ -1,6 +1,7 @@
 // The order in which models are built: each behind those that it reads.
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { trimStatement } from '../query/guard/sql-text.ts'
+import { tablesIn } from '../query/guard/guard.ts'
+import { sqlFiles } from '../sql-files.ts'
 import type { Model } from './declaration.ts'
 
 export const MODELS_SCHEMA = 'models'
@@ -11,19 +12,25 @@ export interface PlannedModel extends Model {
   dependsOn: readonly string[]
 }
 
-const unquoted = (name: string): string => name.replace(/^"|"$/g, '').replaceAll('""', '"')
+const nameOf = ({ schema, table }: { schema: string; table: string }): string =>
+  schema === '' || schema === 'main' ? table : `${schema}.${table}`
 
-/** `warehouse.main.conversations` as `conversations`, `warehouse.marts.x` as `marts.x`. */
-function shortName(qualified: string): string {
-  const parts = [...qualified.matchAll(/"(?:[^"]|"")*"|[^.]+/g)].map(([part]) => unquoted(part))
-  const [schema, table] = parts.slice(-2)
-  return table === undefined ? schema! : schema === 'main' ? table : `${schema}.${table}`
+const isView = (name: string): boolean => sqlFiles('views').some(view => view.name === name)
+
+/**
+ * What a SELECT reads, as DuckDB's parser finds it, views as the tables that they read. The name of a CTE counts as that of a table, if there is
+ * one. Nothing of SQL that does not parse. It is not bound, since binding opens the files that it names: the guard has not seen it yet.
+ */
+export async function readBy(connection: DuckDBConnection, sql: string): Promise<string[]> {
+  const named = await tablesIn(connection, sql).catch(() => [])
+  const names = named.map(name => nameOf({ schema: name.schema.toLowerCase(), table: name.table.toLowerCase() }))
+  const ofViews = (view: string) =>
+    connection.getTableNames(`FROM ${view}`, true).map(qualified => {
+      const [schema, table] = qualified.split('.').slice(-2)
+      return table === undefined ? schema! : nameOf({ schema: schema!, table })
+    })
+  return [...new Set(names.flatMap(name => (isView(name) ? ofViews(name) : [name])))]
 }
-
-/** What a SELECT reads, as DuckDB's binder finds it: CTEs are left out, and views are what they read. Nothing of SQL that it cannot bind. */
-export const readBy = (connection: DuckDBConnection, sql: string): string[] => [
-  ...new Set(connection.getTableNames(trimStatement(sql), true).map(shortName)),
-]
 
 const ofModels = ({ dependsOn }: PlannedModel): string[] =>
   dependsOn.filter(name => name.startsWith(`${MODELS_SCHEMA}.`)).map(name => name.slice(MODELS_SCHEMA.length + 1))

@@ -66,10 +66,13 @@ async function planOf({ writer, instance }: ModelOptions['warehouse'], files: re
   const { taken, marts } = await takenNames()
   const connection = await instance.connect()
   try {
-    const planned = files.map(({ problem, ...file }): PlannedModel => {
+    const planned: PlannedModel[] = []
+    for (const { problem, ...file } of files) {
       const model = { ...declaredModel(file, taken), ...(problem && { problem }) }
-      return { ...model, dependsOn: model.problem === undefined ? readBy(connection, model.sql) : [] }
-    })
+      const names = model.problem === undefined ? await readBy(connection, model.sql) : []
+      // Any other name is that of a CTE, or unknown, which DuckDB will say.
+      planned.push({ ...model, dependsOn: names.filter(read => read.includes('.') || taken.has(read)) })
+    }
     const plan = { files: hash, models: inOrder(planned, marts) }
     plans.set(writer, plan)
     return plan

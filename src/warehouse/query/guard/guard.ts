@@ -50,6 +50,12 @@ export async function guard(connection: DuckDBConnection, sql: string): Promise<
   return { sql: `${explain.head} ${explain.statement}`, kind: 'explain' }
 }
 
+/** The names in FROM of one SELECT, CTEs included, without binding it. @throws as `guard`, for what does not parse as one SELECT */
+export async function tablesIn(connection: DuckDBConnection, sql: string): Promise<TableName[]> {
+  const tree = await parse(connection, trimStatement(sql))
+  return tree ? namesIn(tree).tables : []
+}
+
 /**
  * Prepares SQL that passed the guard.
  *
