@@ -133,6 +133,8 @@ describe('the dashboard of conversations', () => {
 
 describe('the pages', () => {
   const pages = readdirSync(PAGES)
+  /** Pages with the SQL of other engines, which tests in `test/bi` run as far as those can be had. */
+  const OTHERS = ['trino.md', 'warehouses.md']
 
   it('show the star that the marts declare', () => {
     const relations = (path: string) =>
@@ -153,7 +155,7 @@ describe('the pages', () => {
     expect(sorted(shown)).toEqual(sorted(declared))
   })
 
-  it.each(pages)('%s has SQL that returns rows', async name => {
+  it.each(pages.filter(name => !OTHERS.includes(name)))('%s has SQL that returns rows', async name => {
     const page = readFileSync(join(PAGES, name), 'utf8')
     const queries = [...page.matchAll(/```sql\n([^`]+)```/g)].flatMap(([, sql]) => sql!.split(/;\s*/).filter(Boolean))
     for (const query of queries) {

@@ -131,8 +131,7 @@ async function emptyModels(writer: Writer): Promise<void> {
     const { table } = published
     await appendEntries(
       writer,
-      table,
-      `SELECT ${keyList(published, 't')} AS key, NULL::DATE AS partition_before, 'delete' AS op FROM ${table} t`,
+      `SELECT ${quoteText(table)} AS table_name, ${keyList(published, 't')} AS key, NULL::DATE AS partition_before, 'delete' AS op FROM ${table} t`,
     )
     await writer.run(`UPDATE _changes SET op = 'delete' WHERE table_name = $table AND op <> 'delete'`, { table })
     await writer.run(`DELETE FROM ${table}`)

@@ -44,7 +44,9 @@ const addEntries = (writer: Writer, select: string): Promise<void> =>
 
 /** SELECT of a mart's rows in scope; no query where there can be none. */
 const freshSelect = ({ name, rowsOf, select }: Mart, scope: Scope): string =>
-  rowsOf.length > 0 && rowsOf.every(table => scope.empty.has(table)) ? `FROM marts.${name} LIMIT 0` : selectInScope(select, scope)
+  rowsOf.length > 0 && rowsOf.every(table => scope.empty.has(table))
+    ? `FROM marts.${name} LIMIT 0`
+    : selectInScope(select, scope)
 
 interface Replaced {
   /** SQL relation of the values of `columns` in the rows that are replaced. */

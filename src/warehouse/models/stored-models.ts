@@ -121,5 +121,6 @@ export const publishedModel = ({
   table: tableOf(name),
   children: [],
   key: key.map(of => ({ name: of, sqlType: columns.find(column => column.name === of)!.sqlType as KeyType })),
+  isKeyUnique: true,
   timeColumn: null,
 })
