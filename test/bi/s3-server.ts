@@ -113,9 +113,11 @@ export async function s3Server(): Promise<S3Server> {
         })
       await until(async () => {
         if (child!.exitCode !== null) throw new Error(output)
-        // Without credentials, a server that is ready refuses.
+        // It answers before the part that holds the data does.
+        const hasVolumes = async () =>
+          ((await (await fetch(`http://127.0.0.1:${ports.master}/dir/assign`)).json()) as { fid?: string }).fid
         return fetch(endpoint).then(
-          ({ status }) => status === 403,
+          async ({ status }) => status === 403 && hasVolumes(),
           () => false,
         )
       })
