@@ -56,7 +56,7 @@ function modelsFindings(rows: Rows, folder: string | null): Promise<Finding[]> {
     const wrong = await wrongModels({ rows })
     if (wrong.length === 0) return [ok(MODELS, `${counted(files.length, 'model')}, none with an error`)]
     return wrong.map(({ name, error, hint }) =>
-      warn(MODELS, `${join(folder, `${name}.sql`)}: ${error}. It keeps its former rows.`, hint ?? 'Correct the file.'),
+      warn(MODELS, `${join(folder, `${name}.sql`)} keeps its former rows: ${error}`, hint ?? 'Correct the file.'),
     )
   })
 }
