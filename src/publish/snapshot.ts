@@ -67,21 +67,36 @@ async function attached<T>(
 const readingPublished = <T>(database: TargetDatabase, path: string, work: () => Promise<T>): Promise<T> =>
   attached(database, { file: path, as: 'published', options: 'READ_ONLY' }, work)
 
+/** The log of a program that opened the file for writing and was killed. DuckDB applies it to whatever file has the name. */
+const logFile = (path: string): string => `${path}.wal`
+
+/** Opened read-only, the file is locked against writers. */
+async function readStored(database: TargetDatabase, path: string): Promise<TargetWatermark | null> {
+  const [table] = await database.rows(`SELECT 1 FROM duckdb_tables()
+    WHERE database_name = 'published' AND schema_name = 'main' AND table_name = '${WATERMARK_TABLE}'`)
+  if (!table) throw foreign(path)
+  // The next file would not be what the log was written for, and no reader could open it.
+  await rm(logFile(path), { force: true })
+  const [row] = await database.rows<TargetWatermark & { seq: string }>(`
+    SELECT owner, epoch, seq::VARCHAR AS seq, publication_id AS "publicationId", policy, strftime(as_of, '%Y-%m-%dT%H:%M:%S.%gZ') AS "asOf", held
+    FROM published.main.${WATERMARK_TABLE}`)
+  return row ? { ...row, seq: Number(row.seq) } : null
+}
+
 /** @throws TARGET_LOCKED, TARGET_UNUSABLE */
 async function readWatermark(database: TargetDatabase, path: string): Promise<TargetWatermark | null> {
-  if (!existsSync(path)) return null
+  const log = logFile(path)
+  const hasLog = existsSync(log)
+  if (!existsSync(path)) {
+    if (hasLog) throw foreign(log)
+    return null
+  }
   try {
-    return await readingPublished(database, path, async () => {
-      const [table] = await database.rows(`SELECT 1 FROM duckdb_tables()
-        WHERE database_name = 'published' AND schema_name = 'main' AND table_name = '${WATERMARK_TABLE}'`)
-      if (!table) throw foreign(path)
-      const [row] = await database.rows<TargetWatermark & { seq: string }>(`
-        SELECT owner, epoch, seq::VARCHAR AS seq, publication_id AS "publicationId", policy, strftime(as_of, '%Y-%m-%dT%H:%M:%S.%gZ') AS "asOf", held
-        FROM published.main.${WATERMARK_TABLE}`)
-      return row ? { ...row, seq: Number(row.seq) } : null
-    })
+    const stored = await readingPublished(database, path, () => readStored(database, path))
+    // With the log, it was not the state of the file.
+    return hasLog ? await readingPublished(database, path, () => readStored(database, path)) : stored
   } catch (cause) {
-    throw targetError(path, cause, HINT)
+    throw targetError(path, cause, hasLog ? `Remove ${log}: a program that opened the file for writing left it.` : HINT)
   }
 }
 

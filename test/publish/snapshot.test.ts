@@ -1,4 +1,6 @@
 // The target `snapshot`: what a file contains after each publication, when it is written from empty, and what is refused.
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { chmod, copyFile, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -288,6 +290,28 @@ describe('a publication', () => {
     expect((await failureOf(publishTo(app, target, { signal: AbortSignal.abort() }))).code).toBe('INTERRUPTED')
     expect((await readFile(target.path)).equals(before)).toBe(true)
     expect(await readdir(join(app.home, 'tmp'))).toEqual([])
+  })
+
+  it('discards what a killed program wrote into the file, whose log would make the next file unreadable; and no log of anybody else', async () => {
+    const target = await copyOfFirst()
+    const log = `${target.path}.wal`
+    const program = `
+      import duckdb from '@duckdb/node-api'
+      const connection = await (await duckdb.DuckDBInstance.create(process.argv[1])).connect()
+      for (const sql of ['DELETE FROM conversations', 'DELETE FROM marts.fct_conversations', 'UPDATE _publication SET seq = 0']) await connection.run(sql)
+      process.kill(process.pid, 'SIGKILL')`
+    spawnSync(process.execPath, ['--input-type=module', '-e', program, target.path])
+    expect((await stat(log)).size).toBeGreaterThan(0)
+    await load(first.place, { ID: 'a', userName: 'Abe' })
+    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta' })
+    expect(await contactOf(target.path, 'a')).toEqual(['Abe'])
+    expect(existsSync(log)).toBe(false)
+
+    const orphan = newTarget(app.home)
+    await writeFile(`${orphan.path}.wal`, 'hers')
+    const refused = { code: 'TARGET_UNUSABLE', message: expect.stringContaining(`${orphan.path}.wal was not written`) }
+    expect(await failureOf(publishTo(app, orphan))).toMatchObject(refused)
+    expect(await readFile(`${orphan.path}.wal`, 'utf8')).toBe('hers')
   })
 })
 
