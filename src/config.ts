@@ -8,6 +8,7 @@ import { delimiter, dirname, join, resolve } from 'node:path'
 import { isMap, isSeq, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { type ListenAddress, parseAddress } from './config/address.ts'
+import { dataFolder } from './config/database-path.ts'
 import { duration } from './config/duration.ts'
 import { absolutePlace, type Environment, type SecretPlace, secretPlace, secretReader } from './config/kept-secret.ts'
 import { moment, timeZone } from './config/moments.ts'
@@ -38,7 +39,6 @@ import { REFRESH_ON, type RefreshOn } from './core/planning/planner.ts'
 import type { ResponseRules } from './core/response-rules.ts'
 
 export const CONFIG_FILE = 'convohouse.yaml'
-const DEFAULT_HOME = 'convohouse-data'
 
 /**
  * DuckDB's memory limits. With these defaults a sync's process peaked at 1,071 MiB for a million conversations, and at 959 MiB for a tenth
@@ -275,7 +275,7 @@ function fromFile(path: string, env: Environment): Config {
       hint: 'Remove one of the two.',
     })
   }
-  const home = resolve(folder, env.CONVOHOUSE_HOME || parsed.data.home || DEFAULT_HOME)
+  const home = dataFolder(folder, env.CONVOHOUSE_HOME || parsed.data.home)
   return {
     home,
     ...memoryLimits(parsed.data),
@@ -331,7 +331,7 @@ function fromEnvironment(env: Environment, cwd: string): Config {
     throw new ConvohouseError('CONFIG_INVALID', { what: `${name} ${issue!.message}.`, hint: 'Correct it.' })
   }
   return {
-    home: resolve(cwd, env.CONVOHOUSE_HOME || DEFAULT_HOME),
+    home: dataFolder(cwd, env.CONVOHOUSE_HOME),
     ...DEFAULT_MEMORY_LIMITS,
     threads: availableParallelism(),
     temporal: temporalConfig(temporalSettings.parse({})),
@@ -361,13 +361,13 @@ export function readConfig(options: { path?: string; env?: Environment; cwd?: st
   return fromEnvironment(env, cwd)
 }
 
-/** Only the data folder, for commands that need no workspace. */
+/** Only the data folder, for commands that need no workspace. @throws CONFIG_INVALID */
 export function readHome(options: { path?: string; env?: Environment; cwd?: string } = {}): string {
   const env = options.env ?? process.env
   const cwd = options.cwd ?? process.cwd()
   const named = options.path ?? env.CONVOHOUSE_CONFIG ?? (env[ENV_NAMES.apiUrl] ? undefined : CONFIG_FILE)
   if (named && existsSync(resolve(cwd, named))) return fromFile(resolve(cwd, named), env).home
-  return resolve(cwd, env.CONVOHOUSE_HOME || DEFAULT_HOME)
+  return dataFolder(cwd, env.CONVOHOUSE_HOME)
 }
 
 /** The folder of own checks that the environment names, for `check` without a configuration. */

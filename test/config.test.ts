@@ -249,6 +249,8 @@ describe('the source of a configuration', () => {
     expect(readHome({ path, env: {}, cwd: folder })).toBe(join(folder, 'kept'))
     expect(readHome({ path, env: { CONVOHOUSE_HOME: '/elsewhere' }, cwd: folder })).toBe('/elsewhere')
     expect(readHome({ env: {}, cwd: join(folder, 'nowhere') })).toBe(join(folder, 'nowhere', 'convohouse-data'))
+    const refused = errorOf(() => readHome({ env: { CONVOHOUSE_HOME: 'why?/data' }, cwd: folder }) as unknown as Config)
+    expect(refused).toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining('question mark') })
   })
 })
 

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { ConvohouseError } from '../core/errors.ts'
 import { MINUTE } from '../core/time.ts'
+import { databasePath } from './database-path.ts'
 import { duration } from './duration.ts'
 import { isS3Path, type S3Place, s3Path, s3Place, s3Settings, s3Text } from './s3.ts'
 import { size } from './size.ts'
@@ -265,7 +266,10 @@ function targetConfig(given: z.infer<typeof target>, { folder, home }: Folders):
   const search = 'search' in given && given.search ? { search: given.searchLanguage } : {}
   switch (given.type) {
     case 'snapshot':
-      return { ...shared, ...search, type: given.type, path: at(given.path, `${name}.duckdb`) }
+      return {
+        ...{ ...shared, ...search, type: given.type },
+        path: databasePath(at(given.path, `${name}.duckdb`), `The path of target ${name}`),
+      }
     case 'parquet':
       return {
         ...{ ...shared, type: given.type, partitionBy: given.partitionBy },
@@ -276,7 +280,7 @@ function targetConfig(given: z.infer<typeof target>, { folder, home }: Folders):
   }
 }
 
-/** Relative paths are relative to the folder of the configuration file. @throws CONFIG_INVALID if two paths are the same, however each is written */
+/** Relative paths are relative to the folder of the configuration file. @throws CONFIG_INVALID for a path that DuckDB cannot use, and if two paths are the same, however each is written */
 export function targetConfigs(
   given: z.infer<typeof targets>,
   { file, ...folders }: Folders & { file: string },

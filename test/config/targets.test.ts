@@ -136,6 +136,7 @@ describe('targets of publications', () => {
       },
       /target b has the path of another target/,
     ],
+    ['a path that DuckDB cannot use', one({ path: './a?b/c.duckdb' }), /target bi is .*question mark/],
     ['a name that is a path', one({ name: '../bi' }), /targets\[0\]\.name .*short name/],
     ['two targets of one name', { targets: [...one({}).targets, ...one({ name: 'BI' }).targets] }, /different names/],
     ['an interval below a minute', { publish: { every: '5s' } }, /publish\.every .*1m at least/],
