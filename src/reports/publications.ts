@@ -1,8 +1,11 @@
 // The state of each configured target: when it was last published to, what it lacks, and why publications fail.
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'
+import { quoteText } from '../catalog/layout.ts'
 import { isRemote, placeOf, type TargetConfig } from '../config/targets.ts'
 import { SECOND } from '../core/time.ts'
+import { publishedTableOf } from '../warehouse/checks/declaration.ts'
+import { blockedTables } from '../warehouse/checks/results.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
 import { sqlFile } from '../warehouse/sql-files.ts'
 
@@ -17,6 +20,10 @@ export interface TargetStatus {
   behind: number | null
   /** Rows have been published, and the file or folder is no longer there. */
   isGone: boolean
+  /** Tables that a failed check holds back: the target lacks their changes, which `behind` does not count. */
+  held: readonly string[]
+  /** Ids of the row filter that select no agent: unknown, gone, or an organization without agents. */
+  selectingNone: readonly string[]
   /** For how long the oldest of them has waited; 0: the target has every change. Null: the first publication has not begun. */
   lagSeconds: number | null
   /** The last successful publication. */
@@ -42,6 +49,25 @@ interface TargetRow {
   hint: string | null
 }
 
+/** What a publication would hold back now. */
+async function heldTables(rows: Rows): Promise<string[]> {
+  const blocked = [...(await blockedTables({ rows })).keys()]
+  return [...new Set(blocked.map(table => publishedTableOf(table)?.table ?? table))].sort()
+}
+
+const idList = (ids: readonly string[]): string => `unnest([${ids.map(quoteText).join(', ')}]::VARCHAR[]) AS id`
+
+async function idsSelectingNone(rows: Rows | null, { rows: filter }: TargetConfig): Promise<string[]> {
+  if (rows === null || filter === null) return []
+  const found = await rows<{ id: string }>(`
+    FROM (SELECT ${idList(filter.agents)}) ANTI JOIN marts.dim_agents ON agent_id = id
+    UNION ALL
+    FROM (SELECT ${idList(filter.organizations)}) ANTI JOIN (
+      FROM organization_agents JOIN organizations USING (workspace_id, organization_id) WHERE _missing_since IS NULL AND _deleted_at IS NULL
+    ) ON organization_id = id`)
+  return found.map(({ id }) => id)
+}
+
 const UNKNOWN = { asOf: null, behind: null, isGone: false, lagSeconds: null, last: null, failure: null }
 
 function lagOf({ behind, lackingSince }: TargetRow, nowMs: number): number | null {
@@ -59,7 +85,10 @@ async function lacksFiles(target: TargetConfig): Promise<boolean> {
   )
 }
 
-function stateOf(row: TargetRow, nowMs: number): Omit<TargetStatus, 'target' | 'type' | 'place' | 'isGone'> {
+/** What is known of a target without its publications. */
+type Own = 'target' | 'type' | 'place' | 'isGone' | 'held' | 'selectingNone'
+
+function stateOf(row: TargetRow, nowMs: number): Omit<TargetStatus, Own> {
   const { asOf, behind, succeededAt, kind, rows, durationMs, attempts, failingSince, failedAt, code, what, hint } = row
   return {
     asOf,
@@ -79,16 +108,23 @@ export async function targetStatuses(
 ): Promise<TargetStatus[]> {
   if (targets.length === 0) return []
   const known = rows === null ? [] : await rows<TargetRow>(sqlFile('reports/targets'))
+  const held = rows === null ? [] : await heldTables(rows)
   return Promise.all(
     targets.map(async target => {
       const { name, type } = target
-      const place = placeOf(target)
+      const own = {
+        target: name,
+        type,
+        place: placeOf(target),
+        held,
+        selectingNone: await idsSelectingNone(rows, target),
+      }
       const row = known.find(one => one.target === name)
-      if (row === undefined) return { target: name, type, place, ...UNKNOWN }
+      if (row === undefined) return { ...own, ...UNKNOWN }
       const isGone = row.asOf !== null && (await lacksFiles(target))
       // As in the query: a copy that must be written from empty lacks all that has happened since its rows were read.
       const state = stateOf(isGone ? { ...row, behind: null, lackingSince: row.asOf } : row, nowMs)
-      return { target: name, type, place, isGone, ...state }
+      return { ...own, isGone, ...state }
     }),
   )
 }

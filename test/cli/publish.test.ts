@@ -6,7 +6,7 @@ import { openApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import { rowsIn } from '../publish/published.ts'
-import { landConversations } from '../warehouse/landed-pages.ts'
+import { AGENT, landConversations } from '../warehouse/landed-pages.ts'
 import { cli, TOKEN, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 
@@ -90,7 +90,7 @@ it('publish writes the targets, says what it did, and goes on after one that fai
   ])
 })
 
-it('a target whose files are gone is reported, and a failure only until a publication succeeds, also one without changes', async () => {
+it('a target whose files are gone is reported, a failure only until a publication succeeds, what a check holds back, and ids that select nothing', async () => {
   const folder = await temporaryFolder()
   const [home, config, place] = [join(folder, 'data'), join(folder, 'convohouse.yaml'), join(folder, 'published')]
   const env = { CONVOHOUSE_API_TOKEN: TOKEN }
@@ -131,4 +131,20 @@ it('a target whose files are gone is reported, and a failure only until a public
     { isGone: false, behind: 0, failure: null },
     { isGone: false, behind: 0, failure: null },
   ])
+
+  const rows = { agents: [AGENT, 'agent_typo'], organizations: ['org_typo'] }
+  await writeFile(config, JSON.stringify({ home, threads: 1, targets: [{ ...targets[0], rows }], workspaces }))
+  const holder = await openApp({ config: readConfig({ path: config, env }) })
+  await holder.warehouse.writer
+    .run(`INSERT INTO _checks BY NAME SELECT 'tags_unique' AS name, '' AS about, 'conversation_tags' AS table_name, 'error' AS severity,
+      true AS blocks, 'failed' AS outcome, 'all' AS scope, '[]' AS examples, now()::TIMESTAMP AS checked_at, 0 AS duration_ms`)
+    .finally(() => holder.close())
+  expect(await state()).toMatchObject([{ held: ['conversations'], selectingNone: ['agent_typo', 'org_typo'] }])
+  const text = (await inProcess(['status', '--config', config], { env })).stdout
+  expect(text).toMatch(
+    /; has every change but those of conversations, which a failed check holds back\n {2}rows {9}no agent is selected by "agent_typo", "org_typo"\n/,
+  )
+  const filter = { state: 'warn', found: 'bi: no agent is selected by "agent_typo", "org_typo"' }
+  const found = (await json('doctor', '--offline')).checks
+  expect(found.filter(({ check }: { check: string }) => check === 'targets')).toMatchObject([filter])
 })

@@ -7,7 +7,7 @@ import { ago, counted } from '../../core/words.ts'
 import { hasHashKey, needsKey } from '../../publish/pii.ts'
 import { type TargetStatus, targetStatuses } from '../../reports/publications.ts'
 import type { Rows } from '../../warehouse/query/rows.ts'
-import { lackText } from '../status/target-text.ts'
+import { filterText, lackText } from '../status/target-text.ts'
 import { examine, type Finding, fail, ok, warn } from './findings.ts'
 import { placeFindings } from './target-places.ts'
 
@@ -40,6 +40,14 @@ function lagFinding(status: TargetStatus, { everyMs, nowMs }: { everyMs: number;
   return warn(SUBJECT, found, hint)
 }
 
+/** Warns of ids that are most likely mistyped: the target has no rows of theirs. */
+function filterFindings(status: TargetStatus): Finding[] {
+  const text = filterText(status)
+  const hint =
+    'Correct `rows` of the target. An id is also right, if the vendor no longer has it or has assigned it no agents.'
+  return text === null ? [] : [warn(SUBJECT, `${status.target}: ${text}`, hint)]
+}
+
 /** Warns if published hashes can no longer be made: the next publication would create another key. */
 async function keyFindings({ home, targets }: Config, statuses: readonly TargetStatus[]): Promise<Finding[]> {
   const isPublished = (name: string) => statuses.some(({ target, asOf }) => target === name && asOf !== null)
@@ -69,7 +77,7 @@ export function targetChecks({ config, rows, nowMs, offline }: TargetChecks): Pr
       // An error of a folder is that of its last publication.
       const place =
         failed.length > 0 && !isRemote(target) ? [] : await placeFindings(SUBJECT, { config, target, offline })
-      const own = [...failed, ...place]
+      const own = [...failed, ...place, ...filterFindings(status)]
       const isWrong = own.some(({ state }) => state === 'fail' || state === 'warn')
       found.push(...own, ...(isWrong ? [] : [lagFinding(status, { everyMs: config.publish.everyMs, nowMs })]))
     }
