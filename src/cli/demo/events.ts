@@ -55,8 +55,13 @@ export async function showEvents(options: { app: App; config: Config; sandbox: S
   })
   try {
     const conversation = await untilChanged(options)
-    const events = app.spools.get(config.workspaces[0]!.id)?.counts().applied ?? 0
-    print(`The sandbox posted webhooks: ${counted(events, 'event')} applied, without any request to the API.`, '')
+    const [events] = await app.warehouse.writer.rows<{ count: string }>(
+      'SELECT count(*)::VARCHAR AS count FROM webhook_events',
+    )
+    print(
+      `The sandbox posted webhooks: ${counted(Number(events!.count), 'event')} applied, without any request to the API.`,
+      '',
+    )
     return conversation
   } finally {
     sandbox.webhooks.set({ url: null })
