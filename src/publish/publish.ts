@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PublishSettings, TargetConfig } from '../config/targets.ts'
+import { diskErrorCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
 import type { PublicationReport } from '../core/publication-report.ts'
 import { momentText } from '../core/time.ts'
@@ -219,9 +220,10 @@ async function publishWith(
   }
 }
 
-/** The error of a publication; any that we did not raise is PUBLICATION_FAILED. */
-function failureOf(target: string, error: unknown): ConvohouseError {
+/** The error of a publication; any that we did not raise is PUBLICATION_FAILED, or the disk's on which packages are written. */
+function failureOf({ target: { name: target }, home }: PublishOptions, error: unknown): ConvohouseError {
   if (error instanceof ConvohouseError) return error
+  if (diskErrorCode(error) !== null) return homeUnusable(temporaryFolder(home), error)
   return new ConvohouseError('PUBLICATION_FAILED', {
     what: `The publication to ${target} failed: ${safeReason(error)}`,
     hint: isOutOfMemory(error)
@@ -282,7 +284,7 @@ async function attempt(options: PublishOptions, readers: number): Promise<Public
       await client.close()
     }
   } catch (cause) {
-    const error = failureOf(target.name, cause)
+    const error = failureOf(options, cause)
     await recordFailure(options, id, error).catch(() => {})
     throw error
   } finally {

@@ -1,6 +1,6 @@
 // The target `snapshot`: what a file contains after each publication, when it is written from empty, and what is refused.
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, symlinkSync } from 'node:fs'
 import { chmod, copyFile, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -312,6 +312,22 @@ describe('a publication', () => {
     const refused = { code: 'TARGET_UNUSABLE', message: expect.stringContaining(`${orphan.path}.wal was not written`) }
     expect(await failureOf(publishTo(app, orphan))).toMatchObject(refused)
     expect(await readFile(`${orphan.path}.wal`, 'utf8')).toBe('hers')
+  })
+
+  it('whose package finds no space says so, and the next one completes it', async () => {
+    const target = await copyOfFirst()
+    await load(first.place, { ID: 'a', userName: 'Agi' })
+    const tmp = join(app.home, 'tmp')
+    const onPhase = (phase: string) => {
+      if (phase !== 'packaging') return
+      const [folder] = readdirSync(tmp)
+      for (const prefix of ['', 'tmp_'])
+        symlinkSync('/dev/full', join(tmp, folder!, `${prefix}conversations.0.parquet`))
+    }
+    const error = await failureOf(publishTo(app, target, { onPhase }))
+    expect(error).toMatchObject({ code: 'HOME_UNUSABLE', message: `Cannot use ${tmp}: the disk is full (ENOSPC).` })
+    expect(await publishTo(app, target)).toMatchObject({ kind: 'delta' })
+    expect(await contactOf(target.path, 'a')).toEqual(['Agi'])
   })
 })
 
