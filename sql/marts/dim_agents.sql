@@ -7,7 +7,7 @@
 -- Columns:
 --   workspace_id        VARCHAR    none   Workspace
 --   agent_id            VARCHAR    none   Agent
---   agent_title         VARCHAR    none   Title; the id of an agent that was never listed
+--   agent_title         VARCHAR    none   Title; the id of an agent without one
 --   platform            VARCHAR    none   Platform: vg or vf
 --   region              VARCHAR    none   Region, e.g. eu
 --   created_at          TIMESTAMP  none   When it was created
@@ -38,7 +38,7 @@ assigned AS (
   GROUP BY ALL
 )
 SELECT
-  workspace_id, agent_id, coalesce(a.title, agent_id) AS agent_title,
+  workspace_id, agent_id, coalesce(nullif(a.title, ''), agent_id) AS agent_title,
   a.agent_platform AS platform, a.region, a.created_at,
   coalesce(a.disabled, false) AS is_disabled,
   coalesce(a.is_deployed, false) AS is_deployed,

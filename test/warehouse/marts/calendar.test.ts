@@ -16,7 +16,7 @@ let workspace: Workspace
 beforeAll(async () => {
   workspace = app.workspace({ timeZone: 'Pacific/Auckland' })
   const { landing, load } = workspace
-  const agents = [AGENT, 'idle', 'behind'].map(ID => ({ ID, title: `The ${ID}` }))
+  const agents = [AGENT, 'idle', 'behind'].map(ID => ({ ID, title: ID === 'idle' ? '' : `The ${ID}` }))
   await load(await landAgents(landing, { agents }))
   const records = [
     // The survey is answered four days later: the last day of any fact.
@@ -69,7 +69,7 @@ describe('dim_calendar', () => {
 })
 
 describe('freshness', () => {
-  it('says how fresh the data of each agent is, also of one without conversations', async () => {
+  it('says how fresh the data of each agent is, also of one without conversations, which has no title but its id', async () => {
     const none = { incomplete: '0', stale: '0', missing: '0' }
     // The time of an event has microseconds of its id.
     const columns = `* EXCLUDE (workspace_id) REPLACE (date_trunc('second', newest_observation_at) AS newest_observation_at)`
@@ -86,7 +86,7 @@ describe('freshness', () => {
         ...{ newest_record_at: '2026-11-20 08:48:00', newest_observation_at: '2026-11-20 08:50:00' },
       },
       {
-        ...{ ...none, agent_id: 'idle', agent_title: 'The idle', conversations: '0', newest_conversation_at: null },
+        ...{ ...none, agent_id: 'idle', agent_title: 'idle', conversations: '0', newest_conversation_at: null },
         ...{ newest_activity_at: null, newest_record_at: null, newest_observation_at: null },
       },
     ])
