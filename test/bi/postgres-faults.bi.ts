@@ -69,7 +69,8 @@ describeWithPostgres('a target in PostgreSQL that cannot be reached', () => {
   it('is reported with what to correct, and is published to as soon as the password in its file is the new one', async () => {
     const passwordFile = join(app.home, 'loader-password')
     await scene.admin.execute(
-      `CREATE ROLE loader LOGIN PASSWORD 'first-s3cret'; GRANT CREATE ON DATABASE postgres TO loader`,
+      `CREATE ROLE loader LOGIN PASSWORD 'first-s3cret'; GRANT CREATE ON DATABASE postgres TO loader;
+       ALTER ROLE loader SET quote_all_identifiers = on; ALTER ROLE loader SET search_path = ''`,
     )
     const target = newTarget({ passwordFile }, { user: 'loader' })
     await writeFile(passwordFile, 'first-s3cret\n')
@@ -80,6 +81,7 @@ describeWithPostgres('a target in PostgreSQL that cannot be reached', () => {
     expect(text).not.toContain('s3cret')
     await writeFile(passwordFile, 'second-s3cret')
     expect(await publish(target)).toMatchObject({ kind: 'current' })
+    expect(await publish(target, { refill: true, verify: true })).toMatchObject({ reason: 'requested' })
   })
 
   it.each([

@@ -18,10 +18,10 @@ import { expectOwn, placeIn, type StoredState, storedState, TABLES_TABLE } from 
 import { addedColumns, bookkeepingTables, commentsOf, createTable, indexesOf, quotedPlace } from './table-ddl.ts'
 
 /**
- * Limits of a role may be too short for a publication. A lost client is noticed within a minute, so that its lock does not last; a DDL
+ * Limits of a role may be too short for a publication, and a role may have names of types quoted, which are compared. A lost client is noticed within a minute, so that its lock does not last; a DDL
  * statement waits for readers for ten seconds only, since later readers wait behind it.
  */
-const SETTINGS = `SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '15min';
+const SETTINGS = `SET LOCAL statement_timeout = 0; SET LOCAL quote_all_identifiers = off; SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '15min';
   SET LOCAL tcp_keepalives_idle = 30; SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 3`
 
 const locked = (target: PostgresTarget): ConvohouseError =>
