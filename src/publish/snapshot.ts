@@ -182,7 +182,6 @@ async function expectBase(database: TargetDatabase, path: string, base: TargetWa
 
 async function applyPackage(database: TargetDatabase, snapshot: Snapshot, contents: Package): Promise<void> {
   const { path } = snapshot
-  await removeNext(path)
   await expectBase(database, path, contents.base)
   // A file system that can share blocks copies in an instant.
   if (contents.kind === 'delta') await copyFile(path, nextFile(path), constants.COPYFILE_FICLONE)
@@ -201,6 +200,9 @@ export async function openSnapshot(
   search: SearchLanguage | null,
 ): Promise<OpenTarget> {
   await lockTarget(database, path)
+  await removeNext(path).catch(cause => {
+    throw targetError(path, cause, DISK_HINT)
+  })
   return {
     watermark: () => readWatermark(database, path),
     async apply(contents) {

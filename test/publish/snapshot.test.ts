@@ -1,5 +1,6 @@
 // The target `snapshot`: what a file contains after each publication, when it is written from empty, and what is refused.
 import { spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, symlinkSync } from 'node:fs'
 import { chmod, copyFile, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -292,13 +293,12 @@ describe('a publication', () => {
     expect(await readdir(join(app.home, 'tmp'))).toEqual([])
   })
 
-  it('discards what a killed program wrote into the file, whose log would make the next file unreadable; and no log of anybody else', async () => {
+  it('discards what killed programs left: the log of one that wrote into the file, and the file of a publication; and no log of anybody else', async () => {
     const target = await copyOfFirst()
     const log = `${target.path}.wal`
-    const program = `
-      import duckdb from '@duckdb/node-api'
+    const program = `import duckdb from '@duckdb/node-api'
       const connection = await (await duckdb.DuckDBInstance.create(process.argv[1])).connect()
-      for (const sql of ['DELETE FROM conversations', 'DELETE FROM marts.fct_conversations', 'UPDATE _publication SET seq = 0']) await connection.run(sql)
+      await connection.run('DELETE FROM conversations; DELETE FROM marts.fct_conversations; UPDATE _publication SET seq = 0')
       process.kill(process.pid, 'SIGKILL')`
     spawnSync(process.execPath, ['--input-type=module', '-e', program, target.path])
     expect((await stat(log)).size).toBeGreaterThan(0)
@@ -306,7 +306,10 @@ describe('a publication', () => {
     expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta' })
     expect(await contactOf(target.path, 'a')).toEqual(['Abe'])
     expect(existsSync(log)).toBe(false)
-
+    const left = `${target.path}.${randomUUID()}.next`
+    await writeFile(left, 'left')
+    expect(await publishTo(app, target)).toMatchObject({ kind: 'current' })
+    expect(existsSync(left)).toBe(false)
     const orphan = newTarget(app.home)
     await writeFile(`${orphan.path}.wal`, 'hers')
     const refused = { code: 'TARGET_UNUSABLE', message: expect.stringContaining(`${orphan.path}.wal was not written`) }
@@ -319,10 +322,8 @@ describe('a publication', () => {
     await load(first.place, { ID: 'a', userName: 'Agi' })
     const tmp = join(app.home, 'tmp')
     const onPhase = (phase: string) => {
-      if (phase !== 'packaging') return
-      const [folder] = readdirSync(tmp)
-      for (const prefix of ['', 'tmp_'])
-        symlinkSync('/dev/full', join(tmp, folder!, `${prefix}conversations.0.parquet`))
+      for (const prefix of phase === 'packaging' ? ['', 'tmp_'] : [])
+        symlinkSync('/dev/full', join(tmp, readdirSync(tmp)[0]!, `${prefix}conversations.0.parquet`))
     }
     const error = await failureOf(publishTo(app, target, { onPhase }))
     expect(error).toMatchObject({ code: 'HOME_UNUSABLE', message: `Cannot use ${tmp}: the disk is full (ENOSPC).` })
