@@ -1,7 +1,9 @@
 // A month of a workspace in simulated time, with default settings: polls, conversations that change for days, webhook events (some are
 // never sent), and wrong or reset counters. Reports the cost, compared with an oracle that knows the truth and with a daily export of the
 // last week; how many rows are stale at the end of each day; and how long rows have differed from the vendor's records.
+
 import { spoolOf } from '../../src/app/spool.ts'
+import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import { readConfig } from '../../src/config.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
@@ -30,7 +32,7 @@ const ENVIRONMENT = {
 }
 /** The default settings of a workspace. */
 const { settleMs, quietMs, refreshOn, rereadShare, sampleShare } = readConfig({ env: ENVIRONMENT }).workspaces[0]!
-const SETTINGS = { settleMs, quietMs, refreshOn, rereadShare, sampleShare }
+const SETTINGS = { resources: RESOURCE_NAMES, settleMs, quietMs, refreshOn, rereadShare, sampleShare }
 const DROPPED = 0.05
 
 const SANDBOX = {

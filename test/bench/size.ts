@@ -39,8 +39,8 @@ const cli = fileURLToPath(new URL('../../src/cli/convohouse.cjs', import.meta.ur
 /** The default settings of a workspace, refreshes included. */
 function defaultSettings() {
   const env = { CONVOHOUSE_API_URL: 'http://127.0.0.1', CONVOHOUSE_API_TOKEN: 'token', CONVOHOUSE_WORKSPACE: WORKSPACE }
-  const { settleMs, quietMs, refreshOn, rereadShare, sampleShare } = readConfig({ env }).workspaces[0]!
-  return { settleMs, quietMs, refreshOn, rereadShare, sampleShare }
+  const { resources, settleMs, quietMs, refreshOn, rereadShare, sampleShare } = readConfig({ env }).workspaces[0]!
+  return { resources, settleMs, quietMs, refreshOn, rereadShare, sampleShare }
 }
 
 /** Syncs and events of two weeks. */

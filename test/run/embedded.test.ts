@@ -1,8 +1,10 @@
 // Plans, syncs and watch mode with the embedded host.
+
 import { getEventListeners } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import { isBilledAgain } from '../../src/core/planning/planner.ts'
 import { type EmbeddedOptions, PLAIN_SYNC, planOnly, syncOnce, watch } from '../../src/run/embedded.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
@@ -37,7 +39,7 @@ const runs = (simulated: SimulatedApp) =>
 
 describe('a plan', () => {
   it('costs nothing and leaves no run; if it is declined, nothing is exported; a sync executes exactly it and reports each page; a full one states what would be billed again', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 60 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 60 }, settings: { resources: RESOURCE_NAMES } })
     const { plan } = await planOnly(embedded(simulated))
     expect(plan.windows).toHaveLength(3)
     expect(await simulated.served()).toEqual([])

@@ -1,8 +1,10 @@
 // Upkeep, expiry and what a replay makes of them.
+
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
+import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import type { TargetConfig } from '../../src/config/targets.ts'
 import { DAY, HOUR } from '../../src/core/time.ts'
 import { publish } from '../../src/publish/publish.ts'
@@ -82,7 +84,7 @@ let simulated: SimulatedApp
 let end: () => Promise<void>
 
 beforeAll(async () => {
-  const opened = await openSimulatedApp({ sandbox: SANDBOX })
+  const opened = await openSimulatedApp({ sandbox: SANDBOX, settings: { resources: RESOURCE_NAMES } })
   simulated = opened.simulated
   end = opened.end
   await fill(simulated)
@@ -162,7 +164,10 @@ it('expired pages are counted first, their rows survive a replay, which says so,
 
 it('a sync compacts the landing and removes what has expired once a day; a replay then gives the same tables', async () => {
   const retention = { pagesMs: 31 * DAY, eventsMs: null }
-  const { simulated, end } = await openSimulatedApp({ sandbox: SANDBOX, settings: { retention } })
+  const { simulated, end } = await openSimulatedApp({
+    sandbox: SANDBOX,
+    settings: { retention },
+  })
   const filesOf = async () =>
     (await readdir(join(simulated.config.home, 'landing'), { recursive: true })).filter(name =>
       /\.(gz|ndjson)$/.test(name),

@@ -1,4 +1,5 @@
 // A warehouse, its replay, and a replay of its landing and spool in another folder are equal in every column of every table.
+
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +7,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
 import { openApp } from '../../src/app.ts'
+import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import type { Config } from '../../src/config.ts'
 import { HOUR } from '../../src/core/time.ts'
 import { replay } from '../../src/run/replay.ts'
@@ -97,7 +99,7 @@ describe('a replay', () => {
               ...{ seed, agents: 3, conversations: 30, historyDays: 6, arrivalsPerDay: 12, traffic: true },
               ...(seed % 2 === 0 ? { hostile: hostile(0.02), ts: 'activity' as const } : {}),
             },
-            settings: { sampleShare: 0.02, rereadShare: 0.1, maxPage: 40 },
+            settings: { sampleShare: 0.02, rereadShare: 0.1, maxPage: 40, resources: RESOURCE_NAMES },
           })
           const elsewhere = await mkdtemp(join(tmpdir(), 'convohouse-elsewhere-'))
           try {

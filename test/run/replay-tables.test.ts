@@ -1,7 +1,9 @@
 // Replays of single tables and of all tables, compared row by row, also when a loaded file is missing from the landing.
+
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import type { Config } from '../../src/config.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import { replay } from '../../src/run/replay.ts'
@@ -49,7 +51,7 @@ const expectHolds = (config: Config, tables: Record<string, Row[]>): Promise<voi
  * never exported.
  */
 const synced = madeOnce(async () => {
-  const simulated = await simulatedApp({ sandbox: { conversations: 24 } })
+  const simulated = await simulatedApp({ sandbox: { conversations: 24 }, settings: { resources: RESOURCE_NAMES } })
   await landConversations(openLanding(simulated.config.home).workspace(WORKSPACE), {
     records: [{ ID: 'odd', messagesNum: 'many', extraField: 1 }, null, { ID: 'even' }],
   })

@@ -1,7 +1,9 @@
 // Replays of a warehouse that holds several workspaces, one of which is no longer configured.
+
 import { rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import type { Config } from '../../src/config.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import { replay } from '../../src/run/replay.ts'
@@ -22,7 +24,7 @@ const FORMER = 'ws_former'
 const twoAndAFormerOne = madeOnce(async () => {
   const options = {
     sandbox: { conversations: 30, agents: 2, hostile: { 'wrong-types': 0.2, 'unknown-fields': 0.1, 'no-id': 0.05 } },
-    settings: { maxPage: 5 },
+    settings: { maxPage: 5, resources: RESOURCE_NAMES },
   }
   const first = await simulatedApp(options)
   const { app, config } = first

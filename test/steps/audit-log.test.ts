@@ -49,7 +49,10 @@ describe('the audit logs of the agents', () => {
   it.each(READINGS)(
     'have a row for each entry, identical ones included, however the vendor pages: %o',
     async readings => {
-      const simulated = await simulatedApp({ sandbox: { conversations: 0, agents: 2, readings } })
+      const simulated = await simulatedApp({
+        sandbox: { conversations: 0, agents: 2, readings },
+        settings: { resources: ['audit_log'] },
+      })
       await simulated.sync()
       for (const agentId of simulated.sandbox.world.agentIds()) {
         const stored = (await simulated.rows<{ row: string }>(`${STORED}'${agentId}'`)).map(({ row }) => row).sort()
@@ -61,7 +64,10 @@ describe('the audit logs of the agents', () => {
   )
 
   it('keep no value of a secret, and are read from the newest entry to the newest one that is stored, also after a replay', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 0, agents: 1 } })
+    const simulated = await simulatedApp({
+      sandbox: { conversations: 0, agents: 1 },
+      settings: { resources: ['audit_log'] },
+    })
     const { sandbox, config } = simulated
     const [agentId] = sandbox.world.agentIds()
     const requests = async () => {

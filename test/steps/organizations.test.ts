@@ -28,6 +28,9 @@ const names = (simulated: SimulatedApp) =>
 const remove = ({ sandbox }: SimulatedApp, id: string) =>
   fetch(`${sandbox.url}/v3/orgs/${id}`, { method: 'DELETE', headers: { authorization: `Bearer ${TOKEN}` } })
 
+/** The resources under test. */
+const BOTH_KINDS = ['organizations', 'teams']
+
 const BOTH = ['org_alpha', 'org_alpha/teams', 'org_beta', 'org_beta/teams']
 
 type Answer = { status: number; body?: unknown }
@@ -53,7 +56,7 @@ async function organizationsAnswer(upstream: string, answer: (path: string) => A
 
 describe('the organizations that handoffs name', () => {
   it('are in tables with teams and members, requested once a day or when changed, and marked when gone, also after a replay', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 30 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 30 }, settings: { resources: BOTH_KINDS } })
     const { sync } = simulated
     await sync()
     expect(await requestedPaths(simulated)).toEqual(BOTH)
@@ -129,7 +132,10 @@ describe('organizations of the configuration', () => {
   it('are requested although nothing names them, fifty per run, unknown ones once a day, but not by a plan or a stopped sync', async () => {
     const others = Array.from({ length: 50 }, (_, at) => `org_${at}`)
     const organizations = ['org_alpha', 'org_nobody', '..', 'a/b c', 'a\0b', '\ud800', ...others]
-    const simulated = await simulatedApp({ sandbox: { conversations: 0 }, settings: { organizations } })
+    const simulated = await simulatedApp({
+      sandbox: { conversations: 0 },
+      settings: { resources: BOTH_KINDS, organizations },
+    })
     const { config, app, clock } = simulated
     const { signal } = new AbortController()
     const workspace = config.workspaces[0]!
@@ -172,7 +178,7 @@ describe('a vendor that fails to answer for organizations', () => {
     const paths: string[] = []
     const simulated = await simulatedApp({
       sandbox: { conversations: 20 },
-      settings: { organizations: ['org_alpha', 'org_beta'] },
+      settings: { resources: BOTH_KINDS, organizations: ['org_alpha', 'org_beta'] },
       through: sandbox =>
         organizationsAnswer(sandbox.url, path => {
           paths.push(path)
@@ -285,7 +291,7 @@ describe('the teams of an organization', () => {
     let teams = teamsNamed(7)
     const simulated = await simulatedApp({
       sandbox: { conversations: 0 },
-      settings: { organizations: ['org_alpha'] },
+      settings: { resources: BOTH_KINDS, organizations: ['org_alpha'] },
       through: sandbox => teamsAnswer(sandbox.url, page => answer(page, teams, 3)),
     })
     const ids = async (which: string) =>

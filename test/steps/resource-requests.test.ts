@@ -1,7 +1,9 @@
 // All requests of a workspace other than exports: method, path and parameters, in order.
+
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import { DAY, HOUR } from '../../src/core/time.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { TOKEN } from '../workflows/simulated/open-simulated-app.ts'
@@ -38,7 +40,7 @@ describe('the requests for agents, organizations and teams', () => {
     const requests: string[] = []
     const simulated = await simulatedApp({
       sandbox: { conversations: 0, agents: 4, readings: { 'agent-page': '3' } },
-      settings: { organizations: ['org_beta', 'org_nobody', 'a/b c', 'org_alpha'] },
+      settings: { resources: RESOURCE_NAMES, organizations: ['org_beta', 'org_nobody', 'a/b c', 'org_alpha'] },
       through: sandbox => recorder(sandbox.url, requests),
     })
     /** Syncs without exports and returns the requests of that sync. */
@@ -64,7 +66,7 @@ describe('the requests for agents, organizations and teams', () => {
         conversations: 0,
         readings: { 'agent-params': 'refused', 'team-page': '1', 'agent-totals': 'neither' },
       },
-      settings: { organizations: ['org_alpha'] },
+      settings: { resources: RESOURCE_NAMES, organizations: ['org_alpha'] },
       through: sandbox => recorder(sandbox.url, requests),
     })
     await simulated.sync({ maxRequests: 0 })
@@ -81,7 +83,7 @@ describe('the requests for agents, organizations and teams', () => {
     const requests: string[] = []
     const simulated = await simulatedApp({
       sandbox: { conversations: 0, readings: { 'team-params': 'refused' } },
-      settings: { organizations: ['org_alpha'] },
+      settings: { resources: RESOURCE_NAMES, organizations: ['org_alpha'] },
       through: sandbox => recorder(sandbox.url, requests),
     })
     await simulated.sync()

@@ -50,7 +50,10 @@ const NOT_FOUND = { status: 404, body: { message: 'Agent not found', code: 'NOT_
 
 describe('the tools of the agents', () => {
   it('are in tables when the sync is done, without their secrets', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 20, agents: 5 } })
+    const simulated = await simulatedApp({
+      sandbox: { conversations: 20, agents: 5 },
+      settings: { resources: ['tools'] },
+    })
     expect((await simulated.sync()).outcome).toBe('done')
     const { sandbox, rows } = simulated
     // `createdAt` of a tool is a string: kept as sent, and as a time.
@@ -92,7 +95,7 @@ describe('the tools of the agents', () => {
   })
 
   it('are requested once a day or when their agent has changed, not by a plan, and are missing with their agent, also after a replay', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 0 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 0 }, settings: { resources: ['tools'] } })
     const { config, app, clock, sandbox, sync } = simulated
     const agents = [...sandbox.world.agentIds()].sort()
     const { signal } = new AbortController()
@@ -163,7 +166,7 @@ describe('a vendor that serves no tools, or not all', () => {
     let requests = 0
     const simulated = await simulatedApp({
       sandbox: { conversations: 0 },
-      settings: { organizations: ['org_alpha', 'org_beta'] },
+      settings: { resources: ['organizations', 'tools'], organizations: ['org_alpha', 'org_beta'] },
       through: ({ url }) =>
         toolsAnswer(url, (agentId, data) => {
           requests += 1

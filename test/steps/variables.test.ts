@@ -9,7 +9,10 @@ const headers = { authorization: `Bearer ${TOKEN}` }
 
 describe('the variables of the agents', () => {
   it('are in a table, as served, without values of those that are secret; a created one follows, also after a replay', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 0, agents: 2 } })
+    const simulated = await simulatedApp({
+      sandbox: { conversations: 0, agents: 2 },
+      settings: { resources: ['variables'] },
+    })
     await simulated.sync()
     const { sandbox, rows } = simulated
     const url = (agentId: string) => `${sandbox.url}/v3/agents/${agentId}/variables`

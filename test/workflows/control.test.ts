@@ -1,6 +1,8 @@
 // Controls that a host can use on a running sync: pause, raise limits, hand over.
+
 import { describe, expect, it } from 'vitest'
 import { openRun } from '../../src/app.ts'
+import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import type { Host } from '../../workflows/host.ts'
 import type { Checkpoint } from '../../workflows/run.ts'
@@ -32,7 +34,10 @@ async function controlled(simulated: SimulatedApp, asked: Partial<SyncRequest>, 
 
 describe('a sync that is handed over repeatedly', () => {
   it('ends like any other and requests nothing twice', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 120 }, settings: { maxPage: 5 } })
+    const simulated = await simulatedApp({
+      sandbox: { conversations: 120 },
+      settings: { maxPage: 5, resources: RESOURCE_NAMES },
+    })
     const { sandbox } = simulated
     const nowMs = sandbox.clock.now()
     let turns = 0

@@ -1,8 +1,10 @@
 // Agents with ids that cannot be requested, or with odd records: the other agents are exported regardless.
+
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
+import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import { drainAll } from '../../workflows/ingest.ts'
@@ -57,6 +59,7 @@ const conversations = ({ rows }: SimulatedApp) =>
 it('agents whose ids cannot be part of a URL are reported and block no other agent; other odd ids, and ids that differ only by case, are exported', async () => {
   const simulated = await simulatedApp({
     sandbox: { agents: 2, conversations: 30 },
+    settings: { resources: RESOURCE_NAMES },
     through: listingAlso([...UNUSABLE, '', null, ...ODD]),
   })
   for (const _ of ['first', 'next']) {
@@ -91,7 +94,10 @@ it('agents whose ids cannot be part of a URL are reported and block no other age
 })
 
 it('events with such ids of agents, organizations and conversations are applied and block nothing', async () => {
-  const simulated = await simulatedApp({ sandbox: { agents: 1, conversations: 10 } })
+  const simulated = await simulatedApp({
+    sandbox: { agents: 1, conversations: 10 },
+    settings: { resources: RESOURCE_NAMES },
+  })
   const { home } = simulated.config
   await simulated.sync()
   const spool = openSpool({ home, now: Date.now })

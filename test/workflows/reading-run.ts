@@ -3,6 +3,7 @@
 
 import fc from 'fast-check'
 import { openApp } from '../../src/app.ts'
+import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import type { WorkspaceConfig } from '../../src/config.ts'
 import { pollSeconds } from '../../src/core/planning/planner.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/core/time.ts'
@@ -251,7 +252,7 @@ export async function executeReadingRun(run: ReadingRun): Promise<string[]> {
   const { readings, settings } = run
   const { simulated, end } = await openSimulatedApp({
     sandbox: { ...run.sandbox, readings },
-    settings,
+    settings: { ...settings, resources: RESOURCE_NAMES },
     loadMs: LOAD_MS,
   })
   try {

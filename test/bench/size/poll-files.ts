@@ -1,5 +1,7 @@
 // Number of files in the landing that polls leave behind. One sync polls each agent once; few polls bring a conversation.
+
 import { join } from 'node:path'
+import { RESOURCE_NAMES } from '../../../src/config/resources.ts'
 import { DAY } from '../../../src/core/time.ts'
 import { openSimulatedApp } from '../../workflows/simulated/open-simulated-app.ts'
 import { rounded } from '../measure.ts'
@@ -26,6 +28,7 @@ export async function filesPerThousandPolls(options: {
       quotaSessions: 1_000_000,
       hourlyRequests: 1_000_000,
     },
+    settings: { resources: RESOURCE_NAMES },
   })
   try {
     const landing = join(simulated.config.home, 'landing')

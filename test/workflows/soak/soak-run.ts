@@ -1,4 +1,5 @@
 // Runs a soak: rounds of syncs under the planned faults, with restarts and aborted runs, then a day without faults.
+import { RESOURCE_NAMES } from '../../../src/config/resources.ts'
 import { isCode } from '../../../src/core/errors.ts'
 import { DAY, HOUR, MINUTE } from '../../../src/core/time.ts'
 import type { SandboxOptions } from '../../../src/sandbox/options.ts'
@@ -115,7 +116,10 @@ export async function soakFor(options: {
   settings: NonNullable<Parameters<typeof simulatedApp>[0]>['settings']
 }): Promise<Soaked> {
   const { seed, days, sandbox, settings } = options
-  const simulated = await simulatedApp({ sandbox: { ...sandbox, seed }, settings: settings! })
+  const simulated = await simulatedApp({
+    sandbox: { ...sandbox, seed },
+    settings: { ...settings, resources: RESOURCE_NAMES },
+  })
   const draw = new Draw(seed, 0, PURPOSE)
   const soak: Soak = { simulated, seed, days, draw, ahead: [], lags: [], outcomes: {}, packs: 0 }
   await rounds(soak)

@@ -1,10 +1,12 @@
 // A proxy that echoes the request, including its token, in billed answers.
+
 import { readdir, readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { brotliCompressSync, brotliDecompressSync, deflateSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib'
 import { expect, it, onTestFinished } from 'vitest'
+import { RESOURCE_NAMES } from '../../../src/config/resources.ts'
 import { openLanding } from '../../../src/landing/folder-landing.ts'
 import type { Sandbox } from '../../../src/sandbox/server.ts'
 import { temporaryFolder } from '../../cli/cli-process.ts'
@@ -96,7 +98,11 @@ const holds = (text: string): boolean => FORMS.some(form => text.includes(form))
 
 it('no file contains a token that an answer echoes, in any encoding or compression, and the rest of the answer is kept', async () => {
   const agents = ECHOES.length
-  const simulated = await simulatedApp({ sandbox: { agents, conversations: 80 }, through: echoingProxy })
+  const simulated = await simulatedApp({
+    sandbox: { agents, conversations: 80 },
+    settings: { resources: RESOURCE_NAMES },
+    through: echoingProxy,
+  })
   const { home } = simulated.config
   const report = await simulated.sync()
   expect(report.failures.length).toBeGreaterThanOrEqual(5)

@@ -2,6 +2,7 @@
 // is stopped. Then the faults end, and syncs run until everything is exported.
 
 import type { App } from '../../../src/app.ts'
+import { RESOURCE_NAMES } from '../../../src/config/resources.ts'
 import type { WorkspaceConfig } from '../../../src/config.ts'
 import { DAY, HOUR, MINUTE } from '../../../src/core/time.ts'
 import { FAULT_NAMES, FAULTS, type FaultName, type ScriptRule } from '../../../src/sandbox/faults/fault-settings.ts'
@@ -88,7 +89,12 @@ export function mixOf(seed: number): Mix {
       ...(draw.chance(0.3) && { burstEvery: 20, burstSize: draw.int(3, 12) }),
       ...(late && { lateShare: 0.1, lateMs: HOUR }),
     },
-    settings: { maxPage: draw.pick([5, 10]), mirrorLagMs: MIRROR_LAG_MS, ...(late && { rereadShare: 0.5 }) },
+    settings: {
+      resources: RESOURCE_NAMES,
+      maxPage: draw.pick([5, 10]),
+      mirrorLagMs: MIRROR_LAG_MS,
+      ...(late && { rereadShare: 0.5 }),
+    },
     rates: ratesOf(draw),
     script: changes(draw, arrivalsPerDay > 0),
     search: draw.chance(0.3),

@@ -1,8 +1,10 @@
 // Answers that refuse access: a deleted agent, an unpaid workspace, a wrong token.
+
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { RESOURCE_NAMES } from '../../../src/config/resources.ts'
 import { MINUTE } from '../../../src/core/time.ts'
 import { meddlingProxy } from '../simulated/meddling-proxy.ts'
 import { START_MS, TOKEN } from '../simulated/open-simulated-app.ts'
@@ -16,6 +18,7 @@ describe('an agent that is gone', () => {
     let gone = ''
     const simulated = await simulatedApp({
       sandbox: { conversations: 60 },
+      settings: { resources: RESOURCE_NAMES },
       through: async sandbox => {
         gone = sandbox.world.agentIds()[1]!
         const refusal = { answer: { status: 404, body: envelope('NOT_FOUND') } }
