@@ -122,7 +122,7 @@ async function attachTo(instance: DuckDBInstance, file: string): Promise<void> {
   try {
     await connection.run('DETACH DATABASE IF EXISTS warehouse')
     await attach(connection, file)
-    for (const statement of COMPRESSION) await connection.run(statement)
+    await connection.run(COMPRESSION.join(';'))
   } finally {
     connection.closeSync()
   }
@@ -130,13 +130,13 @@ async function attachTo(instance: DuckDBInstance, file: string): Promise<void> {
 
 async function connectTo(instance: DuckDBInstance): Promise<DuckDBConnection> {
   const connection = await instance.connect()
-  for (const statement of ['USE warehouse', `SET TimeZone = 'UTC'`]) await connection.run(statement)
+  await connection.run(`USE warehouse; SET TimeZone = 'UTC'`)
   return connection
 }
 
 async function writingConnection(instance: DuckDBInstance): Promise<DuckDBConnection> {
   const connection = await connectTo(instance)
-  for (const statement of [SCAN_ON_ALL_THREADS, ...MACROS]) await connection.run(statement)
+  await connection.run([SCAN_ON_ALL_THREADS, ...MACROS].join(';'))
   return connection
 }
 

@@ -83,7 +83,8 @@ async function migrateCatalog(writer: Writer, isNew: boolean): Promise<boolean> 
   const statements = RECORD_TYPES.flatMap(record => tablesOf(layoutOf(record))).flatMap(table =>
     migrateTable(table, existing.get(table.name) ?? new Set()),
   )
-  for (const statement of statements) await writer.run(statement)
+  // At once, as below: a hundred separate calls took a third of the time of creating a warehouse.
+  if (statements.length > 0) await writer.run(statements.join(';'))
   for (const layout of RECORD_TYPES.map(record => layoutOf(record)).filter(isNumbered))
     if (lacksNumbers(existing.get(layout.record.table))) await numberRecords(writer, layout.record.table)
   return statements.length > 0
@@ -97,7 +98,11 @@ const numberRecords = (writer: Writer, table: string): Promise<void> =>
   writer.run(`UPDATE ${table} SET ${RECORD_NUMBER.name} = rowid + 1`)
 
 async function createViews(writer: Writer): Promise<void> {
-  for (const { sql } of sqlFiles('views')) await writer.run(sql)
+  await writer.run(
+    sqlFiles('views')
+      .map(({ sql }) => sql)
+      .join('\n'),
+  )
 }
 
 const MIGRATIONS = `CREATE TABLE IF NOT EXISTS _migrations

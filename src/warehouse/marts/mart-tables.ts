@@ -9,7 +9,8 @@ const columnsOf = ({ columns }: Mart): string => columns.map(({ name, sqlType })
 
 /** Creates the marts that the warehouse lacks, without rows, so that a query finds them before they are first built. */
 export async function createMarts(writer: Writer): Promise<void> {
-  for (const mart of marts()) await writer.run(`CREATE TABLE IF NOT EXISTS marts.${mart.name} (${columnsOf(mart)})`)
+  const statements = marts().map(mart => `CREATE TABLE IF NOT EXISTS marts.${mart.name} (${columnsOf(mart)})`)
+  await writer.run(statements.join(';'))
 }
 
 /** Creates the mart again, without rows, inside the caller's transaction. */
