@@ -7,7 +7,7 @@ import { temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 import { syncedOnce } from './synced-once.ts'
 
-const synced = syncedOnce({ conversations: 40 })
+const synced = syncedOnce({ conversations: 40 }, { resources: 'all' })
 
 /** A synced data folder, and a folder of own checks. */
 async function scene(files: Record<string, readonly string[]>) {

@@ -97,13 +97,23 @@ interface OpenedScene extends Scene {
   close(): Promise<void>
 }
 
+/** Settings of the workspace, as in the configuration file. */
+export interface CliSettings {
+  pageSize?: number
+  /** By default, syncs request no resources besides agents and conversations: those are half of the CPU time of a small first sync. */
+  resources?: 'all'
+}
+
 /** A sandbox, an empty data folder, a configuration file, and the four variables that can replace the file. The caller closes it. */
 export async function openCliScene(
   options: Partial<SandboxOptions> = {},
-  settings: { pageSize?: number } = {},
+  settings: CliSettings = {},
 ): Promise<OpenedScene> {
   const sandboxOptions = { conversations: 120, arrivalsPerDay: 0, ...options }
-  const { sandbox, home, file, close } = await openScene({ sandbox: sandboxOptions, workspace: settings })
+  const { sandbox, home, file, close } = await openScene({
+    sandbox: sandboxOptions,
+    workspace: { resources: 'none', ...settings },
+  })
   const env = {
     ...TOKEN_ENV,
     CONVOHOUSE_API_URL: sandbox.url,

@@ -69,7 +69,7 @@ describe('the package', () => {
     const command = join(installed, packageJson.bin.convohouse)
     const { stdout } = await run(command, ['--version'], { cwd: folder })
     expect(stdout.trim()).toBe(packageJson.version)
-    const { env, sandbox } = await scene({ conversations: 60 })
+    const { env, sandbox } = await scene({ conversations: 60 }, { resources: 'all' })
     await run(command, ['sync'], { cwd: folder, env: { ...process.env, ...env } })
     expect(await countConversations(env)).toBe(exportable(sandbox))
   })

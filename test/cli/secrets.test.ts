@@ -152,10 +152,10 @@ async function canariesPublished(home: string, url: string): Promise<string[]> {
 }
 
 describe('a secret', () => {
-  const synced = syncedOnce({ agents: 3, conversations: 60 })
+  const synced = syncedOnce({ agents: 3, conversations: 60 }, { resources: 'all' })
 
   it('of the workspace or its resources is in no file of the data folder and in no output', async () => {
-    const { env, home, sandbox } = await scene({ conversations: 20 })
+    const { env, home, sandbox } = await scene({ conversations: 20 }, { resources: 'all' })
     const headers = { authorization: `Bearer ${TOKEN}` }
     // Proves that the sandbox really sends secrets.
     const agent = `agents/${sandbox.world.agentIds()[0]}`
@@ -314,7 +314,7 @@ describe('a secret', () => {
   })
 
   it('that the vendor rejects makes a sync exit with 3, and is never printed', async () => {
-    const { env, home } = await scene()
+    const { env, home } = await scene({}, { resources: 'all' })
     const wrong = 'canary-wrong-0815'
     for (const more of [[], ['--json'], ['--verbose']]) {
       const { code, stdout, stderr } = await inProcess(['sync', ...more], {

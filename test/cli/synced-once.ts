@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
-import { openCliScene, type Scene, temporaryFolder } from './cli-process.ts'
+import { type CliSettings, openCliScene, type Scene, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 
 /** Each call copies the data folder for one test. All tests share the sandbox, so its requests and usage add up. */
 export function syncedOnce(
   options: Partial<SandboxOptions> = {},
-  settings: { pageSize?: number } = {},
+  settings: CliSettings = {},
   prepare: (sandbox: Sandbox) => void = () => {},
 ): () => Promise<Scene> {
   let made: Awaited<ReturnType<typeof openCliScene>>

@@ -26,7 +26,7 @@ export interface FaultScene extends Scene {
 
 interface FaultSceneOptions {
   sandbox?: Partial<SandboxOptions>
-  /** Settings of the workspace, as in the configuration file. */
+  /** Settings of the workspace, as in the configuration file. Without `resources`, syncs request agents and conversations only. */
   workspace?: object
 }
 
@@ -48,7 +48,7 @@ function withCommand(scene: Scene, workspace: object): FaultScene {
 
 /** Opens a scene with about twenty pages of three agents, unless the options change that. The caller closes the scene. */
 async function openFaultScene({ sandbox, workspace = {} }: FaultSceneOptions): Promise<FaultScene> {
-  const settings = { pageSize: 5, ...workspace }
+  const settings = { pageSize: 5, resources: 'none', ...workspace }
   const scene = await openScene({ sandbox: { ...STILL, conversations: 90, ...sandbox }, workspace: settings })
   return withCommand(scene, settings)
 }
