@@ -177,7 +177,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
     expect(addressIn(shown.replaceAll(/^\S+Z /gm, ''), 'Temporal')).toBe(place.address)
     const { stdout: table } = await run('schedule', 'list')
     expect(table).toMatch(/^workspace +schedule +state +next \(UTC\) +last run \(UTC\) +outcome +took +ticks$/m)
-    expect(table).toMatch(/^ws_demo +every 1h +active +2[-\d]+ [:\d]+ +2[-\d]+ [:\d]+ +done +\d+ s +1$/m)
+    expect(table).toMatch(/^ws_demo +every 1h +active +2[-\d]+ [:\d]+ +2[-\d]+ [:\d]+ +done +(\d+ min )?\d+ s +1$/m)
     expect(table).toMatch(/^ws_unpaid .* failed \(API_FORBIDDEN\) /m)
     const other = await beside()
     expect([other.code, other.stderr]).toEqual([6, expect.stringContaining('WAREHOUSE_LOCKED')])
