@@ -233,7 +233,7 @@ describe('wrong input', () => {
 
 describe('a sync', () => {
   it('makes only GET requests', async () => {
-    const { env, sandbox } = await scene({ conversations: 30 })
+    const { env, sandbox } = await scene({ conversations: 30 }, { resources: 'all' })
     expect((await inProcess(['sync', '--yes'], { env })).code).toBe(0)
     const { requests } = (await (await fetch(`${sandbox.url}/_sandbox/requests`)).json()) as {
       requests: { method: string }[]

@@ -1,7 +1,9 @@
 // The owner workflow of a workspace: its callers, its answers, and how it continues as new.
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, type WorkflowHandle, WorkflowUpdateFailedError } from '@temporalio/client'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import type { WorkspaceConfig } from '../../src/config.ts'
 import type { GovernorState } from '../../src/core/governor/governor.ts'
 import { requestsThisHour } from '../../src/core/governor/rate-limit.ts'
@@ -55,7 +57,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
   async function owned(sandbox: Partial<SandboxOptions> = {}, settings: Partial<WorkspaceConfig> = {}) {
     const there = await scene(elsewhere, {
       sandbox,
-      settings: { maxPage: 10, ...settings },
+      settings: { maxPage: 10, resources: RESOURCE_NAMES, ...settings },
     })
     const { app } = await startWorker(there.config, { address: server.address })
     const rows: Scene['rows'] = sql => app!.warehouse.writer.rows(sql)

@@ -1,9 +1,11 @@
 // The Temporal server, and therefore its UI, stores references and counts, but no token, no text of a page and no personal data. The
 // tests search every history and description on the server.
+
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from '@temporalio/client'
 import { expect, it, onTestFinished } from 'vitest'
+import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import type { WorkspaceConfig } from '../../src/config.ts'
 import { MINUTE } from '../../src/core/time.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
@@ -62,7 +64,7 @@ describeWithTemporal('data on the Temporal server', ({ place }) => {
   async function app(sandbox: Partial<SandboxOptions> = {}, settings: Partial<WorkspaceConfig> = {}) {
     const there = await scene(elsewhere, {
       sandbox: { conversations: 80, ...sandbox },
-      settings: { maxPage: 5, ...settings },
+      settings: { maxPage: 5, resources: RESOURCE_NAMES, ...settings },
     })
     await startWorker(there.config, place)
     const request = { ...PLAIN_SYNC, workspaceId: WORKSPACE }

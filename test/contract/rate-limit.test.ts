@@ -1,6 +1,8 @@
 // Several workers share one hourly limit: only the owner workflow grants requests, so that together they never exceed it.
+
 import type { Client } from '@temporalio/client'
 import { expect, it } from 'vitest'
+import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import { askForSync } from '../../src/run/temporal/client/owner.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
@@ -37,7 +39,7 @@ describeWithTemporal('three workers', ({ place }) => {
   it('together never exceed the hourly limit, and use it up', PATIENCE, async () => {
     const there = await scene(elsewhere, {
       sandbox: { conversations: CONVERSATIONS, agents: 5, hourlyRequests: HOUR.requests, hourMs: HOUR.ms },
-      settings: { maxPage: 1 },
+      settings: { maxPage: 1, resources: RESOURCE_NAMES },
     })
     const hour = { hour: `${HOUR.ms / 1_000}s`, requestsPerHour: HOUR.requests }
     const path = await writeConfig(there.config, '10s', hour)

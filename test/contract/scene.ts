@@ -35,7 +35,10 @@ export interface Scene extends Pick<AnyScene, 'sandbox' | 'config' | 'served' | 
 /** Number of scenes so far. It makes the names of their task queues unique, because scenes share a server. */
 let scenes = 0
 
-/** A sandbox and a configuration with its own task queues, synced by the host that `open` opens; all end with the test. */
+/**
+ * A sandbox and a configuration with its own task queues, synced by the host that `open` opens; all end with the test. Unless the settings
+ * name resources, syncs request agents and conversations only.
+ */
 export async function scene(
   open: OpenHost,
   options: { sandbox?: Partial<SandboxOptions>; settings?: Partial<WorkspaceConfig> } = {},
@@ -45,7 +48,7 @@ export async function scene(
     sandbox: { conversations: 120, arrivalsPerDay: 0, ...options.sandbox },
     top: { temporal: { queues: `contract-${process.pid}-${scenes}` } },
     workspace: NO_REFRESH,
-    settings: options.settings,
+    settings: { resources: [], ...options.settings },
   })
   onTestFinished(close)
   await mkdir(config.home)

@@ -1,5 +1,7 @@
 // The contract of a sync: the same tests run with the embedded host and with Temporal.
+
 import { describe, expect, it } from 'vitest'
+import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { isDeep } from '../tier.ts'
@@ -28,7 +30,10 @@ const SETTINGS = { ...RATE, maxPage: 10, settleMs: 0, mirrorLagMs: 0 }
 /** The tests of one host. `served` sets how the sandbox interprets the API document. */
 function contract(open: OpenHost, served: Partial<SandboxOptions> = {}): void {
   const sceneOf = (opened: OpenHost, options: Parameters<typeof scene>[1] = {}) =>
-    scene(opened, { ...options, sandbox: { ...served, ...options.sandbox } })
+    scene(opened, {
+      sandbox: { ...served, ...options.sandbox },
+      settings: { resources: RESOURCE_NAMES, ...options.settings },
+    })
 
   it('stores every conversation, field and child row and requests nothing twice: after a selection, after a limited run, within the rate limit, and if nothing is new', async () => {
     const host = await sceneOf(open, { sandbox: SANDBOX, settings: SETTINGS })

@@ -10,9 +10,9 @@ import { TOKEN } from '../scene.ts'
 /** Writes the configuration to a file, as JSON, which is valid YAML. */
 export async function writeConfig(config: Config, lease: string, more: object = {}): Promise<string> {
   const [workspace] = config.workspaces
-  const { id, apiUrl, maxPage, rereadShare, sampleShare } = workspace!
+  const { id, apiUrl, maxPage, rereadShare, sampleShare, resources } = workspace!
   const path = join(config.home, 'convohouse.yaml')
-  const settings = { pageSize: maxPage, rereadShare, sampleShare, timeout: '2s' }
+  const settings = { pageSize: maxPage, rereadShare, sampleShare, resources, timeout: '2s' }
   await writeFile(
     path,
     JSON.stringify({
