@@ -32,7 +32,7 @@ async function reports(env: Record<string, string>, queries: Record<string, stri
 }
 
 it('pandas, Polars and pyarrow read the same types and values from Arrow and Parquet', async () => {
-  const { env } = await scene({ conversations: 300 })
+  const { env } = await scene({ conversations: 300 }, { resources: 'all' })
   expect((await cli(['sync'], { env })).code).toBe(0)
   const documented = formatRows(await readFile(join(import.meta.dirname, '..', '..', 'docs', 'formats.md'), 'utf8'))
   const found = await reports(env, {

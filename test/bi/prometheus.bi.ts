@@ -15,7 +15,7 @@ import { PROMETHEUS } from './prometheus.ts'
 
 /** A process that syncs, publishes and serves metrics. */
 async function watching(): Promise<number> {
-  const { home, env, sandbox } = await scene({ conversations: 100, traffic: true })
+  const { home, env, sandbox } = await scene({ conversations: 100, traffic: true }, { resources: 'all' })
   const config = join(home, '..', 'watch.yaml')
   const workspace = { id: 'ws_demo', apiUrl: sandbox.url, token: { env: 'CONVOHOUSE_API_TOKEN' } }
   const targets = [{ name: 'dashboards', type: 'snapshot' }]

@@ -20,7 +20,7 @@ export async function publishedScene(
   targets: readonly object[],
   { env = {} }: { env?: Record<string, string> } = {},
 ): Promise<PublishedScene> {
-  const { home, env: synced, close } = await openCliScene({ conversations: 600, traffic: true })
+  const { home, env: synced, close } = await openCliScene({ conversations: 600, traffic: true }, { resources: 'all' })
   const { code, stderr } = await inProcess(['sync'], { env: synced })
   if (code !== 0) throw new Error(stderr)
   const config = join(home, 'convohouse.yaml')
