@@ -97,9 +97,14 @@ export const CONFIG_TEMPLATE = `# Configuration of convohouse. A setting that is
 #     schema: convohouse
 #     sslmode: verify-full
 #     sslrootcert: /etc/ssl/certs/ca-certificates.crt
+#   - name: versions
+#     type: ducklake
+#     catalog: { type: sqlite }
+#     data: ./published/versions
+#     keepVersions: 2d
 # publish: { every: 15m, memoryLimit: 512MB }
 
-# Folder of DuckDB's extensions, of which the target postgres needs one; by default it is downloaded. CONVOHOUSE_EXTENSIONS overrides it.
+# Folder of DuckDB's extensions, which targets in PostgreSQL and lakes need; by default they are downloaded. CONVOHOUSE_EXTENSIONS overrides it.
 # extensions: ./extensions
 
 workspaces:

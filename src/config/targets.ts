@@ -5,6 +5,17 @@ import { ConvohouseError } from '../core/errors.ts'
 import { MINUTE } from '../core/time.ts'
 import { databasePath } from './database-path.ts'
 import { duration } from './duration.ts'
+import { catalogText, type LakeSettings, lakeFields, lakeSettings, writtenByLake } from './lake-target.ts'
+import {
+  NO_CERTIFICATES,
+  type PostgresPlace,
+  placeText,
+  postgresPlace,
+  schemaName,
+  serverFields,
+  verifiesByCertificates,
+  writtenSchema,
+} from './postgres-server.ts'
 import { isS3Path, type S3Place, s3Path, s3Place, s3Settings, s3Text } from './s3.ts'
 import { size } from './size.ts'
 
@@ -88,32 +99,20 @@ const parquet = z
     error: 'belongs to a `path` that begins with s3://',
   })
 
-/** PostgreSQL cuts names off after 63 bytes, and the schemas of marts and models have a suffix. */
-const SCHEMA = /^(?!pg_)[a-z_][a-z0-9_]{0,49}$/
-
-const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
-
 const postgres = z
   .strictObject({
     ...common,
     ...searchable,
     type: z.literal('postgres'),
-    host: z.string().min(1),
-    port: z.int().min(1).max(65_535).default(5_432),
-    database: z.string().min(1),
-    user: z.string().min(1),
-    passwordFile: z.string().min(1).optional(),
-    schema: z.string().regex(SCHEMA, 'must be a name of small letters, digits and underscores').default('convohouse'),
-    sslmode: z.enum(SSL_MODES).optional(),
-    sslrootcert: z.string().min(1).optional(),
+    ...serverFields,
+    schema: schemaName.default('convohouse'),
   })
-  .refine(({ sslmode, sslrootcert }) => !sslmode?.startsWith('verify-') || sslrootcert !== undefined, {
-    path: ['sslrootcert'],
-    error: 'is missing: give the file with the certificates that `sslmode` verifies the server by',
-  })
+  .refine(verifiesByCertificates, NO_CERTIFICATES)
   .refine(keepsContent, NEEDS_CONTENT)
 
-const TYPES = [snapshot, parquet, postgres] as const
+const ducklake = z.strictObject({ ...common, ...lakeFields })
+
+const TYPES = [snapshot, parquet, postgres, ducklake] as const
 
 const target = z.discriminatedUnion('type', TYPES, {
   error: ({ code }) =>
@@ -122,13 +121,14 @@ const target = z.discriminatedUnion('type', TYPES, {
 
 type Given = z.infer<typeof target>
 
-/** What a target writes: a file or a schema. No other target may write it. */
+/** What a target writes: files or schemas. No other target may write it. */
 const written = (given: Given): (string | undefined)[] => {
+  if (given.type === 'ducklake') return writtenByLake(given)
   // Of which server it is, `targetConfigs` compares.
   if (given.type === 'parquet' && given.s3 !== undefined) return []
   if (given.type !== 'postgres') return [given.path]
-  const { host, port, database, schema } = given
-  return [schema, martsSchema(schema), modelsSchema(schema)].map(name => JSON.stringify([host, port, database, name]))
+  const { schema } = given
+  return [schema, martsSchema(schema), modelsSchema(schema)].map(name => writtenSchema(given, name))
 }
 
 /** Names and paths are compared in lower case: a file system may not distinguish their case. */
@@ -192,23 +192,14 @@ export interface ParquetTarget extends CommonTarget {
   partitionBy: readonly PartitionColumn[]
 }
 
-export interface PostgresTarget extends SearchableTarget {
+export interface PostgresTarget extends SearchableTarget, PostgresPlace {
   type: 'postgres'
-  connection: {
-    host: string
-    port: number
-    database: string
-    user: string
-    sslmode: (typeof SSL_MODES)[number]
-    /** Absolute; null: libpq's default. */
-    sslrootcert: string | null
-  }
-  /** The file that contains the password, absolute; null: the server asks for none. */
-  passwordFile: string | null
-  schema: string
 }
 
-export type TargetConfig = SnapshotTarget | ParquetTarget | PostgresTarget
+/** A DuckLake: a catalog, and data files. */
+export interface LakeTarget extends CommonTarget, LakeSettings {}
+
+export type TargetConfig = SnapshotTarget | ParquetTarget | PostgresTarget | LakeTarget
 
 /** The schema of the marts, beside that of the tables. */
 export const martsSchema = (schema: string): string => `${schema}_marts`
@@ -224,26 +215,20 @@ export const isRemote = (target: TargetConfig): target is PostgresTarget | S3Tar
 
 /** Where the data of a target lies, for people. */
 export function placeOf(target: TargetConfig): string {
-  if (target.type !== 'postgres') return target.path
-  const { host, port, database } = target.connection
-  return `${host}:${port}/${database}, schema ${target.schema}`
+  switch (target.type) {
+    case 'postgres':
+      return placeText(target)
+    case 'ducklake':
+      return catalogText(target)
+    default:
+      return target.path
+  }
 }
 
 export const publishConfig = ({ every, memoryLimit }: z.infer<typeof publishSettings>): PublishSettings => ({
   everyMs: every,
   memoryLimit,
 })
-
-/** Within one machine, a connection may go without TLS. A host that begins with a slash is the folder of a socket. */
-const isLocal = (host: string): boolean => host.startsWith('/') || ['localhost', '127.0.0.1', '::1'].includes(host)
-
-function postgresTarget(given: z.infer<typeof postgres>, folder: string): Omit<PostgresTarget, keyof SearchableTarget> {
-  const { type, host, port, database, user, schema, sslmode, passwordFile, sslrootcert } = given
-  const file = (path: string | undefined) => (path === undefined ? null : resolve(folder, path))
-  const mode = sslmode ?? (isLocal(host) ? 'prefer' : 'require')
-  const connection = { host, port, database, user, sslmode: mode, sslrootcert: file(sslrootcert) }
-  return { type, connection, passwordFile: file(passwordFile), schema }
-}
 
 interface Folders {
   /** The folder of the configuration file. */
@@ -276,7 +261,23 @@ function targetConfig(given: z.infer<typeof target>, { folder, home }: Folders):
         ...parquetPlace(given, folder, at(given.path, name)),
       }
     case 'postgres':
-      return { ...shared, ...search, ...postgresTarget(given, folder) }
+      return { ...shared, ...search, type: given.type, ...postgresPlace(given, folder) }
+    case 'ducklake':
+      return { ...shared, ...lakeSettings(given, { folder, home }) }
+  }
+}
+
+/** The files, folders and prefixes that a target writes. */
+function pathsOf(target: TargetConfig): string[] {
+  switch (target.type) {
+    case 'postgres':
+      return []
+    case 'ducklake':
+      return [target.data, ...(target.catalog.type === 'postgres' ? [] : [target.catalog.path])]
+    case 'parquet':
+      return [`${target.s3?.endpoint ?? ''}${target.path}`]
+    default:
+      return [target.path]
   }
 }
 
@@ -286,16 +287,15 @@ export function targetConfigs(
   { file, ...folders }: Folders & { file: string },
 ): TargetConfig[] {
   const all = given.map(one => targetConfig(one, folders))
-  const pathOf = (one: TargetConfig): string | null => {
-    if (one.type === 'postgres') return null
-    const server = one.type === 'parquet' ? (one.s3?.endpoint ?? '') : ''
-    return `${server} ${one.path}`.toLowerCase()
-  }
-  const paths = all.map(pathOf)
-  const second = all.find((_, index) => paths[index] !== null && paths.indexOf(paths[index]!) < index)
-  if (second === undefined) return all
-  throw new ConvohouseError('CONFIG_INVALID', {
-    what: `${file}: target ${second.name} has the path of another target.`,
-    hint: 'Targets must have different paths and schemas.',
-  })
+  const seen = new Set<string>()
+  for (const target of all)
+    for (const path of pathsOf(target).map(one => one.toLowerCase())) {
+      if (seen.has(path))
+        throw new ConvohouseError('CONFIG_INVALID', {
+          what: `${file}: target ${target.name} has the path of another target.`,
+          hint: 'Targets must have different paths and schemas.',
+        })
+      seen.add(path)
+    }
+  return all
 }

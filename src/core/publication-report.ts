@@ -14,4 +14,6 @@ export interface PublicationReport {
   held: readonly string[]
   /** Tables whose rows and checksums are equal in warehouse and target, if they were compared. */
   verified?: number
+  /** Why the maintenance of the target after the publication failed; the next one repeats it. */
+  unmaintained?: string
 }

@@ -1,11 +1,34 @@
 // What targets that DuckDB attaches as a database have in common: rows are deleted by key and inserted, and counted and summed.
 import { quoteName, quoteText } from '../catalog/layout.ts'
 import { type PackagedTable, type Sums, sumOf } from './package.ts'
+import { quotedTable } from './package-rows.ts'
 import type { TargetDatabase } from './target-database.ts'
 import type { SummedTable } from './target-port.ts'
 
 /** Name of the attached database that a package is written to. */
 export const ATTACHED = 'target'
+
+/** SQL of a table's name in the attached database; marts have a schema. */
+export const attachedTable = ({ name }: Pick<PackagedTable, 'name'>): string =>
+  `${ATTACHED}.${name.includes('.') ? quotedTable(name) : `main.${quoteName(name)}`}`
+
+/** Creates a table with its comments, in one call: a refill has about 1,800 comments, and a call for each doubles their time. */
+export async function createTable(
+  database: TargetDatabase,
+  table: PackagedTable,
+  typeOf: (sqlType: string) => string = sqlType => sqlType,
+): Promise<void> {
+  const columns = table.columns.map(({ name, sqlType }) => `${quoteName(name)} ${typeOf(sqlType)}`)
+  const statements = [`CREATE TABLE ${attachedTable(table)} (${columns.join(', ')})`, ...commentsOf(table)]
+  await database.run(statements.join(';\n'))
+}
+
+export const commentsOf = (table: PackagedTable): string[] => [
+  `COMMENT ON TABLE ${attachedTable(table)} IS ${quoteText(table.about)}`,
+  ...table.columns.map(
+    ({ name, about }) => `COMMENT ON COLUMN ${attachedTable(table)}.${quoteName(name)} IS ${quoteText(about)}`,
+  ),
+]
 
 const namesOf = (names: readonly string[]): string => names.map(quoteName).join(', ')
 

@@ -30,8 +30,8 @@ import { type Application, openTarget, type TargetClient } from './target-client
 import { limitTime } from './time-limit.ts'
 import type { TargetWatermark } from './watermark.ts'
 
-/** What a publication does now: it reads the target's watermark, writes the package, applies it in the target, compares both. */
-export type PublicationPhase = 'opening' | 'packaging' | 'applying' | 'verifying'
+/** What a publication does now: it reads the target's watermark, writes the package, applies it in the target, compares both, maintains the target. */
+export type PublicationPhase = 'opening' | 'packaging' | 'applying' | 'verifying' | 'maintaining'
 
 interface PublicationSettings extends PublishSettings {
   threads: number
@@ -182,6 +182,11 @@ async function writePackage(
   })
 }
 
+async function maintained({ onPhase }: PublishOptions, client: TargetClient): Promise<string | null> {
+  onPhase?.('maintaining', {})
+  return client.maintain()
+}
+
 async function publishWith(
   options: PublishOptions,
   publication: Publication,
@@ -208,6 +213,7 @@ async function publishWith(
     }))
     expectEqual(target.name, sums, await client.sums(tables))
   }
+  const unmaintained = target.type === 'ducklake' ? await maintained(options, client) : null
   return {
     target: target.name,
     kind: contents?.kind ?? 'current',
@@ -217,6 +223,7 @@ async function publishWith(
     seq: decided.to.seq,
     held: decided.selection.held,
     ...(sums && { verified: Object.keys(sums).length }),
+    ...(unmaintained !== null && { unmaintained }),
   }
 }
 

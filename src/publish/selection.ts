@@ -30,6 +30,9 @@ export interface Selection {
   held: readonly string[]
 }
 
+/** Targets whose values have to be those that PostgreSQL can hold: a lake cannot look for a text with a NUL, or may have its catalog there. */
+const DATABASES: ReadonlySet<TargetConfig['type']> = new Set(['postgres', 'ducklake'])
+
 const textList = (values: readonly string[]): string => `(${values.map(quoteText).join(', ')})`
 
 /** SELECT of the agents of the target's organizations. One that the vendor no longer has keeps its rows, but has no agents. */
@@ -69,7 +72,7 @@ function selected(
   const represented = (column: DescribedColumn) => {
     const value = hidden.includes(column.name) ? `NULL::${column.sqlType}` : publishedValue(column, pii)
     const isKey = relation.key.includes(column.name)
-    return type === 'postgres' ? representedValue(value, column, { ids, isKey }) : value
+    return DATABASES.has(type) ? representedValue(value, column, { ids, isKey }) : value
   }
   const values = relation.columns.map(represented)
   const keyValues = keyColumns.map(represented)
@@ -99,7 +102,7 @@ export async function selectionFor(
   ])
   const chosen: unknown[] = [columns, target.rows, agents, needsKey(target.pii) ? fingerprintOf(key!) : null]
   if (target.type === 'parquet') chosen.push(target.partitionBy)
-  else if (target.search) chosen.push({ search: target.search })
+  else if ('search' in target && target.search) chosen.push({ search: target.search })
   const blocked = await blockedTables(reader)
   const held = new Set(relations.filter(({ name }) => blocked.has(name)).map(({ published }) => published.table))
   return {

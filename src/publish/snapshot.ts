@@ -9,13 +9,13 @@ import { quoteName, quoteText } from '../catalog/layout.ts'
 import type { SearchLanguage } from '../config/targets.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { namesIn, syncFolder } from '../files/durable.ts'
-import { ATTACHED, deleteRows, insertRows, sumsOf } from './attached.ts'
-import type { Package, PackagedTable } from './package.ts'
+import { ATTACHED, attachedTable, createTable, deleteRows, insertRows, sumsOf } from './attached.ts'
+import type { Package } from './package.ts'
 import { quotedTable } from './package-rows.ts'
 import { indexSnapshot, SEARCHED } from './search.ts'
 import { lockTarget, type TargetDatabase, targetError } from './target-database.ts'
 import type { OpenTarget } from './target-port.ts'
-import { isSame, storeWatermark, type TargetWatermark, WATERMARK_TABLE } from './watermark.ts'
+import { isSame, readStoredWatermark, storeWatermark, type TargetWatermark, WATERMARK_TABLE } from './watermark.ts'
 
 /**
  * DuckDB 1.1 and all later versions read this version. The warehouse's own is newer, for zstd, and DuckDB 1.1 refuses it.
@@ -77,10 +77,7 @@ async function readStored(database: TargetDatabase, path: string): Promise<Targe
   if (!table) throw foreign(path)
   // The next file would not be what the log was written for, and no reader could open it.
   await rm(logFile(path), { force: true })
-  const [row] = await database.rows<TargetWatermark & { seq: string }>(`
-    SELECT owner, epoch, seq::VARCHAR AS seq, publication_id AS "publicationId", policy, strftime(as_of, '%Y-%m-%dT%H:%M:%S.%gZ') AS "asOf", held
-    FROM published.main.${WATERMARK_TABLE}`)
-  return row ? { ...row, seq: Number(row.seq) } : null
+  return readStoredWatermark(database, `published.main.${WATERMARK_TABLE}`)
 }
 
 /** @throws TARGET_LOCKED, TARGET_UNUSABLE */
@@ -102,22 +99,6 @@ async function readWatermark(database: TargetDatabase, path: string): Promise<Ta
 
 const inSchema = (name: string): string => (name.includes('.') ? quotedTable(name) : `main.${quoteName(name)}`)
 
-const tableName = ({ name }: Pick<PackagedTable, 'name'>): string => `${ATTACHED}.${inSchema(name)}`
-
-/** In one call: a refill has about 1,800 comments, and a call for each doubles their time. */
-async function createTable(database: TargetDatabase, table: PackagedTable): Promise<void> {
-  const columns = table.columns.map(({ name, sqlType }) => `${quoteName(name)} ${sqlType}`)
-  const comments = table.columns.map(
-    ({ name, about }) => `COMMENT ON COLUMN ${tableName(table)}.${quoteName(name)} IS ${quoteText(about)}`,
-  )
-  const statements = [
-    `CREATE TABLE ${tableName(table)} (${columns.join(', ')})`,
-    `COMMENT ON TABLE ${tableName(table)} IS ${quoteText(table.about)}`,
-    ...comments,
-  ]
-  await database.run(statements.join(';\n'))
-}
-
 interface Snapshot {
   path: string
   /** Language of the full-text index; null: none. */
@@ -137,8 +118,8 @@ async function writeNext(
     for (const schema of ['marts', 'models']) await database.run(`CREATE SCHEMA IF NOT EXISTS target.${schema}`)
     for await (const table of tables) {
       if (kind === 'refill') await createTable(database, table)
-      await deleteRows(database, tableName(table), table)
-      await insertRows(database, tableName(table), table)
+      await deleteRows(database, attachedTable(table), table)
+      await insertRows(database, attachedTable(table), table)
       // The index does not follow its table.
       if (search !== null && table.name === SEARCHED.table) await indexSnapshot(database, ATTACHED, search)
     }

@@ -24,6 +24,8 @@ export interface TargetClient {
   /** Begins to apply a package that is still being written. */
   apply(head: PackageHead): Application
   sums(tables: readonly SummedTable[]): Promise<Sums>
+  /** @returns why maintenance of the target failed, or null */
+  maintain(): Promise<string | null>
   /** Ends the process, and so releases the target; what it has not yet renamed is discarded. */
   close(): Promise<void>
 }
@@ -89,7 +91,7 @@ function startProcess(entry: URL, { target }: TargetSettings): { child: ChildPro
   return { child, close }
 }
 
-/** Tests a target in PostgreSQL or S3 from a process of its own. @returns what was found @throws TARGET_UNUSABLE, SECRET_MISSING, EXTENSION_UNAVAILABLE */
+/** Tests a target in PostgreSQL or S3, or a lake, from a process of its own. @returns what was found @throws TARGET_UNUSABLE, TARGET_LOCKED, SECRET_MISSING, EXTENSION_UNAVAILABLE */
 export async function probeTarget(
   settings: TargetSettings,
   { signal, entry = TARGET_PROCESS }: Started,
@@ -133,6 +135,9 @@ export async function openTarget(
       apply: head => applyTo(child, { head, signal }),
       async sums(tables) {
         return (await ask(child, { message: { kind: 'sums', tables: [...tables] }, kind: 'sums', signal })).sums
+      },
+      async maintain() {
+        return (await ask(child, { message: { kind: 'maintain' }, kind: 'maintained', signal })).failure
       },
       close,
     }

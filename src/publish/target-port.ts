@@ -13,6 +13,8 @@ export interface OpenTarget {
    */
   apply(contents: Package): Promise<void>
   sums(tables: readonly SummedTable[]): Promise<Sums>
+  /** What has to be done after publications, from time to time. @returns why it failed, or null. @throws if an erasure is not complete */
+  maintain?(): Promise<string | null>
 }
 
 export type SummedTable = Pick<PackagedTable, 'name'> & { columns: { name: string; sqlType: string }[] }
@@ -34,7 +36,7 @@ export interface TargetSettings {
 }
 
 export type ToTarget =
-  /** Tests whether the target can be used, and changes nothing. Only of PostgreSQL and S3. */
+  /** Tests whether the target can be used, and changes nothing. Not of files alone. */
   | { kind: 'probe'; settings: TargetSettings }
   | { kind: 'open'; settings: TargetSettings }
   | { kind: 'apply'; head: PackageHead }
@@ -43,6 +45,7 @@ export type ToTarget =
   /** The package is complete. */
   | { kind: 'complete' }
   | { kind: 'sums'; tables: SummedTable[] }
+  | { kind: 'maintain' }
 
 export type FromTarget =
   /** `found`: the server, for people. */
@@ -50,4 +53,6 @@ export type FromTarget =
   | { kind: 'opened'; watermark: TargetWatermark | null }
   | { kind: 'applied' }
   | { kind: 'sums'; sums: Sums }
+  /** `failure`: why maintenance failed, which a later publication repeats. */
+  | { kind: 'maintained'; failure: string | null }
   | { kind: 'failed'; code: string; what: string; hint: string | null }

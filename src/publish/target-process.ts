@@ -5,6 +5,8 @@ import { ConvohouseError } from '../core/errors.ts'
 import { destinationOf } from '../files/destination.ts'
 import { restrictUmask } from '../files/durable.ts'
 import { safeReason } from '../warehouse/load/quarantine-reason.ts'
+import { openDuckLake } from './ducklake/ducklake.ts'
+import { probeLake } from './ducklake/probe.ts'
 import { loadExtension } from './extension.ts'
 import { openParquet } from './parquet.ts'
 import { openPostgres } from './postgres/postgres.ts'
@@ -35,6 +37,8 @@ async function open(settings: TargetSettings): Promise<OpenTarget> {
       return openParquet(database, await followed(target.path))
     case 'postgres':
       return openPostgres(database, target, settings.extensions)
+    case 'ducklake':
+      return openDuckLake(database, target, settings.extensions)
   }
 }
 
@@ -42,10 +46,16 @@ async function open(settings: TargetSettings): Promise<OpenTarget> {
 async function probe(settings: TargetSettings): Promise<string> {
   const { target, extensions } = settings
   if (target.type === 'parquet' && target.s3 !== null) return (await s3()).probeS3(target.s3)
-  if (target.type !== 'postgres') throw new Error(`a target ${target.type} has no server`)
   const database = await openTargetDatabase(settings)
-  await loadExtension(database, 'postgres_scanner', extensions)
-  return probePostgres(database, target)
+  switch (target.type) {
+    case 'postgres':
+      await loadExtension(database, 'postgres_scanner', extensions)
+      return probePostgres(database, target)
+    case 'ducklake':
+      return probeLake(database, target, extensions)
+    default:
+      throw new Error(`a target ${target.type} has no server`)
+  }
 }
 
 let opened: OpenTarget | null = null
@@ -65,6 +75,8 @@ async function answer(message: Exclude<ToTarget, { kind: 'table' | 'complete' }>
       return { kind: 'applied' }
     case 'sums':
       return { kind: 'sums', sums: await opened!.sums(message.tables) }
+    case 'maintain':
+      return { kind: 'maintained', failure: (await opened!.maintain?.()) ?? null }
   }
 }
 

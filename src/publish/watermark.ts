@@ -2,6 +2,7 @@
 // publication's own transaction, so that a target that was wiped, restored or written by another warehouse is noticed.
 import { quoteText } from '../catalog/layout.ts'
 import type { Watermark } from '../warehouse/changes/epoch.ts'
+import type { Writer } from '../warehouse/connection.ts'
 
 export interface TargetWatermark extends Watermark {
   /** Who writes the target (`owner.ts`). */
@@ -19,14 +20,30 @@ export interface TargetWatermark extends Watermark {
 /** The table of the target that has the watermark, in one row. */
 export const WATERMARK_TABLE = '_publication'
 
+/** SQL of the values of a watermark's row; its time is TIMESTAMPTZ. */
+export const watermarkValues = ({ owner, epoch, seq, publicationId, policy, asOf, held }: TargetWatermark): string =>
+  [
+    ...[quoteText(owner), quoteText(epoch), String(seq), quoteText(publicationId), quoteText(policy)],
+    ...[`${quoteText(asOf)}::TIMESTAMPTZ`, `[${held.map(quoteText).join(', ')}]::VARCHAR[]`],
+  ].join(', ')
+
 /** Statements that store a watermark in the attached database `target`. */
-export const storeWatermark = ({ owner, epoch, seq, publicationId, policy, asOf, held }: TargetWatermark): string[] => [
+export const storeWatermark = (watermark: TargetWatermark): string[] => [
   `CREATE OR REPLACE TABLE target.main.${WATERMARK_TABLE}
     (owner VARCHAR, epoch VARCHAR, seq BIGINT, publication_id VARCHAR, policy VARCHAR, as_of TIMESTAMP, held VARCHAR[])`,
-  `INSERT INTO target.main.${WATERMARK_TABLE}
-    VALUES (${quoteText(owner)}, ${quoteText(epoch)}, ${seq}, ${quoteText(publicationId)}, ${quoteText(policy)}, ${quoteText(asOf)}::TIMESTAMPTZ AT TIME ZONE 'UTC',
-      [${held.map(quoteText).join(', ')}]::VARCHAR[])`,
+  `INSERT INTO target.main.${WATERMARK_TABLE} VALUES (${watermarkValues(watermark)})`,
 ]
+
+/** Reads the watermark from a table of a database that DuckDB has attached. */
+export async function readStoredWatermark(
+  { rows }: Pick<Writer, 'rows'>,
+  table: string,
+): Promise<TargetWatermark | null> {
+  const [row] = await rows<TargetWatermark & { seq: string }>(`
+    SELECT owner, epoch, seq::VARCHAR AS seq, publication_id AS "publicationId", policy, strftime(as_of, '%Y-%m-%dT%H:%M:%S.%gZ') AS "asOf", held
+    FROM ${table}`)
+  return row ? { ...row, seq: Number(row.seq) } : null
+}
 
 export const isSame = (a: TargetWatermark | null, b: TargetWatermark | null): boolean =>
   a?.publicationId === b?.publicationId && a?.epoch === b?.epoch && a?.seq === b?.seq

@@ -77,12 +77,20 @@ function lagOf({ behind, lackingSince }: TargetRow, nowMs: number): number | nul
 
 /** Whether the place of files has none. One that must not be read is not gone; a server is not asked. */
 async function lacksFiles(target: TargetConfig): Promise<boolean> {
+  const isMissing = (path: string) =>
+    access(path).then(
+      () => false,
+      error => ['ENOENT', 'ENOTDIR'].includes(error.code),
+    )
   if (isRemote(target)) return false
-  const read = target.type === 'parquet' ? join(target.path, 'current') : target.path
-  return access(read).then(
-    () => false,
-    error => ['ENOENT', 'ENOTDIR'].includes(error.code),
-  )
+  switch (target.type) {
+    case 'ducklake':
+      return (await isMissing(target.data)) || (target.catalog.type !== 'postgres' && isMissing(target.catalog.path))
+    case 'parquet':
+      return isMissing(join(target.path, 'current'))
+    case 'snapshot':
+      return isMissing(target.path)
+  }
 }
 
 /** What is known of a target without its publications. */

@@ -7,6 +7,7 @@ export interface BenchOptions {
   kills: number
   seed: number
   rows: number
+  publications: number
   /** The host of the syncs. */
   on: 'embedded' | 'temporal'
   /** Where a bench keeps the warehouse that it builds, for later runs; null: it is removed. */

@@ -9,7 +9,8 @@ import { copyFile, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ParquetTarget, SnapshotTarget, TargetConfig } from '../../src/config/targets.ts'
+import type { LakeTarget, ParquetTarget, SnapshotTarget, TargetConfig } from '../../src/config/targets.ts'
+import { DAY, HOUR } from '../../src/core/time.ts'
 import { publish } from '../../src/publish/publish.ts'
 import { refreshMarts } from '../../src/warehouse/marts/refresh.ts'
 import { type Warehouse, warehouseFile } from '../../src/warehouse/open.ts'
@@ -129,10 +130,22 @@ async function measure(
   const parquet: ParquetTarget = {
     ...{ name: 'p', type: 'parquet', path: join(home, 'p'), pii: KEEP, rows: null, s3: null, partitionBy: ['month'] },
   }
+  const lake: LakeTarget = {
+    ...{
+      name: 'l',
+      type: 'ducklake',
+      pii: KEEP,
+      rows: null,
+      data: join(home, 'l'),
+      keepVersionsMs: DAY,
+      keepFilesMs: HOUR,
+    },
+    catalog: { type: 'sqlite', path: join(home, 'l.sqlite') },
+  }
   return await inWarehouse(home, { memoryLimit: WAREHOUSE.memoryLimit, bulk: false }, async warehouse => {
     const publications = new Publications(warehouse, place, server?.extensions ?? null)
     const none = (): Measured => ({ full: [], delta: [], copy: [], fullProcessor: [], deltaProcessor: [] })
-    const measured: Record<Kind, Measured> = { snapshot: none(), parquet: none(), postgres: none() }
+    const measured: Record<Kind, Measured> = { snapshot: none(), parquet: none(), postgres: none(), ducklake: none() }
     const changed = Math.round(rows * SHARE)
     let loads = { alone: 0, beside: 0, walMb: 0 }
     for (let round = 0; round < rounds; round++) {
@@ -146,6 +159,7 @@ async function measure(
       const postgres = (await server?.newTarget()) ?? null
       await timed(snapshot, true)
       if (postgres) await timed(postgres, true)
+      if (server) await timed(lake, true)
       log(`load of ${changed} random: ${rounded(await changes.load(warehouse, 'random', changed))} s`)
       const copied = await seconds(() => copyFile(snapshot.path, join(home, 'copy')))
       await rm(join(home, 'copy'))
@@ -153,6 +167,7 @@ async function measure(
       measured.snapshot.delta[round]! -= copied
       log(`  copy of its file: ${rounded(copied)} s`)
       if (postgres) await timed(postgres, false)
+      if (server) await timed(lake, false)
       await timed(parquet, true)
       log(`load of ${changed} of the newest month: ${rounded(await changes.load(warehouse, 'newest', changed))} s`)
       await timed(parquet, false)
@@ -178,6 +193,11 @@ async function measure(
       snapshotDeltaRatio: deltaRatio('snapshot'),
       parquetDeltaRatio: deltaRatio('parquet'),
       postgresDeltaRatio: deltaRatio('postgres'),
+      ducklakeDeltaRatio: deltaRatio('ducklake'),
+      ducklakeOverCopy: roundedOrNull(
+        server ? median(measured.ducklake.full) / median(measured.snapshot.copy) : null,
+        2,
+      ),
       fullOverCopy: rounded(Math.max(overCopy('snapshot') / 3, overCopy('parquet') / 1.5)),
       peakMb: rounded(publications.peak / MIB, 0),
       snapshotProcessorRatio: processorRatio('snapshot'),
@@ -188,9 +208,11 @@ async function measure(
       snapshotSeconds: taken('snapshot', 'full'),
       parquetSeconds: taken('parquet', 'full'),
       postgresSeconds: taken('postgres', 'full'),
+      ducklakeSeconds: taken('ducklake', 'full'),
       snapshotDeltaSeconds: taken('snapshot', 'delta'),
       parquetDeltaSeconds: taken('parquet', 'delta'),
       postgresDeltaSeconds: taken('postgres', 'delta'),
+      ducklakeDeltaSeconds: taken('ducklake', 'delta'),
       loadMsPerPage: rounded(loads.alone * 1_000, 0),
       loadMsPerPageBeside: rounded(loads.beside * 1_000, 0),
       walMb: rounded(loads.walMb, 0),

@@ -4,6 +4,7 @@ import { eventsBench } from './events.ts'
 import { firstRows } from './first-rows.ts'
 import { freshnessBench } from './freshness.ts'
 import { killsBench } from './kills.ts'
+import { lakeBench } from './lake.ts'
 import { landBench } from './land.ts'
 import { ledgerBench } from './ledger.ts'
 import { martsBench } from './marts.ts'
@@ -23,6 +24,7 @@ const BENCHES = {
   freshness: freshnessBench,
   ledger: ledgerBench,
   kills: killsBench,
+  lake: lakeBench,
   land: landBench,
   peers: peersBench,
   upsert: upsertBench,
@@ -45,6 +47,7 @@ const { values, positionals } = parseArgs({
     kills: { type: 'string' },
     seed: { type: 'string' },
     rows: { type: 'string' },
+    publications: { type: 'string' },
     on: { type: 'string' },
     home: { type: 'string' },
   },
@@ -60,7 +63,7 @@ const positive = (name: string, text: string | undefined, fallback: number): num
 const bench = BENCHES[positionals[0] as keyof typeof BENCHES]
 if (!bench || positionals.length !== 1) {
   console.error(
-    `usage: npm run bench -- NAME [--records 20000] [--rounds 3] [--agents 3] [--kills 500] [--seed 1] [--rows 1000000] [--on temporal] [--home FOLDER]\nbenches: ${Object.keys(BENCHES).join(', ')}`,
+    `usage: npm run bench -- NAME [--records 20000] [--rounds 3] [--agents 3] [--kills 500] [--seed 1] [--rows 1000000] [--publications 1000] [--on temporal] [--home FOLDER]\nbenches: ${Object.keys(BENCHES).join(', ')}`,
   )
   process.exit(2)
 }
@@ -73,6 +76,7 @@ const result = await bench({
   on: values.on === 'temporal' ? 'temporal' : 'embedded',
   seed: positive('seed', values.seed, 1),
   rows: positive('rows', values.rows, 1_000_000),
+  publications: positive('publications', values.publications, 1_000),
   home: values.home ?? null,
 })
 console.log(JSON.stringify(result))

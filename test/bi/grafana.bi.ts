@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { allChosen, type Chosen, expanded, queryPanels, readDashboard } from '../publish/grafana-dashboards.ts'
+import { extensionFolder } from './extensions.ts'
 import { describeWithPostgres } from './postgres-scene.ts'
-import { type Client, clientOf, extensionFolder, type PostgresServer, postgresServer } from './postgres-server.ts'
+import { type Client, clientOf, type PostgresServer, postgresServer } from './postgres-server.ts'
 import { type PublishedScene, publishedScene } from './published-scene.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')

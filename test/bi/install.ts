@@ -5,16 +5,14 @@ import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
 import { rounded, seconds } from '../bench/measure.ts'
 import { EVIDENCE } from './evidence.ts'
+import { EXTENSIONS } from './extensions.ts'
 import { CACHE, install, isInstalled, type Tool } from './installed.ts'
-import { EXTENSION, SEARCH_EXTENSION, SERVER } from './postgres-server.ts'
+import { SERVER } from './postgres-server.ts'
 import { PROMETHEUS } from './prometheus.ts'
 import { PYTHON } from './python.ts'
-import { HTTPFS, S3_SERVER } from './s3-server.ts'
+import { S3_SERVER } from './s3-server.ts'
 
-const TOOLS: readonly Tool[] = [
-  ...[SERVER, EXTENSION, SEARCH_EXTENSION, S3_SERVER, HTTPFS, PROMETHEUS, EVIDENCE],
-  ...Object.values(PYTHON),
-]
+const TOOLS: readonly Tool[] = [...[SERVER, EXTENSIONS, S3_SERVER, PROMETHEUS, EVIDENCE], ...Object.values(PYTHON)]
 
 /** The lines of a failed command that say why. */
 function reasonOf(error: unknown): string {

@@ -2,7 +2,6 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { chmod, chown, copyFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import type { PostgresTarget } from '../../src/config/targets.ts'
@@ -12,6 +11,7 @@ import { SETTINGS } from '../publish/published.ts'
 import { until } from '../until.ts'
 import { landConversations } from '../warehouse/landed-pages.ts'
 import type { Workspace } from '../warehouse/temporary-warehouse.ts'
+import { patchedTarget } from './patched-target.ts'
 import { describeWithPostgres, failureOf, load, postgresScene } from './postgres-scene.ts'
 import { clientOf } from './postgres-server.ts'
 
@@ -35,34 +35,6 @@ async function failureText(target: PostgresTarget, options = {}): Promise<string
   const text = `${code} ${message} ${hint}`
   expect(text).not.toContain(scene.server.password)
   return text
-}
-
-/**
- * The program of a target's process that runs `before` with each statement, before it is executed. It is a bundle, of which the native
- * module is no part.
- */
-async function patched(name: string, before: string): Promise<URL> {
-  const file = join(app.home, `${name}.mjs`)
-  const api = JSON.stringify(import.meta.resolve('@duckdb/node-api'))
-  await writeFile(
-    file,
-    `import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import api from ${api}
-const require = createRequire(${api})
-const native = require.resolve('@duckdb/node-bindings')
-const bindings = require(native)
-const sleep = ms => new Promise(resolve => setTimeout(resolve, ms))
-async function before(connection, sql) { ${before} }
-const query = async (connection, sql) => {
-  await before(new api.DuckDBConnection(connection), sql)
-  return bindings.query(connection, sql)
-}
-require.cache[native].exports = Object.create(bindings, { query: { value: query } })
-await import(${JSON.stringify(pathToFileURL(join(DIST, 'publish/target-process.js')).href)})
-`,
-  )
-  return pathToFileURL(file)
 }
 
 describeWithPostgres('a target in PostgreSQL that cannot be reached', () => {
@@ -128,7 +100,8 @@ describeWithPostgres('a target in PostgreSQL that cannot be reached', () => {
     await server.start(['-c', 'log_statement=all', '-c', 'log_connections=on'])
     const target = newTarget()
     const state = join(app.home, 'state')
-    const entry = await patched(
+    const entry = await patchedTarget(
+      app.home,
       'spy',
       `if (!sql.startsWith('COMMIT')) return
       const databases = (await connection.runAndReadAll('FROM duckdb_databases()')).getRowsJson()
@@ -170,7 +143,8 @@ describeWithPostgres('a publication to PostgreSQL that is interrupted', () => {
       ['DETACH', 2],
     ] as const
     for (const [step, count] of points) {
-      const entry = await patched(
+      const entry = await patchedTarget(
+        app.home,
         `kill-${step.replace(/\W/g, '')}-${count}`,
         `if (!sql.startsWith(${JSON.stringify(step)})) return
         globalThis.reached = (globalThis.reached ?? 0) + 1
@@ -200,7 +174,8 @@ describeWithPostgres('a publication to PostgreSQL that is interrupted', () => {
   it('by a crash of the server leaves the old state, and is repeated', async () => {
     const { place, target } = await changedScene()
     const [reached, restarted] = [join(app.home, 'reached'), join(app.home, 'restarted')]
-    const entry = await patched(
+    const entry = await patchedTarget(
+      app.home,
       'crash',
       `if (!sql.startsWith('COMMIT') || !globalThis.isSecond) { globalThis.isSecond ||= sql.startsWith('COMMIT'); return }
       writeFileSync(${JSON.stringify(reached)}, '')

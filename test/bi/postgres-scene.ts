@@ -9,22 +9,15 @@ import type { PublishOptions } from '../../src/publish/publish.ts'
 import { KEEP, publishTo, SETTINGS } from '../publish/published.ts'
 import { landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { type TemporaryWarehouse, temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
+import { EXTENSIONS, extensionFolder } from './extensions.ts'
 import { whyLacking } from './lacking.ts'
-import {
-  type Client,
-  clientOf,
-  EXTENSION,
-  extensionFolder,
-  type PostgresServer,
-  postgresServer,
-  SERVER,
-} from './postgres-server.ts'
+import { type Client, clientOf, type PostgresServer, postgresServer, SERVER } from './postgres-server.ts'
 
 export interface PostgresScene {
   app: TemporaryWarehouse
   server: PostgresServer
   admin: Client
-  /** The folder with DuckDB's extension. */
+  /** The folder with DuckDB's extensions. */
   extensions: string
   /** A target with a schema that no other test uses. */
   newTarget(settings?: Partial<PostgresTarget>, connection?: Partial<PostgresTarget['connection']>): PostgresTarget
@@ -33,7 +26,7 @@ export interface PostgresScene {
 }
 
 /** Tests that need a PostgreSQL server. */
-export const describeWithPostgres = describe.skipIf([SERVER, EXTENSION].some(tool => whyLacking(tool) !== null))
+export const describeWithPostgres = describe.skipIf([SERVER, EXTENSIONS].some(tool => whyLacking(tool) !== null))
 
 let targets = 0
 

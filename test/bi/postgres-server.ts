@@ -1,4 +1,4 @@
-// A PostgreSQL server of its own for a test file or bench, and DuckDB's extension for it.
+// A PostgreSQL server of its own for a test file or bench.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, chown, copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -6,9 +6,9 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { DuckDBInstance, version } from '@duckdb/node-api'
+import { DuckDBInstance } from '@duckdb/node-api'
 import { until } from '../until.ts'
-import { extension } from './extension-wheel.ts'
+import { extensionFolder } from './extensions.ts'
 import { folderOf, type Tool } from './installed.ts'
 
 const run = promisify(execFile)
@@ -34,14 +34,6 @@ export const SERVER: Tool = {
     for (const { source, target } of links) await copyFile(join(native, source), join(native, target))
   },
 }
-
-export const EXTENSION = extension('postgres_scanner', version())
-
-/** Full-text search in snapshots. */
-export const SEARCH_EXTENSION = extension('fts', version())
-
-/** The folder with DuckDB's extension, as `extensions` of the configuration names it. */
-export const extensionFolder = (): string => folderOf(EXTENSION)
 
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { version } from '@duckdb/node-api'
 import type { Tool } from './installed.ts'
 import { needed } from './lacking.ts'
 
@@ -20,7 +21,9 @@ const PACKAGES = {
   clickhouse: ['chdb==4.4.0', 'chdb-core==26.9.0'],
   'duckdb-1.1.3': ['duckdb==1.1.3'],
   'duckdb-2.0.0': ['duckdb==2.0.0'],
-} as const
+  // The version of which DuckDB's extensions are installed.
+  lake: [`duckdb==${version().replace(/^v/, '')}`],
+} as const satisfies Record<string, readonly string[]>
 
 export type PythonEnvironment = keyof typeof PACKAGES
 

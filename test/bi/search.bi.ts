@@ -8,10 +8,9 @@ import { refreshMarts } from '../../src/warehouse/marts/refresh.ts'
 import { DEFAULT, newTarget, publishTo, SETTINGS } from '../publish/published.ts'
 import { applyTo, eventOf } from '../warehouse/events/events-in.ts'
 import { AGENT, SENT_AT_MS } from '../warehouse/landed-pages.ts'
-import { folderOf } from './installed.ts'
+import { EXTENSIONS, extensionFolder } from './extensions.ts'
 import { whyLacking } from './lacking.ts'
 import { describeWithPostgres, load, postgresScene } from './postgres-scene.ts'
-import { SEARCH_EXTENSION } from './postgres-server.ts'
 
 const scene = postgresScene()
 const { app } = scene
@@ -67,36 +66,33 @@ describeWithPostgres('transcripts', () => {
     expect(await admin(indexes)).toEqual([])
   })
 
-  it.skipIf(whyLacking(SEARCH_EXTENSION) !== null)(
-    'are found by words in a snapshot, whose index follows',
-    async () => {
-      const extensions = folderOf(SEARCH_EXTENSION)
-      const target = newTarget(app.home, { search: 'simple' })
-      const settings = { ...SETTINGS, extensions }
-      const place = app.workspace()
-      await load(place, [{ ID: 'c' }])
-      await say(place, 1, 'The refund went to your card', 'No card', 'Größe 42', 'Хочу возврат')
-      const search = async (sql: string) => {
-        const instance = await DuckDBInstance.create(target.path, { access_mode: 'READ_ONLY', threads: '1' })
-        const connection = await instance.connect()
-        await connection.run(`LOAD '${join(extensions, 'fts.duckdb_extension')}'`)
-        const rows = (await connection.runAndReadAll(sql)).getRowObjectsJson()
-        connection.closeSync()
-        instance.closeSync()
-        return rows.filter(row => row.workspace_id === place.id).map(({ text }) => text)
-      }
-      const query = inSnapshot.replace('SELECT', 'SELECT workspace_id,')
-      await publishTo(app, target, { settings, verify: true })
-      expect(await search(query)).toEqual(['The refund went to your card', 'No card'])
-      expect(await search(query.replace('refund card', 'grosse'))).toEqual([])
-      expect(await search(query.replace('refund card', 'größe'))).toEqual(['Größe 42'])
-      expect(await search(query.replace('refund card', 'ВОЗВРАТ'))).toEqual(['Хочу возврат'])
-      await say(place, 2, 'Another refund', 'Bye')
-      const report = await publishTo(app, target, { settings, verify: true })
-      expect(report.kind).toBe('delta')
-      expect(await search(query)).toEqual(['Another refund'])
-      // Without texts there is nothing to find, and a target that needs no extension loads none.
-      await publishTo(app, newTarget(app.home, { pii: DEFAULT }), { settings: SETTINGS })
-    },
-  )
+  it.skipIf(whyLacking(EXTENSIONS) !== null)('are found by words in a snapshot, whose index follows', async () => {
+    const extensions = extensionFolder()
+    const target = newTarget(app.home, { search: 'simple' })
+    const settings = { ...SETTINGS, extensions }
+    const place = app.workspace()
+    await load(place, [{ ID: 'c' }])
+    await say(place, 1, 'The refund went to your card', 'No card', 'Größe 42', 'Хочу возврат')
+    const search = async (sql: string) => {
+      const instance = await DuckDBInstance.create(target.path, { access_mode: 'READ_ONLY', threads: '1' })
+      const connection = await instance.connect()
+      await connection.run(`LOAD '${join(extensions, 'fts.duckdb_extension')}'`)
+      const rows = (await connection.runAndReadAll(sql)).getRowObjectsJson()
+      connection.closeSync()
+      instance.closeSync()
+      return rows.filter(row => row.workspace_id === place.id).map(({ text }) => text)
+    }
+    const query = inSnapshot.replace('SELECT', 'SELECT workspace_id,')
+    await publishTo(app, target, { settings, verify: true })
+    expect(await search(query)).toEqual(['The refund went to your card', 'No card'])
+    expect(await search(query.replace('refund card', 'grosse'))).toEqual([])
+    expect(await search(query.replace('refund card', 'größe'))).toEqual(['Größe 42'])
+    expect(await search(query.replace('refund card', 'ВОЗВРАТ'))).toEqual(['Хочу возврат'])
+    await say(place, 2, 'Another refund', 'Bye')
+    const report = await publishTo(app, target, { settings, verify: true })
+    expect(report.kind).toBe('delta')
+    expect(await search(query)).toEqual(['Another refund'])
+    // Without texts there is nothing to find, and a target that needs no extension loads none.
+    await publishTo(app, newTarget(app.home, { pii: DEFAULT }), { settings: SETTINGS })
+  })
 })

@@ -35,6 +35,8 @@ const postgres = (settings: object) => ({
   targets: [{ name: 'bi', type: 'postgres', host: 'h', database: 'd', user: 'u', ...settings }],
 })
 
+const lake = (settings: object) => ({ targets: [{ name: 'lake', type: 'ducklake', ...settings }] })
+
 describe('targets of publications', () => {
   it('have a full-text index in a language, if they keep what was said', () => {
     const search = { search: true, pii: { content: 'keep' } }
@@ -100,6 +102,62 @@ describe('targets of publications', () => {
       },
       { connection: { host: 'localhost', port: 5433, sslmode: 'prefer' }, passwordFile: null, schema: 'clients' },
     ])
+  })
+
+  it('in a lake have a catalog in SQLite unless they name another one, and say for how long versions and files stay', () => {
+    const server = { host: 'db.example.com', database: 'lake', user: 'loader', passwordFile: 'pg.secret' }
+    const { targets, home } = read({
+      targets: [
+        { name: 'lake', type: 'ducklake' },
+        {
+          name: 'one',
+          type: 'ducklake',
+          catalog: { type: 'duckdb', path: 'c.ducklake' },
+          data: 'd',
+          keepVersions: '7d',
+        },
+        { name: 'far', type: 'ducklake', catalog: { type: 'postgres', ...server }, keepFiles: '10m' },
+      ],
+    })
+    expect(targets).toMatchObject([
+      {
+        catalog: { type: 'sqlite', path: join(home, 'published', 'lake.sqlite') },
+        ...{ data: join(home, 'published', 'lake'), keepVersionsMs: 2 * 86_400_000, keepFilesMs: 3_600_000 },
+      },
+      {
+        catalog: { type: 'duckdb', path: join(folder, 'c.ducklake') },
+        ...{ data: join(folder, 'd'), keepVersionsMs: 7 * 86_400_000 },
+      },
+      {
+        catalog: {
+          ...{ type: 'postgres', schema: 'convohouse_lake', passwordFile: join(folder, 'pg.secret') },
+          connection: { host: 'db.example.com', port: 5432, sslmode: 'require' },
+        },
+        keepFilesMs: 600_000,
+      },
+    ])
+  })
+
+  it.each([
+    ['a catalog elsewhere', lake({ catalog: { type: 'mysql' } }), /catalog\.type .*one of postgres, sqlite, duckdb/],
+    ['a password in place of its file', lake({ catalog: { type: 'sqlite', password: 'x' } }), /not a known setting/],
+    ['data that is no folder', lake({ data: 'gs://bucket/lake' }), /\.data .*must be a folder/],
+    ['versions that nobody can read', lake({ keepVersions: '1m' }), /keepVersions .*1h at least/],
+    [
+      'a catalog that another target has',
+      {
+        targets: ['a', 'b'].map(name => lake({ name, catalog: { type: 'sqlite', path: 'c' }, data: name }).targets[0]!),
+      },
+      /different paths and schemas/,
+    ],
+    [
+      'the folder of another target',
+      { targets: [...lake({ data: 'd' }).targets, { name: 'x', type: 'parquet', path: './D' }] },
+      /target x has the path of another target/,
+    ],
+  ])('in a lake are refused with %s', (_, settings, why) => {
+    const error = refusal(settings)
+    expect([error.code, error.message]).toEqual(['CONFIG_INVALID', expect.stringMatching(why)])
   })
 
   it.each([

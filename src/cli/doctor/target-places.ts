@@ -1,6 +1,13 @@
-// Checks the places of targets: that their folders can be written and have space, and that PostgreSQL and S3 can be reached and written.
+// Checks the places of targets: that their folders can be written and have space, and that PostgreSQL, S3 and lakes can be reached and written.
 import { dirname } from 'node:path'
-import { isRemote, type PostgresTarget, placeOf, type S3Target, type TargetConfig } from '../../config/targets.ts'
+import {
+  isRemote,
+  type LakeTarget,
+  type PostgresTarget,
+  placeOf,
+  type S3Target,
+  type TargetConfig,
+} from '../../config/targets.ts'
 import type { Config } from '../../config.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import { formatDuration, MINUTE } from '../../core/time.ts'
@@ -41,14 +48,38 @@ export function spaceFindings(subject: Subject, name: string, space: Space): Fin
   return freeBytes < LITTLE_BYTES ? [warn(subject, found, hint)] : []
 }
 
-async function fileFindings(subject: Subject, { name, type, path }: FileTarget): Promise<Finding[]> {
+interface WrittenFolder {
+  folder: string
+  publishedBytes: number
+}
+
+/** The folders that publications write into. @throws an error that says what is wrong with a path */
+async function foldersOf(target: FileTarget): Promise<WrittenFolder[]> {
+  switch (target.type) {
+    case 'snapshot': {
+      const file = await destinationOf(target.path)
+      return [{ folder: dirname(file), publishedBytes: await fileBytes(file) }]
+    }
+    case 'parquet':
+      return [{ folder: await destinationOf(target.path), publishedBytes: 0 }]
+    case 'ducklake': {
+      const { catalog, data } = target
+      const folders = catalog.type === 'postgres' ? [data] : [data, dirname(catalog.path)]
+      return folders.map(folder => ({ folder, publishedBytes: 0 }))
+    }
+  }
+}
+
+async function fileFindings(subject: Subject, target: FileTarget): Promise<Finding[]> {
+  const { name } = target
   try {
-    const place = await destinationOf(path)
-    const folder = type === 'parquet' ? place : dirname(place)
-    await expectWritable(folder)
-    const { freeBytes } = await volumeOf(await nearest(folder))
-    const publishedBytes = type === 'snapshot' ? await fileBytes(place) : 0
-    return spaceFindings(subject, name, { folder, freeBytes, publishedBytes })
+    const found: Finding[] = []
+    for (const { folder, publishedBytes } of await foldersOf(target)) {
+      await expectWritable(folder)
+      const { freeBytes } = await volumeOf(await nearest(folder))
+      found.push(...spaceFindings(subject, name, { folder, freeBytes, publishedBytes }))
+    }
+    return found
   } catch (cause) {
     const hint = 'Make the folder of the target writable, or give the target another path.'
     return [fail(subject, unusable(`${name}: ${(cause as Error).message}`, hint, cause))]
@@ -58,12 +89,13 @@ async function fileFindings(subject: Subject, { name, type, path }: FileTarget):
 const CHECK_SERVER = {
   postgres: 'Check that PostgreSQL runs, and `host` and `port`.',
   parquet: 'Check that the server runs, and `endpoint` in `s3` of the target.',
+  ducklake: 'Check that the server of its catalog runs, and the host and port of `catalog`.',
 }
 
 /** Connects from a process of its own, as a publication does. */
 async function serverFinding(
   subject: Subject,
-  target: RemoteTarget,
+  target: RemoteTarget | LakeTarget,
   { config, entry }: { config: Config; entry: URL | undefined },
 ): Promise<Finding> {
   const { home, threads, publish, extensions } = config
@@ -79,8 +111,9 @@ async function serverFinding(
   const limits = { memoryLimit: publish.memoryLimit, threads, spillFolder: temporaryFolder(home) }
   try {
     const found = await probeTarget({ target, extensions: places, ...limits }, { signal: limit.signal, entry })
-    const user = target.type === 'postgres' ? ` as ${target.connection.user}` : ''
-    return ok(subject, `${target.name}: ${placeOf(target)} can be written${user} (${found})`)
+    const place = target.type === 'ducklake' ? target.catalog : target
+    const role = 'connection' in place ? ` as ${place.connection.user}` : ''
+    return ok(subject, `${target.name}: ${placeOf(target)} can be written${role} (${found})`)
   } catch (cause) {
     const { code, message, hint } = isCode(cause, 'PUBLICATION_FAILED')
       ? unusable(cause.message, 'Run `convohouse publish` for the reason.')
@@ -105,7 +138,9 @@ export async function placeFindings(
   subject: Subject,
   { config, target, offline, entry }: PlaceOptions,
 ): Promise<Finding[]> {
-  if (!isRemote(target)) return fileFindings(subject, target)
-  if (offline) return [skip(subject, `${target.name}: connection not checked (--offline)`)]
-  return [await serverFinding(subject, target, { config, entry })]
+  const found = isRemote(target) ? [] : await fileFindings(subject, target)
+  if (!isRemote(target) && target.type !== 'ducklake') return found
+  if (found.some(({ state }) => state === 'fail')) return found
+  if (offline) return [...found, skip(subject, `${target.name}: connection not checked (--offline)`)]
+  return [...found, await serverFinding(subject, target, { config, entry })]
 }

@@ -76,7 +76,9 @@ export function targetChecks({ config, rows, nowMs, offline }: TargetChecks): Pr
       const failed = failureFinding(status, nowMs)
       // An error of a folder is that of its last publication.
       const place =
-        failed.length > 0 && !isRemote(target) ? [] : await placeFindings(SUBJECT, { config, target, offline })
+        failed.length > 0 && !isRemote(target) && target.type !== 'ducklake'
+          ? []
+          : await placeFindings(SUBJECT, { config, target, offline })
       const own = [...failed, ...place, ...filterFindings(status)]
       const isWrong = own.some(({ state }) => state === 'fail' || state === 'warn')
       found.push(...own, ...(isWrong ? [] : [lagFinding(status, { everyMs: config.publish.everyMs, nowMs })]))

@@ -38,7 +38,8 @@ function chooseTargets({ targets, source }: Config, name: string | undefined): r
   })
 }
 
-function sentence({ kind, reason, rows, tables, durationMs, verified, held }: PublicationReport): string {
+function sentence(report: PublicationReport): string {
+  const { kind, reason, rows, tables, durationMs, verified, held, unmaintained } = report
   const took = `in ${durationMs < 1_000 ? `${durationMs} ms` : formatDuration(durationMs)}`
   const done =
     kind === 'current'
@@ -50,6 +51,9 @@ function sentence({ kind, reason, rows, tables, durationMs, verified, held }: Pu
     done,
     ...(verified === undefined ? [] : [`${counted(verified, 'table')} compared, all equal`]),
     ...(held.length === 0 ? [] : [`held back: ${held.join(', ')} (see \`convohouse check\`)`]),
+    ...(unmaintained === undefined
+      ? []
+      : [`its files were not compacted (${unmaintained}), which the next publication repeats`]),
   ].join('; ')
 }
 

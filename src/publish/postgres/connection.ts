@@ -2,10 +2,10 @@
 // process, so it is in no SQL text, no error, and not in `duckdb_databases()`.
 import { quoteText } from '../../catalog/layout.ts'
 import { secretReader } from '../../config/kept-secret.ts'
-import type { PostgresTarget } from '../../config/targets.ts'
+import type { PostgresPlace } from '../../config/postgres-server.ts'
 import { ATTACHED } from '../attached.ts'
 import type { TargetDatabase } from '../target-database.ts'
-import { postgresError } from './postgres-error.ts'
+import { type NamedPlace, postgresError } from './postgres-error.ts'
 
 const PASSWORD_VARIABLE = 'PGPASSWORD'
 
@@ -13,7 +13,7 @@ const PASSWORD_VARIABLE = 'PGPASSWORD'
 const quoteValue = (value: string): string => `'${value.replace(/[\\']/g, '\\$&')}'`
 
 /** Parameters of libpq. A server that has gone is noticed after a minute, and a lost client by the server as soon. */
-export function connectionText({ connection }: Pick<PostgresTarget, 'connection'>): string {
+export function connectionText({ connection }: Pick<PostgresPlace, 'connection'>): string {
   const { host, port, database, user, sslmode, sslrootcert } = connection
   const parameters = {
     ...{ host, port: String(port), dbname: database, user, sslmode },
@@ -27,9 +27,25 @@ export function connectionText({ connection }: Pick<PostgresTarget, 'connection'
 }
 
 /** The password, which is read for every connection, so that a changed one needs no restart. @throws SECRET_MISSING */
-function readPassword({ name, passwordFile }: PostgresTarget): string | null {
+function readPassword({ name, passwordFile }: NamedPlace): string | null {
   if (passwordFile === null) return null
   return secretReader({ file: passwordFile }, {}, { what: `password of target ${name}`, code: 'SECRET_MISSING' })()
+}
+
+/**
+ * Runs `work` with the password in the environment of this process, where libpq finds it.
+ * @throws TARGET_UNUSABLE, TARGET_LOCKED, TARGET_CHANGED, SECRET_MISSING
+ */
+export async function usingPassword<T>(place: NamedPlace, work: () => Promise<T>): Promise<T> {
+  const password = readPassword(place)
+  if (password !== null) process.env[PASSWORD_VARIABLE] = password
+  try {
+    return await work()
+  } catch (cause) {
+    throw postgresError(place, { cause, password })
+  } finally {
+    delete process.env[PASSWORD_VARIABLE]
+  }
 }
 
 /** An attached PostgreSQL. Within a transaction, all three use its connection. */
@@ -48,29 +64,22 @@ const postgresOf = (database: TargetDatabase): Postgres => ({
 })
 
 /** Attaches PostgreSQL for as long as `work` takes. @throws TARGET_UNUSABLE, TARGET_LOCKED, TARGET_CHANGED, SECRET_MISSING */
-export async function connected<T>(
+export const connected = <T>(
   database: TargetDatabase,
-  target: PostgresTarget,
+  target: NamedPlace,
   work: (postgres: Postgres) => Promise<T>,
-): Promise<T> {
-  const password = readPassword(target)
-  if (password !== null) process.env[PASSWORD_VARIABLE] = password
-  try {
+): Promise<T> =>
+  usingPassword(target, async () => {
     await database.run(`ATTACH ${quoteText(connectionText(target))} AS ${ATTACHED} (TYPE postgres)`)
     try {
       return await work(postgresOf(database))
     } finally {
       await database.run(`DETACH ${ATTACHED}`).catch(() => {})
     }
-  } catch (cause) {
-    throw postgresError(target, { cause, password })
-  } finally {
-    delete process.env[PASSWORD_VARIABLE]
-  }
-}
+  })
 
-/** One transaction of PostgreSQL (REPEATABLE READ). */
-export async function transaction<T>({ database }: Postgres, work: () => Promise<T>): Promise<T> {
+/** One transaction; of PostgreSQL, REPEATABLE READ. */
+export async function transaction<T>({ database }: { database: TargetDatabase }, work: () => Promise<T>): Promise<T> {
   await database.run('BEGIN')
   try {
     const result = await work()

@@ -1,6 +1,6 @@
 // Errors of PostgreSQL and libpq as ours. DuckDB passes on their text only, so the codes and hints depend on it; in another language than English
 // an error has the general code and hint.
-import { type PostgresTarget, placeOf } from '../../config/targets.ts'
+import { type PostgresPlace, placeText } from '../../config/postgres-server.ts'
 import { ConvohouseError, type ErrorCode } from '../../core/errors.ts'
 
 /** `FATAL:  password authentication failed for user "x"`: what PostgreSQL says, in its first line. Further lines may quote rows. */
@@ -21,13 +21,16 @@ export function reasonOf(cause: unknown): string {
   return (client ?? text.split('\n')[0]!.replace(QUOTED, '…')).trim()
 }
 
+/** The place of the target `name`. */
+export type NamedPlace = PostgresPlace & { name: string }
+
 interface Known {
   pattern: RegExp
   code: Extract<ErrorCode, 'TARGET_UNUSABLE' | 'TARGET_LOCKED' | 'TARGET_CHANGED'>
-  hint: (target: PostgresTarget) => string
+  hint: (target: NamedPlace) => string
 }
 
-const fileOf = ({ passwordFile }: PostgresTarget): string => passwordFile ?? 'a file that `passwordFile` names'
+const fileOf = ({ passwordFile }: PostgresPlace): string => passwordFile ?? 'a file that `passwordFile` names'
 
 const KNOWN: readonly Known[] = [
   {
@@ -80,7 +83,7 @@ const AS_BEFORE =
 
 /** The error of a target in PostgreSQL. `password` is removed from its text. */
 export function postgresError(
-  target: PostgresTarget,
+  target: NamedPlace,
   { cause, password }: { cause: unknown; password: string | null },
 ): ConvohouseError {
   if (cause instanceof ConvohouseError) return cause
@@ -88,7 +91,7 @@ export function postgresError(
   const reason = password === null ? full : full.replaceAll(password, '***')
   const known = KNOWN.find(({ pattern }) => pattern.test(reason))
   return new ConvohouseError(known?.code ?? 'TARGET_UNUSABLE', {
-    what: `Cannot use ${placeOf(target)}: ${reason}`,
+    what: `Cannot use ${placeText(target)}: ${reason}`,
     hint: known?.hint(target) ?? AS_BEFORE,
   })
 }

@@ -3,8 +3,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PostgresTarget } from '../../../src/config/targets.ts'
+import { EXTENSIONS, extensionFolder } from '../../bi/extensions.ts'
 import { isInstalled } from '../../bi/installed.ts'
-import { clientOf, EXTENSION, extensionFolder, postgresServer, SERVER } from '../../bi/postgres-server.ts'
+import { clientOf, postgresServer, SERVER } from '../../bi/postgres-server.ts'
 
 /** The policy that publishes most. */
 export const KEEP = { identity: 'keep', staff: 'keep', device: 'keep', content: 'keep' } as const
@@ -20,7 +21,7 @@ export interface BenchServer {
 
 /** Null: it is not installed, which is printed. */
 export async function benchServer(): Promise<BenchServer | null> {
-  const missing = [SERVER, EXTENSION].find(tool => !isInstalled(tool))
+  const missing = [SERVER, EXTENSIONS].find(tool => !isInstalled(tool))
   if (missing) {
     console.error(`Without PostgreSQL: ${missing.about} is not installed. \`npm run test:bi\` installs it.`)
     return null

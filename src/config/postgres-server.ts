@@ -1,0 +1,66 @@
+// Settings of a PostgreSQL server in which a target, or the catalog of one, lies.
+import { resolve } from 'node:path'
+import { z } from 'zod'
+
+/** PostgreSQL cuts names off after 63 bytes, and the schemas of marts and models have a suffix. */
+const SCHEMA = /^(?!pg_)[a-z_][a-z0-9_]{0,49}$/
+
+const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
+
+export const schemaName = z.string().regex(SCHEMA, 'must be a name of small letters, digits and underscores')
+
+export const serverFields = {
+  host: z.string().min(1),
+  port: z.int().min(1).max(65_535).default(5_432),
+  database: z.string().min(1),
+  user: z.string().min(1),
+  passwordFile: z.string().min(1).optional(),
+  sslmode: z.enum(SSL_MODES).optional(),
+  sslrootcert: z.string().min(1).optional(),
+}
+
+type Given = z.infer<z.ZodObject<typeof serverFields>>
+
+export const verifiesByCertificates = ({ sslmode, sslrootcert }: Given): boolean =>
+  !sslmode?.startsWith('verify-') || sslrootcert !== undefined
+
+export const NO_CERTIFICATES = {
+  path: ['sslrootcert'],
+  error: 'is missing: give the file with the certificates that `sslmode` verifies the server by',
+}
+
+/** A schema of a database. */
+export interface PostgresPlace {
+  connection: {
+    host: string
+    port: number
+    database: string
+    user: string
+    sslmode: (typeof SSL_MODES)[number]
+    /** Absolute; null: libpq's default. */
+    sslrootcert: string | null
+  }
+  /** The file that contains the password, absolute; null: the server asks for none. */
+  passwordFile: string | null
+  schema: string
+}
+
+/** `db:5432/analytics, schema convohouse` */
+export const placeText = ({ connection: { host, port, database }, schema }: PostgresPlace): string =>
+  `${host}:${port}/${database}, schema ${schema}`
+
+/** What no other target may write. */
+export const writtenSchema = ({ host, port, database }: Given, schema: string): string =>
+  JSON.stringify([host, port, database, schema])
+
+/** Within one machine, a connection may go without TLS. A host that begins with a slash is the folder of a socket. */
+const isLocal = (host: string): boolean => host.startsWith('/') || ['localhost', '127.0.0.1', '::1'].includes(host)
+
+/** Relative paths are relative to `folder`. */
+export function postgresPlace(given: Given & { schema: string }, folder: string): PostgresPlace {
+  const { host, port, database, user, schema, sslmode, passwordFile, sslrootcert } = given
+  const file = (path: string | undefined) => (path === undefined ? null : resolve(folder, path))
+  const mode = sslmode ?? (isLocal(host) ? 'prefer' : 'require')
+  const connection = { host, port, database, user, sslmode: mode, sslrootcert: file(sslrootcert) }
+  return { connection, passwordFile: file(passwordFile), schema }
+}

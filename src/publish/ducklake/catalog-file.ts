@@ -1,0 +1,74 @@
+// Writes the catalog of a lake, a file, anew: statistics of removed data files have values of their rows, and deleted rows survive in the free
+// blocks of a file of SQLite or DuckDB.
+import { chmod, open, rename, rm, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { quoteName, quoteText } from '../../catalog/layout.ts'
+import type { LakeCatalog } from '../../config/lake-target.ts'
+import { syncFolder } from '../../files/durable.ts'
+import type { TargetDatabase } from '../target-database.ts'
+
+type FileCatalog = Exclude<LakeCatalog, { type: 'postgres' }>
+
+const nextFile = ({ path }: FileCatalog): string => `${path}.next`
+
+async function removeNext(catalog: FileCatalog): Promise<void> {
+  for (const ending of ['', '.wal', '-journal', '-wal', '-shm']) await rm(nextFile(catalog) + ending, { force: true })
+}
+
+/** DuckLake creates the tables, with their keys. */
+async function createNext(database: TargetDatabase, catalog: FileCatalog, data: string): Promise<void> {
+  const address = `ducklake:${catalog.type === 'sqlite' ? 'sqlite:' : ''}${nextFile(catalog)}`
+  await database.run(`ATTACH ${quoteText(address)} AS next_lake (DATA_PATH ${quoteText(data)})`)
+  await database.run('DETACH next_lake')
+}
+
+async function copyTables({ run, rows }: TargetDatabase): Promise<void> {
+  const tables = await rows<{ name: string; isNew: boolean }>(`
+    SELECT table_name AS name, NOT bool_or(database_name = 'next') AS "isNew" FROM duckdb_tables()
+    WHERE database_name IN ('earlier', 'next') AND NOT internal GROUP BY table_name HAVING bool_or(database_name = 'earlier')`)
+  await run('BEGIN')
+  for (const { name, isNew } of tables) {
+    const [from, to] = ['earlier', 'next'].map(database => `${database}.main.${quoteName(name)}`)
+    if (isNew) await run(`CREATE TABLE ${to} AS FROM ${from}`)
+    else {
+      await run(`DELETE FROM ${to}`)
+      await run(`INSERT INTO ${to} BY NAME FROM ${from}`)
+    }
+  }
+  await run('COMMIT')
+}
+
+async function syncFile(path: string): Promise<void> {
+  const handle = await open(path, 'r+')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Requires the target's lock. The file is replaced by `rename`: readers go on with the earlier one. */
+export async function rewriteCatalog(database: TargetDatabase, catalog: FileCatalog): Promise<void> {
+  const next = nextFile(catalog)
+  const type = catalog.type === 'sqlite' ? 'TYPE sqlite' : 'TYPE duckdb'
+  const { mode } = await stat(catalog.path)
+  await removeNext(catalog)
+  try {
+    await database.run(`ATTACH ${quoteText(catalog.path)} AS earlier (${type}, READ_ONLY)`)
+    const [path] = await database.rows<{ value: string }>(
+      `SELECT value FROM earlier.main.ducklake_metadata WHERE key = 'data_path'`,
+    )
+    await createNext(database, catalog, path!.value)
+    await database.run(`ATTACH ${quoteText(next)} AS next (${type})`)
+    await copyTables(database)
+    for (const name of ['earlier', 'next']) await database.run(`DETACH ${name}`)
+    await chmod(next, mode & 0o777)
+    await syncFile(next)
+    await rename(next, catalog.path)
+    await syncFolder(dirname(catalog.path))
+  } catch (cause) {
+    for (const name of ['earlier', 'next', 'next_lake']) await database.run(`DETACH ${name}`).catch(() => {})
+    await removeNext(catalog).catch(() => {})
+    throw cause
+  }
+}

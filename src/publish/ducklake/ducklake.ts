@@ -1,0 +1,92 @@
+// The target `ducklake`: a catalog in PostgreSQL, SQLite or a DuckDB file, and Parquet files. A package is applied in one transaction of the
+// lake together with its watermark, which makes one version: readers see the version before it until the commit.
+//
+// A transaction compares the watermark before it changes anything, and replaces its row. If two transactions do so, the lake refuses the later one.
+
+import { quoteName } from '../../catalog/layout.ts'
+import { catalogText } from '../../config/lake-target.ts'
+import type { LakeTarget } from '../../config/targets.ts'
+import { ConvohouseError } from '../../core/errors.ts'
+import { attachedTable, deleteRows, insertRows, sumsOf } from '../attached.ts'
+import type { Package, PackagedTable } from '../package.ts'
+import { lockTarget, type TargetDatabase } from '../target-database.ts'
+import type { ExtensionPlaces, OpenTarget } from '../target-port.ts'
+import { isSame, type TargetWatermark } from '../watermark.ts'
+import { connectedLake, exclusively, type Lake, loadExtensions } from './lake.ts'
+import { eraseEarlier, maintain } from './maintenance.ts'
+import {
+  bringUpToDate,
+  emptyRetired,
+  prepareLake,
+  type StoredTables,
+  storeLakeWatermark,
+  withStoredTables,
+} from './stored-tables.ts'
+import { syncFiles } from './sync-files.ts'
+import { describePublication } from './versions.ts'
+
+/** @throws TARGET_CHANGED */
+function expectBase({ target }: Lake, { watermark }: StoredTables, base: TargetWatermark | null): void {
+  if (isSame(watermark, base)) return
+  throw new ConvohouseError('TARGET_CHANGED', {
+    what: `${catalogText(target)} was written by something else while a publication to it was being prepared. The publication was discarded.`,
+    hint: 'Nothing to do: the next publication starts from the present state of the lake.',
+  })
+}
+
+async function writeVersion(lake: Lake, { kind, base, erases, tables, watermark }: Package): Promise<void> {
+  const begunMs = Date.now()
+  await withStoredTables(lake, async stored => {
+    expectBase(lake, stored, base)
+    if (kind === 'refill') await prepareLake(lake, stored)
+    const written = new Set<string>()
+    for await (const table of tables) {
+      if (kind === 'refill') await bringUpToDate(lake, stored, table)
+      await deleteRows(lake.database, attachedTable(table), table)
+      await insertRows(lake.database, attachedTable(table), table)
+      written.add(table.name)
+    }
+    if (kind === 'refill') await emptyRetired(lake, stored, written)
+    await storeLakeWatermark(lake, watermark)
+    await describePublication(lake, { kind, erases, asOf: watermark.asOf })
+    await syncFiles(lake.target.data, begunMs)
+  })
+}
+
+async function arrived(tables: Package['tables']): Promise<PackagedTable[]> {
+  const all: PackagedTable[] = []
+  for await (const table of tables) all.push(table)
+  return all
+}
+
+/** @throws EXTENSION_UNAVAILABLE, TARGET_LOCKED */
+export async function openDuckLake(
+  database: TargetDatabase,
+  target: LakeTarget,
+  extensions: ExtensionPlaces,
+): Promise<OpenTarget> {
+  const { catalog } = target
+  await loadExtensions(database, target, extensions)
+  if (catalog.type !== 'postgres') await lockTarget(database, catalog.path)
+  return {
+    watermark: () =>
+      connectedLake(database, { target, creates: false }, lake =>
+        withStoredTables(lake, async ({ watermark }) => watermark),
+      ),
+    async apply({ tables, ...head }) {
+      // While a DuckDB file is attached, no reader can open it.
+      const contents = { ...head, tables: catalog.type === 'duckdb' ? await arrived(tables) : tables }
+      await connectedLake(database, { target, creates: true }, lake => writeVersion(lake, contents))
+      if (head.erases) await eraseEarlier(database, target)
+    },
+    async sums(tables) {
+      const sums = await connectedLake(database, { target, creates: false }, lake =>
+        exclusively(lake, () =>
+          sumsOf(lake.database, tables, { rowsFrom: attachedTable, stored: ({ name }) => quoteName(name) }),
+        ),
+      )
+      return sums ?? {}
+    },
+    maintain: () => maintain(database, target),
+  }
+}

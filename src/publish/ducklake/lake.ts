@@ -1,0 +1,174 @@
+// The connection to a lake: DuckDB's extension `ducklake` attaches its catalog. What is written is locked against other publications: a catalog
+// in a file by a file beside it, one in PostgreSQL by an advisory lock of the transaction.
+import { existsSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { quoteName, quoteText } from '../../catalog/layout.ts'
+import { catalogText, type LakeCatalog } from '../../config/lake-target.ts'
+import type { PostgresPlace } from '../../config/postgres-server.ts'
+import type { LakeTarget } from '../../config/targets.ts'
+import { ConvohouseError } from '../../core/errors.ts'
+import { MINUTE, SECOND } from '../../core/time.ts'
+import { makeFolder } from '../../files/durable.ts'
+import { ATTACHED } from '../attached.ts'
+import { loadExtension } from '../extension.ts'
+import { connectionText, transaction, usingPassword } from '../postgres/connection.ts'
+import type { TargetDatabase } from '../target-database.ts'
+import type { ExtensionPlaces } from '../target-port.ts'
+import { isHeld, lakeError } from './lake-error.ts'
+
+/** Extensions by the type of the catalog. */
+const EXTENSIONS: Record<LakeCatalog['type'], readonly string[]> = {
+  postgres: ['postgres_scanner', 'ducklake'],
+  sqlite: ['sqlite_scanner', 'ducklake'],
+  duckdb: ['ducklake'],
+}
+
+/** PostgreSQL itself, for the lock, within the transaction that writes the lake. */
+const SERVER = 'catalog_server'
+
+/** A reader that has opened a DuckDB file, or reads SQLite in a transaction, is waited for. */
+const WAIT_MS = 10 * SECOND
+
+export interface Lake {
+  database: TargetDatabase
+  target: LakeTarget
+  /** SQL of a table of the catalog. */
+  catalogTable: (name: string) => string
+}
+
+/** @throws EXTENSION_UNAVAILABLE */
+export async function loadExtensions(
+  database: TargetDatabase,
+  { catalog }: LakeTarget,
+  extensions: ExtensionPlaces,
+): Promise<void> {
+  for (const name of EXTENSIONS[catalog.type]) await loadExtension(database, name, extensions)
+}
+
+/** What DuckLake attaches. A password is in none of it. */
+const catalogAddress = (catalog: LakeCatalog): string => {
+  if (catalog.type === 'postgres') return `ducklake:postgres:${connectionText(catalog)}`
+  return `ducklake:${catalog.type === 'sqlite' ? 'sqlite:' : ''}${catalog.path}`
+}
+
+/**
+ * Rows are never stored in the catalog (`DATA_INLINING_ROW_LIMIT`): it has names, statistics and paths, and every engine that reads lakes finds
+ * all rows in files.
+ */
+function attachText({ catalog, data }: LakeTarget): string {
+  const options = [`DATA_PATH ${quoteText(`${data}/`)}`, 'DATA_INLINING_ROW_LIMIT 0']
+  if (catalog.type === 'sqlite') options.push(`META_BUSY_TIMEOUT ${WAIT_MS}`)
+  if (catalog.type === 'postgres') options.push(`METADATA_SCHEMA ${quoteText(catalog.schema)}`)
+  return `ATTACH ${quoteText(catalogAddress(catalog))} AS ${ATTACHED} (${options.join(', ')})`
+}
+
+/** Waits for readers of a catalog in a DuckDB file, which one process at a time can open. */
+async function attachWaiting(database: TargetDatabase, target: LakeTarget): Promise<void> {
+  const untilMs = performance.now() + (target.catalog.type === 'duckdb' ? WAIT_MS : 0)
+  for (;;) {
+    try {
+      return await database.run(attachText(target))
+    } catch (cause) {
+      if (!isHeld(cause) || performance.now() > untilMs) throw cause
+      await sleep(200)
+    }
+  }
+}
+
+async function hasServerCatalog({ rows }: TargetDatabase, { schema }: PostgresPlace): Promise<boolean> {
+  const sql = `SELECT to_regclass(${quoteText(`${schema}.ducklake_metadata`)}) IS NOT NULL AS found`
+  const [row] = await rows<{ found: boolean }>(`FROM postgres_query('${SERVER}', ${quoteText(sql)})`)
+  return row!.found
+}
+
+/** Files that others than this user may read, if the owner has opened the folder to them; private at first. */
+async function followMode({ data }: LakeTarget): Promise<void> {
+  const folder = await stat(data).catch(() => null)
+  if (folder) process.umask(0o777 & ~folder.mode)
+}
+
+/** A new lake would take the files of another one for those of killed publications. @throws TARGET_UNUSABLE */
+function expectNoData({ data }: LakeTarget): void {
+  const found = ['main', 'marts', 'models'].map(schema => join(data, schema)).find(folder => existsSync(folder))
+  if (found === undefined) return
+  throw new ConvohouseError('TARGET_UNUSABLE', {
+    what: `${found} has the data of another lake, whose catalog is elsewhere.`,
+    hint: 'Give the target another folder (`data`), or the catalog of that lake. If that is gone for good, remove the folder.',
+  })
+}
+
+async function attachedLake<T>(
+  database: TargetDatabase,
+  { target, creates }: { target: LakeTarget; creates: boolean },
+  work: (lake: Lake) => Promise<T>,
+): Promise<T | null> {
+  const { catalog, data } = target
+  const exists = catalog.type === 'postgres' ? await hasServerCatalog(database, catalog) : existsSync(catalog.path)
+  if (!exists && !creates) return null
+  if (!exists) expectNoData(target)
+  await makeFolder(data)
+  if (catalog.type !== 'postgres') await makeFolder(dirname(catalog.path))
+  await followMode(target)
+  await attachWaiting(database, target)
+  const schema = catalog.type === 'postgres' ? catalog.schema : 'main'
+  const catalogTable = (name: string) => `__ducklake_metadata_${ATTACHED}.${quoteName(schema)}.${name}`
+  try {
+    return await work({ database, target, catalogTable })
+  } finally {
+    await database.run(`DETACH ${ATTACHED}`).catch(() => {})
+  }
+}
+
+/**
+ * Attaches the lake for as long as `work` takes. @returns null if there is none, and it is not to be created
+ * @throws TARGET_UNUSABLE, TARGET_LOCKED, TARGET_CHANGED, SECRET_MISSING
+ */
+export async function connectedLake<T>(
+  database: TargetDatabase,
+  options: { target: LakeTarget; creates: boolean },
+  work: (lake: Lake) => Promise<T>,
+): Promise<T | null> {
+  const { target } = options
+  const { catalog } = target
+  try {
+    if (catalog.type !== 'postgres') return await attachedLake(database, options, work)
+    return await usingPassword({ ...catalog, name: target.name }, async () => {
+      await database.run(`ATTACH ${quoteText(connectionText(catalog))} AS ${SERVER} (TYPE postgres)`)
+      try {
+        return await attachedLake(database, options, work)
+      } catch (cause) {
+        throw lakeError(target, cause)
+      } finally {
+        await database.run(`DETACH ${SERVER}`).catch(() => {})
+      }
+    })
+  } catch (cause) {
+    throw lakeError(target, cause)
+  }
+}
+
+/** The settings of a role may be too short for a publication. */
+const SETTINGS = { idle_in_transaction_session_timeout: 15 * MINUTE, statement_timeout: 0 }
+
+/** @throws TARGET_LOCKED */
+async function lock({ database: { rows }, target }: Lake, { schema }: PostgresPlace): Promise<void> {
+  const key = quoteText(`convohouse lake ${schema}`)
+  const settings = Object.entries(SETTINGS).map(([name, ms]) => `set_config('${name}', '${ms}', true) AS ${name}`)
+  const sql = `SELECT pg_try_advisory_xact_lock(hashtextextended(${key}, 0)) AS taken, ${settings.join(', ')}`
+  const [row] = await rows<{ taken: boolean }>(`FROM postgres_query('${SERVER}', ${quoteText(sql)})`)
+  if (row!.taken) return
+  throw new ConvohouseError('TARGET_LOCKED', {
+    what: `Another publication is writing ${catalogText(target)}.`,
+    hint: 'Try again when it has ended. The server may take a minute to notice that a killed one has.',
+  })
+}
+
+/** Runs `work` in a transaction that no other publication to the lake runs beside. @throws TARGET_LOCKED */
+export const exclusively = <T>(lake: Lake, work: () => Promise<T>): Promise<T> =>
+  transaction(lake, async () => {
+    const { catalog } = lake.target
+    if (catalog.type === 'postgres') await lock(lake, catalog)
+    return work()
+  })

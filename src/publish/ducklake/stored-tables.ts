@@ -1,0 +1,133 @@
+// The tables of a lake: those that publications have created, and the statements that bring them up to date. A table is never dropped, so
+// that its earlier versions and changes can be read.
+import { quoteName, quoteText } from '../../catalog/layout.ts'
+import { catalogText } from '../../config/lake-target.ts'
+import { ConvohouseError } from '../../core/errors.ts'
+import { ATTACHED, attachedTable, commentsOf, createTable } from '../attached.ts'
+import type { PackagedTable } from '../package.ts'
+import { readStoredWatermark, type TargetWatermark, WATERMARK_TABLE, watermarkValues } from '../watermark.ts'
+import { exclusively, type Lake } from './lake.ts'
+
+/** Table of the names of the tables that publications have created: no other table is ever touched. */
+const TABLES_TABLE = '_publication_tables'
+
+const WATERMARK = `${ATTACHED}.main.${WATERMARK_TABLE}`
+const TABLES = `${ATTACHED}.main.${TABLES_TABLE}`
+
+/**
+ * Row groups of wide rows: with DuckDB's default of 122,880, writing needs more than the memory limit, and takes thirty times as long.
+ */
+const OPTIONS = { parquet_row_group_size: '20480', parquet_compression: 'zstd' }
+
+/** What engines read alike: UTC is in the type of a time, and JSON is text. */
+export const lakeType = (sqlType: string): string =>
+  sqlType.replace(/^JSON/, 'VARCHAR').replace(/^TIMESTAMP(?! WITH)/, 'TIMESTAMP WITH TIME ZONE')
+
+export interface StoredTables {
+  /** Names of the tables of the lake. */
+  tables: ReadonlySet<string>
+  /** Names of the tables that publications have created. */
+  own: ReadonlySet<string>
+  /** Null: the lake must be filled. */
+  watermark: TargetWatermark | null
+}
+
+const foreign = ({ target }: Lake, name: string): ConvohouseError =>
+  new ConvohouseError('TARGET_UNUSABLE', {
+    what: `${catalogText(target)}: the table ${name} was not written by a publication, so it is not touched.`,
+    hint: 'Give the target a lake of its own: another catalog, or another schema in PostgreSQL, and another folder for data.',
+  })
+
+const typesOf = async ({ database }: Lake, table: string): Promise<ReadonlyMap<string, string>> => {
+  const columns = await database.rows<Record<'column_name' | 'column_type', string>>(`DESCRIBE ${table}`)
+  return new Map(columns.map(({ column_name, column_type }) => [column_name, column_type]))
+}
+
+/**
+ * From the catalog's own tables: DuckDB's views of tables would read the whole database of a catalog in PostgreSQL. Not to be called in a
+ * transaction that writes the lake: SQLite's lock of this read would hold up its commit.
+ */
+async function tablesOf({ database, catalogTable }: Lake): Promise<ReadonlySet<string>> {
+  const rows = await database.rows<{ name: string }>(`
+    SELECT concat_ws('.', nullif(schema_name, 'main'), table_name) AS name
+    FROM ${catalogTable('ducklake_table')} t JOIN ${catalogTable('ducklake_schema')} s ON s.schema_id = t.schema_id
+    WHERE t.end_snapshot IS NULL AND s.end_snapshot IS NULL AND schema_name IN ('main', 'marts', 'models')`)
+  return new Set(rows.map(({ name }) => name))
+}
+
+async function storedState(lake: Lake, tables: ReadonlySet<string>): Promise<StoredTables> {
+  const [first] = tables
+  if (first === undefined) return { tables, own: new Set(), watermark: null }
+  if (!tables.has(WATERMARK_TABLE) || !tables.has(TABLES_TABLE)) throw foreign(lake, first)
+  if (!(await typesOf(lake, WATERMARK)).has('owner')) throw foreign(lake, WATERMARK_TABLE)
+  const names = await lake.database.rows<{ name: string }>(`SELECT name FROM ${TABLES}`)
+  const own = new Set(names.map(({ name }) => name))
+  // Somebody has dropped a table: a refill creates it.
+  const isWhole = [...own].every(name => tables.has(name))
+  return { tables, own, watermark: isWhole ? await readStoredWatermark(lake.database, WATERMARK) : null }
+}
+
+/**
+ * Runs `work` in a transaction that no other publication to the lake runs beside.
+ * @throws TARGET_LOCKED; TARGET_UNUSABLE if the lake has tables and no publication has created any
+ */
+export async function withStoredTables<T>(lake: Lake, work: (stored: StoredTables) => Promise<T>): Promise<T> {
+  const tables = await tablesOf(lake)
+  return exclusively(lake, async () => work(await storedState(lake, tables)))
+}
+
+/** Creates what every lake has. */
+export async function prepareLake({ database }: Lake, { tables }: StoredTables): Promise<void> {
+  for (const [name, value] of Object.entries(OPTIONS))
+    await database.run(`CALL ${ATTACHED}.set_option('${name}', '${value}')`)
+  for (const schema of ['marts', 'models']) await database.run(`CREATE SCHEMA IF NOT EXISTS ${ATTACHED}.${schema}`)
+  if (tables.has(WATERMARK_TABLE)) return
+  await database.run(`
+    CREATE TABLE ${WATERMARK} (owner VARCHAR, epoch VARCHAR, seq BIGINT, publication_id VARCHAR, policy VARCHAR, as_of TIMESTAMPTZ, held VARCHAR[]);
+    COMMENT ON TABLE ${WATERMARK} IS 'The last publication: its rows are those of the warehouse at as_of. Written by convohouse';
+    CREATE TABLE ${TABLES} (name VARCHAR);
+    COMMENT ON TABLE ${TABLES} IS 'The tables that publications have created. Written by convohouse'`)
+}
+
+/** A column of another type is replaced: the rows are written again anyway, and earlier versions keep the earlier column. */
+function alteredColumns(table: PackagedTable, stored: ReadonlyMap<string, string>): string[] {
+  const place = attachedTable(table)
+  return table.columns.flatMap(({ name, sqlType, about }) => {
+    const found = stored.get(name)
+    if (found === lakeType(sqlType)) return []
+    return [
+      ...(found === undefined ? [] : [`ALTER TABLE ${place} DROP COLUMN ${quoteName(name)}`]),
+      `ALTER TABLE ${place} ADD COLUMN ${quoteName(name)} ${lakeType(sqlType)}`,
+      `COMMENT ON COLUMN ${place}.${quoteName(name)} IS ${quoteText(about)}`,
+    ]
+  })
+}
+
+/** Creates a table, or brings its columns and comments up to date. @throws TARGET_UNUSABLE if somebody else has created it */
+export async function bringUpToDate(lake: Lake, { tables, own }: StoredTables, table: PackagedTable): Promise<void> {
+  const { database } = lake
+  if (!tables.has(table.name)) {
+    await createTable(database, table, lakeType)
+    if (!own.has(table.name)) await database.run(`INSERT INTO ${TABLES} VALUES (${quoteText(table.name)})`)
+    return
+  }
+  if (!own.has(table.name)) throw foreign(lake, table.name)
+  const statements = alteredColumns(table, await typesOf(lake, attachedTable(table)))
+  if (statements.length > 0) await database.run([...statements, ...commentsOf(table)].join(';\n'))
+}
+
+/** Empties the tables that the target no longer receives. */
+export async function emptyRetired(
+  { database }: Lake,
+  { own, tables }: StoredTables,
+  received: ReadonlySet<string>,
+): Promise<void> {
+  for (const name of own)
+    if (!received.has(name) && tables.has(name)) await database.run(`DELETE FROM ${attachedTable({ name })}`)
+}
+
+/** The rows of the table are replaced, not the table: each new table would be a new schema for readers. */
+export async function storeLakeWatermark({ database }: Lake, watermark: TargetWatermark): Promise<void> {
+  await database.run(`DELETE FROM ${WATERMARK}`)
+  await database.run(`INSERT INTO ${WATERMARK} VALUES (${watermarkValues(watermark)})`)
+}

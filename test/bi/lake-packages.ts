@@ -1,0 +1,73 @@
+// Packages of a small table of its own, applied by the target in this process: many publications in little time.
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { quoteText } from '../../src/catalog/layout.ts'
+import type { LakeTarget } from '../../src/config/targets.ts'
+import { openDuckLake } from '../../src/publish/ducklake/ducklake.ts'
+import type { PackagedTable } from '../../src/publish/package.ts'
+import { openTargetDatabase, type TargetDatabase } from '../../src/publish/target-database.ts'
+import type { OpenTarget } from '../../src/publish/target-port.ts'
+import type { TargetWatermark } from '../../src/publish/watermark.ts'
+import { extensionFolder } from './extensions.ts'
+
+const COLUMNS = [
+  ['id', 'BIGINT'],
+  ['name', 'VARCHAR'],
+  ['at', 'TIMESTAMP'],
+  ['extra', 'JSON'],
+  ['tags', 'VARCHAR[]'],
+] as const
+
+export interface Row {
+  id: number
+  name: string
+}
+
+export interface LakeWriter {
+  database: TargetDatabase
+  opened: OpenTarget
+  /** Replaces the rows with these ids; `deletes`: ids whose rows are deleted. */
+  publish(
+    rows: readonly Row[],
+    options?: { refill?: boolean; deletes?: readonly number[]; erases?: boolean },
+  ): Promise<void>
+}
+
+/** Opens the lake as the process of a target does. */
+export async function lakeWriter(home: string, target: LakeTarget): Promise<LakeWriter> {
+  const folder = join(home, `packages-${target.name}`)
+  await mkdir(folder, { recursive: true })
+  const database = await openTargetDatabase({ memoryLimit: '512MB', threads: 1, spillFolder: join(folder, 'spill') })
+  const opened = await openDuckLake(database, target, { folder: extensionFolder(), cache: folder })
+  let seq = 0
+  return {
+    database,
+    opened,
+    async publish(rows, { refill = false, deletes = [], erases = refill } = {}) {
+      const base = await opened.watermark()
+      const number = ++seq
+      const file = (name: string) => join(folder, `${number}-${name}.parquet`)
+      const values = rows.map(({ id, name }) => `(${id}, ${quoteText(name)})`)
+      const source =
+        values.length > 0 ? `(VALUES ${values.join(', ')}) v(id, name)` : `(SELECT 0 AS id, '' AS name WHERE false) v`
+      await database.run(`COPY (SELECT id::BIGINT AS id, name, TIMESTAMP '2026-11-20 12:00:00' + to_seconds(id) AS at,
+        ('{"name":"' || name || '"}')::JSON AS extra, ['x', NULL] AS tags FROM ${source}) TO '${file('rows')}' (FORMAT parquet)`)
+      const ids = [...rows.map(({ id }) => id), ...deletes]
+      await database.run(
+        `COPY (SELECT unnest([${ids.join(', ')}]::BIGINT[]) AS id) TO '${file('deletes')}' (FORMAT parquet)`,
+      )
+      const table = (name: string): PackagedTable => ({
+        ...{ name, about: `Table ${name}`, key: ['id'], isKeyUnique: true, isChild: false, timeColumn: null },
+        columns: COLUMNS.map(([column, sqlType]) => ({ name: column, sqlType, about: `Column ${column}` })),
+        ...{ isWhole: refill, deletes: refill ? null : file('deletes'), rows: [file('rows')], rowCount: rows.length },
+        partitions: null,
+      })
+      const watermark: TargetWatermark = {
+        ...{ owner: 'a/b', epoch: 'e', seq: number, publicationId: `p${number}`, policy: 'p', held: [] },
+        asOf: '2026-11-24T00:00:00.000Z',
+      }
+      const tables = [table('people'), table('marts.fct_people')]
+      await opened.apply({ kind: refill ? 'refill' : 'delta', base, watermark, erases, tables })
+    },
+  }
+}
