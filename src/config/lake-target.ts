@@ -13,6 +13,7 @@ import {
   verifiesByCertificates,
   writtenSchema,
 } from './postgres-server.ts'
+import { folderOrS3, placeAt, type S3Place, s3Settings } from './s3.ts'
 
 const CATALOG_TYPES = ['postgres', 'sqlite', 'duckdb'] as const
 
@@ -34,11 +35,8 @@ const catalog = z.discriminatedUnion(
 export const lakeFields = {
   type: z.literal('ducklake'),
   catalog: catalog.prefault({ type: 'sqlite' }),
-  data: z
-    .string()
-    .min(1)
-    .refine(path => !/^[a-z0-9]+:\/\//i.test(path), 'must be a folder')
-    .optional(),
+  data: folderOrS3.optional(),
+  s3: s3Settings.optional(),
   keepVersions: duration.refine(ms => ms >= HOUR, 'must be 1h at least').prefault('2d'),
   keepFiles: duration.refine(ms => ms >= MINUTE, 'must be 1m at least').prefault('1h'),
 }
@@ -53,8 +51,10 @@ export type LakeCatalog =
 export interface LakeSettings {
   type: 'ducklake'
   catalog: LakeCatalog
-  /** The folder of the data files, absolute. */
+  /** The folder of the data files, absolute, or `s3://bucket/prefix`. */
   data: string
+  /** Null: the data are in a folder. */
+  s3: S3Place | null
   /** For how long earlier versions can be read. */
   keepVersionsMs: number
   /** For how long files stay that no version has any more, for readers that began before. */
@@ -66,9 +66,10 @@ export const catalogText = ({ catalog: place }: Pick<LakeSettings, 'catalog'>): 
   place.type === 'postgres' ? placeText(place) : place.path
 
 /** What no other target may write. */
-export const writtenByLake = ({ catalog: given, data }: Given): (string | undefined)[] => [
+export const writtenByLake = ({ catalog: given, data, s3 }: Given): (string | undefined)[] => [
   given.type === 'postgres' ? writtenSchema(given, given.schema) : given.path,
-  data,
+  // Of which server it is, `targetConfigs` compares.
+  s3 === undefined ? data : undefined,
 ]
 
 interface Folders {
@@ -78,7 +79,7 @@ interface Folders {
 }
 
 export function lakeSettings(
-  { type, catalog: given, data, keepVersions, keepFiles, name }: Given & { name: string },
+  { type, catalog: given, data, s3, keepVersions, keepFiles, name }: Given & { name: string },
   { folder, home }: Folders,
 ): LakeSettings {
   const at = (path: string | undefined, inHome: string) =>
@@ -87,5 +88,7 @@ export function lakeSettings(
     given.type === 'postgres'
       ? { type: given.type, ...postgresPlace(given, folder) }
       : { type: given.type, path: at(given.path, `${name}.${given.type === 'sqlite' ? 'sqlite' : 'ducklake'}`) }
-  return { type, catalog: place, data: at(data, name), keepVersionsMs: keepVersions, keepFilesMs: keepFiles }
+  const stored = placeAt({ path: data, s3 }, { folder, local: at(undefined, name) })
+  const kept = { keepVersionsMs: keepVersions, keepFilesMs: keepFiles }
+  return { type, catalog: place, data: stored.path, s3: stored.s3, ...kept }
 }

@@ -36,5 +36,7 @@ export function s3Environment({ credentialsFile, profile, region }: S3Place, env
 }
 
 /** The environment of a target's process: none, and so none of the secrets in it, except for those of S3. */
-export const targetEnvironment = (target: TargetConfig, env: Environment): Record<string, string> =>
-  target.type === 'parquet' && target.s3 !== null ? s3Environment(target.s3, env) : {}
+export function targetEnvironment(target: TargetConfig, env: Environment): Record<string, string> {
+  const place = 's3' in target ? target.s3 : null
+  return place === null ? {} : s3Environment(place, env)
+}

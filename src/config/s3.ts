@@ -7,7 +7,7 @@ const S3_PATH = /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[A-Za-z0-9._=-]+)*\/
 
 export const isS3Path = (path: string): boolean => /^s3:\/\//i.test(path)
 
-export const s3Path = z.string().regex(S3_PATH, 'must be s3://BUCKET/PREFIX, of letters, digits and . - _ =')
+const s3Path = z.string().regex(S3_PATH, 'must be s3://BUCKET/PREFIX, of letters, digits and . - _ =')
 
 const isEndpoint = (text: string): boolean => {
   if (!URL.canParse(text)) return false
@@ -47,8 +47,24 @@ export interface S3Place {
   caFile: string | null
 }
 
-/** Relative paths are relative to the folder of the configuration file. `path`: see `s3Path`. */
-export function s3Place(path: string, given: z.infer<typeof s3Settings>, folder: string): S3Place {
+/** A folder, or a place in S3. */
+export const folderOrS3 = z
+  .string()
+  .min(1)
+  .superRefine((path, context) => {
+    const isUrl = /^[a-z0-9]+:\/\//i.test(path)
+    const message = isS3Path(path)
+      ? s3Path.safeParse(path).error?.issues[0]?.message
+      : 'must be a folder or s3://BUCKET/PREFIX'
+    if (isUrl && message !== undefined) context.addIssue({ code: 'custom', message })
+  })
+
+/** Settings of a server belong to a path in S3. */
+export const isOfS3 = (path: string | undefined, s3: object | undefined): boolean =>
+  s3 === undefined || (path !== undefined && isS3Path(path))
+
+/** Relative paths are relative to the folder of the configuration file. */
+function s3Place(path: string, given: z.infer<typeof s3Settings>, folder: string): S3Place {
   const [bucket = '', ...rest] = path.slice('s3://'.length).split('/').filter(Boolean)
   const file = (name: string | undefined) => (name === undefined ? null : resolve(folder, name))
   return {
@@ -66,3 +82,14 @@ export function s3Place(path: string, given: z.infer<typeof s3Settings>, folder:
 /** `s3://bucket/prefix` */
 export const s3Text = ({ bucket, prefix }: Pick<S3Place, 'bucket' | 'prefix'>): string =>
   `s3://${bucket}/${prefix}`.replace(/\/$/, '')
+
+/** Where a path leads to: a folder, absolute, or `s3://bucket/prefix`. `local`: without a path. */
+export function placeAt(
+  { path, s3 }: { path?: string | undefined; s3?: z.infer<typeof s3Settings> | undefined },
+  { folder, local }: { folder: string; local: string },
+): { path: string; s3: S3Place | null } {
+  if (path === undefined) return { path: local, s3: null }
+  if (!isS3Path(path)) return { path: resolve(folder, path), s3: null }
+  const place = s3Place(path, s3 ?? {}, folder)
+  return { path: s3Text(place), s3: place }
+}

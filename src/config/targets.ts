@@ -16,7 +16,7 @@ import {
   verifiesByCertificates,
   writtenSchema,
 } from './postgres-server.ts'
-import { isS3Path, type S3Place, s3Path, s3Place, s3Settings, s3Text } from './s3.ts'
+import { folderOrS3, isOfS3, isS3Path, placeAt, type S3Place, s3Settings } from './s3.ts'
 import { size } from './size.ts'
 
 const TARGET_NAME = 'must be a short name of letters, digits, dashes and underscores'
@@ -48,7 +48,10 @@ const common = {
 const localPath = z
   .string()
   .min(1)
-  .refine(path => !isS3Path(path), 'must be a file on this machine: only a target `parquet` can be in S3')
+  .refine(
+    path => !isS3Path(path),
+    'must be a file on this machine: only a target `parquet` and the data of a `ducklake` can be in S3',
+  )
 
 /** Languages whose word forms both DuckDB and PostgreSQL know; `simple`: words as they are. */
 const LANGUAGES = [
@@ -83,18 +86,11 @@ const parquet = z
   .strictObject({
     ...common,
     type: z.literal('parquet'),
-    path: z
-      .string()
-      .min(1)
-      .superRefine((path, context) => {
-        const problem = isS3Path(path) ? s3Path.safeParse(path).error?.issues[0]?.message : undefined
-        if (problem !== undefined) context.addIssue({ code: 'custom', message: problem })
-      })
-      .optional(),
+    path: folderOrS3.optional(),
     s3: s3Settings.optional(),
     partitionBy,
   })
-  .refine(({ path, s3 }) => s3 === undefined || (path !== undefined && isS3Path(path)), {
+  .refine(({ path, s3 }) => isOfS3(path, s3), {
     path: ['s3'],
     error: 'belongs to a `path` that begins with s3://',
   })
@@ -110,7 +106,10 @@ const postgres = z
   .refine(verifiesByCertificates, NO_CERTIFICATES)
   .refine(keepsContent, NEEDS_CONTENT)
 
-const ducklake = z.strictObject({ ...common, ...lakeFields })
+const ducklake = z.strictObject({ ...common, ...lakeFields }).refine(({ data, s3 }) => isOfS3(data, s3), {
+  path: ['s3'],
+  error: 'belongs to `data` that begins with s3://',
+})
 
 const TYPES = [snapshot, parquet, postgres, ducklake] as const
 
@@ -236,12 +235,6 @@ interface Folders {
   home: string
 }
 
-function parquetPlace({ path, s3 }: z.infer<typeof parquet>, folder: string, local: string) {
-  if (path === undefined || !isS3Path(path)) return { path: local, s3: null }
-  const place = s3Place(path, s3 ?? {}, folder)
-  return { path: s3Text(place), s3: place }
-}
-
 function targetConfig(given: z.infer<typeof target>, { folder, home }: Folders): TargetConfig {
   const { name, pii, rows } = given
   const filter = rows ? { agents: rows.agents ?? [], organizations: rows.organizations ?? [] } : null
@@ -258,7 +251,7 @@ function targetConfig(given: z.infer<typeof target>, { folder, home }: Folders):
     case 'parquet':
       return {
         ...{ ...shared, type: given.type, partitionBy: given.partitionBy },
-        ...parquetPlace(given, folder, at(given.path, name)),
+        ...placeAt(given, { folder, local: at(undefined, name) }),
       }
     case 'postgres':
       return { ...shared, ...search, type: given.type, ...postgresPlace(given, folder) }
@@ -269,13 +262,14 @@ function targetConfig(given: z.infer<typeof target>, { folder, home }: Folders):
 
 /** The files, folders and prefixes that a target writes. */
 function pathsOf(target: TargetConfig): string[] {
+  const at = (path: string, s3: S3Place | null) => `${s3?.endpoint ?? ''}${path}`
   switch (target.type) {
     case 'postgres':
       return []
     case 'ducklake':
-      return [target.data, ...(target.catalog.type === 'postgres' ? [] : [target.catalog.path])]
+      return [at(target.data, target.s3), ...(target.catalog.type === 'postgres' ? [] : [target.catalog.path])]
     case 'parquet':
-      return [`${target.s3?.endpoint ?? ''}${target.path}`]
+      return [at(target.path, target.s3)]
     default:
       return [target.path]
   }

@@ -1,6 +1,6 @@
 // The DuckDB instance of a target's process, and the lock of a target.
 import { readFile, rm, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { quoteText } from '../catalog/layout.ts'
 import { diskErrorCode, diskErrorText } from '../core/disk.ts'
@@ -21,6 +21,8 @@ export async function openTargetDatabase(
     preserve_insertion_order: 'false',
     checkpoint_threshold: '1GB',
     autoinstall_known_extensions: 'false',
+    // There are none: those that a user has stored for DuckDB are not those of a target.
+    secret_directory: join(settings.spillFolder, 'secrets'),
   })
   const connection = await instance.connect()
   await connection.run(`SET TimeZone = 'UTC'`)

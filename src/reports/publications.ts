@@ -85,7 +85,10 @@ async function lacksFiles(target: TargetConfig): Promise<boolean> {
   if (isRemote(target)) return false
   switch (target.type) {
     case 'ducklake':
-      return (await isMissing(target.data)) || (target.catalog.type !== 'postgres' && isMissing(target.catalog.path))
+      return (
+        (target.s3 === null && (await isMissing(target.data))) ||
+        (target.catalog.type !== 'postgres' && isMissing(target.catalog.path))
+      )
     case 'parquet':
       return isMissing(join(target.path, 'current'))
     case 'snapshot':

@@ -31,7 +31,7 @@ const HOUR_MS = 3_600_000
 const COUNTED = 25
 
 const lakeOf = (home: string): LakeTarget & { catalog: { path: string } } => ({
-  ...{ name: 'lake', type: 'ducklake', pii: KEEP, rows: null, data: join(home, 'lake') },
+  ...{ name: 'lake', type: 'ducklake', pii: KEEP, rows: null, data: join(home, 'lake'), s3: null },
   ...{
     catalog: { type: 'sqlite', path: join(home, 'lake.sqlite') },
     keepVersionsMs: 48 * HOUR_MS,

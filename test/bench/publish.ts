@@ -137,6 +137,7 @@ async function measure(
       pii: KEEP,
       rows: null,
       data: join(home, 'l'),
+      s3: null,
       keepVersionsMs: DAY,
       keepFilesMs: HOUR,
     },

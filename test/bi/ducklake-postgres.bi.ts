@@ -1,6 +1,5 @@
 // The target `ducklake` with its catalog in PostgreSQL: readers in other processes, and what happens when something fails.
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { spawnSync } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -10,12 +9,10 @@ import type { Config } from '../../src/config.ts'
 import { ENTRY, SETTINGS } from '../publish/published.ts'
 import { until } from '../until.ts'
 import type { Workspace } from '../warehouse/temporary-warehouse.ts'
-import { needed } from './lacking.ts'
-import { newLake, publishLake, readingLake } from './lake-scene.ts'
+import { expectVersions, newLake, publishLake, readingLake, startReader } from './lake-scene.ts'
 import { patchedTarget } from './patched-target.ts'
 import { describeWithPostgres, failureOf, load, postgresScene } from './postgres-scene.ts'
 import { clientOf } from './postgres-server.ts'
-import { PYTHON } from './python.ts'
 
 const scene = postgresScene()
 const { app } = scene
@@ -54,32 +51,6 @@ async function changedScene() {
   return { place, target }
 }
 
-/** Reads in a process of its own, which shares nothing with the publisher but the server and the data, until `stop` exists. */
-function startReader(target: LakeTarget, { id }: Workspace, stop: string) {
-  const { catalog } = target
-  if (catalog.type !== 'postgres') throw new Error('no server')
-  const { host, port, database, user } = catalog.connection
-  const address = `ducklake:postgres:host=${host} port=${port} dbname=${database} user=${user}`
-  const python = join(needed(PYTHON.lake), 'bin', 'python')
-  const options = `, METADATA_SCHEMA '${catalog.schema}'`
-  const words = [join(import.meta.dirname, 'read-lake.py'), scene.extensions, address, options, id, stop]
-  const child = spawn(python, words, { env: { PGPASSWORD: scene.server.password }, stdio: ['ignore', 'pipe', 'pipe'] })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', text => {
-      output += text
-    })
-  return {
-    ready: () => until(async () => output.includes('ready') || child.exitCode !== null),
-    async result() {
-      if (child.exitCode === null) await once(child, 'close')
-      const last = output.trim().split('\n').at(-1)!
-      if (!last.startsWith('{')) throw new Error(output)
-      return JSON.parse(last) as { states: [publication: string, names: string][]; reads: number; types: string[] }
-    },
-  }
-}
-
 describeWithPostgres('a lake with its catalog in PostgreSQL', () => {
   it('is read by other processes while it is published to: each sees one version in all tables', async () => {
     const place = app.workspace()
@@ -90,7 +61,8 @@ describeWithPostgres('a lake with its catalog in PostgreSQL', () => {
     ])
     await publishLake(app, target)
     const stop = join(app.home, 'stop')
-    const readers = [startReader(target, place, stop), startReader(target, place, stop)]
+    const { password } = scene.server
+    const readers = [1, 2].map(() => startReader(target, place, { stop, password }))
     for (const reader of readers) await reader.ready()
     const expected = ['Ann 0,Bob 0']
     for (let round = 1; round <= 3; round++) {
@@ -106,18 +78,7 @@ describeWithPostgres('a lake with its catalog in PostgreSQL', () => {
       expected.push(`Ann ${round},Bob ${round}`)
     }
     await writeFile(stop, '')
-    for (const reader of readers) {
-      const { states, reads, types } = await reader.result()
-      const names = states.map(([, one]) => one)
-      expect(reads).toBeGreaterThan(3)
-      // Each version has its own names, and no other.
-      expect(new Set(names).size).toBe(names.length)
-      expect(new Set(states.map(([publication]) => publication)).size).toBe(names.length)
-      expect(expected).toEqual(expect.arrayContaining(names))
-      expect(names).toContain('Ann 3,Bob 3')
-      expect(types.slice(1)).toEqual(['TIMESTAMP WITH TIME ZONE', 'VARCHAR'])
-      expect(types[0]).toMatch(/\+00$/)
-    }
+    for (const reader of readers) expectVersions(await reader.result(), expected)
     expect(await namesIn(target, place)).toEqual(['Ann 3', 'Bob 3'])
   })
 

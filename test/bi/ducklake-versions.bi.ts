@@ -25,7 +25,7 @@ describeWithLake('the versions of a lake', () => {
       { id: 100, name: 'Bob' },
     ])
     await writer.publish([], { deletes: [8] })
-    expect(await maintain(writer.database, target, 1)).toBeNull()
+    expect(await maintain(writer.database, target, { mostFiles: 1 })).toBeNull()
     await readingLake(target, async rows => {
       const versions = await rows(`SELECT snapshot_id, commit_message, author FROM lake.snapshots() ORDER BY 1`)
       const published = versions.filter(([, message]) => message !== 'maintenance')
@@ -58,7 +58,7 @@ describeWithLake('the versions of a lake', () => {
     await writer.publish(people(0, 200), { refill: true })
     for (let round = 1; round <= 30; round++) {
       await writer.publish([...people(round, round + 3, `round ${round}`), { id: 200 + round, name: 'new' }])
-      expect(await maintain(writer.database, target, 16)).toBeNull()
+      expect(await maintain(writer.database, target, { mostFiles: 16 })).toBeNull()
     }
     await readingLake(target, async rows => {
       const [[files]] = (await rows(FILES)) as [[number]]
@@ -101,11 +101,11 @@ describeWithLake('the versions of a lake', () => {
       await utimes(path, day, day)
     }
     const soon = { ...target, keepVersionsMs: 0 }
-    expect(await maintain(writer.database, soon, 0)).toBeNull()
+    expect(await maintain(writer.database, soon, { mostFiles: 0 })).toBeNull()
     expect(await count(`${versions} WHERE snapshot_id <= 1`)).toBe(0)
     expect(others.map(existsSync)).toEqual([false, true, true])
     expect(await filesWith(join(target.data, 'main'), 'first 3')).not.toEqual([])
-    expect(await maintain(writer.database, { ...soon, keepFilesMs: 0 }, 100)).toBeNull()
+    expect(await maintain(writer.database, { ...soon, keepFilesMs: 0 }, { mostFiles: 100 })).toBeNull()
     expect(await filesWith(join(target.data, 'main'), 'first 3')).toEqual([])
     expect(await count(`SELECT count(*) FROM people WHERE name LIKE 'second%'`)).toBe(10)
   })
@@ -134,7 +134,7 @@ describeWithLake('the versions of a lake', () => {
       })
       // The rewritten catalog is a whole one.
       await writer.publish([{ id: 52, name: 'later' }])
-      expect(await maintain(writer.database, target, 1)).toBeNull()
+      expect(await maintain(writer.database, target, { mostFiles: 1 })).toBeNull()
       await readingLake(target, async rows => expect(await rows('SELECT count(*)::INT FROM people')).toEqual([[52]]))
     },
   )

@@ -1,15 +1,19 @@
 // Targets of the type `ducklake` for a test file, and a reader that shares nothing with the publisher.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { describe } from 'vitest'
+import { describe, expect } from 'vitest'
 import type { LakeTarget } from '../../src/config/targets.ts'
 import type { PublicationReport } from '../../src/core/publication-report.ts'
 import type { PublishOptions } from '../../src/publish/publish.ts'
 import { KEEP, publishTo, SETTINGS } from '../publish/published.ts'
-import type { TemporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
+import { until } from '../until.ts'
+import type { TemporaryWarehouse, Workspace } from '../warehouse/temporary-warehouse.ts'
 import { EXTENSIONS, extensionFolder } from './extensions.ts'
-import { whyLacking } from './lacking.ts'
+import { needed, whyLacking } from './lacking.ts'
+import { PYTHON } from './python.ts'
 
 /** Tests that need DuckDB's extensions. */
 export const describeWithLake = describe.skipIf(whyLacking(EXTENSIONS) !== null)
@@ -28,7 +32,7 @@ export function newLake(
 ): FileLake {
   const name = `lake${++targets}`
   return {
-    ...{ name, type: 'ducklake', pii: KEEP, rows: null, data: join(home, name) },
+    ...{ name, type: 'ducklake', pii: KEEP, rows: null, data: join(home, name), s3: null },
     ...{ catalog: { type, path: join(home, `${name}.${type}`) }, keepVersionsMs: 48 * HOUR_MS, keepFilesMs: HOUR_MS },
     ...settings,
   }
@@ -48,18 +52,26 @@ const addressOf = ({ catalog }: LakeTarget): string => {
   return `ducklake:postgres:host=${host} port=${port} dbname=${database} user=${user}`
 }
 
-/** Attaches the lake as a reader does. `password`: of its PostgreSQL. */
+export interface Reading {
+  /** Of its PostgreSQL. */
+  password?: string
+  /** SQL of the reader's own secret for S3. */
+  secret?: string
+}
+
+/** Attaches the lake as a reader does. */
 export async function readingLake<T>(
   target: LakeTarget,
   work: (rows: (sql: string) => Promise<unknown[][]>) => Promise<T>,
-  { password = '' } = {},
+  { password = '', secret }: Reading = {},
 ): Promise<T> {
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' })
   const connection = await instance.connect()
   try {
     await connection.run(`SET TimeZone = 'UTC'`)
-    for (const name of ['ducklake', 'sqlite_scanner', 'postgres_scanner'])
+    for (const name of ['ducklake', 'sqlite_scanner', 'postgres_scanner', 'httpfs'])
       await connection.run(`LOAD '${extensionFolder()}/${name}.duckdb_extension'`)
+    if (secret) await connection.run(secret)
     const { catalog } = target
     const schema = catalog.type === 'postgres' ? `, METADATA_SCHEMA '${catalog.schema}'` : ''
     const address = addressOf(target) + (password === '' ? '' : ` password=${password}`)
@@ -70,6 +82,53 @@ export async function readingLake<T>(
     connection.closeSync()
     instance.closeSync()
   }
+}
+
+interface Read {
+  states: [publication: string, names: string][]
+  reads: number
+  types: string[]
+}
+
+/** Reads in a process of its own, which shares nothing with the publisher but the catalog's server and the data, until `stop` exists. */
+export function startReader(
+  target: LakeTarget,
+  { id }: Workspace,
+  { stop, password = '', secret = '' }: Reading & { stop: string },
+) {
+  const { catalog } = target
+  if (catalog.type !== 'postgres') throw new Error('no server')
+  const python = join(needed(PYTHON.lake), 'bin', 'python')
+  const script = join(import.meta.dirname, 'read-lake.py')
+  const words = [script, extensionFolder(), addressOf(target), `, METADATA_SCHEMA '${catalog.schema}'`, id, stop]
+  const env = { PGPASSWORD: password, LAKE_SECRET: secret }
+  const child = spawn(python, words, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', text => {
+      output += text
+    })
+  return {
+    ready: () => until(async () => output.includes('ready') || child.exitCode !== null),
+    async result(): Promise<Read> {
+      if (child.exitCode === null) await once(child, 'close')
+      const last = output.trim().split('\n').at(-1)!
+      if (!last.startsWith('{')) throw new Error(output)
+      return JSON.parse(last)
+    },
+  }
+}
+
+/** Each version has its own names, and the reader has seen no other, and the last. */
+export function expectVersions({ states, reads, types }: Read, expected: readonly string[]): void {
+  const names = states.map(([, one]) => one)
+  expect(reads).toBeGreaterThan(3)
+  expect(new Set(names).size).toBe(names.length)
+  expect(new Set(states.map(([publication]) => publication)).size).toBe(names.length)
+  expect(expected).toEqual(expect.arrayContaining(names))
+  expect(names).toContain(expected.at(-1))
+  expect(types.slice(1)).toEqual(['TIMESTAMP WITH TIME ZONE', 'VARCHAR'])
+  expect(types[0]).toMatch(/\+00$/)
 }
 
 /** Files below the folder whose bytes contain the text, or, of Parquet files, whose values: pages are compressed. */

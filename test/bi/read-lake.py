@@ -1,5 +1,6 @@
 # Reads a lake again and again while it is published to, as a notebook would: each transaction must see one version in all tables.
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -11,9 +12,11 @@ extensions, address, options, workspace, stop = sys.argv[1:]
 
 def connected():
     connection = duckdb.connect(config={"allow_unsigned_extensions": "false"})
-    for name in ("ducklake", "sqlite_scanner", "postgres_scanner"):
+    for name in ("ducklake", "sqlite_scanner", "postgres_scanner", "httpfs"):
         connection.execute(f"LOAD '{extensions}/{name}.duckdb_extension'")
     connection.execute("SET TimeZone = 'UTC'")
+    if os.environ.get("LAKE_SECRET"):
+        connection.execute(os.environ["LAKE_SECRET"])
     connection.execute(f"ATTACH '{address}' AS lake (READ_ONLY{options})")
     return connection
 

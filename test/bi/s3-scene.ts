@@ -24,8 +24,9 @@ import { type Keys, S3_SERVER, type S3Server, s3Server } from './s3-server.ts'
 /** What tests do in the bucket, as its owner. */
 export interface Bucket {
   /** Names below the prefix of a target, sorted. */
-  names(target: ParquetTarget): Promise<string[]>
+  names(target: Pick<ParquetTarget, 's3'>): Promise<string[]>
   text(key: string): Promise<string>
+  bytes(key: string): Promise<Uint8Array>
   put(key: string, content: string | Buffer, bucket?: string): Promise<void>
   remove(key: string): Promise<void>
   create(bucket: string): Promise<void>
@@ -73,6 +74,7 @@ function bucketOf(client: S3Client): Bucket {
       return found.sort()
     },
     text: async key => (await client.send(new GetObjectCommand(at(key)))).Body!.transformToString(),
+    bytes: async key => (await client.send(new GetObjectCommand(at(key)))).Body!.transformToByteArray(),
     async put(key, content, bucket = 'lake') {
       await client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: content }))
     },

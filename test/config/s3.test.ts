@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { s3Environment } from '../../src/config/s3-environment.ts'
+import { s3Environment, targetEnvironment } from '../../src/config/s3-environment.ts'
 import { placeOf } from '../../src/config/targets.ts'
 import { readConfig } from '../../src/config.ts'
 
@@ -14,6 +14,8 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const lake = (settings: object) => ({ name: 'lake', type: 'parquet', path: 's3://lake/prod', ...settings })
+
+const ducklake = (settings: object) => ({ name: 'versions', type: 'ducklake', ...settings })
 
 function read(...targets: object[]) {
   const path = join(folder, 'convohouse.yaml')
@@ -45,6 +47,20 @@ describe('a target in S3', () => {
     expect(read(...same)).toHaveLength(2)
   })
 
+  it('has the data of a lake', () => {
+    const s3 = { endpoint: 'https://s3.example.com', credentialsFile: 'f' }
+    const [target, other] = read(
+      ducklake({ data: 's3://lake/prod/', s3 }),
+      ducklake({ name: 'b', data: 's3://lake/prod', s3: {}, catalog: { type: 'sqlite', path: 'b' } }),
+    )
+    expect(target).toMatchObject({
+      data: 's3://lake/prod',
+      s3: { bucket: 'lake', prefix: 'prod/', endpoint: 'https://s3.example.com', credentialsFile: join(folder, 'f') },
+      catalog: { type: 'sqlite' },
+    })
+    expect(other).toMatchObject({ data: 's3://lake/prod', s3: { endpoint: null } })
+  })
+
   it.each([
     ['a path with a pattern', [lake({ path: 's3://lake/*' })], /targets\[0\]\.path .*s3:\/\/BUCKET\/PREFIX/],
     ['an empty part', [lake({ path: 's3://lake//x' })], /must be s3:/],
@@ -60,6 +76,14 @@ describe('a target in S3', () => {
       [{ name: 'b', type: 'snapshot', path: 's3://lake/b.duckdb' }],
       /only a target `parquet`/,
     ],
+    ['another kind of address', [lake({ path: 'gs://lake/prod' })], /must be a folder or s3:/],
+    [
+      'data of a lake with a pattern',
+      [ducklake({ data: 's3://lake/*' })],
+      /targets\[0\]\.data .*s3:\/\/BUCKET\/PREFIX/,
+    ],
+    ['a server of a folder of a lake', [ducklake({ data: 'out', s3: {} })], /\.s3 .*begins with s3:/],
+    ['the prefix of a lake', [ducklake({ data: 's3://lake/prod/' }), lake({})], /lake has the path of another target/],
     ['one prefix twice', [lake({}), lake({ name: 'b', path: 's3://lake/prod/' })], /b has the path of another target/],
   ])('is refused with %s', (_, targets, why) => {
     expect(() => read(...targets)).toThrow(why)
@@ -77,6 +101,16 @@ describe('the environment of the process that writes to S3', () => {
     const { CONVOHOUSE_API_TOKEN: _, ...passed } = env
     expect(s3Environment(placeOfTarget({}), env)).toMatchObject(passed)
     expect(s3Environment(placeOfTarget({}), env)).not.toHaveProperty('CONVOHOUSE_API_TOKEN')
+  })
+
+  it('has none for a target elsewhere', () => {
+    const [inS3, lakeInS3, folderOfLake] = read(
+      lake({}),
+      ducklake({ data: 's3://lake/data' }),
+      ducklake({ name: 'local', data: 'out' }),
+    )
+    for (const target of [inS3!, lakeInS3!]) expect(targetEnvironment(target, env)).toHaveProperty('AWS_ACCESS_KEY_ID')
+    expect(targetEnvironment(folderOfLake!, env)).toEqual({})
   })
 
   it('has no credentials but the file, where one is configured', () => {

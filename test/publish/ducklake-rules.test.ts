@@ -8,7 +8,8 @@ import { publishedRelations } from '../../src/publish/relations.ts'
 import { KEEP } from './published.ts'
 
 const FILES: LakeTarget = {
-  ...{ name: 'lake', type: 'ducklake', pii: KEEP, rows: null, data: '/data/lake', keepVersionsMs: 1, keepFilesMs: 1 },
+  ...{ name: 'lake', type: 'ducklake', pii: KEEP, rows: null, data: '/data/lake', s3: null },
+  ...{ keepVersionsMs: 1, keepFilesMs: 1 },
   catalog: { type: 'sqlite', path: '/data/lake.sqlite' },
 }
 

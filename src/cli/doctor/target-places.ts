@@ -63,8 +63,8 @@ async function foldersOf(target: FileTarget): Promise<WrittenFolder[]> {
     case 'parquet':
       return [{ folder: await destinationOf(target.path), publishedBytes: 0 }]
     case 'ducklake': {
-      const { catalog, data } = target
-      const folders = catalog.type === 'postgres' ? [data] : [data, dirname(catalog.path)]
+      const { catalog, data, s3 } = target
+      const folders = [...(s3 === null ? [data] : []), ...(catalog.type === 'postgres' ? [] : [dirname(catalog.path)])]
       return folders.map(folder => ({ folder, publishedBytes: 0 }))
     }
   }
@@ -89,7 +89,8 @@ async function fileFindings(subject: Subject, target: FileTarget): Promise<Findi
 const CHECK_SERVER = {
   postgres: 'Check that PostgreSQL runs, and `host` and `port`.',
   parquet: 'Check that the server runs, and `endpoint` in `s3` of the target.',
-  ducklake: 'Check that the server of its catalog runs, and the host and port of `catalog`.',
+  ducklake:
+    'Check that the servers of its catalog and data run, and `host` and `port` of `catalog`, or `endpoint` in `s3`.',
 }
 
 /** Connects from a process of its own, as a publication does. */

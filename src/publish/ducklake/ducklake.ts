@@ -22,7 +22,6 @@ import {
   storeLakeWatermark,
   withStoredTables,
 } from './stored-tables.ts'
-import { syncFiles } from './sync-files.ts'
 import { describePublication } from './versions.ts'
 
 /** @throws TARGET_CHANGED */
@@ -49,7 +48,7 @@ async function writeVersion(lake: Lake, { kind, base, erases, tables, watermark 
     if (kind === 'refill') await emptyRetired(lake, stored, written)
     await storeLakeWatermark(lake, watermark)
     await describePublication(lake, { kind, erases, asOf: watermark.asOf })
-    await syncFiles(lake.target.data, begunMs)
+    await lake.data.sync(begunMs)
   })
 }
 

@@ -1,8 +1,7 @@
 // The connection to a lake: DuckDB's extension `ducklake` attaches its catalog. What is written is locked against other publications: a catalog
 // in a file by a file beside it, one in PostgreSQL by an advisory lock of the transaction.
 import { existsSync } from 'node:fs'
-import { stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { quoteName, quoteText } from '../../catalog/layout.ts'
 import { catalogText, type LakeCatalog } from '../../config/lake-target.ts'
@@ -16,6 +15,7 @@ import { loadExtension } from '../extension.ts'
 import { connectionText, transaction, usingPassword } from '../postgres/connection.ts'
 import type { TargetDatabase } from '../target-database.ts'
 import type { ExtensionPlaces } from '../target-port.ts'
+import { dataFolder, type LakeData } from './data-folder.ts'
 import { isHeld, lakeError } from './lake-error.ts'
 
 /** Extensions by the type of the catalog. */
@@ -34,6 +34,7 @@ const WAIT_MS = 10 * SECOND
 export interface Lake {
   database: TargetDatabase
   target: LakeTarget
+  data: LakeData
   /** SQL of a table of the catalog. */
   catalogTable: (name: string) => string
 }
@@ -41,10 +42,11 @@ export interface Lake {
 /** @throws EXTENSION_UNAVAILABLE */
 export async function loadExtensions(
   database: TargetDatabase,
-  { catalog }: LakeTarget,
+  { catalog, s3 }: LakeTarget,
   extensions: ExtensionPlaces,
 ): Promise<void> {
-  for (const name of EXTENSIONS[catalog.type]) await loadExtension(database, name, extensions)
+  for (const name of [...EXTENSIONS[catalog.type], ...(s3 === null ? [] : ['httpfs'])])
+    await loadExtension(database, name, extensions)
 }
 
 /** What DuckLake attaches. A password is in none of it. */
@@ -83,43 +85,45 @@ async function hasServerCatalog({ rows }: TargetDatabase, { schema }: PostgresPl
   return row!.found
 }
 
-/** Files that others than this user may read, if the owner has opened the folder to them; private at first. */
-async function followMode({ data }: LakeTarget): Promise<void> {
-  const folder = await stat(data).catch(() => null)
-  if (folder) process.umask(0o777 & ~folder.mode)
+/** A new lake would take the files of another one for those of killed publications. @throws TARGET_UNUSABLE */
+async function expectNoData({ data: place }: LakeTarget, data: LakeData): Promise<void> {
+  for (const schema of ['main', 'marts', 'models'])
+    if (await data.has(schema))
+      throw new ConvohouseError('TARGET_UNUSABLE', {
+        what: `${place}/${schema} has the data of another lake, whose catalog is elsewhere.`,
+        hint: 'Give the target another place for `data`, or the catalog of that lake. If that is gone for good, remove the data.',
+      })
 }
 
-/** A new lake would take the files of another one for those of killed publications. @throws TARGET_UNUSABLE */
-function expectNoData({ data }: LakeTarget): void {
-  const found = ['main', 'marts', 'models'].map(schema => join(data, schema)).find(folder => existsSync(folder))
-  if (found === undefined) return
-  throw new ConvohouseError('TARGET_UNUSABLE', {
-    what: `${found} has the data of another lake, whose catalog is elsewhere.`,
-    hint: 'Give the target another folder (`data`), or the catalog of that lake. If that is gone for good, remove the folder.',
-  })
+interface Connecting {
+  target: LakeTarget
+  creates: boolean
 }
 
 async function attachedLake<T>(
   database: TargetDatabase,
-  { target, creates }: { target: LakeTarget; creates: boolean },
+  { target, creates, data }: Connecting & { data: LakeData },
   work: (lake: Lake) => Promise<T>,
 ): Promise<T | null> {
-  const { catalog, data } = target
+  const { catalog } = target
   const exists = catalog.type === 'postgres' ? await hasServerCatalog(database, catalog) : existsSync(catalog.path)
   if (!exists && !creates) return null
-  if (!exists) expectNoData(target)
-  await makeFolder(data)
+  if (!exists) await expectNoData(target, data)
+  await data.prepare(database)
   if (catalog.type !== 'postgres') await makeFolder(dirname(catalog.path))
-  await followMode(target)
   await attachWaiting(database, target)
   const schema = catalog.type === 'postgres' ? catalog.schema : 'main'
   const catalogTable = (name: string) => `__ducklake_metadata_${ATTACHED}.${quoteName(schema)}.${name}`
   try {
-    return await work({ database, target, catalogTable })
+    return await work({ database, target, data, catalogTable })
   } finally {
     await database.run(`DETACH ${ATTACHED}`).catch(() => {})
   }
 }
+
+/** AWS's SDK takes longer to load than all else, and few lakes need it. */
+const dataOf = async ({ s3, data }: LakeTarget): Promise<LakeData> =>
+  s3 === null ? dataFolder(data) : (await import('./data-objects.ts')).dataObjects(s3)
 
 /**
  * Attaches the lake for as long as `work` takes. @returns null if there is none, and it is not to be created
@@ -127,25 +131,29 @@ async function attachedLake<T>(
  */
 export async function connectedLake<T>(
   database: TargetDatabase,
-  options: { target: LakeTarget; creates: boolean },
+  { target, creates }: Connecting,
   work: (lake: Lake) => Promise<T>,
 ): Promise<T | null> {
-  const { target } = options
   const { catalog } = target
+  const data = await dataOf(target)
+  const attached = () =>
+    attachedLake(database, { target, creates, data }, work).catch(cause => {
+      throw data.errorOf(cause) ?? lakeError(target, cause)
+    })
   try {
-    if (catalog.type !== 'postgres') return await attachedLake(database, options, work)
+    if (catalog.type !== 'postgres') return await attached()
     return await usingPassword({ ...catalog, name: target.name }, async () => {
       await database.run(`ATTACH ${quoteText(connectionText(catalog))} AS ${SERVER} (TYPE postgres)`)
       try {
-        return await attachedLake(database, options, work)
-      } catch (cause) {
-        throw lakeError(target, cause)
+        return await attached()
       } finally {
         await database.run(`DETACH ${SERVER}`).catch(() => {})
       }
     })
   } catch (cause) {
     throw lakeError(target, cause)
+  } finally {
+    data.close()
   }
 }
 

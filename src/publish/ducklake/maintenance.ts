@@ -1,6 +1,5 @@
 // Keeps a lake small and quick: earlier versions expire, small files and files with many deleted rows are written anew, and files that no
 // version has any more are removed. Each step is a transaction of its own, so that whatever ends it, the lake is whole.
-import { rm } from 'node:fs/promises'
 import { quoteText } from '../../catalog/layout.ts'
 import type { LakeTarget } from '../../config/targets.ts'
 import { DAY, MINUTE, momentText } from '../../core/time.ts'
@@ -8,7 +7,6 @@ import { ATTACHED } from '../attached.ts'
 import type { TargetDatabase } from '../target-database.ts'
 import { rewriteCatalog } from './catalog-file.ts'
 import { connectedLake, exclusively, type Lake } from './lake.ts'
-import { syncFiles } from './sync-files.ts'
 import { describeMaintenance, earlierVersions, hasPendingErasure } from './versions.ts'
 
 /** The newest version has at most so many files, data and deletions together, when maintenance ends. A reader opens each of its table's. */
@@ -64,7 +62,7 @@ async function rewriting(lake: Lake, call: string): Promise<void> {
   await exclusively(lake, async () => {
     await lake.database.run(`CALL ${call}`)
     await describeMaintenance(lake)
-    await syncFiles(lake.target.data, begunMs)
+    await lake.data.sync(begunMs)
   })
 }
 
@@ -116,12 +114,13 @@ async function expire(lake: Lake): Promise<void> {
 }
 
 /** Removes what killed publications have left. A file that does not have the name of one of the lake's own is never touched. */
-async function removeOrphans({ database, target: { data } }: Lake): Promise<void> {
+async function removeOrphans({ database, data, target }: Lake, orphanedMs: number): Promise<void> {
   const orphans = await database.rows<{ path: string }>(
-    `FROM ducklake_delete_orphaned_files('${ATTACHED}', dry_run => true, older_than => ${before(ORPHANED_MS)})`,
+    `FROM ducklake_delete_orphaned_files('${ATTACHED}', dry_run => true, older_than => ${before(orphanedMs)})`,
   )
-  for (const { path } of orphans)
-    if (path.startsWith(`${data}/`) && OWN_FILE.test(path.slice(data.length + 1))) await rm(path, { force: true })
+  const below = `${target.data}/`
+  const names = orphans.flatMap(({ path }) => (path.startsWith(below) ? [path.slice(below.length)] : []))
+  await data.remove(names.filter(name => OWN_FILE.test(name)))
 }
 
 /** Files with deleted rows are written anew; then all versions but the newest are removed at once, and with them the files with the rows. */
@@ -152,7 +151,7 @@ export async function eraseEarlier(database: TargetDatabase, target: LakeTarget)
 export async function maintain(
   database: TargetDatabase,
   target: LakeTarget,
-  mostFiles = MOST_FILES,
+  { mostFiles = MOST_FILES, orphanedMs = ORPHANED_MS } = {},
 ): Promise<string | null> {
   const untilMs = performance.now() + LONGEST_MS
   const options = { target, creates: false }
@@ -160,7 +159,7 @@ export async function maintain(
   try {
     await connectedLake(database, options, async lake => {
       await expire(lake)
-      if (await compact(lake, { mostFiles, untilMs })) await removeOrphans(lake)
+      if (await compact(lake, { mostFiles, untilMs })) await removeOrphans(lake, orphanedMs)
     })
     return null
   } catch (error) {

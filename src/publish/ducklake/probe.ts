@@ -1,4 +1,4 @@
-// Tests a target's lake: that its catalog can be reached and written, is not somebody else's, and what it consists of.
+// Tests a target's lake: that its catalog, and its data if they are in S3, can be reached and written, is not somebody else's, and what it consists of.
 import { catalogText } from '../../config/lake-target.ts'
 import type { LakeTarget } from '../../config/targets.ts'
 import { counted } from '../../core/words.ts'
@@ -25,5 +25,8 @@ export async function probeLake(
           + (SELECT count(*) FROM ${lake.catalogTable('ducklake_delete_file')} WHERE end_snapshot IS NULL))::VARCHAR AS files`)
     return `${counted(Number(row!.versions), 'version')}, the newest of ${counted(Number(row!.files), 'file')}`
   })
-  return found ?? `the first publication creates ${catalogText(target)}`
+  const contents = found ?? `the first publication creates ${catalogText(target)}`
+  if (target.s3 === null) return contents
+  const { probeData } = await import('../s3/probe.ts')
+  return `${contents}; data in ${target.data} of ${await probeData(target.s3)}`
 }

@@ -32,6 +32,8 @@ export interface Objects {
   /** Of an object that does not exist, nothing is done. */
   remove(names: readonly string[]): Promise<void>
   list(): Promise<StoredObject[]>
+  /** Whether the name of any object begins so. */
+  hasAny(beginning: string): Promise<boolean>
 }
 
 const REMOVED_AT_ONCE = 1_000
@@ -82,6 +84,12 @@ export function objectsIn({ client, place: { bucket, prefix } }: Pick<S3Connecti
         )
         if (error) throw Object.assign(new Error(`${error.Message} (${error.Key})`), { name: error.Code })
       }
+    },
+    async hasAny(beginning) {
+      const { KeyCount } = await client.send(
+        new ListObjectsV2Command({ Bucket: bucket, Prefix: `${prefix}${beginning}`, MaxKeys: 1 }),
+      )
+      return KeyCount !== 0
     },
     async list() {
       const found: StoredObject[] = []

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { quoteName, quoteText } from '../../catalog/layout.ts'
 import { type S3Place, s3Text } from '../../config/s3.ts'
 import { ConvohouseError } from '../../core/errors.ts'
+import { loadExtension } from '../extension.ts'
 import { type Package, type PackagedTable, type Sums, sumOf } from '../package.ts'
 import { emptyFolder, isFragmented, rowsOfFiles, tableFolder } from '../parquet.ts'
 import { PUBLISHED_FORMAT, pandasOption, selectNothing } from '../parquet-columns.ts'
@@ -209,7 +210,8 @@ async function sumsOf(
   { database, place, settings }: Target,
   { connection, objects, tables }: { connection: S3Connection; objects: Objects; tables: readonly SummedTable[] },
 ): Promise<Sums> {
-  await openS3InDuckdb(database, connection, settings.extensions)
+  await loadExtension(database, 'httpfs', settings.extensions)
+  await openS3InDuckdb(database, connection)
   const { files } = (await readManifest(objects, place))!
   const sums: Sums = {}
   for (const { name, columns } of tables) {

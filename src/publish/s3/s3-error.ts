@@ -33,7 +33,7 @@ const KNOWN: readonly Known[] = [
   },
   {
     of: /^NoSuchBucket$/,
-    hint: ({ bucket }) => `Create the bucket ${bucket}, or correct \`path\` of the target.`,
+    hint: ({ bucket }) => `Create the bucket ${bucket}, or correct its name in the target.`,
   },
   {
     of: /(Quota|StorageFull|InsufficientCapacity|InsufficientStorage|NoSpace|ServiceLimitExceeded|^507$)/,
@@ -75,6 +75,9 @@ interface S3Cause {
 
 export const statusOf = (cause: unknown): number | null => (cause as S3Cause | null)?.$metadata?.httpStatusCode ?? null
 
+/** True for an error of the SDK, also if no server has answered. */
+export const isOfSdk = (cause: unknown): boolean => (cause as S3Cause | null)?.$metadata !== undefined
+
 /** True where another process wrote the object meanwhile. */
 export const isConflict = (cause: unknown): boolean => [409, 412].includes(statusOf(cause) ?? 0)
 
@@ -88,6 +91,27 @@ function reasonOf({ name = '', code, message = '', $metadata = {} }: S3Cause): s
   const text = [named, said].filter(part => part !== '').join(': ')
   const facts = [...(status === undefined ? [] : [`HTTP ${status}`]), ...(attempts > 1 ? [`${attempts} attempts`] : [])]
   return `${text || 'no answer'}${facts.length > 0 ? ` (${facts.join(', ')})` : ''}`
+}
+
+/** What an error of DuckDB's extension `httpfs` says, as the SDK would; null for any other error. */
+export function httpfsCause(cause: unknown): S3Cause | null {
+  const text = String((cause as S3Cause | null)?.message ?? cause)
+  if (!/\bHTTP Error: |for HTTP [A-Z]+ to '|Failed to remove files: /.test(text)) return null
+  const status = /\bHTTP(?: code)? (\d{3})\b/.exec(text)?.[1]
+  // Of the answer of the server, which is a line of its own or XML.
+  const [, name] = /^([A-Z][A-Za-z]+): /m.exec(text) ?? /<Code>(\w+)</.exec(text) ?? []
+  const [, said = 'no answer'] =
+    /^[A-Z][A-Za-z]+: (.*)$/m.exec(text) ??
+    /<Message>([^<]*)</.exec(text) ??
+    /Error: (.*?)(?: error)? for HTTP /.exec(text) ??
+    []
+  const code = /\b(SSL|TLS|certificate)\b/i.test(said) ? 'ERR_TLS' : undefined
+  return {
+    ...(name !== undefined && { name }),
+    ...(code !== undefined && { code }),
+    message: said,
+    $metadata: { ...(status !== undefined && { httpStatusCode: Number(status) }) },
+  }
 }
 
 /** The error of a place in S3. Values of credentials are removed from its text. */

@@ -1,0 +1,63 @@
+// The place of a lake's data files, and what it is if it is a folder.
+import { existsSync } from 'node:fs'
+import { open, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ConvohouseError } from '../../core/errors.ts'
+import { entriesIn, makeFolder, syncFolder } from '../../files/durable.ts'
+import type { TargetDatabase } from '../target-database.ts'
+
+export interface LakeData {
+  /** Lets DuckDB write there. To be called for each connection. @throws SECRET_MISSING if credentials cannot be read */
+  prepare(database: TargetDatabase): Promise<void>
+  /** Whether there is anything in a folder of the place. */
+  has(folder: string): Promise<boolean>
+  /** Makes the files durable that were written since: else a power failure could leave a catalog that names files which were never written. */
+  sync(sinceMs: number): Promise<void>
+  /** Removes files; a name is relative to the place. */
+  remove(names: readonly string[]): Promise<void>
+  /** The error of the place; null if it is of something else. */
+  errorOf(cause: unknown): ConvohouseError | null
+  close(): void
+}
+
+async function syncFile(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Syncs the files below `folder` that were written since, and the folders that contain them. @returns true if there were any */
+async function syncFiles(folder: string, sinceMs: number): Promise<boolean> {
+  let isChanged = false
+  for (const entry of await entriesIn(folder)) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) isChanged = (await syncFiles(path, sinceMs)) || isChanged
+    else if (entry.name.endsWith('.parquet') && (await stat(path)).mtimeMs >= sinceMs) {
+      await syncFile(path)
+      isChanged = true
+    }
+  }
+  if (isChanged) await syncFolder(folder)
+  return isChanged
+}
+
+/** `data`: absolute. */
+export const dataFolder = (data: string): LakeData => ({
+  async prepare() {
+    await makeFolder(data)
+    // Files that others than this user may read, if the owner has opened the folder to them; private at first.
+    process.umask(0o777 & ~(await stat(data)).mode)
+  },
+  has: async folder => existsSync(join(data, folder)),
+  async sync(sinceMs) {
+    await syncFiles(data, sinceMs)
+  },
+  async remove(names) {
+    for (const name of names) await rm(join(data, name), { force: true })
+  },
+  errorOf: () => null,
+  close() {},
+})

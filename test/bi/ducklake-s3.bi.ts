@@ -1,0 +1,218 @@
+// The target `ducklake` with its data in S3: readers that share nothing but the catalog's server and the bucket, erasure, and wrong settings.
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it, vi } from 'vitest'
+import { placeFindings } from '../../src/cli/doctor/target-places.ts'
+import type { S3Place } from '../../src/config/s3.ts'
+import type { LakeTarget } from '../../src/config/targets.ts'
+import type { Config } from '../../src/config.ts'
+import { maintain } from '../../src/publish/ducklake/maintenance.ts'
+import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
+import { ENTRY, SETTINGS } from '../publish/published.ts'
+import { AGENT, SENT_AT_MS } from '../warehouse/landed-pages.ts'
+import type { Workspace } from '../warehouse/temporary-warehouse.ts'
+import { whyLacking } from './lacking.ts'
+import { lakeWriter } from './lake-packages.ts'
+import { expectVersions, filesWith, newLake, publishLake, readingLake, startReader } from './lake-scene.ts'
+import { patchedTarget } from './patched-target.ts'
+import { describeWithPostgres, failureOf, load, postgresScene } from './postgres-scene.ts'
+import { s3Scene } from './s3-scene.ts'
+import { S3_SERVER } from './s3-server.ts'
+
+const scene = postgresScene()
+const s3 = s3Scene()
+const { app } = scene
+
+/** A lake in a schema and below a prefix of its own. */
+function newTarget(place: Partial<S3Place> = {}): LakeTarget & { s3: S3Place } {
+  const lake = newLake(app.home)
+  const { connection, passwordFile } = scene.newTarget()
+  const { path, s3: data } = s3.newTarget({}, place)
+  const catalog = { type: 'postgres', connection, passwordFile, schema: lake.name } as const
+  return { ...lake, catalog, data: path, s3: data }
+}
+
+/** A reader's own secret: its keys may list and read. */
+const secretOf = (): string => {
+  const { port, reader } = s3.server
+  return `CREATE SECRET (TYPE s3, KEY_ID '${reader.accessKeyId}', SECRET '${reader.secretAccessKey}',
+    ENDPOINT '127.0.0.1:${port}', URL_STYLE 'path', USE_SSL false)`
+}
+
+const reading = () => ({ password: scene.server.password, secret: secretOf() })
+
+const namesIn = (target: LakeTarget, { id }: Workspace) =>
+  readingLake(
+    target,
+    async rows => (await rows(`SELECT user_name FROM conversations WHERE workspace_id = '${id}' ORDER BY 1`)).flat(),
+    reading(),
+  )
+
+/** Objects below the prefix that contain the text, or values that do. */
+async function objectsWith(target: LakeTarget, text: string): Promise<string[]> {
+  const folder = await mkdtemp(join(app.home, 'objects-'))
+  for (const [at, name] of (await s3.bucket.names(target)).entries())
+    await writeFile(join(folder, `${at}.parquet`), await s3.bucket.bytes(`${target.s3!.prefix}${name}`))
+  return filesWith(folder, text)
+}
+
+/** The text of a failure with its hint, in which no secret may be. */
+async function failureText(target: LakeTarget): Promise<string> {
+  const { code, message, hint } = await failureOf(publishLake(app, target))
+  const text = `${code} ${message} ${hint}`
+  for (const secret of [scene.server.password, s3.server.admin.secretAccessKey, s3.server.reader.secretAccessKey])
+    expect(text).not.toContain(secret)
+  return text
+}
+
+const describeWithBoth = whyLacking(S3_SERVER) === null ? describeWithPostgres : describeWithPostgres.skip
+
+describeWithBoth('a lake with its data in S3', () => {
+  it('is read by a process elsewhere while it is published to: it sees one version in all tables', async () => {
+    const place = app.workspace()
+    const target = newTarget()
+    const people = (round: number) => ['Ann', 'Bob'].map(name => ({ ID: name, userName: `${name} ${round}` }))
+    await load(place, people(0))
+    await publishLake(app, target, { verify: true })
+    const stop = join(app.home, 'stop')
+    const reader = startReader(target, place, { stop, ...reading() })
+    await reader.ready()
+    const expected = ['Ann 0,Bob 0']
+    for (let round = 1; round <= 3; round++) {
+      await load(place, people(round), round)
+      expect(await publishLake(app, target, { refill: round === 2, verify: true })).toMatchObject({
+        kind: round === 2 ? 'refill' : 'delta',
+      })
+      expected.push(`Ann ${round},Bob ${round}`)
+    }
+    await writeFile(stop, '')
+    expectVersions(await reader.result(), expected)
+    expect(await namesIn(target, place)).toEqual(['Ann 3', 'Bob 3'])
+  })
+
+  it('has no byte of an erased person in any object, also if the process that erases is killed', async () => {
+    const place = app.workspace()
+    const target = newTarget()
+    const canary = 'canary-erased@example.com'
+    await load(place, [
+      { ID: 'a', userName: 'Ann', userEmail: canary },
+      { ID: 'b', userName: 'Bob' },
+    ])
+    await publishLake(app, target)
+    expect(await objectsWith(target, canary)).not.toEqual([])
+    const records = [{ table: 'conversations', key: [AGENT, 'a'] }]
+    await eraseRecords(app.warehouse.writer, { workspaceId: place.id, records, nowMs: SENT_AT_MS })
+    const entry = await patchedTarget(
+      app.home,
+      'kill-erasure',
+      `if (!sql.startsWith('CALL ducklake_cleanup_old_files')) return
+      process.kill(process.pid, 'SIGKILL'); await sleep(10_000)`,
+    )
+    expect((await failureOf(publishLake(app, target, { entry }))).code).toBe('PUBLICATION_FAILED')
+    expect(await objectsWith(target, canary)).not.toEqual([])
+    expect(await publishLake(app, target)).toMatchObject({ kind: 'current' })
+    expect(await objectsWith(target, canary)).toEqual([])
+    expect(await namesIn(target, place)).toEqual(['Bob'])
+  })
+
+  it('is compacted, and removes objects that no version has any more, those that killed publications left, and no others', async () => {
+    vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', join(s3.app.home, 'admin.credentials'))
+    vi.stubEnv('AWS_REGION', 'us-east-1')
+    try {
+      const { data, s3: at } = newTarget()
+      const target = { ...newLake(app.home), data, s3: at, keepVersionsMs: 0, keepFilesMs: 0 }
+      const writer = await lakeWriter(app.home, target)
+      await writer.publish([{ id: 1, name: 'first' }], { refill: true, erases: false })
+      for (const name of ['second', 'third']) await writer.publish([{ id: 1, name }])
+      const orphan = 'ducklake-01a20c2f-871b-70f7-9fc4-172adcd94eb6.parquet'
+      const others = [`mine/${orphan}`, 'mine.parquet']
+      for (const name of [`main/people/${orphan}`, ...others]) await s3.bucket.put(`${at!.prefix}${name}`, 'x')
+      for (let round = 0; round < 2; round++)
+        expect(await maintain(writer.database, target, { mostFiles: 1, orphanedMs: 0 })).toBeNull()
+      const names = await s3.bucket.names(target)
+      expect(names).toEqual(expect.arrayContaining(others))
+      expect(names.filter(name => name.includes(orphan))).toEqual(others.slice(0, 1))
+      for (const name of others) await s3.bucket.remove(`${at!.prefix}${name}`)
+      expect(await objectsWith(target, 'first')).toEqual([])
+      const rows = await readingLake(target, rows => rows('SELECT name FROM people'), { secret: secretOf() })
+      expect(rows).toEqual([['third']])
+      expect(names.filter(name => name.startsWith('main/people/'))).toHaveLength(1)
+    } finally {
+      vi.unstubAllEnvs()
+    }
+  })
+
+  it('never shows its credentials: not in the catalog, nor in what DuckDB says of databases and secrets', async () => {
+    const target = newTarget()
+    const state = join(app.home, 'state')
+    const entry = await patchedTarget(
+      app.home,
+      'spy',
+      `if (!sql.startsWith('COMMIT')) return
+      const rows = async table => (await connection.runAndReadAll('FROM ' + table)).getRowsJson()
+      const ofProcess = ['environ', 'cmdline'].map(name => readFileSync('/proc/self/' + name, 'latin1'))
+      writeFileSync(${JSON.stringify(state)}, JSON.stringify([await rows('duckdb_databases()'), await rows('duckdb_secrets()'), ofProcess]))`,
+    )
+    await publishLake(app, target, { entry })
+    const found = await readFile(state, 'latin1')
+    expect(found).toContain('secret=redacted')
+    const { accessKeyId, secretAccessKey } = s3.server.admin
+    const metadata = JSON.stringify(await scene.admin.rows(`SELECT key, value FROM ${target.name}.ducklake_metadata`))
+    expect(metadata).toContain(target.data)
+    expect(metadata).not.toContain(accessKeyId)
+    for (const text of [found, metadata]) expect(text).not.toContain(secretAccessKey)
+  })
+
+  it('reports wrong settings with what to do, and readers keep the earlier version', async () => {
+    const place = app.workspace()
+    const target = newTarget()
+    await load(place, [{ ID: 'a', userName: 'Ann' }])
+    await publishLake(app, target)
+    await load(place, [{ ID: 'a', userName: 'Amy' }], 1)
+    const { admin, reader } = s3.server
+    const refused = (at: Partial<S3Place>) => failureText({ ...target, s3: { ...target.s3, ...at } })
+    const wrong = await s3.credentials('wrong', { ...admin, secretAccessKey: 'wrong-secret-key' })
+    expect(await refused({ credentialsFile: wrong })).toMatch(
+      /^TARGET_UNUSABLE Cannot use s3:\/\/lake\/\w+: SignatureDoesNotMatch: .* \(HTTP 403\) Correct the credentials in section \[default\] of .*wrong\.credentials/,
+    )
+    const unknown = await s3.credentials('unknown', { ...admin, accessKeyId: 'AKNOBODY' })
+    expect(await refused({ credentialsFile: unknown })).toMatch(/InvalidAccessKeyId.*Correct the credentials/)
+    const mayRead = await s3.credentials('reader', reader)
+    expect(await refused({ credentialsFile: mayRead })).toMatch(
+      /AccessDenied.*Allow s3:ListBucket on lake, .*s3:PutObject/,
+    )
+    expect(await refused({ credentialsFile: join(app.home, 'none') })).toMatch(/^SECRET_MISSING .*cannot be read/)
+    expect(await refused({ endpoint: 'http://127.0.0.1:1' })).toMatch(
+      /^TARGET_UNUSABLE Cannot use .*connect to server.*Check that http:\/\/127\.0\.0\.1:1 can be reached/,
+    )
+    expect(await failureText(newTarget({ endpoint: 'http://127.0.0.1:1' }))).toMatch(
+      /ECONNREFUSED.*Check that http:\/\/127\.0\.0\.1:1 can be reached/,
+    )
+    expect(await failureText(newTarget({ bucket: 'nowhere' }))).toMatch(/NoSuchBucket.*Create the bucket nowhere/)
+    expect(await failureText({ ...newTarget(), data: target.data, s3: target.s3 })).toMatch(
+      /^TARGET_UNUSABLE s3:.*\/main has the data of another lake/,
+    )
+    expect(await namesIn(target, place)).toEqual(['Ann'])
+    expect(await publishLake(app, target)).toMatchObject({ kind: 'delta' })
+    expect(await namesIn(target, place)).toEqual(['Amy'])
+  })
+
+  it('is tested by doctor', async () => {
+    const { home } = app
+    const config = { home, threads: 1, publish: SETTINGS, extensions: scene.extensions } as unknown as Config
+    const findings = (target: LakeTarget) =>
+      placeFindings({ check: 'targets' }, { config, target, offline: false, entry: ENTRY })
+    const target = newTarget()
+    expect(await findings(target)).toMatchObject([
+      {
+        state: 'ok',
+        found: expect.stringContaining(`can be written as admin (the first publication creates `),
+      },
+    ])
+    expect(await s3.bucket.names(target)).toEqual([])
+    const credentialsFile = await s3.credentials('reader', s3.server.reader)
+    expect(await findings({ ...target, s3: { ...target.s3, credentialsFile } })).toMatchObject([
+      { code: 'TARGET_UNUSABLE', found: expect.stringContaining('AccessDenied') },
+    ])
+  })
+})
