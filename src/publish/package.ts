@@ -113,7 +113,7 @@ async function* writeTouched(
   const { published, where } = own[0]!
   const partitions = await collectPartitions(writing.readers, { published, columns, where }, changes)
   for (const relation of own) {
-    const rows = await writePartitions(writing, relation, columns)
+    const rows = await writePartitions(writing, { relation, columns, partitions })
     const parts = partitions.map(({ id, folder }) => {
       const { files, count } = rows.get(id) ?? { files: [], count: 0 }
       return { folder, rows: files, rowCount: count }

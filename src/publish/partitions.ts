@@ -1,5 +1,6 @@
 // Partitions of targets that consist of files: in which one a row lies, and which ones a delta must write again. A file cannot be changed, so
 // a partition is always written with all of its rows.
+import { quoteText } from '../catalog/layout.ts'
 import type { PartitionColumn } from '../config/targets.ts'
 import { pathSegment } from '../files/path-segment.ts'
 import { type PublishedTable, partitionOf, sameKeys } from '../warehouse/changes/published-tables.ts'
@@ -13,10 +14,14 @@ export const DEFAULT_PARTITION = '__HIVE_DEFAULT_PARTITION__'
 /** The temporary table of the partitions that are written: `id`, and the value of each column. */
 export const PARTITIONS = 'publish_partitions'
 
+/** SQL of the value of each column. */
+export type PartitionValues = Partial<Record<PartitionColumn, string>>
+
 export interface Partition {
   id: number
   /** `month=2026-11`, `agent=a/month=2026-11` */
   folder: string
+  values: PartitionValues
 }
 
 /**
@@ -32,23 +37,25 @@ export function partitionColumns(
   return by.filter(column => column === 'month' || key.some(({ name }) => name === 'agent_id'))
 }
 
-/** SQL of the partition columns of row `t`, the month being `month`. */
-const valuesOf = (columns: readonly PartitionColumn[], { t, month }: { t: string; month: string }): string =>
-  columns.map(column => (column === 'month' ? `${month} AS month` : `nullif(${t}.agent_id, '') AS agent`)).join(', ')
+/** SQL of a partition column of row `t`, the month being `month`. */
+const partitionValue = (column: PartitionColumn, { t, month }: { t: string; month: string }): string =>
+  column === 'month' ? month : `nullif(${t}.agent_id, '')`
+
+const partitionValues = (columns: readonly PartitionColumn[], row: { t: string; month: string }): string =>
+  columns.map(column => `${partitionValue(column, row)} AS ${column}`).join(', ')
+
+/** SQL condition: row `t` of a table of records lies in the partition that has these values, of which each is SQL. */
+export const isInPartition = (published: PublishedTable, t: string, values: PartitionValues): string =>
+  Object.entries(values)
+    .map(([column, value]) => {
+      const own = partitionValue(column as PartitionColumn, { t, month: partitionOf(published, t) })
+      return `${own} IS NOT DISTINCT FROM ${value}`
+    })
+    .join(' AND ')
 
 /** SQL condition: row `t` of a table of records lies in the partition `p` of the temporary table. */
-export const isInPartition = (
-  published: PublishedTable,
-  columns: readonly PartitionColumn[],
-  { t, p }: { t: string; p: string },
-): string =>
-  columns
-    .map(column =>
-      column === 'month'
-        ? `${p}.month IS NOT DISTINCT FROM ${partitionOf(published, t)}`
-        : `${p}.agent IS NOT DISTINCT FROM nullif(${t}.agent_id, '')`,
-    )
-    .join(' AND ')
+export const isInCollected = (published: PublishedTable, t: string, columns: readonly PartitionColumn[]): string =>
+  isInPartition(published, t, Object.fromEntries(columns.map(column => [column, `p.${column}`])))
 
 interface Choice {
   published: PublishedTable
@@ -59,13 +66,13 @@ interface Choice {
 
 /** SELECT of the partitions that rows are in now. */
 const presentPartitions = ({ published, columns, where }: Choice): string =>
-  `SELECT ${valuesOf(columns, { t: 't', month: partitionOf(published, 't') })} FROM ${published.table} t WHERE ${where ?? 'true'}`
+  `SELECT ${partitionValues(columns, { t: 't', month: partitionOf(published, 't') })} FROM ${published.table} t WHERE ${where ?? 'true'}`
 
 /** SELECT of the partitions that the changed rows were in, and of those that they are in. */
 function touchedPartitions({ published, columns, where }: Choice, changes: Changes): string {
-  const before = `SELECT ${valuesOf(columns, { t: 't', month: 't.partition_before' })}
+  const before = `SELECT ${partitionValues(columns, { t: 't', month: 't.partition_before' })}
     FROM (${earlierPartitions(published, changes)}) t WHERE ${where ?? 'true'}`
-  const now = `SELECT ${valuesOf(columns, { t: 't', month: partitionOf(published, 't') })}
+  const now = `SELECT ${partitionValues(columns, { t: 't', month: partitionOf(published, 't') })}
     FROM (${changedKeys(published, changes)}) c JOIN ${published.table} t ON ${sameKeys(published, 'c', 't')} WHERE ${where ?? 'true'}`
   return `${before} UNION ALL ${now}`
 }
@@ -86,12 +93,18 @@ export async function collectPartitions(
     `CREATE OR REPLACE TEMP TABLE ${PARTITIONS} AS
       SELECT (row_number() OVER ())::INTEGER AS id, * FROM (SELECT DISTINCT * FROM (${select}) ORDER BY ALL)`,
   )
-  const values = columns.map(column => (column === 'month' ? `strftime(month, '%Y-%m') AS month` : column))
-  const rows = await readers[0].rows<{ id: number } & Partial<Record<PartitionColumn, string | null>>>(
-    `SELECT id, ${values.join(', ')} FROM ${PARTITIONS} ORDER BY id`,
+  const texts = columns.map(column =>
+    column === 'month' ? `strftime(month, '%Y-%m') AS month, month::VARCHAR AS day` : column,
   )
+  const rows = await readers[0].rows<{ id: number } & Partial<Record<PartitionColumn | 'day', string | null>>>(
+    `SELECT id, ${texts.join(', ')} FROM ${PARTITIONS} ORDER BY id`,
+  )
+  const literal = (value: string | null | undefined) => (value == null ? 'NULL' : quoteText(value))
   return rows.map(row => ({
     id: Number(row.id),
     folder: columns.map(column => segmentOf(column, row[column] ?? null)).join('/'),
+    values: Object.fromEntries(
+      columns.map(column => [column, column === 'month' ? `${literal(row.day)}::DATE` : literal(row.agent)]),
+    ),
   }))
 }
