@@ -124,11 +124,12 @@ async function* writeTouched(
   }
 }
 
+/** The table of records comes last: it takes longest, and meanwhile the target applies the child tables. */
 async function* writeEach(
   own: readonly SelectedRelation[],
   write: (relation: SelectedRelation) => Promise<PackagedTable>,
 ): AsyncGenerator<PackagedTable> {
-  for (const relation of own) yield write(relation)
+  for (const relation of [...own].reverse()) yield write(relation)
 }
 
 interface DeltaOptions {
