@@ -6,7 +6,7 @@
 // Building the warehouse takes longest: with `--home FOLDER` it is kept there, and a later run with the same options starts from a copy.
 import { existsSync } from 'node:fs'
 import { copyFile, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { loadavg, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LakeTarget, ParquetTarget, SnapshotTarget, TargetConfig } from '../../src/config/targets.ts'
@@ -36,13 +36,14 @@ const log = (text: string): void => console.error(text)
 
 type Kind = TargetConfig['type']
 
-/** Seconds of each publication and COPY, and of the processor during publications. */
+/** Seconds of each publication and COPY, and of the processor meanwhile. */
 interface Measured {
   full: number[]
   delta: number[]
   copy: number[]
   fullProcessor: number[]
   deltaProcessor: number[]
+  copyProcessor: number[]
 }
 
 interface Taken {
@@ -145,7 +146,9 @@ async function measure(
   }
   return await inWarehouse(home, { memoryLimit: WAREHOUSE.memoryLimit, bulk: false }, async warehouse => {
     const publications = new Publications(warehouse, place, server?.extensions ?? null)
-    const none = (): Measured => ({ full: [], delta: [], copy: [], fullProcessor: [], deltaProcessor: [] })
+    const none = (): Measured => ({
+      ...{ full: [], delta: [], copy: [], fullProcessor: [], deltaProcessor: [], copyProcessor: [] },
+    })
     const measured: Record<Kind, Measured> = { snapshot: none(), parquet: none(), postgres: none(), ducklake: none() }
     const changed = Math.round(rows * SHARE)
     let loads = { alone: 0, beside: 0, walMb: 0 }
@@ -180,14 +183,18 @@ async function measure(
         const before = await processorSeconds()
         const taken = await plainCopy(warehouse, place, { target, partitioned: target.type === 'parquet' })
         measured[target.type].copy.push(taken)
-        const processor = rounded((await processorSeconds()) - before)
-        log(`COPY${target.type === 'parquet' ? ' by month' : ''}: ${rounded(taken)} s (processor ${processor} s)`)
+        const processor = (await processorSeconds()) - before
+        measured[target.type].copyProcessor.push(processor)
+        const by = target.type === 'parquet' ? ' by month' : ''
+        log(`COPY${by}: ${rounded(taken)} s (processor ${rounded(processor)} s)`)
       }
     }
     const deltaRatio = (kind: Kind) => roundedOrNull(ratio(measured[kind].delta, measured[kind].full), 3)
     const processorRatio = (kind: Kind) =>
       roundedOrNull(ratio(measured[kind].deltaProcessor, measured[kind].fullProcessor), 3)
     const overCopy = (kind: 'snapshot' | 'parquet') => ratio(measured[kind].full, measured[kind].copy)!
+    const processorOverCopy = (kind: 'snapshot' | 'parquet') =>
+      rounded(median(measured[kind].fullProcessor) / median(measured[kind].copyProcessor))
     const taken = (kind: Kind, what: 'full' | 'delta') =>
       measured[kind][what].length === 0 ? null : rounded(median(measured[kind][what]))
     return {
@@ -206,6 +213,8 @@ async function measure(
       postgresProcessorRatio: processorRatio('postgres'),
       snapshotOverCopy: rounded(overCopy('snapshot')),
       parquetOverCopy: rounded(overCopy('parquet')),
+      snapshotProcessorOverCopy: processorOverCopy('snapshot'),
+      parquetProcessorOverCopy: processorOverCopy('parquet'),
       snapshotSeconds: taken('snapshot', 'full'),
       parquetSeconds: taken('parquet', 'full'),
       postgresSeconds: taken('postgres', 'full'),
@@ -217,6 +226,7 @@ async function measure(
       loadMsPerPage: rounded(loads.alone * 1_000, 0),
       loadMsPerPageBeside: rounded(loads.beside * 1_000, 0),
       walMb: rounded(loads.walMb, 0),
+      runnable: rounded(loadavg()[1]!, 1),
       rows,
     }
   })

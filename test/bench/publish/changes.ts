@@ -11,9 +11,11 @@ import { seconds } from '../measure.ts'
 import { copyId, monthsBack } from '../multiplied.ts'
 import { contextOf, MONTHS, type Place } from './place.ts'
 
-interface Document extends Record<string, unknown> {
+/** As text outside of the heap: parsed, all documents would take much of the memory that is measured. */
+interface Document {
   ID: string
   ts: number
+  text: Buffer
 }
 
 type Order = 'random' | 'newest'
@@ -30,8 +32,9 @@ export class Changes {
     const { source } = place
     const byAgent = new Map<string, Document[]>()
     for (const [index, body] of source.bodies.entries()) {
-      const { data } = JSON.parse(body.toString()) as { data: Document[] }
-      byAgent.set(source.agents[index]!, [...(byAgent.get(source.agents[index]!) ?? []), ...data])
+      const { data } = JSON.parse(body.toString()) as { data: Omit<Document, 'text'>[] }
+      const documents = data.map(one => ({ ID: one.ID, ts: one.ts, text: Buffer.from(JSON.stringify(one)) }))
+      byAgent.set(source.agents[index]!, [...(byAgent.get(source.agents[index]!) ?? []), ...documents])
     }
     this.#documents = [...byAgent].map(([agentId, documents]) => ({ agentId, documents }))
   }
@@ -53,9 +56,14 @@ export class Changes {
       copy => copy > 0 && (order === 'random' || monthsBack(copy, MONTHS) === 0),
     )
     const texts = Array.from({ length: records }, () => {
-      const document = drawn[this.#below(drawn.length)]!
+      const { text, ...document } = drawn[this.#below(drawn.length)]!
       const id = kept.length === 0 ? document.ID : copyId(document.ID, kept[this.#below(kept.length)]!)
-      return JSON.stringify({ ...document, ID: id, lastModified: openedAtMs, messagesNum: this.#loads })
+      return JSON.stringify({
+        ...JSON.parse(text.toString()),
+        ID: id,
+        lastModified: openedAtMs,
+        messagesNum: this.#loads,
+      })
     })
     const toSec = Math.floor(openedAtMs / 1_000)
     const window = openWindow({ agentId, kind: 'full', fromSec: null, toSec, openedAtMs })
