@@ -11,8 +11,11 @@ import { isInCollected, isInPartition, PARTITIONS, type Partition } from './part
 import { onEach, type Reader, type Readers } from './readers.ts'
 import type { SelectedRelation } from './selection.ts'
 
-/** Rows a COPY of a table of records, of a child table, whose rows are small, and of any other table. */
-const SLICE_ROWS = { record: 5_000, child: 100_000, other: 25_000 }
+/** Rows a COPY of a table of records, and of any other table, whose rows are smaller: some 40 MB of memory each. */
+const SLICE_ROWS = { record: 5_000, other: 25_000 }
+
+/** Rows a COPY of a child table that writes a file for each partition: with fewer, the files would be too many and too small. */
+const PARTITIONED_CHILD_ROWS = 100_000
 
 const RECORD_TABLES = new Set(RECORD_TYPES.map(({ table }) => table))
 
@@ -44,10 +47,8 @@ interface Slice {
 
 const isChild = ({ name, published }: SelectedRelation): boolean => name !== published.table
 
-function sliceRows(relation: SelectedRelation): number {
-  if (isChild(relation)) return SLICE_ROWS.child
-  return RECORD_TABLES.has(relation.name) ? SLICE_ROWS.record : SLICE_ROWS.other
-}
+const sliceRows = ({ name }: SelectedRelation): number =>
+  RECORD_TABLES.has(name) ? SLICE_ROWS.record : SLICE_ROWS.other
 
 /** Ranges over all rows. Row ids are stable within a transaction, and DuckDB skips the row groups outside of a range. */
 async function slicesOfAll({ readers: [reader] }: Writing, relation: SelectedRelation): Promise<Slice[]> {
@@ -63,9 +64,8 @@ async function slicesOfAll({ readers: [reader] }: Writing, relation: SelectedRel
 /** The ids of the rows to write, and the partition of each: chosen once, not once a slice. */
 const CHOSEN = 'publish_rows'
 
-/** Ranges over the chosen rows. */
-async function slicesOfChosen({ readers: [reader] }: Writing, relation: SelectedRelation): Promise<Slice[]> {
-  const most = sliceRows(relation)
+/** Ranges over the chosen rows, of `most` rows each at most. */
+async function slicesOfChosen({ readers: [reader] }: Writing, most: number): Promise<Slice[]> {
   const buckets = await reader.rows<Record<'first' | 'last' | 'rows', string>>(`
     SELECT min(id)::VARCHAR AS first, max(id)::VARCHAR AS last, count(*)::VARCHAR AS rows
     FROM ${CHOSEN} GROUP BY id // ${most / BUCKETS_PER_SLICE} ORDER BY min(id)`)
@@ -136,7 +136,8 @@ export async function writeRows(
       writing.readers,
       `CREATE OR REPLACE TEMP TABLE ${CHOSEN} AS SELECT t.rowid AS id FROM ${table} t WHERE ${condition}`,
     )
-  const slices = await (condition === null ? slicesOfAll : slicesOfChosen)(writing, relation)
+  const slices =
+    condition === null ? await slicesOfAll(writing, relation) : await slicesOfChosen(writing, sliceRows(relation))
   const fileOf = (index: number) => join(writing.folder, `${relation.name}.${index}.parquet`)
   const counts = await copySlices(writing, slices, (reader, { first, last }, index) => {
     const inRange = `BETWEEN ${first} AND ${last}`
@@ -235,7 +236,7 @@ async function writeChildren(writing: Writing, { relation, columns }: Partitione
     `SELECT partition AS id, count(*)::VARCHAR AS count FROM ${CHOSEN} GROUP BY partition`,
   )
   const rows: RowsOfPartitions = new Map(counts.map(({ id, count }) => [id, { files: [], count: Number(count) }]))
-  const slices = await slicesOfChosen(writing, relation)
+  const slices = await slicesOfChosen(writing, PARTITIONED_CHILD_ROWS)
   const folders = await copySlices(writing, slices, async (reader, { first, last }, index) => {
     const file = join(folder, `${name}.${index}`)
     const inRange = `BETWEEN ${first} AND ${last}`
