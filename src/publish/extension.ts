@@ -1,6 +1,7 @@
 // DuckDB's extensions, which only the process of a target loads: from a folder that the configuration names, else from the network. DuckDB
 // checks their signature.
 import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { quoteText } from '../catalog/layout.ts'
 import { ConvohouseError } from '../core/errors.ts'
@@ -36,7 +37,11 @@ export async function loadExtension(
   const file = folder === null ? null : join(folder, fileOf(name))
   if (file !== null && !existsSync(file)) throw unavailable(name, `There is no extension ${file}.`)
   try {
-    if (file === null) await database.run(`INSTALL ${name}`)
+    if (file === null) {
+      // DuckDB refuses to install into a home directory that does not exist.
+      await mkdir(cache, { recursive: true, mode: 0o700 })
+      await database.run(`INSTALL ${name}`)
+    }
     await database.run(file === null ? `LOAD ${name}` : `LOAD ${quoteText(file)}`)
   } catch (cause) {
     const what =
