@@ -40,9 +40,9 @@ it('publish writes the targets, says what it did, and goes on after one that fai
   ])
   const published = await run('publish', '--verify')
   expect(published.code).toBe(6)
-  expect(published.stderr).toContain('TARGET_UNUSABLE')
+  expect(published.stderr).toContain('broken: error TARGET_UNUSABLE')
   expect(published.stdout).toMatch(
-    /^bi: written from empty \(no watermark\): [\d,]+ rows of \d+ tables in .*all equal\n$/,
+    /^bi: written from empty \(it was empty\): [\d,]+ rows of \d+ tables in .*all equal\n$/,
   )
   expect(await rowsIn(path, 'SELECT conversation_id, state, length(user_name)::INT FROM conversations')).toEqual([
     ['a', 'open', 64],

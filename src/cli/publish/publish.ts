@@ -38,6 +38,19 @@ function chooseTargets({ targets, source }: Config, name: string | undefined): r
   })
 }
 
+/** Why a target was written from empty. Others are shown as they are. */
+const REASONS: Readonly<Record<string, string>> = {
+  'no watermark': 'it was empty',
+  'unknown consumer': 'no changes were kept for it',
+  trimmed: 'the changes that it lacked were no longer kept',
+  'other epoch': 'all tables had been built again, as after a replay, an upgrade or a change of the time zone',
+  'ahead of the log': 'the warehouse is an older one, as after a restore',
+  'unknown publication': 'another warehouse had written it, or this one was restored',
+  'other policy': 'its configuration or the models had changed',
+  'erased records': 'records had been erased',
+  requested: '--refill',
+}
+
 function sentence(report: PublicationReport): string {
   const { kind, reason, rows, tables, durationMs, verified, held, unmaintained } = report
   const took = `in ${durationMs < 1_000 ? `${durationMs} ms` : formatDuration(durationMs)}`
@@ -45,7 +58,7 @@ function sentence(report: PublicationReport): string {
     kind === 'current'
       ? 'has every change already'
       : kind === 'refill'
-        ? `written from empty (${reason}): ${counted(rows, 'row')} of ${counted(tables, 'table')} ${took}`
+        ? `written from empty (${REASONS[reason ?? ''] ?? reason}): ${counted(rows, 'row')} of ${counted(tables, 'table')} ${took}`
         : `updated: ${counted(rows, 'row')} of ${counted(tables, 'table')} ${took}`
   return [
     done,
@@ -102,7 +115,7 @@ export async function runPublish(name: string | undefined, flags: PublishFlags):
         codes.push(EXIT_CODES.ok)
       } catch (error) {
         if (json) printJsonLine({ target: target.name, ...errorJson(error) })
-        else log(...errorLines(error, styleOf(process.stderr)))
+        else log(...errorLines(error, styleOf(process.stderr), target.name))
         codes.push(exitCodeOf(error))
       }
     }

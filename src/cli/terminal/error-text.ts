@@ -27,13 +27,13 @@ export const describeError = (error: unknown): ErrorDescription => {
   return { code: 'UNEXPECTED', what, hint: REPORT, exitCode: EXIT_CODES.unexpected }
 }
 
-/** `error CODE: what` and `  → hint`, preceded by the workspace if one is given. */
+/** `error CODE: what` and `  → hint`, preceded by the workspace or target if one is given. */
 export function failureLines(
   { code, what, hint }: { code: string; what: string; hint?: string | null | undefined },
   style: Style = plain,
-  workspaceId?: string,
+  subject?: string,
 ): string[] {
-  const whose = workspaceId === undefined ? '' : `${workspaceId}: `
+  const whose = subject === undefined ? '' : `${subject}: `
   const head = `${whose}${style('red', `error ${code}:`)} ${what}`
   return hint ? [head, `  → ${hint}`] : [head]
 }
@@ -45,8 +45,8 @@ const stackOf = (error: unknown): string[] => {
 }
 
 /** An error as lines of text. */
-export const errorLines = (error: unknown, style: Style = plain, workspaceId?: string): string[] => [
-  ...failureLines(describeError(error), style, workspaceId),
+export const errorLines = (error: unknown, style: Style = plain, subject?: string): string[] => [
+  ...failureLines(describeError(error), style, subject),
   ...stackOf(error),
 ]
 
@@ -72,8 +72,9 @@ export function usageError(error: CommanderError, command: string): ConvohouseEr
   // Commander quotes an unknown `--flag=value` with its value, which may be a misplaced secret.
   const what = first.replace(/(unknown option '[^'=]+)=.*'$/, "$1'")
   const guess = /\(Did you mean (.+?)\?\)/.exec(hint ?? '')?.[1]
+  const listed = error.code === 'commander.unknownCommand' ? 'commands' : 'options'
   return new ConvohouseError('FLAG_INVALID', {
     what: `${command}: ${what}.`,
-    hint: guess ? `Did you mean ${guess}?` : `\`${command} --help\` lists the options.`,
+    hint: guess ? `Did you mean ${guess}?` : `\`${command} --help\` lists the ${listed}.`,
   })
 }
