@@ -86,7 +86,12 @@ export const CONFIG_TEMPLATE = `# Configuration of convohouse. A setting that is
 #     path: ./published/dashboards.duckdb
 #     pii: { identity: hash, staff: hash, device: hash, content: drop }
 #     rows: { organizations: [my-organization] }
+#     search: false        # true: a full-text index of transcripts, with \`content: keep\`; also in postgres (docs/marts.md)
 #   - { name: lake, type: parquet, path: ./published/lake, partitionBy: [month] }
+#   - name: s3-lake        # credentials from the file, else from the environment or a role
+#     type: parquet
+#     path: s3://my-bucket/convohouse
+#     s3: { region: eu-central-1, credentialsFile: ./s3.credentials }
 #   - name: analytics
 #     type: postgres
 #     host: db.example.com
@@ -104,7 +109,8 @@ export const CONFIG_TEMPLATE = `# Configuration of convohouse. A setting that is
 #     keepVersions: 2d
 # publish: { every: 15m, memoryLimit: 512MB }
 
-# Folder of DuckDB's extensions, which targets in PostgreSQL and lakes need; by default they are downloaded. CONVOHOUSE_EXTENSIONS overrides it.
+# Folder of DuckDB's extensions for targets postgres and ducklake, for \`search\` in a snapshot, and for \`publish --verify\` of a target in S3; by default
+# they are downloaded when needed. CONVOHOUSE_EXTENSIONS overrides it.
 # extensions: ./extensions
 
 workspaces:

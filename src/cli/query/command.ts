@@ -40,7 +40,8 @@ export const queryCommand = (): Command =>
       'after',
       `
 Examples:
-  $ convohouse query "SHOW TABLES"
+  $ convohouse query "SHOW TABLES"                      all tables and views but the marts and models
+  $ convohouse query "FROM marts.conversations_daily"
   $ convohouse query "SELECT channel, count(*) AS n FROM conversations GROUP BY ALL ORDER BY n DESC"
   $ convohouse query "FROM conversations" -o conversations.parquet
   $ convohouse query "FROM conversations_by_day" -o days.arrow

@@ -124,7 +124,7 @@ async function writeParquet(
 const HINTS: readonly [RegExp, string][] = [
   [
     /^Catalog Error: Table with name/,
-    '`convohouse query "SHOW TABLES"` lists the tables; `convohouse dictionary` describes them.',
+    '`convohouse query "SHOW TABLES"` lists the tables; `convohouse dictionary` describes them, and the marts and models.',
   ],
   [
     /^Binder Error: (Referenced column|Table .* does not have a column|Column .* does not exist on)/,

@@ -8,6 +8,7 @@ import type { Rate } from '../../sandbox/rates.ts'
 import type { Readings } from '../../sandbox/readings.ts'
 import { startSandbox } from '../../sandbox/server.ts'
 import type { EventRule } from '../../sandbox/webhooks/webhook-settings.ts'
+import { DEFAULT_WEBHOOK_SECRET } from '../../sandbox/webhooks/webhooks.ts'
 import { invalidFlag } from '../flags/values.ts'
 import { print, printJson } from '../terminal/print.ts'
 import { stopOnSignals, untilStopping } from '../terminal/signals.ts'
@@ -133,7 +134,15 @@ export async function runSandbox(flags: SandboxFlags): Promise<void> {
       '  export CONVOHOUSE_HOME=./sandbox-data',
       '  convohouse sync',
       '',
-      ...(flags.webhooks === undefined ? [] : [`Webhook events are posted to ${flags.webhooks}.`, '']),
+      ...(flags.webhooks === undefined
+        ? []
+        : [
+            `Webhook events are posted to ${flags.webhooks}. To receive them there:`,
+            '',
+            `  export CONVOHOUSE_WEBHOOK_SECRET=${quoted(flags.webhookSecret ?? DEFAULT_WEBHOOK_SECRET)}`,
+            '  convohouse receive',
+            '',
+          ]),
       'Press Ctrl-C to stop.',
     )
   }

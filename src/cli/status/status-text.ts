@@ -69,13 +69,15 @@ const timesIn = ({ occurrences, record, exampleFile }: Finding): string =>
 
 /** The most frequent findings, and where to find more. */
 function findingLines({ findings }: WorkspaceStatus): string[] {
-  const { topDrift, topIssues, quarantined } = findings
+  const { topDrift, topIssues, driftPaths, issuePaths, quarantined } = findings
+  const more = [driftPaths > topDrift.length && '_drift', issuePaths > topIssues.length && '_issues'].filter(Boolean)
   return [
     ...topIssues.map(
       issue =>
         `  issue        ${issue.path}: ${issue.issue}${issue.declared ? `, expected ${issue.declared}, found ${issue.seen}` : ''} (${timesIn(issue)})`,
     ),
     ...topDrift.map(drift => `  undeclared   ${drift.path}: ${drift.seen} (${timesIn(drift)})`),
+    ...more.map(table => `  more         \`convohouse query "FROM ${table}"\` shows all`),
     ...(quarantined > 0 ? ['  quarantine   `convohouse quarantine list` shows which records, and why'] : []),
   ]
 }

@@ -28,10 +28,12 @@ interface ResolvedSettings {
   timeoutMs: number
 }
 
+export const DEFAULT_WEBHOOK_SECRET = 'sandbox-webhook-secret'
+
 /** The vendor's timeout (API document, section 6.1). */
 const DEFAULTS: ResolvedSettings = {
   url: null,
-  secret: 'sandbox-webhook-secret',
+  secret: DEFAULT_WEBHOOK_SECRET,
   types: null,
   concurrency: 8,
   timeoutMs: 60_000,

@@ -3,6 +3,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { quoteName } from '../../catalog/layout.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
+import { counted } from '../../core/words.ts'
 import { logRange, type Watermark } from '../changes/epoch.ts'
 import { type Connectable, statementsOn } from '../connection.ts'
 import { guard } from '../query/guard/guard.ts'
@@ -96,7 +97,7 @@ async function expectKey({ rows }: ReturnType<typeof statementsOn>, { key }: Mod
     )
   if (keys !== all)
     throw failed(
-      `its ${all} rows have ${keys} different keys (${key.join(', ')})`,
+      `its ${all} rows have only ${counted(Number(keys), 'different key')} (${key.join(', ')})`,
       'Name all columns that tell its rows apart, or group by these.',
     )
   return Number(all)

@@ -197,7 +197,7 @@ describe('models', () => {
     [
       'a key that is not unique',
       [...HEADER, ...KEYS, `SELECT '' AS workspace_id, '' AS conversation_id FROM range(3)`],
-      'its 3 rows have 1 different keys (workspace_id, conversation_id)',
+      'its 3 rows have only 1 different key (workspace_id, conversation_id)',
     ],
     [
       'a key that is NULL',

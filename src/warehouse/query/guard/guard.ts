@@ -17,7 +17,8 @@ import { type Call, type Named, namesIn, type TableName } from './tree.ts'
 const LONGEST_SQL = 1_000_000
 
 const ONLY_SELECT = 'Give one SELECT (or WITH, FROM, VALUES, DESCRIBE, SUMMARIZE, SHOW), or EXPLAIN of one.'
-const ONLY_WAREHOUSE = 'Read only tables and views of the warehouse; SHOW TABLES lists them.'
+const ONLY_WAREHOUSE =
+  'Read only tables and views of the warehouse; SHOW TABLES lists them, and `convohouse dictionary` also marts and models.'
 
 export interface Guarded {
   /** The checked text, without semicolons at its end. This text runs, not the caller's. */
@@ -143,7 +144,7 @@ async function checkTable(connection: DuckDBConnection, name: TableName): Promis
   if (!isAllowedTable(name.table)) throw refuse(`"${full}" is not allowed in queries.`, ONLY_WAREHOUSE)
   const unqualified = full === name.table
   if (looksLikeFile(name.table) || (!unqualified && !(await isKnown(connection, name)))) {
-    throw refuse(`"${full}" is not a table or view, and may name a file.`, ONLY_WAREHOUSE)
+    throw refuse(`"${full}" is no table or view of the warehouse, and files are not read.`, ONLY_WAREHOUSE)
   }
 }
 
