@@ -25,8 +25,6 @@ function ruleFinding({ name, severity, isOwn }: Check, result: CheckResult): Fin
   const { outcome, violations, error } = result
   if (outcome === 'passed') return null
   if (outcome === 'timeout') return skip(RULES, `${name} takes too long`)
-  // A warehouse of another version may lack tables or columns that the rule reads.
-  if (outcome === 'broken' && !isOwn) return skip(RULES, `${name} does not apply to this version of the warehouse`)
   if (outcome === 'broken') return warn(RULES, `your check ${name} cannot run: ${error}`, 'Correct its file.')
   const what = `${counted(violations!, 'row violates', 'rows violate')} the rule ${name}.`
   const hint = isOwn
@@ -40,9 +38,18 @@ function rulesFindings(rows: Rows, folder: string | null): Promise<Finding[]> {
   return examine(RULES, async () => {
     const checks = await allChecks(folder)
     const found: Finding[] = []
+    const inapplicable: string[] = []
     for (const check of checks) {
-      const finding = ruleFinding(check, await runCheck(rows, check))
+      const result = await runCheck(rows, check)
+      // A warehouse of another version may lack tables or columns that the rule reads.
+      const isInapplicable = result.outcome === 'broken' && !check.isOwn
+      if (isInapplicable) inapplicable.push(check.name)
+      const finding = isInapplicable ? null : ruleFinding(check, result)
       if (finding) found.push(finding)
+    }
+    if (inapplicable.length > 0) {
+      const what = counted(inapplicable.length, 'rule reads', 'rules read')
+      found.push(skip(RULES, `${what} what a sync of this version adds to the warehouse: ${inapplicable.join(', ')}`))
     }
     return found.length > 0 ? found : [ok(RULES, `all ${count(checks.length)} hold`)]
   })
