@@ -1,6 +1,6 @@
 // Appends to the change log (`_changes`), in the transaction that changes the rows and before it does: an entry has the
 // partition that the row belonged to. An entry too many only costs work; an entry too few leaves a copy wrong.
-import { quoteText } from '../../catalog/layout.ts'
+import { quoteName, quoteText } from '../../catalog/layout.ts'
 import type { Writer } from '../connection.ts'
 import { LAST_SEQ } from './epoch.ts'
 import { keyList, type PublishedTable, partitionOf, publishedTable, sameKeys } from './published-tables.ts'
@@ -34,7 +34,7 @@ const entriesOf = (published: PublishedTable, { keys, areNew }: Omit<LoggedChang
   areNew
     ? `SELECT ${quoteText(published.table)} AS table_name, ${keyList(published, 'k')} AS key, NULL::DATE AS partition_before, 'insert' AS op FROM (${keys}) k`
     : `SELECT ${quoteText(published.table)} AS table_name, ${keyList(published, 'k')} AS key, ${partitionOf(published, 't')} AS partition_before,
-        CASE WHEN t.${published.key[0]!.name} IS NULL THEN 'insert' ELSE 'update' END AS op
+        CASE WHEN t.${quoteName(published.key[0]!.name)} IS NULL THEN 'insert' ELSE 'update' END AS op
       FROM (${keys}) k LEFT JOIN ${published.table} t ON ${sameKeys(published, 'k', 't')}`
 
 /**

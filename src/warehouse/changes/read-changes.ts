@@ -1,6 +1,6 @@
 // Reads the change log for a consumer. All reads of one publication must be made in one transaction of one connection: the keys and the
 // rows that replace them are then of one state.
-import { quoteText } from '../../catalog/layout.ts'
+import { quoteName, quoteText } from '../../catalog/layout.ts'
 import type { Writer } from '../connection.ts'
 import { MODELS_SCHEMA } from '../models/order.ts'
 import { builtModels, publishedModel } from '../models/stored-models.ts'
@@ -86,7 +86,7 @@ const entriesOf = ({ table }: PublishedTable, { from, to }: Span): string =>
   `FROM _changes WHERE table_name = ${quoteText(table)} AND ${inRange({ after: from.seq, upTo: to.seq })}`
 
 const keyColumns = ({ key }: PublishedTable): string =>
-  key.map(({ name, sqlType }, index) => `key[${index + 1}]::${sqlType} AS ${name}`).join(', ')
+  key.map(({ name, sqlType }, index) => `key[${index + 1}]::${sqlType} AS ${quoteName(name)}`).join(', ')
 
 /** SELECT of the keys that changed, each once, as the table's key columns. */
 export const changedKeys = (published: PublishedTable, span: Span): string =>

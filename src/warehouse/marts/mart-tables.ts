@@ -1,4 +1,5 @@
 // The tables of the marts: creates them, and replaces rows in them.
+import { quoteName } from '../../catalog/layout.ts'
 import { appendEntries, logChangesOf } from '../changes/log-changes.ts'
 import { keyList, type PublishedTable, partitionOf, publishedMart, sameKeys } from '../changes/published-tables.ts'
 import type { Writer } from '../connection.ts'
@@ -147,7 +148,7 @@ export async function replaceByKey(
   { published, fresh, changed }: { published: PublishedTable; fresh: string; changed: string },
 ): Promise<boolean> {
   const { table, key } = published
-  const keys = key.map(({ name }) => name).join(', ')
+  const keys = key.map(({ name }) => quoteName(name)).join(', ')
   const rows = await created(
     writer,
     changed,

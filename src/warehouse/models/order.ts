@@ -23,7 +23,13 @@ const isView = (name: string): boolean => sqlFiles('views').some(view => view.na
  */
 export async function readBy(connection: DuckDBConnection, sql: string): Promise<string[]> {
   const named = await tablesIn(connection, sql).catch(() => [])
-  const names = named.map(name => nameOf({ schema: name.schema.toLowerCase(), table: name.table.toLowerCase() }))
+  const reader = await connection.runAndReadAll('SELECT current_database()')
+  const database = String(reader.getRows()[0]![0])
+  const names = named.map(({ schema: given, table }) => {
+    const schema = given.toLowerCase()
+    // `warehouse.conversations` names the database.
+    return nameOf({ schema: schema === database.toLowerCase() ? '' : schema, table: table.toLowerCase() })
+  })
   const ofViews = (view: string) =>
     connection.getTableNames(`FROM ${view}`, true).map(qualified => {
       const [schema, table] = qualified.split('.').slice(-2)

@@ -4,6 +4,7 @@
 //
 //   files ─▶ plan (kept while no file changes) ─▶ removed models are dropped ─▶ for each: blocked? due? ─▶ computed ─▶ replaced ─▶ `_models`
 import { createHash } from 'node:crypto'
+import { quoteName } from '../../catalog/layout.ts'
 import { type ConvohouseError, type ErrorCode, isCode } from '../../core/errors.ts'
 import { HOUR, MINUTE } from '../../core/time.ts'
 import { acknowledgeWithin, registerConsumer, removeConsumer } from '../changes/consumers.ts'
@@ -91,7 +92,9 @@ async function newestEntries(writer: Writer): Promise<Map<string, number>> {
 
 /** The table whose entries in the log tell of changes; undefined: none does, as for bookkeeping. */
 const followedBy = (table: string): string | undefined =>
-  table.includes('.') ? table : PUBLISHED_TABLES.find(one => one.table === table || one.children.includes(table))?.table
+  /^(marts|models)\./.test(table)
+    ? table
+    : PUBLISHED_TABLES.find(one => one.table === table || one.children.includes(table))?.table
 
 interface Log {
   range: LogRange
@@ -133,7 +136,7 @@ async function replaceRows(
   }
   await writer.run(`CREATE OR REPLACE TABLE ${table} AS FROM ${fresh}`)
   // Targets are written from empty, since the columns or the key are part of what they have published.
-  const keys = model.key.map(name => `"${name}"`).join(', ')
+  const keys = model.key.map(quoteName).join(', ')
   await logChangesOf(writer, published, { keys: `SELECT ${keys} FROM ${fresh}`, areNew: true })
 }
 

@@ -284,6 +284,29 @@ describe('models', () => {
     expect((await rows('by_conversation')).map(row => row.conversation_id)).toEqual(['a', 'b', 'd'])
   })
 
+  it('may have keys with any name, and name the database of what they read', async () => {
+    const lines = (table: string) => [
+      ...[
+        '-- Rows.',
+        '-- key: group, the"key',
+        '-- columns:',
+        '--   group    none  Channel',
+        '--   the"key  none  Conversation',
+      ],
+      `SELECT channel AS "group", conversation_id AS "the""key" FROM ${table}`,
+    ]
+    await write('order', ...lines('warehouse.conversations'))
+    await write('whole', ...lines('warehouse.marts.fct_conversations'))
+    expect(await outcomes()).toMatchObject({ order: 'built', whole: 'built' })
+    const seq = await lastSeq()
+    await load('b')
+    expect(await outcomes()).toMatchObject({ order: 'built', whole: 'built' })
+    for (const name of ['order', 'whole']) {
+      expect((await logged(`models.${name}`, seq)).map(([, conversation]) => conversation)).toEqual(['b', 'b'])
+      await remove(name)
+    }
+  })
+
   it('stay as they are while the folder cannot be read, and are removed with their files', async () => {
     await expect(refreshModels({ warehouse: app.warehouse, folder: join(folder, 'missing') })).rejects.toMatchObject({
       code: 'MODEL_INVALID',
