@@ -2,7 +2,8 @@
 -- Grain: workspace_id, day
 -- Month: day
 -- Refresh: whole
--- Built from: marts.fct_conversations, marts.fct_spend, marts.fct_handoffs, marts.fct_csat, marts.fct_token_usage, marts.fct_state_spans
+-- Built from: marts.fct_conversations, marts.fct_spend, marts.fct_handoffs, marts.fct_csat, marts.fct_token_usage, marts.fct_state_spans, marts.fct_turns,
+--   marts.fct_responses
 -- Use: left join figures to it by `workspace_id` and `day`, so that days without any appear, and group by its columns for weeks, months and quarters.
 -- Days are those of the workspace's time zone, and so are the weeks: `date_trunc('week', …)` of a stored time would have weeks of UTC. Weeks are those
 -- of ISO 8601: they begin on Monday, and the week belongs to the year of its Thursday. Days before 1970 and after 2199 are left out.
@@ -29,6 +30,8 @@ WITH ranges AS (
     UNION ALL SELECT workspace_id, min(day), max(day) FROM marts.fct_csat GROUP BY ALL
     UNION ALL SELECT workspace_id, min(day), max(day) FROM marts.fct_token_usage GROUP BY ALL
     UNION ALL SELECT workspace_id, min(day), max(day) FROM marts.fct_state_spans GROUP BY ALL
+    UNION ALL SELECT workspace_id, min(day), max(day) FROM marts.fct_turns GROUP BY ALL
+    UNION ALL SELECT workspace_id, min(day), max(day) FROM marts.fct_responses GROUP BY ALL
   ) GROUP BY ALL
 ),
 days AS (

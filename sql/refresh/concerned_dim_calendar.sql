@@ -8,6 +8,8 @@ stale AS (
     UNION ALL SELECT workspace_id, day FROM stale_fct_csat
     UNION ALL SELECT workspace_id, day FROM stale_fct_token_usage
     UNION ALL SELECT workspace_id, day FROM stale_fct_state_spans
+    UNION ALL SELECT workspace_id, day FROM stale_fct_turns
+    UNION ALL SELECT workspace_id, day FROM stale_fct_responses
   ) GROUP BY ALL
 ),
 fresh AS (
@@ -18,6 +20,8 @@ fresh AS (
     UNION ALL SELECT workspace_id, day FROM fresh_fct_csat
     UNION ALL SELECT workspace_id, day FROM fresh_fct_token_usage
     UNION ALL SELECT workspace_id, day FROM fresh_fct_state_spans
+    UNION ALL SELECT workspace_id, day FROM fresh_fct_turns
+    UNION ALL SELECT workspace_id, day FROM fresh_fct_responses
   ) GROUP BY ALL
 )
 SELECT 1

@@ -37,7 +37,11 @@ beforeAll(async () => {
   const lightConvoData = { ID: 'e', firstMessageTS: START + DAY }
   await applyTo(
     workspace,
-    eventOf('conversation_updated', { agentId: AGENT, convoId: 'e', createdAt: SENT_AT_MS + MINUTE, lightConvoData }),
+    eventOf('conversation_updated', {
+      ...{ agentId: AGENT, convoId: 'e', createdAt: SENT_AT_MS + MINUTE, lightConvoData },
+      // The first day of any fact.
+      turns: [{ role: 'user', text: 'Hello', timestamp: START - DAY }],
+    }),
   )
   await refreshMarts(app.warehouse.writer)
 })
@@ -49,6 +53,18 @@ describe('dim_calendar', () => {
     const last = { ...january, iso_year: '2026', iso_week: '53', week_begin: '2026-12-28', week_label: '2026-W53' }
     const first = { ...january, iso_year: '2027', iso_week: '1', week_begin: '2027-01-04', week_label: '2027-W01' }
     expect(await workspace.rows('marts.dim_calendar', columns)).toEqual([
+      {
+        ...{
+          year: '2026',
+          quarter: '4',
+          month: '12',
+          month_name: 'December',
+          month_begin: '2026-12-01',
+          iso_year: '2026',
+        },
+        ...{ iso_week: '53', week_begin: '2026-12-28', week_label: '2026-W53', is_weekend: false },
+        ...{ day: '2026-12-31', weekday: '4', weekday_name: 'Thursday' },
+      },
       { ...last, day: '2027-01-01', weekday: '5', weekday_name: 'Friday', is_weekend: false },
       { ...last, day: '2027-01-02', weekday: '6', weekday_name: 'Saturday', is_weekend: true },
       { ...last, day: '2027-01-03', weekday: '7', weekday_name: 'Sunday', is_weekend: true },
