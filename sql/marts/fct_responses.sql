@@ -36,8 +36,9 @@
 --   deadline_at            TIMESTAMP  none   Until when the wait had to end
 --   is_met                 BOOLEAN    none   It ended by then; NULL while it has not ended, and without a target
 WITH accepted AS (
-  SELECT workspace_id, agent_id, conversation_id, accepted_at, accepted_by
-  FROM scoped('conversation_handoffs') WHERE accepted_by <> '' AND accepted_at IS NOT NULL
+  -- Of handoffs that were accepted at the same time the last one.
+  SELECT workspace_id, agent_id, conversation_id, accepted_at, arg_max(accepted_by, position) AS accepted_by
+  FROM scoped('conversation_handoffs') WHERE accepted_by <> '' AND accepted_at IS NOT NULL GROUP BY ALL
 ),
 turns AS (
   SELECT workspace_id, agent_id, conversation_id, position, written_at, sender_of(role) AS sender,

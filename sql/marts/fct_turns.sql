@@ -31,8 +31,9 @@
 --   turn_id                 VARCHAR    none     Id of the turn
 --   session_id              VARCHAR    none     Session of the turn
 WITH accepted AS (
-  SELECT workspace_id, agent_id, conversation_id, accepted_at, accepted_by
-  FROM scoped('conversation_handoffs') WHERE accepted_by <> '' AND accepted_at IS NOT NULL
+  -- Of handoffs that were accepted at the same time the last one.
+  SELECT workspace_id, agent_id, conversation_id, accepted_at, arg_max(accepted_by, position) AS accepted_by
+  FROM scoped('conversation_handoffs') WHERE accepted_by <> '' AND accepted_at IS NOT NULL GROUP BY ALL
 ),
 turns AS (
   SELECT workspace_id, agent_id, conversation_id, position, written_at, role, text, turn_id, session_id,

@@ -101,6 +101,24 @@ describe('fct_turns', () => {
   })
 })
 
+describe('a message that names no person', () => {
+  it('is of the last of those who accepted handoffs at the same time', async () => {
+    const place = app.workspace()
+    const { landing, load, rows } = place
+    const accepted = (acceptedBy: string) => ({ requestedAt: at(0), acceptedAt: at(1), acceptedBy })
+    const handoffHistory = ['ada', 'bob', 'amy'].map(accepted)
+    await load(await landConversations(landing, { records: [{ ID: 'c', lastModified: at(9), handoffHistory }] }))
+    const turns = ['user', 'human_agent'].map((role, index) => ({ role, text: 'Hello', timestamp: at(1 + index) }))
+    const event = eventOf('conversation_updated', { agentId: AGENT, convoId: 'c', createdAt: at(9), turns })
+    await applyTo(place, event)
+    await refresh()
+    expect(await rows('marts.fct_turns', 'sender_id')).toEqual([{ sender_id: 'amy' }, { sender_id: null }])
+    expect(await rows(`(FROM marts.fct_responses WHERE metric = 'first_response')`, 'responder_id')).toEqual([
+      { responder_id: 'amy' },
+    ])
+  })
+})
+
 const responses = () =>
   workspace.rows(
     'marts.fct_responses',
