@@ -192,7 +192,13 @@ async function dropRemoved(writer: Writer, removed: readonly StoredModel[]): Pro
   await writer.transaction(async () => {
     for (const { name } of removed) {
       await writer.run(`DROP TABLE IF EXISTS ${tableOf(name)}`)
-      await writer.run('DELETE FROM _changes WHERE table_name = $table', { table: tableOf(name) })
+      // The newest entry stays, without its key: numbers that consumers have read must not be used again.
+      const own = { table: tableOf(name) }
+      await writer.run(
+        'UPDATE _changes SET key = [] WHERE table_name = $table AND seq = (SELECT max(seq) FROM _changes)',
+        own,
+      )
+      await writer.run('DELETE FROM _changes WHERE table_name = $table AND len(key) > 0', own)
       await writer.run('DELETE FROM _models WHERE name = $name', { name })
     }
   })

@@ -284,7 +284,7 @@ describe('models', () => {
     expect((await rows('by_conversation')).map(row => row.conversation_id)).toEqual(['a', 'b', 'd'])
   })
 
-  it('may have keys with any name, and name the database of what they read', async () => {
+  it('may have keys with any name, name the database of what they read, and leave the end of the log when they are removed', async () => {
     const lines = (table: string) => [
       ...[
         '-- Rows.',
@@ -305,6 +305,11 @@ describe('models', () => {
       expect((await logged(`models.${name}`, seq)).map(([, conversation]) => conversation)).toEqual(['b', 'b'])
       await remove(name)
     }
+    // `whole` had the newest entry: the log goes on behind it.
+    const end = await lastSeq()
+    await outcomes()
+    expect(await lastSeq()).toBe(end)
+    expect(await logged('models.whole', 0)).toEqual([[]])
   })
 
   it('stay as they are while the folder cannot be read, and are removed with their files', async () => {
