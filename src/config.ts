@@ -41,11 +41,11 @@ import type { ResponseRules } from './core/response-rules.ts'
 export const CONFIG_FILE = 'convohouse.yaml'
 
 /**
- * DuckDB's memory limits. With these defaults a sync's process peaked at 1,071 MiB for a million conversations, and at 959 MiB for a tenth
- * of them. A replay loads larger batches; `memoryLimit` alone applies to both.
+ * DuckDB's memory limits. A log that a killed process left takes 256 KB for each column that it has rows of, 430 MB if these are all tables. With
+ * 448 MB a sync's process peaked at 1,071 MiB for a million conversations. A replay loads larger batches; `memoryLimit` alone applies to both.
  */
 const memoryLimits = (given: { memoryLimit?: string | undefined; replayMemoryLimit?: string | undefined } = {}) => ({
-  memoryLimit: given.memoryLimit ?? '448MB',
+  memoryLimit: given.memoryLimit ?? '640MB',
   replayMemoryLimit: given.replayMemoryLimit ?? given.memoryLimit ?? '1GB',
 })
 

@@ -53,7 +53,7 @@ describe('a configuration from the environment', () => {
     expect(config).toMatchObject({
       home: join(folder, 'data'),
       source: 'the environment',
-      memoryLimit: '448MB',
+      memoryLimit: '640MB',
       replayMemoryLimit: '1GB',
     })
     expect(config.workspaces).toMatchObject([

@@ -54,7 +54,7 @@ export const CONFIG_TEMPLATE = `# Configuration of convohouse. A setting that is
 
 # Memory limit of DuckDB; a sync needs about 650 MB in addition. A replay is faster with more memory. If only memoryLimit is set, it
 # applies to both. Above a million conversations, a load may need 180 MB more for each further million.
-# memoryLimit: 448MB
+# memoryLimit: 640MB
 # replayMemoryLimit: 1GB
 
 # Threads of DuckDB (default: all of the machine).

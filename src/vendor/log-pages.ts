@@ -106,7 +106,7 @@ export async function readLog<A>(options: {
     }
     if (times.length < fullest) return ended()
     if (wasStuck) {
-      gap = STUCK
+      gap ??= STUCK
       return ended()
     }
     wasStuck = true

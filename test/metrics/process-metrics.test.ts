@@ -91,7 +91,9 @@ await describeWithPromtool('the metrics of a process', promtool => {
     const done = { ...demo, outcome: 'done' }
     const isDone = (text: string) =>
       sampleOf(text, 'convohouse_runs_total', done) === 1 &&
-      sampleOf(text, 'convohouse_events_applied_total', demo) === 1
+      sampleOf(text, 'convohouse_events_applied_total', demo) === 1 &&
+      // From the warehouse, which may be busy.
+      sampleOf(text, 'convohouse_quota_projected_sessions', demo) !== undefined
     for (const url of [watchUrl, receiveUrl]) {
       const text = await scrapeUntil(url, isDone)
       expect(await promtool.check(['check', 'metrics'], text)).toEqual({ code: 0, output: '' })

@@ -1,5 +1,4 @@
 // Upkeep, expiry and what a replay makes of them.
-
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -166,7 +165,7 @@ it('a sync compacts the landing and removes what has expired once a day; a repla
   const retention = { pagesMs: 31 * DAY, eventsMs: null }
   const { simulated, end } = await openSimulatedApp({
     sandbox: SANDBOX,
-    settings: { retention },
+    settings: { retention, resources: RESOURCE_NAMES },
   })
   const filesOf = async () =>
     (await readdir(join(simulated.config.home, 'landing'), { recursive: true })).filter(name =>

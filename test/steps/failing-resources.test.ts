@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import { DAY, HOUR } from '../../src/core/time.ts'
 import type { ScriptRule } from '../../src/sandbox/faults/fault-settings.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'
@@ -10,6 +11,7 @@ it('a resource that fails keeps no other from being requested, is given up after
   const simulated = await simulatedApp({
     sandbox: { conversations: 0, agents: 5 },
     settings: {
+      resources: RESOURCE_NAMES,
       organizations: ['org_a', 'org_b', 'org_c', 'org_d'],
       crawlerPages: { job: ['1', '2', '3', '4'] },
     },
