@@ -1,4 +1,4 @@
-// Writes the catalog of a lake, a file, anew: statistics of removed data files have values of their rows, and deleted rows survive in the free
+// Rewrites the catalog of a lake, a file: statistics of removed data files have values of their rows, and deleted rows survive in the free
 // blocks of a file of SQLite or DuckDB.
 import { chmod, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'

@@ -1,4 +1,4 @@
-// Keeps a lake small and quick: earlier versions expire, small files and files with many deleted rows are written anew, and files that no
+// Keeps a lake small and quick: earlier versions expire, small files and files with many deleted rows are rewritten, and files that no
 // version has any more are removed. Each step is a transaction of its own, so that whatever ends it, the lake is whole.
 import { quoteText } from '../../catalog/layout.ts'
 import type { LakeTarget } from '../../config/targets.ts'
@@ -12,13 +12,13 @@ import { describeMaintenance, earlierVersions, hasPendingErasure } from './versi
 /** The newest version has at most so many files, data and deletions together, when maintenance ends. A reader opens each of its table's. */
 export const MOST_FILES = 300
 
-/** Of so many, a table is written anew whatever its size. */
+/** Of so many, a table is rewritten whatever its size. */
 const MOST_FILES_OF_TABLE = 12
 
-/** Smaller files are merged, and written anew if any row is deleted. */
+/** Smaller files are merged, and rewritten if any row is deleted. */
 const SMALL_BYTES = 32 * 2 ** 20
 
-/** A larger file is written anew when this share of its rows is deleted. */
+/** A larger file is rewritten when this share of its rows is deleted. */
 const DELETED_SHARE = 0.2
 
 /** After this time no further table is begun. */
@@ -123,7 +123,7 @@ async function removeOrphans({ database, data, target }: Lake, orphanedMs: numbe
   await data.remove(names.filter(name => OWN_FILE.test(name)))
 }
 
-/** Files with deleted rows are written anew; then all versions but the newest are removed at once, and with them the files with the rows. */
+/** Files with deleted rows are rewritten; then all versions but the newest are removed at once, and with them the files with the rows. */
 async function removeEarlier(lake: Lake): Promise<void> {
   for (const files of await filesOfTables(lake)) if (files.deletedFrom > 0) await rewriteDeleted(lake, files, 0)
   const versions = await earlierVersions(lake)

@@ -18,7 +18,7 @@ export interface S3Connection {
   place: S3Place
   client: S3Client
   region(): Promise<string>
-  /** Asks for them anew if they are about to expire. @throws SECRET_MISSING */
+  /** Asks for them again if they are about to expire. @throws SECRET_MISSING */
   credentials(): Promise<Credentials>
   /** The text without the values of credentials that have been used. */
   masked(text: string): string
