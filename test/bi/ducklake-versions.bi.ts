@@ -1,6 +1,6 @@
 // Versions of a lake: their changes, compaction, expiry, and what an erasure leaves.
 import { existsSync } from 'node:fs'
-import { mkdir, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { maintain } from '../../src/publish/ducklake/maintenance.ts'
@@ -108,6 +108,7 @@ describeWithLake('the versions of a lake', () => {
     expect(await maintain(writer.database, { ...soon, keepFilesMs: 0 }, { mostFiles: 100 })).toBeNull()
     expect(await filesWith(join(target.data, 'main'), 'first 3')).toEqual([])
     expect(await count(`SELECT count(*) FROM people WHERE name LIKE 'second%'`)).toBe(10)
+    for (const path of others) await rm(path, { force: true })
   })
 
   it.each(['sqlite', 'duckdb'] as const)(
