@@ -110,13 +110,15 @@ export async function readLog<A>(options: {
       return ended()
     }
     wasStuck = true
-    const whole = await larger(nextCursor)
-    if (whole !== null && (oldestOf(whole) < nextCursor || whole.nextCursor === null)) {
-      crowded = nextCursor
+    // The page may begin at a later second, whose entries fill it.
+    const second = lastCursor
+    const whole = await larger(second)
+    if (whole !== null && (oldestOf(whole) < second || whole.nextCursor === null)) {
+      crowded = second
       page = whole
       continue
     }
-    page = await below(nextCursor)
+    page = await below(second)
     // A page of one entry is a log of one entry, from a vendor that always sends a cursor.
     if (page !== null || times.length > 1) gap = SECOND_CUT
   }

@@ -75,7 +75,7 @@ describe('a log that pages by seconds', () => {
         for (const { ts } of missing)
           expect(vendor.log.filter(other => other.ts === ts).length).toBeGreaterThanOrEqual(Math.min(vendor.most, 5))
       }),
-      { numRuns: 300 },
+      { numRuns: 2000 },
     )
   })
 
