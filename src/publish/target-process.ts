@@ -24,9 +24,23 @@ const followed = (path: string): Promise<string> =>
 /** AWS's SDK takes longer to load than all else, and few targets need it. */
 const s3 = async () => ({ ...(await import('./s3/parquet.ts')), ...(await import('./s3/probe.ts')) })
 
+/** Each thread that writes Parquet files holds a row group of wide rows, of which two exceed the memory limit. */
+const LAKE_THREADS = 1
+
+function threadsOf({ target, threads }: TargetSettings): number {
+  switch (target.type) {
+    case 'snapshot':
+      return SNAPSHOT_THREADS
+    case 'ducklake':
+      return LAKE_THREADS
+    default:
+      return threads
+  }
+}
+
 async function open(settings: TargetSettings): Promise<OpenTarget> {
   const { target } = settings
-  const threads = target.type === 'snapshot' ? SNAPSHOT_THREADS : settings.threads
+  const threads = threadsOf(settings)
   const database = await openTargetDatabase({ ...settings, threads })
   switch (target.type) {
     case 'snapshot':
