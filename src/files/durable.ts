@@ -14,15 +14,18 @@ export const isTemporary = (name: string): boolean => name.startsWith('.tmp-')
 /** A new, unique name for a temporary file. */
 export const temporaryName = (): string => `.tmp-${process.pid}-${randomBytes(6).toString('hex')}`
 
-/** Syncs a folder: makes the names in it durable. */
-export async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r')
+/** Syncs a file: makes its content durable. */
+export async function syncFile(path: string, flags: 'r' | 'r+' = 'r+'): Promise<void> {
+  const handle = await open(path, flags)
   try {
     await handle.sync()
   } finally {
     await handle.close()
   }
 }
+
+/** Syncs a folder: makes the names in it durable. */
+export const syncFolder = (folder: string): Promise<void> => syncFile(folder, 'r')
 
 const isFolder = (path: string): Promise<boolean> =>
   stat(path).then(

@@ -3,12 +3,12 @@
 // deleted survive in the free blocks of a copy.
 import { randomUUID } from 'node:crypto'
 import { constants, existsSync } from 'node:fs'
-import { chmod, copyFile, open, rename, rm, stat } from 'node:fs/promises'
+import { chmod, copyFile, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { quoteName, quoteText } from '../catalog/layout.ts'
 import type { SearchLanguage } from '../config/targets.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import { namesIn, syncFolder } from '../files/durable.ts'
+import { namesIn, syncFile, syncFolder } from '../files/durable.ts'
 import { ATTACHED, attachedTable, createTable, deleteRows, insertRows, sumsOf } from './attached.ts'
 import type { Package } from './package.ts'
 import { quotedTable } from './package-rows.ts'
@@ -127,15 +127,6 @@ async function writeNext(
     await database.run('COMMIT')
     await database.run('CHECKPOINT target')
   })
-}
-
-async function syncFile(path: string): Promise<void> {
-  const handle = await open(path, 'r+')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }
 
 /** Published files keep their mode, so that an owner can open them to other users once and for all; a new one is private. */

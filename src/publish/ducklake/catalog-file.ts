@@ -1,10 +1,10 @@
 // Rewrites the catalog of a lake, a file: statistics of removed data files have values of their rows, and deleted rows survive in the free
 // blocks of a file of SQLite or DuckDB.
-import { chmod, open, rename, rm, stat } from 'node:fs/promises'
+import { chmod, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { quoteName, quoteText } from '../../catalog/layout.ts'
 import type { LakeCatalog } from '../../config/lake-target.ts'
-import { syncFolder } from '../../files/durable.ts'
+import { syncFile, syncFolder } from '../../files/durable.ts'
 import type { TargetDatabase } from '../target-database.ts'
 
 type FileCatalog = Exclude<LakeCatalog, { type: 'postgres' }>
@@ -36,15 +36,6 @@ async function copyTables({ run, rows }: TargetDatabase): Promise<void> {
     }
   }
   await run('COMMIT')
-}
-
-async function syncFile(path: string): Promise<void> {
-  const handle = await open(path, 'r+')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }
 
 /** Requires the target's lock. The file is replaced by `rename`: readers go on with the earlier one. */

@@ -1,9 +1,9 @@
 // The place of a lake's data files, and what it is if it is a folder.
 import { existsSync } from 'node:fs'
-import { open, rm, stat } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ConvohouseError } from '../../core/errors.ts'
-import { entriesIn, makeFolder, syncFolder } from '../../files/durable.ts'
+import { entriesIn, makeFolder, syncFile, syncFolder } from '../../files/durable.ts'
 import type { TargetDatabase } from '../target-database.ts'
 
 export interface LakeData {
@@ -20,15 +20,6 @@ export interface LakeData {
   close(): void
 }
 
-async function syncFile(path: string): Promise<void> {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
-
 /** Syncs the files below `folder` that were written since, and the folders that contain them. @returns true if there were any */
 async function syncFiles(folder: string, sinceMs: number): Promise<boolean> {
   let isChanged = false
@@ -36,7 +27,7 @@ async function syncFiles(folder: string, sinceMs: number): Promise<boolean> {
     const path = join(folder, entry.name)
     if (entry.isDirectory()) isChanged = (await syncFiles(path, sinceMs)) || isChanged
     else if (entry.name.endsWith('.parquet') && (await stat(path)).mtimeMs >= sinceMs) {
-      await syncFile(path)
+      await syncFile(path, 'r')
       isChanged = true
     }
   }

@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { notWritable } from '../../core/disk.ts'
 import { ConvohouseError } from '../../core/errors.ts'
+import { syncFile, syncFolder } from '../../files/durable.ts'
 import { prepareCast } from './casts.ts'
 import { shapeOf } from './duckdb-values.ts'
 import { PANDAS_KEY, pandasMetadata } from './formats/pandas-metadata.ts'
@@ -95,20 +96,11 @@ async function columnsOf(connection: DuckDBConnection, select: string): Promise<
 /** Makes a complete file durable and renames it to its target. @throws HOME_UNUSABLE */
 export async function putInPlace(part: string, file: string): Promise<void> {
   try {
-    await syncFile(part, 'r+')
+    await syncFile(part)
     await rename(part, file)
     // Windows cannot open a folder, and keeps renames without it.
-    if (process.platform !== 'win32') await syncFile(dirname(file), 'r')
+    if (process.platform !== 'win32') await syncFolder(dirname(file))
   } catch (cause) {
     throw notWritable('HOME_UNUSABLE', file, cause)
-  }
-}
-
-async function syncFile(path: string, flags: 'r' | 'r+'): Promise<void> {
-  const handle = await open(path, flags)
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
   }
 }
