@@ -3,6 +3,7 @@
 -- Month: day
 -- Refresh: groups
 -- Groups: workspace_id, agent_id, day
+-- Published by: workspace_id, agent_id, day
 -- Built from: marts.fct_conversations, marts.fct_handoffs, marts.dim_people
 -- Shared: user_name
 -- Use: what each person did. Only conversations that count (`is_counted`). Assigned and resolved conversations belong to the day on which they began, and

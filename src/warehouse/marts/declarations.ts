@@ -5,7 +5,7 @@
 //   -- Month: the column whose month partitions it (omitted: one partition)
 //   -- Refresh: conversations, groups or whole (`refresh.ts`)
 //   -- Groups: of a mart of groups, the columns whose values are computed again together: columns of all its sources (omitted: its key)
-//   -- Published by: the columns by whose values its rows are replaced in copies; several rows may have the same (omitted: `Groups`)
+//   -- Published by: the columns by whose values its rows are replaced in copies; several rows may have the same (omitted: its key)
 //   -- Built from: tables and marts
 //   -- Rows of: tables without whose rows the mart has none, or none of a conversation (omitted: there may be some)
 //   -- Joins: columns with the keys of other marts under another name: assignee_id = dim_people.user_id (omitted: none)
@@ -113,7 +113,7 @@ export function parseMart({ name, sql }: SqlFile): Mart {
   if (!about.startsWith(`${name}: `)) throw fault(`the header begins with "${name}: "`)
   const grain = list('Grain')
   const groups = fields.has('Groups') ? list('Groups') : grain
-  const publishedBy = fields.has('Published by') ? list('Published by') : groups
+  const publishedBy = fields.has('Published by') ? list('Published by') : grain
   for (const key of [...grain, ...groups, ...publishedBy])
     if (!KEY_TYPES.includes(column(key).sqlType)) throw fault(`a key column is ${KEY_TYPES.join(', ')}; ${key} is not`)
   const joins = (fields.has('Joins') ? list('Joins') : []).map(text => {
@@ -129,6 +129,9 @@ export function parseMart({ name, sql }: SqlFile): Mart {
   // The log of such a mart names no row, so that it could not name the partition that a row was in.
   if (refresh === 'groups' && month !== null && !publishedBy.includes(month))
     throw fault(`${month} is not among the columns that it is published by`)
+  // Of a hashed key, a target would write all rows with each publication: two texts may have the same hash.
+  const personal = refresh === 'groups' && publishedBy.find(key => column(key).pii !== 'none')
+  if (personal) throw fault(`${personal} is personal: the mart is published by other columns`)
   return {
     name,
     about: about.slice(name.length + 2).replace(/\.$/, ''),

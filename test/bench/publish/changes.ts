@@ -1,6 +1,9 @@
 // Changes of a warehouse that the real code lands and loads: random conversations for targets that replace rows, conversations of the newest
 // month for partitions.
+import { openSync, readSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
 import { openWindow } from '../../../src/core/planning/windows.ts'
+import { DAY } from '../../../src/core/time.ts'
 import { openLanding } from '../../../src/landing/folder-landing.ts'
 import { Draw } from '../../../src/sandbox/world/random.ts'
 import { loadPages } from '../../../src/warehouse/load/load.ts'
@@ -11,32 +14,74 @@ import { seconds } from '../measure.ts'
 import { copyId, monthsBack } from '../multiplied.ts'
 import { contextOf, MONTHS, type Place } from './place.ts'
 
-/** As text outside of the heap: parsed, all documents would take much of the memory that is measured. */
+/** Its text is in a file: all documents would take much of the memory that is measured. */
 interface Document {
   ID: string
   ts: number
-  text: Buffer
+  /** Range of the file, bytes. */
+  start: number
+  end: number
 }
 
 type Order = 'random' | 'newest'
+
+/** A time, like DuckDB's subtraction of months: the last day of a month that has fewer days. */
+function monthsEarlier(ms: number, months: number): number {
+  const time = new Date(ms)
+  const firstOfMonth = (plus: number) => Date.UTC(time.getUTCFullYear(), time.getUTCMonth() - months + plus)
+  const days = Math.min(time.getUTCDate(), new Date(firstOfMonth(1) - DAY).getUTCDate())
+  return firstOfMonth(0) + (days - 1) * DAY + (ms % DAY)
+}
+
+const ISO_TIME = /^\d{4}-\d\d-\d\d(T|$)/
+
+/** A value of a document, moved if it is a time: milliseconds, seconds or ISO 8601. No other numbers of documents are as large. */
+function moved(value: unknown, months: number): unknown {
+  if (typeof value === 'string' && ISO_TIME.test(value)) {
+    const earlier = new Date(monthsEarlier(Date.parse(value), months)).toISOString()
+    return value.includes('T') ? earlier : earlier.slice(0, 10)
+  }
+  if (!Number.isInteger(value)) return value
+  const number = value as number
+  if (number > 1e12 && number < 1e13) return monthsEarlier(number, months)
+  return number > 1e9 && number < 1e10 ? monthsEarlier(number * 1_000, months) / 1_000 : value
+}
+
+/** The document as it was when its copy began: a conversation that goes on stays in its month. */
+const movedBack = (text: string, months: number): object => JSON.parse(text, (_, value) => moved(value, months))
 
 /** Replaces documents of the source, and of their copies. */
 export class Changes {
   readonly #place: Place
   readonly #documents: { agentId: string; documents: Document[] }[]
   readonly #draw = new Draw(3, 0, 0)
+  readonly #file: number
   #loads = 0
 
+  /** Takes the bodies out of the source. */
   constructor(place: Place) {
     this.#place = place
-    const { source } = place
+    const { source, home } = place
+    this.#file = openSync(join(home, 'documents'), 'w+')
     const byAgent = new Map<string, Document[]>()
-    for (const [index, body] of source.bodies.entries()) {
-      const { data } = JSON.parse(body.toString()) as { data: Omit<Document, 'text'>[] }
-      const documents = data.map(one => ({ ID: one.ID, ts: one.ts, text: Buffer.from(JSON.stringify(one)) }))
+    let start = 0
+    for (const [index, body] of source.bodies.splice(0).entries()) {
+      const { data } = JSON.parse(body.toString()) as { data: { ID: string; ts: number }[] }
+      const documents = data.map(document => {
+        const end = start + writeSync(this.#file, JSON.stringify(document))
+        const written = { ID: document.ID, ts: document.ts, start, end }
+        start = end
+        return written
+      })
       byAgent.set(source.agents[index]!, [...(byAgent.get(source.agents[index]!) ?? []), ...documents])
     }
     this.#documents = [...byAgent].map(([agentId, documents]) => ({ agentId, documents }))
+  }
+
+  #textOf({ start, end }: Document): string {
+    const bytes = Buffer.alloc(end - start)
+    readSync(this.#file, bytes, 0, bytes.length, start)
+    return bytes.toString()
   }
 
   #below(n: number): number {
@@ -56,11 +101,11 @@ export class Changes {
       copy => copy > 0 && (order === 'random' || monthsBack(copy, MONTHS) === 0),
     )
     const texts = Array.from({ length: records }, () => {
-      const { text, ...document } = drawn[this.#below(drawn.length)]!
-      const id = kept.length === 0 ? document.ID : copyId(document.ID, kept[this.#below(kept.length)]!)
+      const document = drawn[this.#below(drawn.length)]!
+      const copy = kept.length === 0 ? 0 : kept[this.#below(kept.length)]!
       return JSON.stringify({
-        ...JSON.parse(text.toString()),
-        ID: id,
+        ...movedBack(this.#textOf(document), monthsBack(copy, MONTHS)),
+        ID: copy === 0 ? document.ID : copyId(document.ID, copy),
         lastModified: openedAtMs,
         messagesNum: this.#loads,
       })

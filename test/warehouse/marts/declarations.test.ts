@@ -56,6 +56,7 @@ describe('the header of a mart', () => {
     ['id    VARCHAR', 'id    DOUBLE', 'a key column is VARCHAR, TIMESTAMP, DATE, INTEGER; id is not'],
     ['Built', 'Groups: id\n-- Built', 'only a mart of groups has "Groups"'],
     ['whole', 'groups\n-- Month: id\n-- Published by: name', 'id is not among the columns that it is published by'],
+    ['whole', 'groups\n-- Published by: name', 'name is personal: the mart is published by other columns'],
     ['whole', 'hourly', '"Refresh" is one of conversations, groups, whole'],
     [
       'staff  Name',
