@@ -1,28 +1,26 @@
-// Writes the rows of one table into the files of a package, in slices: one COPY of all conversations needs more than the memory limit. Each
-// connection writes one slice at a time, because the COPY of a slice uses one thread.
+// Writes the rows of one table into the files of a package, in slices, on two connections: a COPY of all conversations would use all threads,
+// each of which holds a row group of wide rows.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { RECORD_NUMBER } from '../catalog/ddl.ts'
 import { quoteName, quoteText } from '../catalog/layout.ts'
 import { RECORD_TYPES } from '../catalog/records.ts'
 import type { PartitionColumn } from '../config/targets.ts'
+import { ROW_GROUP_ROWS } from '../warehouse/open.ts'
 import { PUBLISHED_FORMAT, pandasOption, writtenValue } from './parquet-columns.ts'
 import { isInCollected, isInPartition, PARTITIONS, type Partition } from './partitions.ts'
 import { onEach, type Reader, type Readers } from './readers.ts'
 import type { SelectedRelation } from './selection.ts'
 
-/** Rows a COPY of a table of records, and of any other table, whose rows are smaller: some 40 MB of memory each. */
-const SLICE_ROWS = { record: 5_000, other: 25_000 }
-
-/** Rows a COPY of a child table that writes a file for each partition: with fewer, the files would be too many and too small. */
-const PARTITIONED_CHILD_ROWS = 100_000
+/** Rows a COPY: a row group of the warehouse, which is read once, and four of other tables, whose rows are smaller. */
+const SLICE_ROWS = { record: ROW_GROUP_ROWS, other: 4 * ROW_GROUP_ROWS }
 
 const RECORD_TABLES = new Set(RECORD_TYPES.map(({ table }) => table))
 
 /** Rows are counted in buckets of ids, of which consecutive ones make up a slice. */
 const BUCKETS_PER_SLICE = 10
 
-/** Of a file that is read once. DuckDB prepares each file for a row group of this size: the default, 122,880 rows, takes a seventh longer. */
+/** Of a file that is read once. A COPY holds a row group, and DuckDB prepares each file for one of this size: the default, 122,880 rows, takes a seventh longer. */
 export const COPY_OPTIONS = 'FORMAT parquet, COMPRESSION snappy, ROW_GROUP_SIZE 6144'
 
 /** SQL of a table's name, which may have a schema. */
@@ -170,7 +168,7 @@ interface PartitionSlice extends Slice {
 }
 
 /** Rows are ordered by partition only within blocks of so many slices: were a month's rows all over the table, each slice would read all of it. */
-const SLICES_PER_BLOCK = 10
+const SLICES_PER_BLOCK = 2
 
 /** Ranges over the rows of each partition. */
 async function slicesOfPartitions(
@@ -236,7 +234,7 @@ async function writeChildren(writing: Writing, { relation, columns }: Partitione
     `SELECT partition AS id, count(*)::VARCHAR AS count FROM ${CHOSEN} GROUP BY partition`,
   )
   const rows: RowsOfPartitions = new Map(counts.map(({ id, count }) => [id, { files: [], count: Number(count) }]))
-  const slices = await slicesOfChosen(writing, PARTITIONED_CHILD_ROWS)
+  const slices = await slicesOfChosen(writing, SLICE_ROWS.other)
   const folders = await copySlices(writing, slices, async (reader, { first, last }, index) => {
     const file = join(folder, `${name}.${index}`)
     const inRange = `BETWEEN ${first} AND ${last}`

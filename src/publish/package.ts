@@ -1,6 +1,7 @@
 // A package: the Parquet files of one publication. It is written by the process that holds the warehouse, in one read transaction, with
 // personal data and row filters already applied. The target's process reads nothing else.
 import { join } from 'node:path'
+import { conversation } from '../catalog/conversation/conversation.ts'
 import { quoteName, quoteText } from '../catalog/layout.ts'
 import type { PartitionColumn } from '../config/targets.ts'
 import { type Changes, changedKeys } from '../warehouse/changes/read-changes.ts'
@@ -176,14 +177,16 @@ interface TableOptions {
 
 /**
  * Writes the rows of a refill or of a delta into files below `folder`, and yields each table when its files are written. Tables in `held` are left as they are in the target; those that
- * were held back before are written whole.
+ * were held back before are written whole. Conversations are the last table and the largest: meanwhile the target applies all others.
  */
 export async function* writeTables(
   writing: Writing,
   { relations, held }: Selection,
   { changes, heldBefore, partitionBy }: TableOptions,
 ): AsyncGenerator<PackagedTable> {
-  for (const { published } of relations.filter(({ name, published: { table } }) => name === table)) {
+  const isConversations = ({ name }: SelectedRelation) => name === conversation.table
+  const records = relations.filter(({ name, published: { table } }) => name === table)
+  for (const { published } of [...records.filter(one => !isConversations(one)), ...records.filter(isConversations)]) {
     const own = relations.filter(relation => relation.published.table === published.table)
     const family = { own, columns: partitionBy === null ? [] : partitionColumns(own[0]!, partitionBy) }
     const isHeld = held.includes(published.table)

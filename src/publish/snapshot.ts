@@ -25,9 +25,6 @@ const STORAGE_VERSION = 'v1.0.0'
 /** As in the warehouse: with larger row groups of wide rows, a refill needs more than the memory limit. */
 const ROW_GROUP_ROWS = 30_720
 
-/** Two threads are not faster, and take more processor time for the same rows. */
-export const SNAPSHOT_THREADS = 1
-
 /** FSST makes the file an eighth smaller, and takes a sixth of the time of writing it. */
 const COMPRESSION = `SET disabled_compression_methods = 'fsst,dict_fsst'`
 

@@ -1,6 +1,8 @@
 // The process of one publication to one target: it holds the target's lock from the first message to its end, so that no second publication
 // can come between. It ends when the process that started it does; SIGKILL is safe at any moment.
 import { Readable } from 'node:stream'
+import { conversation } from '../catalog/conversation/conversation.ts'
+import type { TargetConfig } from '../config/targets.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { destinationOf } from '../files/destination.ts'
 import { restrictUmask } from '../files/durable.ts'
@@ -8,11 +10,12 @@ import { safeReason } from '../warehouse/load/quarantine-reason.ts'
 import { openDuckLake } from './ducklake/ducklake.ts'
 import { probeLake } from './ducklake/probe.ts'
 import { loadExtension } from './extension.ts'
+import type { Package, PackagedTable } from './package.ts'
 import { openParquet } from './parquet.ts'
 import { openPostgres } from './postgres/postgres.ts'
 import { probePostgres } from './postgres/probe.ts'
-import { openSnapshot, SNAPSHOT_THREADS } from './snapshot.ts'
-import { openTargetDatabase, targetError } from './target-database.ts'
+import { openSnapshot } from './snapshot.ts'
+import { openTargetDatabase, type TargetDatabase, targetError } from './target-database.ts'
 import type { FromTarget, OpenTarget, TargetSettings, ToTarget } from './target-port.ts'
 
 /** A symbolic link is followed, not replaced: it may lead to a disk with more space. @throws TARGET_UNUSABLE */
@@ -24,24 +27,28 @@ const followed = (path: string): Promise<string> =>
 /** AWS's SDK takes longer to load than all else, and few targets need it. */
 const s3 = async () => ({ ...(await import('./s3/parquet.ts')), ...(await import('./s3/probe.ts')) })
 
-/** Each thread that writes Parquet files holds a row group of wide rows, of which two exceed the memory limit. */
-const LAKE_THREADS = 1
+/** Until the package is written, its writer has the other threads. */
+const isThrifty = ({ type }: TargetConfig): boolean => type === 'snapshot' || type === 'ducklake'
 
-function threadsOf({ target, threads }: TargetSettings): number {
-  switch (target.type) {
-    case 'snapshot':
-      return SNAPSHOT_THREADS
-    case 'ducklake':
-      return LAKE_THREADS
-    default:
-      return threads
+/** Each thread holds a row group of wide rows: more than two would exceed the memory limit. */
+const MOST_THREADS = 2
+
+/** Conversations arrive when the rest of the package is written, and applying them takes longest: two threads do. */
+async function* withThreads(
+  arriving: Package['tables'],
+  { run }: TargetDatabase,
+  threads: number,
+): AsyncGenerator<PackagedTable> {
+  for await (const table of arriving) {
+    const isLargest = table.name === conversation.table
+    if (isLargest) await run(`SET threads = ${Math.min(threads, MOST_THREADS)}`)
+    yield table
+    if (isLargest) await run('SET threads = 1')
   }
 }
 
-async function open(settings: TargetSettings): Promise<OpenTarget> {
+async function openKind(database: TargetDatabase, settings: TargetSettings): Promise<OpenTarget> {
   const { target } = settings
-  const threads = threadsOf(settings)
-  const database = await openTargetDatabase({ ...settings, threads })
   switch (target.type) {
     case 'snapshot':
       if (target.search) await loadExtension(database, 'fts', settings.extensions)
@@ -53,6 +60,16 @@ async function open(settings: TargetSettings): Promise<OpenTarget> {
       return openPostgres(database, target, settings.extensions)
     case 'ducklake':
       return openDuckLake(database, target, settings.extensions)
+  }
+}
+
+async function open(settings: TargetSettings): Promise<OpenTarget> {
+  if (!isThrifty(settings.target)) return openKind(await openTargetDatabase(settings), settings)
+  const database = await openTargetDatabase({ ...settings, threads: 1 })
+  const target = await openKind(database, settings)
+  return {
+    ...target,
+    apply: contents => target.apply({ ...contents, tables: withThreads(contents.tables, database, settings.threads) }),
   }
 }
 

@@ -66,7 +66,7 @@ export const expectWarehouse = (home: string, hint?: string): void => expectFile
  * among a million conversations took 281 MB with groups of 10,240 rows, and a load of fifty pages no longer fitted into
  * 448 MB; with groups of this size it took 161 MB.
  */
-const ROW_GROUP_ROWS = 30_720
+export const ROW_GROUP_ROWS = 30_720
 
 /**
  * DuckDB gives a thread to each 122,880 rows of a scan. A batch is some thousand rows of seven kilobytes: much work in few

@@ -4,11 +4,13 @@
 // Marts are brought up to date before a publication is timed, as the end of a sync does. Personal data is kept, which is the most data.
 //
 // Building the warehouse takes longest: with `--home FOLDER` it is kept there, and a later run with the same options starts from a copy.
+import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { copyFile, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import type { LakeTarget, ParquetTarget, SnapshotTarget, TargetConfig } from '../../src/config/targets.ts'
 import { DAY, HOUR } from '../../src/core/time.ts'
 import { publish } from '../../src/publish/publish.ts'
@@ -33,6 +35,9 @@ const LONGEST_MS = 3_600_000
 const MIB = 2 ** 20
 
 const log = (text: string): void => console.error(text)
+
+/** Else the copy of a file waits for what was written before. */
+const settleDisk = (): Promise<unknown> => promisify(execFile)('sync')
 
 type Kind = TargetConfig['type']
 
@@ -165,8 +170,10 @@ async function measure(
       if (postgres) await timed(postgres, true)
       if (server) await timed(lake, true)
       log(`load of ${changed} random: ${rounded(await changes.load(warehouse, 'random', changed))} s`)
+      await settleDisk()
       const copied = await seconds(() => copyFile(snapshot.path, join(home, 'copy')))
       await rm(join(home, 'copy'))
+      await settleDisk()
       await timed(snapshot, false)
       measured.snapshot.delta[round]! -= copied
       log(`  copy of its file: ${rounded(copied)} s`)

@@ -15,9 +15,10 @@ const WATERMARK = `${ATTACHED}.main.${WATERMARK_TABLE}`
 const TABLES = `${ATTACHED}.main.${TABLES_TABLE}`
 
 /**
- * Row groups of wide rows: with DuckDB's default of 122,880, writing needs more than the memory limit, and takes thirty times as long.
+ * Row groups of wide rows, of which each thread that writes holds one: with DuckDB's default of 122,880, writing needs more than the memory
+ * limit, and takes thirty times as long.
  */
-const OPTIONS = { parquet_row_group_size: '20480', parquet_compression: 'zstd' }
+const OPTIONS = { parquet_row_group_size: '8192', parquet_compression: 'zstd' }
 
 /** What engines read alike: UTC is in the type of a time, and JSON is text. */
 export const lakeType = (sqlType: string): string =>
