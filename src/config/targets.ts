@@ -74,7 +74,11 @@ const NEEDS_CONTENT = {
 }
 
 const snapshot = z
-  .strictObject({ ...common, ...searchable, type: z.literal('snapshot'), path: localPath.optional() })
+  .strictObject({
+    ...{ ...common, ...searchable, type: z.literal('snapshot') },
+    path: localPath.optional(),
+    compress: z.boolean().default(false),
+  })
   .refine(keepsContent, NEEDS_CONTENT)
 
 const partitionBy = z
@@ -177,6 +181,8 @@ export interface SnapshotTarget extends SearchableTarget {
   type: 'snapshot'
   /** The file, absolute. */
   path: string
+  /** Long texts are compressed, which DuckDB 1.1 cannot read; absent: they are not. */
+  compress?: true
 }
 
 export type PartitionColumn = 'agent' | 'month'
@@ -245,7 +251,7 @@ function targetConfig(given: z.infer<typeof target>, { folder, home }: Folders):
   switch (given.type) {
     case 'snapshot':
       return {
-        ...{ ...shared, ...search, type: given.type },
+        ...{ ...shared, ...search, ...(given.compress && { compress: true }), type: given.type },
         path: databasePath(at(given.path, `${name}.duckdb`), `The path of target ${name}`),
       }
     case 'parquet':

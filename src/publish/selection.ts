@@ -102,7 +102,8 @@ export async function selectionFor(
   ])
   const chosen: unknown[] = [columns, target.rows, agents, needsKey(target.pii) ? fingerprintOf(key!) : null]
   if (target.type === 'parquet') chosen.push(target.partitionBy)
-  else if ('search' in target && target.search) chosen.push({ search: target.search })
+  if ('search' in target && target.search) chosen.push({ search: target.search })
+  if ('compress' in target && target.compress) chosen.push({ compress: true })
   const blocked = await blockedTables(reader)
   const held = new Set(relations.filter(({ name }) => blocked.has(name)).map(({ published }) => published.table))
   return {

@@ -6,7 +6,7 @@ import { constants, existsSync } from 'node:fs'
 import { chmod, copyFile, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { quoteName, quoteText } from '../catalog/layout.ts'
-import type { SearchLanguage } from '../config/targets.ts'
+import type { SnapshotTarget } from '../config/targets.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { namesIn, syncFile, syncFolder } from '../files/durable.ts'
 import { ATTACHED, attachedTable, createTable, deleteRows, insertRows, sumsOf } from './attached.ts'
@@ -17,16 +17,14 @@ import { lockTarget, type TargetDatabase, targetError } from './target-database.
 import type { OpenTarget } from './target-port.ts'
 import { isSame, readStoredWatermark, storeWatermark, type TargetWatermark, WATERMARK_TABLE } from './watermark.ts'
 
-/**
- * DuckDB 1.1 and all later versions read this version. The warehouse's own is newer, for zstd, and DuckDB 1.1 refuses it.
- */
-const STORAGE_VERSION = 'v1.0.0'
+/** DuckDB 1.1 and all later versions read the first version; it refuses the second, which has zstd for long texts. */
+const STORAGE_VERSION = { plain: 'v1.0.0', compressed: 'v1.2.0' }
 
 /** As in the warehouse: with larger row groups of wide rows, a refill needs more than the memory limit. */
 const ROW_GROUP_ROWS = 30_720
 
 /** FSST makes the file an eighth smaller, and takes a sixth of the time of writing it. */
-const COMPRESSION = `SET disabled_compression_methods = 'fsst,dict_fsst'`
+const COMPRESSION = [`SET disabled_compression_methods = 'fsst,dict_fsst'`, 'SET zstd_min_string_length = 64']
 
 /** In the names of this process's files, so that no file of anybody else has such a name. */
 const RUN = randomUUID()
@@ -96,20 +94,17 @@ async function readWatermark(database: TargetDatabase, path: string): Promise<Ta
 
 const inSchema = (name: string): string => (name.includes('.') ? quotedTable(name) : `main.${quoteName(name)}`)
 
-interface Snapshot {
-  path: string
-  /** Language of the full-text index; null: none. */
-  search: SearchLanguage | null
-}
+type Snapshot = Pick<SnapshotTarget, 'path' | 'search' | 'compress'>
 
 /** Writes data and watermark in one transaction, and all of it into the file: no log is left beside it. */
 async function writeNext(
   database: TargetDatabase,
-  { path, search }: Snapshot,
+  { path, search, compress }: Snapshot,
   { kind, tables, watermark }: Package,
 ): Promise<void> {
-  const options = `ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, STORAGE_VERSION '${STORAGE_VERSION}'`
-  await database.run(COMPRESSION)
+  const version = compress ? STORAGE_VERSION.compressed : STORAGE_VERSION.plain
+  const options = `ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, STORAGE_VERSION '${version}'`
+  for (const statement of COMPRESSION) await database.run(statement)
   await attached(database, { file: nextFile(path), as: ATTACHED, options }, async () => {
     await database.run('BEGIN')
     for (const schema of ['marts', 'models']) await database.run(`CREATE SCHEMA IF NOT EXISTS target.${schema}`)
@@ -118,7 +113,7 @@ async function writeNext(
       await deleteRows(database, attachedTable(table), table)
       await insertRows(database, attachedTable(table), table)
       // The index does not follow its table.
-      if (search !== null && table.name === SEARCHED.table) await indexSnapshot(database, ATTACHED, search)
+      if (search !== undefined && table.name === SEARCHED.table) await indexSnapshot(database, ATTACHED, search)
     }
     for (const statement of storeWatermark(watermark)) await database.run(statement)
     await database.run('COMMIT')
@@ -163,11 +158,8 @@ async function applyPackage(database: TargetDatabase, snapshot: Snapshot, conten
 }
 
 /** Locks the target's file. For `search`, the extension `fts` must be loaded. @throws TARGET_LOCKED, TARGET_UNUSABLE */
-export async function openSnapshot(
-  database: TargetDatabase,
-  path: string,
-  search: SearchLanguage | null,
-): Promise<OpenTarget> {
+export async function openSnapshot(database: TargetDatabase, snapshot: Snapshot): Promise<OpenTarget> {
+  const { path } = snapshot
   await lockTarget(database, path)
   await removeNext(path).catch(cause => {
     throw targetError(path, cause, DISK_HINT)
@@ -176,7 +168,7 @@ export async function openSnapshot(
     watermark: () => readWatermark(database, path),
     async apply(contents) {
       try {
-        await applyPackage(database, { path, search }, contents)
+        await applyPackage(database, snapshot, contents)
       } catch (cause) {
         await removeNext(path).catch(() => {})
         throw targetError(path, cause, DISK_HINT)

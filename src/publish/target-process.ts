@@ -52,7 +52,7 @@ async function openKind(database: TargetDatabase, settings: TargetSettings): Pro
   switch (target.type) {
     case 'snapshot':
       if (target.search) await loadExtension(database, 'fts', settings.extensions)
-      return openSnapshot(database, await followed(target.path), target.search ?? null)
+      return openSnapshot(database, { ...target, path: await followed(target.path) })
     case 'parquet':
       if (target.s3 !== null) return (await s3()).openParquetS3({ database, place: target.s3, settings })
       return openParquet(database, await followed(target.path))

@@ -12,6 +12,7 @@ import { DUCKDB, type PythonEnvironment, python } from './python.ts'
 
 const app = temporaryWarehouse()
 let snapshot: SnapshotTarget
+let compressed: SnapshotTarget
 let parquet: ParquetTarget
 
 const OCTOBER = Date.UTC(2026, 9, 5, 23, 59, 59, 123)
@@ -26,7 +27,8 @@ beforeAll(async () => {
   await place.load(await landConversations(place.landing, { records }))
   snapshot = newTarget(app.home)
   parquet = newParquet(app.home)
-  for (const target of [snapshot, parquet]) await publishTo(app, target, { verify: true })
+  compressed = newTarget(app.home, { compress: true })
+  for (const target of [snapshot, compressed, parquet]) await publishTo(app, target, { verify: true })
 }, 600_000)
 
 /** Runs a script of this folder; returns the JSON that it prints. */
@@ -105,14 +107,13 @@ const TYPES: Record<string, string[]> = {
 }
 
 describe('a snapshot', () => {
+  const read = (environment: PythonEnvironment, { path }: SnapshotTarget) =>
+    printed<{ rows: unknown[][]; comment: string; tables: number }>(environment, 'read-snapshot.py', [path])
+
   it.each(DUCKDB)(
     'is read by DuckDB %s for Python',
     async (_, environment) => {
-      const found = await printed<{ rows: unknown[][]; comment: string; tables: number }>(
-        environment,
-        'read-snapshot.py',
-        [snapshot.path],
-      )
+      const found = await read(environment, snapshot)
       expect(found.rows).toEqual([
         ['a', '2026-10-05T23:59:59.123000', 9_007_199_254_740_991, true],
         ['b', '2026-11-01T00:00:00', 2, null],
@@ -120,6 +121,16 @@ describe('a snapshot', () => {
       ])
       expect(found.comment).toMatch(/conversation/)
       expect(found.tables).toBeGreaterThan(40)
+    },
+    300_000,
+  )
+
+  it.each(DUCKDB)(
+    'with compressed texts is read by DuckDB %s for Python, unless that is 1.1',
+    async (version, environment) => {
+      if (version.startsWith('1.1'))
+        await expect(read(environment, compressed)).rejects.toThrow(/not supported|newer|storage|version/i)
+      else expect(await read(environment, compressed)).toEqual(await read(environment, snapshot))
     },
     300_000,
   )

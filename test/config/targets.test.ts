@@ -49,6 +49,11 @@ describe('targets of publications', () => {
     expect(refusal(one({ ...search, searchLanguage: 'klingon' })).message).toContain('must be one of simple, arabic')
   })
 
+  it('are compressed where the configuration says so', () => {
+    expect(read(one({ compress: true })).targets[0]).toMatchObject({ compress: true })
+    expect(read(one({ compress: false })).targets[0]).not.toHaveProperty('compress')
+  })
+
   it('are none by default', () => {
     expect(read({})).toMatchObject({ targets: [], publish: { everyMs: 900_000, memoryLimit: '512MB' } })
   })

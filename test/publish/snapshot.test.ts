@@ -100,6 +100,16 @@ describe('a snapshot', () => {
     expect(await readdir(join(app.home, 'tmp'))).toEqual([])
   })
 
+  it('has compressed texts where it says so, and is written from empty when that changes', async () => {
+    const target = await copyOfFirst()
+    const version = async () =>
+      (await rowsIn(target.path, `SELECT tags['storage_version'] FROM duckdb_databases() WHERE NOT internal`)).flat()
+    expect(await version()).toEqual(['v1.0.0+'])
+    expect(await publishTo(app, { ...target, compress: true })).toMatchObject({ reason: 'other policy' })
+    expect(await version()).toEqual(['v1.2.0+'])
+    expect(await publishTo(app, { ...target, compress: true }, { verify: true })).toMatchObject({ kind: 'current' })
+  })
+
   it('is private at first, keeps its mode, and can be read while it is replaced: a reader keeps the old state', async () => {
     const target = await copyOfFirst()
     expect((await stat(first.target.path)).mode & 0o777).toBe(0o600)
