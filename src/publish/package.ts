@@ -25,7 +25,7 @@ export interface PackagedTable {
   timeColumn: string | null
   /** The rows are all rows of the table, and replace those of the target. */
   isWhole: boolean
-  /** File with the keys whose rows are deleted before rows are inserted; null: none. */
+  /** File with the keys whose rows are deleted before rows are inserted, the same for a record and its child tables; null: none. */
   deletes: string | null
   /** Files with the rows to insert. */
   rows: string[]
@@ -79,14 +79,18 @@ const columnsOf = (names: readonly string[], t = ''): string => names.map(name =
 
 const CHANGED = 'publish_changed'
 
-/** Deletes the changed keys in the target, and inserts their rows. The filter decides by keys, so keys of other rows were never in the target. */
-async function writeChanged(writing: Writing, relation: SelectedRelation): Promise<PackagedTable> {
-  const { readers, folder } = writing
-  const { key, keyValues, where, name } = relation
-  const deletes = join(folder, `${name}.deletes.parquet`)
+/** Writes the changed keys. The filter decides by keys, so keys of other rows were never in the target. @returns the file */
+async function writeKeys({ readers, folder }: Writing, { key, keyValues, where, name }: SelectedRelation) {
+  const file = join(folder, `${name}.deletes.parquet`)
   await readers[0].run(
-    `COPY (SELECT ${valuesAs(keyValues, key)} FROM ${CHANGED} t WHERE ${where ?? 'true'}) TO ${quoteText(deletes)} (${COPY_OPTIONS})`,
+    `COPY (SELECT ${valuesAs(keyValues, key)} FROM ${CHANGED} t WHERE ${where ?? 'true'}) TO ${quoteText(file)} (${COPY_OPTIONS})`,
   )
+  return file
+}
+
+/** Writes the rows of the changed keys, whose rows the target deletes before. */
+async function writeChanged(writing: Writing, relation: SelectedRelation, deletes: string): Promise<PackagedTable> {
+  const { key, where } = relation
   const isChanged = `(${columnsOf(key, 't.')}) IN (SELECT ${columnsOf(key)} FROM ${CHANGED})`
   const { files, count } = await writeRows(writing, relation, [isChanged, ...(where ? [where] : [])].join(' AND '))
   return { ...packaged(relation), isWhole: false, deletes, rows: files, rowCount: count, partitions: null }
@@ -147,7 +151,11 @@ async function* writeDelta(writing: Writing, { own, columns }: Family, { changes
     return
   }
   await onEach(writing.readers, `CREATE OR REPLACE TEMP TABLE ${CHANGED} AS ${changedKeys(own[0]!.published, changes)}`)
-  yield* writeEach(own, relation => (relation.hasHashedKey ? writeAll : writeChanged)(writing, relation))
+  // Child tables have the keys of their record.
+  const deletes = own[0]!.hasHashedKey ? null : await writeKeys(writing, own[0]!)
+  yield* writeEach(own, relation =>
+    deletes === null ? writeAll(writing, relation) : writeChanged(writing, relation, deletes),
+  )
 }
 
 /** Writes all rows of a table and its child tables. */
