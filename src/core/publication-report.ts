@@ -10,8 +10,10 @@ export interface PublicationReport {
   tables: number
   seq: number
   durationMs: number
-  /** Tables of records that a failed check holds back, with their child tables. */
+  /** Tables of records whose changes the target lacks, with their child tables, because a check that blocks them fails. */
   held: readonly string[]
+  /** Of these, those that have no rows in the target, because it was written from empty meanwhile; absent: none. */
+  empty?: readonly string[]
   /** Tables whose rows and checksums are equal in warehouse and target, if they were compared. */
   verified?: number
   /** Why the maintenance of the target after the publication failed; the next one repeats it. */

@@ -164,7 +164,10 @@ const writeWhole = (writing: Writing, { own, columns }: Family): AsyncGenerator<
     ? writeTouched(writing, { own, columns }, null)
     : writeEach(own, relation => writeAll(writing, relation))
 
-/** Tables that a refill creates and leaves empty, since a check of them fails. */
+/**
+ * Tables that a refill creates and leaves empty, since a check of them fails. Their former rows may be those of another policy or warehouse,
+ * and the log no longer tells whether some of them were erased.
+ */
 const emptyTables = ({ own, columns }: Family): PackagedTable[] =>
   own.map(relation => ({
     ...packaged(relation),
@@ -184,12 +187,13 @@ interface TableOptions {
 }
 
 /**
- * Writes the rows of a refill or of a delta into files below `folder`, and yields each table when its files are written. Tables in `held` are left as they are in the target; those that
- * were held back before are written whole. Conversations are the last table and the largest: meanwhile the target applies all others.
+ * Writes the rows of a refill or of a delta into files below `folder`, and yields each table when its files are written. A delta leaves blocked
+ * tables as they are in the target; those that were held back before are written whole. Conversations are the last table and the largest:
+ * meanwhile the target applies all others.
  */
 export async function* writeTables(
   writing: Writing,
-  { relations, held }: Selection,
+  { relations, blocked }: Selection,
   { changes, heldBefore, partitionBy }: TableOptions,
 ): AsyncGenerator<PackagedTable> {
   const isConversations = ({ name }: SelectedRelation) => name === conversation.table
@@ -197,11 +201,12 @@ export async function* writeTables(
   for (const { published } of [...records.filter(one => !isConversations(one)), ...records.filter(isConversations)]) {
     const own = relations.filter(relation => relation.published.table === published.table)
     const family = { own, columns: partitionBy === null ? [] : partitionColumns(own[0]!, partitionBy) }
-    const isHeld = held.includes(published.table)
+    const isBlocked = blocked.includes(published.table)
     const isChanged = changes?.tables.some(one => one.published.table === published.table)
-    if (changes === null || (!isHeld && heldBefore.includes(published.table)))
-      yield* isHeld ? emptyTables(family) : writeWhole(writing, family)
-    else if (isChanged && !isHeld) yield* writeDelta(writing, family, { changes, isByPartition: partitionBy !== null })
+    if (changes === null || (!isBlocked && heldBefore.includes(published.table)))
+      yield* isBlocked ? emptyTables(family) : writeWhole(writing, family)
+    else if (isChanged && !isBlocked)
+      yield* writeDelta(writing, family, { changes, isByPartition: partitionBy !== null })
   }
 }
 
@@ -218,10 +223,10 @@ export async function sumOf(
   return { rows: sum!.rows, checksum: sum!.checksum }
 }
 
-/** The sums of what a target must contain after the package, from the same transaction as the package. Not of tables that are held back. */
+/** The sums of what a target must contain after the package, from the same transaction as the package. Not of tables that it lacks (`held`). */
 export async function sumsOfSelection(
-  { reader, signal }: { reader: Reader; signal: AbortSignal },
-  { relations, held }: Selection,
+  { reader, signal, held }: { reader: Reader; signal: AbortSignal; held: readonly string[] },
+  { relations }: Selection,
 ): Promise<Sums> {
   const sums: Sums = {}
   for (const { name, values, where, published } of relations) {

@@ -11,7 +11,14 @@ import { momentText } from '../core/time.ts'
 import { counted } from '../core/words.ts'
 import { makeFolder, namesIn } from '../files/durable.ts'
 import { acknowledge, registerConsumer } from '../warehouse/changes/consumers.ts'
-import { consumerOf, endPublication, isIssued, issuePublication } from '../warehouse/changes/publications.ts'
+import {
+  confirmPublication,
+  consumerOf,
+  emptyTablesAfter,
+  endPublication,
+  isIssued,
+  issuePublication,
+} from '../warehouse/changes/publications.ts'
 import { type Changes, changesSince, type RefillReason } from '../warehouse/changes/read-changes.ts'
 import { isOutOfMemory } from '../warehouse/fault.ts'
 import { safeReason } from '../warehouse/load/quarantine-reason.ts'
@@ -21,6 +28,7 @@ import { refreshModels } from '../warehouse/models/refresh-models.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { temporaryFolder } from '../warehouse/temporary-files.ts'
 import { extensionPlaces } from './extension.ts'
+import { type Lack, lackAfter, NO_LACK } from './held-tables.ts'
 import { expectOwner, ownerOf } from './owner.ts'
 import { type PackageHead, type Sums, sumsOfSelection, writeTables } from './package.ts'
 import { hashKey, needsKey } from './pii.ts'
@@ -80,6 +88,7 @@ async function hasErasure(reader: Reader, { from, to }: Changes): Promise<boolea
 
 interface Decided {
   selection: Selection
+  lack: Lack
   /** Null: a refill. */
   changes: Changes | null
   reason: Reason | null
@@ -95,16 +104,20 @@ async function decide(
   const { target, refill = false } = options
   const selection = await selectionFor(reader, { target, key })
   const answer = await changesSince(reader, { name: consumerOf(target.name), watermark: base })
-  const filled = (reason: Reason): Decided => ({ selection, changes: null, reason, to: answer.to, erases: true })
+  const filled = (reason: Reason): Decided => {
+    const lack = lackAfter(selection, null, NO_LACK)
+    return { selection, lack, changes: null, reason, to: answer.to, erases: true }
+  }
   if (refill) return filled('requested')
   if (answer.kind === 'refill') return filled(answer.reason)
   if (!(await isIssued(reader, base!.publicationId))) return filled('unknown publication')
   if (base!.policy !== selection.policy) return filled('other policy')
   const erases = await hasErasure(reader, answer)
   // Only a snapshot keeps deleted values in unused blocks; but a table that is held back would keep the erased rows.
-  const rewrites = target.type !== 'snapshot' && selection.held.length + base!.held.length === 0
+  const rewrites = target.type !== 'snapshot' && selection.blocked.length + base!.held.length === 0
   if (erases && !rewrites) return filled('erased records')
-  return { selection, changes: answer, reason: null, to: answer.to, erases }
+  const before = { held: base!.held, empty: await emptyTablesAfter(reader, base!.publicationId) }
+  return { selection, lack: lackAfter(selection, answer, before), changes: answer, reason: null, to: answer.to, erases }
 }
 
 /** @throws PUBLICATION_DIFFERS, naming the tables */
@@ -153,20 +166,24 @@ async function writePackage(
     if (base) await expectOwner(reader, { target, stored: base.owner, owner, refill })
     const asOfMs = now()
     const decided = await decide(reader, { options, base, key })
-    const { selection, changes, reason, to, erases } = decided
-    const sums = verify ? await sumsOfSelection({ reader, signal }, selection) : null
-    const isSameState = base?.owner === owner && String(base.held) === String(selection.held)
+    const { selection, lack, changes, reason, to, erases } = decided
+    const { held } = lack
+    const sums = verify ? await sumsOfSelection({ reader, signal, held }, selection) : null
+    const isSameState = base?.owner === owner && String(base.held) === String(held)
     const isCurrent = isSameState && changes?.to.seq === changes?.from.seq
-    if (changes !== null && isCurrent) return { contents: null, decided, sums }
+    if (changes !== null && isCurrent) {
+      await confirmPublication(warehouse.writer, { id: base!.publicationId, target: target.name, endedMs: asOfMs })
+      return { contents: null, decided, sums }
+    }
     const kind = changes === null ? 'refill' : 'delta'
-    await issuePublication(warehouse.writer, { id, target: target.name, kind, reason, to, startedMs: asOfMs })
+    await issuePublication(warehouse.writer, { id, target: target.name, kind, reason, to, startedMs: asOfMs, lack })
     const watermark = {
       owner,
       ...to,
       publicationId: id,
       policy: selection.policy,
       asOf: momentText(asOfMs),
-      held: [...selection.held],
+      held: [...held],
     }
     const application = client.apply({ kind, base, watermark, erases })
     let [tables, rowCount] = [0, 0]
@@ -221,7 +238,8 @@ async function publishWith(
     rows: contents?.rowCount ?? 0,
     tables: contents?.tables ?? 0,
     seq: decided.to.seq,
-    held: decided.selection.held,
+    held: decided.lack.held,
+    ...(decided.lack.empty.length > 0 && { empty: decided.lack.empty }),
     ...(sums && { verified: Object.keys(sums).length }),
     ...(unmaintained !== null && { unmaintained }),
   }
@@ -252,7 +270,9 @@ async function recordFailure(
   const failure = { id, target: target.name, endedMs: now(), rowCount: null, error }
   if (!(await isIssued(writer, id))) {
     const to = { epoch: '', seq: 0 }
-    await issuePublication(writer, { id, target: target.name, kind: 'delta', reason: null, to, startedMs: now() })
+    await issuePublication(writer, {
+      ...{ id, target: target.name, kind: 'delta', reason: null, to, startedMs: now(), lack: NO_LACK },
+    })
   }
   await endPublication(writer, failure)
 }

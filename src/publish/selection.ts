@@ -27,7 +27,7 @@ export interface Selection {
   /** Hash of everything that decides which rows and values are published: where it differs, the target is written from empty. */
   policy: string
   /** Tables of records that are not published, with their child tables, because a check that blocks them fails (`_checks`). */
-  held: readonly string[]
+  blocked: readonly string[]
 }
 
 /** Targets whose values have to be those that PostgreSQL can hold: a lake cannot look for a text with a NUL, or may have its catalog there. */
@@ -104,11 +104,11 @@ export async function selectionFor(
   if (target.type === 'parquet') chosen.push(target.partitionBy)
   if ('search' in target && target.search) chosen.push({ search: target.search })
   if ('compress' in target && target.compress) chosen.push({ compress: true })
-  const blocked = await blockedTables(reader)
-  const held = new Set(relations.filter(({ name }) => blocked.has(name)).map(({ published }) => published.table))
+  const failing = await blockedTables(reader)
+  const blocked = new Set(relations.filter(({ name }) => failing.has(name)).map(({ published: { table } }) => table))
   return {
     relations,
     policy: createHash('sha256').update(JSON.stringify(chosen)).digest('hex'),
-    held: [...held].sort(),
+    blocked: [...blocked].sort(),
   }
 }

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { quoteText } from '../catalog/layout.ts'
 import { isRemote, placeOf, type TargetConfig } from '../config/targets.ts'
 import { SECOND } from '../core/time.ts'
-import { publishedTableOf } from '../warehouse/checks/declaration.ts'
-import { blockedTables } from '../warehouse/checks/results.ts'
+import { blockedRecords } from '../warehouse/checks/results.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
 import { sqlFile } from '../warehouse/sql-files.ts'
 
@@ -20,8 +19,12 @@ export interface TargetStatus {
   behind: number | null
   /** Rows have been published, and the file or folder is no longer there. */
   isGone: boolean
-  /** Tables that a failed check holds back: the target lacks their changes, which `behind` does not count. */
+  /** Tables that a failed check held back from the last publication: the target lacks their changes, which `behind` does not count. */
   held: readonly string[]
+  /** Of these, those that have no rows in the target, because it was written from empty meanwhile. */
+  empty: readonly string[]
+  /** Of these, those whose checks pass again: the next publication brings them. */
+  released: readonly string[]
   /** Ids of the row filter that select no agent: unknown, gone, or an organization without agents. */
   selectingNone: readonly string[]
   /** For how long the oldest of them has waited; 0: the target has every change. Null: the first publication has not begun. */
@@ -37,6 +40,8 @@ interface TargetRow {
   asOf: string | null
   succeededAt: string | null
   kind: 'delta' | 'refill' | null
+  held: string[] | null
+  heldEmpty: string[] | null
   rows: number | null
   durationMs: number | null
   behind: number | null
@@ -47,12 +52,6 @@ interface TargetRow {
   code: string | null
   what: string | null
   hint: string | null
-}
-
-/** What a publication would hold back now. */
-async function heldTables(rows: Rows): Promise<string[]> {
-  const blocked = [...(await blockedTables({ rows })).keys()]
-  return [...new Set(blocked.map(table => publishedTableOf(table)?.table ?? table))].sort()
 }
 
 const idList = (ids: readonly string[]): string => `unnest([${ids.map(quoteText).join(', ')}]::VARCHAR[]) AS id`
@@ -68,7 +67,10 @@ async function idsSelectingNone(rows: Rows | null, { rows: filter }: TargetConfi
   return found.map(({ id }) => id)
 }
 
-const UNKNOWN = { asOf: null, behind: null, isGone: false, lagSeconds: null, last: null, failure: null }
+const UNKNOWN = {
+  ...{ asOf: null, behind: null, isGone: false, held: [], empty: [], released: [] },
+  ...{ lagSeconds: null, last: null, failure: null },
+}
 
 function lagOf({ behind, lackingSince }: TargetRow, nowMs: number): number | null {
   if (lackingSince === null) return behind === null ? null : 0
@@ -97,13 +99,20 @@ async function lacksFiles(target: TargetConfig): Promise<boolean> {
 }
 
 /** What is known of a target without its publications. */
-type Own = 'target' | 'type' | 'place' | 'isGone' | 'held' | 'selectingNone'
+type Own = 'target' | 'type' | 'place' | 'isGone' | 'selectingNone'
 
-function stateOf(row: TargetRow, nowMs: number): Omit<TargetStatus, Own> {
+function stateOf(
+  row: TargetRow,
+  { nowMs, blocked }: { nowMs: number; blocked: ReadonlySet<string> },
+): Omit<TargetStatus, Own> {
+  const held = row.held ?? []
   const { asOf, behind, succeededAt, kind, rows, durationMs, attempts, failingSince, failedAt, code, what, hint } = row
   return {
     asOf,
     behind,
+    held,
+    empty: row.heldEmpty ?? [],
+    released: held.filter(table => !blocked.has(table)),
     lagSeconds: lagOf(row, nowMs),
     last: succeededAt === null ? null : { endedAt: succeededAt, kind: kind!, rows: rows ?? 0, durationMs: durationMs! },
     failure:
@@ -119,7 +128,7 @@ export async function targetStatuses(
 ): Promise<TargetStatus[]> {
   if (targets.length === 0) return []
   const known = rows === null ? [] : await rows<TargetRow>(sqlFile('reports/targets'))
-  const held = rows === null ? [] : await heldTables(rows)
+  const blocked = rows === null ? new Set<string>() : await blockedRecords({ rows })
   return Promise.all(
     targets.map(async target => {
       const { name, type } = target
@@ -127,14 +136,13 @@ export async function targetStatuses(
         target: name,
         type,
         place: placeOf(target),
-        held,
         selectingNone: await idsSelectingNone(rows, target),
       }
       const row = known.find(one => one.target === name)
       if (row === undefined) return { ...own, ...UNKNOWN }
       const isGone = row.asOf !== null && (await lacksFiles(target))
       // As in the query: a copy that must be written from empty lacks all that has happened since its rows were read.
-      const state = stateOf(isGone ? { ...row, behind: null, lackingSince: row.asOf } : row, nowMs)
+      const state = stateOf(isGone ? { ...row, behind: null, lackingSince: row.asOf } : row, { nowMs, blocked })
       return { ...own, isGone, ...state }
     }),
   )

@@ -9,8 +9,8 @@ import type { PublicationReport } from '../core/publication-report.ts'
 import { SECOND } from '../core/time.ts'
 import { publish } from '../publish/publish.ts'
 import { consumers, removeConsumer } from '../warehouse/changes/consumers.ts'
-import { CONSUMER_PREFIX, consumerOf, lastStarts } from '../warehouse/changes/publications.ts'
-import { blockedTables } from '../warehouse/checks/results.ts'
+import { CONSUMER_PREFIX, consumerOf, lastPublications } from '../warehouse/changes/publications.ts'
+import { blockedRecords } from '../warehouse/checks/results.ts'
 import type { Writer } from '../warehouse/connection.ts'
 
 /** Ends the logging of changes for targets that are no longer configured. */
@@ -92,8 +92,6 @@ const LOOK_EVERY_MS = 5 * SECOND
 interface Tried {
   atMs: number
   hasSucceeded: boolean
-  /** Tables that a check has blocked since then. The target may lack their changes, of which the log tells no more. */
-  blocked: Set<string>
 }
 
 /** The targets that are due: with changes or not yet tried by this process, and not published to within `publish.every`. */
@@ -101,18 +99,19 @@ async function dueTargets(
   writer: Writer,
   { config, tried, nowMs }: { config: Config; tried: ReadonlyMap<string, Tried>; nowMs: number },
 ): Promise<TargetConfig[]> {
-  const blocked = await blockedTables(writer)
-  for (const last of tried.values()) for (const table of blocked.keys()) last.blocked.add(table)
-  const [starts, known] = [await lastStarts(writer), await consumers(writer)]
+  const blocked = await blockedRecords(writer)
+  const [published, known] = [await lastPublications(writer), await consumers(writer)]
   return config.targets.filter(({ name }) => {
     const consumer = known.find(one => one.name === consumerOf(name))
     const last = tried.get(name)
-    const lastMs = Math.max(starts.get(name) ?? 0, last?.atMs ?? 0)
+    const { startedMs, held } = published.get(name) ?? { startedMs: 0, held: [] }
+    const lastMs = Math.max(startedMs, last?.atMs ?? 0)
     // A time in the future: the clock has been set back.
     const isWaiting = lastMs <= nowMs && nowMs - lastMs < config.publish.everyMs
     // The log does not tell of a changed policy or a removed target, so a process publishes to each target once.
     if (!last?.hasSucceeded) return !isWaiting
-    const isReleased = [...last.blocked].some(table => !blocked.has(table))
+    // The log tells no more of the changes of a table that was held back.
+    const isReleased = held.some(table => !blocked.has(table))
     // A consumer at 0 must fill its copy: it is new, or an epoch has begun.
     return !isWaiting && (isReleased || consumer === undefined || consumer.seq === 0 || consumer.behind > 0)
   })
@@ -129,10 +128,9 @@ export function startPublishing(options: PublishingOptions): RunningPublishing {
   const tried = new Map<string, Tried>()
 
   async function attempt(target: TargetConfig): Promise<void> {
-    const last: Tried = { atMs: clock.now(), hasSucceeded: false, blocked: new Set() }
+    const last: Tried = { atMs: clock.now(), hasSucceeded: false }
     tried.set(target.name, last)
     try {
-      for (const table of (await blockedTables(writer)).keys()) last.blocked.add(table)
       await publishTo(target, signal)
       last.hasSucceeded = true
       news.succeeded(target.name)

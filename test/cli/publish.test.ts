@@ -139,11 +139,14 @@ it('a target whose files are gone is reported, a failure only until a publicatio
     .run(`INSERT INTO _checks BY NAME SELECT 'tags_unique' AS name, '' AS about, 'conversation_tags' AS table_name, 'error' AS severity,
       true AS blocks, 'failed' AS outcome, 'all' AS scope, '[]' AS examples, now()::TIMESTAMP AS checked_at, 0 AS duration_ms`)
     .finally(() => holder.close())
-  expect(await state()).toMatchObject([{ held: ['conversations'], selectingNone: ['agent_typo', 'org_typo'] }])
+  // Published before the check failed, it lacks nothing.
+  expect(await state()).toMatchObject([{ held: [], empty: [], selectingNone: ['agent_typo', 'org_typo'] }])
   const text = (await inProcess(['status', '--config', config], { env })).stdout
-  expect(text).toMatch(
-    /; has every change but those of conversations, which a failed check holds back\n {2}rows {9}no agent is selected by "agent_typo", "org_typo"\n/,
+  expect(text).toMatch(/; has every change\n {2}rows {9}no agent is selected by "agent_typo", "org_typo"\n/)
+  expect((await run('publish')).stdout).toMatch(
+    /^bi: written from empty \(its configuration .*; held back: conversations .*; without rows in this target until the check passes: conversations\n$/,
   )
+  expect(await state()).toMatchObject([{ held: ['conversations'], empty: ['conversations'], released: [] }])
   const filter = { state: 'warn', found: 'bi: no agent is selected by "agent_typo", "org_typo"' }
   const found = (await json('doctor', '--offline')).checks
   expect(found.filter(({ check }: { check: string }) => check === 'targets')).toMatchObject([filter])

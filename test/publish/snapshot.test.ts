@@ -138,24 +138,6 @@ describe('a snapshot', () => {
     expect(await valuesIn(target.path, 'Ada')).toEqual([])
   })
 
-  it('keeps the earlier rows of a table while a check that blocks it fails, and receives all of them afterwards', async () => {
-    const { writer } = app.warehouse
-    const { place } = first
-    const target = await copyOfFirst()
-    await writer.run(`INSERT INTO _checks BY NAME SELECT 'tags_unique' AS name, '' AS about, 'conversation_tags' AS table_name, 'error' AS severity,
-      true AS blocks, 'failed' AS outcome, 'all' AS scope, '[]' AS examples, now()::TIMESTAMP AS checked_at, 0 AS duration_ms`)
-    await load(place, { ID: 'a', userName: 'Ava', tags: ['y'] })
-    await applyTo(place, eventOf('lead_captured', { agentId: AGENT, leadName: 'Lia', createdAt: SENT_AT_MS + 1 }))
-    // Child tables are held back with their record.
-    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta', held: ['conversations'] })
-    expect(await contactOf(target.path, 'a')).toEqual(['Ann'])
-    expect(await rowsIn(target.path, `SELECT lead_name FROM leads WHERE lead_name = 'Lia'`)).toEqual([['Lia']])
-    expect(await publishTo(app, target)).toMatchObject({ kind: 'current', held: ['conversations'] })
-    await writer.run('DELETE FROM _checks')
-    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta', held: [] })
-    expect(await contactOf(target.path, 'a')).toEqual(['Ava'])
-  })
-
   it('that somebody has changed is found by --verify, and repaired by --refill', async () => {
     const target = await copyOfFirst()
     const instance = await DuckDBInstance.create(target.path)

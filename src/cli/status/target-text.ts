@@ -5,16 +5,27 @@ import type { TargetStatus } from '../../reports/publications.ts'
 import { visible } from '../terminal/columns.ts'
 import { plain, type Style } from '../terminal/style.ts'
 
-type Lack = Pick<TargetStatus, 'behind' | 'lagSeconds' | 'isGone' | 'held'>
+type Lack = Pick<TargetStatus, 'behind' | 'lagSeconds' | 'isGone' | 'held' | 'empty' | 'released'>
 
 /** What the target lacks, and for how long. */
-export function lackText({ behind, lagSeconds, isGone, held }: Lack): string {
+export function lackText({ behind, lagSeconds, isGone, ...lack }: Lack): string {
   if (isGone) return 'is no longer there: the next publication writes it from empty'
-  if (behind === 0 && held.length > 0)
-    return `has every change but those of ${held.join(', ')}, which a failed check holds back`
-  if (behind === 0) return 'has every change'
+  const held = heldText(lack)
+  if (behind === 0) return held === null ? 'has every change' : `has every other change; ${held}`
   const waits = lagSeconds === null ? '' : `, for ${formatDuration(lagSeconds * SECOND)}`
-  return behind === null ? `must be written from empty${waits}` : `${counted(behind, 'change')} behind${waits}`
+  const text = behind === null ? `must be written from empty${waits}` : `${counted(behind, 'change')} behind${waits}`
+  return held === null ? text : `${text}; ${held}`
+}
+
+/** What is said of tables that the target lacks until their checks pass, and the next publication after that; null: there are none. */
+function heldText({ held, empty, released }: Pick<TargetStatus, 'held' | 'empty' | 'released'>): string | null {
+  const parts = [
+    [held.filter(table => !released.includes(table) && !empty.includes(table)), 'held back by a failed check'],
+    [empty.filter(table => !released.includes(table)), 'empty there until the check that fails passes'],
+    [released, 'published next, since the check passes again'],
+  ] as const
+  const texts = parts.flatMap(([tables, text]) => (tables.length === 0 ? [] : [`${tables.join(', ')}: ${text}`]))
+  return texts.length === 0 ? null : texts.join('; ')
 }
 
 /** Ids of the row filter that bring the target no rows; null: there are none. */
