@@ -1,5 +1,5 @@
 // Targets of publications: where published data goes, what of a person's data goes there, and which rows. Without a target nothing is published.
-import { join, resolve } from 'node:path'
+import { join, resolve, sep } from 'node:path'
 import { z } from 'zod'
 import { ConvohouseError } from '../core/errors.ts'
 import { MINUTE } from '../core/time.ts'
@@ -241,6 +241,19 @@ interface Folders {
   home: string
 }
 
+const isWithin = (path: string, folder: string): boolean => `${path}${sep}`.startsWith(`${folder}${sep}`)
+
+/** All of the data folder belongs to convohouse, but for the folder in which targets lie by default. @throws CONFIG_INVALID */
+function expectOutside(target: TargetConfig, { file, home }: { file: string; home: string }): void {
+  const free = join(home, 'published')
+  const taken = pathsOf(target).find(path => isWithin(path, home) && (path === free || !isWithin(path, free)))
+  if (taken === undefined) return
+  throw new ConvohouseError('CONFIG_INVALID', {
+    what: `${file}: target ${target.name} has the path ${taken}, among convohouse's own files in the data folder.`,
+    hint: `Choose a path outside of ${home}, or one inside ${join(free, sep)}, where nothing else lies.`,
+  })
+}
+
 function targetConfig(given: z.infer<typeof target>, { folder, home }: Folders): TargetConfig {
   const { name, pii, rows } = given
   const filter = rows ? { agents: rows.agents ?? [], organizations: rows.organizations ?? [] } : null
@@ -281,14 +294,18 @@ function pathsOf(target: TargetConfig): string[] {
   }
 }
 
-/** Relative paths are relative to the folder of the configuration file. @throws CONFIG_INVALID for a path that DuckDB cannot use, and if two paths are the same, however each is written */
+/**
+ * Relative paths are relative to the folder of the configuration file.
+ * @throws CONFIG_INVALID for a path that DuckDB cannot use or that lies among our own files, and if two paths are the same, however each is written
+ */
 export function targetConfigs(
   given: z.infer<typeof targets>,
   { file, ...folders }: Folders & { file: string },
 ): TargetConfig[] {
   const all = given.map(one => targetConfig(one, folders))
   const seen = new Set<string>()
-  for (const target of all)
+  for (const target of all) {
+    expectOutside(target, { file, home: folders.home })
     for (const path of pathsOf(target).map(one => one.toLowerCase())) {
       if (seen.has(path))
         throw new ConvohouseError('CONFIG_INVALID', {
@@ -297,5 +314,6 @@ export function targetConfigs(
         })
       seen.add(path)
     }
+  }
   return all
 }

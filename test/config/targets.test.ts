@@ -54,6 +54,13 @@ describe('targets of publications', () => {
     expect(read(one({ compress: false })).targets[0]).not.toHaveProperty('compress')
   })
 
+  it('may lie beside the data folder, and in its folder for targets', () => {
+    const paths = ['./data/published/a/b.duckdb', './data-of-others/b.duckdb', './published/b.duckdb']
+    for (const path of paths) expect(read(one({ path })).targets[0]).toMatchObject({ path: join(folder, path) })
+    // The data folder may be that of the configuration.
+    expect(read({ home: '.', ...one({ path: './published/b.duckdb' }) }).targets).toHaveLength(1)
+  })
+
   it('are none by default', () => {
     expect(read({})).toMatchObject({ targets: [], publish: { everyMs: 900_000, memoryLimit: '512MB' } })
   })
@@ -198,6 +205,22 @@ describe('targets of publications', () => {
         targets: [...one({ name: 'a' }).targets, ...one({ name: 'b', path: './data/x/../published/A.duckdb' }).targets],
       },
       /target b has the path of another target/,
+    ],
+    [
+      'a file in the data folder',
+      one({ path: './data/bi.duckdb' }),
+      /target bi has the path .*data\/bi\.duckdb, among/,
+    ],
+    [
+      'the data folder',
+      { targets: [{ name: 'l', type: 'parquet', path: 'data' }] },
+      /target l has the path .*data, among/,
+    ],
+    ['the folder of all targets', lake({ data: './x/../data/published' }), /target lake .*published, among/],
+    [
+      'a catalog in the data folder',
+      lake({ catalog: { type: 'sqlite', path: 'data/spool/l.sqlite' } }),
+      /l\.sqlite, among/,
     ],
     ['a path that DuckDB cannot use', one({ path: './a?b/c.duckdb' }), /target bi is .*question mark/],
     ['a name that is a path', one({ name: '../bi' }), /targets\[0\]\.name .*short name/],

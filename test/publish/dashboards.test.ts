@@ -27,7 +27,7 @@ let ask: (sql: string) => Promise<Result>
 beforeAll(async () => {
   made = await openCliScene({ conversations: 250, traffic: true })
   expect((await inProcess(['sync'], { env: made.env })).code).toBe(0)
-  const path = join(made.home, 'dashboards.duckdb')
+  const path = join(made.home, 'published', 'dashboards.duckdb')
   const config = join(made.home, 'convohouse.yaml')
   const workspace = { id: 'ws_demo', apiUrl: 'http://127.0.0.1:9', token: { env: 'CONVOHOUSE_API_TOKEN' } }
   const target = { name: 'dashboards', type: 'snapshot', path }
