@@ -141,8 +141,14 @@ describeWithPostgres('a target in PostgreSQL', () => {
 
     const role = `limited_${target.schema}`
     await scene.admin.execute(`CREATE ROLE ${role} LOGIN PASSWORD '${scene.server.password}';
+      ALTER ROLE ${role} SET default_transaction_read_only = on;
       REVOKE TEMPORARY ON DATABASE postgres FROM PUBLIC; CREATE SCHEMA ${target.schema}`)
     try {
+      const refused = await failureOf(publish({ ...target, connection: { ...connection, user: role } }))
+      expect([refused.message, refused.hint]).toEqual([
+        expect.stringContaining('read-only transaction'),
+        expect.stringContaining(`ALTER ROLE ${role} SET default_transaction_read_only = off`),
+      ])
       const limited = await wrong({ user: role })
       expect(limited).toMatchObject({ code: 'TARGET_UNUSABLE', found: expect.stringContaining(`${role} lacks rights`) })
       const grants = /^As an administrator: (.*)\.$/.exec(limited.hint!)![1]!

@@ -181,6 +181,12 @@ describe('a connection to PostgreSQL', () => {
       /tries again/,
     ],
     [
+      'Invalid Error: Failed to execute query "CREATE SCHEMA x": ERROR:  cannot execute CREATE SCHEMA in a read-only transaction',
+      'TARGET_UNUSABLE',
+      'Cannot use db:5432/bi, schema convohouse: cannot execute CREATE SCHEMA in a read-only transaction',
+      /ALTER ROLE loader SET default_transaction_read_only = off\. If the server is a standby/,
+    ],
+    [
       'something "quoted" with hunter2 in it',
       'TARGET_UNUSABLE',
       'Cannot use db:5432/bi, schema convohouse: something … with *** in it',

@@ -32,6 +32,9 @@ interface Known {
 
 const fileOf = ({ passwordFile }: PostgresPlace): string => passwordFile ?? 'a file that `passwordFile` names'
 
+/** The statement that lets a role write where the transactions of the database or the role are read-only by default. */
+export const writableByDefault = (user: string): string => `ALTER ROLE ${user} SET default_transaction_read_only = off`
+
 const KNOWN: readonly Known[] = [
   {
     pattern: /lock timeout|could not obtain lock/,
@@ -59,6 +62,12 @@ const KNOWN: readonly Known[] = [
     code: 'TARGET_UNUSABLE',
     hint: ({ connection: { sslmode } }) =>
       `\`sslmode\` is ${sslmode}. Without TLS at the server: disable; if it demands TLS: require, or verify-full with \`sslrootcert\`.`,
+  },
+  {
+    pattern: /in a read-only transaction/,
+    code: 'TARGET_UNUSABLE',
+    hint: ({ connection: { user } }) =>
+      `As an administrator: ${writableByDefault(user)}. If the server is a standby, set \`host\` to the primary.`,
   },
   {
     pattern: /permission denied|must be owner/,

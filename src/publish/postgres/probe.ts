@@ -5,6 +5,7 @@ import { martsSchema, type PostgresTarget, placeOf } from '../../config/targets.
 import { ConvohouseError } from '../../core/errors.ts'
 import type { TargetDatabase } from '../target-database.ts'
 import { connected, type Postgres, transaction } from './connection.ts'
+import { writableByDefault } from './postgres-error.ts'
 import { storedState } from './stored-state.ts'
 
 interface Rights {
@@ -13,6 +14,7 @@ interface Rights {
   tls: string | null
   can_create_schema: boolean
   can_create_temporary: boolean
+  is_read_only: boolean
 }
 
 /** What is missing, as the statement that grants it. */
@@ -30,6 +32,7 @@ async function missingRights(
     WHERE n.nspname IN (${schemas.map(quoteText).join(', ')}) AND c.relkind IN ('r', 'p') AND NOT pg_has_role(c.relowner, 'USAGE')`)
   const isMissing = (name: string) => !existing.some(one => one.name === name)
   return [
+    ...(rights.is_read_only ? [writableByDefault(user)] : []),
     ...(rights.can_create_temporary ? [] : [`GRANT TEMPORARY ON DATABASE ${database} TO ${user}`]),
     ...existing.filter(({ usable }) => !usable).map(({ name }) => `GRANT USAGE, CREATE ON SCHEMA ${name} TO ${user}`),
     ...(rights.can_create_schema
@@ -51,7 +54,8 @@ export const probePostgres = (database: TargetDatabase, target: PostgresTarget):
         SELECT current_setting('server_version') AS version,
           (SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl) AS tls,
           has_database_privilege(current_database(), 'CREATE') AS can_create_schema,
-          has_database_privilege(current_database(), 'TEMPORARY') AS can_create_temporary`)
+          has_database_privilege(current_database(), 'TEMPORARY') AS can_create_temporary,
+          current_setting('default_transaction_read_only') = 'on' AS is_read_only`)
       const missing = await missingRights(postgres, target, rights!)
       if (missing.length > 0)
         throw new ConvohouseError('TARGET_UNUSABLE', {
