@@ -22,6 +22,7 @@ import { applyTimeZone } from './warehouse/load/time-zone.ts'
 import { refreshMarts } from './warehouse/marts/refresh.ts'
 import { applyResponseRules } from './warehouse/marts/response-rules.ts'
 import { refreshModels } from './warehouse/models/refresh-models.ts'
+import { wrongModels } from './warehouse/models/stored-models.ts'
 import { temporaryFolder } from './warehouse/temporary-files.ts'
 
 /**
@@ -98,19 +99,32 @@ export function makeSteps(
     return failure
   }
 
-  /** Brings marts and files up to date. Nothing of the sync depends on it, so a failure is only reported. */
-  async function keepUp(): Promise<Failure | null> {
+  /** Brings marts and models up to date. @returns the models that could be built before, or are new, and cannot be built now */
+  async function keepDerived(): Promise<string[]> {
+    const { models: folder, now, signal } = dependencies
+    const { writer } = warehouse
+    await refreshMarts(writer)
+    const before = new Map((await wrongModels(writer)).map(({ name, outcome }) => [name, outcome]))
+    const models = await refreshModels({ warehouse, folder, now, signal })
+    return models
+      .filter(({ name, outcome }) => outcome !== 'built' && outcome !== before.get(name))
+      .map(({ name }) => name)
+  }
+
+  /** Brings marts, models and files up to date. Nothing of the sync depends on it, so a failure is only reported. */
+  async function keepUp(): Promise<{ models: string[]; failure: Failure | null }> {
     const { landing, leaseLog, home, settings, now, signal } = dependencies
     const { writer } = warehouse
     const retention = settings.retention ?? { pagesMs: null, eventsMs: null }
-    const outdatedMarts = await refreshMarts(writer)
-      .then(() => refreshModels({ warehouse, folder: dependencies.models, now, signal }))
-      .then(() => null, failureOf)
+    const derived = await keepDerived().then(
+      models => ({ models, failure: null }),
+      error => ({ models: [], failure: failureOf(error) }),
+    )
     const failed = await upkeep({ landing, leaseLog, writer, home, workspaceId, retention, now, signal }).then(
       () => null,
       failureOf,
     )
-    return failed ?? outdatedMarts
+    return { models: derived.models, failure: failed ?? derived.failure }
   }
 
   /** Checks of the tables: their failure is reported like that of upkeep. */
@@ -165,6 +179,7 @@ export function makeSteps(
       let quarantined = 0
       let refused = 0
       let upkeepFailure: Failure | null = null
+      let models: string[] = []
       let checks: FailedCheck[] = []
       let unnamed: Failure | null = null
       try {
@@ -172,7 +187,9 @@ export function makeSteps(
         await spoilingOnFailure(() => loadStreams([AGENTS.stream]))
         if (report.outcome !== 'interrupted') {
           unnamed = await spoilingOnFailure(() => fetchAndLoadResources(request.resources))
-          upkeepFailure = await keepUp()
+          const kept = await keepUp()
+          upkeepFailure = kept.failure
+          models = kept.models
           const checked = await runChecks()
           checks = checked.failed
           upkeepFailure ??= checked.failure
@@ -197,6 +214,7 @@ export function makeSteps(
         ...(unnamed && { unnamed }),
         ...(upkeepFailure && { upkeep: upkeepFailure }),
         ...(checks.length > 0 && { checks }),
+        ...(models.length > 0 && { models }),
       }
     },
   }

@@ -58,7 +58,7 @@ function reserveOf({ governor, host, report }: Run): Reserve | null {
 /** Adds to the report what the last step (`finish`) has returned. */
 export function addFinished(
   report: SyncReport,
-  { quarantined, refused, unnamed, upkeep, checks = [] }: Finished,
+  { quarantined, refused, unnamed, upkeep, checks = [], models = [] }: Finished,
 ): void {
   if (quarantined) {
     const records = quarantined === 1 ? '1 record' : `${quarantined} records`
@@ -78,6 +78,11 @@ export function addFinished(
     warn(
       report,
       `the check ${name} ${outcome === 'failed' ? 'fails' : 'cannot run'}: \`convohouse check ${name}\` shows why`,
+    )
+  if (models.length > 0)
+    warn(
+      report,
+      `${models.length === 1 ? 'the model' : 'the models'} ${models.join(', ')} could not be built: \`convohouse status\` shows why`,
     )
   if (refused) {
     const events = refused === 1 ? '1 webhook event was' : `${refused} webhook events were`

@@ -175,6 +175,8 @@ export interface Finished {
   upkeep?: Failure
   /** Checks of the tables that have begun to fail. Absent from older workers. */
   checks?: FailedCheck[]
+  /** Names of the user's models that have begun to fail. Absent from older workers. */
+  models?: string[]
 }
 
 export interface FailedCheck {

@@ -1,10 +1,11 @@
-// The state of publications and checks for Prometheus. Labels are names of targets, our own names, and error codes.
+// The state of publications, checks and models for Prometheus. Labels are names of targets, our own names, and error codes.
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { TargetConfig } from '../config/targets.ts'
 import { SECOND } from '../core/time.ts'
 import { type TargetStatus, targetStatuses } from '../reports/publications.ts'
 import { storedResults } from '../warehouse/checks/results.ts'
 import { iso } from '../warehouse/connection.ts'
+import { knownModels, MODEL_OUTCOMES, type ModelOutcome } from '../warehouse/models/stored-models.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
 import { latest, STATE } from './latest.ts'
 import { type Described, mapped, set } from './series.ts'
@@ -33,6 +34,7 @@ export class TargetMetrics {
   private readonly failures: Counter
   private readonly statuses: () => Promise<TargetStatus[] | null>
   private readonly checks: () => Promise<{ severity: string; outcome: string }[] | null>
+  private readonly models: () => Promise<{ outcome: ModelOutcome }[] | null>
   private readonly countFailures: () => Promise<unknown>
 
   constructor(options: TargetMetricsOptions) {
@@ -44,16 +46,21 @@ export class TargetMetrics {
     this.failures = new Counter({ name, help, labelNames, registers })
     this.statuses = latest({ ...STATE, read: () => targetStatuses(rows(), targets, now()) })
     this.checks = latest({ ...STATE, read: () => storedResults({ rows: rows() }) })
+    this.models = latest({ ...STATE, read: () => knownModels({ rows: rows() }) })
     this.countFailures = latest({ ...STATE, read: this.failureReader() })
   }
 
   /** Updates every series; unknown values are absent. */
   async refresh(): Promise<void> {
     const { targets } = this.options
-    const [statuses, checks] = await Promise.all([this.statuses(), this.checks(), this.countFailures()])
+    const read = [this.statuses(), this.checks(), this.models(), this.countFailures()] as const
+    const [statuses, checks, models] = await Promise.all(read)
     for (const gauge of Object.values(this.gauges)) gauge.reset()
     for (const { name: target, type } of targets) this.gauges.target.set({ target, type }, 1)
     for (const status of statuses ?? []) this.setTarget(status)
+    if (models)
+      for (const outcome of MODEL_OUTCOMES)
+        this.gauges.models.set({ outcome }, models.filter(model => model.outcome === outcome).length)
     if (!checks) return
     for (const severity of SEVERITIES)
       for (const outcome of OUTCOMES) {
@@ -109,6 +116,7 @@ const GAUGES = {
     'code',
   ],
   checks: ['convohouse_checks', 'Checks of the tables by the outcome of their last run', 'severity', 'outcome'],
+  models: ['convohouse_models', 'Models of the user by the outcome of the last attempt to build them', 'outcome'],
 } as const satisfies Record<string, Described>
 
 const FAILURES = [

@@ -128,3 +128,37 @@ describe('convohouse check', () => {
     expect(code).toBe(0)
   })
 })
+
+it('a sync warns of models that begin to fail; status and doctor say what is left of them', async () => {
+  const { env: own } = await synced()
+  const folder = join(await temporaryFolder(), 'models')
+  const env = { ...own, CONVOHOUSE_MODELS: folder }
+  await mkdir(folder)
+  const write = (sql: string) =>
+    writeFile(
+      join(folder, 'by_agent.sql'),
+      ['-- One row for each agent.', '-- key: agent_id', '-- columns:', '--   agent_id  none  Agent', sql].join('\n'),
+    )
+  const synchronized = async () => {
+    const { stdout, stderr } = await inProcess(['sync'], { env })
+    return `${stdout}${stderr}`
+  }
+  const shown = async () => [
+    (await inProcess(['status'], { env })).stdout,
+    (await inProcess(['doctor', '--offline'], { env })).stdout,
+  ]
+  const WARNING = 'the model by_agent could not be built: `convohouse status` shows why'
+
+  await write('SELECT nothing AS agent_id')
+  expect(await synchronized()).toContain(WARNING)
+  for (const text of await shown()) expect(text).toMatch(/by_agent\.sql has no table yet: Binder Error: /)
+  expect(await synchronized()).not.toContain(WARNING)
+
+  await write('SELECT DISTINCT agent_id FROM agents')
+  await synchronized()
+  for (const text of await shown()) expect(text).not.toContain('by_agent.sql')
+
+  await write('SELECT 1 AS agent_id FROM agents, agents AS others')
+  expect(await synchronized()).toContain(WARNING)
+  for (const text of await shown()) expect(text).toMatch(/by_agent\.sql keeps its former rows: /)
+})

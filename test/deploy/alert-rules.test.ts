@@ -51,6 +51,8 @@ const HEALTHY: Series = {
   'convohouse_target_lag_seconds{target="bi"}': steady(900),
   'convohouse_checks{severity="error",outcome="failed"}': steady(0),
   'convohouse_checks{severity="warn",outcome="failed"}': steady(2),
+  'convohouse_models{outcome="built"}': steady(3),
+  'convohouse_models{outcome="failed"}': steady(0),
 }
 
 type Labels = Record<string, string>
@@ -102,6 +104,12 @@ const TRIGGERS: Record<string, { series: Series; labels: Labels }[]> = {
       labels: { severity: 'error' },
     },
   ],
+  ConvohouseModelsFail: [
+    {
+      series: { ...HEALTHY, 'convohouse_models{outcome="failed"}': steady(1) },
+      labels: { outcome: 'failed' },
+    },
+  ],
 }
 
 /** The series whose absence triggers each alert, and the alert's labels then. */
@@ -117,6 +125,7 @@ const ABSENT: Record<string, { metric: string; labels: Labels }> = {
   ConvohouseDiskLow: { metric: 'convohouse_disk_free_bytes', labels: {} },
   ConvohouseTargetOld: { metric: 'convohouse_target_lag_seconds', labels: bi },
   ConvohouseChecksFail: { metric: 'convohouse_checks', labels: {} },
+  ConvohouseModelsFail: { metric: 'convohouse_models', labels: {} },
 }
 
 /** The alerts that fire for a workspace without any series. */
@@ -218,6 +227,7 @@ await describeWithPromtool('the example alerts', promtool => {
             ConvohouseDiskLow: [{}],
             ConvohouseTargetOld: [bi],
             ConvohouseChecksFail: [{}],
+            ConvohouseModelsFail: [{}],
           },
         },
       ]),

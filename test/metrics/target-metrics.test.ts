@@ -27,7 +27,7 @@ function process(targets: TargetConfig[]) {
   }
 }
 
-it('show what each target lacks and since when, the last publication, failures, and checks by outcome', async () => {
+it('show what each target lacks and since when, the last publication, failures, and checks and models by outcome', async () => {
   const { writer } = app.warehouse
   const place = app.workspace()
   const load = async (userName: string, minute: number) => {
@@ -78,5 +78,10 @@ it('show what each target lacks and since when, the last publication, failures, 
   expect(sampleOf(current, 'convohouse_checks', { severity: 'error', outcome: 'failed' })).toBe(0)
   await writer.run(`INSERT INTO _checks BY NAME SELECT 'loud' AS name, '' AS about, 'leads' AS table_name, 'error' AS severity,
     false AS blocks, 'failed' AS outcome, 'all' AS scope, '[]' AS examples, now()::TIMESTAMP AS checked_at, 0 AS duration_ms`)
-  expect(sampleOf(await page(), 'convohouse_checks', { severity: 'error', outcome: 'failed' })).toBe(1)
+  await writer.run(`INSERT INTO _models BY NAME SELECT 'weekly' AS name, '' AS about, '' AS definition, [] AS key, [] AS shared, '[]' AS columns,
+    'failed' AS outcome, now()::TIMESTAMP AS tried_at`)
+  const wrong = await page()
+  expect(sampleOf(wrong, 'convohouse_checks', { severity: 'error', outcome: 'failed' })).toBe(1)
+  const models = (served: string, outcome: string) => sampleOf(served, 'convohouse_models', { outcome })
+  expect([models(current, 'failed'), models(wrong, 'failed'), models(wrong, 'built')]).toEqual([0, 1, 0])
 })

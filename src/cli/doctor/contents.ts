@@ -12,6 +12,7 @@ import { type CheckResult, runCheck } from '../../warehouse/checks/run-check.ts'
 import { modelFiles } from '../../warehouse/models/declaration.ts'
 import { wrongModels } from '../../warehouse/models/stored-models.ts'
 import type { Rows } from '../../warehouse/query/rows.ts'
+import { modelText } from '../status/status-text.ts'
 import { examine, type Finding, fail, ok, skip, warn } from './findings.ts'
 
 const RULES = { check: 'rules' }
@@ -62,9 +63,10 @@ function modelsFindings(rows: Rows, folder: string | null): Promise<Finding[]> {
     const files = await modelFiles(folder)
     const wrong = await wrongModels({ rows })
     if (wrong.length === 0) return [ok(MODELS, `${counted(files.length, 'model')}, none with an error`)]
-    return wrong.map(({ name, error, hint }) =>
-      warn(MODELS, `${join(folder, `${name}.sql`)} keeps its former rows: ${error}`, hint ?? 'Correct the file.'),
-    )
+    return wrong.map(model => {
+      const { name, error, hint } = model
+      return warn(MODELS, `${join(folder, `${name}.sql`)} ${modelText(model)}: ${error}`, hint ?? 'Correct the file.')
+    })
   })
 }
 

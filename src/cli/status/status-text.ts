@@ -177,12 +177,19 @@ export const checkLines = (results: readonly StoredResult[], nowMs: number): str
   ),
 ]
 
+/** What there is of a model that could not be built. An erasure removes the rows of all models. */
+export function modelText({ columns, rows }: Pick<StoredModel, 'columns' | 'rows'>): string {
+  if (columns.length === 0) return 'has no table yet'
+  return rows === 0 ? 'has no rows' : 'keeps its former rows'
+}
+
 export const modelLines = (models: readonly StoredModel[], nowMs: number): string[] => [
-  'Models that are not built, and keep their former rows',
-  ...models.map(
-    ({ name, error, hint, triedAt }) =>
-      `  ${visible(name)}.sql: ${visible(error ?? '')}, ${ago(Date.parse(triedAt), nowMs)}${hint === null ? '' : `. ${visible(hint)}`}`,
-  ),
+  'Models that could not be built',
+  ...models.map(model => {
+    const { name, error, hint, triedAt } = model
+    const next = hint === null ? '' : `. ${visible(hint)}`
+    return `  ${visible(name)}.sql ${modelText(model)}: ${visible(error ?? '')}, ${ago(Date.parse(triedAt), nowMs)}${next}`
+  }),
 ]
 
 /** Lines about one workspace. */

@@ -8,7 +8,9 @@ import type { KeyType } from '../marts/declarations.ts'
 import { MODELS_SCHEMA } from './order.ts'
 
 /** `invalid`: its file cannot be used. `blocked`: a model that it reads is not built. */
-export type ModelOutcome = 'built' | 'invalid' | 'failed' | 'timeout' | 'blocked'
+export const MODEL_OUTCOMES = ['built', 'invalid', 'failed', 'timeout', 'blocked'] as const
+
+export type ModelOutcome = (typeof MODEL_OUTCOMES)[number]
 
 export type ModelColumn = Pick<DescribedColumn, 'name' | 'sqlType' | 'pii' | 'about'>
 
@@ -60,15 +62,19 @@ export async function storedModels({ rows }: Reader): Promise<StoredModel[]> {
   )
 }
 
-/** The models whose last attempt failed; none of a warehouse that is not migrated yet. */
-export async function wrongModels(reader: Reader): Promise<StoredModel[]> {
+/** All models, by name; none of a warehouse that is not migrated yet. */
+export async function knownModels(reader: Reader): Promise<StoredModel[]> {
   try {
-    return (await storedModels(reader)).filter(({ outcome }) => outcome !== 'built')
+    return await storedModels(reader)
   } catch (error) {
     if (isCode(error, 'SQL_INVALID')) return []
     throw error
   }
 }
+
+/** The models whose last attempt failed. */
+export const wrongModels = async (reader: Reader): Promise<StoredModel[]> =>
+  (await knownModels(reader)).filter(({ outcome }) => outcome !== 'built')
 
 /** The models that have a table. */
 export const builtModels = async (reader: Reader): Promise<StoredModel[]> =>
