@@ -5,6 +5,7 @@ import { Command, Option } from 'commander'
 import { diskErrorText, notWritable } from '../core/disk.ts'
 import type { GrafanaDashboard } from '../publish/dbt-properties.ts'
 import type { DescribedTable } from '../warehouse/dictionary/described.ts'
+import type { StoredModel } from '../warehouse/models/stored-models.ts'
 import { storageOf } from './flags/configuration.ts'
 import { filled, invalidFlag } from './flags/values.ts'
 import { grid, gridOnStdout } from './terminal/columns.ts'
@@ -79,7 +80,7 @@ async function markdown(isDiagram: boolean): Promise<string> {
 
 async function dbtFile(folder: string | undefined): Promise<string> {
   const { dbtProperties } = await import('../publish/dbt-properties.ts')
-  return dbtProperties(folder === undefined ? [] : await readDashboards(folder))
+  return dbtProperties(folder === undefined ? [] : await readDashboards(folder), await modelsIfAny())
 }
 
 /** @throws FLAG_INVALID */
@@ -126,12 +127,16 @@ const tableLines = ({ name, kind, about, columns }: DescribedTable): string[] =>
   ),
 ]
 
-/** The user's models, if there is a warehouse that can be read now. */
-async function describedModels(): Promise<DescribedTable[]> {
-  const { builtModels, tableOf } = await import('../warehouse/models/stored-models.ts')
+/** The user's models that are built, if there is a warehouse that can be read now. */
+async function modelsIfAny(): Promise<StoredModel[]> {
+  const { builtModels } = await import('../warehouse/models/stored-models.ts')
   const { warehouseRows } = await import('../warehouse/query/rows.ts')
-  const models = await builtModels({ rows: warehouseRows(storageOf(undefined)) }).catch(() => [])
-  return models.map(({ name, about, columns }) => ({
+  return builtModels({ rows: warehouseRows(storageOf(undefined)) }).catch(() => [])
+}
+
+async function describedModels(): Promise<DescribedTable[]> {
+  const { tableOf } = await import('../warehouse/models/stored-models.ts')
+  return (await modelsIfAny()).map(({ name, about, columns }) => ({
     ...{ name: tableOf(name), kind: 'table' as const, about },
     columns: columns.map(column => ({ ...column, path: null })),
   }))

@@ -1,6 +1,7 @@
 // The properties file of a dbt project: the published tables and marts as sources, with descriptions and tests, and dashboards as exposures.
 import { stringify } from 'yaml'
 import type { DescribedColumn } from '../warehouse/dictionary/described.ts'
+import type { StoredModel } from '../warehouse/models/stored-models.ts'
 import { publishedRelations, type Relation } from './relations.ts'
 
 /** A dashboard of Grafana, as it is exported: what of it an exposure needs. */
@@ -11,17 +12,23 @@ export interface GrafanaDashboard {
   panels: readonly { targets?: readonly { rawSql?: string }[]; panels?: GrafanaDashboard['panels'] }[]
 }
 
-const MARTS = 'marts.'
+/** Sources by the schema of their tables in the warehouse. */
+const SOURCES = { main: 'convohouse', marts: 'convohouse_marts', models: 'convohouse_models' }
 
-const isMart = ({ name }: Pick<Relation, 'name'>): boolean => name.startsWith(MARTS)
+type Schema = keyof typeof SOURCES
 
-const SOURCES = { tables: 'convohouse', marts: 'convohouse_marts' }
+function placeOf({ name }: Pick<Relation, 'name'>): { schema: Schema; table: string } {
+  const [first, second] = name.split('.')
+  return second === undefined ? { schema: 'main', table: name } : { schema: first as Schema, table: second }
+}
+
+const isIn = (schema: Schema) => (relation: Pick<Relation, 'name'>) => placeOf(relation).schema === schema
 
 /** Jinja of the reference to a table. */
-const reference = ({ name }: Pick<Relation, 'name'>): string =>
-  name.startsWith(MARTS)
-    ? `source('${SOURCES.marts}', '${name.slice(MARTS.length)}')`
-    : `source('${SOURCES.tables}', '${name}')`
+function reference(relation: Pick<Relation, 'name'>): string {
+  const { schema, table } = placeOf(relation)
+  return `source('${SOURCES[schema]}', '${table}')`
+}
 
 /** Dimensions that facts refer to by a column of the same name. People and teams are not among them: targets may lack them. */
 const DIMENSIONS = [{ column: 'agent_id', mart: 'marts.dim_agents' }]
@@ -29,7 +36,7 @@ const DIMENSIONS = [{ column: 'agent_id', mart: 'marts.dim_agents' }]
 function columnTests({ name }: DescribedColumn, relation: Relation): unknown[] {
   const tests: unknown[] = relation.key.includes(name) ? ['not_null'] : []
   for (const { column, mart } of DIMENSIONS)
-    if (column === name && isMart(relation) && relation.name !== mart)
+    if (column === name && isIn('marts')(relation) && relation.name !== mart)
       tests.push({ relationships: { arguments: { to: reference({ name: mart }), field: column } } })
   return tests
 }
@@ -50,7 +57,7 @@ const keyTest = ({ key }: Relation) => ({
 })
 
 const tableOf = (relation: Relation) => ({
-  name: relation.name.replace(MARTS, ''),
+  name: placeOf(relation).table,
   description: relation.about,
   ...(relation.isKeyUnique && { data_tests: [keyTest(relation)] }),
   columns: relation.columns.map(column => columnOf(column, relation)),
@@ -86,7 +93,7 @@ function readBy(dashboard: GrafanaDashboard, relations: readonly Relation[]): Re
     sql.flatMap(text => [...text.matchAll(/\b(?:FROM|JOIN)\s+([^\s(),;]+)/gi)].map(([, name]) => name!)),
   )
   const bare = new Set([...names].map(name => name.replaceAll('"', '').split('.').at(-1)!))
-  return relations.filter(({ name }) => bare.has(name.replace(MARTS, '')))
+  return relations.filter(relation => bare.has(placeOf(relation).table))
 }
 
 /** An exposure's name has letters, digits and underscores only. */
@@ -109,28 +116,41 @@ function exposuresOf(dashboards: readonly GrafanaDashboard[], relations: readonl
 }
 
 /**
- * YAML for dbt 1.10.5 and later: two sources, `convohouse` (records) and `convohouse_marts`, and an exposure for each dashboard that reads
- * one of their tables.
+ * YAML for dbt 1.10.5 and later: the sources `convohouse` (records), `convohouse_marts`, and `convohouse_models` if there are models, and an
+ * exposure for each dashboard that reads one of their tables.
  */
-export async function dbtProperties(dashboards: readonly GrafanaDashboard[]): Promise<string> {
-  const relations = await publishedRelations()
+export async function dbtProperties(
+  dashboards: readonly GrafanaDashboard[],
+  models: readonly StoredModel[] = [],
+): Promise<string> {
+  const relations = await publishedRelations(models)
   const exposures = exposuresOf(dashboards, relations)
   const properties = {
     version: 2,
     sources: [
       {
-        name: SOURCES.tables,
+        name: SOURCES.main,
         description: 'Tables of records, as convohouse publishes them. Times are UTC.',
         ...place('convohouse_schema', 'convohouse'),
-        tables: [PUBLICATION, ...relations.filter(relation => !isMart(relation)).map(tableOf)],
+        tables: [PUBLICATION, ...relations.filter(isIn('main')).map(tableOf)],
       },
       {
         name: SOURCES.marts,
         description:
           'Marts for analysts and dashboards. Days are days of the workspace’s time zone. Begin with `is_counted`.',
         ...place('convohouse_marts_schema', 'convohouse_marts'),
-        tables: relations.filter(isMart).map(tableOf),
+        tables: relations.filter(isIn('marts')).map(tableOf),
       },
+      ...(models.length > 0
+        ? [
+            {
+              name: SOURCES.models,
+              description: 'Models of your own.',
+              ...place('convohouse_models_schema', 'convohouse_models'),
+              tables: relations.filter(isIn('models')).map(tableOf),
+            },
+          ]
+        : []),
     ],
     ...(exposures.length > 0 && { exposures }),
   }

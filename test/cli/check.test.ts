@@ -129,7 +129,7 @@ describe('convohouse check', () => {
   })
 })
 
-it('a sync warns of models that begin to fail; status and doctor say what is left of them', async () => {
+it('a sync warns of models that begin to fail; status and doctor say what is left of them, and those that are built are sources of dbt', async () => {
   const { env: own } = await synced()
   const folder = join(await temporaryFolder(), 'models')
   const env = { ...own, CONVOHOUSE_MODELS: folder }
@@ -157,6 +157,9 @@ it('a sync warns of models that begin to fail; status and doctor say what is lef
   await write('SELECT DISTINCT agent_id FROM agents')
   await synchronized()
   for (const text of await shown()) expect(text).not.toContain('by_agent.sql')
+  const dbt = (await inProcess(['dictionary', '--dbt'], { env })).stdout
+  expect(dbt).toContain("schema: \"{{ var('convohouse_models_schema', 'convohouse_models') }}\"")
+  expect(dbt).toMatch(/\n {6}- name: by_agent\n {8}description: One row for each agent\.\n/)
 
   await write('SELECT 1 AS agent_id FROM agents, agents AS others')
   expect(await synchronized()).toContain(WARNING)
