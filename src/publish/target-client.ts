@@ -91,7 +91,7 @@ function startProcess(entry: URL, { target }: TargetSettings): { child: ChildPro
   return { child, close }
 }
 
-/** Tests a target in PostgreSQL or S3, or a lake, from a process of its own. @returns what was found @throws TARGET_UNUSABLE, TARGET_LOCKED, SECRET_MISSING, EXTENSION_UNAVAILABLE */
+/** Tests a target in PostgreSQL or S3, a lake, or a snapshot with full-text search, from a process of its own. @returns what was found @throws TARGET_UNUSABLE, TARGET_LOCKED, SECRET_MISSING, EXTENSION_UNAVAILABLE */
 export async function probeTarget(
   settings: TargetSettings,
   { signal, entry = TARGET_PROCESS }: Started,

@@ -36,7 +36,7 @@ export interface TargetSettings {
 }
 
 export type ToTarget =
-  /** Tests whether the target can be used, and changes nothing. Not of files alone. */
+  /** Tests whether the target can be used, and changes nothing. Of a snapshot: whether the extension of its full-text index can be loaded. */
   | { kind: 'probe'; settings: TargetSettings }
   | { kind: 'open'; settings: TargetSettings }
   | { kind: 'apply'; head: PackageHead }

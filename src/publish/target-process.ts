@@ -84,6 +84,9 @@ async function probe(settings: TargetSettings): Promise<string> {
       return probePostgres(database, target)
     case 'ducklake':
       return probeLake(database, target, extensions)
+    case 'snapshot':
+      await loadExtension(database, 'fts', extensions)
+      return 'with the extension fts'
     default:
       throw new Error(`a target ${target.type} has no server`)
   }

@@ -4,8 +4,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { expect, it } from 'vitest'
+import { placeFindings } from '../../src/cli/doctor/target-places.ts'
+import type { Config } from '../../src/config.ts'
 import { refreshMarts } from '../../src/warehouse/marts/refresh.ts'
-import { DEFAULT, newTarget, publishTo, SETTINGS } from '../publish/published.ts'
+import { DEFAULT, ENTRY, newTarget, publishTo, SETTINGS } from '../publish/published.ts'
 import { applyTo, eventOf } from '../warehouse/events/events-in.ts'
 import { AGENT, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { EXTENSIONS, extensionFolder } from './extensions.ts'
@@ -83,6 +85,9 @@ describeWithPostgres('transcripts', () => {
       return rows.filter(row => row.workspace_id === place.id).map(({ text }) => text)
     }
     const query = inSnapshot.replace('SELECT', 'SELECT workspace_id,')
+    const config = { home: app.home, threads: 1, publish: SETTINGS, extensions } as unknown as Config
+    const tested = await placeFindings({ check: 'targets' }, { config, target, offline: false, entry: ENTRY })
+    expect(tested).toMatchObject([{ state: 'ok', found: expect.stringContaining('with the extension fts') }])
     await publishTo(app, target, { settings, verify: true })
     expect(await search(query)).toEqual(['The refund went to your card', 'No card'])
     expect(await search(query.replace('refund card', 'grosse'))).toEqual([])

@@ -6,6 +6,8 @@ import {
   type PostgresTarget,
   placeOf,
   type S3Target,
+  type SearchLanguage,
+  type SnapshotTarget,
   type TargetConfig,
 } from '../../config/targets.ts'
 import type { Config } from '../../config.ts'
@@ -23,7 +25,13 @@ import { type Finding, fail, ok, type Subject, skip, warn } from './findings.ts'
 /** Finding out that a server does not answer takes 15 seconds; downloading the extension takes longer. */
 const PROBE_MS = 2 * MINUTE
 
-type RemoteTarget = PostgresTarget | S3Target
+type SearchedSnapshot = SnapshotTarget & { search: SearchLanguage }
+
+/** A target that a process of its own has to try: on a server, or with an extension of DuckDB. */
+type ProbedTarget = PostgresTarget | S3Target | LakeTarget | SearchedSnapshot
+
+const isProbed = (target: TargetConfig): target is ProbedTarget =>
+  isRemote(target) || target.type === 'ducklake' || (target.type === 'snapshot' && target.search !== undefined)
 
 type FileTarget = Exclude<TargetConfig, PostgresTarget>
 
@@ -91,12 +99,13 @@ const CHECK_SERVER = {
   parquet: 'Check that the server runs, and `endpoint` in `s3` of the target.',
   ducklake:
     'Check that the servers of its catalog and data run, and `host` and `port` of `catalog`, or `endpoint` in `s3`.',
+  snapshot: 'Check the access to the network, or put the extension fts into the folder `extensions`.',
 }
 
-/** Connects from a process of its own, as a publication does. */
-async function serverFinding(
+/** Tries the target from a process of its own, as a publication does. */
+async function probeFinding(
   subject: Subject,
-  target: RemoteTarget | LakeTarget,
+  target: ProbedTarget,
   { config, entry }: { config: Config; entry: URL | undefined },
 ): Promise<Finding> {
   const { home, threads, publish, extensions } = config
@@ -134,14 +143,15 @@ export interface PlaceOptions {
   entry?: URL
 }
 
-/** Findings about the place of a target: what is wrong with its folder, or whether its server can be used. */
+/** Findings about the place of a target: what is wrong with its folder, or whether its server and its extension can be used. */
 export async function placeFindings(
   subject: Subject,
   { config, target, offline, entry }: PlaceOptions,
 ): Promise<Finding[]> {
   const found = isRemote(target) ? [] : await fileFindings(subject, target)
-  if (!isRemote(target) && target.type !== 'ducklake') return found
+  if (!isProbed(target)) return found
   if (found.some(({ state }) => state === 'fail')) return found
-  if (offline) return [...found, skip(subject, `${target.name}: connection not checked (--offline)`)]
-  return [...found, await serverFinding(subject, target, { config, entry })]
+  const unchecked = target.type === 'snapshot' ? 'extension fts' : 'connection'
+  if (offline) return [...found, skip(subject, `${target.name}: ${unchecked} not checked (--offline)`)]
+  return [...found, await probeFinding(subject, target, { config, entry })]
 }

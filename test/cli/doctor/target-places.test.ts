@@ -38,6 +38,19 @@ it('too little space is said with the folder whose file system it is', () => {
   expect(findings(60, 0)).toMatchObject([{ state: 'fail', code: 'TARGET_UNUSABLE' }])
 })
 
+it('the extension of full-text search is loaded by a process of its own, and not with --offline', async () => {
+  const home = await temporaryFolder()
+  const target = newTarget(home, { search: 'simple' })
+  const skipped = { state: 'skip', found: `${target.name}: extension fts not checked (--offline)` }
+  expect(await findingsOf(home, target, { offline: true })).toMatchObject([skipped])
+  const missing = {
+    state: 'fail',
+    code: 'EXTENSION_UNAVAILABLE',
+    found: expect.stringContaining('fts.duckdb_extension'),
+  }
+  expect(await findingsOf(home, target)).toMatchObject([missing])
+})
+
 it('PostgreSQL is asked by a process of its own, and not with --offline', async () => {
   const home = await temporaryFolder()
   const connection = {
