@@ -1,10 +1,12 @@
-// Checks the contents of the warehouse: consistency rules, models, quarantined records, and pages that are not loaded yet.
+// Checks the contents of the warehouse: consistency rules, models, quarantined records, ids in service levels, and pages that are not loaded yet.
 import { join } from 'node:path'
+import type { WorkspaceConfig } from '../../config.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { count, counted } from '../../core/words.ts'
 import type { LandingStore } from '../../landing/landing.ts'
 import { countQuarantined } from '../../reports/quarantine.ts'
 import { landingStatus, workspacesIn } from '../../reports/status.ts'
+import { unknownAgents } from '../../reports/unknown-agents.ts'
 import { unusableAgents } from '../../reports/unusable-agents.ts'
 import { allChecks } from '../../warehouse/checks/all-checks.ts'
 import type { Check } from '../../warehouse/checks/declaration.ts'
@@ -94,6 +96,18 @@ function agentsFindings(rows: Rows): Promise<Finding[]> {
   })
 }
 
+/** Warns of agents in service levels that are most likely mistyped: these rules apply to no conversation of theirs. */
+function serviceLevelFindings(rows: Rows, { id, responseRules }: WorkspaceConfig): Promise<Finding[]> {
+  const subject = { check: 'service levels', workspaceId: id }
+  return examine(subject, async () => {
+    const unknown = await unknownAgents(rows, id, responseRules.serviceLevels)
+    if (unknown.length === 0) return []
+    const hint =
+      'Correct `agents` in `sla` of the workspace. An id is also right, if the agent is new and no sync has listed it.'
+    return [warn(subject, `no agent of the workspace is ${unknown.map(one => JSON.stringify(one)).join(', ')}`, hint)]
+  })
+}
+
 /** Warns of workspaces that are in the warehouse but no longer configured, and therefore no longer synced. */
 function workspacesFindings(rows: Rows, configured: readonly string[]): Promise<Finding[]> {
   return examine(WORKSPACES, async () => {
@@ -130,7 +144,8 @@ function loadsFindings(options: {
 interface ContentsOptions {
   rows: Rows
   landing: LandingStore
-  workspaceIds: readonly string[]
+  /** The workspaces to check. */
+  workspaces: readonly WorkspaceConfig[]
   /** All configured workspaces; null if unknown. */
   configured: readonly string[] | null
   held: boolean
@@ -143,7 +158,7 @@ interface ContentsOptions {
 export async function contentsChecks({
   rows,
   landing,
-  workspaceIds,
+  workspaces,
   configured,
   held,
   checks,
@@ -155,7 +170,10 @@ export async function contentsChecks({
     ...(await quarantineFindings(rows)),
     ...(await agentsFindings(rows)),
   ]
-  for (const workspaceId of workspaceIds) findings.push(...(await loadsFindings({ rows, landing, workspaceId, held })))
+  for (const workspace of workspaces) {
+    findings.push(...(await loadsFindings({ rows, landing, workspaceId: workspace.id, held })))
+    findings.push(...(await serviceLevelFindings(rows, workspace)))
+  }
   if (configured) findings.push(...(await workspacesFindings(rows, configured)))
   return findings
 }

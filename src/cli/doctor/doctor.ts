@@ -65,7 +65,7 @@ async function storageChecks(
     const { landing } = stores
     const check = (rows: Rows) =>
       contentsChecks({
-        ...{ rows, landing, workspaceIds, configured: all, held },
+        ...{ rows, landing, workspaces, configured: all, held },
         ...{ checks: config?.checks ?? null, models: config?.models ?? null },
       })
     findings.push(...(await withWarehouseRows(storage, check)))

@@ -117,6 +117,23 @@ describe('doctor on a healthy data folder', () => {
   })
 })
 
+it('doctor warns of agents in service levels that the workspace does not have', async () => {
+  const { env, home } = await synced()
+  const config = join(await temporaryFolder(), 'convohouse.json')
+  const query = await inProcess(['query', '--format', 'json', 'SELECT agent_id AS id FROM agents LIMIT 1'], { env })
+  const [{ id }] = JSON.parse(query.stdout)
+  const check = async (...agents: string[]) => {
+    const sla = [{ name: 'chat', agents, firstResponse: '5m' }]
+    const workspace = { id: 'ws_demo', apiUrl: env.CONVOHOUSE_API_URL, token: { env: 'CONVOHOUSE_API_TOKEN' }, sla }
+    await writeFile(config, JSON.stringify({ home, workspaces: [workspace] }))
+    return checkOf(await doctor({ CONVOHOUSE_API_TOKEN: TOKEN }, '--offline', '--config', config), 'service levels')
+  }
+  expect(await check(id)).toBeUndefined()
+  expect(await check(id, 'agent_typo')).toMatchObject({
+    ...{ state: 'warn', workspaceId: 'ws_demo', found: 'no agent of the workspace is "agent_typo"' },
+  })
+})
+
 describe('doctor without access to the vendor', () => {
   it('names the variable that contains no token, and continues', async () => {
     const { CONVOHOUSE_API_TOKEN: _, ...env } = (await scene()).env
