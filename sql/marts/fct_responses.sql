@@ -24,7 +24,7 @@
 --   responded_at           TIMESTAMP  none   When the response, acceptance or resolution came
 --   ended_at               TIMESTAMP  none   When the wait ended: then, or without a response when the conversation was resolved
 --   is_answered            BOOLEAN    none   There was a response, acceptance or resolution
---   is_open                BOOLEAN    none   There was none, and the conversation is neither resolved nor ended
+--   is_open                BOOLEAN    none   There was none, and the conversation is neither resolved nor ended: the contact still waits
 --   responder              VARCHAR    none   Who responded: agent or person
 --   responder_id           VARCHAR    staff  That person, where known
 --   responder_name         VARCHAR    staff  Name of that person
@@ -34,7 +34,7 @@
 --   sla_seconds            BIGINT     none   Its target
 --   sla_hours              VARCHAR    none   business or calendar: which time counts for the target
 --   deadline_at            TIMESTAMP  none   Until when the wait had to end
---   is_met                 BOOLEAN    none   It ended by then; NULL while it has not ended, and without a target
+--   is_met                 BOOLEAN    none   It ended by then; NULL while it is open, without a target, and where nobody knows when it ended (`ended_at` is NULL)
 WITH accepted AS (
   -- Of handoffs that were accepted at the same time the last one.
   SELECT workspace_id, agent_id, conversation_id, accepted_at, arg_max(accepted_by, position) AS accepted_by

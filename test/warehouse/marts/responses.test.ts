@@ -32,6 +32,7 @@ const CONVERSATIONS = [
     ...{ isResolved: true, resolvedAt: at(90), resolvedBy: 'bob', state: 'ended_chat' },
   },
   { ID: 'silent', firstMessageTS: at(0), lastModified: at(200) },
+  { ID: 'left', userPlatform: 'webchat', firstMessageTS: at(0), lastModified: at(200), state: 'ended_chat' },
 ]
 
 /** Messages of the same time are in the order of the list; one without a time has that of the message before it. */
@@ -48,6 +49,7 @@ const TURNS = {
     { turnId: 't9', role: 'user', text: 'No', timestamp: at(100) },
   ],
   resolved: [{ turnId: 'u1', role: 'user', text: 'Thanks', timestamp: at(60) }],
+  left: [{ turnId: 'v1', role: 'user', text: 'Hello?', timestamp: at(5) }],
 }
 
 let workspace: Workspace
@@ -97,7 +99,7 @@ describe('fct_turns', () => {
       'marts.fct_turns',
       'count(*)::INTEGER AS rows, count(DISTINCT turn_key)::INTEGER AS keys',
     )
-    expect(row).toEqual({ rows: 10, keys: 10 })
+    expect(row).toEqual({ rows: 11, keys: 11 })
   })
 })
 
@@ -172,6 +174,11 @@ const WAITS = {
     is_open: true,
     ...unanswered,
   },
+  /** The conversation ended without response and resolution, nobody knows when. */
+  left: {
+    ...{ id: 'left', metric: 'first_response', position: 1, started_at: time(5), ended_at: null, is_open: false },
+    ...unanswered,
+  },
   resolved: {
     ...{
       id: 'resolved',
@@ -187,12 +194,13 @@ const WAITS = {
 
 describe('fct_responses', () => {
   it('without a configuration counts all time, and has no target', async () => {
-    const { first, handoff, next, open, resolved } = WAITS
+    const { first, handoff, next, open, left, resolved } = WAITS
     expect(await responses()).toEqual([
       { ...first, business: 60, ...NO_SLA },
       { ...handoff, business: 420, ...NO_SLA },
       { ...next, business: 3_600, ...NO_SLA },
       { ...open, ...NO_SLA },
+      { ...left, ...NO_SLA },
       { ...resolved, ...NO_SLA },
     ])
   })
@@ -223,7 +231,7 @@ describe('fct_responses', () => {
     }
     await applyResponseRules(app.warehouse.writer, workspace.id, rules)
     await refresh()
-    const { first, handoff, next, open, resolved } = WAITS
+    const { first, handoff, next, open, left, resolved } = WAITS
     const all = { sla: 'all', hours: 'calendar' }
     const whatsapp = { sla: 'whatsapp', hours: 'business' }
     const resolution = {
@@ -243,6 +251,8 @@ describe('fct_responses', () => {
         { ...resolution, id: 'handed', is_open: true, ended_at: null, ...unanswered, is_met: null },
         { ...open, ...whatsapp, deadline_at: '2026-09-11 07:27:00', is_met: null },
         { ...resolved, ...all, deadline_at: '2026-09-04 15:31:00', is_met: false },
+        { ...left, ...all, deadline_at: time(6), is_met: null },
+        { ...resolution, id: 'left', is_open: false, ended_at: null, ...unanswered, is_met: null },
         {
           ...{ ...resolution, id: 'resolved', is_open: false, responded_at: time(90), ended_at: time(90), wait: 5_400 },
           ...{ business: 30 * 60, responder_id: 'bob', is_met: true },
@@ -257,7 +267,7 @@ describe('fct_responses', () => {
     await applyResponseRules(app.warehouse.writer, workspace.id, none)
     await refresh()
     const rows = await responses()
-    expect(rows).toHaveLength(5)
+    expect(rows).toHaveLength(6)
     expect(rows.every(({ sla, business, wait }) => sla === null && business === wait)).toBe(true)
     expect(await app.warehouse.writer.rows('FROM _business_hours')).toEqual([])
   })
