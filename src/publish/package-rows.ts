@@ -15,6 +15,9 @@ import type { SelectedRelation } from './selection.ts'
 /** Rows a COPY: a row group of the warehouse, which is read once, and four of other tables, whose rows are smaller. */
 const SLICE_ROWS = { record: ROW_GROUP_ROWS, other: 4 * ROW_GROUP_ROWS }
 
+/** Of a slice that is of one partition, and reads the rows of others beside its own: files of these many rows are written as readers find them, and take more memory. */
+const PARTITION_SLICE_ROWS = { record: 5_000, other: 25_000 }
+
 const RECORD_TABLES = new Set(RECORD_TYPES.map(({ table }) => table))
 
 /** Rows are counted in buckets of ids, of which consecutive ones make up a slice. */
@@ -45,8 +48,8 @@ interface Slice {
 
 const isChild = ({ name, published }: SelectedRelation): boolean => name !== published.table
 
-const sliceRows = ({ name }: SelectedRelation): number =>
-  RECORD_TABLES.has(name) ? SLICE_ROWS.record : SLICE_ROWS.other
+const sliceRows = ({ name }: SelectedRelation, of = SLICE_ROWS): number =>
+  RECORD_TABLES.has(name) ? of.record : of.other
 
 /** Ranges over all rows. Row ids are stable within a transaction, and DuckDB skips the row groups outside of a range. */
 async function slicesOfAll({ readers: [reader] }: Writing, relation: SelectedRelation): Promise<Slice[]> {
@@ -168,7 +171,7 @@ interface PartitionSlice extends Slice {
 }
 
 /** Rows are ordered by partition only within blocks of so many slices: were a month's rows all over the table, each slice would read all of it. */
-const SLICES_PER_BLOCK = 2
+const SLICES_PER_BLOCK = 10
 
 /** Ranges over the rows of each partition. */
 async function slicesOfPartitions(
@@ -176,7 +179,7 @@ async function slicesOfPartitions(
   { relation, columns, partitions }: Partitioned,
 ): Promise<PartitionSlice[]> {
   const { name, published, where } = relation
-  const most = sliceRows(relation)
+  const most = sliceRows(relation, PARTITION_SLICE_ROWS)
   const bucket = `t.rowid // ${most / BUCKETS_PER_SLICE}`
   const pieces = await reader.rows<{ block: number; id: number } & Record<'first' | 'last' | 'rows', string>>(`
     SELECT ((sum(count(*)) OVER (ORDER BY ${bucket}) - 1) // ${most * SLICES_PER_BLOCK})::INTEGER AS block, p.id AS id,

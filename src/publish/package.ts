@@ -2,6 +2,7 @@
 // personal data and row filters already applied. The target's process reads nothing else.
 import { join } from 'node:path'
 import { conversation } from '../catalog/conversation/conversation.ts'
+import { RECORD_NUMBER } from '../catalog/ddl.ts'
 import { quoteName, quoteText } from '../catalog/layout.ts'
 import type { PartitionColumn } from '../config/targets.ts'
 import { type Changes, changedKeys } from '../warehouse/changes/read-changes.ts'
@@ -79,6 +80,9 @@ const columnsOf = (names: readonly string[], t = ''): string => names.map(name =
 
 const CHANGED = 'publish_changed'
 
+/** The numbers of the changed records, by which their child rows are found: three times as fast as by the key. */
+const CHANGED_NUMBERS = 'publish_changed_numbers'
+
 /** Writes the changed keys. The filter decides by keys, so keys of other rows were never in the target. @returns the file */
 async function writeKeys({ readers, folder }: Writing, { key, keyValues, where, name }: SelectedRelation) {
   const file = join(folder, `${name}.deletes.parquet`)
@@ -88,10 +92,16 @@ async function writeKeys({ readers, folder }: Writing, { key, keyValues, where, 
   return file
 }
 
+const hasChangedKey = ({ key }: SelectedRelation): string =>
+  `(${columnsOf(key, 't.')}) IN (SELECT ${columnsOf(key)} FROM ${CHANGED})`
+
 /** Writes the rows of the changed keys, whose rows the target deletes before. */
 async function writeChanged(writing: Writing, relation: SelectedRelation, deletes: string): Promise<PackagedTable> {
-  const { key, where } = relation
-  const isChanged = `(${columnsOf(key, 't.')}) IN (SELECT ${columnsOf(key)} FROM ${CHANGED})`
+  const { where, name, published } = relation
+  const isChanged =
+    name === published.table
+      ? hasChangedKey(relation)
+      : `t.${RECORD_NUMBER.name} IN (SELECT ${RECORD_NUMBER.name} FROM ${CHANGED_NUMBERS})`
   const { files, count } = await writeRows(writing, relation, [isChanged, ...(where ? [where] : [])].join(' AND '))
   return { ...packaged(relation), isWhole: false, deletes, rows: files, rowCount: count, partitions: null }
 }
@@ -151,6 +161,11 @@ async function* writeDelta(writing: Writing, { own, columns }: Family, { changes
     return
   }
   await onEach(writing.readers, `CREATE OR REPLACE TEMP TABLE ${CHANGED} AS ${changedKeys(own[0]!.published, changes)}`)
+  if (own.length > 1)
+    await onEach(
+      writing.readers,
+      `CREATE OR REPLACE TEMP TABLE ${CHANGED_NUMBERS} AS SELECT t.${RECORD_NUMBER.name} FROM ${own[0]!.name} t WHERE ${hasChangedKey(own[0]!)}`,
+    )
   // Child tables have the keys of their record.
   const deletes = own[0]!.hasHashedKey ? null : await writeKeys(writing, own[0]!)
   yield* writeEach(own, relation =>
