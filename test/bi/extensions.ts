@@ -15,18 +15,22 @@ for wheel in glob.glob(sys.argv[1] + '/*.whl'):
                 shutil.copyfileobj(source, target)
     os.remove(wheel)`
 
-const WHEELS = ['postgres_scanner', 'sqlite_scanner', 'ducklake', 'httpfs', 'fts'].map(
-  name => `duckdb-extension-${name.replaceAll('_', '-')}==${version().replace(/^v/, '')}`,
-)
+const NAMES = ['postgres_scanner', 'sqlite_scanner', 'ducklake', 'httpfs', 'fts']
+
+const wheelsOf = (names: readonly string[]): string[] =>
+  names.map(name => `duckdb-extension-${name.replaceAll('_', '-')}==${version().replace(/^v/, '')}`)
+
+/** Downloads extensions of this DuckDB into the folder, by name. */
+export async function downloadExtensions(folder: string, names: readonly string[]): Promise<void> {
+  await run('python3', ['-m', 'pip', 'download', '--quiet', '--no-deps', '--dest', folder, ...wheelsOf(names)])
+  await run('python3', ['-c', UNPACK, folder])
+}
 
 /** All in one folder: a target may need several. */
 export const EXTENSIONS: Tool = {
-  folder: `bi-extensions-${createHash('sha256').update(WHEELS.join()).digest('hex').slice(0, 8)}`,
-  about: `DuckDB's extensions (PyPI's ${WHEELS.join(', ')})`,
-  async install(folder) {
-    await run('python3', ['-m', 'pip', 'download', '--quiet', '--no-deps', '--dest', folder, ...WHEELS])
-    await run('python3', ['-c', UNPACK, folder])
-  },
+  folder: `bi-extensions-${createHash('sha256').update(wheelsOf(NAMES).join()).digest('hex').slice(0, 8)}`,
+  about: `DuckDB's extensions (PyPI's ${wheelsOf(NAMES).join(', ')})`,
+  install: folder => downloadExtensions(folder, NAMES),
 }
 
 /** The folder with DuckDB's extensions, as `extensions` of the configuration names it. */

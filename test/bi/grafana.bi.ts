@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { allChosen, type Chosen, expanded, queryPanels, readDashboard } from '../publish/grafana-dashboards.ts'
 import { extensionFolder } from './extensions.ts'
+import { startJdbc } from './jdbc.ts'
 import { describeWithPostgres } from './postgres-scene.ts'
 import { type Client, clientOf, type PostgresServer, postgresServer } from './postgres-server.ts'
 import { type PublishedScene, publishedScene } from './published-scene.ts'
@@ -148,5 +149,23 @@ describeWithPostgres('the pages', () => {
     const queries = blocks.flatMap(sql => sql.split(/;\s*/).filter(Boolean))
     for (const query of queries.filter(sql => sql.includes('convohouse_marts.')))
       expect((await ask(query)).rows.length, query).toBeGreaterThan(0)
+  })
+
+  it('of DBeaver and Metabase connect by JDBC, and find tables, columns and descriptions', async () => {
+    const address = `jdbc:postgresql://127.0.0.1:${server.port}/postgres`
+    const jdbc = startJdbc('postgres', address, { user: 'reader', password: PASSWORDS.reader })
+    const { rows: tables } = await jdbc('tables convohouse_marts')
+    const marts = tables.filter(([, type]) => type === 'TABLE')
+    expect(marts.length).toBeGreaterThan(15)
+    for (const [name, , about] of marts) expect(about, name!).toMatch(/\w+ \w+/)
+    const { rows: columns } = await jdbc('columns convohouse_marts fct_csat')
+    const types = Object.fromEntries(columns.map(([name, type]) => [name, type]))
+    expect(types).toMatchObject({ day: 'date', submitted_at: 'timestamptz', csat_score: 'float8', is_counted: 'bool' })
+    for (const [name, , about] of columns) expect(about, name!).toMatch(/\w/)
+    const [query] = /SELECT week_begin[^;]+/.exec(read('docs/bi/metabase.md'))!
+    const answer = await jdbc(`sql ${query}`)
+    expect(answer.types).toEqual({ week_begin: 'date', conversations: 'numeric', resolved_percent: 'numeric' })
+    expect(answer.rows.length).toBeGreaterThan(0)
+    await expect(jdbc('sql CREATE TABLE public.mine (i int)')).rejects.toThrow(/permission denied|read-only/)
   })
 })
