@@ -12,9 +12,10 @@ import { SERVER } from './postgres-server.ts'
 import { PROMETHEUS } from './prometheus.ts'
 import { PYTHON } from './python.ts'
 import { S3_SERVER } from './s3-server.ts'
+import { TRINO } from './trino.ts'
 
 const TOOLS: readonly Tool[] = [
-  ...[SERVER, EXTENSIONS, S3_SERVER, PROMETHEUS, EVIDENCE, JDBC],
+  ...[SERVER, EXTENSIONS, S3_SERVER, PROMETHEUS, EVIDENCE, JDBC, TRINO],
   ...Object.values(PYTHON),
 ]
 

@@ -13,3 +13,7 @@ export async function copyArtifacts(folder: string, artifacts: readonly string[]
   for (const artifact of artifacts)
     await maven(folder, `${DEPENDENCY}:copy`, `-Dartifact=${artifact}`, `-DoutputDirectory=${folder}`)
 }
+
+/** Unpacks an artifact (`group:artifact:version:type`), a zip or tar.gz, into the folder. @throws if there is no Maven */
+export const unpackArtifact = (folder: string, artifact: string) =>
+  maven(folder, `${DEPENDENCY}:unpack`, `-Dartifact=${artifact}`, `-DoutputDirectory=${folder}`)
