@@ -12,6 +12,7 @@ import { startJdbc } from './jdbc.ts'
 import { describeWithPostgres } from './postgres-scene.ts'
 import { type Client, clientOf, type PostgresServer, postgresServer } from './postgres-server.ts'
 import { type PublishedScene, publishedScene } from './published-scene.ts'
+import { python } from './python.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
@@ -167,5 +168,26 @@ describeWithPostgres('the pages', () => {
     expect(answer.types).toEqual({ week_begin: 'date', conversations: 'numeric', resolved_percent: 'numeric' })
     expect(answer.rows.length).toBeGreaterThan(0)
     await expect(jdbc('sql CREATE TABLE public.mine (i int)')).rejects.toThrow(/permission denied|read-only/)
+  })
+
+  it('of Superset names an address with which its driver finds tables and descriptions', async () => {
+    const [address] = /postgresql\+psycopg2:[^`]+/.exec(read('docs/bi/superset.md'))!
+    const here = address
+      .replace('PASSWORD', PASSWORDS.reader)
+      .replace('host:5432/convohouse', `127.0.0.1:${server.port}/postgres`)
+    const code = `import json, sqlalchemy, sys
+engine = sqlalchemy.create_engine(sys.argv[1])
+about = sqlalchemy.inspect(engine)
+columns = about.get_columns("conversations_daily", "convohouse_marts")
+print(json.dumps([[c["name"], str(c["type"]), bool(c["comment"])] for c in columns]))
+with engine.connect() as c: print(c.execute(sqlalchemy.text("SELECT sum(conversations)::int FROM convohouse_marts.conversations_daily")).scalar())`
+    const [columns, counted] = (await python('superset', ['-c', code, here])).trim().split('\n')
+    expect(JSON.parse(columns!)).toEqual(
+      expect.arrayContaining([
+        ['day', 'DATE', true],
+        ['conversations', 'BIGINT', true],
+      ]),
+    )
+    expect(Number(counted)).toBeGreaterThan(400)
   })
 })
