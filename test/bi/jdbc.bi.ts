@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { startJdbc } from './jdbc.ts'
+import { JDBC, startJdbc } from './jdbc.ts'
 import { type PublishedScene, publishedScene } from './published-scene.ts'
 
 const page = (name: string): string => readFileSync(join(import.meta.dirname, '../../docs/bi', name), 'utf8')
@@ -30,6 +30,8 @@ function opened(by: 'property' | 'address') {
 it.each(['property', 'address'] as const)(
   'DBeaver finds schemas, tables, columns and descriptions, and can change nothing (read-only by %s)',
   async by => {
+    // The page says with which versions it was tried.
+    for (const [, version] of JDBC.about.matchAll(/:([\d.]+)[,;]/g)) expect(page('dbeaver.md')).toContain(version)
     const ask = opened(by)
     const { rows: tables } = await ask('tables marts')
     expect(tables.length).toBeGreaterThan(15)

@@ -19,9 +19,10 @@ beforeAll(async () => {
 
 afterAll(() => scene.close())
 
-/** Runs all Python of a page as one program in the folder that has `published`; `more` is added to it. */
+/** Runs all Python of a page (but that for a lake) as one program in the folder that has `published`; `more` is added to it. */
 async function runPage(name: string, environment: PythonEnvironment, more: string): Promise<unknown> {
-  const blocks = [...readFileSync(join(PAGES, name), 'utf8').matchAll(/```python\n([^`]+)```/g)].map(([, code]) => code)
+  const [page] = readFileSync(join(PAGES, name), 'utf8').split('\n## A lake\n')
+  const blocks = [...page!.matchAll(/```python\n([^`]+)```/g)].map(([, code]) => code)
   expect(blocks.length).toBeGreaterThan(0)
   const program = join(scene.home, `${name}.py`)
   await writeFile(program, [...blocks, more].join('\n'))
