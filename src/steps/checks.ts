@@ -2,6 +2,7 @@
 //
 // Checks read through a connection of their own, so that loads of other workspaces go on meanwhile. None fails a sync: a check that DuckDB
 // cannot run is a result like any other.
+import { isCode } from '../core/errors.ts'
 import { HOUR, SECOND } from '../core/time.ts'
 import { acknowledge, registerConsumer, removeConsumer } from '../warehouse/changes/consumers.ts'
 import { type LogRange, logRange } from '../warehouse/changes/epoch.ts'
@@ -10,6 +11,7 @@ import { type Check, isIncremental, publishedTableOf } from '../warehouse/checks
 import { merged, type Ran, type StoredResult, storedResults, storeResults } from '../warehouse/checks/results.ts'
 import { type ChangedRange, type CheckResult, runCheck } from '../warehouse/checks/run-check.ts'
 import type { Writer } from '../warehouse/connection.ts'
+import { emptyTables } from '../warehouse/marts/scope.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { rowsHere, unguardedRows } from '../warehouse/query/rows.ts'
 import type { QueryLimits } from '../warehouse/query/session.ts'
@@ -87,6 +89,9 @@ async function isNew(writer: Writer, nowMs: number): Promise<boolean> {
   return !first?.at || ageMs(first.at, nowMs) < FULL_EVERY_MS
 }
 
+/** The result of a check that has no row to look at. */
+const NOTHING_FOUND: CheckResult = { outcome: 'passed', violations: 0, examples: [], error: null, durationMs: 0 }
+
 const running = new WeakSet<Writer>()
 
 const isWrong = ({ outcome }: Pick<StoredResult, 'outcome'>): boolean => outcome === 'failed' || outcome === 'broken'
@@ -94,12 +99,33 @@ const isWrong = ({ outcome }: Pick<StoredResult, 'outcome'>): boolean => outcome
 /** Runs one check; only the user's need the guard. */
 type RunOne = (check: Check, limits: QueryLimits, range?: ChangedRange | null) => Promise<CheckResult>
 
-async function withRunner<T>({ instance }: Pick<Warehouse, 'instance'>, work: (run: RunOne) => Promise<T>): Promise<T> {
+interface Runner {
+  run: RunOne
+  /** The checks that pass because the tables whose rows they look at have none: half of those of a small warehouse. */
+  withoutRows(checks: readonly Check[], limits: QueryLimits): Promise<ReadonlySet<Check>>
+}
+
+async function withRunner<T>(
+  { instance }: Pick<Warehouse, 'instance'>,
+  work: (runner: Runner) => Promise<T>,
+): Promise<T> {
   const connection = await instance.connect()
   try {
-    return await work((check, limits, range = null) =>
-      runCheck(check.isOwn ? rowsHere(instance, limits) : unguardedRows(connection, limits), check, range),
-    )
+    return await work({
+      run: (check, limits, range = null) =>
+        runCheck(check.isOwn ? rowsHere(instance, limits) : unguardedRows(connection, limits), check, range),
+      async withoutRows(checks, limits) {
+        const tables = [...new Set(checks.flatMap(({ rowsOf = [] }) => rowsOf))]
+        const empty = await emptyTables({ rows: unguardedRows(connection, limits) }, tables).catch(
+          (error): string[] => {
+            // The checks themselves find and report what is wrong.
+            if (isCode(error, 'QUERY_TIMEOUT', 'SQL_INVALID')) return []
+            throw error
+          },
+        )
+        return new Set(checks.filter(({ rowsOf }) => rowsOf?.every(table => empty.includes(table))))
+      },
+    })
   } finally {
     connection.closeSync()
   }
@@ -115,13 +141,13 @@ export async function checkAfterLoads(options: CheckOptions): Promise<StoredResu
   if (running.has(writer)) return []
   running.add(writer)
   try {
-    return await withRunner(options.warehouse, run => checkDue(options, run))
+    return await withRunner(options.warehouse, runner => checkDue(options, runner))
   } finally {
     running.delete(writer)
   }
 }
 
-async function checkDue({ warehouse, folder, now, signal }: CheckOptions, runOne: RunOne): Promise<StoredResult[]> {
+async function checkDue({ warehouse, folder, now, signal }: CheckOptions, runner: Runner): Promise<StoredResult[]> {
   const { writer } = warehouse
   const nowMs = now()
   const untilMs = performance.now() + MOST_WORK_MS
@@ -135,11 +161,15 @@ async function checkDue({ warehouse, folder, now, signal }: CheckOptions, runOne
   const results = new Map<string, StoredResult>()
   const begun: StoredResult[] = []
 
+  const limits = (): QueryLimits => ({ timeoutMs: Math.max(1, untilMs - performance.now()), signal })
   const run = async (check: Check, after: number | null): Promise<void> => {
-    const before = stored.get(check.name)
-    const timeoutMs = Math.max(1, untilMs - performance.now())
+    const within = limits()
     const range = after === null ? null : { epoch: log.epoch, after, upTo: log.seq }
-    const found = await runOne(check, { timeoutMs, signal }, range)
+    const found = await runner.run(check, within, range)
+    store(check, after, found, within)
+  }
+  const store = (check: Check, after: number | null, found: CheckResult, { timeoutMs }: QueryLimits): void => {
+    const before = stored.get(check.name)
     // Others have used its time: the next sync begins with it.
     if (found.outcome === 'timeout' && timeoutMs < FULL_TIME_MS) return
     const ran: Ran = { check, scope: after === null ? 'all' : 'changes', ...found }
@@ -165,9 +195,14 @@ async function checkDue({ warehouse, folder, now, signal }: CheckOptions, runOne
       return since === null ? [] : [{ check, since }]
     })
     .sort((a, b) => a.since - b.since)
+  const passing = await runner.withoutRows(
+    due.map(({ check }) => check),
+    limits(),
+  )
   for (const { check } of due) {
     if (signal.aborted || performance.now() > untilMs) break
-    await run(check, null)
+    if (passing.has(check)) store(check, null, NOTHING_FOUND, limits())
+    else await run(check, null)
   }
   if (JSON.stringify([...results]) !== JSON.stringify([...stored])) await storeResults(writer, [...results.values()])
   if (newest.size > 0) await acknowledge(writer, CONSUMER, log)
@@ -181,7 +216,7 @@ export async function checkNow(
   const { warehouse, checks, now, signal, timeoutMs } = options
   const { writer } = warehouse
   const log = await logRange(writer)
-  const ran = await withRunner(warehouse, async run => {
+  const ran = await withRunner(warehouse, async ({ run }) => {
     const found: Ran[] = []
     for (const check of checks) found.push({ check, scope: 'all', ...(await run(check, { timeoutMs, signal })) })
     return found

@@ -23,6 +23,8 @@ export interface Check {
   sql: string
   /** Over changed records: the SELECT over rows above the highest number of a record that has not changed, instead of `sql` over the rows of the records. */
   sqlAboveNumber?: (last: string) => string
+  /** Tables without whose rows no row breaks the rule; omitted: one may. */
+  rowsOf?: readonly string[]
   /** A check of the user, not of convohouse. */
   isOwn: boolean
   /** Why it cannot run: its file is invalid. */

@@ -14,6 +14,7 @@ export const martChecks = (): Check[] =>
       // Values of these columns are stored as examples.
       key: grain.filter(key => !isPersonal(key)),
       sql: `SELECT ${grain.join(', ')}, count(*) AS rows FROM marts.${name} GROUP BY ALL HAVING count(*) > 1`,
+      rowsOf: [`marts.${name}`],
       isOwn: false,
     }
   })

@@ -13,7 +13,7 @@ export const recordChecks = (): Check[] =>
 
 const derived = (
   { record: { table } }: Layout,
-  check: Pick<Check, 'name' | 'about' | 'sql' | 'sqlAboveNumber' | 'blocks' | 'key'>,
+  check: Pick<Check, 'name' | 'about' | 'sql' | 'sqlAboveNumber' | 'rowsOf' | 'blocks' | 'key'>,
 ): Check => ({
   ...check,
   severity: 'error',
@@ -28,6 +28,7 @@ const unique = (layout: Layout): Check =>
     blocks: true,
     key: layout.key,
     sql: `SELECT ${layout.key.join(', ')}, count(*) AS rows FROM ${layout.record.table} GROUP BY ALL HAVING count(*) > 1`,
+    rowsOf: [layout.record.table],
   })
 
 /** Two records of different keys may share a number, so that a look at one of them does not suffice. */
@@ -38,6 +39,7 @@ const numbered = (layout: Layout): Check =>
     blocks: false,
     key: [],
     sql: `SELECT _record, count(*) AS rows FROM ${layout.record.table} GROUP BY _record HAVING _record IS NULL OR count(*) > 1`,
+    rowsOf: [layout.record.table],
   })
 
 /**
@@ -60,6 +62,7 @@ const childrenHaveRecords = (layout: Layout): Check => {
     blocks: true,
     key,
     sql: orphans(table => table),
+    rowsOf: children.map(({ table }) => table),
     sqlAboveNumber: last => orphans(table => `(SELECT ${keys}, _record FROM ${table} WHERE _record > ${last})`),
   })
 }

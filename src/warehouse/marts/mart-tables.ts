@@ -18,11 +18,17 @@ export async function createMarts(writer: Writer): Promise<void> {
 export const emptyMart = (writer: Writer, mart: Mart): Promise<void> =>
   writer.run(`CREATE OR REPLACE TABLE marts.${mart.name} (${columnsOf(mart)})`)
 
+/** True where the mart has no row in scope, because what it counts has none. */
+const isEmptyIn = ({ rowsOf }: Mart, { empty }: Scope): boolean =>
+  rowsOf.length > 0 && rowsOf.every(table => empty.has(table))
+
 /** Adds the rows in scope. Sorted, because a filter by day then skips most of them. */
-export const addScope = (writer: Writer, mart: Mart, scope: Scope): Promise<void> =>
-  writer.run(
+export async function addScope(writer: Writer, mart: Mart, scope: Scope): Promise<void> {
+  if (isEmptyIn(mart, scope)) return
+  await writer.run(
     `INSERT INTO marts.${mart.name} BY NAME FROM (${selectInScope(mart.select, scope)}) ORDER BY ${mart.month ?? mart.grain.join(', ')}`,
   )
+}
 
 /** Drops the mart's rows and fills it, inside the caller's transaction. */
 export async function fillMart(writer: Writer, mart: Mart): Promise<void> {
@@ -45,10 +51,8 @@ const addEntries = (writer: Writer, select: string): Promise<void> =>
   writer.run(`INSERT INTO ${ENTRIES} BY NAME ${select}`)
 
 /** SELECT of a mart's rows in scope; no query where there can be none. */
-const freshSelect = ({ name, rowsOf, select }: Mart, scope: Scope): string =>
-  rowsOf.length > 0 && rowsOf.every(table => scope.empty.has(table))
-    ? `FROM marts.${name} LIMIT 0`
-    : selectInScope(select, scope)
+const freshSelect = (mart: Mart, scope: Scope): string =>
+  isEmptyIn(mart, scope) ? `FROM marts.${mart.name} LIMIT 0` : selectInScope(mart.select, scope)
 
 interface Replaced {
   /** SQL relation of the values of `columns` in the rows that are replaced. */

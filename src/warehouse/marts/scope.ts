@@ -104,10 +104,13 @@ type Conversations = ({ numbers: string } | { keys: string }) & {
 }
 
 /** Those of the tables that have no row. */
-export async function emptyTables(writer: Writer, tables: readonly string[]): Promise<string[]> {
+export async function emptyTables(
+  { rows: select }: Pick<Writer, 'rows'>,
+  tables: readonly string[],
+): Promise<string[]> {
   if (tables.length === 0) return []
   const each = tables.map(table => `SELECT '${table}' AS name WHERE NOT EXISTS (FROM ${table})`)
-  const rows = await writer.rows<{ name: string }>(each.join(' UNION ALL '))
+  const rows = await select<{ name: string }>(each.join(' UNION ALL '))
   return rows.map(({ name }) => name)
 }
 
@@ -143,7 +146,8 @@ export async function scopeConversations(writer: Writer, conversations: Conversa
   }
   for (const table of left) await addByKey(table, scope.get(own)!)
   const facts = marts().filter(({ refresh }) => refresh === 'conversations')
-  const others = facts.flatMap(({ rowsOf }) => rowsOf.filter(table => !scope.has(table)))
-  for (const table of await emptyTables(writer, others)) empty.add(table)
+  // Of rows that are not copied, only tables without any row are known to have none in scope.
+  const unknown = facts.flatMap(({ rowsOf }) => (areCopied ? rowsOf.filter(table => !scope.has(table)) : rowsOf))
+  for (const table of await emptyTables(writer, [...new Set(unknown)])) empty.add(table)
   return { rows: scope, empty }
 }
