@@ -1,7 +1,7 @@
 // Upkeep, expiry and what a replay makes of them.
-import { readdir, rm } from 'node:fs/promises'
+import { cp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
 import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import type { TargetConfig } from '../../src/config/targets.ts'
@@ -18,6 +18,7 @@ import { warehouseFile } from '../../src/warehouse/open.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { bytesContain, ENTRY, newTarget, SETTINGS, valuesIn } from '../publish/published.ts'
 import { newParquet, valuesContain } from '../publish/published-parquet.ts'
+import { temporaryFolder } from '../scene.ts'
 import { everyColumn } from '../workflows/simulated/every-column.ts'
 import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
 import { openEventSender } from '../workflows/simulated/simulated-events.ts'
@@ -81,15 +82,24 @@ const SANDBOX = { agents: 2, conversations: 12, historyDays: 3, arrivalsPerDay: 
 
 let simulated: SimulatedApp
 let end: () => Promise<void>
+/** A copy of the filled data folder, in which nothing has expired. */
+let filled: Awaited<ReturnType<typeof temporaryFolder>>
 
 beforeAll(async () => {
   const opened = await openSimulatedApp({ sandbox: SANDBOX, settings: { resources: RESOURCE_NAMES } })
   simulated = opened.simulated
   end = opened.end
   await fill(simulated)
+  await simulated.close()
+  filled = await temporaryFolder()
+  await cp(simulated.config.home, filled.folder, { recursive: true })
+  await simulated.restart()
 })
 
-afterAll(() => end())
+afterAll(async () => {
+  await end()
+  await filled.remove()
+})
 
 it('a folder with a page that is not loaded, or of an unfinished window, does not expire', async () => {
   const { writer } = simulated.app.warehouse
@@ -163,30 +173,29 @@ it('expired pages are counted first, their rows survive a replay, which says so,
 
 it('a sync compacts the landing and removes what has expired once a day; a replay then gives the same tables', async () => {
   const retention = { pagesMs: 31 * DAY, eventsMs: null }
-  const { simulated, end } = await openSimulatedApp({
-    sandbox: SANDBOX,
+  const { simulated: later, end } = await openSimulatedApp({
+    at: simulated.sandbox,
+    home: filled.folder,
     settings: { retention, resources: RESOURCE_NAMES },
   })
+  onTestFinished(end)
   const filesOf = async () =>
-    (await readdir(join(simulated.config.home, 'landing'), { recursive: true })).filter(name =>
-      /\.(gz|ndjson)$/.test(name),
-    )
-  try {
-    await fill(simulated)
-    const files = await filesOf()
-    expect(files.filter(name => name.includes('2026-06') && !name.includes('/runs/'))).toEqual([])
-    expect(files.some(name => name.includes('/bundles/'))).toBe(true)
-    simulated.advance(HOUR)
-    await simulated.sync()
-    const bundles = (names: string[]) => names.filter(name => name.includes('/bundles/'))
-    expect(bundles(await filesOf())).toEqual(bundles(files))
-    const before = await everyColumn(simulated.rows)
-    const { expired } = await simulated.replay()
-    expect(expired).toBeGreaterThan(0)
-    expect(differences(before, await everyColumn(simulated.rows))).toEqual([])
-  } finally {
-    await end()
-  }
+    (await readdir(join(filled.folder, 'landing'), { recursive: true })).filter(name => /\.(gz|ndjson)$/.test(name))
+  const ofJune = (names: string[]) => names.filter(name => name.includes('2026-06') && !name.includes('/runs/'))
+  const bundles = (names: string[]) => names.filter(name => name.includes('/bundles/'))
+  expect(ofJune(await filesOf())).not.toEqual([])
+  later.advance(DAY)
+  await later.sync()
+  const files = await filesOf()
+  expect(ofJune(files)).toEqual([])
+  expect(bundles(files)).not.toEqual([])
+  later.advance(HOUR)
+  await later.sync()
+  expect(bundles(await filesOf())).toEqual(bundles(files))
+  const before = await everyColumn(later.rows)
+  const { expired } = await later.replay()
+  expect(expired).toBeGreaterThan(0)
+  expect(differences(before, await everyColumn(later.rows))).toEqual([])
 })
 
 it('targets keep the rows of expired pages, and lose those of erased conversations', async () => {

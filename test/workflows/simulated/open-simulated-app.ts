@@ -58,6 +58,8 @@ export interface SimulatedAppOptions {
   through?: (sandbox: Sandbox) => Promise<string>
   /** Uses an existing sandbox instead of a new one. */
   at?: Sandbox
+  /** Uses an existing data folder, which the caller removes. */
+  home?: string
   /** Uses an existing app, with another workspace; the test that opened that app closes it. */
   beside?: { app: App; home: string; workspaceId: string }
   /** Simulated duration of each load. The longer it is, the more pages land meanwhile, so fewer loads run. Default: 1 ms. */
@@ -103,7 +105,7 @@ export async function openSimulatedApp(
     settings: { resources: [], ...options.settings },
     at: options.at,
     through: options.through,
-    home: beside?.home,
+    home: beside?.home ?? options.home,
     workspaceId: beside?.workspaceId,
   })
   const { sandbox, config, served, exported, usage } = scene
