@@ -53,11 +53,11 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     await server.stop()
   })
 
-  /** A workspace with a worker. `ask` requests a sync from the owner workflow, which is terminated when the test ends. */
+  /** A workspace with a worker, without other resources unless the settings name some: those are half of its CPU time. `ask` requests a sync from the owner workflow, which is terminated when the test ends. */
   async function owned(sandbox: Partial<SandboxOptions> = {}, settings: Partial<WorkspaceConfig> = {}) {
     const there = await scene(elsewhere, {
       sandbox,
-      settings: { maxPage: 10, resources: RESOURCE_NAMES, ...settings },
+      settings: { maxPage: 10, ...settings },
     })
     const { app } = await startWorker(there.config, { address: server.address })
     const rows: Scene['rows'] = sql => app!.warehouse.writer.rows(sql)
@@ -110,7 +110,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
   it('carries quota, windows and plan over when it continues as new', { timeout: 600_000 + 250 * PAGES }, async () => {
     const there = await owned(
       { conversations: PAGE * PAGES, hourlyRequests: 2 * PAGES },
-      { maxPage: PAGE, requestsPerHour: 2 * PAGES },
+      { maxPage: PAGE, requestsPerHour: 2 * PAGES, resources: RESOURCE_NAMES },
     )
     const { handle, run } = await there.ask()
     const report = await reportOf(handle)
@@ -316,7 +316,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
   )
 
   it('lands requests in flight when it is cancelled, and its successor continues; after a termination the successor waits for its leases and recovers what was spent from the lease log', async () => {
-    const there = await owned({ conversations: 300, latencyMs: 50 })
+    const there = await owned({ conversations: 300, latencyMs: 50 }, { resources: RESOURCE_NAMES })
     const cancelled = (await there.ask()).handle
     await until(async () => (await there.exported()).length >= 4, { everyMs: 20 })
     await cancelled.cancel()
