@@ -97,7 +97,10 @@ export async function landExport(home: string, options: { records: number; agent
       toSec: Math.floor(nowMs / 1_000),
       openedAtMs: nowMs,
     })
-    const all = [...world.conversations(agentId, nowMs)].filter(one => one.billableSessions > 0)
+    // As the export sorts them (API document, section 4.12): newest first.
+    const all = [...world.conversations(agentId, nowMs)]
+      .filter(one => one.billableSessions > 0)
+      .sort((a, b) => Number(b.document.ts ?? 0) - Number(a.document.ts ?? 0))
     const texts = all.slice(0, left).map(one => JSON.stringify(one.document))
     left -= texts.length
     for (let start = 0; start < texts.length; start += PAGE) {
