@@ -95,6 +95,27 @@ describeWithPostgres('a target in PostgreSQL', () => {
     expect(await stored('crm_activities')).toEqual(activities)
   })
 
+  it('receives changes of the last digit, whatever the settings of its role, and calls no function of other people', async () => {
+    const place = app.workspace()
+    const target = newTarget()
+    const { admin } = scene
+    await load(place, [{ ID: 'a', csat: { satisfaction10: 0.3, submittedAt: SENT_AT_MS } }])
+    await publish(target)
+    await admin.execute(`ALTER ROLE ${target.connection.user} SET extra_float_digits = 0;
+      CREATE FUNCTION public.hashtextextended(text, integer) RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RAISE ''of somebody else''; END'`)
+    try {
+      await load(place, [{ ID: 'a', csat: { satisfaction10: 0.1 + 0.2, submittedAt: SENT_AT_MS } }], 1)
+      const report = await publish(target)
+      expect(report).toMatchObject({ kind: 'delta' })
+      expect(report.verified).toBeGreaterThan(50)
+    } finally {
+      await admin.execute(`ALTER ROLE ${target.connection.user} RESET extra_float_digits;
+        DROP FUNCTION public.hashtextextended(text, integer)`)
+    }
+    const scores = `SELECT csat_score FROM ${target.schema}_marts.fct_csat WHERE workspace_id = '${place.id}'`
+    expect(await admin.rows(scores)).toEqual([[0.1 + 0.2]])
+  })
+
   it('is refused to a target that reaches it under another name of its server, or under its own in another data folder', async () => {
     const target = newTarget()
     await publish(target)

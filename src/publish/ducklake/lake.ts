@@ -12,7 +12,7 @@ import { MINUTE, SECOND } from '../../core/time.ts'
 import { makeFolder } from '../../files/durable.ts'
 import { ATTACHED } from '../attached.ts'
 import { loadExtension } from '../extension.ts'
-import { connectionText, transaction, usingPassword } from '../postgres/connection.ts'
+import { connectionText, lockSql, transaction, usingPassword } from '../postgres/connection.ts'
 import type { TargetDatabase } from '../target-database.ts'
 import type { ExtensionPlaces } from '../target-port.ts'
 import { dataFolder, type LakeData } from './data-folder.ts'
@@ -80,7 +80,7 @@ async function attachWaiting(database: TargetDatabase, target: LakeTarget): Prom
 }
 
 async function hasServerCatalog({ rows }: TargetDatabase, { schema }: PostgresPlace): Promise<boolean> {
-  const sql = `SELECT to_regclass(${quoteText(`${schema}.ducklake_metadata`)}) IS NOT NULL AS found`
+  const sql = `SELECT pg_catalog.to_regclass(${quoteText(`${schema}.ducklake_metadata`)}) IS NOT NULL AS found`
   const [row] = await rows<{ found: boolean }>(`FROM postgres_query('${SERVER}', ${quoteText(sql)})`)
   return row!.found
 }
@@ -163,8 +163,10 @@ const SETTINGS = { idle_in_transaction_session_timeout: 15 * MINUTE, statement_t
 /** @throws TARGET_LOCKED */
 async function lock({ database: { rows }, target }: Lake, { schema }: PostgresPlace): Promise<void> {
   const key = quoteText(`convohouse lake ${schema}`)
-  const settings = Object.entries(SETTINGS).map(([name, ms]) => `set_config('${name}', '${ms}', true) AS ${name}`)
-  const sql = `SELECT pg_try_advisory_xact_lock(hashtextextended(${key}, 0)) AS taken, ${settings.join(', ')}`
+  const settings = Object.entries(SETTINGS).map(
+    ([name, ms]) => `pg_catalog.set_config('${name}', '${ms}', true) AS ${name}`,
+  )
+  const sql = `SELECT ${lockSql(key)} AS taken, ${settings.join(', ')}`
   const [row] = await rows<{ taken: boolean }>(`FROM postgres_query('${SERVER}', ${quoteText(sql)})`)
   if (row!.taken) return
   throw new ConvohouseError('TARGET_LOCKED', {

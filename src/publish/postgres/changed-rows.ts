@@ -3,7 +3,7 @@
 import { quoteName } from '../../catalog/layout.ts'
 import { ATTACHED, packagedRows } from '../attached.ts'
 import type { PackagedTable } from '../package.ts'
-import type { Postgres } from './connection.ts'
+import { hashSql, type Postgres } from './connection.ts'
 import { postgresType } from './representation.ts'
 
 type Column = PackagedTable['columns'][number]
@@ -78,7 +78,7 @@ const sameKey = ({ key }: PackagedTable, a: string, b: string): string =>
 /** SELECT of the keys whose rows are not the same multiset before and after. */
 function differentKeys(place: string, { table, keys, rows }: Replacement): string {
   const columns = table.columns.map(({ name }) => name)
-  const digest = `hashtextextended(ROW(${namesOf(columns, 't.')})::text, 0)::numeric`
+  const digest = `${hashSql(`ROW(${namesOf(columns, 't.')})::text`)}::numeric`
   return `SELECT ${namesOf(table.key)} FROM (
       SELECT ${namesOf(table.key, 't.')}, 1 AS n, ${digest} AS digest FROM pg_temp.${rows} t
       UNION ALL

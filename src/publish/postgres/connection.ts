@@ -57,6 +57,12 @@ export interface Postgres {
   query<R>(sql: string): Promise<R[]>
 }
 
+/** With schema and types: whoever may create functions in a schema of the search path could have `hashtextextended(text, integer)` called instead. */
+export const hashSql = (text: string): string => `pg_catalog.hashtextextended(${text}, 0::bigint)`
+
+/** SQL that tries to take an advisory lock of the transaction. `key`: SQL of a text. */
+export const lockSql = (key: string): string => `pg_catalog.pg_try_advisory_xact_lock(${hashSql(key)})`
+
 const postgresOf = (database: TargetDatabase): Postgres => ({
   database,
   execute: sql => database.run(`CALL postgres_execute('${ATTACHED}', ${quoteText(sql)})`),

@@ -13,7 +13,7 @@ import type { TargetDatabase } from '../target-database.ts'
 import type { ExtensionPlaces, OpenTarget } from '../target-port.ts'
 import { isSame, type TargetWatermark, WATERMARK_TABLE } from '../watermark.ts'
 import { fillKeys, replacementsOf, replaceRows, temporaryTables } from './changed-rows.ts'
-import { connected, type Postgres, transaction } from './connection.ts'
+import { connected, lockSql, type Postgres, transaction } from './connection.ts'
 import { storedValue } from './representation.ts'
 import { expectOwn, placeIn, type StoredState, storedState, TABLES_TABLE } from './stored-state.ts'
 import { addedColumns, bookkeepingTables, commentsOf, createTable, indexesOf, quotedPlace } from './table-ddl.ts'
@@ -21,9 +21,10 @@ import { addedColumns, bookkeepingTables, commentsOf, createTable, indexesOf, qu
 /**
  * Limits of a role may be too short for a publication, and a role may have names of types quoted, which are compared. A lost client is noticed within a minute, so that its lock does not last; a DDL
  * statement waits for readers for ten seconds only, since later readers wait behind it. Changed keys are looked up in indexes: by the default cost of a random page, 1 % of a
- * large table would be found by reading all of it.
+ * large table would be found by reading all of it. Rows are compared as text, which has to have all digits and the zone of times.
  */
-const SETTINGS = `SET LOCAL statement_timeout = 0; SET LOCAL quote_all_identifiers = off; SET LOCAL random_page_cost = 1.1; SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '15min';
+const SETTINGS = `SET LOCAL statement_timeout = 0; SET LOCAL quote_all_identifiers = off; SET LOCAL random_page_cost = 1.1;
+  SET LOCAL extra_float_digits = 1; SET LOCAL DateStyle = 'ISO'; SET LOCAL TimeZone = 'UTC'; SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '15min';
   SET LOCAL tcp_keepalives_idle = 30; SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 3`
 
 const locked = (target: PostgresTarget): ConvohouseError =>
@@ -47,9 +48,7 @@ const exclusively = <T>(
   transaction(postgres, async () => {
     await postgres.execute(SETTINGS)
     const key = quoteText(`convohouse ${target.schema}`)
-    const [lock] = await postgres.query<{ taken: boolean }>(
-      `SELECT pg_try_advisory_xact_lock(hashtextextended(${key}, 0)) AS taken`,
-    )
+    const [lock] = await postgres.query<{ taken: boolean }>(`SELECT ${lockSql(key)} AS taken`)
     if (!lock!.taken) throw locked(target)
     return work(await storedState(postgres, target))
   })
