@@ -3,7 +3,7 @@ import { quoteName } from '../../catalog/layout.ts'
 import { appendEntries, logChangesOf } from '../changes/log-changes.ts'
 import { keyList, type PublishedTable, partitionOf, publishedMart, sameKeys } from '../changes/published-tables.ts'
 import type { Writer } from '../connection.ts'
-import { type Mart, marts } from './declarations.ts'
+import { type Mart, type MartColumn, marts } from './declarations.ts'
 import { created, type Scope, selectInScope } from './scope.ts'
 
 const columnsOf = ({ columns }: Mart): string => columns.map(({ name, sqlType }) => `${name} ${sqlType}`).join(', ')
@@ -97,6 +97,17 @@ export async function replaceScope(
 }
 
 /**
+ * SQL condition: rows `s` and `f` differ in the column. A sum of numbers with a fraction depends on the order of its rows in the last digit, which is
+ * no difference: copies would replace rows for it.
+ */
+function differsSql({ name, sqlType }: MartColumn): string {
+  const [s, f] = [`s.${name}`, `f.${name}`]
+  const differs = `${s} IS DISTINCT FROM ${f}`
+  if (sqlType !== 'DOUBLE') return differs
+  return `(${differs} AND coalesce(abs(${s} - ${f}) > 1e-12 * greatest(abs(${s}), abs(${f})), true))`
+}
+
+/**
  * Computes the touched groups of a mart, which `of` names, and replaces the rows that differ, inside the caller's transaction. @returns whether
  * any did
  */
@@ -106,7 +117,7 @@ export async function replaceGroups(
   { of, scope }: { of: string; scope: Scope },
 ): Promise<boolean> {
   const { name, grain, groups, publishedBy, columns } = mart
-  const differs = columns.map(column => `s.${column.name} IS DISTINCT FROM f.${column.name}`).join(' OR ')
+  const differs = columns.map(column => differsSql(column)).join(' OR ')
   const keys = (of: string): string => publishedBy.map(key => `${of}.${key}`).join(', ')
   await created(writer, FRESH, freshSelect(mart, scope))
   // Few of the groups differ: a conversation that goes on has the same tags.
