@@ -27,9 +27,9 @@ process.on('message', async ({ kind, head, table }) => {
 })
 `
 
-/** `open`: opens the target, as `file.js#function`. `changes`: functions of `node:fs/promises`. `step`: code that names their steps, of `name` and `args`. */
+/** `open`: opens the target, as `file.js#function`, of what the code `of` says. `changes`: functions of `node:fs/promises`. `step`: code that names their steps, of `name` and `args`. */
 interface Applied {
-  open: { file: string; name: string }
+  open: { file: string; name: string; of: 'TARGET' | '{ path: TARGET }' }
   changes: readonly string[]
   step?: string
 }
@@ -46,7 +46,7 @@ const { openTargetDatabase } = await import('${SRC}/publish/target-database.js')
 process.once('uncaughtException', error => { console.error(error.code); process.exit(3) })
 const contents = JSON.parse(await promises.readFile(PACKAGE, 'utf8'))
 const database = await openTargetDatabase({ memoryLimit: '256MB', threads: 1, spillFolder: SPILL })
-const target = await openIt(database, TARGET)
+const target = await openIt(database, ${open.of})
 const points = JSON.parse(POINTS)
 async function reach(step) {
   if (points.length === 0 || !step.startsWith(points[0])) return

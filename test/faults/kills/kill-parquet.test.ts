@@ -17,10 +17,10 @@ import { applyKept, keeper } from './kept-package.ts'
 
 /** A step that uses a file of the package says so. */
 const PARQUET = {
-  open: { file: 'parquet', name: 'openParquet' },
+  open: { file: 'parquet', name: 'openParquet', of: 'TARGET' },
   changes: ['link', 'symlink', 'rename', 'writeFile', 'open'],
   step: "args[0].startsWith(dirname(PACKAGE)) ? name + ' from the package' : name",
-}
+} as const
 
 /** The steps before which the process is killed, in their order: functions of Node, and the beginnings of SQL statements. */
 const POINTS = [

@@ -26,7 +26,10 @@ const isTried = (reached: number): boolean =>
   isDeep || USUAL.includes(POINTS[reached - 1]!) || reached === POINTS.length
 
 /** Its steps are functions of Node and SQL statements. */
-const SNAPSHOT = { open: { file: 'snapshot', name: 'openSnapshot' }, changes: ['copyFile', 'rename', 'open', 'chmod'] }
+const SNAPSHOT = {
+  open: { file: 'snapshot', name: 'openSnapshot', of: '{ path: TARGET }' },
+  changes: ['copyFile', 'rename', 'open', 'chmod'],
+} as const
 
 const app = temporaryWarehouse()
 
