@@ -27,7 +27,7 @@ export const extensionPlaces = (home: string, folder: string | null): ExtensionP
 
 /** @throws EXTENSION_UNAVAILABLE */
 export async function loadExtension(
-  database: TargetDatabase,
+  database: Pick<TargetDatabase, 'run'>,
   name: string,
   { folder, cache }: ExtensionPlaces,
 ): Promise<void> {

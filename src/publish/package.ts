@@ -139,12 +139,11 @@ async function* writeTouched(
   }
 }
 
-/** The table of records comes last: it takes longest, and meanwhile the target applies the child tables. */
 async function* writeEach(
   own: readonly SelectedRelation[],
   write: (relation: SelectedRelation) => Promise<PackagedTable>,
 ): AsyncGenerator<PackagedTable> {
-  for (const relation of [...own].reverse()) yield write(relation)
+  for (const relation of own) yield write(relation)
 }
 
 interface DeltaOptions {
@@ -203,8 +202,8 @@ interface TableOptions {
 
 /**
  * Writes the rows of a refill or of a delta into files below `folder`, and yields each table when its files are written. A delta leaves blocked
- * tables as they are in the target; those that were held back before are written whole. Conversations are the last table and the largest:
- * meanwhile the target applies all others.
+ * tables as they are in the target; those that were held back before are written whole. Conversations are the first table and the largest:
+ * the target applies them while all others are written.
  */
 export async function* writeTables(
   writing: Writing,
@@ -213,7 +212,7 @@ export async function* writeTables(
 ): AsyncGenerator<PackagedTable> {
   const isConversations = ({ name }: SelectedRelation) => name === conversation.table
   const records = relations.filter(({ name, published: { table } }) => name === table)
-  for (const { published } of [...records.filter(one => !isConversations(one)), ...records.filter(isConversations)]) {
+  for (const { published } of [...records.filter(isConversations), ...records.filter(one => !isConversations(one))]) {
     const own = relations.filter(relation => relation.published.table === published.table)
     const family = { own, columns: partitionBy === null ? [] : partitionColumns(own[0]!, partitionBy) }
     const isBlocked = blocked.includes(published.table)

@@ -5,15 +5,16 @@ import { randomUUID } from 'node:crypto'
 import { constants, existsSync } from 'node:fs'
 import { chmod, copyFile, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { conversation } from '../catalog/conversation/conversation.ts'
 import { quoteName, quoteText } from '../catalog/layout.ts'
 import type { SnapshotTarget } from '../config/targets.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { namesIn, syncFile, syncFolder } from '../files/durable.ts'
 import { ATTACHED, attachedTable, createTable, deleteRows, insertRows, sumsOf } from './attached.ts'
-import type { Package } from './package.ts'
+import type { Package, PackagedTable } from './package.ts'
 import { quotedTable } from './package-rows.ts'
 import { indexSnapshot, SEARCHED } from './search.ts'
-import { lockTarget, type TargetDatabase, targetError } from './target-database.ts'
+import { lockTarget, type TargetDatabase, targetError, transaction } from './target-database.ts'
 import type { OpenTarget } from './target-port.ts'
 import { isSame, readStoredWatermark, storeWatermark, type TargetWatermark, WATERMARK_TABLE } from './watermark.ts'
 
@@ -96,27 +97,44 @@ const inSchema = (name: string): string => (name.includes('.') ? quotedTable(nam
 
 type Snapshot = Pick<SnapshotTarget, 'path' | 'search' | 'compress'>
 
-/** Writes data and watermark in one transaction, and all of it into the file: no log is left beside it. */
+/**
+ * Writes data and watermark, and all of it into the file: no log is left beside it. Conversations, which take as long as all other tables, are
+ * written beside them on a connection of their own: with one thread a connection, DuckDB spills none of their rows.
+ */
 async function writeNext(
   database: TargetDatabase,
   { path, search, compress }: Snapshot,
   { kind, tables, watermark }: Package,
 ): Promise<void> {
+  const write = async (on: TargetDatabase, table: PackagedTable) => {
+    if (kind === 'refill') await createTable(on, table)
+    await deleteRows(on, attachedTable(table), table)
+    await insertRows(on, attachedTable(table), table)
+    // The index does not follow its table.
+    if (search !== undefined && table.name === SEARCHED.table) await indexSnapshot(on, ATTACHED, search)
+  }
   const version = compress ? STORAGE_VERSION.compressed : STORAGE_VERSION.plain
   const options = `ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, STORAGE_VERSION '${version}'`
   for (const statement of COMPRESSION) await database.run(statement)
   await attached(database, { file: nextFile(path), as: ATTACHED, options }, async () => {
-    await database.run('BEGIN')
     for (const schema of ['marts', 'models']) await database.run(`CREATE SCHEMA IF NOT EXISTS target.${schema}`)
-    for await (const table of tables) {
-      if (kind === 'refill') await createTable(database, table)
-      await deleteRows(database, attachedTable(table), table)
-      await insertRows(database, attachedTable(table), table)
-      // The index does not follow its table.
-      if (search !== undefined && table.name === SEARCHED.table) await indexSnapshot(database, ATTACHED, search)
+    const beside = await database.connect()
+    let conversations: Promise<void> = Promise.resolve()
+    try {
+      await transaction({ database }, async () => {
+        for await (const table of tables)
+          if (table.name === conversation.table) {
+            conversations = transaction({ database: beside }, () => write(beside, table))
+            // It is reported when it is awaited.
+            conversations.catch(() => {})
+          } else await write(database, table)
+        await conversations
+        for (const statement of storeWatermark(watermark)) await database.run(statement)
+      })
+    } finally {
+      // The file cannot be detached before.
+      await conversations.catch(() => {})
     }
-    for (const statement of storeWatermark(watermark)) await database.run(statement)
-    await database.run('COMMIT')
     await database.run('CHECKPOINT target')
   })
 }

@@ -9,7 +9,16 @@ import { makeFolder } from '../files/durable.ts'
 import { statementsOn, type Writer } from '../warehouse/connection.ts'
 import type { TargetSettings } from './target-port.ts'
 
-export type TargetDatabase = Pick<Writer, 'run' | 'rows'>
+export interface TargetDatabase extends Pick<Writer, 'run' | 'rows'> {
+  /** Another connection to the same databases, with transactions of its own. */
+  connect(): Promise<TargetDatabase>
+}
+
+async function connectionTo(instance: DuckDBInstance): Promise<TargetDatabase> {
+  const connection = await instance.connect()
+  await connection.run(`SET TimeZone = 'UTC'`)
+  return { ...statementsOn(connection), connect: () => connectionTo(instance) }
+}
 
 export async function openTargetDatabase(
   settings: Omit<TargetSettings, 'target' | 'extensions'>,
@@ -24,9 +33,21 @@ export async function openTargetDatabase(
     // There are none: those that a user has stored for DuckDB are not those of a target.
     secret_directory: join(settings.spillFolder, 'secrets'),
   })
-  const connection = await instance.connect()
-  await connection.run(`SET TimeZone = 'UTC'`)
-  return statementsOn(connection)
+  return connectionTo(instance)
+}
+
+/** One transaction; of PostgreSQL, REPEATABLE READ. */
+export async function transaction<T>({ database }: { database: TargetDatabase }, work: () => Promise<T>): Promise<T> {
+  await database.run('BEGIN')
+  try {
+    const result = await work()
+    await database.run('COMMIT')
+    return result
+  } catch (error) {
+    // After a lost connection this fails too; the first error is the one to report.
+    await database.run('ROLLBACK').catch(() => {})
+    throw error
+  }
 }
 
 const LOCKED = /Conflicting lock is held|being used by another process/

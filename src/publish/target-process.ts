@@ -1,8 +1,6 @@
 // The process of one publication to one target: it holds the target's lock from the first message to its end, so that no second publication
 // can come between. It ends when the process that started it does; SIGKILL is safe at any moment.
 import { Readable } from 'node:stream'
-import { conversation } from '../catalog/conversation/conversation.ts'
-import type { TargetConfig } from '../config/targets.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { destinationOf } from '../files/destination.ts'
 import { restrictUmask } from '../files/durable.ts'
@@ -10,7 +8,6 @@ import { safeReason } from '../warehouse/load/quarantine-reason.ts'
 import { openDuckLake } from './ducklake/ducklake.ts'
 import { probeLake } from './ducklake/probe.ts'
 import { loadExtension } from './extension.ts'
-import type { Package, PackagedTable } from './package.ts'
 import { openParquet } from './parquet.ts'
 import { openPostgres } from './postgres/postgres.ts'
 import { probePostgres } from './postgres/probe.ts'
@@ -26,26 +23,6 @@ const followed = (path: string): Promise<string> =>
 
 /** AWS's SDK takes longer to load than all else, and few targets need it. */
 const s3 = async () => ({ ...(await import('./s3/parquet.ts')), ...(await import('./s3/probe.ts')) })
-
-/** Until the package is written, its writer has the other threads. */
-const isThrifty = ({ type }: TargetConfig): boolean => type === 'snapshot' || type === 'ducklake'
-
-/** Each thread holds a row group of wide rows: more than two would exceed the memory limit. */
-const MOST_THREADS = 2
-
-/** Conversations arrive when the rest of the package is written, and applying them takes longest: two threads do. */
-async function* withThreads(
-  arriving: Package['tables'],
-  { run }: TargetDatabase,
-  threads: number,
-): AsyncGenerator<PackagedTable> {
-  for await (const table of arriving) {
-    const isLargest = table.name === conversation.table
-    if (isLargest) await run(`SET threads = ${Math.min(threads, MOST_THREADS)}`)
-    yield table
-    if (isLargest) await run('SET threads = 1')
-  }
-}
 
 async function openKind(database: TargetDatabase, settings: TargetSettings): Promise<OpenTarget> {
   const { target } = settings
@@ -64,13 +41,9 @@ async function openKind(database: TargetDatabase, settings: TargetSettings): Pro
 }
 
 async function open(settings: TargetSettings): Promise<OpenTarget> {
-  if (!isThrifty(settings.target)) return openKind(await openTargetDatabase(settings), settings)
-  const database = await openTargetDatabase({ ...settings, threads: 1 })
-  const target = await openKind(database, settings)
-  return {
-    ...target,
-    apply: contents => target.apply({ ...contents, tables: withThreads(contents.tables, database, settings.threads) }),
-  }
+  // A snapshot is written on two connections, of which each uses a thread.
+  const threads = settings.target.type === 'snapshot' ? 1 : settings.threads
+  return openKind(await openTargetDatabase({ ...settings, threads }), settings)
 }
 
 /** @throws TARGET_UNUSABLE, SECRET_MISSING, EXTENSION_UNAVAILABLE */

@@ -11,8 +11,11 @@ import { loadavg, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import type { LakeTarget, ParquetTarget, SnapshotTarget, TargetConfig } from '../../src/config/targets.ts'
 import { DAY, HOUR } from '../../src/core/time.ts'
+import { syncFile } from '../../src/files/durable.ts'
 import { publish } from '../../src/publish/publish.ts'
 import { refreshMarts } from '../../src/warehouse/marts/refresh.ts'
 import { type Warehouse, warehouseFile } from '../../src/warehouse/open.ts'
@@ -38,6 +41,20 @@ const log = (text: string): void => console.error(text)
 
 /** Else the copy of a file waits for what was written before. */
 const settleDisk = (): Promise<unknown> => promisify(execFile)('sync')
+
+/** What a server does by itself some time after so many rows, and would do while other targets are measured. */
+async function settleServer(server: BenchServer): Promise<void> {
+  const taken = await seconds(async () => {
+    for (const statement of ['VACUUM (ANALYZE)', 'CHECKPOINT']) await server.execute(statement)
+  })
+  log(`  VACUUM of PostgreSQL: ${rounded(taken)} s`)
+}
+
+/** A copy that is durable, as a published file is. */
+async function durableCopy(from: string, to: string): Promise<void> {
+  await copyFile(from, to)
+  await syncFile(to)
+}
 
 type Kind = TargetConfig['type']
 
@@ -125,6 +142,12 @@ const ratio = (some: readonly number[], all: readonly number[]): number | null =
 const roundedOrNull = (value: number | null, digits: number): number | null =>
   value === null ? null : rounded(value, digits)
 
+/** The peak of this process shall not have what the bench itself has read, nor wait for the collector. */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+}
+
 async function measure(
   place: Place,
   { rows, rounds }: BenchOptions,
@@ -132,6 +155,7 @@ async function measure(
 ): Promise<Record<string, number | null>> {
   const { home } = place
   const changes = new Changes(place)
+  collectGarbage()
   const snapshot: SnapshotTarget = { name: 's', type: 'snapshot', path: join(home, 's.duckdb'), pii: KEEP, rows: null }
   const parquet: ParquetTarget = {
     ...{ name: 'p', type: 'parquet', path: join(home, 'p'), pii: KEEP, rows: null, s3: null, partitionBy: ['month'] },
@@ -167,17 +191,23 @@ async function measure(
       }
       const postgres = (await server?.newTarget()) ?? null
       await timed(snapshot, true)
-      if (postgres) await timed(postgres, true)
+      if (postgres) {
+        await timed(postgres, true)
+        await settleServer(server!)
+      }
       if (server) await timed(lake, true)
       log(`load of ${changed} random: ${rounded(await changes.load(warehouse, 'random', changed))} s`)
       await settleDisk()
-      const copied = await seconds(() => copyFile(snapshot.path, join(home, 'copy')))
+      const copied = await seconds(() => durableCopy(snapshot.path, join(home, 'copy')))
       await rm(join(home, 'copy'))
       await settleDisk()
       await timed(snapshot, false)
       measured.snapshot.delta[round]! -= copied
       log(`  copy of its file: ${rounded(copied)} s`)
-      if (postgres) await timed(postgres, false)
+      if (postgres) {
+        await timed(postgres, false)
+        await settleServer(server!)
+      }
       if (server) await timed(lake, false)
       await timed(parquet, true)
       log(`load of ${changed} of the newest month: ${rounded(await changes.load(warehouse, 'newest', changed))} s`)

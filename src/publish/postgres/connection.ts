@@ -83,17 +83,3 @@ export const connected = <T>(
       await database.run(`DETACH ${ATTACHED}`).catch(() => {})
     }
   })
-
-/** One transaction; of PostgreSQL, REPEATABLE READ. */
-export async function transaction<T>({ database }: { database: TargetDatabase }, work: () => Promise<T>): Promise<T> {
-  await database.run('BEGIN')
-  try {
-    const result = await work()
-    await database.run('COMMIT')
-    return result
-  } catch (error) {
-    // After a lost connection this fails too; the first error is the one to report.
-    await database.run('ROLLBACK').catch(() => {})
-    throw error
-  }
-}

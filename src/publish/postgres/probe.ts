@@ -3,8 +3,8 @@
 import { quoteText } from '../../catalog/layout.ts'
 import { martsSchema, type PostgresTarget, placeOf } from '../../config/targets.ts'
 import { ConvohouseError } from '../../core/errors.ts'
-import type { TargetDatabase } from '../target-database.ts'
-import { connected, type Postgres, transaction } from './connection.ts'
+import { type TargetDatabase, transaction } from '../target-database.ts'
+import { connected, type Postgres } from './connection.ts'
 import { writableByDefault } from './postgres-error.ts'
 import { storedState } from './stored-state.ts'
 

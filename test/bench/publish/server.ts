@@ -16,6 +16,7 @@ export interface BenchServer {
   /** A target in a schema that does not exist yet; the one before is dropped. */
   newTarget(): Promise<PostgresTarget>
   rows(sql: string): Promise<unknown[][]>
+  execute(sql: string): Promise<unknown>
   remove(): Promise<void>
 }
 
@@ -47,6 +48,7 @@ export async function benchServer(): Promise<BenchServer | null> {
       }
     },
     rows: sql => admin.rows(sql),
+    execute: sql => admin.execute(sql),
     async remove() {
       admin.close()
       await server.remove()
