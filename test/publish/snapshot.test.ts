@@ -13,6 +13,7 @@ import { openTarget } from '../../src/publish/target-client.ts'
 import { consumers, registerConsumer, trimChanges } from '../../src/warehouse/changes/consumers.ts'
 import { beginEpoch } from '../../src/warehouse/changes/epoch.ts'
 import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
+import { patchedTarget } from '../bi/patched-target.ts'
 import { applyTo, eventOf } from '../warehouse/events/events-in.ts'
 import {
   AGENT,
@@ -317,6 +318,16 @@ describe('a publication', () => {
     expect(error).toMatchObject({ code: 'HOME_UNUSABLE', message: `Cannot use ${tmp}: the disk is full (ENOSPC).` })
     expect(await publishTo(app, target)).toMatchObject({ kind: 'delta' })
     expect(await contactOf(target.path, 'a')).toEqual(['Agi'])
+  })
+
+  it('of whose conversations a file cannot be read is discarded, and the next one completes it', async () => {
+    const target = await copyOfFirst()
+    await load(first.place, { ID: 'a', userName: 'Ada' })
+    const cut = `const [, file] = /INTO target.main."conversations".*'(.+)'/.exec(sql) ?? []; if (file) writeFileSync(file, 'cut')`
+    const failed = failureOf(publishTo(app, target, { entry: await patchedTarget(app.home, 'cut', cut) }))
+    expect(await failed).toMatchObject({ code: 'TARGET_UNUSABLE', message: expect.stringContaining('too small') })
+    expect(await publishTo(app, target)).toMatchObject({ kind: 'delta' })
+    expect(await contactOf(target.path, 'a')).toEqual(['Ada'])
   })
 })
 
