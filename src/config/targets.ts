@@ -63,7 +63,7 @@ const LANGUAGES = [
 export type SearchLanguage = (typeof LANGUAGES)[number]
 
 /** Settings of targets with full-text search. */
-const searchable = { search: z.boolean().default(false), searchLanguage: z.enum(LANGUAGES).default('simple') }
+const searchable = { search: z.boolean().default(false), searchLanguage: z.enum(LANGUAGES).optional() }
 
 const keepsContent = ({ search, pii }: { search: boolean; pii: { content: string } }): boolean =>
   !search || pii.content === 'keep'
@@ -73,6 +73,14 @@ const NEEDS_CONTENT = {
   error: 'needs the texts of messages: set pii: { content: keep }',
 }
 
+const hasSearch = ({ search, searchLanguage }: { search: boolean; searchLanguage?: string | undefined }): boolean =>
+  search || searchLanguage === undefined
+
+const NEEDS_SEARCH = {
+  path: ['searchLanguage'],
+  error: 'is the language of a full-text index, which the target does not have: set search: true',
+}
+
 const snapshot = z
   .strictObject({
     ...{ ...common, ...searchable, type: z.literal('snapshot') },
@@ -80,6 +88,7 @@ const snapshot = z
     compress: z.boolean().default(false),
   })
   .refine(keepsContent, NEEDS_CONTENT)
+  .refine(hasSearch, NEEDS_SEARCH)
 
 const partitionBy = z
   .array(z.enum(['agent', 'month']))
@@ -109,6 +118,7 @@ const postgres = z
   })
   .refine(verifiesByCertificates, NO_CERTIFICATES)
   .refine(keepsContent, NEEDS_CONTENT)
+  .refine(hasSearch, NEEDS_SEARCH)
 
 const ducklake = z.strictObject({ ...common, ...lakeFields }).refine(({ data, s3 }) => isOfS3(data, s3), {
   path: ['s3'],
@@ -260,7 +270,7 @@ function targetConfig(given: z.infer<typeof target>, { folder, home }: Folders):
   const shared = { name, pii, rows: filter }
   const at = (path: string | undefined, inHome: string) =>
     path === undefined ? join(home, 'published', inHome) : resolve(folder, path)
-  const search = 'search' in given && given.search ? { search: given.searchLanguage } : {}
+  const search = 'search' in given && given.search ? { search: given.searchLanguage ?? 'simple' } : {}
   switch (given.type) {
     case 'snapshot':
       return {

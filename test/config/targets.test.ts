@@ -47,6 +47,10 @@ describe('targets of publications', () => {
       /targets\[0\]\.search \(line 1\) needs the texts of messages: set pii: \{ content: keep \}/,
     )
     expect(refusal(one({ ...search, searchLanguage: 'klingon' })).message).toContain('must be one of simple, arabic')
+    for (const settings of [one, postgres])
+      expect(refusal(settings({ searchLanguage: 'german' })).message).toMatch(
+        /targets\[0\]\.searchLanguage \(line 1\) is the language of a full-text index, which .*: set search: true/,
+      )
   })
 
   it('are compressed where the configuration says so', () => {
