@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parseDocument } from 'yaml'
 import { CONFIG_TEMPLATE } from '../../src/cli/init.ts'
+import { targets as targetsSchema } from '../../src/config/targets.ts'
 import { readConfig } from '../../src/config.ts'
 import { temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
@@ -117,5 +118,32 @@ describe('init', () => {
       'token',
       'webhooks',
     ])
+  })
+
+  const targets = /^# targets:\n(?:#.*\n)*?(?=# publish)/m.exec(CONFIG_TEMPLATE)![0].replace(/^# ?/gm, '')
+
+  it('shows targets that are valid as they are', async () => {
+    const path = join(await temporaryFolder(), 'convohouse.yaml')
+    await writeFile(path, `${targets}${CONFIG_TEMPLATE}`)
+    const read = readConfig({ path, env: TOKEN }).targets
+    expect(read.map(({ name, type }) => [name, type])).toEqual([
+      ['dashboards', 'snapshot'],
+      ['lake', 'parquet'],
+      ['s3-lake', 'parquet'],
+      ['analytics', 'postgres'],
+      ['versions', 'ducklake'],
+    ])
+  })
+
+  it('omits no setting of a target', () => {
+    const shown = (block: string) => [...block.matchAll(/^ *(?:- |# )?(\w+):/gm)].map(([, name]) => name)
+    for (const { shape } of targetsSchema.element.options) {
+      const type = shape.type.value
+      const blocks = targets.split(/^ {2}- /m).filter(block => block.includes(`type: ${type}`))
+      const { s3, ...own } = shape as typeof shape & { s3?: { unwrap(): { shape: object } } }
+      const ofS3 = type === 'parquet' && s3 ? Object.keys(s3.unwrap().shape) : []
+      for (const name of [...Object.keys(own), ...ofS3].filter(name => !['pii', 'rows'].includes(name)))
+        expect(shown(blocks.join('\n')), `${name} of ${type}`).toContain(name)
+    }
   })
 })
