@@ -124,10 +124,20 @@ describe('convohouse dictionary', () => {
     expect((await inProcess(['dictionary', 'freshness'])).stdout).toBe(stdout)
   })
 
-  it('refuses an unknown table, and names those that it has', async () => {
-    const { code, stderr } = await inProcess(['dictionary', 'conversation'])
-    expect(code).toBe(2)
+  it('refuses an unknown table, and names similar ones, then all in order', async () => {
+    const refused = async (name: string) => {
+      const { code, stderr } = await inProcess(['dictionary', name])
+      expect(code).toBe(2)
+      const [, meant, listed] = /(?:Did you mean ([^?]+)\? )?It has: (.*)\./.exec(stderr)!
+      const names = listed!.split(', ')
+      expect(names).toEqual([...names].sort())
+      expect(names).toContain('marts.fct_csat')
+      return { stderr, meant: meant?.split(', ') }
+    }
+    const { stderr, meant } = await refused('conversation')
     expect(stderr).toContain('The dictionary has no table "conversation"')
-    expect(stderr).toContain('conversations, ')
+    expect(meant![0]).toBe('conversations')
+    expect((await refused('handofs')).meant).toEqual(['marts.fct_handoffs'])
+    expect((await refused('xyzzy')).meant).toBeUndefined()
   })
 })
