@@ -11,8 +11,10 @@ import { sqlFile } from '../warehouse/sql-files.ts'
 export interface TargetStatus {
   target: string
   type: TargetConfig['type']
-  /** The file, folder or database. */
+  /** The file, folder or database; of a lake, its catalog. */
   place: string
+  /** Folder or prefix of a lake's data; null: of another target. */
+  data: string | null
   /** When the rows of the last publication were read: the target is as fresh as the warehouse was then. Null: never. */
   asOf: string | null
   /** Changed records that the target lacks; null: it must be written from empty. */
@@ -99,7 +101,7 @@ async function lacksFiles(target: TargetConfig): Promise<boolean> {
 }
 
 /** What is known of a target without its publications. */
-type Own = 'target' | 'type' | 'place' | 'isGone' | 'selectingNone'
+type Own = 'target' | 'type' | 'place' | 'data' | 'isGone' | 'selectingNone'
 
 function stateOf(
   row: TargetRow,
@@ -136,6 +138,7 @@ export async function targetStatuses(
         target: name,
         type,
         place: placeOf(target),
+        data: target.type === 'ducklake' ? target.data : null,
         selectingNone: await idsSelectingNone(rows, target),
       }
       const row = known.find(one => one.target === name)

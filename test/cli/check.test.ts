@@ -43,24 +43,33 @@ describe('convohouse check', () => {
   })
 
   it('exits with 6 if a check of severity error fails, and prints keys; status and doctor show it', async () => {
-    const { env } = await scene({ 'loud.sql': own('error', ALL), 'broken.sql': own('warn', 'SELECT nothing') })
+    const { env } = await scene({
+      'loud.sql': own('error', ALL),
+      'broken.sql': own('warn', 'SELECT nothing FROM conversations'),
+      'nameless.sql': own('warn', ALL).slice(1),
+    })
     const { code, stdout } = await inProcess(['check'], { env })
     expect(code).toBe(6)
+    expect(stdout).toMatch(/\nnameless: its header has no description: .*\n\n/)
     expect(stdout).toMatch(/\nloud +failed +error +conversations +\d+ +\d+\n/)
     expect(stdout).toMatch(
       /\nloud: Conversations are loud\.\n {2}\{"workspace_id":"ws_demo","agent_id":"[^"]+","conversation_id":"[^"]+"\}\n/,
     )
-    expect(stdout).toContain('\n2 of ')
+    expect(stdout).toContain('\n3 of ')
     const status = await inProcess(['status'], { env })
-    expect(status.stdout).toMatch(/\n {2}broken: cannot run: Binder Error: .*\n {2}loud: \d+ rows \(error\), /)
+    expect(status.stdout).toMatch(
+      /\n {2}broken: cannot run: Binder Error: .* not found in FROM clause, .*\n {2}loud: \d+ rows \(error\), .*\n {2}nameless: cannot run: its header /,
+    )
     expect(JSON.parse((await inProcess(['status', '--json'], { env })).stdout).checks).toMatchObject([
       { name: 'broken', outcome: 'broken' },
       { name: 'loud', outcome: 'failed', table: 'conversations' },
+      { name: 'nameless', outcome: 'broken' },
     ])
     const doctor = JSON.parse((await inProcess(['doctor', '--offline', '--json'], { env })).stdout)
     expect(doctor.checks.filter(({ check }: { check: string }) => check === 'rules')).toMatchObject([
       { state: 'warn', found: expect.stringContaining('your check broken cannot run') },
       { state: 'fail', found: expect.stringMatching(/^\d+ rows violate the rule loud\.$/) },
+      { state: 'warn', found: expect.stringContaining('your check nameless cannot run') },
     ])
   })
 

@@ -29,6 +29,12 @@ it('publish writes the targets, says what it did, and goes on after one that fai
   const variables = { CONVOHOUSE_API_URL: 'http://127.0.0.1:9', CONVOHOUSE_WORKSPACE: 'ws_demo', ...env }
   expect((await inProcess(['publish'], { env: variables })).stderr).toContain('--config or CONVOHOUSE_CONFIG names it')
 
+  await configure([{ name: 'versions', type: 'ducklake', data: join(folder, 'files') }])
+  const ofLake = (await inProcess(['status', '--config', config], { env })).stdout
+  expect(ofLake).toMatch(
+    /Target versions\n {2}ducklake {5}.*versions\.sqlite\n {2}data {9}.*files\n {2}published {4}never/,
+  )
+
   const path = join(folder, 'bi.duckdb')
   await configure([
     { name: 'broken', type: 'snapshot', path: '/proc/no/bi.duckdb' },

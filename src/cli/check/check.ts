@@ -73,14 +73,15 @@ const cells = ({ check, outcome, violations, durationMs }: Ran): string[] => [
   count(durationMs),
 ]
 
-/** What a check found, or why it cannot run. */
+/** What a check found, or why it cannot run. A check whose header is invalid may have no description. */
 function detailLines({ check, outcome, error, examples }: Ran): string[] {
   if (outcome === 'passed') return []
   const why = outcome === 'timeout' ? 'It takes too long.' : error
+  const [head, ...more] = [check.about, why].filter(text => text !== null && text !== '')
   return [
     '',
-    `${check.name}: ${visible(check.about)}${check.blocks && outcome === 'failed' ? ` ${check.table} is not published meanwhile.` : ''}`,
-    ...(why === null ? [] : [`  ${visible(why)}`]),
+    `${check.name}: ${visible(head!)}${check.blocks && outcome === 'failed' ? ` ${check.table} is not published meanwhile.` : ''}`,
+    ...more.map(text => `  ${visible(text!)}`),
     ...examples.map(key => `  ${visible(JSON.stringify(key))}`),
   ]
 }

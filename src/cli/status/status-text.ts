@@ -162,10 +162,13 @@ function eventLines({ events }: WorkspaceStatus, nowMs: number): string[] {
   ]
 }
 
+/** An error within a sentence: DuckDB's may end with an exclamation mark. */
+const withoutEnd = (error: string | null): string => visible((error ?? '').replace(/[.!]$/, ''))
+
 /** What a check found, in words. */
 function checkText({ outcome, violations, severity, error }: StoredResult): string {
   if (outcome === 'failed') return `${counted(violations ?? 0, 'row')} (${severity})`
-  return outcome === 'broken' ? `cannot run: ${error}` : 'takes too long'
+  return outcome === 'broken' ? `cannot run: ${withoutEnd(error)}` : 'takes too long'
 }
 
 /** Checks of the tables that did not pass. */
@@ -173,7 +176,7 @@ export const checkLines = (results: readonly StoredResult[], nowMs: number): str
   'Checks that did not pass (`convohouse check` runs them)',
   ...results.map(
     result =>
-      `  ${visible(result.name)}: ${visible(checkText(result))}, ${ago(Date.parse(result.checkedAt), nowMs)}${result.blocks && result.outcome === 'failed' ? `; ${result.table} is not published` : ''}`,
+      `  ${visible(result.name)}: ${checkText(result)}, ${ago(Date.parse(result.checkedAt), nowMs)}${result.blocks && result.outcome === 'failed' ? `; ${result.table} is not published` : ''}`,
   ),
 ]
 
@@ -188,7 +191,7 @@ export const modelLines = (models: readonly StoredModel[], nowMs: number): strin
   ...models.map(model => {
     const { name, error, hint, triedAt } = model
     const next = hint === null ? '' : `. ${visible(hint)}`
-    return `  ${visible(name)}.sql ${modelText(model)}: ${visible(error ?? '')}, ${ago(Date.parse(triedAt), nowMs)}${next}`
+    return `  ${visible(name)}.sql ${modelText(model)}: ${withoutEnd(error)}, ${ago(Date.parse(triedAt), nowMs)}${next}`
   }),
 ]
 

@@ -38,11 +38,12 @@ const freshness = (status: TargetStatus, nowMs: number): string =>
   status.asOf === null ? 'never' : `${ago(Date.parse(status.asOf), nowMs)}; ${lackText(status)}`
 
 export const targetLines = (status: TargetStatus, nowMs: number, style: Style = plain): string[] => {
-  const { target, type, place, failure } = status
+  const { target, type, place, data, failure } = status
   const filter = filterText(status)
   return [
     style('bold', `Target ${target}`),
     `  ${type.padEnd(12)} ${place}`,
+    ...(data === null ? [] : [`  data         ${data}`]),
     `  published    ${freshness(status, nowMs)}`,
     ...(filter === null ? [] : [`  rows         ${filter}`]),
     ...(failure === null
