@@ -1,4 +1,4 @@
-// The result of a publication, in whichever process it ran: counts, and names of our own tables, so that a Temporal history may hold it.
+// The result of a publication, in whichever process it ran: counts, and names of tables, models and checks, so that a Temporal history may hold it.
 
 export interface PublicationReport {
   target: string
@@ -18,4 +18,6 @@ export interface PublicationReport {
   verified?: number
   /** Why the maintenance of the target after the publication failed; the next one repeats it. */
   unmaintained?: string
+  /** Models that could not be built, and checks that cannot run or hold back a table, with what to do next; absent: none. */
+  warnings?: readonly string[]
 }

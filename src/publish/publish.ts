@@ -36,6 +36,7 @@ import { MOST_READERS, type Reader, reading } from './readers.ts'
 import { type Selection, selectionFor } from './selection.ts'
 import { type Application, openTarget, type TargetClient } from './target-client.ts'
 import { limitTime } from './time-limit.ts'
+import { publicationWarnings } from './warnings.ts'
 import type { TargetWatermark } from './watermark.ts'
 
 /** What a publication does now: it reads the target's watermark, writes the package, applies it in the target, compares both, maintains the target. */
@@ -277,12 +278,19 @@ async function recordFailure(
   await endPublication(writer, failure)
 }
 
-/** Brings the models up to date. Their errors are shown by `status` and stop no publication. */
-async function keepModels({ warehouse, settings: { models }, now = Date.now }: PublishOptions, signal: AbortSignal) {
-  if (models === undefined) return
-  await refreshModels({ warehouse, folder: models, now, signal }).catch(error => {
-    if (!isCode(error, 'MODEL_INVALID')) throw error
-  })
+/** Brings the models up to date. Their errors stop no publication. @returns false if their folder cannot be read */
+async function keepModels(
+  { warehouse, settings: { models }, now = Date.now }: PublishOptions,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (models === undefined) return true
+  return refreshModels({ warehouse, folder: models, now, signal }).then(
+    () => true,
+    error => {
+      if (isCode(error, 'MODEL_INVALID')) return false
+      throw error
+    },
+  )
 }
 
 async function attempt(options: PublishOptions, readers: number): Promise<PublicationReport> {
@@ -297,7 +305,7 @@ async function attempt(options: PublishOptions, readers: number): Promise<Public
     options.onPhase?.('opening', {})
     await registerConsumer(warehouse.writer, consumerOf(target.name))
     await refreshMarts(warehouse.writer)
-    await keepModels(options, signal)
+    const areModelsRead = await keepModels(options, signal)
     const { memoryLimit, threads } = settings
     const spillFolder = join(folder, 'spill')
     const extensions = extensionPlaces(home, settings.extensions)
@@ -306,7 +314,9 @@ async function attempt(options: PublishOptions, readers: number): Promise<Public
       const report = await usingMemory(warehouse.writer, () =>
         publishWith(options, { id, client, folder, signal, readers }),
       )
-      return { ...report, durationMs: Math.round(performance.now() - begunMs) }
+      const warnings = await publicationWarnings(warehouse.writer, { areModelsRead, held: report.held })
+      const durationMs = Math.round(performance.now() - begunMs)
+      return { ...report, ...(warnings.length > 0 && { warnings }), durationMs }
     } finally {
       await client.close()
     }

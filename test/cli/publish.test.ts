@@ -1,5 +1,5 @@
 // `convohouse publish` as users run it, and what `status` says about targets.
-import { rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openApp } from '../../src/app.ts'
@@ -139,19 +139,32 @@ it('a target whose files are gone is reported, a failure only until a publicatio
   ])
 
   const rows = { agents: [AGENT, 'agent_typo'], organizations: ['org_typo'] }
-  await writeFile(config, JSON.stringify({ home, threads: 1, targets: [{ ...targets[0], rows }], workspaces }))
+  const models = join(folder, 'models')
+  await mkdir(models)
+  await writeFile(join(models, 'nameless.sql'), 'SELECT 1 AS one')
+  await writeFile(config, JSON.stringify({ home, threads: 1, models, targets: [{ ...targets[0], rows }], workspaces }))
   const holder = await openApp({ config: readConfig({ path: config, env }) })
   await holder.warehouse.writer
-    .run(`INSERT INTO _checks BY NAME SELECT 'tags_unique' AS name, '' AS about, 'conversation_tags' AS table_name, 'error' AS severity,
-      true AS blocks, 'failed' AS outcome, 'all' AS scope, '[]' AS examples, now()::TIMESTAMP AS checked_at, 0 AS duration_ms`)
+    .run(`INSERT INTO _checks BY NAME SELECT unnest(['mine', 'quiet', 'tags_unique']) AS name, '' AS about, 'conversation_tags' AS table_name, 'error' AS severity,
+      unnest([false, false, true]) AS blocks, unnest(['broken', 'failed', 'failed']) AS outcome, 'all' AS scope, '[]' AS examples,
+      now()::TIMESTAMP AS checked_at, 0 AS duration_ms`)
     .finally(() => holder.close())
   // Published before the check failed, it lacks nothing.
   expect(await state()).toMatchObject([{ held: [], empty: [], selectingNone: ['agent_typo', 'org_typo'] }])
   const text = (await inProcess(['status', '--config', config], { env })).stdout
   expect(text).toMatch(/; has every change\n {2}rows {9}no agent is selected by "agent_typo", "org_typo"\n/)
-  expect((await run('publish')).stdout).toMatch(
+  const filled = await run('publish')
+  expect(filled.stdout).toMatch(
     /^bi: written from empty \(its configuration .*; held back: conversations .*; without rows in this target until the check passes: conversations\n$/,
   )
+  const warnings = [
+    'the model nameless could not be built: `convohouse status` shows why',
+    'the check mine cannot run: `convohouse check mine` shows why',
+    'the check tags_unique fails and holds back conversations: `convohouse check tags_unique` shows why',
+  ]
+  expect(filled.stderr).toBe(warnings.map(warning => `warning: ${warning}\n`).join(''))
+  expect(filled.code).toBe(0)
+  expect(JSON.parse((await run('publish', '--json')).stdout)).toMatchObject({ mode: 'current', warnings })
   expect(await state()).toMatchObject([{ held: ['conversations'], empty: ['conversations'], released: [] }])
   const filter = { state: 'warn', found: 'bi: no agent is selected by "agent_typo", "org_typo"' }
   const found = (await json('doctor', '--offline')).checks

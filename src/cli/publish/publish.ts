@@ -12,6 +12,7 @@ import { expectWarehouse } from '../../warehouse/open.ts'
 import { configAt } from '../flags/configuration.ts'
 import { openAppWhenReleased } from '../open-app.ts'
 import { exitCodeOfAll } from '../sync/report.ts'
+import { visible } from '../terminal/columns.ts'
 import { errorJson, errorLines, exitCodeOf } from '../terminal/error-text.ts'
 import { log, print, printJsonLine } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
@@ -106,6 +107,7 @@ export async function runPublish(name: string | undefined, flags: PublishFlags):
   const stop = stopOnSignals()
   const publisher = await openPublisher(config, { request: { refill, verify }, signal: stop.stopping })
   const codes: number[] = []
+  const warnings = new Set<string>()
   try {
     for (const target of targets) {
       try {
@@ -113,6 +115,7 @@ export async function runPublish(name: string | undefined, flags: PublishFlags):
         const { kind: mode, ...rest } = report
         if (json) printJsonLine({ kind: 'published', mode, ...rest })
         else print(`${target.name}: ${sentence(report)}`)
+        for (const warning of json ? [] : (report.warnings ?? [])) warnings.add(warning)
         codes.push(EXIT_CODES.ok)
       } catch (error) {
         if (json) printJsonLine({ target: target.name, ...errorJson(error) })
@@ -120,6 +123,8 @@ export async function runPublish(name: string | undefined, flags: PublishFlags):
         codes.push(exitCodeOf(error))
       }
     }
+    // Once: they are the same for all targets.
+    log(...[...warnings].map(warning => `warning: ${visible(warning)}`))
   } finally {
     await publisher.close()
     stop.release()
