@@ -83,12 +83,28 @@ describe('convohouse check', () => {
       { name: 'loud', severity: 'warn', outcome: 'failed', about: 'Conversations are loud.' },
     ])
     expect(checks[0].examples).toHaveLength(5)
+    expect(checks[0].rows).toHaveLength(5)
+    expect(checks[0].rows[0]).toMatchObject({
+      workspace_id: 'ws_demo',
+      is_test: expect.stringMatching(/^(true|false)$/),
+    })
     expect((await stored(env)).map(({ name }: { name: string }) => name)).toEqual(['loud'])
     expect((await inProcess(['check', 'broken'], { env })).code).toBe(2)
     expect(await inProcess(['check', 'quiet'], { env })).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('There is no check "quiet"'),
     })
+  })
+
+  it('shows rows of a failed check that was named, also without a key', async () => {
+    const sql = `SELECT 'a\nb' AS "one two", NULL AS nothing, 12 AS number FROM range(7)`
+    const { env } = await scene({ 'wrong.sql': own('warn', sql).filter(line => !line.startsWith('-- key')) })
+    const named = await inProcess(['check', 'wrong'], { env })
+    expect(named.stdout).toContain(
+      `wrong: Conversations are loud.\n  one two  nothing  number\n${'  a\\nb     NULL     12\n'.repeat(5)}  5 of 7 rows\n`,
+    )
+    const unnamed = await inProcess(['check'], { env })
+    expect(unnamed.stdout).toContain('wrong: Conversations are loud.\n  `convohouse check wrong` shows rows.\n')
   })
 
   it('asks the process that holds the warehouse, and then stores nothing', async () => {

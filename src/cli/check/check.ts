@@ -12,11 +12,13 @@ import type { Ran } from '../../warehouse/checks/results.ts'
 import { runCheck } from '../../warehouse/checks/run-check.ts'
 import { expectWarehouse } from '../../warehouse/open.ts'
 import { withWarehouseRows } from '../../warehouse/query/rows.ts'
+import type { WarehouseAccess } from '../../warehouse/query/warehouse-client.ts'
 import { configIfAny, storageOf } from '../flags/configuration.ts'
 import { invalidFlag } from '../flags/values.ts'
 import { grid, gridOnStdout, visible } from '../terminal/columns.ts'
 import { print, printJson } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
+import { failingRows, rowLines, type ShownRow } from './failing-rows.ts'
 
 export interface CheckFlags {
   config?: string
@@ -73,8 +75,11 @@ const cells = ({ check, outcome, violations, durationMs }: Ran): string[] => [
   count(durationMs),
 ]
 
-/** What a check found, or why it cannot run. A check whose header is invalid may have no description. */
-function detailLines({ check, outcome, error, examples }: Ran): string[] {
+/**
+ * What a check found, or why it cannot run. A check whose header is invalid may have no description. `rows`: undefined unless the check was
+ * named.
+ */
+function detailLines({ check, outcome, violations, error, examples }: Ran, rows: readonly ShownRow[] | undefined) {
   if (outcome === 'passed') return []
   const why = outcome === 'timeout' ? 'It takes too long.' : error
   const [head, ...more] = [check.about, why].filter(text => text !== null && text !== '')
@@ -82,8 +87,13 @@ function detailLines({ check, outcome, error, examples }: Ran): string[] {
     '',
     `${check.name}: ${visible(head!)}${check.blocks && outcome === 'failed' ? ` ${check.table} is not published meanwhile.` : ''}`,
     ...more.map(text => `  ${visible(text!)}`),
-    ...examples.map(key => `  ${visible(JSON.stringify(key))}`),
+    ...(rows === undefined ? exampleLines(check, outcome, examples) : rowLines(rows, violations ?? 0)),
   ]
+}
+
+function exampleLines({ name, key }: Check, outcome: Ran['outcome'], examples: Ran['examples']): string[] {
+  if (outcome === 'failed' && key.length === 0) return [`  \`convohouse check ${visible(name)}\` shows rows.`]
+  return examples.map(values => `  ${visible(JSON.stringify(values))}`)
 }
 
 /** `unstored`: why the results are not stored; null if they are. */
@@ -101,9 +111,9 @@ function whyUnstored(config: Config | null, stored: readonly Ran[] | null): stri
   return config === null ? 'no workspace is configured' : 'another process holds the warehouse'
 }
 
-const jsonOf = ({ check, ...result }: Ran) => {
+function jsonOf({ check, ...result }: Ran, rows: readonly ShownRow[] | undefined): object {
   const { sql: _, problem: __, ...declared } = check
-  return { ...declared, ...result }
+  return { ...declared, ...result, ...(rows && { rows }) }
 }
 
 /** @returns the exit code. @throws FLAG_INVALID, WAREHOUSE_MISSING, WAREHOUSE_LOCKED, WAREHOUSE_OLDER, HOME_UNUSABLE, INTERRUPTED */
@@ -117,12 +127,15 @@ export async function runCheckCommand(names: readonly string[], flags: CheckFlag
     const stored = config ? await runHere(config, checks, stop.stopping) : null
     const results = stored ?? (await runAsQueries(storage, checks))
     const exitCode = exitCodeOf(results)
-    if (flags.json)
-      printJson({ ok: exitCode === EXIT_CODES.ok, exitCode, stored: stored !== null, checks: results.map(jsonOf) })
-    else
+    const shown = names.length === 0 ? new Map<string, ShownRow[]>() : await failingRows(storage, results)
+    const rowsOf = ({ check }: Ran) => shown.get(check.name)
+    if (flags.json) {
+      const checked = results.map(result => jsonOf(result, rowsOf(result)))
+      printJson({ ok: exitCode === EXIT_CODES.ok, exitCode, stored: stored !== null, checks: checked })
+    } else
       print(
         ...grid(COLUMNS, results.map(cells), gridOnStdout()),
-        ...results.flatMap(detailLines),
+        ...results.flatMap(result => detailLines(result, rowsOf(result))),
         '',
         summary(results, whyUnstored(config, stored)),
       )
@@ -133,7 +146,7 @@ export async function runCheckCommand(names: readonly string[], flags: CheckFlag
 }
 
 /** Runs the checks as queries, by the process that holds the warehouse if there is one. */
-const runAsQueries = (storage: Parameters<typeof withWarehouseRows>[0], checks: readonly Check[]): Promise<Ran[]> =>
+const runAsQueries = (storage: WarehouseAccess, checks: readonly Check[]): Promise<Ran[]> =>
   withWarehouseRows(storage, async rows => {
     const ran: Ran[] = []
     for (const check of checks) ran.push({ check, scope: 'all', ...(await runCheck(rows, check)) })
