@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
+import { DEMO_QUERIES } from '../../src/cli/demo/questions.ts'
 import { exportable, scene, start, temporaryFolder } from './cli-process.ts'
 import { countConversations, inProcess } from './in-process.ts'
 
@@ -47,6 +48,19 @@ describe('the demo', () => {
       env: { CONVOHOUSE_HOME: home },
     })
     expect(pages.stdout).toContain('true')
+    const satisfaction = DEMO_QUERIES.find(({ title }) => title.startsWith('Satisfaction'))!
+    const answers = await inProcess(
+      [
+        ...['query', '--format', 'json'],
+        `SELECT (SELECT sum(answers) FROM (${satisfaction.sql}))::INT AS shown, (count(*) FILTER (_complete AND NOT coalesce(is_test, false)))::INT AS of_customers,
+          count(*)::INT AS found FROM conversations WHERE csat_submitted_at IS NOT NULL`,
+      ],
+      { env: { CONVOHOUSE_HOME: home } },
+    )
+    const [{ shown, of_customers: ofCustomers, found }] = JSON.parse(answers.stdout)
+    expect(shown).toBe(ofCustomers)
+    expect(shown).toBeLessThan(found)
+    expect(stdout).toContain('npx convohouse publish')
     expect((await inProcess(['demo', '--home', home])).stderr).toContain('is not empty')
   })
 })

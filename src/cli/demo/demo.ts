@@ -135,6 +135,7 @@ const ending = (home: string): string[] => [
   '  npx convohouse init     writes a commented convohouse.yaml',
   '  npx convohouse plan     shows what a sync would read; it costs no session',
   '  npx convohouse sync',
+  '  npx convohouse publish  copies it for dashboards and notebooks, to the `targets` of that file',
 ]
 
 async function play(demo: Demo, sandbox: Sandbox): Promise<void> {

@@ -5,33 +5,28 @@ export interface DemoQuery {
   sql: string
 }
 
+/** Figures of the marts, which leave test conversations out. */
 export const DEMO_QUERIES: readonly DemoQuery[] = [
   {
     title: 'Volume: how many conversations has each agent had, and on which channels?',
-    sql: `SELECT a.title AS agent, c.channel, count(*) AS conversations, sum(c.messages_num)::BIGINT AS messages
-FROM conversations c JOIN agents a USING (workspace_id, agent_id)
-GROUP BY ALL ORDER BY conversations DESC LIMIT 8`,
+    sql: `SELECT agent_title AS agent, channel, sum(conversations)::BIGINT AS conversations, sum(messages)::BIGINT AS messages
+FROM marts.conversations_daily GROUP BY ALL ORDER BY conversations DESC LIMIT 8`,
   },
   {
     title: 'Resolution: how many are resolved, and how many needed a person?',
-    sql: `SELECT a.title AS agent, round(100 * avg(coalesce(c.is_resolved, false)::INT), 1) AS resolved_percent,
-  round(100 * count(h.n) / count(*), 1) AS handoff_percent, round(median(h.wait_seconds)) AS median_wait_seconds
-FROM conversations c JOIN agents a USING (workspace_id, agent_id)
-LEFT JOIN (SELECT workspace_id, agent_id, conversation_id, count(*) AS n,
-    min(date_diff('second', requested_at, accepted_at)) AS wait_seconds
-  FROM conversation_handoffs GROUP BY ALL) h USING (workspace_id, agent_id, conversation_id)
-GROUP BY ALL ORDER BY agent`,
+    sql: `SELECT agent_title AS agent, round(100 * avg(is_resolved::INT), 1) AS resolved_percent,
+  round(100 * avg((handoffs > 0)::INT), 1) AS handoff_percent, round(median(handoff_longest_wait_seconds)) AS median_wait_seconds
+FROM marts.fct_conversations WHERE is_counted GROUP BY ALL ORDER BY agent`,
   },
   {
     title: 'Satisfaction: how do customers rate it, month by month?',
-    sql: `SELECT strftime(csat_submitted_at, '%Y-%m') AS month, count(*) AS answers,
-  round(avg(csat_satisfaction10), 2) AS satisfaction, round(avg(csat_ease10), 2) AS ease
-FROM conversations WHERE csat_submitted_at IS NOT NULL GROUP BY ALL ORDER BY month`,
+    sql: `SELECT strftime(day, '%Y-%m') AS month, count(*) AS answers, round(avg(csat_score), 2) AS satisfaction, round(avg(csat_ease), 2) AS ease
+FROM marts.fct_csat WHERE is_counted GROUP BY ALL ORDER BY month`,
   },
   {
     title: 'Cost: how many tokens does each model use, and what do they cost?',
-    sql: `SELECT model_id AS model, count(*) AS conversations, sum(total_tokens)::BIGINT AS tokens, round(sum(usd), 2) AS usd
-FROM token_usage_by_model GROUP BY ALL ORDER BY usd DESC`,
+    sql: `SELECT model_id AS model, sum(tokens)::BIGINT AS tokens, round(sum(tokens_usd), 2) AS usd
+FROM marts.token_usage_daily GROUP BY ALL ORDER BY usd DESC`,
   },
 ]
 
