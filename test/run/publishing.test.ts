@@ -126,6 +126,25 @@ describe('a process that holds the warehouse', () => {
     expect(next.failures.at(-1)).toEqual([target.name, null])
   })
 
+  it('writes a target from empty where a process with another configuration has published changes meanwhile', async () => {
+    const clock = stillClock()
+    const place = app.workspace()
+    const [own, other] = [newTarget(app.home), newTarget(app.home)]
+    const published = async (target: TargetConfig) => {
+      clock.pass(SETTINGS.everyMs)
+      const { reports, end } = start([target], clock)
+      await until(async () => reports.length === 1)
+      await end()
+      return reports[0]
+    }
+    await published(own)
+    await published(other)
+    expect(await published(own)).toMatchObject({ kind: 'current' })
+    await place.load(await landConversations(place.landing, { records: [{ ID: 'a' }] }))
+    await published(other)
+    expect(await published(own)).toMatchObject({ kind: 'refill', reason: 'trimmed' })
+  })
+
   it('publishes nothing without a target, and ends the log of targets that are configured no more', async () => {
     expect((await consumers(app.warehouse.writer)).length).toBeGreaterThan(0)
     const { reports, end } = start([], stillClock())
