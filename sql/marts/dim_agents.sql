@@ -1,8 +1,8 @@
 -- dim_agents: one row for each agent that is listed or has a conversation.
 -- Grain: workspace_id, agent_id
 -- Refresh: whole
--- Built from: agents, conversations, organizations
--- Shared: organizations, organization_names
+-- Built from: agents, conversations, organizations, voices
+-- Shared: voice_name, organizations, organization_names
 -- Use: names and settings beside the agent_id of every fact. Agents that the vendor no longer lists keep their row.
 -- Columns:
 --   workspace_id        VARCHAR    none   Workspace
@@ -18,6 +18,7 @@
 --   default_model       VARCHAR    none   Language model, where the agent has the setting vg_defaultModel
 --   voice_provider      VARCHAR    none   Provider of the voice
 --   voice_id            VARCHAR    none   Id of the voice at its provider
+--   voice_name          VARCHAR    none   Name of the voice; NULL if the vendor has never listed it
 --   voice_language      VARCHAR    none   Language of the voice
 --   records_audio       BOOLEAN    none   Calls are recorded
 --   organizations       BIGINT     none   Organizations that it is assigned to
@@ -30,6 +31,9 @@ WITH seen AS (
 models AS (
   SELECT workspace_id, agent_id, any_value(value_text) AS default_model
   FROM agent_settings WHERE setting = 'vg_defaultModel' GROUP BY ALL
+),
+named_voices AS (
+  SELECT workspace_id, provider, voice_id, max(name) AS voice_name FROM voices GROUP BY ALL
 ),
 assigned AS (
   SELECT a.workspace_id, a.agent_id, count(DISTINCT o.organization_id) AS organizations,
@@ -47,6 +51,7 @@ SELECT
   m.default_model,
   a.voice_config_speech_gen_provider AS voice_provider,
   a.voice_config_speech_gen_voice_id AS voice_id,
+  v.voice_name,
   a.voice_config_speech_gen_language AS voice_language,
   a.voice_config_config_record_audio AS records_audio,
   coalesce(o.organizations, 0) AS organizations,
@@ -55,3 +60,5 @@ FROM seen
 LEFT JOIN agents a USING (workspace_id, agent_id)
 LEFT JOIN models m USING (workspace_id, agent_id)
 LEFT JOIN assigned o USING (workspace_id, agent_id)
+LEFT JOIN named_voices v
+  ON v.workspace_id = a.workspace_id AND v.provider = a.voice_config_speech_gen_provider AND v.voice_id = a.voice_config_speech_gen_voice_id

@@ -4,13 +4,14 @@
 -- Built from: _people, chat_delegations, bug_reports, organizations, teams
 -- Use: names beside the ids of people. The name and the address are those of the newest record that has one.
 -- Columns:
---   workspace_id   VARCHAR  none   Workspace
---   user_id        VARCHAR  staff  Person
---   name           VARCHAR  staff  Name; NULL if no record has one
---   email          VARCHAR  staff  Email address; NULL if no record has one
---   teams          BIGINT   none   Teams that the person is a member of
---   team_labels    VARCHAR  none   Their names in alphabetical order, separated by commas
---   organizations  BIGINT   none   Organizations that the person is a member of
+--   workspace_id        VARCHAR  none   Workspace
+--   user_id             VARCHAR  staff  Person
+--   name                VARCHAR  staff  Name; NULL if no record has one
+--   email               VARCHAR  staff  Email address; NULL if no record has one
+--   teams               BIGINT   none   Teams that the person is a member of
+--   team_labels         VARCHAR  none   Their names in alphabetical order, separated by commas
+--   organizations       BIGINT   none   Organizations that the person is a member of
+--   organization_names  VARCHAR  none   Their names in alphabetical order, separated by commas
 WITH named AS (
   -- Whom conversations name, as followed with each change (sql/refresh/people_in_conversations.sql).
   SELECT workspace_id, user_id, CASE kind WHEN 'name' THEN text END AS name, CASE kind WHEN 'email' THEN text END AS email, seen_at FROM _people
@@ -40,7 +41,9 @@ in_teams AS (
   FROM team_members m JOIN teams t USING (workspace_id, team_id) GROUP BY ALL
 ),
 in_organizations AS (
-  SELECT workspace_id, user_id, count(DISTINCT organization_id) AS organizations FROM organization_members GROUP BY ALL
+  SELECT m.workspace_id, m.user_id, count(DISTINCT o.organization_id) AS organizations, string_agg(DISTINCT o.name, ', ' ORDER BY o.name) AS organization_names
+  FROM organization_members m JOIN organizations o USING (workspace_id, organization_id) GROUP BY ALL
 )
-SELECT workspace_id, user_id, name, email, coalesce(teams, 0) AS teams, team_labels, coalesce(organizations, 0) AS organizations
+SELECT workspace_id, user_id, name, email, coalesce(teams, 0) AS teams, team_labels, coalesce(organizations, 0) AS organizations,
+  organization_names
 FROM people LEFT JOIN in_teams USING (workspace_id, user_id) LEFT JOIN in_organizations USING (workspace_id, user_id)

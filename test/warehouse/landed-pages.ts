@@ -8,6 +8,7 @@ import {
 } from '../../src/catalog/inspection/inspect.ts'
 import { CATALOG_VERSION } from '../../src/catalog/records.ts'
 import { agent } from '../../src/catalog/resources/agents.ts'
+import { VOICES } from '../../src/catalog/resources/voices.ts'
 import { openWindow, type PageFacts, type Window } from '../../src/core/planning/windows.ts'
 import type { ReportedBill, ReportedRateLimit, ReportedUsage } from '../../src/core/quota/reported-usage.ts'
 import type { Landing } from '../../src/landing/landing.ts'
@@ -198,6 +199,21 @@ export const landMetric = (
   const place = { stream: 'custom_metrics' as const, agentId: null, window, generation: 1, sequence: 1 }
   const parts = { place, requestedId: metric.id, requestedAgentId: AGENT, bodyBytes: body.length, lastPage: true }
   return landed(landing, headOf({ ...parts, notes: emptyNotes() }, sentAtMs), body)
+}
+
+/** Lands a list of voices, of providers that all answered. */
+export const landVoices = (
+  landing: Landing,
+  {
+    voices,
+    sentAtMs = SENT_AT_MS,
+  }: { voices: { provider: string; voiceId: string; name: string }[]; sentAtMs?: number },
+): Promise<LoadablePage> => {
+  const providersQueried = [...new Set(voices.map(({ provider }) => provider))]
+  const answer = { total: voices.length, providersQueried, providersFailed: [], voices }
+  const body = Buffer.from(JSON.stringify(VOICES.prepare(answer)))
+  const place = { stream: 'voices' as const, agentId: null, window: freshWindow().name, generation: 1, sequence: 1 }
+  return landed(landing, headOf({ place, bodyBytes: body.length, lastPage: true, notes: emptyNotes() }, sentAtMs), body)
 }
 
 /** Lands one page of an organization's teams. */

@@ -2,7 +2,15 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { MINUTE } from '../../../src/core/time.ts'
 import { refreshMarts } from '../../../src/warehouse/marts/refresh.ts'
-import { AGENT, landAgents, landConversations, landOrganization, landTeams } from '../landed-pages.ts'
+import {
+  AGENT,
+  landAgents,
+  landConversations,
+  landOrganization,
+  landTeams,
+  landVoices,
+  SENT_AT_MS,
+} from '../landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
 
 const app = temporaryWarehouse()
@@ -53,8 +61,21 @@ let workspace: Workspace
 beforeAll(async () => {
   workspace = app.workspace({ timeZone: 'America/Los_Angeles' })
   const { landing, load } = workspace
-  await load(await landAgents(landing, { agents: [{ ID: AGENT, title: 'Support' }] }))
-  await load(await landOrganization(landing, { id: 'o', data: { ID: 'o', name: 'Acme', widgetIDs: [AGENT] } }))
+  const speechGen = { provider: 'azure', voiceId: 'v1', language: 'de' }
+  await load(await landAgents(landing, { agents: [{ ID: AGENT, title: 'Support', voiceConfig: { speechGen } }] }))
+  await load(
+    await landVoices(landing, {
+      voices: [
+        { provider: 'azure', voiceId: 'v1', name: 'Katja' },
+        { provider: 'rime', voiceId: 'v1', name: 'Rex' },
+      ],
+    }),
+  )
+  const members = { adminIDs: ['ada'], supportIDs: ['ada', 'bob'] }
+  await load(
+    await landOrganization(landing, { id: 'o', data: { ID: 'o', name: 'Acme', widgetIDs: [AGENT], ...members } }),
+  )
+  await load(await landOrganization(landing, { id: 'p', data: { ID: 'p', name: 'Zenith', supportIDs: ['ada'] } }))
   await load(await landTeams(landing, { id: 'o', teams: TEAMS }))
   await load(await landConversations(landing, { records: CONVERSATIONS }))
   await refreshMarts(app.warehouse.writer)
@@ -109,6 +130,33 @@ describe('fct_handoffs', () => {
     const sums = `sum(handoffs)::INTEGER AS handoffs, sum(handoffs_accepted)::INTEGER AS accepted, sum(handoff_wait_seconds_sum) AS wait`
     expect(facts).toEqual({ handoffs: 3, accepted: 1, wait: 180 })
     expect(await workspace.rows('marts.conversations_daily', sums)).toEqual([facts])
+  })
+})
+
+describe('dim_agents', () => {
+  it('has the name of the voice beside its id, of the same provider', async () => {
+    const columns = 'voice_provider, voice_id, voice_name, organizations, organization_names'
+    expect(await workspace.rows('marts.dim_agents', columns)).toEqual([
+      { voice_provider: 'azure', voice_id: 'v1', voice_name: 'Katja', organizations: '1', organization_names: 'Acme' },
+    ])
+  })
+
+  it('follows a voice that is renamed', async () => {
+    const voices = [{ provider: 'azure', voiceId: 'v1', name: 'Katja 2' }]
+    await workspace.load(await landVoices(workspace.landing, { voices, sentAtMs: SENT_AT_MS + MINUTE }))
+    await refreshMarts(app.warehouse.writer)
+    expect(await workspace.rows('marts.dim_agents', 'voice_name')).toEqual([{ voice_name: 'Katja 2' }])
+  })
+})
+
+describe('dim_people', () => {
+  it('has the names of the teams and organizations of each person', async () => {
+    const columns = 'user_id, teams, team_labels, organizations, organization_names'
+    expect(await workspace.rows('marts.dim_people', columns)).toEqual([
+      { user_id: 'ada', teams: '1', team_labels: 'East', organizations: '2', organization_names: 'Acme, Zenith' },
+      { user_id: 'bob', teams: '1', team_labels: 'East', organizations: '1', organization_names: 'Acme' },
+      { user_id: 'eve', teams: '0', team_labels: null, organizations: '0', organization_names: null },
+    ])
   })
 })
 
