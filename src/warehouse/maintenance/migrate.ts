@@ -1,12 +1,14 @@
 // Creates the tables of a new warehouse, and migrates one that an earlier version wrote: numbered files of `sql/meta` for the bookkeeping,
 // then the tables of the catalog, to which only columns are added. The first file is the oldest layout that can be migrated; an older
 // warehouse is rebuilt by `replay`. Both an older and a newer warehouse are refused before anything is changed.
-import { migrate as migrateTable, RECORD_NUMBER, tablesOf } from '../../catalog/ddl.ts'
+import { createHash } from 'node:crypto'
+import { migrate as migrateTable, RECORD_NUMBER, type Table, tablesOf } from '../../catalog/ddl.ts'
 import { isNumbered, layoutOf } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { beginEpoch } from '../changes/epoch.ts'
 import type { Writer } from '../connection.ts'
+import { marts } from '../marts/declarations.ts'
 import { createMarts } from '../marts/mart-tables.ts'
 import { sqlFiles } from '../sql-files.ts'
 
@@ -76,13 +78,45 @@ async function applyMigration(writer: Writer, { number, name, sql }: Migration):
   await writer.run(sql)
 }
 
+const catalogTables = (): Table[] => RECORD_TYPES.flatMap(record => tablesOf(layoutOf(record)))
+
+/** The hash of everything that an opening creates besides the migrations. */
+const definition = (): string =>
+  createHash('sha256')
+    .update(
+      JSON.stringify([catalogTables().flatMap(table => migrateTable(table, new Set())), sqlFiles('views'), marts()]),
+    )
+    .digest('hex')
+    .slice(0, 16)
+
+/** Stores the definition that the warehouse has been brought to: as a comment, so that files of the same layout need no migration. */
+const storeDefinition = (writer: Writer): Promise<void> =>
+  writer.run(`COMMENT ON TABLE _migrations IS '${definition()}'`)
+
+/**
+ * True where the warehouse has what this version creates. Looks for each table and view besides, which another program may have dropped,
+ * and counts columns: listing them takes 40 ms.
+ */
+async function isComplete(writer: Writer): Promise<boolean> {
+  const rows = await writer.rows<{ name: string; columns: number | null; comment: string | null }>(
+    `SELECT schema_name || '.' || table_name AS name, column_count::INTEGER AS columns, comment FROM duckdb_tables()
+     WHERE database_name = current_database()
+     UNION ALL SELECT schema_name || '.' || view_name, NULL, NULL FROM duckdb_views() WHERE database_name = current_database()`,
+  )
+  const found = new Map(rows.map(({ name, ...row }) => [name, row]))
+  return (
+    found.get('main._migrations')?.comment === definition() &&
+    catalogTables().every(({ name, columns }) => found.get(`main.${name}`)?.columns === columns.length) &&
+    sqlFiles('views').every(({ name }) => found.has(`main.${name}`)) &&
+    marts().every(({ name }) => found.has(`marts.${name}`))
+  )
+}
+
 /** Creates the catalog's tables, or adds the columns that they lack. @returns whether anything was missing */
 async function migrateCatalog(writer: Writer, isNew: boolean): Promise<boolean> {
   // Skipped for a new file: listing all columns takes 40 ms, a good part of opening.
   const existing = isNew ? new Map<string, Set<string>>() : await columnsByTable(writer)
-  const statements = RECORD_TYPES.flatMap(record => tablesOf(layoutOf(record))).flatMap(table =>
-    migrateTable(table, existing.get(table.name) ?? new Set()),
-  )
+  const statements = catalogTables().flatMap(table => migrateTable(table, existing.get(table.name) ?? new Set()))
   // At once, as below: a hundred separate calls took a third of the time of creating a warehouse.
   if (statements.length > 0) await writer.run(statements.join(';'))
   for (const layout of RECORD_TYPES.map(record => layoutOf(record)).filter(isNumbered))
@@ -111,7 +145,8 @@ const MIGRATIONS = `CREATE TABLE IF NOT EXISTS _migrations
 /**
  * Migrates a warehouse to the last of `migrations`. Each migration of an existing warehouse has its own transaction, because DuckDB cannot
  * alter a table whose rows the same transaction has updated; after a kill between two of them, the next opening continues.
- * Each begins a new epoch of the change log, and so do new columns.
+ * Each begins a new epoch of the change log, and so do new columns. Where nothing is missing, nothing is written: listing columns, replacing
+ * views and the checkpoint that follows took two fifths of the processor time of opening and closing.
  * @throws WAREHOUSE_OLDER, WAREHOUSE_NEWER
  */
 export async function migrateWarehouse(writer: Writer, migrations?: readonly Migration[]): Promise<void> {
@@ -122,6 +157,7 @@ export async function migrateWarehouse(writer: Writer, migrations?: readonly Mig
   if (found > newest) throw newerWarehouse(found, newest)
   const isNew = found === 0
   const missing = all.filter(({ number }) => number > found)
+  if (missing.length === 0 && (await writer.exclusively(() => isComplete(writer)))) return
   if (!isNew)
     for (const migration of missing)
       await writer.transaction(async () => {
@@ -137,5 +173,6 @@ export async function migrateWarehouse(writer: Writer, migrations?: readonly Mig
     if (changed && !isNew) await beginEpoch(writer)
     await createViews(writer)
     await createMarts(writer)
+    await storeDefinition(writer)
   })
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -92,6 +92,29 @@ describe('a warehouse', () => {
     expect(await visit(({ writer }) => writer.rows('SELECT number, name FROM _migrations'))).toEqual(
       (await bundledMigrations()).map(({ number, name }) => ({ number, name })),
     )
+  })
+
+  it('that is opened again is not written to; views and tables that another program has dropped are created again', async () => {
+    await visit(async () => {})
+    const before = await readFile(warehouseFile(home))
+    await visit(async () => {})
+    expect((await readFile(warehouseFile(home))).equals(before)).toBe(true)
+    const dropped = ['VIEW _ledger', 'TABLE marts.freshness']
+    await visit(async ({ writer }) => {
+      for (const one of dropped) await writer.run(`DROP ${one}`)
+    })
+    await visit(async ({ writer }) => {
+      for (const one of dropped) expect(await writer.rows(`FROM ${one.split(' ')[1]}`)).toEqual([])
+    })
+  })
+
+  it('of the same layout gets the views of this version if another version has brought it up to date, or one that stored nothing about it', async () => {
+    for (const stored of ["'0123456789abcdef'", 'NULL']) {
+      await visit(({ writer }) =>
+        writer.run(`CREATE OR REPLACE VIEW workspaces AS SELECT 1 AS other; COMMENT ON TABLE _migrations IS ${stored}`),
+      )
+      expect(await visit(({ writer }) => writer.rows('SELECT workspace_id FROM workspaces'))).toEqual([])
+    }
   })
 
   it('of an older catalog gains the columns and tables that were added since, in a new epoch of the change log', async () => {
