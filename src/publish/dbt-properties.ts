@@ -68,7 +68,7 @@ const PUBLICATION = {
   name: '_publication',
   description: 'One row: which state of the warehouse the target has.',
   config: {
-    loaded_at_field: 'cast(as_of as timestamp)',
+    loaded_at_field: 'as_of',
     freshness: { warn_after: { count: 1, period: 'day' } },
   },
   columns: [
