@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { EVIDENCE } from './evidence.ts'
 import { needed } from './lacking.ts'
-import { type PublishedScene, publishedScene } from './published-scene.ts'
+import { publishedScene } from './published-scene.ts'
 
 const PAGE = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'bi', 'evidence.md'), 'utf8')
 const [, connection] = /```yaml\n([^`]+)```/.exec(PAGE)!
@@ -22,13 +22,7 @@ interface Connector {
   getRunner: (options: object, folder: string) => Promise<(sql: string, path: string, rows: number) => Promise<Result>>
 }
 
-let scene: PublishedScene
-
-beforeAll(async () => {
-  scene = await publishedScene([{ name: 'dashboards', type: 'snapshot' }])
-}, 300_000)
-
-afterAll(() => scene.close())
+const scene = publishedScene([{ name: 'dashboards', type: 'snapshot' }])
 
 it('Evidence reads the rows of the page, with days as dates and figures as numbers', async () => {
   const { getRunner } = createRequire(join(needed(EVIDENCE), 'package.json'))('@evidence-dev/duckdb') as Connector
@@ -45,12 +39,7 @@ it('Evidence reads the rows of the page, with days as dates and figures as numbe
   })
   let counted = 0
   for await (const batch of rows()) for (const { conversations } of batch) counted += conversations as number
-  const printed = await scene.command(
-    'query',
-    'SELECT sum(conversations)::INT AS n FROM marts.conversations_daily',
-    '--format',
-    'json',
-  )
-  expect([{ n: counted }]).toEqual(JSON.parse(printed))
+  const expected = await scene.query('SELECT sum(conversations)::INT AS n FROM marts.conversations_daily')
+  expect([{ n: counted }]).toEqual(expected)
   expect(counted).toBeGreaterThan(400)
 }, 300_000)

@@ -1,64 +1,18 @@
-// The dashboards and pages for BI tools, on PostgreSQL as the compose profile `bi` sets it up: the roles of deploy/postgres, the target of the
-// page, and a reader that may only read.
+// The dashboards and pages for BI tools, on PostgreSQL as the compose profile `bi` sets it up.
 import { readdirSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { parse } from 'yaml'
+import { beforeAll, expect, it } from 'vitest'
 import { allChosen, type Chosen, expanded, queryPanels, readDashboard } from '../publish/grafana-dashboards.ts'
-import { extensionFolder } from './extensions.ts'
 import { startJdbc } from './jdbc.ts'
 import { describeWithPostgres } from './postgres-scene.ts'
-import { type Client, clientOf, type PostgresServer, postgresServer } from './postgres-server.ts'
-import { type PublishedScene, publishedScene } from './published-scene.ts'
+import { publishedPostgres, READER } from './published-postgres.ts'
 import { python } from './python.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 const RANGE = { from: '2000-01-01T00:00:00Z', to: '2100-01-01T00:00:00Z' }
-const PASSWORDS = { publisher: "publisher's", reader: 'reader' }
 
-/** The statements of roles.sql, as psql sends them. */
-const roles = (): string =>
-  read('deploy/postgres/roles.sql')
-    .replace(/^\\.*$/gm, '')
-    .replace(/:'(\w+)_password'/g, (_, role: keyof typeof PASSWORDS) => `'${PASSWORDS[role].replaceAll("'", "''")}'`)
-
-/** The target of the page, at the test's server. */
-function pagesTarget(): object {
-  const [, yaml] = /```yaml\n([^`]+)```/.exec(read('docs/bi/grafana.md'))!
-  return (parse(yaml!) as { targets: object[] }).targets[0]!
-}
-
-let server: PostgresServer
-let admin: Client
-let reader: Client
-let published: PublishedScene
-let folder: string
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'convohouse-grafana-'))
-  server = await postgresServer()
-  await server.start()
-  admin = await clientOf(server, server)
-  // Twice, as the service does at each start.
-  for (let start = 0; start < 2; start++) await admin.execute(roles())
-  const passwordFile = join(folder, 'publisher-password')
-  await writeFile(passwordFile, `${PASSWORDS.publisher}\n`)
-  const place = { host: '127.0.0.1', port: server.port, database: 'postgres', passwordFile }
-  const env = { CONVOHOUSE_EXTENSIONS: extensionFolder() }
-  published = await publishedScene([{ ...pagesTarget(), ...place }], { env })
-  reader = await clientOf(server, { user: 'reader', password: PASSWORDS.reader })
-}, 600_000)
-
-afterAll(async () => {
-  reader?.close()
-  admin?.close()
-  await published?.close()
-  await server?.remove()
-  await rm(folder, { recursive: true, force: true })
-})
+const published = publishedPostgres()
 
 interface Answer {
   rows: Record<string, unknown>[]
@@ -67,12 +21,12 @@ interface Answer {
 
 /** The rows of a SELECT, and the types of its columns as PostgreSQL names them. */
 async function ask(sql: string): Promise<Answer> {
-  const found = await reader.rows(`SELECT row_to_json(q)::text FROM (${sql.replace(/;\s*$/, '')}) q`)
+  const found = await published.reader.rows(`SELECT row_to_json(q)::text FROM (${sql.replace(/;\s*$/, '')}) q`)
   const rows = found.map(([row]) => JSON.parse(String(row)) as Record<string, unknown>)
   const names = Object.keys(rows[0] ?? {})
   if (names.length === 0) return { rows, types: {} }
   const typed = names.map(name => `pg_typeof("${name}")::text AS "${name}"`).join(', ')
-  const [types] = await reader.rows(`SELECT ${typed} FROM (${sql.replace(/;\s*$/, '')}) q LIMIT 1`)
+  const [types] = await published.reader.rows(`SELECT ${typed} FROM (${sql.replace(/;\s*$/, '')}) q LIMIT 1`)
   return { rows, types: Object.fromEntries(names.map((name, at) => [name, String(types![at])])) }
 }
 
@@ -121,25 +75,25 @@ describeWithPostgres('the dashboard of conversations, in PostgreSQL', () => {
 
 describeWithPostgres('the reader', () => {
   it('can read every published table, and change none', async () => {
-    const tables = await admin.rows(
+    const tables = await published.admin.rows(
       `SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname LIKE 'convohouse%'`,
     )
     expect(tables.length).toBeGreaterThan(50)
-    for (const [table] of tables) await reader.rows(`SELECT count(*) FROM ${table}`)
+    for (const [table] of tables) await published.reader.rows(`SELECT count(*) FROM ${table}`)
     // The role's default, which a client may change.
-    expect(await reader.rows(`SELECT current_setting('default_transaction_read_only')`)).toEqual([['on']])
+    expect(await published.reader.rows(`SELECT current_setting('default_transaction_read_only')`)).toEqual([['on']])
     const writing = 'SET TRANSACTION READ WRITE'
     for (const sql of [
       'DELETE FROM convohouse_marts.freshness',
       'CREATE SCHEMA mine',
       'CREATE TABLE public.mine (i int)',
     ])
-      await expect(reader.execute(`${writing}; ${sql}`), sql).rejects.toThrow('permission denied')
+      await expect(published.reader.execute(`${writing}; ${sql}`), sql).rejects.toThrow('permission denied')
   })
 
   it('reads tables that a later publication creates', async () => {
-    await admin.execute('DROP TABLE convohouse_marts.fct_leads')
-    await published.command('publish', '--refill')
+    await published.admin.execute('DROP TABLE convohouse_marts.fct_leads')
+    await published.scene.command('publish', '--refill')
     expect((await ask('SELECT count(*) AS n FROM convohouse_marts.fct_leads')).rows[0]!.n).toBeGreaterThan(0)
   }, 60_000)
 })
@@ -148,13 +102,14 @@ describeWithPostgres('the pages', () => {
   it.each(readdirSync(join(ROOT, 'docs/bi')))('%s has SQL that PostgreSQL answers', async name => {
     const blocks = [...read(`docs/bi/${name}`).matchAll(/```sql\n([^`]+)```/g)].map(([, sql]) => sql!)
     const queries = blocks.flatMap(sql => sql.split(/;\s*/).filter(Boolean))
-    for (const query of queries.filter(sql => sql.includes('convohouse_marts.')))
+    // Not of another engine's catalog.
+    for (const query of queries.filter(sql => /(?<!\.)\bconvohouse_marts\./.test(sql)))
       expect((await ask(query)).rows.length, query).toBeGreaterThan(0)
   })
 
   it('of DBeaver and Metabase connect by JDBC, and find tables, columns and descriptions', async () => {
-    const address = `jdbc:postgresql://127.0.0.1:${server.port}/postgres`
-    const jdbc = startJdbc('postgres', address, { user: 'reader', password: PASSWORDS.reader })
+    const address = `jdbc:postgresql://127.0.0.1:${published.server.port}/postgres`
+    const jdbc = startJdbc('postgres', address, READER)
     const { rows: tables } = await jdbc('tables convohouse_marts')
     const marts = tables.filter(([, type]) => type === 'TABLE')
     expect(marts.length).toBeGreaterThan(15)
@@ -173,8 +128,8 @@ describeWithPostgres('the pages', () => {
   it('of Superset names an address with which its driver finds tables and descriptions', async () => {
     const [address] = /postgresql\+psycopg2:[^`]+/.exec(read('docs/bi/superset.md'))!
     const here = address
-      .replace('PASSWORD', PASSWORDS.reader)
-      .replace('host:5432/convohouse', `127.0.0.1:${server.port}/postgres`)
+      .replace('PASSWORD', READER.password)
+      .replace('host:5432/convohouse', `127.0.0.1:${published.server.port}/postgres`)
     const code = `import json, sqlalchemy, sys
 engine = sqlalchemy.create_engine(sys.argv[1])
 about = sqlalchemy.inspect(engine)

@@ -2,21 +2,18 @@
 // not run.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { JDBC, startJdbc } from './jdbc.ts'
-import { type PublishedScene, publishedScene } from './published-scene.ts'
+import { publishedScene } from './published-scene.ts'
 
 const page = (name: string): string => readFileSync(join(import.meta.dirname, '../../docs/bi', name), 'utf8')
 
-let scene: PublishedScene
+const scene = publishedScene([{ name: 'dashboards', type: 'snapshot' }])
 let snapshot: string
 
-beforeAll(async () => {
-  scene = await publishedScene([{ name: 'dashboards', type: 'snapshot' }])
+beforeAll(() => {
   snapshot = join(scene.home, 'published', 'dashboards.duckdb')
-}, 300_000)
-
-afterAll(() => scene.close())
+})
 
 /** The two ways of the page of DBeaver: a property of the driver, or an address. */
 function opened(by: 'property' | 'address') {

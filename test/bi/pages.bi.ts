@@ -2,26 +2,20 @@
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type PublishedScene, publishedScene } from './published-scene.ts'
+import { expect, it } from 'vitest'
+import { publishedScene } from './published-scene.ts'
 import { DUCKDB, type PythonEnvironment, python } from './python.ts'
 
 const PAGES = join(import.meta.dirname, '..', '..', 'docs', 'bi')
 
-let scene: PublishedScene
+const scene = publishedScene([
+  { name: 'dashboards', type: 'snapshot' },
+  { name: 'lake', type: 'parquet' },
+])
 
-beforeAll(async () => {
-  scene = await publishedScene([
-    { name: 'dashboards', type: 'snapshot' },
-    { name: 'lake', type: 'parquet' },
-  ])
-}, 120_000)
-
-afterAll(() => scene.close())
-
-/** Runs all Python of a page (but that for a lake) as one program in the folder that has `published`; `more` is added to it. */
+/** Runs all Python of a page (but that for S3 or a lake) as one program in the folder that has `published`; `more` is added to it. */
 async function runPage(name: string, environment: PythonEnvironment, more: string): Promise<unknown> {
-  const [page] = readFileSync(join(PAGES, name), 'utf8').split('\n## A lake\n')
+  const [page] = readFileSync(join(PAGES, name), 'utf8').split(/\n## (?:Parquet files in S3|A lake)\n/)
   const blocks = [...page!.matchAll(/```python\n([^`]+)```/g)].map(([, code]) => code)
   expect(blocks.length).toBeGreaterThan(0)
   const program = join(scene.home, `${name}.py`)

@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { extensionFolder } from './extensions.ts'
 import { driverOf } from './jdbc.ts'
 import { describeWithLake } from './lake-scene.ts'
-import { type PublishedScene, publishedScene } from './published-scene.ts'
+import { publishedScene } from './published-scene.ts'
 import { PYTHON, python } from './python.ts'
 
 const PAGE = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'bi', 'spark.md'), 'utf8')
@@ -14,14 +14,7 @@ const SECTION = PAGE.slice(PAGE.indexOf('## A lake'))
 const block = (language: string): string => new RegExp(`\`\`\`${language}\\n([^\`]+)\`\`\``).exec(SECTION)![1]!
 
 describeWithLake('the page about Spark', () => {
-  let scene: PublishedScene
-
-  beforeAll(async () => {
-    const env = { CONVOHOUSE_EXTENSIONS: extensionFolder() }
-    scene = await publishedScene([{ name: 'versions', type: 'ducklake' }], { env })
-  }, 300_000)
-
-  afterAll(() => scene.close())
+  const scene = publishedScene([{ name: 'versions', type: 'ducklake' }])
 
   it('reads a lake through JDBC, all tables in one version, with the types of the marts', async () => {
     // The page says with which versions it was tried, and the driver's is that of its address.
@@ -51,7 +44,7 @@ print(json.dumps({"sum": sum(row.conversations for row in daily.collect()), "fac
     expect(found.facts).toBeGreaterThan(400)
     expect(found).toMatchObject({ sum: found.facts, all: found.distinct, partitions: found.months })
     const query = `SELECT count(*)::INT AS "all", strftime(min(started_at), '%Y-%m-%d %H:%M:%S') AS first, min(day)::VARCHAR AS day FROM marts.fct_conversations`
-    const [expected] = JSON.parse(await scene.command('query', query, '--format', 'json')) as object[]
+    const [expected] = await scene.query(query)
     expect({ all: found.all, first: String(found.first).slice(0, 19), day: found.day }).toEqual(expected)
     expect(found.types).toEqual({
       ...{ day: 'DateType()', started_at: 'TimestampType()', messages: 'LongType()', tokens_usd: 'DoubleType()' },

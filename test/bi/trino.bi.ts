@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { mkdir, readdir, realpath } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type PublishedScene, publishedScene } from './published-scene.ts'
+import { expect, it } from 'vitest'
+import { publishedScene } from './published-scene.ts'
 import { python } from './python.ts'
 import { startTrino, VERSION } from './trino.ts'
 
@@ -12,16 +12,10 @@ const blocks = (language: string): string[] =>
   [...PAGE.matchAll(new RegExp(`\`\`\`${language}\\n([^\`]+)\`\`\``, 'g'))].map(([, text]) => text!)
 const statements = (sql: string): string[] => sql.split(/;\s*/).filter(Boolean)
 
-let scene: PublishedScene
-
-beforeAll(async () => {
-  scene = await publishedScene([
-    { name: 'lake', type: 'parquet' },
-    { name: 'dashboards', type: 'snapshot' },
-  ])
-}, 300_000)
-
-afterAll(() => scene.close())
+const scene = publishedScene([
+  { name: 'lake', type: 'parquet' },
+  { name: 'dashboards', type: 'snapshot' },
+])
 
 it('Trino reads the tables of the page, and the next version when they are created again', async () => {
   expect(PAGE).toContain(`Trino ${VERSION} `)

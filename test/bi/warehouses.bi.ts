@@ -3,22 +3,16 @@
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type PublishedScene, publishedScene } from './published-scene.ts'
+import { expect, it } from 'vitest'
+import { publishedScene } from './published-scene.ts'
 import { python } from './python.ts'
 
 const PAGE = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'bi', 'warehouses.md'), 'utf8')
 
-let scene: PublishedScene
-
-beforeAll(async () => {
-  scene = await publishedScene([
-    { name: 'lake', type: 'parquet' },
-    { name: 'dashboards', type: 'snapshot' },
-  ])
-}, 300_000)
-
-afterAll(() => scene.close())
+const scene = publishedScene([
+  { name: 'lake', type: 'parquet' },
+  { name: 'dashboards', type: 'snapshot' },
+])
 
 it('ClickHouse loads published files, twice with the same result, and reads the figures of the marts', async () => {
   const section = PAGE.slice(PAGE.indexOf('## ClickHouse'), PAGE.indexOf('## Snowflake'))
