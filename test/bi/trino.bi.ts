@@ -1,16 +1,11 @@
 // The page about Trino: its catalog and SQL, asked of a server over a published folder.
-import { readFileSync } from 'node:fs'
 import { mkdir, readdir, realpath } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { expect, it } from 'vitest'
+import { blocks, page, section, statements } from './pages.ts'
 import { publishedScene } from './published-scene.ts'
 import { python } from './python.ts'
-import { startTrino, VERSION } from './trino.ts'
-
-const PAGE = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'bi', 'trino.md'), 'utf8')
-const blocks = (language: string): string[] =>
-  [...PAGE.matchAll(new RegExp(`\`\`\`${language}\\n([^\`]+)\`\`\``, 'g'))].map(([, text]) => text!)
-const statements = (sql: string): string[] => sql.split(/;\s*/).filter(Boolean)
+import { startTrino, VERSIONS } from './trino.ts'
 
 const scene = publishedScene([
   { name: 'lake', type: 'parquet' },
@@ -18,13 +13,14 @@ const scene = publishedScene([
 ])
 
 it('Trino reads the tables of the page, and the next version when they are created again', async () => {
-  expect(PAGE).toContain(`Trino ${VERSION} `)
-  const [catalog] = blocks('properties')
-  const [create, queries] = blocks('sql')
+  expect(page('trino.md')).toContain(`Trino ${VERSIONS.hive} `)
+  const text = section('trino.md', 'Parquet files in a folder')
+  const [catalog] = blocks(text, 'properties')
+  const [create, queries] = blocks(text, 'sql')
   const published = join(scene.home, 'published')
   // The page's `/srv`, with the target at `convohouse/lake`: the data folder, with the target at `published/lake`.
   await mkdir(join(scene.home, 'trino'))
-  const trino = await startTrino({ convohouse: catalog!.replace('=/srv', `=${scene.home}`) })
+  const trino = await startTrino('hive', { convohouse: catalog!.replace('=/srv', `=${scene.home}`) })
   const createTables = async () => {
     const version = basename(await realpath(join(published, 'lake', 'current')))
     const sql = create!.replaceAll('/convohouse/lake/', '/published/lake/').replaceAll('VERSION', version)
