@@ -6,6 +6,7 @@ import type { TestProject } from 'vitest/node'
 import { rounded, seconds } from '../bench/measure.ts'
 import { EVIDENCE } from './evidence.ts'
 import { EXTENSIONS } from './extensions.ts'
+import { HADOOP } from './hadoop.ts'
 import { CACHE, install, isInstalled, type Tool } from './installed.ts'
 import { JDBC } from './jdbc.ts'
 import { SERVER } from './postgres-server.ts'
@@ -15,7 +16,7 @@ import { S3_SERVER } from './s3-server.ts'
 import { TRINO } from './trino.ts'
 
 const TOOLS: readonly Tool[] = [
-  ...[SERVER, EXTENSIONS, S3_SERVER, PROMETHEUS, EVIDENCE, JDBC],
+  ...[SERVER, EXTENSIONS, S3_SERVER, PROMETHEUS, EVIDENCE, JDBC, HADOOP],
   ...Object.values(TRINO),
   ...Object.values(PYTHON),
 ]
