@@ -9,9 +9,11 @@ export async function publicationWarnings(
   { rows }: Pick<Writer, 'rows'>,
   { areModelsRead, held }: { areModelsRead: boolean; held: readonly string[] },
 ): Promise<string[]> {
-  const models = (await wrongModels({ rows })).map(({ name }) => name)
+  // Without the folder, what is stored is of an earlier attempt.
+  const models = areModelsRead ? (await wrongModels({ rows })).map(({ name }) => name) : []
   const checks = (await storedResults({ rows })).flatMap(({ name, table, outcome, blocks }) => {
-    if (outcome === 'broken') return [`the check ${name} cannot run: \`convohouse check ${name}\` shows why`]
+    // A full run also forgets the checks that are no more.
+    if (outcome === 'broken') return [`the check ${name} cannot run: \`convohouse check\` shows why`]
     const record = publishedTableOf(table)?.table ?? table
     if (outcome !== 'failed' || !blocks || !held.includes(record)) return []
     return [`the check ${name} fails and holds back ${record}: \`convohouse check ${name}\` shows why`]

@@ -86,7 +86,7 @@ describe('convohouse check', () => {
     expect(checks[0].rows).toHaveLength(5)
     expect(checks[0].rows[0]).toMatchObject({
       workspace_id: 'ws_demo',
-      is_test: expect.stringMatching(/^(true|false)$/),
+      conversation_id: expect.any(String),
     })
     expect((await stored(env)).map(({ name }: { name: string }) => name)).toEqual(['loud'])
     expect((await inProcess(['check', 'broken'], { env })).code).toBe(2)
@@ -105,6 +105,19 @@ describe('convohouse check', () => {
     )
     const unnamed = await inProcess(['check'], { env })
     expect(unnamed.stdout).toContain('wrong: Conversations are loud.\n  `convohouse check wrong` shows rows.\n')
+  })
+
+  it('shows the beginning of long values, in the order of the check, and what it found where its rows cannot be shown', async () => {
+    const withoutKey = (sql: string) => own('warn', sql).filter(line => !line.startsWith('-- key'))
+    const { env } = await scene({
+      'long.sql': withoutKey(`SELECT repeat('ä', 3000000) AS long, range AS n FROM range(3) ORDER BY n DESC`),
+      'cast.sql': withoutKey(`SELECT conversation_id::INTEGER AS n FROM conversations`),
+    })
+    const { code, stdout, stderr } = await inProcess(['check', 'cast', 'long'], { env })
+    expect(stdout).toContain('\n  Its rows cannot be shown: Conversion Error\n')
+    const shown = [2, 1, 0].map(n => `  ${'ä'.repeat(200)}…  ${n}\n`).join('')
+    expect(stdout).toContain(shown)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   })
 
   it('asks the process that holds the warehouse, and then stores nothing', async () => {

@@ -159,7 +159,7 @@ it('a target whose files are gone is reported, a failure only until a publicatio
   )
   const warnings = [
     'the model nameless could not be built: `convohouse status` shows why',
-    'the check mine cannot run: `convohouse check mine` shows why',
+    'the check mine cannot run: `convohouse check` shows why',
     'the check tags_unique fails and holds back conversations: `convohouse check tags_unique` shows why',
   ]
   expect(filled.stderr).toBe(warnings.map(warning => `warning: ${warning}\n`).join(''))

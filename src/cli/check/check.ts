@@ -18,7 +18,7 @@ import { invalidFlag } from '../flags/values.ts'
 import { grid, gridOnStdout, visible } from '../terminal/columns.ts'
 import { print, printJson } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
-import { failingRows, rowLines, type ShownRow } from './failing-rows.ts'
+import { failingRows, rowLines, type Shown } from './failing-rows.ts'
 
 export interface CheckFlags {
   config?: string
@@ -76,10 +76,10 @@ const cells = ({ check, outcome, violations, durationMs }: Ran): string[] => [
 ]
 
 /**
- * What a check found, or why it cannot run. A check whose header is invalid may have no description. `rows`: undefined unless the check was
+ * What a check found, or why it cannot run. A check whose header is invalid may have no description. `shown`: undefined unless the check was
  * named.
  */
-function detailLines({ check, outcome, violations, error, examples }: Ran, rows: readonly ShownRow[] | undefined) {
+function detailLines({ check, outcome, violations, error, examples }: Ran, shown: Shown | undefined) {
   if (outcome === 'passed') return []
   const why = outcome === 'timeout' ? 'It takes too long.' : error
   const [head, ...more] = [check.about, why].filter(text => text !== null && text !== '')
@@ -87,7 +87,7 @@ function detailLines({ check, outcome, violations, error, examples }: Ran, rows:
     '',
     `${check.name}: ${visible(head!)}${check.blocks && outcome === 'failed' ? ` ${check.table} is not published meanwhile.` : ''}`,
     ...more.map(text => `  ${visible(text!)}`),
-    ...(rows === undefined ? exampleLines(check, outcome, examples) : rowLines(rows, violations ?? 0)),
+    ...(shown === undefined ? exampleLines(check, outcome, examples) : rowLines(shown, violations ?? 0)),
   ]
 }
 
@@ -111,9 +111,9 @@ function whyUnstored(config: Config | null, stored: readonly Ran[] | null): stri
   return config === null ? 'no workspace is configured' : 'another process holds the warehouse'
 }
 
-function jsonOf({ check, ...result }: Ran, rows: readonly ShownRow[] | undefined): object {
+function jsonOf({ check, ...result }: Ran, shown: Shown | undefined): object {
   const { sql: _, problem: __, ...declared } = check
-  return { ...declared, ...result, ...(rows && { rows }) }
+  return { ...declared, ...result, ...(shown && { rows: shown.rows }) }
 }
 
 /** @returns the exit code. @throws FLAG_INVALID, WAREHOUSE_MISSING, WAREHOUSE_LOCKED, WAREHOUSE_OLDER, HOME_UNUSABLE, INTERRUPTED */
@@ -127,15 +127,15 @@ export async function runCheckCommand(names: readonly string[], flags: CheckFlag
     const stored = config ? await runHere(config, checks, stop.stopping) : null
     const results = stored ?? (await runAsQueries(storage, checks))
     const exitCode = exitCodeOf(results)
-    const shown = names.length === 0 ? new Map<string, ShownRow[]>() : await failingRows(storage, results)
-    const rowsOf = ({ check }: Ran) => shown.get(check.name)
+    const shown = names.length === 0 ? new Map<string, Shown>() : await failingRows(storage, results)
+    const shownOf = ({ check }: Ran) => shown.get(check.name)
     if (flags.json) {
-      const checked = results.map(result => jsonOf(result, rowsOf(result)))
+      const checked = results.map(result => jsonOf(result, shownOf(result)))
       printJson({ ok: exitCode === EXIT_CODES.ok, exitCode, stored: stored !== null, checks: checked })
     } else
       print(
         ...grid(COLUMNS, results.map(cells), gridOnStdout()),
-        ...results.flatMap(result => detailLines(result, rowsOf(result))),
+        ...results.flatMap(result => detailLines(result, shownOf(result))),
         '',
         summary(results, whyUnstored(config, stored)),
       )

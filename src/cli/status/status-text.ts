@@ -173,7 +173,7 @@ function checkText({ outcome, violations, severity, error }: StoredResult): stri
 
 /** Checks of the tables that did not pass. */
 export const checkLines = (results: readonly StoredResult[], nowMs: number): string[] => [
-  'Checks that did not pass (`convohouse check NAME` runs one and shows rows)',
+  'Checks that did not pass (`convohouse check` runs all of them; with a name, it shows rows)',
   ...results.map(
     result =>
       `  ${visible(result.name)}: ${checkText(result)}, ${ago(Date.parse(result.checkedAt), nowMs)}${result.blocks && result.outcome === 'failed' ? `; ${result.table} is not published` : ''}`,

@@ -38,8 +38,8 @@ const ABOUT_THE_SQL = /^(Parser|Binder|Catalog) Error: [^\n]*/
 
 const CLASS = /^[A-Z][A-Za-z ]{1,40} Error\b/
 
-/** Why DuckDB could not run it. */
-function reasonOf({ code, message }: ConvohouseError): string {
+/** Why DuckDB could not run it, without values. */
+export function reasonOf({ code, message }: ConvohouseError): string {
   if (code === 'SQL_REFUSED') return message
   const text = ABOUT_THE_SQL.exec(message)?.[0] ?? CLASS.exec(message)?.[0]
   return text ?? 'DuckDB could not run it'
