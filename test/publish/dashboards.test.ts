@@ -134,7 +134,7 @@ describe('the dashboard of conversations', () => {
 describe('the pages', () => {
   const pages = readdirSync(PAGES)
   /** Pages with the SQL of other engines and extensions, which tests in `test/bi` run as far as those can be had. */
-  const OTHERS = ['ducklake.md', 'spark.md', 'trino.md', 'warehouses.md']
+  const OTHERS = ['dbt.md', 'ducklake.md', 'spark.md', 'trino.md', 'warehouses.md']
 
   it('show the star that the marts declare', () => {
     const relations = (path: string) =>
