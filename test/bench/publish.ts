@@ -45,7 +45,7 @@ const settleDisk = (): Promise<unknown> => promisify(execFile)('sync')
 /** What a server does by itself some time after so many rows, and would do while other targets are measured. */
 async function settleServer(server: BenchServer): Promise<void> {
   const taken = await seconds(async () => {
-    for (const statement of ['VACUUM (ANALYZE)', 'CHECKPOINT']) await server.execute(statement)
+    for (const statement of ['VACUUM (ANALYZE)', 'CHECKPOINT']) await server.executeAlone(statement)
   })
   log(`  VACUUM of PostgreSQL: ${rounded(taken)} s`)
 }

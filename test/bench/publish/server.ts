@@ -16,7 +16,8 @@ export interface BenchServer {
   /** A target in a schema that does not exist yet; the one before is dropped. */
   newTarget(): Promise<PostgresTarget>
   rows(sql: string): Promise<unknown[][]>
-  execute(sql: string): Promise<unknown>
+  /** Outside of a transaction. */
+  executeAlone(sql: string): Promise<void>
   remove(): Promise<void>
 }
 
@@ -48,7 +49,7 @@ export async function benchServer(): Promise<BenchServer | null> {
       }
     },
     rows: sql => admin.rows(sql),
-    execute: sql => admin.execute(sql),
+    executeAlone: sql => admin.executeAlone(sql),
     async remove() {
       admin.close()
       await server.remove()
