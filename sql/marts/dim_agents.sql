@@ -32,9 +32,6 @@ models AS (
   SELECT workspace_id, agent_id, any_value(value_text) AS default_model
   FROM agent_settings WHERE setting = 'vg_defaultModel' GROUP BY ALL
 ),
-named_voices AS (
-  SELECT workspace_id, provider, voice_id, max(name) AS voice_name FROM voices GROUP BY ALL
-),
 assigned AS (
   SELECT a.workspace_id, a.agent_id, count(DISTINCT o.organization_id) AS organizations,
     string_agg(DISTINCT o.name, ', ' ORDER BY o.name) AS organization_names
@@ -51,7 +48,7 @@ SELECT
   m.default_model,
   a.voice_config_speech_gen_provider AS voice_provider,
   a.voice_config_speech_gen_voice_id AS voice_id,
-  v.voice_name,
+  v.name AS voice_name,
   a.voice_config_speech_gen_language AS voice_language,
   a.voice_config_config_record_audio AS records_audio,
   coalesce(o.organizations, 0) AS organizations,
@@ -60,5 +57,5 @@ FROM seen
 LEFT JOIN agents a USING (workspace_id, agent_id)
 LEFT JOIN models m USING (workspace_id, agent_id)
 LEFT JOIN assigned o USING (workspace_id, agent_id)
-LEFT JOIN named_voices v
+LEFT JOIN voices v
   ON v.workspace_id = a.workspace_id AND v.provider = a.voice_config_speech_gen_provider AND v.voice_id = a.voice_config_speech_gen_voice_id
