@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
 import { type PublishedScene, publishedScene } from './published-scene.ts'
-import { type S3Server, s3Server } from './s3-server.ts'
+import { keysText, type S3Server, s3Server } from './s3-server.ts'
 
 /** Where it is: the bucket is the one that the server's reader may read. */
 export const LAKE = 'lake/convohouse'
@@ -25,10 +25,8 @@ export function publishedS3(): PublishedS3 {
     published.server = await s3Server()
     await published.server.start()
     await published.server.shell('s3.bucket.create -name lake')
-    const { accessKeyId, secretAccessKey } = published.server.admin
     credentialsFile = join(folder, 'credentials')
-    const keys = `[default]\naws_access_key_id = ${accessKeyId}\naws_secret_access_key = ${secretAccessKey}\n`
-    await writeFile(credentialsFile, keys, { mode: 0o600 })
+    await writeFile(credentialsFile, keysText(published.server.admin), { mode: 0o600 })
   })
 
   afterAll(async () => {

@@ -19,7 +19,7 @@ import { KEEP, publishTo, SETTINGS } from '../publish/published.ts'
 import { type TemporaryWarehouse, temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
 import { EXTENSIONS, extensionFolder } from './extensions.ts'
 import { whyLacking } from './lacking.ts'
-import { type Keys, S3_SERVER, type S3Server, s3Server } from './s3-server.ts'
+import { type Keys, keysText, S3_SERVER, type S3Server, s3Server } from './s3-server.ts'
 
 /** What tests do in the bucket, as its owner. */
 export interface Bucket {
@@ -54,9 +54,6 @@ export interface S3Scene {
 export const describeWithS3 = describe.skipIf([S3_SERVER, EXTENSIONS].some(tool => whyLacking(tool) !== null))
 
 let targets = 0
-
-const keysText = ({ accessKeyId, secretAccessKey }: Keys): string =>
-  `[default]\naws_access_key_id = ${accessKeyId}\naws_secret_access_key = ${secretAccessKey}\n`
 
 function bucketOf(client: S3Client): Bucket {
   const at = (key: string) => ({ Bucket: 'lake', Key: key })

@@ -28,6 +28,10 @@ export interface Keys {
   secretAccessKey: string
 }
 
+/** The file of credentials that has them. */
+export const keysText = ({ accessKeyId, secretAccessKey }: Keys): string =>
+  `[default]\naws_access_key_id = ${accessKeyId}\naws_secret_access_key = ${secretAccessKey}\n`
+
 export interface S3Server {
   port: number
   httpsPort: number
