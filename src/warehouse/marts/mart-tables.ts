@@ -4,7 +4,7 @@ import { appendEntries, logChangesOf } from '../changes/log-changes.ts'
 import { keyList, type PublishedTable, partitionOf, publishedMart, sameKeys } from '../changes/published-tables.ts'
 import type { Writer } from '../connection.ts'
 import { type Mart, type MartColumn, marts } from './declarations.ts'
-import { created, type Scope, selectInScope } from './scope.ts'
+import { byIds, created, type Scope, selectInScope } from './scope.ts'
 
 const columnsOf = ({ columns }: Mart): string => columns.map(({ name, sqlType }) => `${name} ${sqlType}`).join(', ')
 
@@ -64,15 +64,32 @@ interface Replaced {
   kept: readonly string[]
 }
 
+/** Which rows differ: the row id of the mart's row, and that of the fresh one. */
+const DIFFERENT = 'different_rows'
+
+/** Compares the rows whose ids are in `stale` with those of `fresh`. @returns how many differ */
+const findDifferent = (
+  writer: Writer,
+  mart: Mart,
+  { stale, fresh }: { stale: string; fresh: string },
+): Promise<number> =>
+  created(
+    writer,
+    DIFFERENT,
+    `SELECT s.id, f.rowid AS fresh FROM (SELECT t.rowid AS id, t.* FROM ${byIds(`marts.${mart.name}`, stale)}) s
+     FULL JOIN ${fresh} f ON ${mart.grain.map(key => `s.${key} = f.${key}`).join(' AND ')}
+     WHERE ${mart.columns.map(({ name }) => `s.${name} IS DISTINCT FROM f.${name}`).join(' OR ')}`,
+  )
+
 /**
- * Replaces the rows whose `columns` are in `of` by those that the mart's SELECT returns, inside the caller's
- * transaction. @returns false if there are none of either
+ * Replaces those of the rows whose `columns` are in `of` that differ from the rows that the mart's SELECT returns, inside the caller's transaction. A conversation
+ * that goes on keeps most of its facts. @returns how many rows there were before or are now, and how many of them differ
  */
 export async function replaceScope(
   writer: Writer,
   mart: Mart,
   { of, columns, scope, kept: also }: Replaced,
-): Promise<boolean> {
+): Promise<{ rows: number; different: number }> {
   const { name, grain, month } = mart
   const published = publishedMart(mart)
   const kept = new Set([...grain, ...(month ? [month] : []), ...also])
@@ -84,16 +101,23 @@ export async function replaceScope(
     `SELECT rowid AS id, ${[...kept].join(', ')} FROM marts.${name} SEMI JOIN ${of} USING (${columns.join(', ')})`,
   )
   const freshRows = await created(writer, fresh, freshSelect(mart, scope))
-  if (staleRows + freshRows === 0) return false
+  const rows = staleRows + freshRows
+  if (rows === 0) return { rows, different: 0 }
+  const areCompared = staleRows > 0 && freshRows > 0
+  const different = areCompared ? await findDifferent(writer, mart, { stale, fresh }) : rows
+  if (different === 0) return { rows, different }
+  const [deleted, inserted] = areCompared
+    ? [`${stale} SEMI JOIN ${DIFFERENT} USING (id)`, `${fresh} f SEMI JOIN ${DIFFERENT} d ON f.rowid = d.fresh`]
+    : [stale, `${fresh} f`]
   await addEntries(
     writer,
-    `SELECT 'marts.${name}' AS table_name, ${keyList(published, 's')} AS key, ${partitionOf(published, 's')} AS partition_before, 'update' AS op FROM ${stale} s
+    `SELECT 'marts.${name}' AS table_name, ${keyList(published, 's')} AS key, ${partitionOf(published, 's')} AS partition_before, 'update' AS op FROM (FROM ${deleted}) s
      UNION ALL
      SELECT 'marts.${name}', ${keyList(published, 'f')}, NULL::DATE, 'insert' FROM ${fresh} f ANTI JOIN ${stale} USING (${grain.join(', ')})`,
   )
-  if (staleRows > 0) await writer.run(`DELETE FROM marts.${name} WHERE rowid IN (SELECT id FROM ${stale})`)
-  if (freshRows > 0) await writer.run(`INSERT INTO marts.${name} BY NAME FROM ${fresh}`)
-  return true
+  if (staleRows > 0) await writer.run(`DELETE FROM marts.${name} WHERE rowid IN (SELECT id FROM ${deleted})`)
+  if (freshRows > 0) await writer.run(`INSERT INTO marts.${name} BY NAME SELECT f.* FROM ${inserted}`)
+  return { rows, different }
 }
 
 /**
@@ -123,7 +147,7 @@ export async function replaceGroups(
   // Few of the groups differ: a conversation that goes on has the same tags.
   const different = await created(
     writer,
-    'different_rows',
+    DIFFERENT,
     `SELECT s.rowid AS id, ${publishedBy.map(key => `s.${key} AS stale_${key}`).join(', ')}, f.rowid AS fresh, ${keys('f')}
      FROM (SELECT rowid, * FROM marts.${name} SEMI JOIN ${of} USING (${groups.join(', ')})) s
      FULL JOIN ${FRESH} f ON ${grain.map(key => `s.${key} = f.${key}`).join(' AND ')}
@@ -135,11 +159,11 @@ export async function replaceGroups(
   await addEntries(
     writer,
     `SELECT 'marts.${name}' AS table_name, ${keyList(published, 'k')} AS key, ${partitionOf(published, 'k')} AS partition_before, 'update' AS op
-     FROM (SELECT ${stale} FROM different_rows WHERE id IS NOT NULL UNION SELECT ${publishedBy.join(', ')} FROM different_rows WHERE fresh IS NOT NULL) k`,
+     FROM (SELECT ${stale} FROM ${DIFFERENT} WHERE id IS NOT NULL UNION SELECT ${publishedBy.join(', ')} FROM ${DIFFERENT} WHERE fresh IS NOT NULL) k`,
   )
-  await writer.run(`DELETE FROM marts.${name} WHERE rowid IN (SELECT id FROM different_rows)`)
+  await writer.run(`DELETE FROM marts.${name} WHERE rowid IN (SELECT id FROM ${DIFFERENT})`)
   await writer.run(
-    `INSERT INTO marts.${name} BY NAME SELECT f.* FROM ${FRESH} f SEMI JOIN different_rows d ON f.rowid = d.fresh`,
+    `INSERT INTO marts.${name} BY NAME SELECT f.* FROM ${FRESH} f SEMI JOIN ${DIFFERENT} d ON f.rowid = d.fresh`,
   )
   return true
 }

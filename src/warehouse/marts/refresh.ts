@@ -186,6 +186,8 @@ async function update(writer: Writer, changes: Changes, slice: number): Promise<
     if (entries) await created(writer, `changed_${table}`, changedKeys(entries.published, changes))
   }
 
+  /** Facts that changed conversations have or had rows of. Tags of a day may change although no fact does. */
+  const touching = new Set<string>()
   const eachSlice = inSlices(writer, slice)
   await beginPeople(writer)
   let isOneSlice = await eachSlice((_, scope) => findPeople(writer, scope))
@@ -205,15 +207,16 @@ async function update(writer: Writer, changes: Changes, slice: number): Promise<
   }
   const scoped = async (mart: Mart, rows: { of: string; scope: Scope }): Promise<void> => {
     const kept = grouped.filter(isBuiltFrom(mart)).flatMap(({ groups }) => groups)
-    if (await replaceScope(writer, mart, { ...rows, columns: CONVERSATION_KEY, kept }))
-      changed.add(`marts.${mart.name}`)
+    const replaced = await replaceScope(writer, mart, { ...rows, columns: CONVERSATION_KEY, kept })
+    if (replaced.rows > 0) touching.add(mart.name)
+    if (replaced.different > 0) changed.add(`marts.${mart.name}`)
   }
   /** Collects the groups that the rows of facts belonged to before, and belong to now. */
   const touch = async (): Promise<void> => {
     for (const { groups } of byGrouping(grouped)) {
       const built = grouped.filter(isSameGrouping(groups))
       const touched = facts
-        .filter(fact => changed.has(`marts.${fact.name}`) && built.some(isBuiltFrom(fact)))
+        .filter(fact => touching.has(fact.name) && built.some(isBuiltFrom(fact)))
         .flatMap(({ name }) => [`stale_${name}`, `fresh_${name}`])
         .map(
           rows =>

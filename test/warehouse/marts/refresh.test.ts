@@ -366,6 +366,37 @@ describe('marts that are brought up to date', () => {
     expect(tables).toEqual(expect.arrayContaining(['conversations', 'marts.fct_conversations', 'marts.fct_spend']))
   })
 
+  it('log only those facts of a changed conversation that differ', async () => {
+    const place = app.workspace()
+    const { writer } = app.warehouse
+    await perform([place], exportOf(1, { version: 2 }))
+    await refreshMarts(writer)
+    const watermark = await registerConsumer(writer, 'copy')
+    await perform([place], exportOf(2, { version: 2, cost: 3 }))
+    await refreshMarts(writer)
+    const answer = await changesSince(writer, { name: 'copy', watermark })
+    const logged = answer.kind === 'refill' ? [] : answer.tables.map(({ published }) => published.table)
+    expect(logged.filter(table => table.startsWith('marts.fct_'))).toEqual([
+      'marts.fct_conversations',
+      'marts.fct_spend',
+      'marts.fct_state_spans',
+      'marts.fct_token_usage',
+    ])
+  })
+
+  it('have the tags of a day although no fact of the conversation differs', async () => {
+    const place = app.workspace()
+    const { landing, load } = place
+    const { writer } = app.warehouse
+    const page = (tags: string[]) =>
+      landConversations(landing, { records: [{ ID: 'c', ts: SENT_AT_MS, lastModified: SENT_AT_MS, tags }] })
+    await load(await page(['vip']))
+    await refreshMarts(writer)
+    await load(await page(['refund']))
+    await refreshMarts(writer)
+    expect(await place.rows('marts.tags_daily', 'tag')).toEqual([{ tag: 'refund' }])
+  })
+
   it('do not change, and log nothing, while no table does', async () => {
     const place = app.workspace()
     await perform([place], exportOf(1, {}))
