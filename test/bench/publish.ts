@@ -39,7 +39,7 @@ const MIB = 2 ** 20
 
 const log = (text: string): void => console.error(text)
 
-/** Else the copy of a file waits for what was written before. */
+/** Else what is measured waits for what was written before. */
 const settleDisk = (): Promise<unknown> => promisify(execFile)('sync')
 
 /** What a server does by itself some time after so many rows, and would do while other targets are measured. */
@@ -184,6 +184,7 @@ async function measure(
     for (let round = 0; round < rounds; round++) {
       const isPeak = round === 0
       const timed = async (target: TargetConfig, refill: boolean) => {
+        await settleDisk()
         const taken = await publications.publish(target, { refill, isPeak })
         const of = measured[target.type]
         of[refill ? 'full' : 'delta'].push(taken.seconds)
@@ -200,7 +201,6 @@ async function measure(
       await settleDisk()
       const copied = await seconds(() => durableCopy(snapshot.path, join(home, 'copy')))
       await rm(join(home, 'copy'))
-      await settleDisk()
       await timed(snapshot, false)
       measured.snapshot.delta[round]! -= copied
       log(`  copy of its file: ${rounded(copied)} s`)
