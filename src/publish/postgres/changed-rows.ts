@@ -67,11 +67,14 @@ export function temporaryTables(replacements: Iterable<Replacement>): string[] {
 const BITMAP_KEYS = 100_000
 const BITMAP_MEMORY = '64MB'
 
+/** Before version 18, a disabled scan has so high a cost that PostgreSQL would compile each statement. */
+const DISABLED = ['enable_seqscan', 'enable_indexscan', 'enable_nestloop', 'jit']
+
 /** How PostgreSQL finds the rows of keys: by a bitmap, or as it likes. */
 const planning = (isBitmap: boolean): string =>
   [
     `SET LOCAL work_mem = ${isBitmap ? `'${BITMAP_MEMORY}'` : 'DEFAULT'}`,
-    ...['seqscan', 'indexscan', 'nestloop'].map(name => `SET LOCAL enable_${name} = ${isBitmap ? 'off' : 'DEFAULT'}`),
+    ...DISABLED.map(name => `SET LOCAL ${name} = ${isBitmap ? 'off' : 'DEFAULT'}`),
   ].join(';\n')
 
 /** Fills the keys, each temporary table once. @returns the temporary tables whose rows are to be found by a bitmap */
