@@ -122,13 +122,14 @@ export async function replaceScope(
 
 /**
  * SQL condition: rows `s` and `f` differ in the column. A sum of numbers with a fraction depends on the order of its rows in the last digit, which is
- * no difference: copies would replace rows for it.
+ * no difference: copies would replace rows for it. Infinite sums have no last digit.
  */
 function differsSql({ name, sqlType }: MartColumn): string {
   const [s, f] = [`s.${name}`, `f.${name}`]
   const differs = `${s} IS DISTINCT FROM ${f}`
   if (sqlType !== 'DOUBLE') return differs
-  return `(${differs} AND coalesce(abs(${s} - ${f}) > 1e-12 * greatest(abs(${s}), abs(${f})), true))`
+  const inMore = `coalesce(abs(${s} - ${f}) > 1e-12 * greatest(abs(${s}), abs(${f})), true)`
+  return `(${differs} AND (${inMore} OR NOT isfinite(${s}) OR NOT isfinite(${f})))`
 }
 
 /**

@@ -384,19 +384,6 @@ describe('marts that are brought up to date', () => {
     ])
   })
 
-  it('have the tags of a day although no fact of the conversation differs', async () => {
-    const place = app.workspace()
-    const { landing, load } = place
-    const { writer } = app.warehouse
-    const page = (tags: string[]) =>
-      landConversations(landing, { records: [{ ID: 'c', ts: SENT_AT_MS, lastModified: SENT_AT_MS, tags }] })
-    await load(await page(['vip']))
-    await refreshMarts(writer)
-    await load(await page(['refund']))
-    await refreshMarts(writer)
-    expect(await place.rows('marts.tags_daily', 'tag')).toEqual([{ tag: 'refund' }])
-  })
-
   it('do not change, and log nothing, while no table does', async () => {
     const place = app.workspace()
     await perform([place], exportOf(1, {}))
