@@ -55,7 +55,10 @@ export interface PackageHead {
 }
 
 export interface Package extends PackageHead {
-  /** All tables of a refill; the changed tables of a delta. They arrive while the package is written, which is complete when they end. */
+  /**
+   * All tables of a refill; the changed tables of a delta. They arrive while the package is written, which is complete when they end. A refill of
+   * a snapshot has none: its next file has the rows.
+   */
   tables: Iterable<PackagedTable> | AsyncIterable<PackagedTable>
 }
 

@@ -28,6 +28,7 @@ import { refreshModels } from '../warehouse/models/refresh-models.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { temporaryFolder } from '../warehouse/temporary-files.ts'
 import { extensionPlaces } from './extension.ts'
+import { fillSnapshot } from './fill-snapshot.ts'
 import { type Lack, lackAfter, NO_LACK } from './held-tables.ts'
 import { expectOwner, ownerOf } from './owner.ts'
 import { type PackageHead, type Sums, sumsOfSelection, writeTables } from './package.ts'
@@ -186,7 +187,12 @@ async function writePackage(
       asOf: momentText(asOfMs),
       held: [...held],
     }
-    const application = client.apply({ kind, base, watermark, erases })
+    const head = { kind, base, watermark, erases } as const
+    if (kind === 'refill' && target.type === 'snapshot') {
+      const filled = await fillSnapshot({ warehouse, readers, signal }, selection, { target, publicationId: id })
+      return { contents: { kind, ...filled, application: client.apply(head) }, decided, sums }
+    }
+    const application = client.apply(head)
     let [tables, rowCount] = [0, 0]
     const writing = { readers, folder, isFinal: target.type === 'parquet', signal }
     const partitionBy = target.type === 'parquet' ? target.partitionBy : null

@@ -41,8 +41,8 @@ async function openKind(database: TargetDatabase, settings: TargetSettings): Pro
 }
 
 async function open(settings: TargetSettings): Promise<OpenTarget> {
-  // A snapshot is written on two connections, of which each uses a thread.
-  const threads = settings.target.type === 'snapshot' ? 1 : settings.threads
+  // Each thread that writes rows of wide tables into a snapshot holds a row group of them.
+  const threads = settings.target.type === 'snapshot' ? Math.min(settings.threads, 2) : settings.threads
   return openKind(await openTargetDatabase({ ...settings, threads }), settings)
 }
 

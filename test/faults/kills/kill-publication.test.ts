@@ -113,12 +113,13 @@ it.skipIf(why !== null)(
   },
 )
 
-/** The program of a target's process that is killed when the third table of a package arrives, which is still being written. */
+/** The program of a target's process that is killed when the third table of a package arrives, which is still being written, or that of a refill is complete. */
 const killedEarly = `
 import ${JSON.stringify(ENTRY.href)}
-let tables = 0
-process.on('message', ({ kind }) => {
-  if (kind === 'table' && ++tables === 3) process.kill(process.pid, 'SIGKILL')
+let [tables, isRefill] = [0, false]
+process.on('message', ({ kind, head }) => {
+  if (kind === 'apply') isRefill = head.kind === 'refill'
+  if (isRefill || (kind === 'table' && ++tables === 3)) process.kill(process.pid, 'SIGKILL')
 })
 `
 

@@ -1,0 +1,113 @@
+// All rows of a refill of a target `snapshot`, which the process that holds the warehouse writes into the next file itself. Through Parquet
+// files that another process reads again, a refill takes twice the processor time.
+import { rm } from 'node:fs/promises'
+import type { DuckDBConnection } from '@duckdb/node-api'
+import type { SnapshotTarget } from '../config/targets.ts'
+import { destinationOf } from '../files/destination.ts'
+import { statementsOn } from '../warehouse/connection.ts'
+import type { Warehouse } from '../warehouse/open.ts'
+import { ATTACHED, attachedTable, createTable } from './attached.ts'
+import { attachNext, DISK_HINT, nextFile } from './next-snapshot.ts'
+import { quotedTable, valuesAs } from './package-rows.ts'
+import type { Reader, Readers } from './readers.ts'
+import type { SelectedRelation, Selection } from './selection.ts'
+import { targetError } from './target-database.ts'
+
+interface Filling {
+  warehouse: Warehouse
+  /** The first writes all tables, with as many threads as there are readers. */
+  readers: Readers
+  signal: AbortSignal
+}
+
+/** Runs `work` with so many threads at most: each that writes conversations holds a row group, which takes 120 MB. Others have no more meanwhile, either. */
+async function withThreads<T>({ run, rows }: Reader, most: number, work: () => Promise<T>): Promise<T> {
+  const [setting] = await rows<{ threads: number }>(`SELECT current_setting('threads')::INTEGER AS threads`)
+  const { threads } = setting!
+  if (threads <= most) return work()
+  await run(`SET threads = ${most}`)
+  try {
+    return await work()
+  } finally {
+    await run(`SET threads = ${threads}`)
+  }
+}
+
+/** @returns the number of rows */
+async function insertAll(reader: Reader, relation: SelectedRelation): Promise<number> {
+  const { name, columns, values, where } = relation
+  const names = columns.map(column => column.name)
+  const [inserted] = await reader.rows<{ Count: string }>(
+    `INSERT INTO ${attachedTable(relation)} SELECT ${valuesAs(values, names)} FROM ${quotedTable(name)} t WHERE ${where ?? 'true'}`,
+  )
+  return Number(inserted!.Count)
+}
+
+/** Commits the transaction in which `reader` reads the warehouse. Tables that a check blocks stay empty. */
+async function writeAll({ readers: [reader], signal }: Filling, { relations, blocked }: Selection): Promise<number> {
+  let rowCount = 0
+  for (const schema of ['marts', 'models']) await reader.run(`CREATE SCHEMA ${ATTACHED}.${schema}`)
+  for (const relation of relations) {
+    signal.throwIfAborted()
+    await createTable(reader, relation)
+    if (!blocked.includes(relation.published.table)) rowCount += await insertAll(reader, relation)
+  }
+  await reader.run('COMMIT')
+  return rowCount
+}
+
+async function intoNext<T>(connection: DuckDBConnection, attach: string, work: () => Promise<T>): Promise<T> {
+  // A publication that could not detach its file would hold up all later ones.
+  await connection.run(`DETACH DATABASE IF EXISTS ${ATTACHED}`)
+  await connection.run(attach)
+  let result: T
+  try {
+    result = await work()
+  } catch (error) {
+    await connection.run(`DETACH ${ATTACHED}`).catch(() => {})
+    throw error
+  }
+  // Writes what the log has into the file.
+  await connection.run(`DETACH ${ATTACHED}`)
+  return result
+}
+
+/** Errors of DuckDB that name the file, or the detaching of its database. */
+const isOfFile = (cause: unknown, file: string): boolean => {
+  const message = String((cause as Error | undefined)?.message ?? cause)
+  return message.includes(file) || message.includes(`'${ATTACHED}'`)
+}
+
+/**
+ * Creates the next file with all rows of `selection`, and without a watermark. If it fails, no file is left.
+ * @throws TARGET_UNUSABLE if the file cannot be written
+ */
+export async function fillSnapshot(
+  filling: Filling,
+  selection: Selection,
+  { target, publicationId }: { target: SnapshotTarget; publicationId: string },
+): Promise<{ tables: number; rowCount: number }> {
+  const { warehouse, readers } = filling
+  const path = await destinationOf(target.path)
+  const file = nextFile(path, publicationId)
+  const connection = await warehouse.instance.connect()
+  try {
+    const rowCount = await withThreads(statementsOn(connection), readers.length, () =>
+      intoNext(connection, attachNext({ ...target, path }, publicationId), async () => {
+        try {
+          return await writeAll(filling, selection)
+        } catch (error) {
+          // A database cannot be detached while a transaction writes it.
+          await readers[0].run('ROLLBACK').catch(() => {})
+          throw error
+        }
+      }),
+    )
+    return { tables: selection.relations.length, rowCount }
+  } catch (cause) {
+    for (const left of [file, `${file}.wal`]) await rm(left, { force: true }).catch(() => {})
+    throw isOfFile(cause, file) ? targetError(path, cause, DISK_HINT) : cause
+  } finally {
+    connection.closeSync()
+  }
+}
