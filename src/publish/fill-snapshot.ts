@@ -4,12 +4,11 @@ import { rm } from 'node:fs/promises'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { SnapshotTarget } from '../config/targets.ts'
 import { destinationOf } from '../files/destination.ts'
-import { statementsOn } from '../warehouse/connection.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { ATTACHED, attachedTable, createTable } from './attached.ts'
 import { attachNext, DISK_HINT, nextFile } from './next-snapshot.ts'
 import { quotedTable, valuesAs } from './package-rows.ts'
-import type { Reader, Readers } from './readers.ts'
+import { type Reader, type Readers, withThreads } from './readers.ts'
 import type { SelectedRelation, Selection } from './selection.ts'
 import { targetError } from './target-database.ts'
 
@@ -18,19 +17,6 @@ interface Filling {
   /** The first writes all tables, with as many threads as there are readers. */
   readers: Readers
   signal: AbortSignal
-}
-
-/** Runs `work` with so many threads at most: each that writes conversations holds a row group, which takes 120 MB. Others have no more meanwhile, either. */
-async function withThreads<T>({ run, rows }: Reader, most: number, work: () => Promise<T>): Promise<T> {
-  const [setting] = await rows<{ threads: number }>(`SELECT current_setting('threads')::INTEGER AS threads`)
-  const { threads } = setting!
-  if (threads <= most) return work()
-  await run(`SET threads = ${most}`)
-  try {
-    return await work()
-  } finally {
-    await run(`SET threads = ${threads}`)
-  }
 }
 
 /** @returns the number of rows */
@@ -92,7 +78,7 @@ export async function fillSnapshot(
   const file = nextFile(path, publicationId)
   const connection = await warehouse.instance.connect()
   try {
-    const rowCount = await withThreads(statementsOn(connection), readers.length, () =>
+    const rowCount = await withThreads(warehouse, readers.length, () =>
       intoNext(connection, attachNext({ ...target, path }, publicationId), async () => {
         try {
           return await writeAll(filling, selection)

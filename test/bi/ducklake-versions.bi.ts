@@ -52,6 +52,22 @@ describeWithLake('the versions of a lake', () => {
     })
   })
 
+  it('keep columns that publications no longer have, or that somebody has added: they are NULL in new rows', async () => {
+    const target = newLake(app.home)
+    const writer = await lakeWriter(app.home, target)
+    await writer.publish(people(0, 2), { refill: true })
+    await writer.database.run(`ATTACH 'ducklake:sqlite:${(target.catalog as { path: string }).path}' AS lake;
+      ALTER TABLE lake.people ADD COLUMN former BIGINT; UPDATE lake.people SET former = id; DETACH lake`)
+    await writer.publish([{ id: 1, name: 'Ann' }])
+    const former = () => readingLake(target, rows => rows('SELECT name, former FROM people ORDER BY id'))
+    expect(await former()).toEqual([
+      ['name 0', '0'],
+      ['Ann', null],
+    ])
+    await writer.publish(people(0, 1), { refill: true })
+    expect(await former()).toEqual([['name 0', null]])
+  })
+
   it('have few files after many publications, and the rows of each', async () => {
     const target = newLake(app.home)
     const writer = await lakeWriter(app.home, target)
