@@ -77,23 +77,21 @@ const planning = (isBitmap: boolean): string =>
     ...DISABLED.map(name => `SET LOCAL ${name} = ${isBitmap ? 'off' : 'DEFAULT'}`),
   ].join(';\n')
 
-/** Fills the keys, each temporary table once. @returns the temporary tables whose rows are to be found by a bitmap */
+/** Fills the keys, each temporary table once. @returns by temporary table, whether the rows are to be found by a bitmap */
 export async function fillKeys(
   { database, execute, query }: Postgres,
   replacements: Iterable<Replacement>,
-): Promise<Set<string>> {
-  const filled = new Set<string>()
-  const few = new Set<string>()
+): Promise<Map<string, boolean>> {
+  const usesBitmap = new Map<string, boolean>()
   for (const { table, keys } of replacements) {
-    if (filled.has(keys)) continue
-    filled.add(keys)
+    if (usesBitmap.has(keys)) continue
     const names = namesOf(table.key)
     await database.run(`INSERT INTO ${ATTACHED}.pg_temp.${keys} SELECT ${names} FROM ${packagedRows([table.deletes!])}`)
     await execute(`ANALYZE pg_temp.${keys}`)
     const [row] = await query<{ n: string }>(`SELECT count(*)::text AS n FROM pg_temp.${keys}`)
-    if (Number(row!.n) <= BITMAP_KEYS) few.add(keys)
+    usesBitmap.set(keys, Number(row!.n) <= BITMAP_KEYS)
   }
-  return few
+  return usesBitmap
 }
 
 /** SQL condition: rows of two relations have the same key. */
@@ -121,16 +119,16 @@ function differentKeys(place: string, { table, keys, rows }: Replacement, isBitm
 }
 
 /**
- * Replaces the rows of the changed keys in `place`. The keys must be there (`fillKeys`, which also knows `few`). Deletes by the index of the keys: a DELETE of DuckDB
+ * Replaces the rows of the changed keys in `place`. The keys must be there (`fillKeys`, which returns `usesBitmap`). Deletes by the index of the keys: a DELETE of DuckDB
  * would read the whole table.
  */
 export async function replaceRows(
   { database, execute }: Postgres,
   place: string,
-  { replacement, few }: { replacement: Replacement; few: ReadonlySet<string> },
+  { replacement, usesBitmap }: { replacement: Replacement; usesBitmap: ReadonlyMap<string, boolean> },
 ): Promise<void> {
   const { table, keys, rows, different } = replacement
-  const isBitmap = few.has(keys)
+  const isBitmap = usesBitmap.get(keys)!
   const names = namesOf(table.columns.map(({ name }) => name))
   const deleteFrom = (of: string) => `DELETE FROM ${place} t USING pg_temp.${of} k WHERE ${hasKey(table, of, isBitmap)}`
   const insertInto = (into: string) =>

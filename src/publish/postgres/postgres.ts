@@ -141,13 +141,13 @@ async function writeRows(postgres: Postgres, target: PostgresTarget, contents: C
     const replacements = replacementsOf(tables)
     const created = [...ddl, ...temporaryTables(replacements.values())]
     if (created.length > 0) await execute(created.join(';\n'))
-    const few = await fillKeys(postgres, replacements.values())
+    const usesBitmap = await fillKeys(postgres, replacements.values())
     const retired = kind === 'refill' ? [...state.own].filter(name => !names.includes(name)) : []
     for (const name of retired) await execute(`DELETE FROM ${quotedPlace(target, name)}`)
     for (const table of tables) {
       const place = quotedPlace(target, table.name)
       const replacement = replacements.get(table.name)
-      if (replacement) await replaceRows(postgres, place, { replacement, few })
+      if (replacement) await replaceRows(postgres, place, { replacement, usesBitmap })
       else {
         if (table.isWhole) await execute(`DELETE FROM ${place}`)
         await insertRows(database, `${ATTACHED}.${place}`, table)

@@ -67,19 +67,30 @@ interface Replaced {
 /** Which rows differ: the row id of the mart's row, and that of the fresh one. */
 const DIFFERENT = 'different_rows'
 
-/** Compares the rows whose ids are in `stale` with those of `fresh`. @returns how many differ */
+interface Compared {
+  /** SELECT of rows of the mart, with their row id as `id`. */
+  before: string
+  fresh: string
+  /** SQL condition: the rows `s` and `f` differ in the column. */
+  differs: (column: MartColumn) => string
+  /** Columns of the result, besides the row ids. */
+  also?: readonly string[]
+}
+
+/** Compares rows of the mart with those of `fresh` that have the same grain. @returns how many differ */
 const findDifferent = (
   writer: Writer,
-  mart: Mart,
-  { stale, fresh }: { stale: string; fresh: string },
+  { grain, columns }: Mart,
+  { before, fresh, differs, also = [] }: Compared,
 ): Promise<number> =>
   created(
     writer,
     DIFFERENT,
-    `SELECT s.id, f.rowid AS fresh FROM (SELECT t.rowid AS id, t.* FROM ${byIds(`marts.${mart.name}`, stale)}) s
-     FULL JOIN ${fresh} f ON ${mart.grain.map(key => `s.${key} = f.${key}`).join(' AND ')}
-     WHERE ${mart.columns.map(({ name }) => `s.${name} IS DISTINCT FROM f.${name}`).join(' OR ')}`,
+    `SELECT ${['s.id', 'f.rowid AS fresh', ...also].join(', ')} FROM (${before}) s
+     FULL JOIN ${fresh} f ON ${grain.map(key => `s.${key} = f.${key}`).join(' AND ')} WHERE ${columns.map(differs).join(' OR ')}`,
   )
+
+const isDistinct = ({ name }: MartColumn): string => `s.${name} IS DISTINCT FROM f.${name}`
 
 /**
  * Replaces those of the rows whose `columns` are in `of` that differ from the rows that the mart's SELECT returns, inside the caller's transaction. A conversation
@@ -104,7 +115,8 @@ export async function replaceScope(
   const rows = staleRows + freshRows
   if (rows === 0) return { rows, different: 0 }
   const areCompared = staleRows > 0 && freshRows > 0
-  const different = areCompared ? await findDifferent(writer, mart, { stale, fresh }) : rows
+  const before = `SELECT t.rowid AS id, t.* FROM ${byIds(`marts.${name}`, stale)}`
+  const different = areCompared ? await findDifferent(writer, mart, { before, fresh, differs: isDistinct }) : rows
   if (different === 0) return { rows, different }
   const [deleted, inserted] = areCompared
     ? [`${stale} SEMI JOIN ${DIFFERENT} USING (id)`, `${fresh} f SEMI JOIN ${DIFFERENT} d ON f.rowid = d.fresh`]
@@ -124,12 +136,11 @@ export async function replaceScope(
  * SQL condition: rows `s` and `f` differ in the column. A sum of numbers with a fraction depends on the order of its rows in the last digit, which is
  * no difference: copies would replace rows for it. Infinite sums have no last digit.
  */
-function differsSql({ name, sqlType }: MartColumn): string {
-  const [s, f] = [`s.${name}`, `f.${name}`]
-  const differs = `${s} IS DISTINCT FROM ${f}`
-  if (sqlType !== 'DOUBLE') return differs
+function differsInMore(column: MartColumn): string {
+  if (column.sqlType !== 'DOUBLE') return isDistinct(column)
+  const [s, f] = [`s.${column.name}`, `f.${column.name}`]
   const inMore = `coalesce(abs(${s} - ${f}) > 1e-12 * greatest(abs(${s}), abs(${f})), true)`
-  return `(${differs} AND (${inMore} OR NOT isfinite(${s}) OR NOT isfinite(${f})))`
+  return `(${isDistinct(column)} AND (${inMore} OR NOT isfinite(${s}) OR NOT isfinite(${f})))`
 }
 
 /**
@@ -141,19 +152,15 @@ export async function replaceGroups(
   mart: Mart,
   { of, scope }: { of: string; scope: Scope },
 ): Promise<boolean> {
-  const { name, grain, groups, publishedBy, columns } = mart
-  const differs = columns.map(column => differsSql(column)).join(' OR ')
-  const keys = (of: string): string => publishedBy.map(key => `${of}.${key}`).join(', ')
+  const { name, groups, publishedBy } = mart
   await created(writer, FRESH, freshSelect(mart, scope))
   // Few of the groups differ: a conversation that goes on has the same tags.
-  const different = await created(
-    writer,
-    DIFFERENT,
-    `SELECT s.rowid AS id, ${publishedBy.map(key => `s.${key} AS stale_${key}`).join(', ')}, f.rowid AS fresh, ${keys('f')}
-     FROM (SELECT rowid, * FROM marts.${name} SEMI JOIN ${of} USING (${groups.join(', ')})) s
-     FULL JOIN ${FRESH} f ON ${grain.map(key => `s.${key} = f.${key}`).join(' AND ')}
-     WHERE ${differs}`,
-  )
+  const different = await findDifferent(writer, mart, {
+    before: `SELECT rowid AS id, * FROM marts.${name} SEMI JOIN ${of} USING (${groups.join(', ')})`,
+    fresh: FRESH,
+    differs: differsInMore,
+    also: publishedBy.flatMap(key => [`s.${key} AS stale_${key}`, `f.${key}`]),
+  })
   if (different === 0) return false
   const stale = publishedBy.map(key => `stale_${key} AS ${key}`).join(', ')
   const published = publishedMart(mart)
