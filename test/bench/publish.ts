@@ -42,7 +42,7 @@ const log = (text: string): void => console.error(text)
 /** Else what is measured waits for what was written before. */
 const settleDisk = (): Promise<unknown> => promisify(execFile)('sync')
 
-/** What a server does by itself some time after so many rows, and would do while other targets are measured. */
+/** What a server does by itself some time after so many rows, and would do while the next publication is measured. */
 async function settleServer(server: BenchServer): Promise<void> {
   const taken = await seconds(async () => {
     for (const statement of ['VACUUM (ANALYZE)', 'CHECKPOINT']) await server.executeAlone(statement)
@@ -190,12 +190,7 @@ async function measure(
         of[refill ? 'full' : 'delta'].push(taken.seconds)
         of[refill ? 'fullProcessor' : 'deltaProcessor'].push(taken.processor)
       }
-      const postgres = (await server?.newTarget()) ?? null
       await timed(snapshot, true)
-      if (postgres) {
-        await timed(postgres, true)
-        await settleServer(server!)
-      }
       if (server) await timed(lake, true)
       log(`load of ${changed} random: ${rounded(await changes.load(warehouse, 'random', changed))} s`)
       await settleDisk()
@@ -204,10 +199,6 @@ async function measure(
       await timed(snapshot, false)
       measured.snapshot.delta[round]! -= copied
       log(`  copy of its file: ${rounded(copied)} s`)
-      if (postgres) {
-        await timed(postgres, false)
-        await settleServer(server!)
-      }
       if (server) await timed(lake, false)
       await timed(parquet, true)
       log(`load of ${changed} of the newest month: ${rounded(await changes.load(warehouse, 'newest', changed))} s`)
@@ -224,6 +215,14 @@ async function measure(
         measured[target.type].copyProcessor.push(processor)
         const by = target.type === 'parquet' ? ' by month' : ''
         log(`COPY${by}: ${rounded(taken)} s (processor ${rounded(processor)} s)`)
+      }
+      // Last, because the server works on by itself.
+      const postgres = (await server?.newTarget()) ?? null
+      if (postgres) {
+        await timed(postgres, true)
+        await settleServer(server!)
+        log(`load of ${changed} random: ${rounded(await changes.load(warehouse, 'random', changed))} s`)
+        await timed(postgres, false)
       }
     }
     const deltaRatio = (kind: Kind) => roundedOrNull(ratio(measured[kind].delta, measured[kind].full), 3)
