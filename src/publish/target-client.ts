@@ -65,6 +65,8 @@ function ask<K extends FromTarget['kind']>(
       settle(() => reject(failed(`The process that writes the target ended (${by ?? `exit code ${code}`}).`)))
     const aborted = () => settle(() => reject(signal.reason))
     if (signal.aborted) return reject(signal.reason)
+    // Its end, while nothing was asked, is no event any more.
+    if (child.exitCode !== null || child.signalCode !== null) return ended(child.exitCode, child.signalCode)
     child.on('message', answered)
     child.on('close', ended)
     signal.addEventListener('abort', aborted)

@@ -113,15 +113,22 @@ it.skipIf(why !== null)(
   },
 )
 
-/** The program of a target's process that is killed when the third table of a package arrives, which is still being written, or that of a refill is complete. */
-const killedEarly = `
+/**
+ * Programs of a target's process that is killed while the package is written: when its third table arrives; or, since the other process writes
+ * the rows of a refill, as soon as it has said what the target has.
+ */
+const KILLED = {
+  delta: `
 import ${JSON.stringify(ENTRY.href)}
-let [tables, isRefill] = [0, false]
-process.on('message', ({ kind, head }) => {
-  if (kind === 'apply') isRefill = head.kind === 'refill'
-  if (isRefill || (kind === 'table' && ++tables === 3)) process.kill(process.pid, 'SIGKILL')
-})
-`
+let tables = 0
+process.on('message', ({ kind }) => {
+  if (kind === 'table' && ++tables === 3) process.kill(process.pid, 'SIGKILL')
+})`,
+  refill: `
+import ${JSON.stringify(ENTRY.href)}
+const { send } = process
+process.send = reply => send.call(process, reply, () => process.kill(process.pid, 'SIGKILL'))`,
+}
 
 it('a publication whose process is killed while the package is written leaves the old state, and the next one completes it', async () => {
   const place = app.workspace()
@@ -133,10 +140,10 @@ it('a publication whose process is killed while the package is written leaves th
   await publishTo(app, target)
   await load('second')
   const before = await readFile(target.path)
-  const entry = join(app.home, 'killed.mjs')
-  await writeFile(entry, killedEarly)
-  for (const refill of [false, true]) {
-    const failed = publishTo(app, target, { entry: new URL(`file://${entry}`), refill })
+  for (const [kind, program] of Object.entries(KILLED)) {
+    const entry = join(app.home, `${kind}.mjs`)
+    await writeFile(entry, program)
+    const failed = publishTo(app, target, { entry: new URL(`file://${entry}`), refill: kind === 'refill' })
     await expect(failed).rejects.toMatchObject({
       code: 'PUBLICATION_FAILED',
       message: expect.stringContaining('SIGKILL'),
