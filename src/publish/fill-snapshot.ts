@@ -8,23 +8,43 @@ import type { Warehouse } from '../warehouse/open.ts'
 import { ATTACHED, attachedTable, createTable } from './attached.ts'
 import { attachNext, DISK_HINT, nextFile } from './next-snapshot.ts'
 import { quotedTable, valuesAs } from './package-rows.ts'
-import { type Reader, type Readers, withThreads } from './readers.ts'
+import { MOST_READERS, type Reader, type Readers } from './readers.ts'
 import type { SelectedRelation, Selection } from './selection.ts'
 import { targetError } from './target-database.ts'
 
 interface Filling {
   warehouse: Warehouse
-  /** The first writes all tables, with as many threads as there are readers. */
+  /** The first writes all tables. */
   readers: Readers
   signal: AbortSignal
+}
+
+/**
+ * SQL of the rows of a table, to be read by two threads at most, each of which holds a row group while it writes: 120 MB of conversations. Rows are numbered
+ * in two streams, since DuckDB numbers each with one thread: its setting of threads cannot be lowered while a query runs without waiting for it.
+ */
+function inTwoStreams(table: string, last: number): string {
+  const middle = Math.floor(last / 2)
+  const stream = (range: string) =>
+    `SELECT * FROM (SELECT *, row_number() OVER () AS number_in_stream FROM ${table} WHERE rowid ${range}) WHERE number_in_stream > 0`
+  return `(${stream(`<= ${middle}`)} UNION ALL ${stream(`> ${middle}`)})`
+}
+
+async function rowsOf({ rows }: Reader, table: string, most: number): Promise<string> {
+  const [found] = await rows<{ threads: number; last: string | null }>(
+    `SELECT current_setting('threads')::INTEGER AS threads, max(rowid)::VARCHAR AS last FROM ${table}`,
+  )
+  const { threads, last } = found!
+  return threads <= most || last === null ? table : inTwoStreams(table, Number(last))
 }
 
 /** @returns the number of rows */
 async function insertAll(reader: Reader, relation: SelectedRelation): Promise<number> {
   const { name, columns, values, where } = relation
   const names = columns.map(column => column.name)
+  const rows = await rowsOf(reader, quotedTable(name), MOST_READERS)
   const [inserted] = await reader.rows<{ Count: string }>(
-    `INSERT INTO ${attachedTable(relation)} SELECT ${valuesAs(values, names)} FROM ${quotedTable(name)} t WHERE ${where ?? 'true'}`,
+    `INSERT INTO ${attachedTable(relation)} SELECT ${valuesAs(values, names)} FROM ${rows} t WHERE ${where ?? 'true'}`,
   )
   return Number(inserted!.Count)
 }
@@ -36,6 +56,8 @@ async function writeAll({ readers: [reader], signal }: Filling, { relations, blo
   for (const relation of relations) {
     signal.throwIfAborted()
     await createTable(reader, relation)
+    // An interrupt between two statements is lost.
+    signal.throwIfAborted()
     if (!blocked.includes(relation.published.table)) rowCount += await insertAll(reader, relation)
   }
   await reader.run('COMMIT')
@@ -73,22 +95,21 @@ export async function fillSnapshot(
   selection: Selection,
   { target, publicationId }: { target: SnapshotTarget; publicationId: string },
 ): Promise<{ tables: number; rowCount: number }> {
-  const { warehouse, readers } = filling
+  const { warehouse, readers, signal } = filling
   const path = await destinationOf(target.path)
   const file = nextFile(path, publicationId)
   const connection = await warehouse.instance.connect()
   try {
-    const rowCount = await withThreads(warehouse, readers.length, () =>
-      intoNext(connection, attachNext({ ...target, path }, publicationId), async () => {
-        try {
-          return await writeAll(filling, selection)
-        } catch (error) {
-          // A database cannot be detached while a transaction writes it.
-          await readers[0].run('ROLLBACK').catch(() => {})
-          throw error
-        }
-      }),
-    )
+    const rowCount = await intoNext(connection, attachNext({ ...target, path }, publicationId), async () => {
+      try {
+        return await writeAll(filling, selection)
+      } catch (error) {
+        // A database cannot be detached while a transaction writes it.
+        await readers[0].run('ROLLBACK').catch(() => {})
+        throw error
+      }
+    })
+    signal.throwIfAborted()
     return { tables: selection.relations.length, rowCount }
   } catch (cause) {
     for (const left of [file, `${file}.wal`]) await rm(left, { force: true }).catch(() => {})

@@ -13,7 +13,7 @@ import { onEach, type Reader, type Readers } from './readers.ts'
 import type { SelectedRelation } from './selection.ts'
 
 /** Rows a COPY: a row group of the warehouse, which is read once, and four of other tables, whose rows are smaller. */
-export const SLICE_ROWS = { record: ROW_GROUP_ROWS, other: 4 * ROW_GROUP_ROWS }
+const SLICE_ROWS = { record: ROW_GROUP_ROWS, other: 4 * ROW_GROUP_ROWS }
 
 /** Of a slice that is of one partition, and reads the rows of others beside its own: files of these many rows are written as readers find them, and take more memory. */
 const PARTITION_SLICE_ROWS = { record: 5_000, other: 25_000 }
@@ -40,8 +40,6 @@ export interface Writing {
   folder: string
   /** The target takes the files as they are, as readers will find them. */
   isFinal: boolean
-  /** All rows of a table are in one file. */
-  isOneFile: boolean
   signal: AbortSignal
 }
 
@@ -153,19 +151,6 @@ export async function writeRows(
   })
   const files = counts.flatMap((count, index) => (count > 0 ? [fileOf(index)] : []))
   return { files, count: sum(counts) }
-}
-
-/** Writes all rows into one file, with all threads of the instance. */
-export async function writeOneFile(
-  writing: Writing,
-  relation: SelectedRelation,
-): Promise<{ files: string[]; count: number }> {
-  const { name, where } = relation
-  writing.signal.throwIfAborted()
-  const file = join(writing.folder, `${name}.parquet`)
-  const select = `SELECT ${valuesOf(writing, relation)} FROM ${quotedTable(name)} t WHERE ${where ?? 'true'}`
-  const count = await copy(writing.readers[0], { file, select, options: optionsOf(writing, relation) })
-  return { files: count > 0 ? [file] : [], count }
 }
 
 /** The rows of a table that lie in one partition. */

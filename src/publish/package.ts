@@ -7,18 +7,9 @@ import { quoteName, quoteText } from '../catalog/layout.ts'
 import type { PartitionColumn } from '../config/targets.ts'
 import { type Changes, changedKeys } from '../warehouse/changes/read-changes.ts'
 import type { Writer } from '../warehouse/connection.ts'
-import {
-  COPY_OPTIONS,
-  quotedTable,
-  SLICE_ROWS,
-  valuesAs,
-  type Writing,
-  writeOneFile,
-  writePartitions,
-  writeRows,
-} from './package-rows.ts'
+import { COPY_OPTIONS, quotedTable, valuesAs, type Writing, writePartitions, writeRows } from './package-rows.ts'
 import { collectPartitions, type Partition, partitionColumns } from './partitions.ts'
-import { onEach, type Reader, type Readers } from './readers.ts'
+import { onEach, type Reader } from './readers.ts'
 import type { SelectedRelation, Selection } from './selection.ts'
 import type { TargetWatermark } from './watermark.ts'
 
@@ -120,9 +111,7 @@ async function writeChanged(writing: Writing, relation: SelectedRelation, delete
 
 /** Writes all rows. */
 async function writeAll(writing: Writing, relation: SelectedRelation): Promise<PackagedTable> {
-  const { files, count } = writing.isOneFile
-    ? await writeOneFile(writing, relation)
-    : await writeRows(writing, relation, relation.where)
+  const { files, count } = await writeRows(writing, relation, relation.where)
   return { ...packaged(relation), isWhole: true, deletes: null, rows: files, rowCount: count, partitions: null }
 }
 
@@ -166,22 +155,6 @@ interface DeltaOptions {
   isByPartition: boolean
 }
 
-/** Collects the changed keys, and the numbers of their records. @returns the connections that have them: of a few, one, since each reads the tables for itself */
-async function collectChanged(writing: Writing, own: Family['own'], changes: Changes): Promise<Writing> {
-  const keys = `CREATE OR REPLACE TEMP TABLE ${CHANGED} AS ${changedKeys(own[0]!.published, changes)}`
-  const [first, ...others] = writing.readers
-  await first.run(keys)
-  const [changed] = await first.rows<{ rows: string }>(`SELECT count(*)::VARCHAR AS rows FROM ${CHANGED}`)
-  const readers: Readers = Number(changed!.rows) > SLICE_ROWS.record ? writing.readers : [first]
-  if (readers.length > 1) await Promise.all(others.map(reader => reader.run(keys)))
-  if (own.length > 1)
-    await onEach(
-      readers,
-      `CREATE OR REPLACE TEMP TABLE ${CHANGED_NUMBERS} AS SELECT t.${RECORD_NUMBER.name} FROM ${own[0]!.name} t WHERE ${hasChangedKey(own[0]!)}`,
-    )
-  return { ...writing, readers }
-}
-
 /** Writes the changed rows of a table and its child tables. */
 async function* writeDelta(writing: Writing, { own, columns }: Family, { changes, isByPartition }: DeltaOptions) {
   if (isByPartition) {
@@ -189,11 +162,17 @@ async function* writeDelta(writing: Writing, { own, columns }: Family, { changes
     else yield* writeEach(own, relation => writeAll(writing, relation))
     return
   }
-  if (own[0]!.hasHashedKey) return yield* writeEach(own, relation => writeAll(writing, relation))
-  const changed = await collectChanged(writing, own, changes)
+  await onEach(writing.readers, `CREATE OR REPLACE TEMP TABLE ${CHANGED} AS ${changedKeys(own[0]!.published, changes)}`)
+  if (own.length > 1)
+    await onEach(
+      writing.readers,
+      `CREATE OR REPLACE TEMP TABLE ${CHANGED_NUMBERS} AS SELECT t.${RECORD_NUMBER.name} FROM ${own[0]!.name} t WHERE ${hasChangedKey(own[0]!)}`,
+    )
   // Child tables have the keys of their record.
-  const deletes = await writeKeys(changed, own[0]!)
-  yield* writeEach(own, relation => writeChanged(changed, relation, deletes))
+  const deletes = own[0]!.hasHashedKey ? null : await writeKeys(writing, own[0]!)
+  yield* writeEach(own, relation =>
+    deletes === null ? writeAll(writing, relation) : writeChanged(writing, relation, deletes),
+  )
 }
 
 /** Writes all rows of a table and its child tables. */

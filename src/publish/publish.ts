@@ -27,14 +27,13 @@ import { usingMemory } from '../warehouse/memory-use.ts'
 import { refreshModels } from '../warehouse/models/refresh-models.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { temporaryFolder } from '../warehouse/temporary-files.ts'
-import { movesFiles } from './ducklake/moved-files.ts'
 import { extensionPlaces } from './extension.ts'
 import { fillSnapshot } from './fill-snapshot.ts'
 import { type Lack, lackAfter, NO_LACK } from './held-tables.ts'
 import { expectOwner, ownerOf } from './owner.ts'
 import { type PackageHead, type Sums, sumsOfSelection, writeTables } from './package.ts'
 import { hashKey, needsKey } from './pii.ts'
-import { MOST_READERS, type Reader, reading, withThreads } from './readers.ts'
+import { MOST_READERS, type Reader, reading } from './readers.ts'
 import { type Selection, selectionFor } from './selection.ts'
 import { type Application, openTarget, type TargetClient } from './target-client.ts'
 import { limitTime } from './time-limit.ts'
@@ -195,18 +194,14 @@ async function writePackage(
     }
     const application = client.apply(head)
     let [tables, rowCount] = [0, 0]
-    const isFinal = target.type === 'parquet' || movesFiles(target)
-    const isOneFile = kind === 'refill' && movesFiles(target)
-    const writing = { readers, folder, isFinal, isOneFile, signal }
+    const writing = { readers, folder, isFinal: target.type === 'parquet', signal }
     const partitionBy = target.type === 'parquet' ? target.partitionBy : null
     const heldBefore = base?.held ?? []
-    await withThreads(warehouse, isOneFile ? readers.length : Number.POSITIVE_INFINITY, async () => {
-      for await (const table of writeTables(writing, selection, { changes, heldBefore, partitionBy })) {
-        application.add(table)
-        tables += 1
-        rowCount += table.rowCount
-      }
-    })
+    for await (const table of writeTables(writing, selection, { changes, heldBefore, partitionBy })) {
+      application.add(table)
+      tables += 1
+      rowCount += table.rowCount
+    }
     return { contents: { kind, tables, rowCount, application }, decided, sums }
   })
 }

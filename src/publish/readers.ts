@@ -17,24 +17,6 @@ export const onEach = async (readers: Readers, sql: string): Promise<void> => {
   await Promise.all(readers.map(reader => reader.run(sql)))
 }
 
-/**
- * Runs `work` with so many threads at most: each that writes conversations holds a row group of them, 120 MB. Loads and queries have no more
- * meanwhile, either, since a statement cannot be limited alone.
- */
-export async function withThreads<T>({ instance }: Warehouse, most: number, work: () => Promise<T>): Promise<T> {
-  const connection = await instance.connect()
-  const { run, rows } = statementsOn(connection)
-  try {
-    const [setting] = await rows<{ threads: number }>(`SELECT current_setting('threads')::INTEGER AS threads`)
-    const { threads } = setting!
-    if (threads <= most) return await work()
-    await run(`SET threads = ${most}`)
-    return await work().finally(() => run(`SET threads = ${threads}`))
-  } finally {
-    connection.closeSync()
-  }
-}
-
 /** A connection with the key of hashes. */
 async function connect({ instance }: Warehouse, key: Buffer | null): Promise<DuckDBConnection> {
   const connection = await instance.connect()

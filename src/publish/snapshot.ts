@@ -4,10 +4,13 @@
 import { constants, existsSync } from 'node:fs'
 import { chmod, copyFile, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { quoteName, quoteText } from '../catalog/layout.ts'
 import type { SnapshotTarget } from '../config/targets.ts'
 import { ConvohouseError } from '../core/errors.ts'
+import { MINUTE } from '../core/time.ts'
 import { namesIn, syncFile, syncFolder } from '../files/durable.ts'
+import { isLocked } from '../warehouse/fault.ts'
 import { ATTACHED, attachedTable, deleteRows, insertRows, sumsOf } from './attached.ts'
 import { attachNext, DISK_HINT, NEXT_ENDING, nextFile } from './next-snapshot.ts'
 import type { Package } from './package.ts'
@@ -28,13 +31,28 @@ const foreign = (path: string): ConvohouseError =>
     hint: 'Move it away, or give the target another path.',
   })
 
+/** How long to wait for a query of the warehouse that began while its process wrote the next file, and keeps the file open until it ends. */
+const WAIT_MS = 5 * MINUTE
+
+async function attachWaiting(database: TargetDatabase, attach: string): Promise<void> {
+  const untilMs = performance.now() + WAIT_MS
+  for (;;) {
+    try {
+      return await database.run(attach)
+    } catch (cause) {
+      if (!isLocked(cause) || performance.now() > untilMs) throw cause
+      await sleep(200)
+    }
+  }
+}
+
 /** Runs `work` while the database that `attach` attaches as `name` is attached. */
 async function attached<T>(
   database: TargetDatabase,
-  { attach, name }: { attach: string; name: string },
+  { attach, name, isWaiting = false }: { attach: string; name: string; isWaiting?: boolean },
   work: () => Promise<T>,
 ): Promise<T> {
-  await database.run(attach)
+  await (isWaiting ? attachWaiting(database, attach) : database.run(attach))
   try {
     return await work()
   } finally {
@@ -92,7 +110,7 @@ async function writeNext(
   const { search } = snapshot
   for (const statement of COMPRESSION) await database.run(statement)
   const attach = attachNext(snapshot, watermark.publicationId)
-  await attached(database, { attach, name: ATTACHED }, async () => {
+  await attached(database, { attach, name: ATTACHED, isWaiting: kind === 'refill' }, async () => {
     await transaction({ database }, async () => {
       let isSearchChanged = kind === 'refill'
       for await (const table of tables) {

@@ -50,10 +50,8 @@ export async function lakeWriter(home: string, target: LakeTarget): Promise<Lake
       const values = rows.map(({ id, name }) => `(${id}, ${quoteText(name)})`)
       const source =
         values.length > 0 ? `(VALUES ${values.join(', ')}) v(id, name)` : `(SELECT 0 AS id, '' AS name WHERE false) v`
-      const names = ['people', 'marts.fct_people']
-      for (const name of names)
-        await database.run(`COPY (SELECT id::BIGINT AS id, name, TIMESTAMPTZ '2026-11-20 12:00:00Z' + to_seconds(id) AS at,
-        '{"name":"' || name || '"}' AS extra, ['x', NULL] AS tags FROM ${source}) TO '${file(name)}' (FORMAT parquet)`)
+      await database.run(`COPY (SELECT id::BIGINT AS id, name, TIMESTAMP '2026-11-20 12:00:00' + to_seconds(id) AS at,
+        ('{"name":"' || name || '"}')::JSON AS extra, ['x', NULL] AS tags FROM ${source}) TO '${file('rows')}' (FORMAT parquet)`)
       const ids = [...rows.map(({ id }) => id), ...deletes]
       await database.run(
         `COPY (SELECT unnest([${ids.join(', ')}]::BIGINT[]) AS id) TO '${file('deletes')}' (FORMAT parquet)`,
@@ -61,14 +59,14 @@ export async function lakeWriter(home: string, target: LakeTarget): Promise<Lake
       const table = (name: string): PackagedTable => ({
         ...{ name, about: `Table ${name}`, key: ['id'], isKeyUnique: true, isChild: false, timeColumn: null },
         columns: COLUMNS.map(([column, sqlType]) => ({ name: column, sqlType, about: `Column ${column}` })),
-        ...{ isWhole: refill, deletes: refill ? null : file('deletes'), rows: [file(name)], rowCount: rows.length },
+        ...{ isWhole: refill, deletes: refill ? null : file('deletes'), rows: [file('rows')], rowCount: rows.length },
         partitions: null,
       })
       const watermark: TargetWatermark = {
         ...{ owner: 'a/b', epoch: 'e', seq: number, publicationId: `p${number}`, policy: 'p', held: [] },
         asOf: '2026-11-24T00:00:00.000Z',
       }
-      const tables = names.map(table)
+      const tables = [table('people'), table('marts.fct_people')]
       await opened.apply({ kind: refill ? 'refill' : 'delta', base, watermark, erases, tables })
     },
   }

@@ -14,7 +14,6 @@ import type { ExtensionPlaces, OpenTarget } from '../target-port.ts'
 import { isSame, type TargetWatermark } from '../watermark.ts'
 import { connectedLake, exclusively, type Lake, loadExtensions } from './lake.ts'
 import { eraseEarlier, maintain } from './maintenance.ts'
-import { addFiles, movesFiles } from './moved-files.ts'
 import {
   bringUpToDate,
   emptyRetired,
@@ -36,29 +35,20 @@ function expectBase({ target }: Lake, { watermark }: StoredTables, base: TargetW
 
 async function writeVersion(lake: Lake, { kind, base, erases, tables, watermark }: Package): Promise<void> {
   const begunMs = Date.now()
-  const isMoved = movesFiles(lake.target)
-  const moved: string[] = []
   await withStoredTables(lake, async stored => {
     expectBase(lake, stored, base)
     if (kind === 'refill') await prepareLake(lake, stored)
     const written = new Set<string>()
-    try {
-      for await (const table of tables) {
-        if (kind === 'refill') await bringUpToDate(lake, stored, table)
-        await deleteRows(lake.database, attachedTable(table), table)
-        if (isMoved) await addFiles(lake, table, moved)
-        else await insertRows(lake.database, attachedTable(table), table)
-        written.add(table.name)
-      }
-      if (kind === 'refill') await emptyRetired(lake, stored, written)
-      await storeLakeWatermark(lake, watermark)
-      await describePublication(lake, { kind, erases, asOf: watermark.asOf })
-      await lake.data.sync(begunMs)
-    } catch (error) {
-      // DuckLake removes only files that it has written itself.
-      await lake.data.remove(moved).catch(() => {})
-      throw error
+    for await (const table of tables) {
+      if (kind === 'refill') await bringUpToDate(lake, stored, table)
+      await deleteRows(lake.database, attachedTable(table), table)
+      await insertRows(lake.database, attachedTable(table), table)
+      written.add(table.name)
     }
+    if (kind === 'refill') await emptyRetired(lake, stored, written)
+    await storeLakeWatermark(lake, watermark)
+    await describePublication(lake, { kind, erases, asOf: watermark.asOf })
+    await lake.data.sync(begunMs)
   })
 }
 

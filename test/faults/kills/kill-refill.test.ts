@@ -2,6 +2,7 @@
 // readers see the old state, the warehouse stays usable, and the next publication completes it and removes what was left.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -9,6 +10,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { SnapshotTarget } from '../../../src/config/targets.ts'
 import { ENTRY, newTarget, publishTo, rowsIn, SETTINGS } from '../../publish/published.ts'
+import { until } from '../../until.ts'
 import { landConversations, SENT_AT_MS } from '../../warehouse/landed-pages.ts'
 import { SMALL, temporaryWarehouse } from '../../warehouse/temporary-warehouse.ts'
 import { smallDisks, whyNoDisk } from '../disk/small-disk.ts'
@@ -36,7 +38,7 @@ for (const name of ['run', 'runAndReadAll']) {
     return run.call(this, sql, ...rest)
   }
 }
-const warehouse = await openWarehouse({ home: HOME, ...${JSON.stringify(SMALL)} })
+const warehouse = await openWarehouse({ home: HOME, ...${JSON.stringify(SMALL)}, threads: 4 })
 const options = { warehouse, home: HOME, target: JSON.parse(TARGET), settings: ${JSON.stringify(SETTINGS)}, entry: new URL('${ENTRY.href}') }
 const code = await publish({ ...options, refill: true, verify: true }).then(({ kind }) => kind, error => error.code)
 const [last] = await warehouse.writer.rows('SELECT error_code FROM _publications ORDER BY ended_at DESC LIMIT 1')
@@ -98,6 +100,20 @@ it('a refill whose process is killed at any step leaves the old state, and the n
   expect(await refill(target)).toBe('refill null')
   expect(await nextFiles(join(home, 'published'))).toEqual([])
   expect(await stateOf(target.path)).toEqual([['Amy']])
+})
+
+it('a refill waits for a query that keeps its next file open', async () => {
+  const folder = join(home, 'waiting')
+  await mkdir(folder)
+  const connection = await app.warehouse.instance.connect()
+  const report = publishTo(app, newTarget(folder), { verify: true })
+  await until(() => readdirSync(folder).some(name => name.endsWith('.next')))
+  // Looks at every attached database.
+  await connection.run('BEGIN; FROM duckdb_tables()')
+  await new Promise(resolve => setTimeout(resolve, 2_000))
+  await connection.run('ROLLBACK')
+  connection.closeSync()
+  expect(await report).toMatchObject({ kind: 'refill' })
 })
 
 const why = whyNoDisk()
