@@ -82,6 +82,20 @@ describeWithPostgres('a lake with its catalog in PostgreSQL', () => {
     expect(await namesIn(target, place)).toEqual(['Ann 3', 'Bob 3'])
   })
 
+  it('has all rows for queries with a filter, also where a column has no range in a file', async () => {
+    const place = app.workspace()
+    const target = newTarget()
+    await load(place, [
+      { ID: 'a', userName: 'é'.repeat(6_000) },
+      { ID: 'b', userName: 'Bob' },
+    ])
+    await publishLake(app, target)
+    await load(place, [{ ID: 'c', userName: 'Zoe' }], 1)
+    await publishLake(app, target)
+    const sql = `SELECT conversation_id FROM conversations WHERE user_name = 'Bob'`
+    expect(await readingLake(target, rows => rows(sql), { password: scene.server.password })).toEqual([['b']])
+  })
+
   it('is tested by doctor, and is refused to another target in the same place', async () => {
     const { home } = app
     const config = { home, threads: 1, publish: SETTINGS, extensions: scene.extensions } as unknown as Config

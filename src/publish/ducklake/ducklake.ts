@@ -14,6 +14,7 @@ import type { ExtensionPlaces, OpenTarget } from '../target-port.ts'
 import { isSame, type TargetWatermark } from '../watermark.ts'
 import { connectedLake, exclusively, type Lake, loadExtensions } from './lake.ts'
 import { eraseEarlier, maintain } from './maintenance.ts'
+import { widenRanges } from './ranges.ts'
 import {
   bringUpToDate,
   emptyRetired,
@@ -35,6 +36,7 @@ function expectBase({ target }: Lake, { watermark }: StoredTables, base: TargetW
 
 async function writeVersion(lake: Lake, { kind, base, erases, tables, watermark }: Package): Promise<void> {
   const begunMs = Date.now()
+  await widenRanges(lake)
   await withStoredTables(lake, async stored => {
     expectBase(lake, stored, base)
     if (kind === 'refill') await prepareLake(lake, stored)

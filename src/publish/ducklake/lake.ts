@@ -17,7 +17,6 @@ import { type TargetDatabase, transaction } from '../target-database.ts'
 import type { ExtensionPlaces } from '../target-port.ts'
 import { dataFolder, type LakeData } from './data-folder.ts'
 import { isHeld, lakeError } from './lake-error.ts'
-import { widenRanges } from './ranges.ts'
 
 /** Extensions by the type of the catalog. */
 const EXTENSIONS: Record<LakeCatalog['type'], readonly string[]> = {
@@ -116,7 +115,6 @@ async function attachedLake<T>(
   const schema = catalog.type === 'postgres' ? catalog.schema : 'main'
   const catalogTable = (name: string) => `__ducklake_metadata_${ATTACHED}.${quoteName(schema)}.${name}`
   try {
-    await widenRanges({ database, catalogTable })
     return await work({ database, target, data, catalogTable })
   } finally {
     await database.run(`DETACH ${ATTACHED}`).catch(() => {})

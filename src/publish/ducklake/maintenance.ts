@@ -7,6 +7,7 @@ import { ATTACHED } from '../attached.ts'
 import type { TargetDatabase } from '../target-database.ts'
 import { rewriteCatalog } from './catalog-file.ts'
 import { connectedLake, exclusively, type Lake } from './lake.ts'
+import { widenRanges } from './ranges.ts'
 import { describeMaintenance, earlierVersions, hasPendingErasure } from './versions.ts'
 
 /** The newest version has at most so many files, data and deletions together, when maintenance ends. A reader opens each of its table's. */
@@ -125,6 +126,7 @@ async function removeOrphans({ database, data, target }: Lake, orphanedMs: numbe
 
 /** Files with deleted rows are rewritten; then all versions but the newest are removed at once, and with them the files with the rows. */
 async function removeEarlier(lake: Lake): Promise<void> {
+  await widenRanges(lake)
   for (const files of await filesOfTables(lake)) if (files.deletedFrom > 0) await rewriteDeleted(lake, files, 0)
   const versions = await earlierVersions(lake)
   if (versions.length === 0) return
@@ -158,6 +160,7 @@ export async function maintain(
   if (await connectedLake(database, options, hasPendingErasure)) await eraseEarlier(database, target)
   try {
     await connectedLake(database, options, async lake => {
+      await widenRanges(lake)
       await expire(lake)
       if (await compact(lake, { mostFiles, untilMs })) await removeOrphans(lake, orphanedMs)
     })

@@ -15,20 +15,32 @@ const WHOLE: Record<string, readonly [string, string]> = {
   timestamptz: ['0001-01-01 00:00:00+00', '9999-12-31 23:59:59.999999+00'],
 }
 
-/** Widens the range of each column that has values in a file without a range. To be called outside of transactions, before the lake's tables are read: DuckLake keeps what it has read. */
-export async function widenRanges({ database, catalogTable }: Pick<Lake, 'database' | 'catalogTable'>): Promise<void> {
+interface Narrow {
+  table: string
+  column: string
+  type: string
+  min: string | null
+  max: string | null
+}
+
+/**
+ * Widens the range of each column that has values in a file without a range. To be called before the lake's tables are read, and outside of
+ * transactions: DuckLake keeps what it has read.
+ */
+export async function widenRanges({ database, catalogTable }: Lake): Promise<void> {
   const stats = catalogTable('ducklake_table_column_stats')
-  for (const [type, [least, greatest]] of Object.entries(WHOLE)) {
-    const [min, max] = [quoteText(least), quoteText(greatest)]
-    const narrow = await database.rows<Record<'table' | 'column', string>>(`
-      SELECT DISTINCT s.table_id::VARCHAR AS "table", s.column_id::VARCHAR AS "column" FROM ${stats} s
-      JOIN ${catalogTable('ducklake_column')} c ON c.table_id = s.table_id AND c.column_id = s.column_id AND c.column_type = '${type}'
-      JOIN ${catalogTable('ducklake_file_column_stats')} f ON f.table_id = s.table_id AND f.column_id = s.column_id
-      WHERE f.value_count > 0 AND (f.min_value IS NULL OR f.max_value IS NULL)
-        AND (s.min_value IS DISTINCT FROM ${min} OR s.max_value IS DISTINCT FROM ${max})`)
-    for (const { table, column } of narrow)
-      await database.run(
-        `UPDATE ${stats} SET min_value = ${min}, max_value = ${max} WHERE table_id = ${table} AND column_id = ${column}`,
-      )
+  const found = await database.rows<Narrow>(`
+    SELECT DISTINCT s.table_id::VARCHAR AS "table", s.column_id::VARCHAR AS "column", c.column_type AS type, s.min_value AS min, s.max_value AS max
+    FROM ${stats} s
+    JOIN ${catalogTable('ducklake_column')} c ON c.table_id = s.table_id AND c.column_id = s.column_id
+    JOIN ${catalogTable('ducklake_file_column_stats')} f ON f.table_id = s.table_id AND f.column_id = s.column_id
+    WHERE f.value_count > 0 AND (f.min_value IS NULL OR f.max_value IS NULL)`)
+  for (const { table, column, type, min, max } of found) {
+    const whole = WHOLE[type]
+    if (!whole || (min === whole[0] && max === whole[1])) continue
+    const [least, greatest] = whole.map(quoteText)
+    await database.run(
+      `UPDATE ${stats} SET min_value = ${least}, max_value = ${greatest} WHERE table_id = ${table} AND column_id = ${column}`,
+    )
   }
 }
