@@ -54,14 +54,18 @@ const isChild = ({ name, published }: SelectedRelation): boolean => name !== pub
 const sliceRows = ({ name }: SelectedRelation, of = SLICE_ROWS): number =>
   RECORD_TABLES.has(name) ? of.record : of.other
 
-/** Ranges over all rows. Row ids are stable within a transaction, and DuckDB skips the row groups outside of a range. */
-async function slicesOfAll({ readers: [reader] }: Writing, relation: SelectedRelation): Promise<Slice[]> {
-  const [row] = await reader.rows<{ last: string | null }>(
-    `SELECT max(rowid)::VARCHAR AS last FROM ${quotedTable(relation.name)}`,
+/** The greatest row id of a table, stable within a transaction; -1: it has no rows. */
+export async function lastRow({ rows }: Reader, name: string): Promise<number> {
+  const [row] = await rows<{ last: string }>(
+    `SELECT coalesce(max(rowid), -1)::VARCHAR AS last FROM ${quotedTable(name)}`,
   )
-  if (row!.last === null) return []
+  return Number(row!.last)
+}
+
+/** Ranges over all rows. DuckDB skips the row groups outside of a range. */
+async function slicesOfAll({ readers: [reader] }: Writing, relation: SelectedRelation): Promise<Slice[]> {
   const step = sliceRows(relation)
-  const count = Math.ceil((Number(row!.last) + 1) / step)
+  const count = Math.ceil(((await lastRow(reader, relation.name)) + 1) / step)
   return Array.from({ length: count }, (_, index) => ({ first: index * step, last: (index + 1) * step - 1 }))
 }
 

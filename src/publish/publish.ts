@@ -189,7 +189,7 @@ async function writePackage(
     }
     const head = { kind, base, watermark, erases } as const
     if (kind === 'refill' && target.type === 'snapshot') {
-      const filled = await fillSnapshot({ warehouse, readers, signal }, selection, { target, publicationId: id })
+      const filled = await fillSnapshot({ warehouse, reader, signal }, selection, { target, publicationId: id })
       return { contents: { kind, ...filled, application: client.apply(head) }, decided, sums }
     }
     const application = client.apply(head)

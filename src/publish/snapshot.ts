@@ -4,24 +4,21 @@
 import { constants, existsSync } from 'node:fs'
 import { chmod, copyFile, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { quoteName, quoteText } from '../catalog/layout.ts'
 import type { SnapshotTarget } from '../config/targets.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { MINUTE } from '../core/time.ts'
 import { namesIn, syncFile, syncFolder } from '../files/durable.ts'
 import { isLocked } from '../warehouse/fault.ts'
+import { COMPRESSION } from '../warehouse/open.ts'
 import { ATTACHED, attachedTable, deleteRows, insertRows, sumsOf } from './attached.ts'
 import { attachNext, DISK_HINT, NEXT_ENDING, nextFile } from './next-snapshot.ts'
 import type { Package } from './package.ts'
 import { quotedTable } from './package-rows.ts'
 import { indexSnapshot, SEARCHED } from './search.ts'
-import { lockTarget, type TargetDatabase, targetError, transaction } from './target-database.ts'
+import { attachWaiting, lockTarget, type TargetDatabase, targetError, transaction } from './target-database.ts'
 import type { OpenTarget } from './target-port.ts'
 import { isSame, readStoredWatermark, storeWatermark, type TargetWatermark, WATERMARK_TABLE } from './watermark.ts'
-
-/** FSST makes the file an eighth smaller, and takes a sixth of the time of writing it. As in the warehouse. */
-const COMPRESSION = [`SET disabled_compression_methods = 'fsst,dict_fsst'`, 'SET zstd_min_string_length = 64']
 
 const HINT = 'Move the file away: the next publication writes a new one.'
 
@@ -34,25 +31,13 @@ const foreign = (path: string): ConvohouseError =>
 /** How long to wait for a query of the warehouse that began while its process wrote the next file, and keeps the file open until it ends. */
 const WAIT_MS = 5 * MINUTE
 
-async function attachWaiting(database: TargetDatabase, attach: string): Promise<void> {
-  const untilMs = performance.now() + WAIT_MS
-  for (;;) {
-    try {
-      return await database.run(attach)
-    } catch (cause) {
-      if (!isLocked(cause) || performance.now() > untilMs) throw cause
-      await sleep(200)
-    }
-  }
-}
-
 /** Runs `work` while the database that `attach` attaches as `name` is attached. */
 async function attached<T>(
   database: TargetDatabase,
-  { attach, name, isWaiting = false }: { attach: string; name: string; isWaiting?: boolean },
+  { attach, name, waitMs = 0 }: { attach: string; name: string; waitMs?: number },
   work: () => Promise<T>,
 ): Promise<T> {
-  await (isWaiting ? attachWaiting(database, attach) : database.run(attach))
+  await attachWaiting(database, attach, { waitMs, isHeld: isLocked })
   try {
     return await work()
   } finally {
@@ -110,7 +95,7 @@ async function writeNext(
   const { search } = snapshot
   for (const statement of COMPRESSION) await database.run(statement)
   const attach = attachNext(snapshot, watermark.publicationId)
-  await attached(database, { attach, name: ATTACHED, isWaiting: kind === 'refill' }, async () => {
+  await attached(database, { attach, name: ATTACHED, waitMs: kind === 'refill' ? WAIT_MS : 0 }, async () => {
     await transaction({ database }, async () => {
       let isSearchChanged = kind === 'refill'
       for await (const table of tables) {

@@ -1,24 +1,17 @@
 // The DuckDB instance of a target's process, and the lock of a target.
 import { readFile, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { quoteText } from '../catalog/layout.ts'
 import { diskErrorCode, diskErrorText } from '../core/disk.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
 import { makeFolder } from '../files/durable.ts'
 import { statementsOn, type Writer } from '../warehouse/connection.ts'
+import { isLocked, messageOf } from '../warehouse/fault.ts'
 import type { TargetSettings } from './target-port.ts'
 
-export interface TargetDatabase extends Pick<Writer, 'run' | 'rows'> {
-  /** Another connection to the same databases, with transactions of its own. */
-  connect(): Promise<TargetDatabase>
-}
-
-async function connectionTo(instance: DuckDBInstance): Promise<TargetDatabase> {
-  const connection = await instance.connect()
-  await connection.run(`SET TimeZone = 'UTC'`)
-  return { ...statementsOn(connection), connect: () => connectionTo(instance) }
-}
+export type TargetDatabase = Pick<Writer, 'run' | 'rows'>
 
 export async function openTargetDatabase(
   settings: Omit<TargetSettings, 'target' | 'extensions'>,
@@ -33,7 +26,9 @@ export async function openTargetDatabase(
     // There are none: those that a user has stored for DuckDB are not those of a target.
     secret_directory: join(settings.spillFolder, 'secrets'),
   })
-  return connectionTo(instance)
+  const connection = await instance.connect()
+  await connection.run(`SET TimeZone = 'UTC'`)
+  return statementsOn(connection)
 }
 
 /** One transaction; of PostgreSQL, REPEATABLE READ. */
@@ -50,9 +45,22 @@ export async function transaction<T>({ database }: { database: TargetDatabase },
   }
 }
 
-const LOCKED = /Conflicting lock is held|being used by another process/
-
-const messageOf = (cause: unknown): string => String((cause as Error | undefined)?.message ?? cause).split('\n')[0]!
+/** Attaches a file that another process holds open, when it lets go of it within `waitMs`. */
+export async function attachWaiting(
+  database: TargetDatabase,
+  attach: string,
+  { waitMs, isHeld }: { waitMs: number; isHeld: (cause: unknown) => boolean },
+): Promise<void> {
+  const untilMs = performance.now() + waitMs
+  for (;;) {
+    try {
+      return await database.run(attach)
+    } catch (cause) {
+      if (!isHeld(cause) || performance.now() >= untilMs) throw cause
+      await sleep(200)
+    }
+  }
+}
 
 const USED =
   'If no publication runs elsewhere, a program has opened the file for writing: open published files read-only.'
@@ -63,9 +71,9 @@ export function targetError(path: string, cause: unknown, hint: string): Convoho
   if (isCode(cause, 'HOME_UNUSABLE'))
     return new ConvohouseError('TARGET_UNUSABLE', { what: cause.message, hint, cause })
   if (cause instanceof ConvohouseError) return cause
-  if (LOCKED.test(messageOf(cause)))
+  if (isLocked(cause))
     return new ConvohouseError('TARGET_LOCKED', { what: `Another process holds ${path}.`, hint: USED, cause })
-  const why = diskErrorCode(cause) === null ? messageOf(cause) : diskErrorText(cause)
+  const why = diskErrorCode(cause) === null ? messageOf(cause).split('\n')[0]! : diskErrorText(cause)
   return new ConvohouseError('TARGET_UNUSABLE', { what: `Cannot use ${path}: ${why}`, hint, cause })
 }
 
@@ -97,7 +105,7 @@ export async function lockTarget(database: TargetDatabase, path: string, file = 
   try {
     await makeFolder(dirname(file))
     await attach().catch(async cause => {
-      if (LOCKED.test(messageOf(cause)) || diskErrorCode(cause) !== null) throw cause
+      if (isLocked(cause) || diskErrorCode(cause) !== null) throw cause
       if (!(await isCutOff(file).catch(() => false))) throw foreignLock(file, cause)
       await rm(file, { force: true })
       await attach()

@@ -15,7 +15,7 @@ const INTERNAL_FAULT = /^INTERNAL Error/
 // Linux and macOS report the first, Windows the second. "lock" alone would match "block" in the message of a damaged file.
 const LOCKED = /Conflicting lock is held|being used by another process/
 
-const messageOf = (cause: unknown): string => String((cause as Error | undefined)?.message ?? cause)
+export const messageOf = (cause: unknown): string => String((cause as Error | undefined)?.message ?? cause)
 
 const firstLine = (message: string): string => message.split('\n')[0]!
 

@@ -82,7 +82,7 @@ const STORAGE_VERSION = 'v1.2.0'
  * FSST makes the file a fifth smaller, and took more than half of the time of writing it. Zstd compresses long texts, such as transcripts and
  * JSON.
  */
-const COMPRESSION = [`SET disabled_compression_methods = 'fsst,dict_fsst'`, 'SET zstd_min_string_length = 64']
+export const COMPRESSION = [`SET disabled_compression_methods = 'fsst,dict_fsst'`, 'SET zstd_min_string_length = 64']
 
 /** The size of DuckDB's headers. A shorter file holds no data: a full disk or a kill left it behind while it was created. */
 const HEADER_BYTES = 3 * 4096

@@ -3,13 +3,11 @@ import { catalogText } from '../../config/lake-target.ts'
 import type { LakeTarget } from '../../config/targets.ts'
 import { diskErrorCode, diskErrorText } from '../../core/disk.ts'
 import { ConvohouseError, type ErrorCode, isCode } from '../../core/errors.ts'
+import { isLocked, messageOf } from '../../warehouse/fault.ts'
 import { postgresError } from '../postgres/postgres-error.ts'
 
-const textOf = (cause: unknown): string => String((cause as Error | undefined)?.message ?? cause)
-
 /** Another process has opened the catalog's file. */
-export const isHeld = (cause: unknown): boolean =>
-  /Conflicting lock is held|being used by another process|database is locked/.test(textOf(cause))
+export const isHeld = (cause: unknown): boolean => isLocked(cause) || messageOf(cause).includes('database is locked')
 
 interface Known {
   pattern: RegExp
@@ -61,7 +59,7 @@ export function lakeError(target: LakeTarget, cause: unknown): ConvohouseError {
   if (isCode(cause, 'HOME_UNUSABLE'))
     return new ConvohouseError('TARGET_UNUSABLE', { what: cause.message, hint: DISK_HINT, cause })
   if (cause instanceof ConvohouseError) return cause
-  const text = textOf(cause)
+  const text = messageOf(cause)
   const known = isHeld(cause) ? HELD : KNOWN.find(({ pattern }) => pattern.test(text))
   if (known) return new ConvohouseError(known.code, { what: known.what(target), hint: known.hint, cause })
   if (catalog.type === 'postgres' && OF_SERVER.test(text))

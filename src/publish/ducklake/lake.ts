@@ -2,7 +2,6 @@
 // in a file by a file beside it, one in PostgreSQL by an advisory lock of the transaction.
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { quoteName, quoteText } from '../../catalog/layout.ts'
 import { catalogText, type LakeCatalog } from '../../config/lake-target.ts'
 import type { PostgresPlace } from '../../config/postgres-server.ts'
@@ -13,7 +12,7 @@ import { makeFolder } from '../../files/durable.ts'
 import { ATTACHED } from '../attached.ts'
 import { loadExtension } from '../extension.ts'
 import { connectionText, lockSql, usingPassword } from '../postgres/connection.ts'
-import { type TargetDatabase, transaction } from '../target-database.ts'
+import { attachWaiting, type TargetDatabase, transaction } from '../target-database.ts'
 import type { ExtensionPlaces } from '../target-port.ts'
 import { dataFolder, type LakeData } from './data-folder.ts'
 import { isHeld, lakeError } from './lake-error.ts'
@@ -66,19 +65,6 @@ function attachText({ catalog, data }: LakeTarget): string {
   return `ATTACH ${quoteText(catalogAddress(catalog))} AS ${ATTACHED} (${options.join(', ')})`
 }
 
-/** Waits for readers of a catalog in a DuckDB file, which one process at a time can open. */
-async function attachWaiting(database: TargetDatabase, target: LakeTarget): Promise<void> {
-  const untilMs = performance.now() + (target.catalog.type === 'duckdb' ? WAIT_MS : 0)
-  for (;;) {
-    try {
-      return await database.run(attachText(target))
-    } catch (cause) {
-      if (!isHeld(cause) || performance.now() > untilMs) throw cause
-      await sleep(200)
-    }
-  }
-}
-
 async function hasServerCatalog({ rows }: TargetDatabase, { schema }: PostgresPlace): Promise<boolean> {
   const sql = `SELECT pg_catalog.to_regclass(${quoteText(`${schema}.ducklake_metadata`)}) IS NOT NULL AS found`
   const [row] = await rows<{ found: boolean }>(`FROM postgres_query('${SERVER}', ${quoteText(sql)})`)
@@ -111,7 +97,8 @@ async function attachedLake<T>(
   if (!exists) await expectNoData(target, data)
   await data.prepare(database)
   if (catalog.type !== 'postgres') await makeFolder(dirname(catalog.path))
-  await attachWaiting(database, target)
+  // For readers of a catalog in a DuckDB file, which one process at a time can open.
+  await attachWaiting(database, attachText(target), { waitMs: catalog.type === 'duckdb' ? WAIT_MS : 0, isHeld })
   const schema = catalog.type === 'postgres' ? catalog.schema : 'main'
   const catalogTable = (name: string) => `__ducklake_metadata_${ATTACHED}.${quoteName(schema)}.${name}`
   try {

@@ -82,7 +82,7 @@ beforeAll(async () => {
   target = newTarget(join(home, 'published'))
   await mkdir(join(home, 'published'))
   await load('Ann', 1)
-  await publishTo({ ...app, warehouse: app.warehouse, home }, target)
+  await publishTo({ ...app, home }, target)
   await load('Amy', 2)
   await app.warehouse.writer.run('CHECKPOINT')
   await copyFile(join(app.home, 'warehouse.duckdb'), join(home, 'warehouse.duckdb'))
