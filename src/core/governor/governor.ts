@@ -95,6 +95,8 @@ export interface GovernorState {
   /** When the answer that caused the pause arrived. Answers to requests sent before do not end the pause. */
   pausedSinceMs: number
   pausedUntilMs: number
+  /** The lease of one request that was granted last while paused; absent in states of older versions. */
+  probe?: string
   rateLimit: RateLimitState
   quota: QuotaState
   leases: readonly Lease[]
@@ -175,9 +177,6 @@ export const newGovernor = (options: Partial<GovernorOptions> = {}): GovernorSta
   }
 }
 
-const outstandingRequests = (state: GovernorState): number =>
-  state.leases.reduce((sum, lease) => sum + Math.max(0, lease.requests - lease.made), 0)
-
 /** Holds back what a page without an answer may have billed: the expected sessions and the surprise reserve. */
 export const holdBack = (quota: QuotaState, sessions: number, sinceMs: number): QuotaState =>
   holdPending(quota, Math.max(0, sessions) + surpriseReserve(quota.includedSessions), sinceMs)
@@ -194,7 +193,7 @@ function requestReserve({ options, rateLimit }: GovernorState, kind: WindowKind 
 /** Requests that a window of that kind may still lease now. */
 export function requestsFor(state: GovernorState, kind: WindowKind | 'probe', nowMs: number): number {
   const { options, rateLimit } = state
-  const outstanding = outstandingRequests(state)
+  const outstanding = state.leases.reduce((sum, lease) => sum + Math.max(0, lease.requests - lease.made), 0)
   const run =
     options.maxRequests === null ? Number.POSITIVE_INFINITY : options.maxRequests - state.spent.requests - outstanding
   return Math.min(requestsLeft(rateLimit, nowMs, outstanding) - requestReserve(state, kind), run)
@@ -212,9 +211,9 @@ function grantLease(state: GovernorState, grant: Grant, nowMs: number): [Governo
     grantedAtMs: nowMs,
     deadlineMs: grant.deadlineMs,
   }
-  const mode = state.mode === 'paused' ? 'probing' : state.mode
+  const probing = state.mode === 'paused' && { mode: 'probing' as const, probe: lease.id }
   return [
-    { ...state, mode, leases: [...state.leases, lease] },
+    { ...state, ...probing, leases: [...state.leases, lease] },
     { kind: 'grant', grant },
   ]
 }
@@ -230,11 +229,11 @@ const refuse = (
   reason: 'period' | 'max-requests' | 'max-sessions',
 ): [GovernorState, Decision] => [state, { kind: 'refuse', reason }]
 
-/** Replaces the leases. If no lease is left while probing, the probe got no answer: the governor is paused again. */
+/** Replaces the leases. A probe whose lease is gone while probing got no answer: the governor is paused again. */
 const withLeases = (state: GovernorState, leases: readonly Lease[]): GovernorState => ({
   ...state,
   leases,
-  mode: state.mode === 'probing' && leases.length === 0 ? 'paused' : state.mode,
+  mode: state.mode === 'probing' && leases.every(({ id }) => id !== state.probe) ? 'paused' : state.mode,
 })
 
 /** Drops leases that have not ended an hour after their deadline: frees their requests, and holds back what they may have billed. */
@@ -329,7 +328,8 @@ const withUnseenAnswer = (state: GovernorState, lease: Lease | undefined, answer
 
 const pauseAfter = (state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState => ({
   ...withUnseenAnswer(state, lease, answer),
-  mode: 'paused',
+  // A failure that another lease reports late says nothing about the probe, which is still to be answered.
+  mode: state.mode === 'probing' && lease?.id !== state.probe ? 'probing' : 'paused',
   pausedSinceMs: Math.max(state.pausedSinceMs, answer.receivedAtMs),
   pausedUntilMs: Math.max(
     state.pausedUntilMs,

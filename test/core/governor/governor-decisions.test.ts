@@ -153,6 +153,36 @@ describe('a paused governor', () => {
     const muchLater = NOW + 3 * GOVERNOR_DEFAULTS.hourMs
     expect(granted(requestLease(probing, { lease: 'b', kind: 'head', wants: 5 }, muchLater)[1]).requests).toBe(1)
   })
+
+  /** A lease from before the failure is still held; a probe was granted two minutes after the failure. */
+  const probingBesideEarlier = () => {
+    const [held] = requestLease(governorWith(), { lease: 'earlier', kind: 'head', wants: 1 }, NOW)
+    const paused = govern(held, { kind: 'answered', lease: null, answer: answer({ status: 503, usage: null }) })
+    return requestLease(paused, { lease: 'probe', kind: 'head', wants: 5 }, NOW + 2 * MINUTE)[0]
+  }
+
+  it('sends no second probe when another lease reports an earlier failure', () => {
+    const late = govern(probingBesideEarlier(), {
+      kind: 'answered',
+      lease: 'earlier',
+      answer: answer({ status: 503, usage: null, receivedAtMs: NOW + 10 }),
+    })
+    const again = requestLease(late, { lease: 'b', kind: 'head', wants: 1 }, NOW + 2 * MINUTE)[1]
+    expect(again).toMatchObject({ kind: 'wait', reason: 'paused' })
+    const failed = govern(late, {
+      kind: 'answered',
+      lease: 'probe',
+      answer: answer({ status: 503, usage: null, sentAtMs: NOW + 2 * MINUTE, receivedAtMs: NOW + 2 * MINUTE }),
+    })
+    const next = requestLease(failed, { lease: 'c', kind: 'head', wants: 5 }, NOW + 3 * MINUTE)[1]
+    expect(granted(next).requests).toBe(1)
+  })
+
+  it('does not wait for other leases once that of the probe has ended without an answer', () => {
+    const ended = govern(probingBesideEarlier(), { kind: 'ended', lease: 'probe' })
+    expect(ended.mode).toBe('paused')
+    expect(granted(requestLease(ended, { lease: 'b', kind: 'head', wants: 5 }, NOW + 2 * MINUTE)[1]).requests).toBe(1)
+  })
 })
 
 describe('a lost answer', () => {
