@@ -20,14 +20,22 @@ const PARTITION_SLICE_ROWS = { record: 5_000, other: 25_000 }
 
 const RECORD_TABLES = new Set(RECORD_TYPES.map(({ table }) => table))
 
+/** Whether the rows are records, which are wide: a slice of conversations is a file of 12 MB. */
+export const isRecord = ({ name }: SelectedRelation): boolean => RECORD_TABLES.has(name)
+
 /** Rows are counted in buckets of ids, of which consecutive ones make up a slice. */
 const BUCKETS_PER_SLICE = 10
 
+/** Of a file that is read once, as a whole: Bloom filters would take a seventh of its time. */
+const READ_ONCE = 'FORMAT parquet, COMPRESSION lz4_raw, WRITE_BLOOM_FILTER false'
+
 /**
- * Of a file that is read once, as a whole: Bloom filters would take a seventh of its time. A COPY holds a row group, and DuckDB prepares each file for
- * one of this size: the default, 122,880 rows, takes a seventh longer.
+ * Of records, whose rows are wide. A COPY holds a row group, and DuckDB prepares each file for one of this size: the default, 122,880 rows, takes a
+ * seventh longer.
  */
-export const COPY_OPTIONS = 'FORMAT parquet, COMPRESSION lz4_raw, ROW_GROUP_SIZE 6144, WRITE_BLOOM_FILTER false'
+export const COPY_OPTIONS = `${READ_ONCE}, ROW_GROUP_SIZE 6144`
+
+const COPY_OPTIONS_OF_OTHERS = `${READ_ONCE}, ROW_GROUP_SIZE 24576`
 
 /** SQL of a table's name, which may have a schema. */
 export const quotedTable = (name: string): string => name.split('.').map(quoteName).join('.')
@@ -38,8 +46,8 @@ export const valuesAs = (values: readonly string[], names: readonly string[]): s
 export interface Writing {
   readers: Readers
   folder: string
-  /** The target takes the files as they are, as readers will find them. */
-  isFinal: boolean
+  /** The target takes the files of a relation as they are, as readers will find them. */
+  isFinal: (relation: SelectedRelation) => boolean
   signal: AbortSignal
 }
 
@@ -51,8 +59,7 @@ interface Slice {
 
 const isChild = ({ name, published }: SelectedRelation): boolean => name !== published.table
 
-const sliceRows = ({ name }: SelectedRelation, of = SLICE_ROWS): number =>
-  RECORD_TABLES.has(name) ? of.record : of.other
+const sliceRows = (relation: SelectedRelation, of = SLICE_ROWS): number => (isRecord(relation) ? of.record : of.other)
 
 /** The greatest row id of a table, stable within a transaction; -1: it has no rows. */
 export async function lastRow({ rows }: Reader, name: string): Promise<number> {
@@ -121,14 +128,18 @@ async function copy(reader: Reader, { file, select, options }: { file: string; s
   return Number(written!.Count)
 }
 
-const valuesOf = ({ isFinal }: Writing, { values, columns }: SelectedRelation): string =>
-  valuesAs(
-    isFinal ? values.map((value, index) => writtenValue(value, columns[index]!)) : values,
+const valuesOf = ({ isFinal }: Writing, relation: SelectedRelation): string => {
+  const { values, columns } = relation
+  return valuesAs(
+    isFinal(relation) ? values.map((value, index) => writtenValue(value, columns[index]!)) : values,
     columns.map(({ name }) => name),
   )
+}
 
-const optionsOf = ({ isFinal }: Writing, { columns }: SelectedRelation): string =>
-  isFinal ? `${PUBLISHED_FORMAT}, ${pandasOption(columns)}` : COPY_OPTIONS
+function optionsOf({ isFinal }: Writing, relation: SelectedRelation): string {
+  if (isFinal(relation)) return `${PUBLISHED_FORMAT}, ${pandasOption(relation.columns)}`
+  return isRecord(relation) ? COPY_OPTIONS : COPY_OPTIONS_OF_OTHERS
+}
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
 

@@ -9,7 +9,7 @@ import { type Changes, changedKeys } from '../warehouse/changes/read-changes.ts'
 import type { Writer } from '../warehouse/connection.ts'
 import { COPY_OPTIONS, quotedTable, valuesAs, type Writing, writePartitions, writeRows } from './package-rows.ts'
 import { collectPartitions, type Partition, partitionColumns } from './partitions.ts'
-import { onEach, type Reader } from './readers.ts'
+import { onEach, type Reader, type Readers } from './readers.ts'
 import type { SelectedRelation, Selection } from './selection.ts'
 import type { TargetWatermark } from './watermark.ts'
 
@@ -30,6 +30,8 @@ export interface PackagedTable {
   deletes: string | null
   /** Files with the rows to insert. */
   rows: string[]
+  /** The files are as readers will find them, and may become the target's own. */
+  isFinal: boolean
   /** In all files. */
   rowCount: number
   /** Of a target that keeps partitions: those whose rows are replaced by the rows of the files; null: the table has none. */
@@ -69,7 +71,7 @@ const packaged = ({
   key,
   isKeyUnique,
   published,
-}: SelectedRelation): Omit<PackagedTable, 'isWhole' | 'deletes' | 'rows' | 'rowCount' | 'partitions'> => ({
+}: SelectedRelation): Omit<PackagedTable, 'isWhole' | 'deletes' | 'rows' | 'isFinal' | 'rowCount' | 'partitions'> => ({
   name,
   about,
   columns: columns.map(({ name: column, sqlType, about: text }) => ({ name: column, sqlType, about: text })),
@@ -82,6 +84,9 @@ const packaged = ({
 const columnsOf = (names: readonly string[], t = ''): string => names.map(name => t + quoteName(name)).join(', ')
 
 const CHANGED = 'publish_changed'
+
+/** Of so many changed records, one connection collects and writes the rows. */
+const FEW_RECORDS = 30_000
 
 /** The numbers of the changed records, by which their child rows are found: three times as fast as by the key. */
 const CHANGED_NUMBERS = 'publish_changed_numbers'
@@ -106,13 +111,23 @@ async function writeChanged(writing: Writing, relation: SelectedRelation, delete
       ? hasChangedKey(relation)
       : `t.${RECORD_NUMBER.name} IN (SELECT ${RECORD_NUMBER.name} FROM ${CHANGED_NUMBERS})`
   const { files, count } = await writeRows(writing, relation, [isChanged, ...(where ? [where] : [])].join(' AND '))
-  return { ...packaged(relation), isWhole: false, deletes, rows: files, rowCount: count, partitions: null }
+  const isFinal = writing.isFinal(relation)
+  return { ...packaged(relation), isWhole: false, deletes, rows: files, isFinal, rowCount: count, partitions: null }
 }
 
 /** Writes all rows. */
 async function writeAll(writing: Writing, relation: SelectedRelation): Promise<PackagedTable> {
   const { files, count } = await writeRows(writing, relation, relation.where)
-  return { ...packaged(relation), isWhole: true, deletes: null, rows: files, rowCount: count, partitions: null }
+  const isFinal = writing.isFinal(relation)
+  return {
+    ...packaged(relation),
+    isWhole: true,
+    deletes: null,
+    rows: files,
+    isFinal,
+    rowCount: count,
+    partitions: null,
+  }
 }
 
 /** A table and its child tables. */
@@ -137,7 +152,8 @@ async function* writeTouched(
       return { folder, rows: files, rowCount: count }
     })
     const rowCount = parts.reduce((sum, part) => sum + part.rowCount, 0)
-    const partitioned = { rows: [], rowCount, partitions: { by: columns, written: parts } }
+    const isFinal = writing.isFinal(relation)
+    const partitioned = { rows: [], isFinal, rowCount, partitions: { by: columns, written: parts } }
     yield { ...packaged(relation), isWhole: changes === null, deletes: null, ...partitioned }
   }
 }
@@ -155,24 +171,37 @@ interface DeltaOptions {
   isByPartition: boolean
 }
 
-/** Writes the changed rows of a table and its child tables. */
+/**
+ * Collects the changed keys, and the numbers of their records. @returns the connections that have them: of a few, one, since each reads the tables
+ * for itself
+ */
+async function collectChanged({ readers }: Writing, own: Family['own'], changes: Changes): Promise<Readers> {
+  const [first, ...others] = readers
+  const keys = `CREATE OR REPLACE TEMP TABLE ${CHANGED} AS ${changedKeys(own[0]!.published, changes)}`
+  await first.run(keys)
+  const [changed] = await first.rows<{ rows: string }>(`SELECT count(*)::VARCHAR AS rows FROM ${CHANGED}`)
+  const collecting: Readers = Number(changed!.rows) > FEW_RECORDS ? readers : [first]
+  if (collecting.length > 1) await Promise.all(others.map(({ run }) => run(keys)))
+  if (own.length > 1)
+    await onEach(
+      collecting,
+      `CREATE OR REPLACE TEMP TABLE ${CHANGED_NUMBERS} AS SELECT t.${RECORD_NUMBER.name} FROM ${own[0]!.name} t WHERE ${hasChangedKey(own[0]!)}`,
+    )
+  return collecting
+}
+
+/** Writes the changed rows of a table and its child tables; its own last, which take longest, since the target deletes meanwhile. */
 async function* writeDelta(writing: Writing, { own, columns }: Family, { changes, isByPartition }: DeltaOptions) {
   if (isByPartition) {
     if (columns.length > 0) yield* writeTouched(writing, { own, columns }, changes)
     else yield* writeEach(own, relation => writeAll(writing, relation))
     return
   }
-  await onEach(writing.readers, `CREATE OR REPLACE TEMP TABLE ${CHANGED} AS ${changedKeys(own[0]!.published, changes)}`)
-  if (own.length > 1)
-    await onEach(
-      writing.readers,
-      `CREATE OR REPLACE TEMP TABLE ${CHANGED_NUMBERS} AS SELECT t.${RECORD_NUMBER.name} FROM ${own[0]!.name} t WHERE ${hasChangedKey(own[0]!)}`,
-    )
+  if (own[0]!.hasHashedKey) return yield* writeEach(own, relation => writeAll(writing, relation))
+  const collecting = { ...writing, readers: await collectChanged(writing, own, changes) }
   // Child tables have the keys of their record.
-  const deletes = own[0]!.hasHashedKey ? null : await writeKeys(writing, own[0]!)
-  yield* writeEach(own, relation =>
-    deletes === null ? writeAll(writing, relation) : writeChanged(writing, relation, deletes),
-  )
+  const deletes = await writeKeys(collecting, own[0]!)
+  yield* writeEach([...own.slice(1), own[0]!], relation => writeChanged(collecting, relation, deletes))
 }
 
 /** Writes all rows of a table and its child tables. */
@@ -191,6 +220,7 @@ const emptyTables = ({ own, columns }: Family): PackagedTable[] =>
     isWhole: true,
     deletes: null,
     rows: [],
+    isFinal: false,
     rowCount: 0,
     partitions: columns.length > 0 ? { by: columns, written: [] } : null,
   }))

@@ -28,8 +28,8 @@ export function shapeOf(sqlType: string): Shape {
   return shape
 }
 
-/** Larger row groups need more memory for wide tables, and smaller ones compress less. */
-export const PUBLISHED_FORMAT = 'FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 8192'
+/** Larger row groups need more memory for wide tables, and smaller ones compress less. DuckDB's level 3 takes a seventh longer, for 3 % less. */
+export const PUBLISHED_FORMAT = 'FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE 8192'
 
 /** SQL of a column's value as it is written. Times of the warehouse are UTC, which only TIMESTAMPTZ says; requires that the session's time zone is UTC. */
 export function writtenValue(value: string, { sqlType }: Pick<PackagedColumn, 'sqlType'>): string {

@@ -27,14 +27,16 @@ import { usingMemory } from '../warehouse/memory-use.ts'
 import { refreshModels } from '../warehouse/models/refresh-models.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { temporaryFolder } from '../warehouse/temporary-files.ts'
+import { takesFiles } from './ducklake/moved-files.ts'
 import { extensionPlaces } from './extension.ts'
 import { fillSnapshot } from './fill-snapshot.ts'
 import { type Lack, lackAfter, NO_LACK } from './held-tables.ts'
 import { expectOwner, ownerOf } from './owner.ts'
 import { type PackageHead, type Sums, sumsOfSelection, writeTables } from './package.ts'
+import { isRecord } from './package-rows.ts'
 import { hashKey, needsKey } from './pii.ts'
 import { MOST_READERS, type Reader, reading } from './readers.ts'
-import { type Selection, selectionFor } from './selection.ts'
+import { type SelectedRelation, type Selection, selectionFor } from './selection.ts'
 import { type Application, openTarget, type TargetClient } from './target-client.ts'
 import { limitTime } from './time-limit.ts'
 import { publicationWarnings } from './warnings.ts'
@@ -194,7 +196,9 @@ async function writePackage(
     }
     const application = client.apply(head)
     let [tables, rowCount] = [0, 0]
-    const writing = { readers, folder, isFinal: target.type === 'parquet', signal }
+    const isFinal = (relation: SelectedRelation) =>
+      target.type === 'parquet' || (takesFiles(target) && isRecord(relation))
+    const writing = { readers, folder, isFinal, signal }
     const partitionBy = target.type === 'parquet' ? target.partitionBy : null
     const heldBefore = base?.held ?? []
     for await (const table of writeTables(writing, selection, { changes, heldBefore, partitionBy })) {

@@ -171,7 +171,7 @@ describeWithPostgres('a publication to a lake that is interrupted', () => {
     const { place, target } = await changedScene()
     let minute = 1
     const points = [
-      ['before its first row', 'INSERT INTO target.main."conversations"', 1, false],
+      ['before its first row', "CALL ducklake_add_data_files('target', 'conversations'", 1, false],
       ['before its commit', 'INSERT INTO target.main._publication VALUES', 1, false],
       // After those that read the watermark and apply the package.
       ['during maintenance', "ATTACH 'ducklake", 3, true],

@@ -127,7 +127,7 @@ describeWithLake('the versions of a lake', () => {
   })
 
   it.each(['sqlite', 'duckdb'] as const)(
-    'that have an erased person are removed at once, with every byte in files and the %s catalog',
+    'that have an erased person are removed at once, with every byte in files, also of killed publications, and the %s catalog',
     async type => {
       const target = newLake(app.home, {}, type)
       const writer = await lakeWriter(app.home, target)
@@ -138,6 +138,10 @@ describeWithLake('the versions of a lake', () => {
         { id: 51, name: 'other' },
       ])
       expect(await filesWith(target.data, canary)).not.toEqual([])
+      const twoHoursAgo = new Date(Date.now() - 2 * 3_600_000)
+      const left = join(target.data, 'main', 'people', 'ducklake-01a20c2f-871b-70f7-9fc4-172adcd94eb6.parquet')
+      await writeFile(left, canary)
+      await utimes(left, twoHoursAgo, twoHoursAgo)
       await writer.publish([], { deletes: [50], erases: true })
       expect(
         await filesWith(app.home, canary).then(found => found.filter(path => !path.includes('packages-'))),

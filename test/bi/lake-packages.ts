@@ -29,7 +29,7 @@ export interface LakeWriter {
   /** Replaces the rows with these ids; `deletes`: ids whose rows are deleted. */
   publish(
     rows: readonly Row[],
-    options?: { refill?: boolean; deletes?: readonly number[]; erases?: boolean },
+    options?: { refill?: boolean; deletes?: readonly number[]; erases?: boolean; isFinal?: boolean },
   ): Promise<void>
 }
 
@@ -43,15 +43,17 @@ export async function lakeWriter(home: string, target: LakeTarget): Promise<Lake
   return {
     database,
     opened,
-    async publish(rows, { refill = false, deletes = [], erases = refill } = {}) {
+    async publish(rows, { refill = false, deletes = [], erases = refill, isFinal = false } = {}) {
       const base = await opened.watermark()
       const number = ++seq
       const file = (name: string) => join(folder, `${number}-${name}.parquet`)
       const values = rows.map(({ id, name }) => `(${id}, ${quoteText(name)})`)
       const source =
         values.length > 0 ? `(VALUES ${values.join(', ')}) v(id, name)` : `(SELECT 0 AS id, '' AS name WHERE false) v`
-      await database.run(`COPY (SELECT id::BIGINT AS id, name, TIMESTAMP '2026-11-20 12:00:00' + to_seconds(id) AS at,
-        ('{"name":"' || name || '"}')::JSON AS extra, ['x', NULL] AS tags FROM ${source}) TO '${file('rows')}' (FORMAT parquet)`)
+      const names = ['people', 'marts.fct_people']
+      for (const name of names)
+        await database.run(`COPY (SELECT id::BIGINT AS id, name, TIMESTAMPTZ '2026-11-20 12:00:00Z' + to_seconds(id) AS at,
+          '{"name":"' || name || '"}' AS extra, ['x', NULL] AS tags FROM ${source}) TO '${file(name)}' (FORMAT parquet)`)
       const ids = [...rows.map(({ id }) => id), ...deletes]
       await database.run(
         `COPY (SELECT unnest([${ids.join(', ')}]::BIGINT[]) AS id) TO '${file('deletes')}' (FORMAT parquet)`,
@@ -59,14 +61,20 @@ export async function lakeWriter(home: string, target: LakeTarget): Promise<Lake
       const table = (name: string): PackagedTable => ({
         ...{ name, about: `Table ${name}`, key: ['id'], isKeyUnique: true, isChild: false, timeColumn: null },
         columns: COLUMNS.map(([column, sqlType]) => ({ name: column, sqlType, about: `Column ${column}` })),
-        ...{ isWhole: refill, deletes: refill ? null : file('deletes'), rows: [file('rows')], rowCount: rows.length },
+        ...{
+          isWhole: refill,
+          deletes: refill ? null : file('deletes'),
+          rows: [file(name)],
+          isFinal,
+          rowCount: rows.length,
+        },
         partitions: null,
       })
       const watermark: TargetWatermark = {
         ...{ owner: 'a/b', epoch: 'e', seq: number, publicationId: `p${number}`, policy: 'p', held: [] },
         asOf: '2026-11-24T00:00:00.000Z',
       }
-      const tables = [table('people'), table('marts.fct_people')]
+      const tables = names.map(table)
       await opened.apply({ kind: refill ? 'refill' : 'delta', base, watermark, erases, tables })
     },
   }

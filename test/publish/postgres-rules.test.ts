@@ -33,6 +33,7 @@ const TABLE: PackagedTable = {
     isWhole: true,
     deletes: null,
     rows: [],
+    isFinal: false,
     rowCount: 0,
     partitions: null,
   },

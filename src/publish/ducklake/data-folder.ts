@@ -1,7 +1,8 @@
 // The place of a lake's data files, and what it is if it is a folder.
 import { existsSync } from 'node:fs'
-import { rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { chmod, copyFile, mkdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { hasCode } from '../../core/disk.ts'
 import type { ConvohouseError } from '../../core/errors.ts'
 import { entriesIn, makeFolder, syncFile, syncFolder } from '../../files/durable.ts'
 import type { TargetDatabase } from '../target-database.ts'
@@ -13,6 +14,8 @@ export interface LakeData {
   has(folder: string): Promise<boolean>
   /** Makes the files durable that were written since: else a power failure could leave a catalog that names files which were never written. */
   sync(sinceMs: number): Promise<void>
+  /** Moves a local file there; absent: it cannot. */
+  move?(from: string, name: string): Promise<void>
   /** Removes files; a name is relative to the place. */
   remove(names: readonly string[]): Promise<void>
   /** The error of the place; null if it is of something else. */
@@ -45,6 +48,17 @@ export const dataFolder = (data: string): LakeData => ({
   has: async folder => existsSync(join(data, folder)),
   async sync(sinceMs) {
     await syncFiles(data, sinceMs)
+  },
+  async move(from, name) {
+    const path = join(data, name)
+    await mkdir(dirname(path), { recursive: true })
+    await rename(from, path).catch(async cause => {
+      if (!hasCode(cause, 'EXDEV')) throw cause
+      await copyFile(from, path)
+    })
+    // `sync` goes by the time; the package's files are private.
+    await utimes(path, new Date(), new Date())
+    await chmod(path, (await stat(data)).mode & 0o666)
   },
   async remove(names) {
     for (const name of names) await rm(join(data, name), { force: true })

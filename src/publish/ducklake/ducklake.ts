@@ -14,12 +14,14 @@ import type { ExtensionPlaces, OpenTarget } from '../target-port.ts'
 import { isSame, type TargetWatermark } from '../watermark.ts'
 import { connectedLake, exclusively, type Lake, loadExtensions } from './lake.ts'
 import { eraseEarlier, maintain } from './maintenance.ts'
+import { moveFiles, removeUncommitted } from './moved-files.ts'
 import { widenRanges } from './ranges.ts'
 import {
   bringUpToDate,
   emptyRetired,
   prepareLake,
   type StoredTables,
+  setRowGroupsFor,
   storeLakeWatermark,
   withStoredTables,
 } from './stored-tables.ts'
@@ -34,7 +36,12 @@ function expectBase({ target }: Lake, { watermark }: StoredTables, base: TargetW
   })
 }
 
-async function writeVersion(lake: Lake, { kind, base, erases, tables, watermark }: Package): Promise<void> {
+/** `moved`: receives the names of the files that the transaction has moved into the lake. */
+async function writeVersion(
+  lake: Lake,
+  { kind, base, erases, tables, watermark }: Package,
+  moved: string[],
+): Promise<void> {
   const begunMs = Date.now()
   await widenRanges(lake)
   await withStoredTables(lake, async stored => {
@@ -42,12 +49,19 @@ async function writeVersion(lake: Lake, { kind, base, erases, tables, watermark 
     if (kind === 'refill') await prepareLake(lake, stored)
     const written = new Set<string>()
     for await (const table of tables) {
-      if (kind === 'refill') await bringUpToDate(lake, stored, table)
+      if (kind === 'refill') {
+        await bringUpToDate(lake, stored, table)
+        await setRowGroupsFor(lake, table)
+      }
       await deleteRows(lake.database, attachedTable(table), table)
-      await insertRows(lake.database, attachedTable(table), table)
+      if (!(await moveFiles(lake, { stored, moved }, table)))
+        await insertRows(lake.database, attachedTable(table), table)
       written.add(table.name)
     }
-    if (kind === 'refill') await emptyRetired(lake, stored, written)
+    if (kind === 'refill') {
+      await emptyRetired(lake, stored, written)
+      await setRowGroupsFor(lake, null)
+    }
     await storeLakeWatermark(lake, watermark)
     await describePublication(lake, { kind, erases, asOf: watermark.asOf })
     await lake.data.sync(begunMs)
@@ -77,7 +91,13 @@ export async function openDuckLake(
     async apply({ tables, ...head }) {
       // While a DuckDB file is attached, no reader can open it.
       const contents = { ...head, tables: catalog.type === 'duckdb' ? await arrived(tables) : tables }
-      await connectedLake(database, { target, creates: true }, lake => writeVersion(lake, contents))
+      const moved: string[] = []
+      await connectedLake(database, { target, creates: true }, lake => writeVersion(lake, contents, moved)).catch(
+        async error => {
+          await removeUncommitted(database, target, moved).catch(() => {})
+          throw error
+        },
+      )
       if (head.erases) await eraseEarlier(database, target)
     },
     async sums(tables) {

@@ -2,12 +2,13 @@
 // version has any more are removed. Each step is a transaction of its own, so that whatever ends it, the lake is whole.
 import { quoteText } from '../../catalog/layout.ts'
 import type { LakeTarget } from '../../config/targets.ts'
-import { DAY, MINUTE, momentText } from '../../core/time.ts'
+import { DAY, HOUR, MINUTE, momentText } from '../../core/time.ts'
 import { ATTACHED } from '../attached.ts'
 import type { TargetDatabase } from '../target-database.ts'
 import { rewriteCatalog } from './catalog-file.ts'
 import { connectedLake, exclusively, type Lake } from './lake.ts'
 import { widenRanges } from './ranges.ts'
+import { dataFolderOf, ownTables } from './stored-tables.ts'
 import { describeMaintenance, earlierVersions, hasPendingErasure } from './versions.ts'
 
 /** The newest version has at most so many files, data and deletions together, when maintenance ends. A reader opens each of its table's. */
@@ -27,6 +28,9 @@ const LONGEST_MS = MINUTE
 
 /** What a killed publication has written is removed after this time. */
 const ORPHANED_MS = DAY
+
+/** By an erasure: no publication takes so long. */
+const ORPHANED_BEFORE_ERASURE_MS = HOUR
 
 /** Names of the files that a lake writes into the folders of its tables. */
 const OWN_FILE = /^(main|marts|models)\/\w+\/ducklake-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(-delete)?\.parquet$/
@@ -114,14 +118,18 @@ async function expire(lake: Lake): Promise<void> {
     )
 }
 
-/** Removes what killed publications have left. A file that does not have the name of one of the lake's own is never touched. */
-async function removeOrphans({ database, data, target }: Lake, orphanedMs: number): Promise<void> {
+/** Removes what killed publications have left of the tables `own`; null: of all. A file that does not have the name of one of the lake's own is never touched. */
+async function removeOrphans(
+  { database, data, target }: Lake,
+  { orphanedMs, own }: { orphanedMs: number; own: readonly string[] | null },
+): Promise<void> {
   const orphans = await database.rows<{ path: string }>(
     `FROM ducklake_delete_orphaned_files('${ATTACHED}', dry_run => true, older_than => ${before(orphanedMs)})`,
   )
   const below = `${target.data}/`
   const names = orphans.flatMap(({ path }) => (path.startsWith(below) ? [path.slice(below.length)] : []))
-  await data.remove(names.filter(name => OWN_FILE.test(name)))
+  const isOwn = (name: string) => own === null || own.some(table => name.startsWith(`${dataFolderOf(table)}/`))
+  await data.remove(names.filter(name => OWN_FILE.test(name) && isOwn(name)))
 }
 
 /** Files with deleted rows are rewritten; then all versions but the newest are removed at once, and with them the files with the rows. */
@@ -134,6 +142,8 @@ async function removeEarlier(lake: Lake): Promise<void> {
     await lake.database.run(`CALL ducklake_expire_snapshots('${ATTACHED}', versions => [${versions.join(', ')}])`)
     await lake.database.run(`CALL ducklake_cleanup_old_files('${ATTACHED}', cleanup_all => true)`)
   })
+  const own = await ownTables(lake)
+  await exclusively(lake, () => removeOrphans(lake, { orphanedMs: ORPHANED_BEFORE_ERASURE_MS, own }))
 }
 
 /**
@@ -162,7 +172,7 @@ export async function maintain(
     await connectedLake(database, options, async lake => {
       await widenRanges(lake)
       await expire(lake)
-      if (await compact(lake, { mostFiles, untilMs })) await removeOrphans(lake, orphanedMs)
+      if (await compact(lake, { mostFiles, untilMs })) await removeOrphans(lake, { orphanedMs, own: null })
     })
     return null
   } catch (error) {

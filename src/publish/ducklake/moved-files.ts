@@ -1,0 +1,65 @@
+// The files of a package that become those of a lake as they are: wide rows would else be written twice. Only where the data are in a folder,
+// since DuckDB itself writes objects to S3, in parts.
+import { randomUUID } from 'node:crypto'
+import { quoteText } from '../../catalog/layout.ts'
+import type { LakeTarget, TargetConfig } from '../../config/targets.ts'
+import { ATTACHED } from '../attached.ts'
+import type { PackagedTable } from '../package.ts'
+import type { TargetDatabase } from '../target-database.ts'
+import { connectedLake, exclusively, type Lake } from './lake.ts'
+import { columnTypes, dataFolderOf, type StoredTables } from './stored-tables.ts'
+
+/** Whether the target takes the files of a package. */
+export const takesFiles = (target: TargetConfig): boolean => target.type === 'ducklake' && target.s3 === null
+
+/**
+ * False for tables that DuckLake must write itself, since their owner has partitioned or sorted them. Columns that the files lack would count as if
+ * they had no NULL.
+ */
+async function canMove(lake: Lake, { arranged }: StoredTables, table: PackagedTable): Promise<boolean> {
+  if (!table.isFinal || !lake.data.move || arranged.has(table.name)) return false
+  return (await columnTypes(lake, table)).size === table.columns.length
+}
+
+/**
+ * Moves the files of a table into the lake, and adds them to the table. Their names there, relative to the place of the data, are added to
+ * `moved`. @returns false if the rows have to be inserted
+ */
+export async function moveFiles(
+  lake: Lake,
+  { stored, moved }: { stored: StoredTables; moved: string[] },
+  table: PackagedTable,
+): Promise<boolean> {
+  if (!(await canMove(lake, stored, table))) return false
+  const { database, data, target } = lake
+  const [name, schema = 'main'] = table.name.split('.').reverse() as [string, string?]
+  for (const file of table.rows) {
+    const place = `${dataFolderOf(table.name)}/ducklake-${randomUUID()}.parquet`
+    moved.push(place)
+    await data.move!(file, place)
+    // Folders above may be named like `agent_id=…`, which would be read as the values of a column.
+    await database.run(
+      `CALL ducklake_add_data_files('${ATTACHED}', ${quoteText(name)}, ${quoteText(`${target.data}/${place}`)}, schema => ${quoteText(schema)}, hive_partitioning => false)`,
+    )
+  }
+  return true
+}
+
+/**
+ * Removes files of a transaction that has failed, which DuckLake knows nothing of. Nothing is removed if another one may still commit: maintenance
+ * does it later.
+ */
+export async function removeUncommitted(
+  database: TargetDatabase,
+  target: LakeTarget,
+  moved: readonly string[],
+): Promise<void> {
+  if (moved.length === 0) return
+  await connectedLake(database, { target, creates: true }, lake =>
+    exclusively(lake, async () => {
+      const rows = await database.rows<{ path: string }>(`SELECT path FROM ${lake.catalogTable('ducklake_data_file')}`)
+      const paths = rows.map(({ path }) => path)
+      await lake.data.remove(moved.filter(name => !paths.some(path => name.endsWith(path))))
+    }),
+  )
+}

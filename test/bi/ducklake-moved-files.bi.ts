@@ -1,0 +1,129 @@
+// Files of a package that become those of a lake as they are.
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import type { LakeTarget } from '../../src/config/targets.ts'
+import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
+import { type LakeWriter, lakeWriter } from './lake-packages.ts'
+import { describeWithLake, type FileLake, filesWith, newLake, readingLake } from './lake-scene.ts'
+
+const app = temporaryWarehouse()
+
+const ANN = { id: 1, name: 'Ann' }
+const BOB = { id: 2, name: 'Bob' }
+const FINAL = { isFinal: true }
+
+/** What the owner of a lake does with it. */
+async function asOwner({ database }: LakeWriter, { catalog }: FileLake, sql: string): Promise<void> {
+  await database.run(`ATTACH 'ducklake:sqlite:${catalog.path}' AS lake; ${sql}; DETACH lake`)
+}
+
+const rowsOf = (target: LakeTarget, sql = 'SELECT name FROM people ORDER BY id') =>
+  readingLake(target, rows => rows(sql))
+
+/** Files whose names are relative to the data's place, by whether DuckLake has written them itself: those have the ids of columns. */
+const areMoved = (target: LakeTarget) =>
+  rowsOf(
+    target,
+    `SELECT DISTINCT count(field_id) = 0 FROM parquet_schema('${target.data}/main/people/*.parquet')
+     WHERE name IN ('id', 'name') GROUP BY file_name ORDER BY ALL`,
+  )
+
+describeWithLake('files that a lake takes over', () => {
+  it('have the rows of each version, and expire like others', async () => {
+    const target = newLake(app.home)
+    const writer = await lakeWriter(app.home, target)
+    await writer.publish([ANN, BOB], { refill: true, ...FINAL })
+    await writer.publish([{ id: 1, name: 'Ann B' }], FINAL)
+    expect(await areMoved(target)).toEqual([[true]])
+    expect(await rowsOf(target)).toEqual([['Ann B'], ['Bob']])
+    expect(await rowsOf(target, 'SELECT name, "at", extra, tags FROM people AT (VERSION => 1) WHERE id = 1')).toEqual([
+      ['Ann', '2026-11-20 12:00:01+00', '{"name":"Ann"}', ['x', null]],
+    ])
+    await writer.publish([], { deletes: [1], erases: true })
+    expect(await filesWith(target.data, 'Ann')).toEqual([])
+    expect(await rowsOf(target)).toEqual([['Bob']])
+  })
+
+  it('are written again where the owner has added a column, since what they lack would not count as NULL', async () => {
+    const target = newLake(app.home)
+    const writer = await lakeWriter(app.home, target)
+    await writer.publish([ANN, BOB], { refill: true, ...FINAL })
+    await asOwner(writer, target, 'ALTER TABLE lake.people ADD COLUMN note BIGINT; UPDATE lake.people SET note = id')
+    await writer.publish([{ id: 3, name: 'Cid' }], FINAL)
+    expect(await rowsOf(target, 'SELECT count(*)::INT, count(note)::INT, max(note)::INT FROM people')).toEqual([
+      [3, 2, 2],
+    ])
+    await writer.publish([ANN], { refill: true, ...FINAL })
+    expect(await rowsOf(target, 'SELECT count(*)::INT, count(note)::INT FROM people')).toEqual([[1, 0]])
+  })
+
+  it.each([
+    ['partitioned', 'SET PARTITIONED BY (name)'],
+    ['sorted', 'SET SORTED BY (name)'],
+  ])('are written again where the owner has %s the table', async (_, change) => {
+    const target = newLake(app.home)
+    const writer = await lakeWriter(app.home, target)
+    await writer.publish([ANN], { refill: true, ...FINAL })
+    await asOwner(writer, target, `ALTER TABLE lake.people ${change}`)
+    await writer.publish([BOB], FINAL)
+    expect(await rowsOf(target)).toEqual([['Ann'], ['Bob']])
+    await writer.publish([BOB, ANN], { refill: true, erases: false, ...FINAL })
+    expect(await rowsOf(target, `SELECT name FROM people WHERE name >= 'B'`)).toEqual([['Bob']])
+  })
+
+  it('keep their values where a folder above has the name of a column', async () => {
+    const target = newLake(app.home, { data: join(app.home, 'name=Zoe', 'id=9') })
+    const writer = await lakeWriter(app.home, target)
+    await writer.publish([ANN, BOB], { refill: true, ...FINAL })
+    expect(await areMoved(target)).toEqual([[true]])
+    expect(await rowsOf(target, 'SELECT id::INT, name FROM people ORDER BY id')).toEqual([
+      [1, 'Ann'],
+      [2, 'Bob'],
+    ])
+  })
+
+  it('are removed if the transaction fails, at whatever statement', async () => {
+    const target = newLake(app.home)
+    const writer = await lakeWriter(app.home, target)
+    await writer.publish([ANN], { refill: true, ...FINAL })
+    const { run } = writer.database
+    for (const begin of ['COMMIT', 'INSERT INTO target.main._publication', 'CALL ducklake_add_data_files']) {
+      // The reading of the watermark commits first.
+      let commits = 0
+      writer.database.run = async (sql, params) => {
+        if (sql === 'COMMIT' && ++commits === 1) return run(sql, params)
+        if (sql.startsWith(begin)) {
+          writer.database.run = run
+          throw new Error('No space left on device')
+        }
+        return run(sql, params)
+      }
+      await expect(writer.publish([{ id: 5, name: 'Unpublished' }], FINAL)).rejects.toMatchObject({
+        code: 'TARGET_UNUSABLE',
+      })
+      writer.database.run = run
+      expect(await filesWith(target.data, 'Unpublished')).toEqual([])
+      expect(await rowsOf(target)).toEqual([['Ann']])
+    }
+    await writer.publish([BOB], FINAL)
+    expect(await rowsOf(target)).toEqual([['Ann'], ['Bob']])
+  })
+
+  it('stay where the transaction was committed although its answer was lost', async () => {
+    const target = newLake(app.home)
+    const writer = await lakeWriter(app.home, target)
+    await writer.publish([ANN], { refill: true, ...FINAL })
+    const { run } = writer.database
+    let commits = 0
+    writer.database.run = async (sql, params) => {
+      await run(sql, params)
+      if (sql === 'COMMIT' && ++commits === 2) {
+        writer.database.run = run
+        throw new Error('connection lost')
+      }
+    }
+    await expect(writer.publish([BOB], FINAL)).rejects.toThrow()
+    writer.database.run = run
+    expect(await rowsOf(target)).toEqual([['Ann'], ['Bob']])
+  })
+})
