@@ -35,7 +35,8 @@ const READ_ONCE = 'FORMAT parquet, COMPRESSION lz4_raw, WRITE_BLOOM_FILTER false
  */
 export const COPY_OPTIONS = `${READ_ONCE}, ROW_GROUP_SIZE 6144`
 
-const COPY_OPTIONS_OF_OTHERS = `${READ_ONCE}, ROW_GROUP_SIZE 24576`
+/** Of tables with long texts, fewer rows. */
+const COPY_OPTIONS_OF_OTHERS = `${READ_ONCE}, ROW_GROUP_SIZE 24576, ROW_GROUP_SIZE_BYTES '8MB'`
 
 /** SQL of a table's name, which may have a schema. */
 export const quotedTable = (name: string): string => name.split('.').map(quoteName).join('.')

@@ -27,7 +27,6 @@ import { usingMemory } from '../warehouse/memory-use.ts'
 import { refreshModels } from '../warehouse/models/refresh-models.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { temporaryFolder } from '../warehouse/temporary-files.ts'
-import { takesFiles } from './ducklake/moved-files.ts'
 import { extensionPlaces } from './extension.ts'
 import { fillSnapshot } from './fill-snapshot.ts'
 import { type Lack, lackAfter, NO_LACK } from './held-tables.ts'
@@ -156,6 +155,10 @@ interface Written {
   sums: Sums | null
 }
 
+/** Whether the target takes the files of a relation as they are. A lake in S3 does not, since DuckDB itself uploads, in parts. */
+const takesFiles = (target: TargetConfig, relation: SelectedRelation): boolean =>
+  target.type === 'parquet' || (target.type === 'ducklake' && target.s3 === null && isRecord(relation))
+
 /** Writes the package, if there is anything to publish, and hands its tables to the target. Records the publication before its target can contain it. */
 async function writePackage(
   options: PublishOptions,
@@ -196,8 +199,7 @@ async function writePackage(
     }
     const application = client.apply(head)
     let [tables, rowCount] = [0, 0]
-    const isFinal = (relation: SelectedRelation) =>
-      target.type === 'parquet' || (takesFiles(target) && isRecord(relation))
+    const isFinal = (relation: SelectedRelation) => takesFiles(target, relation)
     const writing = { readers, folder, isFinal, signal }
     const partitionBy = target.type === 'parquet' ? target.partitionBy : null
     const heldBefore = base?.held ?? []

@@ -1,16 +1,12 @@
-// The files of a package that become those of a lake as they are: wide rows would else be written twice. Only where the data are in a folder,
-// since DuckDB itself writes objects to S3, in parts.
+// The files of a package that become those of a lake as they are: wide rows would else be written twice.
 import { randomUUID } from 'node:crypto'
 import { quoteText } from '../../catalog/layout.ts'
-import type { LakeTarget, TargetConfig } from '../../config/targets.ts'
+import type { LakeTarget } from '../../config/targets.ts'
 import { ATTACHED } from '../attached.ts'
 import type { PackagedTable } from '../package.ts'
 import type { TargetDatabase } from '../target-database.ts'
 import { connectedLake, exclusively, type Lake } from './lake.ts'
 import { columnTypes, dataFolderOf, type StoredTables } from './stored-tables.ts'
-
-/** Whether the target takes the files of a package. */
-export const takesFiles = (target: TargetConfig): boolean => target.type === 'ducklake' && target.s3 === null
 
 /**
  * False for tables that DuckLake must write itself, since their owner has partitioned or sorted them. Columns that the files lack would count as if

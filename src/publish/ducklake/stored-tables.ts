@@ -17,11 +17,13 @@ const TABLES = `${ATTACHED}.main.${TABLES_TABLE}`
 /** Level 3 of zstd takes a seventh longer, for 3 % less. */
 const COMPRESSION = { parquet_compression: 'zstd', parquet_compression_level: '1' }
 
-/** Of wide rows, each thread that writes holds a row group: with DuckDB's default, 122,880, writing needs more memory than there is. */
-const ROW_GROUP_ROWS = 8_192
+/** Each thread that writes holds a row group: with DuckDB's default, 122,880 rows of any size, writing wide rows needs more memory than there is. */
+const ROW_GROUPS = { parquet_row_group_size: '8192', parquet_row_group_size_bytes: '128MB' }
 
-/** In a refill, of rows with fewer columns: a delta, which searches all keys, takes an eighth less. */
-const LARGE_ROW_GROUP = { rows: 122_880, mostColumns: 100 }
+/** In a refill, of tables that are not wide: a delta, which searches all keys, takes an eighth less. */
+const LARGE_ROW_GROUPS = { parquet_row_group_size: '122880', parquet_row_group_size_bytes: '16MB' }
+
+const WIDE_COLUMNS = 100
 
 /** What engines read alike: UTC is in the type of a time, and JSON is text. */
 export const lakeType = (sqlType: string): string =>
@@ -104,20 +106,19 @@ export async function withStoredTables<T>(lake: Lake, work: (stored: StoredTable
   return exclusively(lake, async () => work(await storedState(lake, catalog)))
 }
 
-const setRowGroups = ({ database }: Lake, rows: number): Promise<void> =>
-  database.run(`CALL ${ATTACHED}.set_option('parquet_row_group_size', '${rows}')`)
+async function setOptions({ database }: Lake, options: Record<string, string>): Promise<void> {
+  for (const [name, value] of Object.entries(options))
+    await database.run(`CALL ${ATTACHED}.set_option('${name}', '${value}')`)
+}
 
 /** For the rows of a refill that are inserted next; null: for those of later publications. */
 export const setRowGroupsFor = (lake: Lake, table: PackagedTable | null): Promise<void> =>
-  setRowGroups(
-    lake,
-    table && table.columns.length <= LARGE_ROW_GROUP.mostColumns ? LARGE_ROW_GROUP.rows : ROW_GROUP_ROWS,
-  )
+  setOptions(lake, table && table.columns.length < WIDE_COLUMNS ? LARGE_ROW_GROUPS : ROW_GROUPS)
 
 /** Creates what every lake has. */
-export async function prepareLake({ database }: Lake, { tables }: StoredTables): Promise<void> {
-  for (const [name, value] of Object.entries(COMPRESSION))
-    await database.run(`CALL ${ATTACHED}.set_option('${name}', '${value}')`)
+export async function prepareLake(lake: Lake, { tables }: StoredTables): Promise<void> {
+  const { database } = lake
+  await setOptions(lake, COMPRESSION)
   for (const schema of ['marts', 'models']) await database.run(`CREATE SCHEMA IF NOT EXISTS ${ATTACHED}.${schema}`)
   if (tables.has(WATERMARK_TABLE)) return
   await database.run(`
