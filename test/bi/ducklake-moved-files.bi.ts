@@ -1,8 +1,11 @@
 // Files of a package that become those of a lake as they are.
+import { chmod, chown, mkdir, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DuckDBInstance } from '@duckdb/node-api'
 import { expect, it } from 'vitest'
 import type { LakeTarget } from '../../src/config/targets.ts'
 import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
+import { extensionFolder } from './extensions.ts'
 import { type LakeWriter, lakeWriter } from './lake-packages.ts'
 import { describeWithLake, type FileLake, filesWith, newLake, readingLake } from './lake-scene.ts'
 
@@ -80,6 +83,36 @@ describeWithLake('files that a lake takes over', () => {
       [1, 'Ann'],
       [2, 'Bob'],
     ])
+  })
+
+  it.skipIf(process.getuid?.() !== 0)('have the group of a folder that gives its own', async () => {
+    const target = newLake(app.home)
+    await mkdir(target.data)
+    await chown(target.data, 0, 1234)
+    await chmod(target.data, 0o2750)
+    const writer = await lakeWriter(app.home, target)
+    await writer.publish([ANN], { refill: true, ...FINAL })
+    for (const name of await readdir(join(target.data, 'main', 'people'))) {
+      const { gid, mode } = await stat(join(target.data, 'main', 'people', name))
+      expect([gid, (mode & 0o777).toString(8)]).toEqual([1234, '640'])
+    }
+  })
+
+  it('leave a lake to which its owner can write with the settings of DuckDB', async () => {
+    const target = newLake(app.home)
+    const writer = await lakeWriter(app.home, target)
+    await writer.publish([ANN], { refill: true, ...FINAL })
+    const instance = await DuckDBInstance.create(':memory:')
+    const connection = await instance.connect()
+    for (const name of ['ducklake', 'sqlite_scanner'])
+      await connection.run(`LOAD '${extensionFolder()}/${name}.duckdb_extension'`)
+    await connection.run(`ATTACH 'ducklake:sqlite:${target.catalog.path}' AS lake`)
+    await connection.run(`CREATE TABLE lake.mine AS SELECT name FROM lake.people`)
+    await connection.run(`INSERT INTO lake.mine VALUES ('Eve'); CALL ducklake_merge_adjacent_files('lake')`)
+    connection.closeSync()
+    instance.closeSync()
+    await writer.publish([BOB], FINAL)
+    expect(await rowsOf(target, 'SELECT name FROM mine ORDER BY name')).toEqual([['Ann'], ['Eve']])
   })
 
   it('are removed if the transaction fails, at whatever statement', async () => {

@@ -38,6 +38,17 @@ async function syncFiles(folder: string, sinceMs: number): Promise<boolean> {
   return isChanged
 }
 
+/** @returns false if it is on another file system */
+async function renamed(from: string, path: string): Promise<boolean> {
+  return rename(from, path).then(
+    () => true,
+    cause => {
+      if (hasCode(cause, 'EXDEV')) return false
+      throw cause
+    },
+  )
+}
+
 /** `data`: absolute. */
 export const dataFolder = (data: string): LakeData => ({
   async prepare() {
@@ -52,13 +63,15 @@ export const dataFolder = (data: string): LakeData => ({
   async move(from, name) {
     const path = join(data, name)
     await mkdir(dirname(path), { recursive: true })
-    await rename(from, path).catch(async cause => {
-      if (!hasCode(cause, 'EXDEV')) throw cause
-      await copyFile(from, path)
-    })
+    // A folder may give its group to what is created in it.
+    const isOfGroup = (await stat(dirname(path))).gid === (await stat(from)).gid
+    if (!isOfGroup || !(await renamed(from, path))) await copyFile(from, path)
     // `sync` goes by the time; the package's files are private.
     await utimes(path, new Date(), new Date())
-    await chmod(path, (await stat(data)).mode & 0o666)
+    await chmod(path, (await stat(data)).mode & 0o666).catch(cause => {
+      // A file system without modes.
+      if (!hasCode(cause, 'EPERM')) throw cause
+    })
   },
   async remove(names) {
     for (const name of names) await rm(join(data, name), { force: true })

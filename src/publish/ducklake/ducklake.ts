@@ -14,14 +14,14 @@ import type { ExtensionPlaces, OpenTarget } from '../target-port.ts'
 import { isSame, type TargetWatermark } from '../watermark.ts'
 import { connectedLake, exclusively, type Lake, loadExtensions } from './lake.ts'
 import { eraseEarlier, maintain } from './maintenance.ts'
-import { moveFiles, removeUncommitted } from './moved-files.ts'
+import { type MovedFiles, moveFiles, removeUncommitted } from './moved-files.ts'
 import { widenRanges } from './ranges.ts'
 import {
   bringUpToDate,
   emptyRetired,
+  insertInRowGroups,
   prepareLake,
   type StoredTables,
-  setRowGroupsFor,
   storeLakeWatermark,
   withStoredTables,
 } from './stored-tables.ts'
@@ -36,11 +36,11 @@ function expectBase({ target }: Lake, { watermark }: StoredTables, base: TargetW
   })
 }
 
-/** `moved`: receives the names of the files that the transaction has moved into the lake. */
+/** `moved`: receives what the transaction has moved into the lake. */
 async function writeVersion(
   lake: Lake,
   { kind, base, erases, tables, watermark }: Package,
-  moved: string[],
+  moved: MovedFiles,
 ): Promise<void> {
   const begunMs = Date.now()
   await widenRanges(lake)
@@ -49,22 +49,18 @@ async function writeVersion(
     if (kind === 'refill') await prepareLake(lake, stored)
     const written = new Set<string>()
     for await (const table of tables) {
-      if (kind === 'refill') {
-        await bringUpToDate(lake, stored, table)
-        await setRowGroupsFor(lake, table)
-      }
+      if (kind === 'refill') await bringUpToDate(lake, stored, table)
       await deleteRows(lake.database, attachedTable(table), table)
-      if (!(await moveFiles(lake, { stored, moved }, table)))
-        await insertRows(lake.database, attachedTable(table), table)
       written.add(table.name)
+      if (await moveFiles(lake, { stored, moved }, table)) continue
+      if (kind === 'refill') await insertInRowGroups(lake, table)
+      else await insertRows(lake.database, attachedTable(table), table)
     }
-    if (kind === 'refill') {
-      await emptyRetired(lake, stored, written)
-      await setRowGroupsFor(lake, null)
-    }
+    if (kind === 'refill') await emptyRetired(lake, stored, written)
     await storeLakeWatermark(lake, watermark)
     await describePublication(lake, { kind, erases, asOf: watermark.asOf })
     await lake.data.sync(begunMs)
+    moved.isCommitting = true
   })
 }
 
@@ -91,7 +87,7 @@ export async function openDuckLake(
     async apply({ tables, ...head }) {
       // While a DuckDB file is attached, no reader can open it.
       const contents = { ...head, tables: catalog.type === 'duckdb' ? await arrived(tables) : tables }
-      const moved: string[] = []
+      const moved: MovedFiles = { names: [], isCommitting: false }
       await connectedLake(database, { target, creates: true }, lake => writeVersion(lake, contents, moved)).catch(
         async error => {
           await removeUncommitted(database, target, moved).catch(() => {})

@@ -135,6 +135,9 @@ async function removeOrphans(
 /** Files with deleted rows are rewritten; then all versions but the newest are removed at once, and with them the files with the rows. */
 async function removeEarlier(lake: Lake): Promise<void> {
   await widenRanges(lake)
+  // First: the erasure is complete when no earlier version is left.
+  const own = await ownTables(lake)
+  await exclusively(lake, () => removeOrphans(lake, { orphanedMs: ORPHANED_BEFORE_ERASURE_MS, own }))
   for (const files of await filesOfTables(lake)) if (files.deletedFrom > 0) await rewriteDeleted(lake, files, 0)
   const versions = await earlierVersions(lake)
   if (versions.length === 0) return
@@ -142,8 +145,6 @@ async function removeEarlier(lake: Lake): Promise<void> {
     await lake.database.run(`CALL ducklake_expire_snapshots('${ATTACHED}', versions => [${versions.join(', ')}])`)
     await lake.database.run(`CALL ducklake_cleanup_old_files('${ATTACHED}', cleanup_all => true)`)
   })
-  const own = await ownTables(lake)
-  await exclusively(lake, () => removeOrphans(lake, { orphanedMs: ORPHANED_BEFORE_ERASURE_MS, own }))
 }
 
 /**

@@ -17,13 +17,18 @@ async function canMove(lake: Lake, { arranged }: StoredTables, table: PackagedTa
   return (await columnTypes(lake, table)).size === table.columns.length
 }
 
-/**
- * Moves the files of a table into the lake, and adds them to the table. Their names there, relative to the place of the data, are added to
- * `moved`. @returns false if the rows have to be inserted
- */
+/** What a transaction has moved into the lake. */
+export interface MovedFiles {
+  /** Relative to the place of the data. */
+  names: string[]
+  /** Its COMMIT has begun. */
+  isCommitting: boolean
+}
+
+/** Moves the files of a table into the lake, and adds them to the table. @returns false if the rows have to be inserted */
 export async function moveFiles(
   lake: Lake,
-  { stored, moved }: { stored: StoredTables; moved: string[] },
+  { stored, moved }: { stored: StoredTables; moved: MovedFiles },
   table: PackagedTable,
 ): Promise<boolean> {
   if (!(await canMove(lake, stored, table))) return false
@@ -31,7 +36,7 @@ export async function moveFiles(
   const [name, schema = 'main'] = table.name.split('.').reverse() as [string, string?]
   for (const file of table.rows) {
     const place = `${dataFolderOf(table.name)}/ducklake-${randomUUID()}.parquet`
-    moved.push(place)
+    moved.names.push(place)
     await data.move!(file, place)
     // Folders above may be named like `agent_id=…`, which would be read as the values of a column.
     await database.run(
@@ -42,20 +47,20 @@ export async function moveFiles(
 }
 
 /**
- * Removes files of a transaction that has failed, which DuckLake knows nothing of. Nothing is removed if another one may still commit: maintenance
- * does it later.
+ * Removes files of a transaction that has failed, which DuckLake knows nothing of. A server may still complete a COMMIT whose connection was lost:
+ * such files are left to maintenance.
  */
 export async function removeUncommitted(
   database: TargetDatabase,
   target: LakeTarget,
-  moved: readonly string[],
+  { names, isCommitting }: MovedFiles,
 ): Promise<void> {
-  if (moved.length === 0) return
+  if (names.length === 0 || (isCommitting && target.catalog.type === 'postgres')) return
   await connectedLake(database, { target, creates: true }, lake =>
     exclusively(lake, async () => {
       const rows = await database.rows<{ path: string }>(`SELECT path FROM ${lake.catalogTable('ducklake_data_file')}`)
       const paths = rows.map(({ path }) => path)
-      await lake.data.remove(moved.filter(name => !paths.some(path => name.endsWith(path))))
+      await lake.data.remove(names.filter(name => !paths.some(path => name.endsWith(path))))
     }),
   )
 }

@@ -1,9 +1,10 @@
 // The tables of a lake: those that publications have created, and the statements that bring them up to date. A table is never dropped, so
 // that its earlier versions and changes can be read.
+import { stat } from 'node:fs/promises'
 import { quoteName, quoteText } from '../../catalog/layout.ts'
 import { catalogText } from '../../config/lake-target.ts'
 import { ConvohouseError } from '../../core/errors.ts'
-import { ATTACHED, attachedTable, commentsOf, createTable } from '../attached.ts'
+import { ATTACHED, attachedTable, commentsOf, createTable, insertRows } from '../attached.ts'
 import type { PackagedTable } from '../package.ts'
 import { readStoredWatermark, type TargetWatermark, WATERMARK_TABLE, watermarkValues } from '../watermark.ts'
 import { exclusively, type Lake } from './lake.ts'
@@ -17,13 +18,14 @@ const TABLES = `${ATTACHED}.main.${TABLES_TABLE}`
 /** Level 3 of zstd takes a seventh longer, for 3 % less. */
 const COMPRESSION = { parquet_compression: 'zstd', parquet_compression_level: '1' }
 
-/** Each thread that writes holds a row group: with DuckDB's default, 122,880 rows of any size, writing wide rows needs more memory than there is. */
-const ROW_GROUPS = { parquet_row_group_size: '8192', parquet_row_group_size_bytes: '128MB' }
+/**
+ * Rows of a row group, of which each thread that writes holds one: with DuckDB's default, 122,880 rows of any size, writing wide rows needs more memory
+ * than there is. (A limit in bytes would stop writers with DuckDB's own settings.)
+ */
+const ROW_GROUP_ROWS = 8_192
 
-/** In a refill, of tables that are not wide: a delta, which searches all keys, takes an eighth less. */
-const LARGE_ROW_GROUPS = { parquet_row_group_size: '122880', parquet_row_group_size_bytes: '16MB' }
-
-const WIDE_COLUMNS = 100
+/** Of tables whose rows are small in a package, in a refill: a delta, which searches all keys, takes less time. */
+const LARGE_ROW_GROUP = { rows: 61_440, mostBytesOfRow: 64 }
 
 /** What engines read alike: UTC is in the type of a time, and JSON is text. */
 export const lakeType = (sqlType: string): string =>
@@ -111,14 +113,23 @@ async function setOptions({ database }: Lake, options: Record<string, string>): 
     await database.run(`CALL ${ATTACHED}.set_option('${name}', '${value}')`)
 }
 
-/** For the rows of a refill that are inserted next; null: for those of later publications. */
-export const setRowGroupsFor = (lake: Lake, table: PackagedTable | null): Promise<void> =>
-  setOptions(lake, table && table.columns.length < WIDE_COLUMNS ? LARGE_ROW_GROUPS : ROW_GROUPS)
+const setRowGroups = (lake: Lake, rows: number): Promise<void> =>
+  setOptions(lake, { parquet_row_group_size: String(rows) })
+
+/** Inserts the rows of a refill, in large row groups if they are small. */
+export async function insertInRowGroups(lake: Lake, table: PackagedTable): Promise<void> {
+  const sizes = await Promise.all(table.rows.map(async file => (await stat(file)).size))
+  const isSmall = sizes.reduce((sum, size) => sum + size, 0) <= table.rowCount * LARGE_ROW_GROUP.mostBytesOfRow
+  if (isSmall) await setRowGroups(lake, LARGE_ROW_GROUP.rows)
+  await insertRows(lake.database, attachedTable(table), table)
+  if (isSmall) await setRowGroups(lake, ROW_GROUP_ROWS)
+}
 
 /** Creates what every lake has. */
 export async function prepareLake(lake: Lake, { tables }: StoredTables): Promise<void> {
   const { database } = lake
   await setOptions(lake, COMPRESSION)
+  await setRowGroups(lake, ROW_GROUP_ROWS)
   for (const schema of ['marts', 'models']) await database.run(`CREATE SCHEMA IF NOT EXISTS ${ATTACHED}.${schema}`)
   if (tables.has(WATERMARK_TABLE)) return
   await database.run(`
