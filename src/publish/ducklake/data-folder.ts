@@ -1,6 +1,6 @@
 // The place of a lake's data files, and what it is if it is a folder.
-import { existsSync } from 'node:fs'
-import { chmod, copyFile, mkdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import { existsSync, type Stats } from 'node:fs'
+import { chmod, chown, copyFile, mkdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { hasCode } from '../../core/disk.ts'
 import type { ConvohouseError } from '../../core/errors.ts'
@@ -49,6 +49,19 @@ async function renamed(from: string, path: string): Promise<boolean> {
   )
 }
 
+const SETGID = 0o2000
+
+/** A file system without modes refuses them, and a folder's group may be one that this user is not in. */
+function unlessRefused(cause: unknown): void {
+  if (!hasCode(cause, 'EPERM')) throw cause
+}
+
+/** The mode of a file that is created there, and the group if the folder gives its own. */
+async function giveAccess(path: string, folder: Stats, mode: number): Promise<void> {
+  if (folder.mode & SETGID) await chown(path, (await stat(path)).uid, folder.gid).catch(unlessRefused)
+  await chmod(path, mode & 0o666).catch(unlessRefused)
+}
+
 /** `data`: absolute. */
 export const dataFolder = (data: string): LakeData => ({
   async prepare() {
@@ -63,15 +76,10 @@ export const dataFolder = (data: string): LakeData => ({
   async move(from, name) {
     const path = join(data, name)
     await mkdir(dirname(path), { recursive: true })
-    // A folder may give its group to what is created in it.
-    const isOfGroup = (await stat(dirname(path))).gid === (await stat(from)).gid
-    if (!isOfGroup || !(await renamed(from, path))) await copyFile(from, path)
+    if (!(await renamed(from, path))) await copyFile(from, path)
     // `sync` goes by the time; the package's files are private.
     await utimes(path, new Date(), new Date())
-    await chmod(path, (await stat(data)).mode & 0o666).catch(cause => {
-      // A file system without modes.
-      if (!hasCode(cause, 'EPERM')) throw cause
-    })
+    await giveAccess(path, await stat(dirname(path)), (await stat(data)).mode)
   },
   async remove(names) {
     for (const name of names) await rm(join(data, name), { force: true })
