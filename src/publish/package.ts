@@ -64,29 +64,25 @@ export interface Package extends PackageHead {
   tables: Iterable<PackagedTable> | AsyncIterable<PackagedTable>
 }
 
-const packaged = ({
-  name,
-  about,
-  columns,
-  key,
-  isKeyUnique,
-  published,
-}: SelectedRelation): Omit<PackagedTable, 'isWhole' | 'deletes' | 'rows' | 'isFinal' | 'rowCount' | 'partitions'> => ({
-  name,
-  about,
-  columns: columns.map(({ name: column, sqlType, about: text }) => ({ name: column, sqlType, about: text })),
-  key: [...key],
-  isKeyUnique,
-  isChild: name !== published.table,
-  timeColumn: name === published.table ? published.timeColumn : null,
-})
+const packaged = (
+  { isFinal }: Writing,
+  relation: SelectedRelation,
+): Omit<PackagedTable, 'isWhole' | 'deletes' | 'rows' | 'rowCount' | 'partitions'> => {
+  const { name, about, columns, key, isKeyUnique, published } = relation
+  return {
+    ...{ name, about, key: [...key], isKeyUnique, isFinal: isFinal(relation) },
+    columns: columns.map(({ name: column, sqlType, about: text }) => ({ name: column, sqlType, about: text })),
+    isChild: name !== published.table,
+    timeColumn: name === published.table ? published.timeColumn : null,
+  }
+}
 
 const columnsOf = (names: readonly string[], t = ''): string => names.map(name => t + quoteName(name)).join(', ')
 
 const CHANGED = 'publish_changed'
 
-/** Of so many changed records, one connection collects and writes the rows. */
-const FEW_RECORDS = 30_000
+/** Of so many changes, one connection collects and writes the rows. */
+const FEW_ENTRIES = 30_000
 
 /** The numbers of the changed records, by which their child rows are found: three times as fast as by the key. */
 const CHANGED_NUMBERS = 'publish_changed_numbers'
@@ -111,20 +107,17 @@ async function writeChanged(writing: Writing, relation: SelectedRelation, delete
       ? hasChangedKey(relation)
       : `t.${RECORD_NUMBER.name} IN (SELECT ${RECORD_NUMBER.name} FROM ${CHANGED_NUMBERS})`
   const { files, count } = await writeRows(writing, relation, [isChanged, ...(where ? [where] : [])].join(' AND '))
-  const isFinal = writing.isFinal(relation)
-  return { ...packaged(relation), isWhole: false, deletes, rows: files, isFinal, rowCount: count, partitions: null }
+  return { ...packaged(writing, relation), isWhole: false, deletes, rows: files, rowCount: count, partitions: null }
 }
 
 /** Writes all rows. */
 async function writeAll(writing: Writing, relation: SelectedRelation): Promise<PackagedTable> {
   const { files, count } = await writeRows(writing, relation, relation.where)
-  const isFinal = writing.isFinal(relation)
   return {
-    ...packaged(relation),
+    ...packaged(writing, relation),
     isWhole: true,
     deletes: null,
     rows: files,
-    isFinal,
     rowCount: count,
     partitions: null,
   }
@@ -152,9 +145,8 @@ async function* writeTouched(
       return { folder, rows: files, rowCount: count }
     })
     const rowCount = parts.reduce((sum, part) => sum + part.rowCount, 0)
-    const isFinal = writing.isFinal(relation)
-    const partitioned = { rows: [], isFinal, rowCount, partitions: { by: columns, written: parts } }
-    yield { ...packaged(relation), isWhole: changes === null, deletes: null, ...partitioned }
+    const partitioned = { rows: [], rowCount, partitions: { by: columns, written: parts } }
+    yield { ...packaged(writing, relation), isWhole: changes === null, deletes: null, ...partitioned }
   }
 }
 
@@ -167,38 +159,33 @@ async function* writeEach(
 
 interface DeltaOptions {
   changes: Changes
+  /** Number of changes of the table. */
+  entries: number
   /** The target keeps partitions. A table without them is one. */
   isByPartition: boolean
 }
 
-/**
- * Collects the changed keys, and the numbers of their records. @returns the connections that have them: of a few, one, since each reads the tables
- * for itself
- */
-async function collectChanged({ readers }: Writing, own: Family['own'], changes: Changes): Promise<Readers> {
-  const [first, ...others] = readers
-  const keys = `CREATE OR REPLACE TEMP TABLE ${CHANGED} AS ${changedKeys(own[0]!.published, changes)}`
-  await first.run(keys)
-  const [changed] = await first.rows<{ rows: string }>(`SELECT count(*)::VARCHAR AS rows FROM ${CHANGED}`)
-  const collecting: Readers = Number(changed!.rows) > FEW_RECORDS ? readers : [first]
-  if (collecting.length > 1) await Promise.all(others.map(({ run }) => run(keys)))
-  if (own.length > 1)
-    await onEach(
-      collecting,
-      `CREATE OR REPLACE TEMP TABLE ${CHANGED_NUMBERS} AS SELECT t.${RECORD_NUMBER.name} FROM ${own[0]!.name} t WHERE ${hasChangedKey(own[0]!)}`,
-    )
-  return collecting
-}
-
 /** Writes the changed rows of a table and its child tables; its own last, which take longest, since the target deletes meanwhile. */
-async function* writeDelta(writing: Writing, { own, columns }: Family, { changes, isByPartition }: DeltaOptions) {
+async function* writeDelta(
+  writing: Writing,
+  { own, columns }: Family,
+  { changes, entries, isByPartition }: DeltaOptions,
+) {
   if (isByPartition) {
     if (columns.length > 0) yield* writeTouched(writing, { own, columns }, changes)
     else yield* writeEach(own, relation => writeAll(writing, relation))
     return
   }
   if (own[0]!.hasHashedKey) return yield* writeEach(own, relation => writeAll(writing, relation))
-  const collecting = { ...writing, readers: await collectChanged(writing, own, changes) }
+  // Each connection reads the tables for itself.
+  const readers: Readers = entries > FEW_ENTRIES ? writing.readers : [writing.readers[0]]
+  const collecting = { ...writing, readers }
+  await onEach(readers, `CREATE OR REPLACE TEMP TABLE ${CHANGED} AS ${changedKeys(own[0]!.published, changes)}`)
+  if (own.length > 1)
+    await onEach(
+      readers,
+      `CREATE OR REPLACE TEMP TABLE ${CHANGED_NUMBERS} AS SELECT t.${RECORD_NUMBER.name} FROM ${own[0]!.name} t WHERE ${hasChangedKey(own[0]!)}`,
+    )
   // Child tables have the keys of their record.
   const deletes = await writeKeys(collecting, own[0]!)
   yield* writeEach([...own.slice(1), own[0]!], relation => writeChanged(collecting, relation, deletes))
@@ -214,13 +201,12 @@ const writeWhole = (writing: Writing, { own, columns }: Family): AsyncGenerator<
  * Tables that a refill creates and leaves empty, since a check of them fails. Their former rows may be those of another policy or warehouse,
  * and the log no longer tells whether some of them were erased.
  */
-const emptyTables = ({ own, columns }: Family): PackagedTable[] =>
+const emptyTables = (writing: Writing, { own, columns }: Family): PackagedTable[] =>
   own.map(relation => ({
-    ...packaged(relation),
+    ...packaged(writing, relation),
     isWhole: true,
     deletes: null,
     rows: [],
-    isFinal: false,
     rowCount: 0,
     partitions: columns.length > 0 ? { by: columns, written: [] } : null,
   }))
@@ -249,11 +235,11 @@ export async function* writeTables(
     const own = relations.filter(relation => relation.published.table === published.table)
     const family = { own, columns: partitionBy === null ? [] : partitionColumns(own[0]!, partitionBy) }
     const isBlocked = blocked.includes(published.table)
-    const isChanged = changes?.tables.some(one => one.published.table === published.table)
+    const changed = changes?.tables.find(one => one.published.table === published.table)
     if (changes === null || (!isBlocked && heldBefore.includes(published.table)))
-      yield* isBlocked ? emptyTables(family) : writeWhole(writing, family)
-    else if (isChanged && !isBlocked)
-      yield* writeDelta(writing, family, { changes, isByPartition: partitionBy !== null })
+      yield* isBlocked ? emptyTables(writing, family) : writeWhole(writing, family)
+    else if (changed && !isBlocked)
+      yield* writeDelta(writing, family, { changes, entries: changed.entries, isByPartition: partitionBy !== null })
   }
 }
 

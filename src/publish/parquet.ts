@@ -1,12 +1,12 @@
 // The target `parquet`: a folder with a folder for each table, whose files are partitions. A package is applied to a new version of the
 // folder: changed partitions are written, the others linked. Then the version takes the place of the current one (`parquet-versions.ts`).
-import { chmod, constants, copyFile, link, mkdir, open, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, open, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { quoteName, quoteText } from '../catalog/layout.ts'
 import type { PartitionColumn } from '../config/targets.ts'
-import { hasCode } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { entriesIn, syncFolder } from '../files/durable.ts'
+import { linkOrCopy } from '../files/link-or-copy.ts'
 import { type Package, type PackagedTable, type Sums, sumOf } from './package.ts'
 import { PUBLISHED_FORMAT, pandasOption, selectNothing } from './parquet-columns.ts'
 import {
@@ -94,21 +94,6 @@ async function writeRows(
   const path = join(writing.folder, file)
   await writing.database.run(`COPY (${select}) TO ${quoteText(path)} (${PUBLISHED_FORMAT}, ${pandasOption(columns)})`)
   writing.files.push(path)
-}
-
-/** Errors of file systems that cannot link: without hard links, with too many of a file, or not from another one. */
-const CANNOT_LINK = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV']
-
-/** @returns false if the file had to be copied */
-async function linkOrCopy(from: string, path: string): Promise<boolean> {
-  try {
-    await link(from, path)
-    return true
-  } catch (cause) {
-    if (!CANNOT_LINK.some(code => hasCode(cause, code))) throw cause
-    await copyFile(from, path, constants.COPYFILE_FICLONE)
-    return false
-  }
 }
 
 /** Takes a file of the version before, which is durable. */

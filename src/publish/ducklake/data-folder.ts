@@ -1,10 +1,11 @@
 // The place of a lake's data files, and what it is if it is a folder.
 import { existsSync, type Stats } from 'node:fs'
-import { chmod, chown, copyFile, mkdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import { chmod, chown, mkdir, rm, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { hasCode } from '../../core/disk.ts'
 import type { ConvohouseError } from '../../core/errors.ts'
 import { entriesIn, makeFolder, syncFile, syncFolder } from '../../files/durable.ts'
+import { linkOrCopy } from '../../files/link-or-copy.ts'
 import type { TargetDatabase } from '../target-database.ts'
 
 export interface LakeData {
@@ -14,8 +15,8 @@ export interface LakeData {
   has(folder: string): Promise<boolean>
   /** Makes the files durable that were written since: else a power failure could leave a catalog that names files which were never written. */
   sync(sinceMs: number): Promise<void>
-  /** Moves a local file there; absent: it cannot. */
-  move?(from: string, name: string): Promise<void>
+  /** Takes a local file, whose former name the caller removes; absent: it cannot. */
+  take?(from: string, name: string): Promise<void>
   /** Removes files; a name is relative to the place. */
   remove(names: readonly string[]): Promise<void>
   /** The error of the place; null if it is of something else. */
@@ -36,17 +37,6 @@ async function syncFiles(folder: string, sinceMs: number): Promise<boolean> {
   }
   if (isChanged) await syncFolder(folder)
   return isChanged
-}
-
-/** @returns false if it is on another file system */
-async function renamed(from: string, path: string): Promise<boolean> {
-  return rename(from, path).then(
-    () => true,
-    cause => {
-      if (hasCode(cause, 'EXDEV')) return false
-      throw cause
-    },
-  )
 }
 
 const SETGID = 0o2000
@@ -73,10 +63,10 @@ export const dataFolder = (data: string): LakeData => ({
   async sync(sinceMs) {
     await syncFiles(data, sinceMs)
   },
-  async move(from, name) {
+  async take(from, name) {
     const path = join(data, name)
     await mkdir(dirname(path), { recursive: true })
-    if (!(await renamed(from, path))) await copyFile(from, path)
+    await linkOrCopy(from, path)
     // `sync` goes by the time; the package's files are private.
     await utimes(path, new Date(), new Date())
     await giveAccess(path, await stat(dirname(path)), (await stat(data)).mode)

@@ -8,7 +8,7 @@ import type { TargetDatabase } from '../target-database.ts'
 import { rewriteCatalog } from './catalog-file.ts'
 import { connectedLake, exclusively, type Lake } from './lake.ts'
 import { widenRanges } from './ranges.ts'
-import { dataFolderOf, ownTables } from './stored-tables.ts'
+import { ownTables, placeOf } from './stored-tables.ts'
 import { describeMaintenance, earlierVersions, hasPendingErasure } from './versions.ts'
 
 /** The newest version has at most so many files, data and deletions together, when maintenance ends. A reader opens each of its table's. */
@@ -128,7 +128,7 @@ async function removeOrphans(
   )
   const below = `${target.data}/`
   const names = orphans.flatMap(({ path }) => (path.startsWith(below) ? [path.slice(below.length)] : []))
-  const isOwn = (name: string) => own === null || own.some(table => name.startsWith(`${dataFolderOf(table)}/`))
+  const isOwn = (name: string) => own === null || own.some(table => name.startsWith(`${placeOf(table).join('/')}/`))
   await data.remove(names.filter(name => OWN_FILE.test(name) && isOwn(name)))
 }
 

@@ -6,14 +6,14 @@ import { ATTACHED } from '../attached.ts'
 import type { PackagedTable } from '../package.ts'
 import type { TargetDatabase } from '../target-database.ts'
 import { connectedLake, exclusively, type Lake } from './lake.ts'
-import { columnTypes, dataFolderOf, type StoredTables } from './stored-tables.ts'
+import { columnTypes, placeOf, type StoredTables } from './stored-tables.ts'
 
 /**
  * False for tables that DuckLake must write itself, since their owner has partitioned or sorted them. Columns that the files lack would count as if
  * they had no NULL.
  */
 async function canMove(lake: Lake, { arranged }: StoredTables, table: PackagedTable): Promise<boolean> {
-  if (!table.isFinal || !lake.data.move || arranged.has(table.name)) return false
+  if (!table.isFinal || !lake.data.take || arranged.has(table.name)) return false
   return (await columnTypes(lake, table)).size === table.columns.length
 }
 
@@ -33,11 +33,11 @@ export async function moveFiles(
 ): Promise<boolean> {
   if (!(await canMove(lake, stored, table))) return false
   const { database, data, target } = lake
-  const [name, schema = 'main'] = table.name.split('.').reverse() as [string, string?]
+  const [schema, name] = placeOf(table.name)
   for (const file of table.rows) {
-    const place = `${dataFolderOf(table.name)}/ducklake-${randomUUID()}.parquet`
+    const place = `${schema}/${name}/ducklake-${randomUUID()}.parquet`
     moved.names.push(place)
-    await data.move!(file, place)
+    await data.take!(file, place)
     // Folders above may be named like `agent_id=…`, which would be read as the values of a column.
     await database.run(
       `CALL ducklake_add_data_files('${ATTACHED}', ${quoteText(name)}, ${quoteText(`${target.data}/${place}`)}, schema => ${quoteText(schema)}, hive_partitioning => false)`,

@@ -63,8 +63,11 @@ export async function ownTables({ database }: Lake): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** The folder of a table's files, relative to the place of the data. */
-export const dataFolderOf = (table: string): string => (table.includes('.') ? table.replace('.', '/') : `main/${table}`)
+/** The schema and the name of a table, which are also the folders of its files. */
+export function placeOf(table: string): [schema: string, name: string] {
+  const [first, second] = table.split('.') as [string, string?]
+  return second === undefined ? ['main', first] : [first, second]
+}
 
 /** What the catalog's own tables say. */
 type Catalog = Pick<StoredTables, 'tables' | 'arranged'>
