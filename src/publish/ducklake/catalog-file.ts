@@ -1,11 +1,12 @@
 // Rewrites the catalog of a lake, a file: statistics of removed data files have values of their rows, and deleted rows survive in the free
 // blocks of a file of SQLite or DuckDB.
-import { chmod, rename, rm, stat } from 'node:fs/promises'
+import { chmod, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { quoteName, quoteText } from '../../catalog/layout.ts'
 import type { LakeCatalog } from '../../config/lake-target.ts'
 import { syncFile, syncFolder } from '../../files/durable.ts'
 import type { TargetDatabase } from '../target-database.ts'
+import { ERASES } from './versions.ts'
 
 type FileCatalog = Exclude<LakeCatalog, { type: 'postgres' }>
 
@@ -35,11 +36,16 @@ async function copyTables({ run, rows }: TargetDatabase): Promise<void> {
       await run(`INSERT INTO ${to} BY NAME FROM ${from}`)
     }
   }
+  // The erasure is complete when this file has the catalog's name.
+  await run(
+    `UPDATE next.main.ducklake_snapshot_changes SET commit_extra_info = replace(commit_extra_info, ${quoteText(ERASES)}, '"erased":true')`,
+  )
   await run('COMMIT')
 }
 
-/** Requires the target's lock. The file is replaced by `rename`: readers go on with the earlier one. */
-export async function rewriteCatalog(database: TargetDatabase, catalog: FileCatalog): Promise<void> {
+/** Requires the target's lock. The file is replaced by `rename`: readers go on with the earlier one. A symbolic link is followed. */
+export async function rewriteCatalog(database: TargetDatabase, given: FileCatalog): Promise<void> {
+  const catalog = { ...given, path: await realpath(given.path) }
   const next = nextFile(catalog)
   const type = catalog.type === 'sqlite' ? 'TYPE sqlite' : 'TYPE duckdb'
   const { mode } = await stat(catalog.path)

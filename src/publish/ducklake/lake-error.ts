@@ -41,7 +41,7 @@ const HELD: Known = {
   pattern: /./,
   code: 'TARGET_LOCKED',
   what: target => `Another process holds ${catalogText(target)}.`,
-  hint: 'The next publication tries again. A catalog in a DuckDB file can be opened by one process at a time: for several readers, keep it in SQLite or PostgreSQL.',
+  hint: 'The next publication tries again. A catalog in a DuckDB file can be opened by one process at a time, and one in SQLite is not written while a query reads it. For several readers with long queries, keep it in PostgreSQL.',
 }
 
 const DISK_HINT =

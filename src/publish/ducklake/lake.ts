@@ -27,8 +27,14 @@ const EXTENSIONS: Record<LakeCatalog['type'], readonly string[]> = {
 /** PostgreSQL itself, for the lock, within the transaction that writes the lake. */
 const SERVER = 'catalog_server'
 
-/** A reader that has opened a DuckDB file, or reads SQLite in a transaction, is waited for. */
-const WAIT_MS = 10 * SECOND
+/** A reader that has opened a DuckDB file is waited for. */
+const DUCKDB_WAIT_MS = 10 * SECOND
+
+/**
+ * A commit waits for the queries that read a catalog in SQLite, and no other begins meanwhile: for less time than such a reader waits by default
+ * (5 s), who would fail.
+ */
+const SQLITE_WAIT_MS = 4 * SECOND
 
 export interface Lake {
   database: TargetDatabase
@@ -60,7 +66,7 @@ const catalogAddress = (catalog: LakeCatalog): string => {
  */
 function attachText({ catalog, data }: LakeTarget): string {
   const options = [`DATA_PATH ${quoteText(`${data}/`)}`, 'DATA_INLINING_ROW_LIMIT 0']
-  if (catalog.type === 'sqlite') options.push(`META_BUSY_TIMEOUT ${WAIT_MS}`)
+  if (catalog.type === 'sqlite') options.push(`META_BUSY_TIMEOUT ${SQLITE_WAIT_MS}`)
   if (catalog.type === 'postgres') options.push(`METADATA_SCHEMA ${quoteText(catalog.schema)}`)
   return `ATTACH ${quoteText(catalogAddress(catalog))} AS ${ATTACHED} (${options.join(', ')})`
 }
@@ -98,7 +104,7 @@ async function attachedLake<T>(
   await data.prepare(database)
   if (catalog.type !== 'postgres') await makeFolder(dirname(catalog.path))
   // For readers of a catalog in a DuckDB file, which one process at a time can open.
-  await attachWaiting(database, attachText(target), { waitMs: catalog.type === 'duckdb' ? WAIT_MS : 0, isHeld })
+  await attachWaiting(database, attachText(target), { waitMs: catalog.type === 'duckdb' ? DUCKDB_WAIT_MS : 0, isHeld })
   const schema = catalog.type === 'postgres' ? catalog.schema : 'main'
   const catalogTable = (name: string) => `__ducklake_metadata_${ATTACHED}.${quoteName(schema)}.${name}`
   try {

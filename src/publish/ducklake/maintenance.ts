@@ -62,25 +62,32 @@ async function filesOfTables({ database, catalogTable }: Lake): Promise<TableFil
 }
 
 /** Runs a function of DuckLake that writes files, in a version of its own. */
-async function rewriting(lake: Lake, call: string): Promise<void> {
+async function rewriting(lake: Lake, call: string, { erases = false } = {}): Promise<void> {
   const begunMs = Date.now()
   await exclusively(lake, async () => {
     await lake.database.run(`CALL ${call}`)
-    await describeMaintenance(lake)
+    await describeMaintenance(lake, { erases })
     await lake.data.sync(begunMs)
   })
 }
 
-const rewriteDeleted = (lake: Lake, { schema, table }: TableFiles, share: number): Promise<void> =>
+interface Rewrite {
+  /** Of deleted rows in a file: those with fewer stay. */
+  share: number
+  erases?: boolean
+}
+
+const rewriteDeleted = (lake: Lake, { schema, table }: TableFiles, { share, erases = false }: Rewrite): Promise<void> =>
   rewriting(
     lake,
     `ducklake_rewrite_data_files('${ATTACHED}', ${quoteText(table)}, schema => ${quoteText(schema)}, delete_threshold => ${share})`,
+    { erases },
   )
 
 async function compactTable(lake: Lake, files: TableFiles): Promise<void> {
   const { schema, table } = files
   const isWhole = files.deletedFromBytes <= SMALL_BYTES || files.files > MOST_FILES_OF_TABLE
-  if (files.deletedFrom > 0) await rewriteDeleted(lake, files, isWhole ? 0 : DELETED_SHARE)
+  if (files.deletedFrom > 0) await rewriteDeleted(lake, files, { share: isWhole ? 0 : DELETED_SHARE })
   await rewriting(
     lake,
     `ducklake_merge_adjacent_files('${ATTACHED}', ${quoteText(table)}, schema => ${quoteText(schema)}, max_file_size => ${SMALL_BYTES})`,
@@ -138,7 +145,8 @@ async function removeEarlier(lake: Lake): Promise<void> {
   // First: the erasure is complete when no earlier version is left.
   const own = await ownTables(lake)
   await exclusively(lake, () => removeOrphans(lake, { orphanedMs: ORPHANED_BEFORE_ERASURE_MS, own }))
-  for (const files of await filesOfTables(lake)) if (files.deletedFrom > 0) await rewriteDeleted(lake, files, 0)
+  for (const files of await filesOfTables(lake))
+    if (files.deletedFrom > 0) await rewriteDeleted(lake, files, { share: 0, erases: true })
   const versions = await earlierVersions(lake)
   if (versions.length === 0) return
   await exclusively(lake, async () => {

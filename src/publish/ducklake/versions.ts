@@ -8,8 +8,8 @@ const AUTHOR = 'convohouse'
 /** Maintenance writes rows into other files, which the change feed shows as updates: readers leave out versions with this message. */
 const MAINTENANCE = 'maintenance'
 
-/** In the description of a version after which no earlier one may be kept. */
-const ERASES = '"erases":true'
+/** In the description of a version after which no earlier one may be kept. A catalog in a file is without it once it is written again. */
+export const ERASES = '"erases":true'
 
 /** Describes the version that the current transaction makes. */
 async function describe({ database }: Lake, message: string, facts: string): Promise<void> {
@@ -24,7 +24,9 @@ export const describePublication = (
   { kind, asOf, erases }: { kind: 'delta' | 'refill'; asOf: string; erases: boolean },
 ): Promise<void> => describe(lake, kind, `{"asOf":"${asOf}"${erases ? `,${ERASES}` : ''}}`)
 
-export const describeMaintenance = (lake: Lake): Promise<void> => describe(lake, MAINTENANCE, '{}')
+/** `erases`: it is part of an erasure, which is pending as long as a version says so. */
+export const describeMaintenance = (lake: Lake, { erases }: { erases: boolean }): Promise<void> =>
+  describe(lake, MAINTENANCE, erases ? `{${ERASES}}` : '{}')
 
 /** Ids of all versions but the newest. */
 export async function earlierVersions({ database, catalogTable }: Lake): Promise<number[]> {
@@ -34,10 +36,11 @@ export async function earlierVersions({ database, catalogTable }: Lake): Promise
   return rows.slice(0, -1).map(({ id }) => Number(id))
 }
 
-/** True while versions exist that an erasure has to remove. */
-export async function hasPendingErasure({ database, catalogTable }: Lake): Promise<boolean> {
+/** True while versions exist that an erasure has to remove, or a catalog in a file that it has to write again. */
+export async function hasPendingErasure({ database, catalogTable, target }: Lake): Promise<boolean> {
+  const hasEarlier = `snapshot_id > (SELECT min(snapshot_id) FROM ${catalogTable('ducklake_snapshot')})`
   const rows = await database.rows(`
     SELECT 1 FROM ${catalogTable('ducklake_snapshot_changes')} WHERE contains(commit_extra_info, ${quoteText(ERASES)})
-      AND snapshot_id > (SELECT min(snapshot_id) FROM ${catalogTable('ducklake_snapshot')}) LIMIT 1`)
+      ${target.catalog.type === 'postgres' ? `AND ${hasEarlier}` : ''} LIMIT 1`)
   return rows.length > 0
 }

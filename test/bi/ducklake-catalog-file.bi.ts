@@ -1,0 +1,94 @@
+// The catalog of a lake in a file: what its readers wait for, and how it is replaced.
+
+import { lstat, readdir, readFile, readlink, rename, symlink, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { expect, it } from 'vitest'
+import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
+import { AGENT, SENT_AT_MS } from '../warehouse/landed-pages.ts'
+import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
+import { lakeWriter } from './lake-packages.ts'
+import { describeWithLake, filesWith, newLake, publishLake, readingLake } from './lake-scene.ts'
+import { patchedTarget } from './patched-target.ts'
+import { failureOf, load } from './postgres-scene.ts'
+
+const app = temporaryWarehouse()
+
+const COUNT = 'SELECT count(*)::INT FROM conversations'
+
+describeWithLake('the catalog of a lake in a file', () => {
+  it('of SQLite: a query that takes long makes a publication fail, but no other reader, and the next one succeeds', async () => {
+    const place = app.workspace()
+    const target = newLake(app.home)
+    await load(place, [{ ID: 'a' }])
+    await publishLake(app, target)
+    await load(place, [{ ID: 'b' }], 1)
+    await readingLake(target, async rows => {
+      await rows('BEGIN')
+      const [[before]] = (await rows(COUNT)) as [[number]]
+      const others: unknown[] = []
+      const failed = failureOf(publishLake(app, target))
+      let isOver = false
+      void failed.then(() => {
+        isOver = true
+      })
+      while (!isOver) others.push(await readingLake(target, other => other(COUNT)))
+      expect((await failed).code).toBe('TARGET_LOCKED')
+      expect(new Set(others.map(count => JSON.stringify(count)))).toEqual(new Set([JSON.stringify([[before]])]))
+      expect(await rows(COUNT)).toEqual([[before]])
+    })
+    expect(await publishLake(app, target)).toMatchObject({ kind: 'delta' })
+  })
+
+  it.each(['sqlite', 'duckdb'] as const)(
+    'of %s is replaced where a link of its owner leads, and nothing else is removed',
+    async type => {
+      const target = newLake(app.home, {}, type)
+      const writer = await lakeWriter(app.home, target)
+      await writer.publish([{ id: 1, name: 'Ann' }], { refill: true, erases: false })
+      const elsewhere = join(app.home, `elsewhere.${type}`)
+      await rename(target.catalog.path, elsewhere)
+      await symlink(elsewhere, target.catalog.path)
+      const names = ['.backup', '.next', '.next-journal', '.next.wal', '.next.txt']
+      for (const name of names) await writeFile(elsewhere + name, 'x')
+      await writer.publish([{ id: 2, name: 'Bob' }], { refill: true })
+      expect(await readlink(target.catalog.path)).toBe(elsewhere)
+      expect((await lstat(elsewhere)).isSymbolicLink()).toBe(false)
+      const left = await readdir(app.home)
+      expect(names.filter(name => left.includes(basename(elsewhere) + name))).toEqual(['.backup', '.next.txt'])
+      await readingLake(target, async rows => expect(await rows('SELECT name FROM people')).toEqual([['Bob']]))
+    },
+  )
+
+  it.each(['sqlite', 'duckdb'] as const)(
+    'of %s has no byte of an erased person after the erasure, also if its process is killed while it writes the catalog again',
+    async type => {
+      const place = app.workspace()
+      const target = newLake(app.home, {}, type)
+      const canary = `AAA-${type}@example.com`
+      await load(place, [{ ID: 'a', userEmail: canary }, { ID: 'b' }])
+      await publishLake(app, target)
+      const records = [{ table: 'conversations', key: [AGENT, 'a'] }]
+      await eraseRecords(app.warehouse.writer, { workspaceId: place.id, records, nowMs: SENT_AT_MS })
+      const entry = await patchedTarget(
+        app.home,
+        `kill-catalog-${type}`,
+        `if (!sql.startsWith('UPDATE next.main.')) return
+      process.kill(process.pid, 'SIGKILL'); await sleep(10_000)`,
+      )
+      expect((await failureOf(publishLake(app, target, { entry }))).code).toBe('PUBLICATION_FAILED')
+      const catalogs = async () =>
+        (await readdir(app.home)).filter(name => name.startsWith(basename(target.catalog.path)))
+      const withCanary = async () => {
+        const found: string[] = []
+        for (const name of await catalogs())
+          if ((await readFile(join(app.home, name))).includes(canary)) found.push(name)
+        return found
+      }
+      expect(await withCanary()).not.toEqual([])
+      expect(await publishLake(app, target)).toMatchObject({ kind: 'current' })
+      expect(await withCanary()).toEqual([])
+      expect(await filesWith(target.data, canary)).toEqual([])
+      expect((await catalogs()).length).toBe(2)
+    },
+  )
+})
