@@ -2,15 +2,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DuckDBInstance } from '@duckdb/node-api'
 
-const [extensions, catalog] = process.argv.slice(2)
+const [extensions, address] = process.argv.slice(2)
 
 const QUESTION = `SELECT f.day, f.channel, count(*), avg(c.value) FROM lake.marts.fct_conversations f
   JOIN lake.conversations c USING (workspace_id, agent_id, conversation_id) GROUP BY ALL ORDER BY ALL`
 
 const instance = await DuckDBInstance.create(':memory:', { threads: '1' })
 const connection = await instance.connect()
-for (const name of ['sqlite_scanner', 'ducklake']) await connection.run(`LOAD '${extensions}/${name}.duckdb_extension'`)
-await connection.run(`ATTACH 'ducklake:sqlite:${catalog}' AS lake (READ_ONLY)`)
+for (const name of ['postgres_scanner', 'ducklake'])
+  await connection.run(`LOAD '${extensions}/${name}.duckdb_extension'`)
+await connection.run(`ATTACH '${address}' AS lake (READ_ONLY, METADATA_SCHEMA 'lake')`)
 for (;;) {
   const begunMs = performance.now()
   await connection.runAndReadAll(QUESTION)

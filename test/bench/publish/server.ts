@@ -13,6 +13,8 @@ export const KEEP = { identity: 'keep', staff: 'keep', device: 'keep', content: 
 export interface BenchServer {
   /** The folder with DuckDB's extension. */
   extensions: string
+  port: number
+  password: string
   /** A target in a schema that does not exist yet; the one before is dropped. */
   newTarget(): Promise<PostgresTarget>
   rows(sql: string): Promise<unknown[][]>
@@ -37,6 +39,8 @@ export async function benchServer(): Promise<BenchServer | null> {
   let count = 0
   return {
     extensions: extensionFolder(),
+    port: server.port,
+    password: server.password,
     async newTarget() {
       await admin.execute(
         `DROP SCHEMA IF EXISTS bench_${count} CASCADE; DROP SCHEMA IF EXISTS bench_${count}_marts CASCADE`,
