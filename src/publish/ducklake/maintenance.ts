@@ -7,7 +7,7 @@ import { ATTACHED } from '../attached.ts'
 import type { TargetDatabase } from '../target-database.ts'
 import { rewriteCatalog } from './catalog-file.ts'
 import { connectedLake, exclusively, type Lake } from './lake.ts'
-import { widenRanges } from './ranges.ts'
+import { widenAllRanges, widenRanges } from './ranges.ts'
 import { ownTables, placeOf } from './stored-tables.ts'
 import { describeMaintenance, earlierVersions, hasPendingErasure } from './versions.ts'
 
@@ -141,7 +141,7 @@ async function removeOrphans(
 
 /** Files with deleted rows are rewritten; then all versions but the newest are removed at once, and with them the files with the rows. */
 async function removeEarlier(lake: Lake): Promise<void> {
-  await widenRanges(lake)
+  await widenAllRanges(lake)
   // First: the erasure is complete when no earlier version is left.
   const own = await ownTables(lake)
   await exclusively(lake, () => removeOrphans(lake, { orphanedMs: ORPHANED_BEFORE_ERASURE_MS, own }))

@@ -2,6 +2,7 @@
 // long text that is not ASCII, NaN, or a row group of NULL, DuckLake's range is NULL, and its next transaction takes the range of its own files for that
 // of the table: queries with a filter would lose rows.
 import { quoteText } from '../../catalog/layout.ts'
+import { transaction } from '../target-database.ts'
 import type { Lake } from './lake.ts'
 
 /** By DuckLake's name of a type. */
@@ -44,3 +45,19 @@ export async function widenRanges({ database, catalogTable }: Lake): Promise<voi
     )
   }
 }
+
+/**
+ * Widens all ranges, which have values of erased rows: DuckLake narrows none when rows are deleted. As `widenRanges`, to be called before the
+ * lake's tables are read.
+ */
+export const widenAllRanges = (lake: Lake): Promise<void> =>
+  transaction(lake, async () => {
+    const { database, catalogTable } = lake
+    for (const [type, range] of Object.entries(WHOLE)) {
+      const [least, greatest] = range.map(quoteText)
+      await database.run(`
+        UPDATE ${catalogTable('ducklake_table_column_stats')} SET min_value = ${least}, max_value = ${greatest}
+        WHERE coalesce(min_value, max_value) IS NOT NULL AND (table_id, column_id) IN (
+          SELECT (table_id, column_id) FROM ${catalogTable('ducklake_column')} WHERE column_type = ${quoteText(type)} AND end_snapshot IS NULL)`)
+    }
+  })
