@@ -39,6 +39,57 @@ describeWithLake('the catalog of a lake in a file', () => {
     expect(await publishLake(app, target)).toMatchObject({ kind: 'delta' })
   })
 
+  it('of SQLite is not replaced while a query reads it, which would see two states', async () => {
+    const target = newLake(app.home)
+    const { database, opened, publish } = await lakeWriter(app.home, target)
+    await publish(
+      [1, 2, 3].map(id => ({ id, name: 'first' })),
+      { refill: true },
+    )
+    await readingLake(target, async rows => {
+      const state = `SELECT count(*)::INT, (SELECT count(*)::INT FROM marts.fct_people) FROM people`
+      const { run } = database
+      database.run = async sql => {
+        if (sql.startsWith('DELETE FROM earlier')) {
+          await rows('BEGIN')
+          expect(await rows(state)).toEqual([[2, 2]])
+        }
+        return run(sql)
+      }
+      expect(await failureOf(publish([], { deletes: [3], erases: true }))).toMatchObject({ code: 'TARGET_LOCKED' })
+      database.run = run
+      expect(await rows(state)).toEqual([[2, 2]])
+      await rows('COMMIT')
+      expect(await opened.maintain!()).toBeNull()
+      await publish([], { deletes: [2], erases: true })
+      expect(await rows(state)).toEqual([[1, 1]])
+    })
+    expect(await readdir(app.home)).not.toContain(`${basename(target.catalog.path)}.next`)
+  })
+
+  it('of SQLite is complete again after a process was killed between ending and replacing it', async () => {
+    const place = app.workspace()
+    const target = newLake(app.home)
+    await load(place, [{ ID: 'a' }, { ID: 'b' }])
+    await publishLake(app, target)
+    const count = () => readingLake(target, rows => rows(COUNT))
+    const [[before]] = (await count()) as [[number]]
+    const records = [{ table: 'conversations', key: [AGENT, 'a'] }]
+    await eraseRecords(app.warehouse.writer, { workspaceId: place.id, records, nowMs: SENT_AT_MS })
+    const entry = await patchedTarget(
+      app.home,
+      'kill-ended',
+      `globalThis.ends ||= sql.startsWith('DELETE FROM earlier')
+      if (!globalThis.ends || !sql.startsWith('DETACH')) return
+      process.kill(process.pid, 'SIGKILL'); await sleep(10_000)`,
+    )
+    expect((await failureOf(publishLake(app, target, { entry }))).code).toBe('PUBLICATION_FAILED')
+    await expect(count()).rejects.toThrow()
+    expect(await publishLake(app, target)).toMatchObject({ kind: 'current' })
+    expect(await count()).toEqual([[before - 1]])
+    expect(await readdir(app.home)).not.toContain(`${basename(target.catalog.path)}.next`)
+  })
+
   it.each(['sqlite', 'duckdb'] as const)(
     'of %s is replaced where a link of its owner leads, and nothing else is removed',
     async type => {

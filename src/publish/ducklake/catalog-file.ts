@@ -1,11 +1,13 @@
 // Rewrites the catalog of a lake, a file: statistics of removed data files have values of their rows, and deleted rows survive in the free
 // blocks of a file of SQLite or DuckDB.
+import { existsSync } from 'node:fs'
 import { chmod, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { quoteName, quoteText } from '../../catalog/layout.ts'
 import type { LakeCatalog } from '../../config/lake-target.ts'
 import { syncFile, syncFolder } from '../../files/durable.ts'
 import type { TargetDatabase } from '../target-database.ts'
+import { SQLITE_WAIT_MS } from './lake.ts'
 import { ERASES } from './versions.ts'
 
 type FileCatalog = Exclude<LakeCatalog, { type: 'postgres' }>
@@ -43,7 +45,38 @@ async function copyTables({ run, rows }: TargetDatabase): Promise<void> {
   await run('COMMIT')
 }
 
-/** Requires the target's lock. The file is replaced by `rename`: readers go on with the earlier one. A symbolic link is followed. */
+async function hasEnded({ run, rows }: TargetDatabase, { path }: FileCatalog): Promise<boolean> {
+  await run(`ATTACH ${quoteText(path)} AS earlier (TYPE sqlite, READ_ONLY)`)
+  try {
+    return (await rows('SELECT 1 FROM earlier.main.ducklake_snapshot LIMIT 1')).length === 0
+  } finally {
+    await run('DETACH earlier')
+  }
+}
+
+/**
+ * Leaves the earlier catalog in SQLite without a version. DuckDB opens a connection for each table that a query reads, by the name of the file: a
+ * query would read some tables in the earlier file and others in the next one. This commit waits for such queries, and later ones fail.
+ */
+async function end({ run }: TargetDatabase, { path }: FileCatalog): Promise<void> {
+  await run(`ATTACH ${quoteText(path)} AS earlier (TYPE sqlite, BUSY_TIMEOUT ${SQLITE_WAIT_MS})`)
+  await run('DELETE FROM earlier.main.ducklake_snapshot')
+  await run('DETACH earlier')
+}
+
+async function replace(catalog: FileCatalog): Promise<void> {
+  await rename(nextFile(catalog), catalog.path)
+  await syncFolder(dirname(catalog.path))
+}
+
+/** Replaces a catalog that a killed process has ended. Requires the target's lock. */
+export async function completeReplacement(database: TargetDatabase, given: FileCatalog): Promise<void> {
+  if (given.type !== 'sqlite' || !existsSync(given.path)) return
+  const catalog = { ...given, path: await realpath(given.path) }
+  if (existsSync(nextFile(catalog)) && (await hasEnded(database, catalog))) await replace(catalog)
+}
+
+/** Requires the target's lock. The file is replaced by `rename`; a symbolic link is followed. */
 export async function rewriteCatalog(database: TargetDatabase, given: FileCatalog): Promise<void> {
   const catalog = { ...given, path: await realpath(given.path) }
   const next = nextFile(catalog)
@@ -61,11 +94,13 @@ export async function rewriteCatalog(database: TargetDatabase, given: FileCatalo
     for (const name of ['earlier', 'next']) await database.run(`DETACH ${name}`)
     await chmod(next, mode & 0o777)
     await syncFile(next)
-    await rename(next, catalog.path)
-    await syncFolder(dirname(catalog.path))
+    await syncFolder(dirname(next))
+    if (catalog.type === 'sqlite') await end(database, catalog)
   } catch (cause) {
     for (const name of ['earlier', 'next', 'next_lake']) await database.run(`DETACH ${name}`).catch(() => {})
-    await removeNext(catalog).catch(() => {})
+    const mayHaveEnded = catalog.type === 'sqlite' && (await hasEnded(database, catalog).catch(() => true))
+    if (!mayHaveEnded) await removeNext(catalog).catch(() => {})
     throw cause
   }
+  await replace(catalog)
 }

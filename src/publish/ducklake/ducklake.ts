@@ -12,6 +12,7 @@ import type { Package, PackagedTable } from '../package.ts'
 import { lockTarget, type TargetDatabase } from '../target-database.ts'
 import type { ExtensionPlaces, OpenTarget } from '../target-port.ts'
 import { isSame, type TargetWatermark } from '../watermark.ts'
+import { completeReplacement } from './catalog-file.ts'
 import { connectedLake, exclusively, type Lake, loadExtensions } from './lake.ts'
 import { eraseEarlier, maintain } from './maintenance.ts'
 import { type MovedFiles, moveFiles, removeUncommitted } from './moved-files.ts'
@@ -78,7 +79,10 @@ export async function openDuckLake(
 ): Promise<OpenTarget> {
   const { catalog } = target
   await loadExtensions(database, target, extensions)
-  if (catalog.type !== 'postgres') await lockTarget(database, catalog.path)
+  if (catalog.type !== 'postgres') {
+    await lockTarget(database, catalog.path)
+    await completeReplacement(database, catalog)
+  }
   return {
     watermark: () =>
       connectedLake(database, { target, creates: false }, lake =>

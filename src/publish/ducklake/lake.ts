@@ -2,6 +2,7 @@
 // in a file by a file beside it, one in PostgreSQL by an advisory lock of the transaction.
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { quoteName, quoteText } from '../../catalog/layout.ts'
 import { catalogText, type LakeCatalog } from '../../config/lake-target.ts'
 import type { PostgresPlace } from '../../config/postgres-server.ts'
@@ -34,7 +35,7 @@ const DUCKDB_WAIT_MS = 10 * SECOND
  * A commit waits for the queries that read a catalog in SQLite, and no other begins meanwhile: for less time than such a reader waits by default
  * (5 s), who would fail.
  */
-const SQLITE_WAIT_MS = 4 * SECOND
+export const SQLITE_WAIT_MS = 4 * SECOND
 
 export interface Lake {
   database: TargetDatabase
@@ -169,9 +170,16 @@ async function lock({ database: { rows }, target }: Lake, { schema }: PostgresPl
 }
 
 /** Runs `work` in a transaction that no other publication to the lake runs beside. @throws TARGET_LOCKED */
-export const exclusively = <T>(lake: Lake, work: () => Promise<T>): Promise<T> =>
-  transaction(lake, async () => {
-    const { catalog } = lake.target
+export async function exclusively<T>(lake: Lake, work: () => Promise<T>): Promise<T> {
+  const { catalog } = lake.target
+  let doneMs = 0
+  const result = await transaction(lake, async () => {
     if (catalog.type === 'postgres') await lock(lake, catalog)
-    return work()
+    const done = await work()
+    doneMs = performance.now()
+    return done
   })
+  // Readers who have waited for this commit look once a second: the next commit would keep them waiting for longer than they do.
+  if (catalog.type === 'sqlite' && performance.now() - doneMs > SECOND / 2) await sleep(1.5 * SECOND)
+  return result
+}

@@ -7,6 +7,7 @@ import { ATTACHED } from '../attached.ts'
 import type { TargetDatabase } from '../target-database.ts'
 import { rewriteCatalog } from './catalog-file.ts'
 import { connectedLake, exclusively, type Lake } from './lake.ts'
+import { lakeError } from './lake-error.ts'
 import { widenAllRanges, widenRanges } from './ranges.ts'
 import { ownTables, placeOf } from './stored-tables.ts'
 import { describeMaintenance, earlierVersions, hasPendingErasure } from './versions.ts'
@@ -161,7 +162,10 @@ async function removeEarlier(lake: Lake): Promise<void> {
  */
 export async function eraseEarlier(database: TargetDatabase, target: LakeTarget): Promise<void> {
   await connectedLake(database, { target, creates: false }, removeEarlier)
-  if (target.catalog.type !== 'postgres') await rewriteCatalog(database, target.catalog)
+  if (target.catalog.type === 'postgres') return
+  await rewriteCatalog(database, target.catalog).catch(cause => {
+    throw lakeError(target, cause)
+  })
 }
 
 /**
