@@ -6,8 +6,10 @@ import { expect, it } from 'vitest'
 import { placeFindings } from '../../src/cli/doctor/target-places.ts'
 import type { LakeTarget } from '../../src/config/targets.ts'
 import type { Config } from '../../src/config.ts'
+import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
 import { ENTRY, SETTINGS } from '../publish/published.ts'
 import { until } from '../until.ts'
+import { AGENT, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import type { Workspace } from '../warehouse/temporary-warehouse.ts'
 import { expectVersions, newLake, publishLake, readingLake, startReader } from './lake-scene.ts'
 import { patchedTarget } from './patched-target.ts'
@@ -80,6 +82,30 @@ describeWithPostgres('a lake with its catalog in PostgreSQL', () => {
     await writeFile(stop, '')
     for (const reader of readers) expectVersions(await reader.result(), expected)
     expect(await namesIn(target, place)).toEqual(['Ann 3', 'Bob 3'])
+  })
+
+  it('has no value of an erased person in its statistics', async () => {
+    const place = app.workspace()
+    const target = newTarget()
+    const canary = 'AAA-postgres@example.com'
+    await load(place, [{ ID: 'b', userName: 'Bob' }])
+    await publishLake(app, target)
+    // In a file of its own, which is removed and not rewritten.
+    await load(place, [{ ID: 'a', userName: 'Ann', userEmail: canary }], 1)
+    await publishLake(app, target)
+    const found = async () => {
+      const of = (table: string) =>
+        `SELECT min_value AS least, max_value AS greatest FROM ${target.name}.ducklake_${table}_column_stats`
+      return scene.admin.rows(
+        `SELECT 1 FROM (${of('table')} UNION ALL ${of('file')}) s WHERE concat(least, greatest) LIKE '%${canary}%'`,
+      )
+    }
+    expect(await found()).not.toEqual([])
+    const records = [{ table: 'conversations', key: [AGENT, 'a'] }]
+    await eraseRecords(app.warehouse.writer, { workspaceId: place.id, records, nowMs: SENT_AT_MS })
+    await publishLake(app, target)
+    expect(await found()).toEqual([])
+    expect(await namesIn(target, place)).toEqual(['Bob'])
   })
 
   it('has all rows for queries with a filter, also where a column has no range in a file', async () => {

@@ -148,6 +148,14 @@ describeWithLake('the versions of a lake', () => {
       ).toEqual([])
       await readingLake(target, async rows => {
         expect(await rows(`SELECT count(*)::INT FROM people`)).toEqual([[51]])
+        // No range is that of the erased row, and none is taken for the values.
+        const bounds =
+          'min(id)::INT, max(id)::INT, min(name), max(name), min(people.at)::VARCHAR, max(people.at)::VARCHAR'
+        expect(await rows(`SELECT ${bounds} FROM people`)).toEqual([
+          [0, 51, 'name 0', 'other', '2026-11-20 12:00:00+00', '2026-11-20 12:00:51+00'],
+        ])
+        expect(await rows('SELECT min(id)::INT, max(id)::INT, count(*)::INT FROM people')).toEqual([[0, 51, 51]])
+        expect(await rows(`SELECT id::INT FROM people WHERE id > 48 AND name > 'n' ORDER BY id`)).toEqual([[49], [51]])
         expect(await rows(`SELECT comment FROM duckdb_tables() WHERE table_name = 'people'`)).toEqual([
           ['Table people'],
         ])

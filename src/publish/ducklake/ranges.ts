@@ -2,8 +2,7 @@
 // long text that is not ASCII, NaN, or a row group of NULL, DuckLake's range is NULL, and its next transaction takes the range of its own files for that
 // of the table: queries with a filter would lose rows.
 import { quoteText } from '../../catalog/layout.ts'
-import { transaction } from '../target-database.ts'
-import type { Lake } from './lake.ts'
+import { exclusively, type Lake } from './lake.ts'
 
 /** By DuckLake's name of a type. */
 const WHOLE: Record<string, readonly [string, string]> = {
@@ -48,10 +47,10 @@ export async function widenRanges({ database, catalogTable }: Lake): Promise<voi
 
 /**
  * Widens all ranges, which have values of erased rows: DuckLake narrows none when rows are deleted. As `widenRanges`, to be called before the
- * lake's tables are read.
+ * lake's tables are read. @throws TARGET_LOCKED
  */
 export const widenAllRanges = (lake: Lake): Promise<void> =>
-  transaction(lake, async () => {
+  exclusively(lake, async () => {
     const { database, catalogTable } = lake
     for (const [type, range] of Object.entries(WHOLE)) {
       const [least, greatest] = range.map(quoteText)
