@@ -88,7 +88,7 @@ describeWithPostgres('a lake with its catalog in PostgreSQL', () => {
     const place = app.workspace()
     const target = newTarget()
     const canary = 'AAA-postgres@example.com'
-    await load(place, [{ ID: 'b', userName: 'Bob' }])
+    await load(place, [{ ID: 'b', userName: 'Ben' }])
     await publishLake(app, target)
     // In a file of its own, which is removed and not rewritten.
     await load(place, [{ ID: 'a', userName: 'Ann', userEmail: canary }], 1)
@@ -105,7 +105,7 @@ describeWithPostgres('a lake with its catalog in PostgreSQL', () => {
     await eraseRecords(app.warehouse.writer, { workspaceId: place.id, records, nowMs: SENT_AT_MS })
     await publishLake(app, target)
     expect(await found()).toEqual([])
-    expect(await namesIn(target, place)).toEqual(['Bob'])
+    expect(await namesIn(target, place)).toEqual(['Ben'])
   })
 
   it('has all rows for queries with a filter, also where a column has no range in a file', async () => {
