@@ -47,11 +47,8 @@ async function copyTables({ run, rows }: TargetDatabase): Promise<void> {
 
 async function hasEnded({ run, rows }: TargetDatabase, { path }: FileCatalog): Promise<boolean> {
   await run(`ATTACH ${quoteText(path)} AS earlier (TYPE sqlite, READ_ONLY)`)
-  try {
-    return (await rows('SELECT 1 FROM earlier.main.ducklake_snapshot LIMIT 1')).length === 0
-  } finally {
-    await run('DETACH earlier')
-  }
+  const versions = rows('SELECT 1 FROM earlier.main.ducklake_snapshot LIMIT 1').finally(() => run('DETACH earlier'))
+  return (await versions).length === 0
 }
 
 /**
@@ -60,8 +57,7 @@ async function hasEnded({ run, rows }: TargetDatabase, { path }: FileCatalog): P
  */
 async function end({ run }: TargetDatabase, { path }: FileCatalog): Promise<void> {
   await run(`ATTACH ${quoteText(path)} AS earlier (TYPE sqlite, BUSY_TIMEOUT ${SQLITE_WAIT_MS})`)
-  await run('DELETE FROM earlier.main.ducklake_snapshot')
-  await run('DETACH earlier')
+  await run('DELETE FROM earlier.main.ducklake_snapshot').finally(() => run('DETACH earlier'))
 }
 
 async function replace(catalog: FileCatalog): Promise<void> {
@@ -95,12 +91,12 @@ export async function rewriteCatalog(database: TargetDatabase, given: FileCatalo
     await chmod(next, mode & 0o777)
     await syncFile(next)
     await syncFolder(dirname(next))
-    if (catalog.type === 'sqlite') await end(database, catalog)
   } catch (cause) {
     for (const name of ['earlier', 'next', 'next_lake']) await database.run(`DETACH ${name}`).catch(() => {})
-    const mayHaveEnded = catalog.type === 'sqlite' && (await hasEnded(database, catalog).catch(() => true))
-    if (!mayHaveEnded) await removeNext(catalog).catch(() => {})
+    await removeNext(catalog).catch(() => {})
     throw cause
   }
+  // If this fails, the next file stays: it is the only one if the earlier one has ended, and else the next attempt removes it.
+  if (catalog.type === 'sqlite') await end(database, catalog)
   await replace(catalog)
 }
