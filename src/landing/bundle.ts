@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
-import { gzipSync } from 'node:zlib'
+import { crc32, gunzipSync, gzipSync } from 'node:zlib'
 import { makeFolder, writeOnce } from '../files/durable.ts'
 import { bodyIn, corrupt, headIn, lineIn, type PageHead, readFirstLine } from './page.ts'
 
@@ -31,6 +31,9 @@ const entryOf = ([name, headFromEnd, headBytes, bodyFromEnd, bodyBytes]: IndexLi
   { head: { fromEnd: headFromEnd, bytes: headBytes }, body: { fromEnd: bodyFromEnd, bytes: bodyBytes } },
 ]
 
+/** What precedes a body: DuckDB attributes the body's records to this page. */
+const addressPart = (address: string): string => `{"_page":${JSON.stringify(address)},"_body":`
+
 const END = gzipSync('}\n')
 
 /**
@@ -48,7 +51,7 @@ export async function writeBundle(root: string, folder: string, pages: readonly 
   }
   for (const page of pages) {
     const head = add(page.head)
-    add(gzipSync(`{"_page":${JSON.stringify(posix.join(folder, page.name))},"_body":`))
+    add(gzipSync(addressPart(posix.join(folder, page.name))))
     const body = add(page.body)
     add(END)
     begins.push({ page, head, body })
@@ -102,6 +105,30 @@ export async function readBundledHead(file: string, entry: BundleEntry): Promise
 export async function readBundledPage(file: string, name: string, entry: BundleEntry): Promise<RawPage> {
   const [head, body] = await readMembers(file, [entry.head, entry.body])
   return { name, head: head!, body: body! }
+}
+
+/**
+ * Verifies what DuckDB reads of a page, since DuckDB verifies no checksums: the body's bytes, and the address before them, with which its
+ * records could otherwise be attributed to another page. @throws LANDING_CORRUPT; the system's ENOENT where the bundle does not exist
+ */
+export async function verifyBundledPage(
+  file: string,
+  { address, packed }: { address: string; packed: PageHead['packed'] },
+  { head, body }: BundleEntry,
+): Promise<void> {
+  const upToBody = { fromEnd: head.fromEnd, bytes: head.fromEnd - body.fromEnd }
+  const [before, member] = await readMembers(file, [upToBody, body])
+  try {
+    if (packed && crc32(member!) !== packed.crc32) throw new Error('the checksum differs')
+    if (
+      !gunzipSync(before!)
+        .toString()
+        .endsWith(`\n${addressPart(address)}`)
+    )
+      throw new Error('the address differs')
+  } catch (cause) {
+    throw corrupt(file, cause)
+  }
 }
 
 /** Reads a body and verifies its checksum. @throws LANDING_CORRUPT; the system's ENOENT where the bundle does not exist */

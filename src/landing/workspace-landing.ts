@@ -3,7 +3,6 @@
 import { createHash } from 'node:crypto'
 import { access, readdir, readFile, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
-import { crc32 } from 'node:zlib'
 import { STREAMS } from '../catalog/resources/resources.ts'
 import { hasCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
@@ -20,12 +19,19 @@ import {
 } from '../files/durable.ts'
 import { pathSegment } from '../files/path-segment.ts'
 import { bytesBelow } from '../files/stored-bytes.ts'
-import { type BundleEntry, type RawPage, readBundledBody, readBundledHead, readBundledPage } from './bundle.ts'
+import {
+  type BundleEntry,
+  type RawPage,
+  readBundledBody,
+  readBundledHead,
+  readBundledPage,
+  verifyBundledPage,
+} from './bundle.ts'
 import { isSamePage, openBundles } from './compaction.ts'
 import { withReserve } from './disk-reserve.ts'
 import { readExpired, recordExpired } from './expired-folders.ts'
 import type { Landing, PageFile } from './landing.ts'
-import { corrupt, encodePage, type PageHead, readBody, readHead, verifyChecksums } from './page.ts'
+import { encodePage, type PageHead, readBody, readHead, verifyChecksums } from './page.ts'
 import { folderOf, legacyPageAddress, pageAddress } from './page-address.ts'
 import { landedFolders, pagesIn } from './page-folders.ts'
 import { isPoll, openPolls, type PolledPage } from './poll-log.ts'
@@ -181,10 +187,8 @@ export function openWorkspace(root: string, workspaceId: string): Landing {
         for (const page of pages)
           await readPage(page.address, {
             file: () => verifyChecksums([ofFile(page)]),
-            bundle: async (file, entry) => {
-              const { body } = await readBundledPage(file, page.address, entry)
-              if (page.head.packed && crc32(body) !== page.head.packed.crc32) throw corrupt(file)
-            },
+            bundle: (file, entry) =>
+              verifyBundledPage(file, { address: page.address, packed: page.head.packed }, entry),
             // A line's checksum is verified whenever it is read.
             line: () => undefined,
           })
