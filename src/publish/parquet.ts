@@ -22,6 +22,7 @@ import {
   watermarkText,
 } from './parquet-versions.ts'
 import { DEFAULT_PARTITION } from './partitions.ts'
+import { severally } from './severally.ts'
 import { lockTarget, type TargetDatabase, targetError } from './target-database.ts'
 import type { OpenTarget, SummedTable } from './target-port.ts'
 import { isSame, type TargetWatermark } from './watermark.ts'
@@ -73,15 +74,6 @@ async function syncFile(path: string, mode: number): Promise<void> {
   } finally {
     await handle.close()
   }
-}
-
-/** Several at a time, which a disk syncs together. */
-async function severally(paths: Iterable<string>, sync: (path: string) => Promise<void>): Promise<void> {
-  const left = paths[Symbol.iterator]()
-  const syncLeft = async () => {
-    for (let next = left.next(); !next.done; next = left.next()) await sync(next.value)
-  }
-  await Promise.all(Array.from({ length: 4 }, syncLeft))
 }
 
 /** Writes the rows of `select`. */

@@ -6,6 +6,7 @@ import { hasCode } from '../../core/disk.ts'
 import type { ConvohouseError } from '../../core/errors.ts'
 import { entriesIn, makeFolder, syncFile, syncFolder } from '../../files/durable.ts'
 import { linkOrCopy } from '../../files/link-or-copy.ts'
+import { severally } from '../severally.ts'
 import type { TargetDatabase } from '../target-database.ts'
 
 export interface LakeData {
@@ -27,14 +28,15 @@ export interface LakeData {
 /** Syncs the files below `folder` that were written since, and the folders that contain them. @returns true if there were any */
 async function syncFiles(folder: string, sinceMs: number): Promise<boolean> {
   let isChanged = false
-  for (const entry of await entriesIn(folder)) {
+  await severally(await entriesIn(folder), async entry => {
     const path = join(folder, entry.name)
-    if (entry.isDirectory()) isChanged = (await syncFiles(path, sinceMs)) || isChanged
-    else if (entry.name.endsWith('.parquet') && (await stat(path)).mtimeMs >= sinceMs) {
+    if (entry.isDirectory()) {
+      if (await syncFiles(path, sinceMs)) isChanged = true
+    } else if (entry.name.endsWith('.parquet') && (await stat(path)).mtimeMs >= sinceMs) {
       await syncFile(path, 'r')
       isChanged = true
     }
-  }
+  })
   if (isChanged) await syncFolder(folder)
   return isChanged
 }

@@ -1,8 +1,9 @@
 // What follows the commit of a publication to S3: the copies under stable names are brought up to date, and objects that no state needs any
 // more are removed. `_copies.json` says when that was complete. A publication that was killed in between is completed by the next one.
 import { HOUR } from '../../core/time.ts'
+import { severally } from '../severally.ts'
 import { copyName, isCopy, isObject, type Manifest } from './manifest.ts'
-import { type Objects, type StoredObject, severally } from './objects.ts'
+import type { Objects, StoredObject } from './objects.ts'
 
 export const COPIES = '_copies.json'
 

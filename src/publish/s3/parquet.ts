@@ -14,6 +14,7 @@ import { emptyFolder, isFragmented, rowsOfFiles, tableFolder } from '../parquet.
 import { PUBLISHED_FORMAT, pandasOption, selectNothing } from '../parquet-columns.ts'
 import { versionId } from '../parquet-versions.ts'
 import { DEFAULT_PARTITION } from '../partitions.ts'
+import { severally } from '../severally.ts'
 import type { TargetDatabase } from '../target-database.ts'
 import type { OpenTarget, SummedTable, TargetSettings } from '../target-port.ts'
 import { isSame, type TargetWatermark } from '../watermark.ts'
@@ -30,7 +31,7 @@ import {
   objectPath,
   parseManifest,
 } from './manifest.ts'
-import { type Objects, objectsIn, severally } from './objects.ts'
+import { type Objects, objectsIn } from './objects.ts'
 import { isConflict, s3Error } from './s3-error.ts'
 import { openS3InDuckdb } from './secret.ts'
 
