@@ -1,6 +1,6 @@
-// The catalog of a lake in a file: what its readers wait for, and how it is replaced.
+// The catalog of a lake in a file: what its readers wait for, and how an erasure writes it again.
 
-import { lstat, readdir, readFile, readlink, rename, symlink, writeFile } from 'node:fs/promises'
+import { lstat, readdir, readFile, readlink, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
@@ -39,18 +39,20 @@ describeWithLake('the catalog of a lake in a file', () => {
     expect(await publishLake(app, target)).toMatchObject({ kind: 'delta' })
   })
 
-  it('of SQLite is not replaced while a query reads it, which would see two states', async () => {
+  it('of SQLite: an erasure waits for a query, and writes the file that readers have opened', async () => {
     const target = newLake(app.home)
     const { database, opened, publish } = await lakeWriter(app.home, target)
     await publish(
       [1, 2, 3].map(id => ({ id, name: 'first' })),
       { refill: true },
     )
+    const inode = async () => (await stat(target.catalog.path)).ino
+    const before = await inode()
     await readingLake(target, async rows => {
       const state = `SELECT count(*)::INT, (SELECT count(*)::INT FROM marts.fct_people) FROM people`
       const { run } = database
       database.run = async sql => {
-        if (sql.startsWith('DELETE FROM earlier')) {
+        if (sql.startsWith('UPDATE catalog_file')) {
           await rows('BEGIN')
           expect(await rows(state)).toEqual([[2, 2]])
         }
@@ -64,44 +66,64 @@ describeWithLake('the catalog of a lake in a file', () => {
       await publish([], { deletes: [2], erases: true })
       expect(await rows(state)).toEqual([[1, 1]])
     })
-    expect(await readdir(app.home)).not.toContain(`${basename(target.catalog.path)}.next`)
+    expect(await inode()).toBe(before)
   })
 
-  it('of SQLite is complete again after a process was killed between ending and replacing it', async () => {
-    const place = app.workspace()
+  it('of SQLite: what its owner commits during an erasure stays, and so do tables of the owner', async () => {
     const target = newLake(app.home)
-    await load(place, [{ ID: 'a' }, { ID: 'b' }])
-    await publishLake(app, target)
-    const count = () => readingLake(target, rows => rows(COUNT))
-    const [[before]] = (await count()) as [[number]]
-    const records = [{ table: 'conversations', key: [AGENT, 'a'] }]
-    await eraseRecords(app.warehouse.writer, { workspaceId: place.id, records, nowMs: SENT_AT_MS })
-    const entry = await patchedTarget(
-      app.home,
-      'kill-ended',
-      `globalThis.ends ||= sql.startsWith('DELETE FROM earlier')
-      if (!globalThis.ends || !sql.startsWith('DETACH')) return
-      process.kill(process.pid, 'SIGKILL'); await sleep(10_000)`,
-    )
-    expect((await failureOf(publishLake(app, target, { entry }))).code).toBe('PUBLICATION_FAILED')
-    await expect(count()).rejects.toThrow()
-    expect(await publishLake(app, target)).toMatchObject({ kind: 'current' })
-    expect(await count()).toEqual([[before - 1]])
-    expect(await readdir(app.home)).not.toContain(`${basename(target.catalog.path)}.next`)
+    const { database, publish } = await lakeWriter(app.home, target)
+    await publish([{ id: 1, name: 'Ann' }], { refill: true, erases: false })
+    const { run } = database
+    const owners: Promise<unknown>[] = []
+    const write = (name: string) =>
+      readingLake(
+        target,
+        async owner => {
+          await owner(`CREATE TABLE ${name} AS SELECT 1 AS x`)
+          await owner(`USE memory; DETACH lake; ATTACH '${target.catalog.path}' AS direct (TYPE sqlite)`)
+          await owner(`CREATE TABLE direct.${name}_notes AS SELECT '${name}' AS note`)
+        },
+        { writes: true },
+      )
+    await write('before')
+    database.run = async sql => {
+      if (sql.startsWith('UPDATE catalog_file')) owners.push(write('during'))
+      return run(sql)
+    }
+    await publish([{ id: 2, name: 'Bob' }], { erases: true })
+    const written = await Promise.allSettled(owners)
+    expect(written).toHaveLength(1)
+    // The owner may have waited for too long, and then knows it.
+    const names = ['before', ...(written[0]!.status === 'fulfilled' ? ['during'] : [])]
+    await readingLake(target, async owner => {
+      for (const name of names) expect(await owner(`FROM ${name}`)).toEqual([[1]])
+      await owner(`USE memory; DETACH lake; ATTACH '${target.catalog.path}' AS direct (TYPE sqlite, READ_ONLY)`)
+      for (const name of names) expect(await owner(`FROM direct.${name}_notes`)).toEqual([[name]])
+    })
+  })
+
+  it.each(['sqlite', 'duckdb'] as const)('of %s: two targets with different links to it have one lock', async type => {
+    const target = newLake(app.home, {}, type)
+    const link = `${target.catalog.path}.link`
+    await symlink(target.catalog.path, link)
+    const linked = { ...target, name: `${target.name}-linked`, catalog: { ...target.catalog, path: link } }
+    await lakeWriter(app.home, target)
+    expect(await failureOf(publishLake(app, linked))).toMatchObject({ code: 'TARGET_LOCKED' })
   })
 
   it.each(['sqlite', 'duckdb'] as const)(
-    'of %s is replaced where a link of its owner leads, and nothing else is removed',
+    'of %s is written again where a link of its owner leads, and nothing else is removed',
     async type => {
       const target = newLake(app.home, {}, type)
-      const writer = await lakeWriter(app.home, target)
-      await writer.publish([{ id: 1, name: 'Ann' }], { refill: true, erases: false })
+      const first = await lakeWriter(app.home, target)
+      await first.publish([{ id: 1, name: 'Ann' }], { refill: true, erases: false })
       const elsewhere = join(app.home, `elsewhere.${type}`)
       await rename(target.catalog.path, elsewhere)
       await symlink(elsewhere, target.catalog.path)
-      const names = ['.backup', '.next', '.next-journal', '.next.wal', '.next.txt']
+      const names = ['.backup', '.next.txt', ...(type === 'duckdb' ? ['.next', '.next.wal'] : [])]
       for (const name of names) await writeFile(elsewhere + name, 'x')
-      await writer.publish([{ id: 2, name: 'Bob' }], { refill: true })
+      const { publish } = await lakeWriter(app.home, target)
+      await publish([{ id: 2, name: 'Bob' }], { refill: true })
       expect(await readlink(target.catalog.path)).toBe(elsewhere)
       expect((await lstat(elsewhere)).isSymbolicLink()).toBe(false)
       const left = await readdir(app.home)
@@ -126,7 +148,7 @@ describeWithLake('the catalog of a lake in a file', () => {
       const entry = await patchedTarget(
         app.home,
         `kill-catalog-${type}`,
-        `if (!sql.startsWith('UPDATE next.main.')) return
+        `if (!/^UPDATE (next|catalog_file).main./.test(sql)) return
       process.kill(process.pid, 'SIGKILL'); await sleep(10_000)`,
       )
       expect((await failureOf(publishLake(app, target, { entry }))).code).toBe('PUBLICATION_FAILED')
@@ -138,7 +160,7 @@ describeWithLake('the catalog of a lake in a file', () => {
           if ((await readFile(join(app.home, name))).includes(canary)) found.push(name)
         return found
       }
-      expect(await catalogs()).toContain(`${basename(target.catalog.path)}.next`)
+      if (type === 'duckdb') expect(await catalogs()).toContain(`${basename(target.catalog.path)}.next`)
       expect(await publishLake(app, target)).toMatchObject({ kind: 'current' })
       expect(await withCanary()).toEqual([])
       expect(await filesWith(target.data, canary)).toEqual([])

@@ -1,5 +1,5 @@
 // Files of a package that become those of a lake as they are.
-import { chmod, chown, mkdir, readdir, stat } from 'node:fs/promises'
+import { chmod, chown, copyFile, mkdir, readdir, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { expect, it } from 'vitest'
@@ -96,6 +96,23 @@ describeWithLake('files that a lake takes over', () => {
       const { gid, mode } = await stat(join(target.data, 'main', 'people', name))
       expect([gid, (mode & 0o777).toString(8)]).toEqual([1234, '640'])
     }
+  })
+
+  it('in partitions of its owner are removed by an erasure, with those of a killed publication and their folders', async () => {
+    const target = newLake(app.home)
+    const writer = await lakeWriter(app.home, target)
+    await writer.publish([BOB], { refill: true, erases: false })
+    await asOwner(writer, target, 'ALTER TABLE lake.people SET PARTITIONED BY (name)')
+    await writer.publish([ANN])
+    const people = join(target.data, 'main/people')
+    const [own] = await readdir(join(people, 'name=Ann'))
+    const left = join(people, 'name=Ann', own!.replace(/[0-9a-f]{12}/, '0123456789ab'))
+    await copyFile(join(people, 'name=Ann', own!), left)
+    const yesterday = new Date(Date.now() - 26 * 3_600_000)
+    await utimes(left, yesterday, yesterday)
+    await writer.publish([], { deletes: [ANN.id], erases: true })
+    expect(await readdir(people, { recursive: true })).not.toContainEqual(expect.stringContaining('Ann'))
+    expect(await rowsOf(target)).toEqual([['Bob']])
   })
 
   it('leave a lake to which its owner can write with the settings of DuckDB', async () => {

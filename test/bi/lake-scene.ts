@@ -57,13 +57,15 @@ export interface Reading {
   password?: string
   /** SQL of the reader's own secret for S3. */
   secret?: string
+  /** As the lake's owner, who may write. */
+  writes?: boolean
 }
 
 /** Attaches the lake as a reader does. */
 export async function readingLake<T>(
   target: LakeTarget,
   work: (rows: (sql: string) => Promise<unknown[][]>) => Promise<T>,
-  { password = '', secret }: Reading = {},
+  { password = '', secret, writes = false }: Reading = {},
 ): Promise<T> {
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' })
   const connection = await instance.connect()
@@ -75,7 +77,7 @@ export async function readingLake<T>(
     const { catalog } = target
     const schema = catalog.type === 'postgres' ? `, METADATA_SCHEMA '${catalog.schema}'` : ''
     const address = addressOf(target) + (password === '' ? '' : ` password=${password}`)
-    await connection.run(`ATTACH '${address}' AS lake (READ_ONLY${schema})`)
+    await connection.run(`ATTACH '${address}' AS lake (READ_${writes ? 'WRITE' : 'ONLY'}${schema})`)
     await connection.run('USE lake')
     return await work(async sql => (await connection.runAndReadAll(sql)).getRowsJson())
   } finally {

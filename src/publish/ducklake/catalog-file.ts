@@ -1,102 +1,128 @@
-// Rewrites the catalog of a lake, a file: statistics of removed data files have values of their rows, and deleted rows survive in the free
-// blocks of a file of SQLite or DuckDB.
-import { existsSync } from 'node:fs'
-import { chmod, realpath, rename, rm, stat } from 'node:fs/promises'
+// Removes what the catalog of a lake in a file keeps of erased rows: statistics of removed data files have values of their rows, and deleted
+// rows survive in the free blocks of a file of SQLite or DuckDB.
+import { chmod, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { quoteName, quoteText } from '../../catalog/layout.ts'
 import type { LakeCatalog } from '../../config/lake-target.ts'
 import { syncFile, syncFolder } from '../../files/durable.ts'
-import type { TargetDatabase } from '../target-database.ts'
+import { type TargetDatabase, transaction } from '../target-database.ts'
 import { SQLITE_WAIT_MS } from './lake.ts'
 import { ERASES } from './versions.ts'
 
 type FileCatalog = Exclude<LakeCatalog, { type: 'postgres' }>
 
+/** The erasure is complete when these rows are without what deleted ones have left. */
+const completeErasure = ({ run }: TargetDatabase, database: string): Promise<void> =>
+  run(
+    `UPDATE ${database}.main.ducklake_snapshot_changes SET commit_extra_info = replace(commit_extra_info, ${quoteText(ERASES)}, '"erased":true')`,
+  )
+
+const FILLED_BYTES = 65_536
+
+/** Requires `secure_delete`. */
+async function overwriteFreePages(
+  { run }: TargetDatabase,
+  query: (sql: string) => Promise<Record<string, string>[]>,
+): Promise<void> {
+  const [size] = await query(
+    'SELECT page_size * freelist_count AS free FROM pragma_page_size(), pragma_freelist_count()',
+  )
+  await run('CREATE TABLE catalog_file.main.free_pages (filled VARCHAR)')
+  await run(
+    `INSERT INTO catalog_file.main.free_pages SELECT repeat('0', ${FILLED_BYTES}) FROM range(${Math.ceil(Number(size!.free) / FILLED_BYTES)})`,
+  )
+  await run('DROP TABLE catalog_file.main.free_pages')
+}
+
+/**
+ * Writes the tables of a catalog in SQLite again, in one commit, which waits for the queries that read it. The file stays the same: DuckDB opens a
+ * connection for each table that a query reads, by the name of the file, and would read some tables in one file and others in the next.
+ */
+async function overwriteTables(database: TargetDatabase, { path }: FileCatalog): Promise<void> {
+  const { run, rows } = database
+  const query = (sql: string) => rows<Record<string, string>>(`FROM sqlite_query('catalog_file', ${quoteText(sql)})`)
+  await run(`ATTACH ${quoteText(path)} AS catalog_file (TYPE sqlite, BUSY_TIMEOUT ${SQLITE_WAIT_MS})`)
+  try {
+    await transaction({ database }, async () => {
+      // Of the connection of this transaction: what it frees, and what it takes of that, is overwritten.
+      await query('PRAGMA secure_delete = ON')
+      await overwriteFreePages(database, query)
+      const tables = await query(
+        String.raw`SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name LIKE 'ducklake\_%' ESCAPE '\'`,
+      )
+      for (const { name, sql } of tables) {
+        const table = `catalog_file.main.${quoteName(name!)}`
+        await run(`CREATE OR REPLACE TEMP TABLE kept AS FROM ${table}`)
+        // Deleted rows alone would leave the table's first page, with what it had between rows.
+        await run(`DROP TABLE ${table}`)
+        await run(`CREATE TABLE ${table} ${sql!.slice(sql!.indexOf('('))}`)
+        await run(`INSERT INTO ${table} FROM kept`)
+      }
+      await run('DROP TABLE IF EXISTS kept')
+      await completeErasure(database, 'catalog_file')
+    })
+  } finally {
+    await run('DETACH catalog_file').catch(() => {})
+  }
+}
+
 const nextFile = ({ path }: FileCatalog): string => `${path}.next`
 
 async function removeNext(catalog: FileCatalog): Promise<void> {
-  for (const ending of ['', '.wal', '-journal', '-wal', '-shm']) await rm(nextFile(catalog) + ending, { force: true })
+  for (const ending of ['', '.wal']) await rm(nextFile(catalog) + ending, { force: true })
 }
 
 /** DuckLake creates the tables, with their keys. */
 async function createNext(database: TargetDatabase, catalog: FileCatalog, data: string): Promise<void> {
-  const address = `ducklake:${catalog.type === 'sqlite' ? 'sqlite:' : ''}${nextFile(catalog)}`
-  await database.run(`ATTACH ${quoteText(address)} AS next_lake (DATA_PATH ${quoteText(data)})`)
+  await database.run(`ATTACH ${quoteText(`ducklake:${nextFile(catalog)}`)} AS next_lake (DATA_PATH ${quoteText(data)})`)
   await database.run('DETACH next_lake')
 }
 
-async function copyTables({ run, rows }: TargetDatabase): Promise<void> {
+async function copyTables(database: TargetDatabase): Promise<void> {
+  const { run, rows } = database
   const tables = await rows<{ name: string; isNew: boolean }>(`
     SELECT table_name AS name, NOT bool_or(database_name = 'next') AS "isNew" FROM duckdb_tables()
     WHERE database_name IN ('earlier', 'next') AND NOT internal GROUP BY table_name HAVING bool_or(database_name = 'earlier')`)
-  await run('BEGIN')
-  for (const { name, isNew } of tables) {
-    const [from, to] = ['earlier', 'next'].map(database => `${database}.main.${quoteName(name)}`)
-    if (isNew) await run(`CREATE TABLE ${to} AS FROM ${from}`)
-    else {
-      await run(`DELETE FROM ${to}`)
-      await run(`INSERT INTO ${to} BY NAME FROM ${from}`)
+  await transaction({ database }, async () => {
+    for (const { name, isNew } of tables) {
+      const [from, to] = ['earlier', 'next'].map(database => `${database}.main.${quoteName(name)}`)
+      if (isNew) await run(`CREATE TABLE ${to} AS FROM ${from}`)
+      else {
+        await run(`DELETE FROM ${to}`)
+        await run(`INSERT INTO ${to} BY NAME FROM ${from}`)
+      }
     }
-  }
-  // The erasure is complete when this file has the catalog's name.
-  await run(
-    `UPDATE next.main.ducklake_snapshot_changes SET commit_extra_info = replace(commit_extra_info, ${quoteText(ERASES)}, '"erased":true')`,
-  )
-  await run('COMMIT')
+    await completeErasure(database, 'next')
+  })
 }
 
-async function hasEnded({ run, rows }: TargetDatabase, { path }: FileCatalog): Promise<boolean> {
-  await run(`ATTACH ${quoteText(path)} AS earlier (TYPE sqlite, READ_ONLY)`)
-  const versions = rows('SELECT 1 FROM earlier.main.ducklake_snapshot LIMIT 1').finally(() => run('DETACH earlier'))
-  return (await versions).length === 0
-}
-
-/**
- * Leaves the earlier catalog in SQLite without a version. DuckDB opens a connection for each table that a query reads, by the name of the file: a
- * query would read some tables in the earlier file and others in the next one. This commit waits for such queries, and later ones fail.
- */
-async function end({ run }: TargetDatabase, { path }: FileCatalog): Promise<void> {
-  await run(`ATTACH ${quoteText(path)} AS earlier (TYPE sqlite, BUSY_TIMEOUT ${SQLITE_WAIT_MS})`)
-  await run('DELETE FROM earlier.main.ducklake_snapshot').finally(() => run('DETACH earlier'))
-}
-
-async function replace(catalog: FileCatalog): Promise<void> {
-  await rename(nextFile(catalog), catalog.path)
-  await syncFolder(dirname(catalog.path))
-}
-
-/** Replaces a catalog that a killed process has ended. Requires the target's lock. */
-export async function completeReplacement(database: TargetDatabase, given: FileCatalog): Promise<void> {
-  if (given.type !== 'sqlite' || !existsSync(given.path)) return
-  const catalog = { ...given, path: await realpath(given.path) }
-  if (existsSync(nextFile(catalog)) && (await hasEnded(database, catalog))) await replace(catalog)
-}
-
-/** Requires the target's lock. The file is replaced by `rename`; a symbolic link is followed. */
-export async function rewriteCatalog(database: TargetDatabase, given: FileCatalog): Promise<void> {
-  const catalog = { ...given, path: await realpath(given.path) }
+/** A catalog in a DuckDB file is copied, and replaced by `rename`. It stays open until then, so that nobody writes it. */
+async function replaceFile(database: TargetDatabase, catalog: FileCatalog): Promise<void> {
   const next = nextFile(catalog)
-  const type = catalog.type === 'sqlite' ? 'TYPE sqlite' : 'TYPE duckdb'
   const { mode } = await stat(catalog.path)
   await removeNext(catalog)
   try {
-    await database.run(`ATTACH ${quoteText(catalog.path)} AS earlier (${type}, READ_ONLY)`)
+    await database.run(`ATTACH ${quoteText(catalog.path)} AS earlier (READ_ONLY)`)
     const [path] = await database.rows<{ value: string }>(
       `SELECT value FROM earlier.main.ducklake_metadata WHERE key = 'data_path'`,
     )
     await createNext(database, catalog, path!.value)
-    await database.run(`ATTACH ${quoteText(next)} AS next (${type})`)
+    await database.run(`ATTACH ${quoteText(next)} AS next`)
     await copyTables(database)
-    for (const name of ['earlier', 'next']) await database.run(`DETACH ${name}`)
+    await database.run('DETACH next')
     await chmod(next, mode & 0o777)
     await syncFile(next)
-    await syncFolder(dirname(next))
+    await rename(next, catalog.path)
+    await syncFolder(dirname(catalog.path))
   } catch (cause) {
-    for (const name of ['earlier', 'next', 'next_lake']) await database.run(`DETACH ${name}`).catch(() => {})
+    for (const name of ['next', 'next_lake']) await database.run(`DETACH ${name}`).catch(() => {})
     await removeNext(catalog).catch(() => {})
     throw cause
+  } finally {
+    await database.run('DETACH earlier').catch(() => {})
   }
-  // If this fails, the next file stays: it is the only one if the earlier one has ended, and else the next attempt removes it.
-  if (catalog.type === 'sqlite') await end(database, catalog)
-  await replace(catalog)
 }
+
+/** Requires the target's lock, and a path without symbolic links. */
+export const rewriteCatalog = (database: TargetDatabase, catalog: FileCatalog): Promise<void> =>
+  catalog.type === 'sqlite' ? overwriteTables(database, catalog) : replaceFile(database, catalog)

@@ -1,6 +1,6 @@
 // The place of a lake's data files, and what it is if it is a folder.
 import { existsSync, type Stats } from 'node:fs'
-import { chmod, chown, mkdir, rm, stat, utimes } from 'node:fs/promises'
+import { chmod, chown, mkdir, rm, rmdir, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { hasCode } from '../../core/disk.ts'
 import type { ConvohouseError } from '../../core/errors.ts'
@@ -20,6 +20,8 @@ export interface LakeData {
   take?(from: string, name: string): Promise<void>
   /** Removes files; a name is relative to the place. */
   remove(names: readonly string[]): Promise<void>
+  /** Removes folders of partitions without files below a table's folder: their names have values; absent: the place has no folders. */
+  removeEmptyPartitions?(folder: string): Promise<void>
   /** The error of the place; null if it is of something else. */
   errorOf(cause: unknown): ConvohouseError | null
   close(): void
@@ -39,6 +41,17 @@ async function syncFiles(folder: string, sinceMs: number): Promise<boolean> {
   })
   if (isChanged) await syncFolder(folder)
   return isChanged
+}
+
+async function removeEmpty(folder: string): Promise<void> {
+  for (const entry of await entriesIn(folder)) {
+    if (!entry.isDirectory() || !entry.name.includes('=')) continue
+    const path = join(folder, entry.name)
+    await removeEmpty(path)
+    await rmdir(path).catch(cause => {
+      if (!hasCode(cause, 'ENOTEMPTY') && !hasCode(cause, 'EEXIST') && !hasCode(cause, 'ENOENT')) throw cause
+    })
+  }
 }
 
 const SETGID = 0o2000
@@ -76,6 +89,7 @@ export const dataFolder = (data: string): LakeData => ({
   async remove(names) {
     for (const name of names) await rm(join(data, name), { force: true })
   },
+  removeEmptyPartitions: folder => removeEmpty(join(data, folder)),
   errorOf: () => null,
   close() {},
 })

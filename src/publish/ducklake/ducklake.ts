@@ -12,8 +12,7 @@ import type { Package, PackagedTable } from '../package.ts'
 import { lockTarget, type TargetDatabase } from '../target-database.ts'
 import type { ExtensionPlaces, OpenTarget } from '../target-port.ts'
 import { isSame, type TargetWatermark } from '../watermark.ts'
-import { completeReplacement } from './catalog-file.ts'
-import { connectedLake, exclusively, type Lake, loadExtensions } from './lake.ts'
+import { atDestination, connectedLake, exclusively, type Lake, loadExtensions } from './lake.ts'
 import { eraseEarlier, maintain } from './maintenance.ts'
 import { type MovedFiles, moveFiles, removeUncommitted } from './moved-files.ts'
 import { widenRanges } from './ranges.ts'
@@ -71,18 +70,16 @@ async function arrived(tables: Package['tables']): Promise<PackagedTable[]> {
   return all
 }
 
-/** @throws EXTENSION_UNAVAILABLE, TARGET_LOCKED */
+/** @throws EXTENSION_UNAVAILABLE, TARGET_LOCKED, TARGET_UNUSABLE */
 export async function openDuckLake(
   database: TargetDatabase,
-  target: LakeTarget,
+  given: LakeTarget,
   extensions: ExtensionPlaces,
 ): Promise<OpenTarget> {
+  const target = await atDestination(given)
   const { catalog } = target
   await loadExtensions(database, target, extensions)
-  if (catalog.type !== 'postgres') {
-    await lockTarget(database, catalog.path)
-    await completeReplacement(database, catalog)
-  }
+  if (catalog.type !== 'postgres') await lockTarget(database, catalog.path)
   return {
     watermark: () =>
       connectedLake(database, { target, creates: false }, lake =>

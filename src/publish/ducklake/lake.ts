@@ -9,6 +9,7 @@ import type { PostgresPlace } from '../../config/postgres-server.ts'
 import type { LakeTarget } from '../../config/targets.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { MINUTE, SECOND } from '../../core/time.ts'
+import { destinationOf } from '../../files/destination.ts'
 import { makeFolder } from '../../files/durable.ts'
 import { ATTACHED } from '../attached.ts'
 import { loadExtension } from '../extension.ts'
@@ -43,6 +44,19 @@ export interface Lake {
   data: LakeData
   /** SQL of a table of the catalog. */
   catalogTable: (name: string) => string
+}
+
+/**
+ * The target with the place to which symbolic links of its catalog lead: two targets with different links to one lake have one lock, and an owner's
+ * link is not replaced. @throws TARGET_UNUSABLE
+ */
+export async function atDestination(target: LakeTarget): Promise<LakeTarget> {
+  const { catalog } = target
+  if (catalog.type === 'postgres') return target
+  const path = await destinationOf(catalog.path).catch(cause => {
+    throw lakeError(target, cause)
+  })
+  return { ...target, catalog: { ...catalog, path } }
 }
 
 /** @throws EXTENSION_UNAVAILABLE */

@@ -33,8 +33,9 @@ const ORPHANED_MS = DAY
 /** By an erasure: no publication takes so long. */
 const ORPHANED_BEFORE_ERASURE_MS = HOUR
 
-/** Names of the files that a lake writes into the folders of its tables. */
-const OWN_FILE = /^(main|marts|models)\/\w+\/ducklake-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(-delete)?\.parquet$/
+/** Names of the files that a lake writes into the folders of its tables, and of the partitions of those that their owner has partitioned. */
+const OWN_FILE =
+  /^(main|marts|models)\/\w+\/([^/]+=[^/]*\/)*ducklake-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(-delete)?\.parquet$/
 
 interface TableFiles {
   schema: string
@@ -149,11 +150,12 @@ async function removeEarlier(lake: Lake): Promise<void> {
   for (const files of await filesOfTables(lake))
     if (files.deletedFrom > 0) await rewriteDeleted(lake, files, { share: 0, erases: true })
   const versions = await earlierVersions(lake)
-  if (versions.length === 0) return
-  await exclusively(lake, async () => {
-    await lake.database.run(`CALL ducklake_expire_snapshots('${ATTACHED}', versions => [${versions.join(', ')}])`)
-    await lake.database.run(`CALL ducklake_cleanup_old_files('${ATTACHED}', cleanup_all => true)`)
-  })
+  if (versions.length > 0)
+    await exclusively(lake, async () => {
+      await lake.database.run(`CALL ducklake_expire_snapshots('${ATTACHED}', versions => [${versions.join(', ')}])`)
+      await lake.database.run(`CALL ducklake_cleanup_old_files('${ATTACHED}', cleanup_all => true)`)
+    })
+  for (const table of own) await lake.data.removeEmptyPartitions?.(placeOf(table).join('/'))
 }
 
 /**

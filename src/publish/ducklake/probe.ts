@@ -4,7 +4,7 @@ import type { LakeTarget } from '../../config/targets.ts'
 import { counted } from '../../core/words.ts'
 import type { TargetDatabase } from '../target-database.ts'
 import type { ExtensionPlaces } from '../target-port.ts'
-import { connectedLake, loadExtensions } from './lake.ts'
+import { atDestination, connectedLake, loadExtensions } from './lake.ts'
 import { withStoredTables } from './stored-tables.ts'
 
 /**
@@ -13,9 +13,10 @@ import { withStoredTables } from './stored-tables.ts'
  */
 export async function probeLake(
   database: TargetDatabase,
-  target: LakeTarget,
+  given: LakeTarget,
   extensions: ExtensionPlaces,
 ): Promise<string> {
+  const target = await atDestination(given)
   await loadExtensions(database, target, extensions)
   const found = await connectedLake(database, { target, creates: false }, async lake => {
     await withStoredTables(lake, async () => {})
