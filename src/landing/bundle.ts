@@ -4,11 +4,11 @@
 //   {"_bundle":[[name, headFromEnd, headBytes, bodyFromEnd, bodyBytes], …]}        the index; positions count from the file's end
 //   {"_head":…}   {"_page":"<address>","_body":   <the body's member as it landed>   }        for each page
 import { randomBytes } from 'node:crypto'
-import { open } from 'node:fs/promises'
+import { open, readFile } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
-import { crc32, gunzipSync, gzipSync } from 'node:zlib'
+import { crc32, gzipSync } from 'node:zlib'
 import { makeFolder, writeOnce } from '../files/durable.ts'
-import { bodyIn, corrupt, headIn, lineIn, type PageHead, readFirstLine } from './page.ts'
+import { bodyIn, corrupt, headIn, lineIn, memberText, type PageHead, readFirstLine } from './page.ts'
 
 /** Name, then position and length of the members of head and body. */
 type IndexLine = [name: string, headFromEnd: number, headBytes: number, bodyFromEnd: number, bodyBytes: number]
@@ -34,7 +34,9 @@ const entryOf = ([name, headFromEnd, headBytes, bodyFromEnd, bodyBytes]: IndexLi
 /** What precedes a body: DuckDB attributes the body's records to this page. */
 const addressPart = (address: string): string => `{"_page":${JSON.stringify(address)},"_body":`
 
-const END = gzipSync('}\n')
+/** What follows a body. */
+const CLOSING = '}\n'
+const END = gzipSync(CLOSING)
 
 /**
  * Writes pages of one folder into a new bundle, durably. `folder` is the part of their addresses before the last slash; the bundle lies in
@@ -108,24 +110,27 @@ export async function readBundledPage(file: string, name: string, entry: BundleE
 }
 
 /**
- * Verifies what DuckDB reads of a page, since DuckDB verifies no checksums: the body's bytes, and the address before them, with which its
- * records could otherwise be attributed to another page. @throws LANDING_CORRUPT; the system's ENOENT where the bundle does not exist
+ * Verifies a whole bundle, which DuckDB reads to its end, also for one of its pages: all bodies, and the addresses before them, to which it attributes
+ * the records. `folder`: of the addresses. @throws LANDING_CORRUPT; the system's ENOENT where the bundle does not exist
  */
-export async function verifyBundledPage(
-  file: string,
-  { address, packed }: { address: string; packed: PageHead['packed'] },
-  { head, body }: BundleEntry,
-): Promise<void> {
-  const upToBody = { fromEnd: head.fromEnd, bytes: head.fromEnd - body.fromEnd }
-  const [before, member] = await readMembers(file, [upToBody, body])
+export async function verifyBundle(file: string, folder: string): Promise<void> {
+  const pages = [...(await readIndex(file))]
+  const content = await readFile(file)
+  /** What lies between two positions that count from the file's end. */
+  const between = (from: number, to: number) => content.subarray(content.length - from, content.length - to)
+  const expect = (found: unknown, written: unknown) => {
+    if (found !== written) throw new Error('a member differs from what was written')
+  }
   try {
-    if (packed && crc32(member!) !== packed.crc32) throw new Error('the checksum differs')
-    if (
-      !gunzipSync(before!)
-        .toString()
-        .endsWith(`\n${addressPart(address)}`)
-    )
-      throw new Error('the address differs')
+    memberText(between(content.length, pages[0]![1].head.fromEnd))
+    for (const [index, [name, { head, body }]] of pages.entries()) {
+      const headEnd = head.fromEnd - head.bytes
+      const bodyEnd = body.fromEnd - body.bytes
+      const { packed } = headIn(memberText(between(head.fromEnd, headEnd)))
+      expect(memberText(between(headEnd, body.fromEnd)), addressPart(posix.join(folder, name)))
+      expect(crc32(between(body.fromEnd, bodyEnd)), packed?.crc32)
+      expect(memberText(between(bodyEnd, pages[index + 1]?.[1].head.fromEnd ?? 0)), CLOSING)
+    }
   } catch (cause) {
     throw corrupt(file, cause)
   }

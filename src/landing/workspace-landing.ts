@@ -25,7 +25,7 @@ import {
   readBundledBody,
   readBundledHead,
   readBundledPage,
-  verifyBundledPage,
+  verifyBundle,
 } from './bundle.ts'
 import { isSamePage, openBundles } from './compaction.ts'
 import { withReserve } from './disk-reserve.ts'
@@ -184,11 +184,14 @@ export function openWorkspace(root: string, workspaceId: string): Landing {
       const ofFile = ({ address, head }: (typeof pages)[number]) => ({ file: fileOf(address), head })
       await verifyChecksums(pages.map(ofFile)).catch(async error => {
         if (!isAbsent(error)) throw error
+        const verified = new Set<string>()
         for (const page of pages)
           await readPage(page.address, {
             file: () => verifyChecksums([ofFile(page)]),
-            bundle: (file, entry) =>
-              verifyBundledPage(file, { address: page.address, packed: page.head.packed }, entry),
+            bundle: async file => {
+              if (!verified.has(file)) await verifyBundle(file, folderOf(page.address))
+              verified.add(file)
+            },
             // A line's checksum is verified whenever it is read.
             line: () => undefined,
           })

@@ -6,6 +6,7 @@ import { DAY } from '../../../src/core/time.ts'
 import { folderOf } from '../../../src/landing/page-address.ts'
 import { loadPages } from '../../../src/warehouse/load/load.ts'
 import type { LoadablePage } from '../../../src/warehouse/load/load-input.ts'
+import { flipped } from '../../landing/flipped.ts'
 import { freshWindow, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
 
@@ -85,3 +86,39 @@ it('a page that a killed compaction left in two bundles loads once, as it landed
   expect(batches).toBe(1)
   expect(await rows('conversations', 'conversation_id')).toHaveLength(3)
 })
+
+it.each([
+  ['the head of a page in a file', false, ['loaded', 'LANDING_CORRUPT', 'LANDING_CORRUPT']],
+  ['what closes another page of a bundle', true, ['loaded', 'loaded', 'loaded']],
+])(
+  'a flag in the header of %s keeps DuckDB, which would fail internally, from the file',
+  async (_, isBundle, outcomes) => {
+    const { landing, context, rows } = app.workspace()
+    const window = freshWindow()
+    const pages: LoadablePage[] = []
+    for (const sequence of [1, 2, 3, 4]) {
+      const facts = { sequence, hasMore: sequence < 4 }
+      const { address } = await landConversations(landing, { records: [{ ID: `c${sequence}` }], window, facts })
+      pages.push({ address, head: await landing.head(address) })
+    }
+    if (isBundle) await landing.compact([folderOf(pages[0]!.address)], SENT_AT_MS + DAY)
+    const found: unknown[] = []
+    for (const [index, flag] of [0, 2, 4].entries()) {
+      const page = pages[index]!
+      const file = (await landing.files([page.address]))[0]!.uri
+      const intact = await readFile(file)
+      const member = isBundle ? intact.lastIndexOf(Buffer.from([0x1f, 0x8b, 8, 0])) : 0
+      await writeFile(file, flipped(intact, (member + 3) * 8 + flag))
+      found.push(
+        await loadPages(context, [page]).then(
+          () => 'loaded',
+          error => error.code,
+        ),
+      )
+      await writeFile(file, intact)
+    }
+    expect(found).toEqual(outcomes)
+    expect(await loadPages(context, pages)).toMatchObject({ records: 4, coerced: 0 })
+    expect(await rows('conversations', 'conversation_id')).toHaveLength(4)
+  },
+)
