@@ -1,7 +1,9 @@
 // The catalog of a lake in a file: what its readers wait for, and how an erasure writes it again.
 
+import { execFile } from 'node:child_process'
 import { lstat, readdir, readFile, readlink, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
 import { AGENT, SENT_AT_MS } from '../warehouse/landed-pages.ts'
@@ -14,6 +16,14 @@ import { failureOf, load } from './postgres-scene.ts'
 const app = temporaryWarehouse()
 
 const COUNT = 'SELECT count(*)::INT FROM conversations'
+
+/** Opens a DuckDB file for writing in a process of its own. @returns what came of it */
+async function openedElsewhere(path: string): Promise<string> {
+  const program = `const { DuckDBInstance } = await import(${JSON.stringify(import.meta.resolve('@duckdb/node-api'))})
+    console.log(await DuckDBInstance.create(${JSON.stringify(path)}).then(() => 'opened', error => error.message))`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program])
+  return stdout.trim()
+}
 
 describeWithLake('the catalog of a lake in a file', () => {
   it('of SQLite: a query that takes long makes a publication fail, but no other reader, and the next one succeeds', async () => {
@@ -100,6 +110,21 @@ describeWithLake('the catalog of a lake in a file', () => {
       await owner(`USE memory; DETACH lake; ATTACH '${target.catalog.path}' AS direct (TYPE sqlite, READ_ONLY)`)
       for (const name of names) expect(await owner(`FROM direct.${name}_notes`)).toEqual([[name]])
     })
+  })
+
+  it('of DuckDB: its owner cannot write it between its copy and its replacement, which would be lost', async () => {
+    const target = newLake(app.home, {}, 'duckdb')
+    const { database, publish } = await lakeWriter(app.home, target)
+    await publish([{ id: 1, name: 'Ann' }], { refill: true, erases: false })
+    const { run } = database
+    const found: string[] = []
+    database.run = async sql => {
+      if (sql.startsWith('DETACH next')) found.push(await openedElsewhere(target.catalog.path))
+      return run(sql)
+    }
+    await publish([{ id: 2, name: 'Bob' }], { erases: true })
+    expect(found).toEqual(['DETACH next_lake', 'DETACH next'].map(() => expect.stringContaining('lock')))
+    expect(await openedElsewhere(target.catalog.path)).toBe('opened')
   })
 
   it.each(['sqlite', 'duckdb'] as const)('of %s: two targets with different links to it have one lock', async type => {
