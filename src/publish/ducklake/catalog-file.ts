@@ -19,7 +19,7 @@ const completeErasure = ({ run }: TargetDatabase, database: string): Promise<voi
 
 const FILLED_BYTES = 65_536
 
-/** Requires `secure_delete`. */
+/** Fills the pages that are free with a table, which is dropped. Requires `secure_delete`. */
 async function overwriteFreePages(
   { run }: TargetDatabase,
   query: (sql: string) => Promise<Record<string, string>[]>,
@@ -27,11 +27,12 @@ async function overwriteFreePages(
   const [size] = await query(
     'SELECT page_size * freelist_count AS free FROM pragma_page_size(), pragma_freelist_count()',
   )
-  await run('CREATE TABLE catalog_file.main.free_pages (filled VARCHAR)')
+  const table = 'catalog_file.main.convohouse_free_pages'
+  await run(`CREATE TABLE ${table} (filled VARCHAR)`)
   await run(
-    `INSERT INTO catalog_file.main.free_pages SELECT repeat('0', ${FILLED_BYTES}) FROM range(${Math.ceil(Number(size!.free) / FILLED_BYTES)})`,
+    `INSERT INTO ${table} SELECT repeat('0', ${FILLED_BYTES}) FROM range(${Math.ceil(Number(size!.free) / FILLED_BYTES)})`,
   )
-  await run('DROP TABLE catalog_file.main.free_pages')
+  await run(`DROP TABLE ${table}`)
 }
 
 /**
