@@ -4,18 +4,34 @@ import { execFile } from 'node:child_process'
 import { lstat, readdir, readFile, readlink, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
+import { DuckDBInstance } from '@duckdb/node-api'
 import { expect, it } from 'vitest'
 import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
 import { AGENT, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
+import { extensionFolder } from './extensions.ts'
 import { lakeWriter } from './lake-packages.ts'
-import { describeWithLake, filesWith, newLake, publishLake, readingLake } from './lake-scene.ts'
+import { describeWithLake, type FileLake, filesWith, newLake, publishLake, readingLake } from './lake-scene.ts'
 import { patchedTarget } from './patched-target.ts'
 import { failureOf, load } from './postgres-scene.ts'
 
 const app = temporaryWarehouse()
 
 const COUNT = 'SELECT count(*)::INT FROM conversations'
+
+/** What the owner of a lake does with its catalog in SQLite, which is attached as `catalog`. */
+async function asOwner({ catalog }: FileLake, sql: string, options = ''): Promise<unknown[][]> {
+  const instance = await DuckDBInstance.create(':memory:')
+  const connection = await instance.connect()
+  try {
+    await connection.run(`LOAD '${extensionFolder()}/sqlite_scanner.duckdb_extension'`)
+    await connection.run(`ATTACH '${catalog.path}' AS catalog (TYPE sqlite${options})`)
+    return (await connection.runAndReadAll(sql)).getRowsJson()
+  } finally {
+    connection.closeSync()
+    instance.closeSync()
+  }
+}
 
 /** Opens a DuckDB file for writing in a process of its own. @returns what came of it */
 async function openedElsewhere(path: string): Promise<string> {
@@ -58,6 +74,12 @@ describeWithLake('the catalog of a lake in a file', () => {
     )
     const inode = async () => (await stat(target.catalog.path)).ino
     const before = await inode()
+    // More than SQLite's cache has by default.
+    await asOwner(
+      target,
+      `INSERT INTO catalog.ducklake_file_column_stats BY NAME
+       SELECT 99999 AS data_file_id, 99999 AS table_id, i AS column_id, repeat('x', 100) AS min_value FROM range(30_000) t(i)`,
+    )
     await readingLake(target, async rows => {
       const state = `SELECT count(*)::INT, (SELECT count(*)::INT FROM marts.fct_people) FROM people`
       const { run } = database
@@ -83,33 +105,63 @@ describeWithLake('the catalog of a lake in a file', () => {
     const target = newLake(app.home)
     const { database, publish } = await lakeWriter(app.home, target)
     await publish([{ id: 1, name: 'Ann' }], { refill: true, erases: false })
+    await asOwner(
+      target,
+      `CREATE TABLE catalog.ducklake_notes (note VARCHAR, noted TIMESTAMP DEFAULT '2026-11-26 10:00:00')`,
+    )
+    await asOwner(target, `INSERT INTO catalog.ducklake_notes (note) VALUES ('before')`)
     const { run } = database
     const owners: Promise<unknown>[] = []
-    const write = (name: string) =>
-      readingLake(
-        target,
-        async owner => {
-          await owner(`CREATE TABLE ${name} AS SELECT 1 AS x`)
-          await owner(`USE memory; DETACH lake; ATTACH '${target.catalog.path}' AS direct (TYPE sqlite)`)
-          await owner(`CREATE TABLE direct.${name}_notes AS SELECT '${name}' AS note`)
-        },
-        { writes: true },
-      )
-    await write('before')
     database.run = async sql => {
-      if (sql.startsWith('UPDATE catalog_file')) owners.push(write('during'))
+      if (sql.startsWith('UPDATE catalog_file'))
+        owners.push(
+          readingLake(target, owner => owner('CREATE TABLE during AS SELECT 1 AS x'), { writes: true }),
+          asOwner(target, `INSERT INTO catalog.ducklake_notes (note) VALUES ('during')`),
+        )
       return run(sql)
     }
     await publish([{ id: 2, name: 'Bob' }], { erases: true })
-    const written = await Promise.allSettled(owners)
-    expect(written).toHaveLength(1)
-    // The owner may have waited for too long, and then knows it.
-    const names = ['before', ...(written[0]!.status === 'fulfilled' ? ['during'] : [])]
-    await readingLake(target, async owner => {
-      for (const name of names) expect(await owner(`FROM ${name}`)).toEqual([[1]])
-      await owner(`USE memory; DETACH lake; ATTACH '${target.catalog.path}' AS direct (TYPE sqlite, READ_ONLY)`)
-      for (const name of names) expect(await owner(`FROM direct.${name}_notes`)).toEqual([[name]])
+    // An owner may have waited for too long, and then knows it.
+    const [table, note] = (await Promise.allSettled(owners)).map(({ status }) => status === 'fulfilled')
+    await readingLake(target, async rows => {
+      const found = await rows(`SELECT count(*)::INT FROM duckdb_tables() WHERE table_name = 'during'`)
+      expect(found).toEqual([[table ? 1 : 0]])
     })
+    expect(await asOwner(target, 'SELECT note FROM catalog.ducklake_notes ORDER BY note')).toEqual([
+      ['before'],
+      ...(note ? [['during']] : []),
+    ])
+  })
+
+  it('of SQLite does not grow by erasures, and leaves nothing beside it', async () => {
+    const target = newLake(app.home)
+    const { publish } = await lakeWriter(app.home, target)
+    await publish([{ id: 0, name: 'Ann' }], { refill: true })
+    await writeFile(`${target.catalog.path}.next`, 'of an earlier version')
+    const sizes: number[] = []
+    for (let id = 1; id <= 8; id++) {
+      await publish([{ id, name: 'x'.repeat(3_000) }], { deletes: [id - 1], erases: true })
+      sizes.push((await stat(target.catalog.path)).size)
+    }
+    expect(Math.max(...sizes.slice(-4))).toBeLessThanOrEqual(Math.max(...sizes.slice(0, 4)))
+    const left = (await readdir(app.home)).filter(name => name.startsWith(basename(target.catalog.path)))
+    expect(left.sort()).toEqual([basename(target.catalog.path), `${basename(target.catalog.path)}.lock`])
+  })
+
+  it('of SQLite with a write-ahead log is written without it, when no query reads it', async () => {
+    const target = newLake(app.home)
+    const { publish } = await lakeWriter(app.home, target)
+    await publish([{ id: 1, name: 'Ann' }], { refill: true })
+    const mode = () => asOwner(target, `FROM sqlite_query('catalog', 'PRAGMA journal_mode')`)
+    await asOwner(target, 'CREATE TABLE catalog.notes (x INTEGER)', `, JOURNAL_MODE 'WAL'`)
+    expect(await mode()).toEqual([['wal']])
+    await readingLake(target, async rows => {
+      await rows('BEGIN')
+      expect(await rows('SELECT name FROM people')).toEqual([['Ann']])
+      expect(await failureOf(publish([{ id: 2, name: 'Bob' }]))).toMatchObject({ code: 'TARGET_LOCKED' })
+    })
+    await publish([{ id: 2, name: 'Bob' }])
+    expect(await mode()).toEqual([['delete']])
   })
 
   it('of DuckDB: its owner cannot write it between its copy and its replacement, which would be lost', async () => {

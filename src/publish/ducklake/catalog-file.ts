@@ -17,41 +17,67 @@ const completeErasure = ({ run }: TargetDatabase, database: string): Promise<voi
     `UPDATE ${database}.main.ducklake_snapshot_changes SET commit_extra_info = replace(commit_extra_info, ${quoteText(ERASES)}, '"erased":true')`,
   )
 
-const FILLED_BYTES = 65_536
+const nextFile = ({ path }: FileCatalog): string => `${path}.next`
 
-/** Fills the pages that are free with a table, which is dropped. Requires `secure_delete`. */
-async function overwriteFreePages(
-  { run }: TargetDatabase,
-  query: (sql: string) => Promise<Record<string, string>[]>,
-): Promise<void> {
-  const [size] = await query(
-    'SELECT page_size * freelist_count AS free FROM pragma_page_size(), pragma_freelist_count()',
-  )
+async function removeNext(catalog: FileCatalog): Promise<void> {
+  for (const ending of ['', '.wal', '-journal']) await rm(nextFile(catalog) + ending, { force: true })
+}
+
+/** DuckLake creates the next file with its tables and their keys. @returns their names */
+async function createNext({ run, rows }: TargetDatabase, catalog: FileCatalog, data: string): Promise<string[]> {
+  const address = `ducklake:${catalog.type === 'sqlite' ? 'sqlite:' : ''}${nextFile(catalog)}`
+  await run(`ATTACH ${quoteText(address)} AS next_lake (DATA_PATH ${quoteText(data)})`)
+  try {
+    const tables = await rows<{ name: string }>(
+      `SELECT table_name AS name FROM duckdb_tables() WHERE database_name = '__ducklake_metadata_next_lake'`,
+    )
+    return tables.map(({ name }) => name)
+  } finally {
+    await run('DETACH next_lake')
+  }
+}
+
+interface Sqlite {
+  database: TargetDatabase
+  /** Runs SQLite's own SQL in the present transaction. */
+  query: (sql: string) => Promise<Record<string, string>[]>
+}
+
+/** Fills the pages that are free with a table, and no others, so that the file does not grow. Requires `secure_delete`. */
+async function overwriteFreePages({ database: { run }, query }: Sqlite): Promise<void> {
   const table = 'catalog_file.main.convohouse_free_pages'
   await run(`CREATE TABLE ${table} (filled VARCHAR)`)
-  await run(
-    `INSERT INTO ${table} SELECT repeat('0', ${FILLED_BYTES}) FROM range(${Math.ceil(Number(size!.free) / FILLED_BYTES)})`,
-  )
+  for (;;) {
+    const [found] = await query('SELECT page_size, freelist_count FROM pragma_page_size(), pragma_freelist_count()')
+    const [size, free] = [Number(found!.page_size), Number(found!.freelist_count)]
+    if (free === 0) break
+    // A long text of 16 pages takes 18 with what leads to it, and a short one a page.
+    const [rows, bytes] = free >= 18 ? [Math.floor(free / 18), 16 * size] : [1, Math.floor(0.7 * size)]
+    await run(`INSERT INTO ${table} SELECT repeat('0', ${bytes}) FROM range(${rows})`)
+  }
   await run(`DROP TABLE ${table}`)
 }
 
 /**
- * Writes the tables of a catalog in SQLite again, in one commit, which waits for the queries that read it. The file stays the same: DuckDB opens a
- * connection for each table that a query reads, by the name of the file, and would read some tables in one file and others in the next.
+ * Writes DuckLake's tables in a catalog in SQLite again, in one commit, which waits for the queries that read it. The file stays the same: DuckDB opens
+ * a connection for each table that a query reads, by the name of the file, and would read some tables in one file and others in the next.
  */
-async function overwriteTables(database: TargetDatabase, { path }: FileCatalog): Promise<void> {
+async function overwriteTables(database: TargetDatabase, catalog: FileCatalog): Promise<void> {
   const { run, rows } = database
-  const query = (sql: string) => rows<Record<string, string>>(`FROM sqlite_query('catalog_file', ${quoteText(sql)})`)
-  await run(`ATTACH ${quoteText(path)} AS catalog_file (TYPE sqlite, BUSY_TIMEOUT ${SQLITE_WAIT_MS})`)
+  await removeNext(catalog)
+  const own = await createNext(database, catalog, dirname(catalog.path)).finally(() => removeNext(catalog))
+  const query: Sqlite['query'] = sql => rows(`FROM sqlite_query('catalog_file', ${quoteText(sql)})`)
+  await run(`ATTACH ${quoteText(catalog.path)} AS catalog_file (TYPE sqlite, BUSY_TIMEOUT ${SQLITE_WAIT_MS})`)
   try {
     await transaction({ database }, async () => {
       // Of the connection of this transaction: what it frees, and what it takes of that, is overwritten.
       await query('PRAGMA secure_delete = ON')
-      await overwriteFreePages(database, query)
-      const tables = await query(
-        String.raw`SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name LIKE 'ducklake\_%' ESCAPE '\'`,
-      )
+      // With a full cache SQLite would wait for readers for each page, and keep others away meanwhile. DuckDB reports that there is no answer.
+      await query('PRAGMA cache_size = -1000000').catch(() => {})
+      await overwriteFreePages({ database, query })
+      const tables = await query(`SELECT name, sql FROM sqlite_master WHERE type = 'table'`)
       for (const { name, sql } of tables) {
+        if (!own.includes(name!) && !name!.startsWith('ducklake_inlined_')) continue
         const table = `catalog_file.main.${quoteName(name!)}`
         await run(`CREATE OR REPLACE TEMP TABLE kept AS FROM ${table}`)
         // Deleted rows alone would leave the table's first page, with what it had between rows.
@@ -65,18 +91,6 @@ async function overwriteTables(database: TargetDatabase, { path }: FileCatalog):
   } finally {
     await run('DETACH catalog_file').catch(() => {})
   }
-}
-
-const nextFile = ({ path }: FileCatalog): string => `${path}.next`
-
-async function removeNext(catalog: FileCatalog): Promise<void> {
-  for (const ending of ['', '.wal']) await rm(nextFile(catalog) + ending, { force: true })
-}
-
-/** DuckLake creates the tables, with their keys. */
-async function createNext(database: TargetDatabase, catalog: FileCatalog, data: string): Promise<void> {
-  await database.run(`ATTACH ${quoteText(`ducklake:${nextFile(catalog)}`)} AS next_lake (DATA_PATH ${quoteText(data)})`)
-  await database.run('DETACH next_lake')
 }
 
 async function copyTables(database: TargetDatabase): Promise<void> {
@@ -116,7 +130,7 @@ async function replaceFile(database: TargetDatabase, catalog: FileCatalog): Prom
     await rename(next, catalog.path)
     await syncFolder(dirname(catalog.path))
   } catch (cause) {
-    for (const name of ['next', 'next_lake']) await database.run(`DETACH ${name}`).catch(() => {})
+    await database.run('DETACH next').catch(() => {})
     await removeNext(catalog).catch(() => {})
     throw cause
   } finally {

@@ -1,10 +1,10 @@
 // The place of a lake's data files, and what it is if it is a folder.
 import { existsSync, type Stats } from 'node:fs'
-import { chmod, chown, mkdir, rm, rmdir, stat, utimes } from 'node:fs/promises'
+import { chmod, chown, mkdir, readdir, rm, rmdir, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { hasCode } from '../../core/disk.ts'
 import type { ConvohouseError } from '../../core/errors.ts'
-import { entriesIn, makeFolder, syncFile, syncFolder } from '../../files/durable.ts'
+import { makeFolder, syncFile, syncFolder } from '../../files/durable.ts'
 import { linkOrCopy } from '../../files/link-or-copy.ts'
 import { severally } from '../severally.ts'
 import type { TargetDatabase } from '../target-database.ts'
@@ -27,32 +27,34 @@ export interface LakeData {
   close(): void
 }
 
-/** Syncs the files below `folder` that were written since, and the folders that contain them. @returns true if there were any */
-async function syncFiles(folder: string, sinceMs: number): Promise<boolean> {
-  let isChanged = false
-  await severally(await entriesIn(folder), async entry => {
-    const path = join(folder, entry.name)
-    if (entry.isDirectory()) {
-      if (await syncFiles(path, sinceMs)) isChanged = true
-    } else if (entry.name.endsWith('.parquet') && (await stat(path)).mtimeMs >= sinceMs) {
-      await syncFile(path, 'r')
-      isChanged = true
-    }
+/** Syncs the files below `folder` that were written since, and the folders that contain them. */
+async function syncFiles(folder: string, sinceMs: number): Promise<void> {
+  const folders = new Set<string>()
+  const files = (await readdir(folder, { recursive: true })).filter(name => name.endsWith('.parquet'))
+  await severally(files, async name => {
+    const path = join(folder, name)
+    if ((await stat(path)).mtimeMs < sinceMs) return
+    await syncFile(path, 'r')
+    for (let above = dirname(name); above !== '.'; above = dirname(above)) folders.add(join(folder, above))
+    folders.add(folder)
   })
-  if (isChanged) await syncFolder(folder)
-  return isChanged
+  await severally(folders, syncFolder)
 }
 
+/** A folder may be another user's, who has put it there. */
 async function removeEmpty(folder: string): Promise<void> {
-  for (const entry of await entriesIn(folder)) {
+  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
     if (!entry.isDirectory() || !entry.name.includes('=')) continue
     const path = join(folder, entry.name)
     await removeEmpty(path)
     await rmdir(path).catch(cause => {
-      if (!hasCode(cause, 'ENOTEMPTY') && !hasCode(cause, 'EEXIST') && !hasCode(cause, 'ENOENT')) throw cause
+      if (!KEEPS_FOLDER.some(code => hasCode(cause, code))) throw cause
     })
   }
 }
+
+/** Why a folder is not removed: it has something in it, is gone, or belongs to somebody else. */
+const KEEPS_FOLDER = ['ENOTEMPTY', 'EEXIST', 'ENOENT', 'EACCES', 'EPERM', 'EBUSY']
 
 const SETGID = 0o2000
 
@@ -75,9 +77,7 @@ export const dataFolder = (data: string): LakeData => ({
     process.umask(0o777 & ~(await stat(data)).mode)
   },
   has: async folder => existsSync(join(data, folder)),
-  async sync(sinceMs) {
-    await syncFiles(data, sinceMs)
-  },
+  sync: sinceMs => syncFiles(data, sinceMs),
   async take(from, name) {
     const path = join(data, name)
     await mkdir(dirname(path), { recursive: true })

@@ -81,7 +81,8 @@ const catalogAddress = (catalog: LakeCatalog): string => {
  */
 function attachText({ catalog, data }: LakeTarget): string {
   const options = [`DATA_PATH ${quoteText(`${data}/`)}`, 'DATA_INLINING_ROW_LIMIT 0']
-  if (catalog.type === 'sqlite') options.push(`META_BUSY_TIMEOUT ${SQLITE_WAIT_MS}`)
+  // With a write-ahead log, a query with several connections would read several states.
+  if (catalog.type === 'sqlite') options.push(`META_BUSY_TIMEOUT ${SQLITE_WAIT_MS}`, `META_JOURNAL_MODE 'DELETE'`)
   if (catalog.type === 'postgres') options.push(`METADATA_SCHEMA ${quoteText(catalog.schema)}`)
   return `ATTACH ${quoteText(catalogAddress(catalog))} AS ${ATTACHED} (${options.join(', ')})`
 }
