@@ -6,6 +6,7 @@ import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { expect, it } from 'vitest'
+import { rewriteCatalog } from '../../src/publish/ducklake/catalog-file.ts'
 import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
 import { AGENT, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
@@ -131,6 +132,28 @@ describeWithLake('the catalog of a lake in a file', () => {
       ['before'],
       ...(note ? [['during']] : []),
     ])
+  })
+
+  it('of SQLite has the same tables, keys and rows after it is written again', async () => {
+    const target = newLake(app.home)
+    const { database, publish } = await lakeWriter(app.home, target)
+    await publish([{ id: 1, name: '' }], { refill: true })
+    await publish([{ id: 5_000_000_000, name: `é "'\u0001` }])
+    const master = (columns: string) =>
+      asOwner(
+        target,
+        `FROM sqlite_query('catalog', 'SELECT ${columns} FROM sqlite_master WHERE type = ''table''') ORDER BY name`,
+      )
+    const contents = async () => {
+      const tables: Record<string, unknown> = {}
+      for (const [name] of await master('name'))
+        tables[String(name)] = await asOwner(target, `FROM catalog."${name}" ORDER BY ALL`)
+      return { schema: await master('name, sql'), tables }
+    }
+    const before = await contents()
+    expect(Object.keys(before.tables)).toContain('ducklake_file_column_stats')
+    await rewriteCatalog(database, { type: 'sqlite', path: target.catalog.path })
+    expect(await contents()).toEqual(before)
   })
 
   it('of SQLite does not grow by erasures, and leaves nothing beside it', async () => {

@@ -23,17 +23,26 @@ async function removeNext(catalog: FileCatalog): Promise<void> {
   for (const ending of ['', '.wal', '-journal']) await rm(nextFile(catalog) + ending, { force: true })
 }
 
-/** DuckLake creates the next file with its tables and their keys. @returns their names */
-async function createNext({ run, rows }: TargetDatabase, catalog: FileCatalog, data: string): Promise<string[]> {
+/** DuckLake creates the next file, with its tables and their keys. */
+async function createNext({ run }: TargetDatabase, catalog: FileCatalog, data: string): Promise<void> {
   const address = `ducklake:${catalog.type === 'sqlite' ? 'sqlite:' : ''}${nextFile(catalog)}`
   await run(`ATTACH ${quoteText(address)} AS next_lake (DATA_PATH ${quoteText(data)})`)
+  await run('DETACH next_lake')
+}
+
+/** Names of the tables that DuckLake creates: others are their owner's. */
+async function ducklakeTables(database: TargetDatabase, catalog: FileCatalog): Promise<string[]> {
+  await removeNext(catalog)
   try {
-    const tables = await rows<{ name: string }>(
-      `SELECT table_name AS name FROM duckdb_tables() WHERE database_name = '__ducklake_metadata_next_lake'`,
+    await createNext(database, catalog, dirname(catalog.path))
+    await database.run(`ATTACH ${quoteText(nextFile(catalog))} AS next (TYPE sqlite, READ_ONLY)`)
+    const tables = await database.rows<{ name: string }>(
+      `SELECT table_name AS name FROM duckdb_tables() WHERE database_name = 'next'`,
     )
     return tables.map(({ name }) => name)
   } finally {
-    await run('DETACH next_lake')
+    await database.run('DETACH next').catch(() => {})
+    await removeNext(catalog)
   }
 }
 
@@ -64,8 +73,7 @@ async function overwriteFreePages({ database: { run }, query }: Sqlite): Promise
  */
 async function overwriteTables(database: TargetDatabase, catalog: FileCatalog): Promise<void> {
   const { run, rows } = database
-  await removeNext(catalog)
-  const own = await createNext(database, catalog, dirname(catalog.path)).finally(() => removeNext(catalog))
+  const own = await ducklakeTables(database, catalog)
   const query: Sqlite['query'] = sql => rows(`FROM sqlite_query('catalog_file', ${quoteText(sql)})`)
   await run(`ATTACH ${quoteText(catalog.path)} AS catalog_file (TYPE sqlite, BUSY_TIMEOUT ${SQLITE_WAIT_MS})`)
   try {
