@@ -182,7 +182,7 @@ async function verify({ file, head: { packed } }: WrittenPage): Promise<void> {
     const content = await readFile(file)
     const headBytes = content.length - packed.bytes
     if (headBytes <= 0 || crc32(content.subarray(headBytes)) !== packed.crc32) throw new Error('the checksum differs')
-    lineIn(content.subarray(0, headBytes))
+    memberText(content.subarray(0, headBytes))
   } catch (cause) {
     throw corrupt(file, cause)
   }

@@ -6,8 +6,8 @@ import { expect, it } from 'vitest'
 import type { LakeTarget } from '../../src/config/targets.ts'
 import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
 import { extensionFolder } from './extensions.ts'
-import { type LakeWriter, lakeWriter } from './lake-packages.ts'
-import { describeWithLake, type FileLake, filesWith, newLake, readingLake } from './lake-scene.ts'
+import { lakeWriter } from './lake-packages.ts'
+import { describeWithLake, filesWith, newLake, readingLake } from './lake-scene.ts'
 
 const app = temporaryWarehouse()
 
@@ -16,9 +16,7 @@ const BOB = { id: 2, name: 'Bob' }
 const FINAL = { isFinal: true }
 
 /** What the owner of a lake does with it. */
-async function asOwner({ database }: LakeWriter, { catalog }: FileLake, sql: string): Promise<void> {
-  await database.run(`ATTACH 'ducklake:sqlite:${catalog.path}' AS lake; ${sql}; DETACH lake`)
-}
+const asOwner = (target: LakeTarget, sql: string) => readingLake(target, rows => rows(sql), { writes: true })
 
 const rowsOf = (target: LakeTarget, sql = 'SELECT name FROM people ORDER BY id') =>
   readingLake(target, rows => rows(sql))
@@ -51,7 +49,7 @@ describeWithLake('files that a lake takes over', () => {
     const target = newLake(app.home)
     const writer = await lakeWriter(app.home, target)
     await writer.publish([ANN, BOB], { refill: true, ...FINAL })
-    await asOwner(writer, target, 'ALTER TABLE lake.people ADD COLUMN note BIGINT; UPDATE lake.people SET note = id')
+    await asOwner(target, 'ALTER TABLE lake.people ADD COLUMN note BIGINT; UPDATE lake.people SET note = id')
     await writer.publish([{ id: 3, name: 'Cid' }], FINAL)
     expect(await rowsOf(target, 'SELECT count(*)::INT, count(note)::INT, max(note)::INT FROM people')).toEqual([
       [3, 2, 2],
@@ -67,7 +65,7 @@ describeWithLake('files that a lake takes over', () => {
     const target = newLake(app.home)
     const writer = await lakeWriter(app.home, target)
     await writer.publish([ANN], { refill: true, ...FINAL })
-    await asOwner(writer, target, `ALTER TABLE lake.people ${change}`)
+    await asOwner(target, `ALTER TABLE lake.people ${change}`)
     await writer.publish([BOB], FINAL)
     expect(await rowsOf(target)).toEqual([['Ann'], ['Bob']])
     await writer.publish([BOB, ANN], { refill: true, erases: false, ...FINAL })
@@ -102,7 +100,7 @@ describeWithLake('files that a lake takes over', () => {
     const target = newLake(app.home)
     const writer = await lakeWriter(app.home, target)
     await writer.publish([BOB], { refill: true, erases: false })
-    await asOwner(writer, target, 'ALTER TABLE lake.people SET PARTITIONED BY (name)')
+    await asOwner(target, 'ALTER TABLE lake.people SET PARTITIONED BY (name)')
     await writer.publish([ANN])
     const people = join(target.data, 'main/people')
     const [own] = await readdir(join(people, 'name=Ann'))

@@ -15,6 +15,18 @@ const WHOLE: Record<string, readonly [string, string]> = {
   timestamptz: ['0001-01-01 00:00:00+00', '9999-12-31 23:59:59.999999+00'],
 }
 
+/** Gives the columns that `where` selects the whole range of a type. */
+async function setRange(
+  { database, catalogTable }: Lake,
+  range: readonly [string, string],
+  where: string,
+): Promise<void> {
+  const [least, greatest] = range.map(quoteText)
+  await database.run(
+    `UPDATE ${catalogTable('ducklake_table_column_stats')} SET min_value = ${least}, max_value = ${greatest} WHERE ${where}`,
+  )
+}
+
 interface Narrow {
   table: string
   column: string
@@ -27,21 +39,18 @@ interface Narrow {
  * Widens the range of each column that has values in a file without a range. To be called before the lake's tables are read, and outside of
  * transactions: DuckLake keeps what it has read.
  */
-export async function widenRanges({ database, catalogTable }: Lake): Promise<void> {
-  const stats = catalogTable('ducklake_table_column_stats')
+export async function widenRanges(lake: Lake): Promise<void> {
+  const { database, catalogTable } = lake
   const found = await database.rows<Narrow>(`
     SELECT DISTINCT s.table_id::VARCHAR AS "table", s.column_id::VARCHAR AS "column", c.column_type AS type, s.min_value AS min, s.max_value AS max
-    FROM ${stats} s
+    FROM ${catalogTable('ducklake_table_column_stats')} s
     JOIN ${catalogTable('ducklake_column')} c ON c.table_id = s.table_id AND c.column_id = s.column_id
     JOIN ${catalogTable('ducklake_file_column_stats')} f ON f.table_id = s.table_id AND f.column_id = s.column_id
     WHERE f.value_count > 0 AND (f.min_value IS NULL OR f.max_value IS NULL)`)
   for (const { table, column, type, min, max } of found) {
     const whole = WHOLE[type]
     if (!whole || (min === whole[0] && max === whole[1])) continue
-    const [least, greatest] = whole.map(quoteText)
-    await database.run(
-      `UPDATE ${stats} SET min_value = ${least}, max_value = ${greatest} WHERE table_id = ${table} AND column_id = ${column}`,
-    )
+    await setRange(lake, whole, `table_id = ${table} AND column_id = ${column}`)
   }
 }
 
@@ -51,12 +60,12 @@ export async function widenRanges({ database, catalogTable }: Lake): Promise<voi
  */
 export const widenAllRanges = (lake: Lake): Promise<void> =>
   exclusively(lake, async () => {
-    const { database, catalogTable } = lake
-    for (const [type, range] of Object.entries(WHOLE)) {
-      const [least, greatest] = range.map(quoteText)
-      await database.run(`
-        UPDATE ${catalogTable('ducklake_table_column_stats')} SET min_value = ${least}, max_value = ${greatest}
-        WHERE coalesce(min_value, max_value) IS NOT NULL AND (table_id, column_id) IN (
-          SELECT (table_id, column_id) FROM ${catalogTable('ducklake_column')} WHERE column_type = ${quoteText(type)} AND end_snapshot IS NULL)`)
-    }
+    const columns = lake.catalogTable('ducklake_column')
+    for (const [type, range] of Object.entries(WHOLE))
+      await setRange(
+        lake,
+        range,
+        `coalesce(min_value, max_value) IS NOT NULL AND (table_id, column_id) IN (
+          SELECT (table_id, column_id) FROM ${columns} WHERE column_type = ${quoteText(type)} AND end_snapshot IS NULL)`,
+      )
   })
