@@ -22,7 +22,8 @@ import { type BenchServer, benchServer, KEEP } from './publish/server.ts'
 /** Conversations that change between two publications. */
 const CHANGED = 20
 
-const IDLE_SECONDS = 30
+/** The reader alone, with the files of that moment, each time that files are counted. */
+const IDLE_MS = 5_000
 
 const HOUR_MS = 3_600_000
 
@@ -94,7 +95,7 @@ async function measure(warehouse: Warehouse, { place, server, publications }: Sc
   await once()
   const { child, taken } = startReader(server)
   try {
-    await sleep(IDLE_SECONDS * 500)
+    await sleep(IDLE_MS)
     const idle = taken().slice(1)
     const times: number[] = []
     const during = { normal: [] as number[], lowered: [] as number[] }
@@ -102,18 +103,17 @@ async function measure(warehouse: Warehouse, { place, server, publications }: Sc
     for (let number = 1; number <= publications; number++) {
       await changes.load(warehouse, 'random', CHANGED)
       times.push(await seconds(once))
-      if (number === Math.ceil(publications / 2)) {
-        during.normal = taken()
-        lowerPriority()
-      }
+      const half = number <= publications / 2 ? during.normal : during.lowered
+      half.push(...taken())
+      if (number === Math.ceil(publications / 2)) lowerPriority()
       if (number % COUNTED !== 0 && number !== publications) continue
+      await sleep(IDLE_MS)
+      // The first answer may have begun beside the publication.
+      idle.push(...taken().slice(1))
       const files = await filesOf(server)
       most = Math.max(most, files)
       console.error(`${number} publications: ${files} files; ${rounded(median(times.slice(-COUNTED)))} s each`)
     }
-    during.lowered = taken()
-    await sleep(IDLE_SECONDS * 500)
-    idle.push(...taken())
     return {
       [`lakeFilesAfter${publications}Publications`]: await filesOf(server),
       lakeMostFiles: most,
