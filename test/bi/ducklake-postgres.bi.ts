@@ -1,6 +1,6 @@
 // The target `ducklake` with its catalog in PostgreSQL: readers in other processes, and what happens when something fails.
 import { spawnSync } from 'node:child_process'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { placeFindings } from '../../src/cli/doctor/target-places.ts'
@@ -11,6 +11,7 @@ import { ENTRY, SETTINGS } from '../publish/published.ts'
 import { until } from '../until.ts'
 import { AGENT, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import type { Workspace } from '../warehouse/temporary-warehouse.ts'
+import { lakeWriter } from './lake-packages.ts'
 import { expectVersions, newLake, publishLake, readingLake, startReader } from './lake-scene.ts'
 import { patchedTarget } from './patched-target.ts'
 import { describeWithPostgres, failureOf, load, postgresScene } from './postgres-scene.ts'
@@ -106,6 +107,30 @@ describeWithPostgres('a lake with its catalog in PostgreSQL', () => {
     await publishLake(app, target)
     expect(await found()).toEqual([])
     expect(await namesIn(target, place)).toEqual(['Ben'])
+  })
+
+  it('keeps no folder of an erased value when its process ends with the last commit of an erasure', async () => {
+    const target = newTarget()
+    const { database, opened, publish } = await lakeWriter(app.home, target)
+    await publish([{ id: 1, name: 'Ann' }], { refill: true, erases: false })
+    await readingLake(target, rows => rows('ALTER TABLE people SET PARTITIONED BY (name)'), {
+      ...{ writes: true, password: scene.server.password },
+    })
+    await publish([{ id: 2, name: 'AAA-person' }])
+    const { run } = database
+    let isLast = false
+    database.run = async sql => {
+      isLast ||= sql.includes('ducklake_cleanup_old_files')
+      await run(sql)
+      if (isLast && sql === 'COMMIT') throw new Error('the process has ended')
+    }
+    await failureOf(publish([], { deletes: [2], erases: true }))
+    expect(isLast).toBe(true)
+    database.run = run
+    expect(await opened.maintain!()).toBeNull()
+    expect(await readdir(join(target.data, 'main', 'people'))).toEqual([
+      expect.stringMatching(/^ducklake-.*\.parquet$/),
+    ])
   })
 
   it('has all rows for queries with a filter, also where a column has no range in a file', async () => {

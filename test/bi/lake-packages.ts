@@ -33,8 +33,12 @@ export interface LakeWriter {
   ): Promise<void>
 }
 
-/** Opens the lake as the process of a target does. */
-export async function lakeWriter(home: string, target: LakeTarget): Promise<LakeWriter> {
+/** Opens the lake as the process of a target does. `more`: further columns, of which SQL makes values from `id` and `name`. */
+export async function lakeWriter(
+  home: string,
+  target: LakeTarget,
+  more: () => readonly (readonly [name: string, sqlType: string, sql: string])[] = () => [],
+): Promise<LakeWriter> {
   const folder = join(home, `packages-${target.name}`)
   await mkdir(folder, { recursive: true })
   const database = await openTargetDatabase({ memoryLimit: '512MB', threads: 1, spillFolder: join(folder, 'spill') })
@@ -53,14 +57,20 @@ export async function lakeWriter(home: string, target: LakeTarget): Promise<Lake
       const names = ['people', 'marts.fct_people']
       for (const name of names)
         await database.run(`COPY (SELECT id::BIGINT AS id, name, TIMESTAMPTZ '2026-11-20 12:00:00Z' + to_seconds(id) AS at,
-          '{"name":"' || name || '"}' AS extra, ['x', NULL] AS tags FROM ${source}) TO '${file(name)}' (FORMAT parquet)`)
+          '{"name":"' || name || '"}' AS extra, ['x', NULL] AS tags ${more()
+            .map(([column, , sql]) => `, ${sql} AS ${column}`)
+            .join('')} FROM ${source}) TO '${file(name)}' (FORMAT parquet)`)
       const ids = [...rows.map(({ id }) => id), ...deletes]
       await database.run(
         `COPY (SELECT unnest([${ids.join(', ')}]::BIGINT[]) AS id) TO '${file('deletes')}' (FORMAT parquet)`,
       )
       const table = (name: string): PackagedTable => ({
         ...{ name, about: `Table ${name}`, key: ['id'], isKeyUnique: true, isChild: false, timeColumn: null },
-        columns: COLUMNS.map(([column, sqlType]) => ({ name: column, sqlType, about: `Column ${column}` })),
+        columns: [...COLUMNS, ...more()].map(([column, sqlType]) => ({
+          name: column,
+          sqlType,
+          about: `Column ${column}`,
+        })),
         ...{
           isWhole: refill,
           deletes: refill ? null : file('deletes'),

@@ -128,6 +128,14 @@ describe('compaction', () => {
     expect(await files()).toHaveLength(1)
   })
 
+  it('leaves a page alone whose header has a flag, with which no page of its bundle could be read', async () => {
+    const { home, store, files, compact } = await landing(3)
+    const file = landedFile(home, (await store.list())[0]!.address)
+    await writeFile(file, flipped(await readFile(file), 3 * 8))
+    await compact()
+    expect(await files()).toHaveLength(2)
+  })
+
   it('removes the file of a page that is in a bundle, but not that of another answer', async () => {
     const { home, store, files, compact } = await landing(2)
     const [first, second] = (await store.list()).map(({ address }) => landedFile(home, address)) as [string, string]

@@ -17,24 +17,19 @@ const completeErasure = ({ run }: TargetDatabase, database: string): Promise<voi
     `UPDATE ${database}.main.ducklake_snapshot_changes SET commit_extra_info = replace(commit_extra_info, ${quoteText(ERASES)}, '"erased":true')`,
   )
 
-const nextFile = ({ path }: FileCatalog): string => `${path}.next`
+const nextFile = ({ path }: FileCatalog): string => `${path}.convohouse-next`
 
 async function removeNext(catalog: FileCatalog): Promise<void> {
   for (const ending of ['', '.wal', '-journal']) await rm(nextFile(catalog) + ending, { force: true })
-}
-
-/** DuckLake creates the next file, with its tables and their keys. */
-async function createNext({ run }: TargetDatabase, catalog: FileCatalog, data: string): Promise<void> {
-  const address = `ducklake:${catalog.type === 'sqlite' ? 'sqlite:' : ''}${nextFile(catalog)}`
-  await run(`ATTACH ${quoteText(address)} AS next_lake (DATA_PATH ${quoteText(data)})`)
-  await run('DETACH next_lake')
 }
 
 /** Names of the tables that DuckLake creates: others are their owner's. */
 async function ducklakeTables(database: TargetDatabase, catalog: FileCatalog): Promise<string[]> {
   await removeNext(catalog)
   try {
-    await createNext(database, catalog, dirname(catalog.path))
+    const options = `DATA_PATH ${quoteText(dirname(catalog.path))}`
+    await database.run(`ATTACH ${quoteText(`ducklake:sqlite:${nextFile(catalog)}`)} AS next_lake (${options})`)
+    await database.run('DETACH next_lake')
     await database.run(`ATTACH ${quoteText(nextFile(catalog))} AS next (TYPE sqlite, READ_ONLY)`)
     const tables = await database.rows<{ name: string }>(
       `SELECT table_name AS name FROM duckdb_tables() WHERE database_name = 'next'`,
@@ -81,7 +76,7 @@ async function overwriteTables(database: TargetDatabase, catalog: FileCatalog): 
       // Of the connection of this transaction: what it frees, and what it takes of that, is overwritten.
       await query('PRAGMA secure_delete = ON')
       // With a full cache SQLite would wait for readers for each page, and keep others away meanwhile. DuckDB reports that there is no answer.
-      await query('PRAGMA cache_size = -1000000').catch(() => {})
+      await query('PRAGMA cache_size = -256000').catch(() => {})
       await overwriteFreePages({ database, query })
       const tables = await query(`SELECT name, sql FROM sqlite_master WHERE type = 'table'`)
       for (const { name, sql } of tables) {
@@ -101,24 +96,6 @@ async function overwriteTables(database: TargetDatabase, catalog: FileCatalog): 
   }
 }
 
-async function copyTables(database: TargetDatabase): Promise<void> {
-  const { run, rows } = database
-  const tables = await rows<{ name: string; isNew: boolean }>(`
-    SELECT table_name AS name, NOT bool_or(database_name = 'next') AS "isNew" FROM duckdb_tables()
-    WHERE database_name IN ('earlier', 'next') AND NOT internal GROUP BY table_name HAVING bool_or(database_name = 'earlier')`)
-  await transaction({ database }, async () => {
-    for (const { name, isNew } of tables) {
-      const [from, to] = ['earlier', 'next'].map(database => `${database}.main.${quoteName(name)}`)
-      if (isNew) await run(`CREATE TABLE ${to} AS FROM ${from}`)
-      else {
-        await run(`DELETE FROM ${to}`)
-        await run(`INSERT INTO ${to} BY NAME FROM ${from}`)
-      }
-    }
-    await completeErasure(database, 'next')
-  })
-}
-
 /** A catalog in a DuckDB file is copied, and replaced by `rename`. It stays open until then, so that nobody writes it. */
 async function replaceFile(database: TargetDatabase, catalog: FileCatalog): Promise<void> {
   const next = nextFile(catalog)
@@ -126,12 +103,11 @@ async function replaceFile(database: TargetDatabase, catalog: FileCatalog): Prom
   await removeNext(catalog)
   try {
     await database.run(`ATTACH ${quoteText(catalog.path)} AS earlier (READ_ONLY)`)
-    const [path] = await database.rows<{ value: string }>(
-      `SELECT value FROM earlier.main.ducklake_metadata WHERE key = 'data_path'`,
-    )
-    await createNext(database, catalog, path!.value)
     await database.run(`ATTACH ${quoteText(next)} AS next`)
-    await copyTables(database)
+    // With all that its owner has put into it.
+    await database.run('COPY FROM DATABASE earlier TO next')
+    await completeErasure(database, 'next')
+    await database.run('CHECKPOINT next')
     await database.run('DETACH next')
     await chmod(next, mode & 0o777)
     await syncFile(next)

@@ -10,7 +10,7 @@ import { connectedLake, exclusively, type Lake } from './lake.ts'
 import { lakeError } from './lake-error.ts'
 import { widenAllRanges, widenRanges } from './ranges.ts'
 import { ownTables, placeOf } from './stored-tables.ts'
-import { describeMaintenance, earlierVersions, hasPendingErasure } from './versions.ts'
+import { describeMaintenance, hasPendingErasure, keepPending, versionsOf } from './versions.ts'
 
 /** The newest version has at most so many files, data and deletions together, when maintenance ends. A reader opens each of its table's. */
 export const MOST_FILES = 300
@@ -63,11 +63,11 @@ async function filesOfTables({ database, catalogTable }: Lake): Promise<TableFil
   }))
 }
 
-/** Runs a function of DuckLake that writes files, in a version of its own. */
-async function rewriting(lake: Lake, call: string, { erases = false } = {}): Promise<void> {
+/** Runs functions of DuckLake that write files, in a version of its own. */
+async function rewriting(lake: Lake, calls: readonly string[], { erases = false } = {}): Promise<void> {
   const begunMs = Date.now()
   await exclusively(lake, async () => {
-    await lake.database.run(`CALL ${call}`)
+    for (const call of calls) await lake.database.run(`CALL ${call}`)
     await describeMaintenance(lake, { erases })
     await lake.data.sync(begunMs)
   })
@@ -82,7 +82,9 @@ interface Rewrite {
 const rewriteDeleted = (lake: Lake, { schema, table }: TableFiles, { share, erases = false }: Rewrite): Promise<void> =>
   rewriting(
     lake,
-    `ducklake_rewrite_data_files('${ATTACHED}', ${quoteText(table)}, schema => ${quoteText(schema)}, delete_threshold => ${share})`,
+    [
+      `ducklake_rewrite_data_files('${ATTACHED}', ${quoteText(table)}, schema => ${quoteText(schema)}, delete_threshold => ${share})`,
+    ],
     { erases },
   )
 
@@ -90,10 +92,9 @@ async function compactTable(lake: Lake, files: TableFiles): Promise<void> {
   const { schema, table } = files
   const isWhole = files.deletedFromBytes <= SMALL_BYTES || files.files > MOST_FILES_OF_TABLE
   if (files.deletedFrom > 0) await rewriteDeleted(lake, files, { share: isWhole ? 0 : DELETED_SHARE })
-  await rewriting(
-    lake,
+  await rewriting(lake, [
     `ducklake_merge_adjacent_files('${ATTACHED}', ${quoteText(table)}, schema => ${quoteText(schema)}, max_file_size => ${SMALL_BYTES})`,
-  )
+  ])
 }
 
 /** Compacts the tables with the most files, until half of the limit is left. @returns true if there was anything to do */
@@ -141,21 +142,37 @@ async function removeOrphans(
   await data.remove(names.filter(name => OWN_FILE.test(name) && isOwn(name)))
 }
 
+/** Moves what an owner has written into the catalog (DuckLake's inlining: rows, and deletions of rows in files) to files. */
+const flushInlined = (lake: Lake, own: readonly string[]): Promise<void> =>
+  rewriting(
+    lake,
+    own
+      .map(placeOf)
+      .map(
+        ([schema, table]) =>
+          `ducklake_flush_inlined_data('${ATTACHED}', schema_name => ${quoteText(schema)}, table_name => ${quoteText(table)})`,
+      ),
+    { erases: true },
+  )
+
 /** Files with deleted rows are rewritten; then all versions but the newest are removed at once, and with them the files with the rows. */
 async function removeEarlier(lake: Lake): Promise<void> {
   await widenAllRanges(lake)
   // First: the erasure is complete when no earlier version is left.
   const own = await ownTables(lake)
   await exclusively(lake, () => removeOrphans(lake, { orphanedMs: ORPHANED_BEFORE_ERASURE_MS, own }))
+  await flushInlined(lake, own)
   for (const files of await filesOfTables(lake))
     if (files.deletedFrom > 0) await rewriteDeleted(lake, files, { share: 0, erases: true })
-  const versions = await earlierVersions(lake)
-  if (versions.length > 0)
-    await exclusively(lake, async () => {
-      await lake.database.run(`CALL ducklake_expire_snapshots('${ATTACHED}', versions => [${versions.join(', ')}])`)
-      await lake.database.run(`CALL ducklake_cleanup_old_files('${ATTACHED}', cleanup_all => true)`)
-    })
-  for (const table of own) await lake.data.removeEmptyPartitions?.(placeOf(table).join('/'))
+  const versions = await versionsOf(lake)
+  if (versions.length === 1) return
+  await exclusively(lake, () => keepPending(lake, versions.at(-1)!))
+  await exclusively(lake, async () => {
+    const earlier = versions.slice(0, -1).join(', ')
+    await lake.database.run(`CALL ducklake_expire_snapshots('${ATTACHED}', versions => [${earlier}])`)
+    await lake.database.run(`CALL ducklake_cleanup_old_files('${ATTACHED}', cleanup_all => true)`)
+    for (const table of own) await lake.data.removeEmptyPartitions?.(placeOf(table).join('/'))
+  })
 }
 
 /**

@@ -55,12 +55,15 @@ export async function widenRanges(lake: Lake): Promise<void> {
 }
 
 /**
- * Widens all ranges, which have values of erased rows: DuckLake narrows none when rows are deleted. As `widenRanges`, to be called before the
- * lake's tables are read. @throws TARGET_LOCKED
+ * Widens all ranges, which have values of erased rows: DuckLake narrows none when rows are deleted, and keeps those of columns that are gone. As
+ * `widenRanges`, to be called before the lake's tables are read. @throws TARGET_LOCKED
  */
 export const widenAllRanges = (lake: Lake): Promise<void> =>
   exclusively(lake, async () => {
-    const columns = lake.catalogTable('ducklake_column')
+    const [columns, ranges] = ['ducklake_column', 'ducklake_table_column_stats'].map(lake.catalogTable)
+    await lake.database.run(
+      `DELETE FROM ${ranges} WHERE (table_id, column_id) NOT IN (SELECT (table_id, column_id) FROM ${columns} WHERE end_snapshot IS NULL)`,
+    )
     for (const [type, range] of Object.entries(WHOLE))
       await setRange(
         lake,

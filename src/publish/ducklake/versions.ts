@@ -28,12 +28,19 @@ export const describePublication = (
 export const describeMaintenance = (lake: Lake, { erases }: { erases: boolean }): Promise<void> =>
   describe(lake, MAINTENANCE, erases ? `{${ERASES}}` : '{}')
 
-/** Ids of all versions but the newest. */
-export async function earlierVersions({ database, catalogTable }: Lake): Promise<number[]> {
+/** Ids of all versions, the newest last. */
+export async function versionsOf({ database, catalogTable }: Lake): Promise<number[]> {
   const rows = await database.rows<{ id: string }>(
     `SELECT snapshot_id::VARCHAR AS id FROM ${catalogTable('ducklake_snapshot')} ORDER BY snapshot_id`,
   )
-  return rows.slice(0, -1).map(({ id }) => Number(id))
+  return rows.map(({ id }) => Number(id))
+}
+
+/** Says in a version that an erasure is pending, before all versions before it expire: it may be one that an owner has made meanwhile. */
+export async function keepPending({ database, catalogTable }: Lake, version: number): Promise<void> {
+  await database.run(`
+    UPDATE ${catalogTable('ducklake_snapshot_changes')} SET commit_extra_info = coalesce(commit_extra_info, '') || '{${ERASES}}'
+    WHERE snapshot_id = ${version} AND NOT coalesce(contains(commit_extra_info, ${quoteText(ERASES)}), false)`)
 }
 
 /** True while versions exist that an erasure has to remove, or a catalog in a file that it has to write again. */

@@ -1,0 +1,128 @@
+// What the owner of a lake writes into it and into its catalog, and erasures: nothing of the owner's is lost, and nothing erased stays in it.
+import { readdir, readFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { DuckDBInstance } from '@duckdb/node-api'
+import { expect, it } from 'vitest'
+import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
+import { lakeWriter } from './lake-packages.ts'
+import { describeWithLake, type FileLake, filesWith, newLake, readingLake } from './lake-scene.ts'
+import { failureOf } from './postgres-scene.ts'
+
+const app = temporaryWarehouse()
+
+const PERSON = 'AAA-person@example.com'
+
+/** Names of the files of the lake, of data or of the catalog, that have the text. */
+async function filesOfLakeWith({ data, catalog }: FileLake, text: string): Promise<string[]> {
+  const found = await filesWith(data, text)
+  for (const name of await readdir(app.home))
+    if (name.startsWith(basename(catalog.path)) && (await readFile(join(app.home, name))).includes(text))
+      found.push(name)
+  return found
+}
+
+/** As an owner who attaches the lake with DuckLake's own settings: small changes are stored in the catalog. */
+const asOwner = (target: FileLake, sql: string): Promise<unknown> =>
+  readingLake(target, rows => rows(sql), { writes: true })
+
+/** Runs SQL on a catalog in a DuckDB file, which is the default database. */
+async function inCatalog({ catalog }: FileLake, sql: string): Promise<unknown[][]> {
+  const instance = await DuckDBInstance.create(catalog.path)
+  const connection = await instance.connect()
+  try {
+    return (await connection.runAndReadAll(sql)).getRowsJson()
+  } finally {
+    connection.closeSync()
+    instance.closeSync()
+  }
+}
+
+const NAMES = 'SELECT id::INT, name FROM people ORDER BY id'
+
+describeWithLake('what the owner of a lake writes', () => {
+  const written = {
+    'a deletion': { sql: 'DELETE FROM people WHERE id = 2', left: [[1, 'Ann']] },
+    'a row': { sql: `INSERT INTO people (id, name) VALUES (2, '${PERSON}')`, left: [[1, 'Ann']] },
+    'an update': { sql: `UPDATE people SET name = name || '!'`, left: [[1, 'Ann!']] },
+  }
+  const cases = Object.entries(written).flatMap(([name, { sql, left }]) =>
+    (['sqlite', 'duckdb'] as const).map(type => ({ name, sql, left, type })),
+  )
+
+  it.each(cases)('$name in the catalog ($type) does not keep what is erased', async ({ sql, left, type }) => {
+    const target = newLake(app.home, {}, type)
+    const { opened, publish } = await lakeWriter(app.home, target)
+    await publish([{ id: 1, name: 'Ann' }], { refill: true, erases: false })
+    await publish([{ id: 2, name: PERSON }])
+    await asOwner(target, sql)
+    await publish([], { deletes: [2], erases: true })
+    expect(await filesOfLakeWith(target, PERSON)).toEqual([])
+    expect(await readingLake(target, rows => rows(NAMES))).toEqual(left)
+    await asOwner(target, `UPDATE people SET name = '${PERSON}'`)
+    await publish([{ id: 3, name: 'Cyd' }], { refill: true, erases: true })
+    expect(await opened.maintain!()).toBeNull()
+    expect(await filesOfLakeWith(target, PERSON)).toEqual([])
+    expect(await readingLake(target, rows => rows(NAMES))).toEqual([[3, 'Cyd']])
+  })
+
+  it.each(['sqlite', 'duckdb'] as const)('a column that is gone does not keep what is erased (%s)', async type => {
+    const target = newLake(app.home, {}, type)
+    let sqlType = 'VARCHAR'
+    const { publish } = await lakeWriter(app.home, target, () => [
+      ['email', sqlType, sqlType === 'BIGINT' ? '1' : `'AAA-' || name`],
+    ])
+    await publish([{ id: 1, name: 'Ann' }], { refill: true, erases: false })
+    await publish([{ id: 2, name: PERSON }])
+    sqlType = 'BIGINT'
+    await publish([{ id: 1, name: 'Ann' }], { refill: true, erases: false })
+    await asOwner(target, 'ALTER TABLE people DROP COLUMN extra')
+    await publish([{ id: 1, name: 'Ann' }], { refill: true, erases: true })
+    expect(await filesOfLakeWith(target, PERSON)).toEqual([])
+    expect(await readingLake(target, rows => rows('SELECT id::INT, email::INT FROM people'))).toEqual([[1, 1]])
+  })
+
+  it('a version of the owner between an erasure and its completion does not end it', async () => {
+    const target = newLake(app.home)
+    const { database, opened, publish } = await lakeWriter(app.home, target)
+    await publish([{ id: 1, name: 'Ann' }], { refill: true, erases: false })
+    await publish([{ id: 2, name: PERSON }])
+    const { run, rows } = database
+    let isWritten = false
+    database.rows = async <R>(sql: string) => {
+      if (!isWritten && sql.includes('ORDER BY snapshot_id')) {
+        isWritten = true
+        await asOwner(target, 'CREATE TABLE owners AS SELECT 1 AS x')
+      }
+      return rows<R>(sql)
+    }
+    await readingLake(target, async reader => {
+      database.run = async sql => {
+        if (sql.startsWith('UPDATE catalog_file')) {
+          await reader('BEGIN')
+          await reader('SELECT count(*) FROM people')
+        }
+        return run(sql)
+      }
+      expect(await failureOf(publish([], { deletes: [2], erases: true }))).toMatchObject({ code: 'TARGET_LOCKED' })
+    })
+    Object.assign(database, { run, rows })
+    expect(isWritten).toBe(true)
+    expect(await opened.maintain!()).toBeNull()
+    expect(await filesOfLakeWith(target, PERSON)).toEqual([])
+    expect(await readingLake(target, reader => reader('SELECT x::INT FROM owners'))).toEqual([[1]])
+  })
+
+  it('into a catalog in a DuckDB file stays: tables with their keys, views, and other schemas', async () => {
+    const target = newLake(app.home, {}, 'duckdb')
+    const { publish } = await lakeWriter(app.home, target)
+    await publish([{ id: 1, name: 'Ann' }], { refill: true, erases: false })
+    await inCatalog(
+      target,
+      `CREATE TABLE notes (x INTEGER PRIMARY KEY); INSERT INTO notes VALUES (7); CREATE SCHEMA mine;
+       CREATE TABLE mine.more AS SELECT 8 AS x; CREATE VIEW mine.both_of_them AS FROM main.notes UNION ALL FROM mine.more`,
+    )
+    await publish([], { deletes: [1], erases: true })
+    expect(await inCatalog(target, 'FROM mine.both_of_them ORDER BY x')).toEqual([[7], [8]])
+    await expect(inCatalog(target, 'INSERT INTO notes VALUES (7)')).rejects.toThrow('Duplicate key')
+  })
+})
