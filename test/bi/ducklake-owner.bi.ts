@@ -112,6 +112,49 @@ describeWithLake('what the owner of a lake writes', () => {
     expect(await readingLake(target, reader => reader('SELECT x::INT FROM owners'))).toEqual([[1]])
   })
 
+  it.each(['sqlite', 'duckdb'] as const)(
+    'as a table of its own keeps its rows for queries with a filter (%s)',
+    async type => {
+      const target = newLake(app.home, {}, type)
+      const { publish } = await lakeWriter(app.home, target)
+      await publish([{ id: 1, name: 'Ann' }], { refill: true, erases: false })
+      await asOwner(
+        target,
+        `CREATE TABLE rates AS FROM (VALUES (DATE 'infinity', TIMESTAMPTZ 'infinity', DATE '0044-03-15 (BC)'),
+         (DATE '2026-01-01', TIMESTAMPTZ '2026-01-01 00:00:00Z', DATE '12000-01-01')) v(valid_to, ended, odd)`,
+      )
+      await publish([{ id: 2, name: PERSON }])
+      const filters = [
+        `valid_to = 'infinity'`,
+        `ended > '9999-12-31 23:59:59.999999Z'`,
+        `odd < '0001-01-01'`,
+        `odd > '9999-12-31'`,
+      ]
+      const counts = () =>
+        readingLake(target, async rows => {
+          const found: unknown[] = []
+          for (const filter of filters) found.push(await rows(`SELECT count(*)::INT FROM rates WHERE ${filter}`))
+          return found
+        })
+      expect(await counts()).toEqual(filters.map(() => [[1]]))
+      await publish([], { deletes: [2], erases: true })
+      expect(await counts()).toEqual(filters.map(() => [[1]]))
+      expect(await filesOfLakeWith(target, PERSON)).toEqual([])
+    },
+  )
+
+  it('is a drop of a table that it no longer receives: one refill follows, and an erasure completes', async () => {
+    const target = newLake(app.home)
+    const { opened, publish } = await lakeWriter(app.home, target)
+    await publish([{ id: 1, name: PERSON }], { refill: true, erases: false })
+    // As of a publication with another selection.
+    await asOwner(target, `INSERT INTO _publication_tables VALUES ('models.retired')`)
+    expect(await opened.watermark()).toBeNull()
+    await publish([{ id: 2, name: 'Ann' }], { refill: true, erases: true })
+    expect(await opened.watermark()).toMatchObject({ publicationId: 'p2' })
+    expect(await filesOfLakeWith(target, PERSON)).toEqual([])
+  })
+
   it('into a catalog in a DuckDB file stays: tables with their keys, views, and other schemas', async () => {
     const target = newLake(app.home, {}, 'duckdb')
     const { publish } = await lakeWriter(app.home, target)

@@ -11,8 +11,8 @@ const WHOLE: Record<string, readonly [string, string]> = {
   int64: ['-9223372036854775808', '9223372036854775807'],
   float64: ['-inf', 'inf'],
   boolean: ['false', 'true'],
-  date: ['0001-01-01', '9999-12-31'],
-  timestamptz: ['0001-01-01 00:00:00+00', '9999-12-31 23:59:59.999999+00'],
+  date: ['-infinity', 'infinity'],
+  timestamptz: ['-infinity', 'infinity'],
 }
 
 /** Gives the columns that `where` selects the whole range of a type. */

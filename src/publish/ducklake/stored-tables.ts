@@ -169,14 +169,17 @@ export async function bringUpToDate(lake: Lake, { tables, own }: StoredTables, t
   if (statements.length > 0) await database.run([...statements, ...commentsOf(table)].join(';\n'))
 }
 
-/** Empties the tables that the target no longer receives. */
+/** Empties the tables that the target no longer receives. One that its owner has dropped is forgotten: it would be missed for ever. */
 export async function emptyRetired(
   { database }: Lake,
   { own, tables }: StoredTables,
   received: ReadonlySet<string>,
 ): Promise<void> {
-  for (const name of own)
-    if (!received.has(name) && tables.has(name)) await database.run(`DELETE FROM ${attachedTable({ name })}`)
+  for (const name of own) {
+    if (received.has(name)) continue
+    if (tables.has(name)) await database.run(`DELETE FROM ${attachedTable({ name })}`)
+    else await database.run(`DELETE FROM ${TABLES} WHERE name = ${quoteText(name)}`)
+  }
 }
 
 /** The rows of the table are replaced, not the table: each new table would be a new schema for readers. */
