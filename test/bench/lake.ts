@@ -69,9 +69,9 @@ function startReader({ port, password }: BenchServer): { child: ChildProcess; ta
   }
 }
 
-/** As `nice -n 10` does when a process starts: processes and threads begin with the priority of the one that starts them. */
+/** As `nice -n 19` does when a process starts: processes and threads begin with the priority of the one that starts them. */
 function lowerPriority(): void {
-  for (const thread of readdirSync('/proc/self/task')) setPriority(Number(thread), 10)
+  for (const thread of readdirSync('/proc/self/task')) setPriority(Number(thread), 19)
 }
 
 const p95 = (values: readonly number[]): number =>
