@@ -6,7 +6,6 @@
 //   <folder>/bundles/<random>.json.gz            bundles
 import { readFile, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { crc32 } from 'node:zlib'
 import { needsCoercion } from '../catalog/inspection/inspect.ts'
 import { hasCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
@@ -14,7 +13,7 @@ import { compactTimestamp, HOUR } from '../core/time.ts'
 import { namesIn, removeFiles, sweepTemporary } from '../files/durable.ts'
 import { type BundleEntry, type RawPage, readBundledPage, readIndex, writeBundle } from './bundle.ts'
 import { consistently, type ListFiles } from './consistent-reads.ts'
-import { firstLine, headIn, memberText } from './page.ts'
+import { firstLine, headIn, intactMembers } from './page.ts'
 import { folderOf, parsePageName } from './page-address.ts'
 
 /** A larger page is worth a file of its own. */
@@ -178,14 +177,6 @@ export const isSamePage = (a: Omit<RawPage, 'name'>, b: Omit<RawPage, 'name'>): 
 const bytesOf = (pages: readonly RawPage[]): number =>
   pages.reduce((sum, { head, body }) => sum + head.length + body.length, 0)
 
-const isIntact = (member: Uint8Array): boolean => {
-  try {
-    return memberText(member) !== ''
-  } catch {
-    return false
-  }
-}
-
 /**
  * The members of a page's file; null where the page is damaged, or where its body could keep DuckDB from reading the other pages of a
  * bundle: it is no JSON, or takes the tolerant path.
@@ -194,8 +185,12 @@ function splitPage(name: string, raw: Buffer): RawPage | null {
   const line = firstLine(raw)
   const head = line === undefined ? null : headIn(line)
   if (!head?.packed || head.bodyBytes > MOST_BODY_BYTES) return null
-  const [first, body] = [raw.subarray(0, -head.packed.bytes), raw.subarray(-head.packed.bytes)]
-  if (head.packed.bytes >= raw.length || crc32(body) !== head.packed.crc32 || !isIntact(first)) return null
+  let members: ReturnType<typeof intactMembers>
+  try {
+    members = intactMembers(raw, head.packed)
+  } catch {
+    return null
+  }
   const isReadable = head.place.stream !== 'conversations' || (head.status === 200 && !needsCoercion(head.notes))
-  return isReadable ? { name, head: first, body } : null
+  return isReadable ? { name, ...members } : null
 }

@@ -170,6 +170,18 @@ export async function readBody(file: string): Promise<Buffer> {
 
 const FILES_AT_ONCE = 8
 
+/** The two members of a page's file. @throws where a bit of either has flipped */
+export function intactMembers(
+  content: Buffer,
+  packed: NonNullable<PageHead['packed']>,
+): Record<'head' | 'body', Buffer> {
+  const headBytes = content.length - packed.bytes
+  const [head, body] = [content.subarray(0, headBytes), content.subarray(headBytes)]
+  if (headBytes <= 0 || crc32(body) !== packed.crc32) throw new Error('the checksum differs')
+  memberText(head)
+  return { head, body }
+}
+
 interface WrittenPage {
   file: string
   head: Pick<PageHead, 'packed'>
@@ -179,10 +191,7 @@ async function verify({ file, head: { packed } }: WrittenPage): Promise<void> {
   // The page was landed by a version that stored no checksum.
   if (!packed) return void (await readBody(file))
   try {
-    const content = await readFile(file)
-    const headBytes = content.length - packed.bytes
-    if (headBytes <= 0 || crc32(content.subarray(headBytes)) !== packed.crc32) throw new Error('the checksum differs')
-    memberText(content.subarray(0, headBytes))
+    intactMembers(await readFile(file), packed)
   } catch (cause) {
     throw corrupt(file, cause)
   }
