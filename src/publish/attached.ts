@@ -2,6 +2,7 @@
 import { quoteName, quoteText } from '../catalog/layout.ts'
 import { type PackagedTable, type Sums, sumOf } from './package.ts'
 import { quotedTable } from './package-rows.ts'
+import { hasKeyOf } from './same-key.ts'
 import type { TargetDatabase } from './target-database.ts'
 import type { SummedTable } from './target-port.ts'
 
@@ -39,10 +40,9 @@ export const packagedRows = (paths: readonly string[]): string => `read_parquet(
 
 /** Deletes the rows of changed keys from the table `into`, or all rows. */
 export async function deleteRows(database: TargetDatabase, into: string, table: PackagedTable): Promise<void> {
-  const key = namesOf(table.key)
   if (table.isWhole) await database.run(`DELETE FROM ${into}`)
   if (table.deletes !== null)
-    await database.run(`DELETE FROM ${into} WHERE (${key}) IN (SELECT ${key} FROM ${packagedRows([table.deletes])})`)
+    await database.run(`DELETE FROM ${into} t WHERE ${hasKeyOf(packagedRows([table.deletes]), table.key)}`)
 }
 
 export async function insertRows(database: TargetDatabase, into: string, table: PackagedTable): Promise<void> {

@@ -3,13 +3,14 @@
 import { join } from 'node:path'
 import { conversation } from '../catalog/conversation/conversation.ts'
 import { RECORD_NUMBER } from '../catalog/ddl.ts'
-import { quoteName, quoteText } from '../catalog/layout.ts'
+import { quoteText } from '../catalog/layout.ts'
 import type { PartitionColumn } from '../config/targets.ts'
 import { type Changes, changedKeys } from '../warehouse/changes/read-changes.ts'
 import type { Writer } from '../warehouse/connection.ts'
 import { COPY_OPTIONS, quotedTable, valuesAs, type Writing, writePartitions, writeRows } from './package-rows.ts'
 import { collectPartitions, type Partition, partitionColumns } from './partitions.ts'
 import { onEach, type Reader, type Readers } from './readers.ts'
+import { hasKeyOf } from './same-key.ts'
 import type { SelectedRelation, Selection } from './selection.ts'
 import type { TargetWatermark } from './watermark.ts'
 
@@ -77,8 +78,6 @@ const packaged = (
   }
 }
 
-const columnsOf = (names: readonly string[], t = ''): string => names.map(name => t + quoteName(name)).join(', ')
-
 const CHANGED = 'publish_changed'
 
 /** Of so many changes, one connection collects and writes the rows. */
@@ -96,8 +95,7 @@ async function writeKeys({ readers, folder }: Writing, { key, keyValues, where, 
   return file
 }
 
-const hasChangedKey = ({ key }: SelectedRelation): string =>
-  `(${columnsOf(key, 't.')}) IN (SELECT ${columnsOf(key)} FROM ${CHANGED})`
+const hasChangedKey = ({ key }: SelectedRelation): string => hasKeyOf(CHANGED, key)
 
 /** Writes the rows of the changed keys, whose rows the target deletes before. */
 async function writeChanged(writing: Writing, relation: SelectedRelation, deletes: string): Promise<PackagedTable> {

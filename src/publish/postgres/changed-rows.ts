@@ -3,6 +3,7 @@
 import { quoteName } from '../../catalog/layout.ts'
 import { ATTACHED, packagedRows } from '../attached.ts'
 import type { PackagedTable } from '../package.ts'
+import { sameKey } from '../same-key.ts'
 import { hashSql, type Postgres } from './connection.ts'
 import { postgresType } from './representation.ts'
 
@@ -94,13 +95,9 @@ export async function fillKeys(
   return usesBitmap
 }
 
-/** SQL condition: rows of two relations have the same key. */
-const sameKey = ({ key }: PackagedTable, a: string, b: string): string =>
-  key.map(name => `${a}.${quoteName(name)} = ${b}.${quoteName(name)}`).join(' AND ')
-
 /** SQL condition: `t` has one of the keys `k`, which are in the temporary table `of`. */
 function hasKey(table: PackagedTable, of: string, isBitmap: boolean): string {
-  const joined = sameKey(table, 't', 'k')
+  const joined = sameKey(table.key, 't', 'k')
   if (!isBitmap) return joined
   // The index of the key begins with its last column.
   const first = quoteName(table.key.at(-1)!)
@@ -146,7 +143,7 @@ export async function replaceRows(
       `CREATE TEMP TABLE ${different} ON COMMIT DROP AS ${differentKeys(place, replacement, isBitmap)}`,
       `ANALYZE pg_temp.${different}`,
       deleteFrom(different),
-      `INSERT INTO ${place} (${names}) SELECT ${names} FROM pg_temp.${rows} t WHERE EXISTS (SELECT 1 FROM pg_temp.${different} k WHERE ${sameKey(table, 't', 'k')})`,
+      `INSERT INTO ${place} (${names}) SELECT ${names} FROM pg_temp.${rows} t WHERE EXISTS (SELECT 1 FROM pg_temp.${different} k WHERE ${sameKey(table.key, 't', 'k')})`,
     ].join(';\n'),
   )
 }
