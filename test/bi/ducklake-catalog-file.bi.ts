@@ -1,7 +1,7 @@
 // The catalog of a lake in a file: what its readers wait for, and how an erasure writes it again.
 
 import { execFile } from 'node:child_process'
-import { lstat, readdir, readFile, readlink, rename, stat, symlink, writeFile } from 'node:fs/promises'
+import { lstat, readdir, readlink, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -12,7 +12,15 @@ import { AGENT, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
 import { extensionFolder } from './extensions.ts'
 import { lakeWriter } from './lake-packages.ts'
-import { describeWithLake, type FileLake, filesWith, newLake, publishLake, readingLake } from './lake-scene.ts'
+import {
+  catalogFiles,
+  describeWithLake,
+  type FileLake,
+  filesOfLakeWith,
+  newLake,
+  publishLake,
+  readingLake,
+} from './lake-scene.ts'
 import { patchedTarget } from './patched-target.ts'
 import { failureOf, load } from './postgres-scene.ts'
 
@@ -167,8 +175,7 @@ describeWithLake('the catalog of a lake in a file', () => {
       sizes.push((await stat(target.catalog.path)).size)
     }
     expect(Math.max(...sizes.slice(-4))).toBeLessThanOrEqual(Math.max(...sizes.slice(0, 4)))
-    const left = (await readdir(app.home)).filter(name => name.startsWith(basename(target.catalog.path)))
-    expect(left.sort()).toEqual([basename(target.catalog.path), `${basename(target.catalog.path)}.lock`])
+    expect(await catalogFiles(target)).toEqual([basename(target.catalog.path), `${basename(target.catalog.path)}.lock`])
   })
 
   it('of SQLite with a write-ahead log is written without it, when no query reads it', async () => {
@@ -256,19 +263,11 @@ describeWithLake('the catalog of a lake in a file', () => {
       process.kill(process.pid, 'SIGKILL'); await sleep(10_000)`,
       )
       expect((await failureOf(publishLake(app, target, { entry }))).code).toBe('PUBLICATION_FAILED')
-      const catalogs = async () =>
-        (await readdir(app.home)).filter(name => name.startsWith(basename(target.catalog.path)))
-      const withCanary = async () => {
-        const found: string[] = []
-        for (const name of await catalogs())
-          if ((await readFile(join(app.home, name))).includes(canary)) found.push(name)
-        return found
-      }
-      if (type === 'duckdb') expect(await catalogs()).toContainEqual(expect.stringContaining('.convohouse-next'))
+      if (type === 'duckdb')
+        expect(await catalogFiles(target)).toContainEqual(expect.stringContaining('.convohouse-next'))
       expect(await publishLake(app, target)).toMatchObject({ kind: 'current' })
-      expect(await withCanary()).toEqual([])
-      expect(await filesWith(target.data, canary)).toEqual([])
-      expect((await catalogs()).length).toBe(2)
+      expect(await filesOfLakeWith(target, canary)).toEqual([])
+      expect((await catalogFiles(target)).length).toBe(2)
     },
   )
 })

@@ -1,25 +1,14 @@
 // What the owner of a lake writes into it and into its catalog, and erasures: nothing of the owner's is lost, and nothing erased stays in it.
-import { readdir, readFile } from 'node:fs/promises'
-import { basename, join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { expect, it } from 'vitest'
 import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
 import { lakeWriter } from './lake-packages.ts'
-import { describeWithLake, type FileLake, filesWith, newLake, readingLake } from './lake-scene.ts'
+import { describeWithLake, type FileLake, filesOfLakeWith, newLake, readingLake } from './lake-scene.ts'
 import { failureOf } from './postgres-scene.ts'
 
 const app = temporaryWarehouse()
 
 const PERSON = 'AAA-person@example.com'
-
-/** Names of the files of the lake, of data or of the catalog, that have the text. */
-async function filesOfLakeWith({ data, catalog }: FileLake, text: string): Promise<string[]> {
-  const found = await filesWith(data, text)
-  for (const name of await readdir(app.home))
-    if (name.startsWith(basename(catalog.path)) && (await readFile(join(app.home, name))).includes(text))
-      found.push(name)
-  return found
-}
 
 /** As an owner who attaches the lake with DuckLake's own settings: small changes are stored in the catalog. */
 const asOwner = (target: FileLake, sql: string): Promise<unknown> =>

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { describe, expect } from 'vitest'
 import type { LakeTarget } from '../../src/config/targets.ts'
@@ -154,4 +154,16 @@ export async function filesWith(folder: string, text: string): Promise<string[]>
     connection.closeSync()
     instance.closeSync()
   }
+}
+
+/** Names of the catalog's file and of those beside it. */
+export const catalogFiles = async ({ catalog }: FileLake): Promise<string[]> =>
+  (await readdir(dirname(catalog.path))).filter(name => name.startsWith(basename(catalog.path))).sort()
+
+/** Names of the files of the lake, of data or of the catalog, that have the text. */
+export async function filesOfLakeWith(target: FileLake, text: string): Promise<string[]> {
+  const found = await filesWith(target.data, text)
+  for (const name of await catalogFiles(target))
+    if ((await readFile(join(dirname(target.catalog.path), name))).includes(text)) found.push(name)
+  return found
 }
