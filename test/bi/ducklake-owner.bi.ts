@@ -1,6 +1,9 @@
 // What the owner of a lake writes into it and into its catalog, and erasures: nothing of the owner's is lost, and nothing erased stays in it.
+import { mkdir, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { expect, it } from 'vitest'
+import { HOUR } from '../../src/core/time.ts'
 import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
 import { lakeWriter } from './lake-packages.ts'
 import { describeWithLake, type FileLake, filesOfLakeWith, newLake, readingLake } from './lake-scene.ts'
@@ -132,13 +135,20 @@ describeWithLake('what the owner of a lake writes', () => {
     },
   )
 
-  it('is a drop of a table that it no longer receives: one refill follows, and an erasure completes', async () => {
+  it('is a drop of a table that it no longer receives: one refill follows, and an erasure completes, also of what a killed publication left of it', async () => {
     const target = newLake(app.home)
     const { opened, publish } = await lakeWriter(app.home, target)
     await publish([{ id: 1, name: PERSON }], { refill: true, erases: false })
     // As of a publication with another selection.
     await asOwner(target, `INSERT INTO _publication_tables VALUES ('models.retired')`)
     expect(await opened.watermark()).toBeNull()
+    // Of a publication that was killed before the drop.
+    const folder = join(target.data, 'models', 'retired')
+    const orphan = join(folder, 'ducklake-01234567-89ab-7def-8123-456789abcdef.parquet')
+    await mkdir(folder, { recursive: true })
+    await writeFile(orphan, PERSON)
+    const killedMs = Date.now() - 2 * HOUR
+    await utimes(orphan, killedMs / 1_000, killedMs / 1_000)
     await publish([{ id: 2, name: 'Ann' }], { refill: true, erases: true })
     expect(await opened.watermark()).toMatchObject({ publicationId: 'p2' })
     expect(await filesOfLakeWith(target, PERSON)).toEqual([])

@@ -9,7 +9,7 @@ import { rewriteCatalog } from './catalog-file.ts'
 import { connectedLake, exclusively, type Lake } from './lake.ts'
 import { lakeError } from './lake-error.ts'
 import { widenAllRanges, widenRanges } from './ranges.ts'
-import { ownTables, placeOf } from './stored-tables.ts'
+import { forgetDropped, ownTables, placeOf } from './stored-tables.ts'
 import { describeMaintenance, hasPendingErasure, keepPending, versionsOf } from './versions.ts'
 
 /** The newest version has at most so many files, data and deletions together, when maintenance ends. A reader opens each of its table's. */
@@ -161,7 +161,8 @@ async function removeEarlier(lake: Lake): Promise<void> {
   // First: the erasure is complete when no earlier version is left.
   const own = await ownTables(lake)
   await exclusively(lake, () => removeOrphans(lake, { orphanedMs: ORPHANED_BEFORE_ERASURE_MS, own }))
-  await flushInlined(lake, own)
+  await forgetDropped(lake)
+  await flushInlined(lake, await ownTables(lake))
   for (const files of await filesOfTables(lake))
     if (files.deletedFrom > 0) await rewriteDeleted(lake, files, { share: 0, erases: true })
   const versions = await versionsOf(lake)

@@ -8,6 +8,7 @@ import { ATTACHED, attachedTable, commentsOf, createTable, insertRows } from '..
 import type { PackagedTable } from '../package.ts'
 import { readStoredWatermark, type TargetWatermark, WATERMARK_TABLE, watermarkValues } from '../watermark.ts'
 import { exclusively, type Lake } from './lake.ts'
+import { describeMaintenance } from './versions.ts'
 
 /** Table of the names of the tables that publications have created: no other table is ever touched. */
 const TABLES_TABLE = '_publication_tables'
@@ -169,18 +170,27 @@ export async function bringUpToDate(lake: Lake, { tables, own }: StoredTables, t
   if (statements.length > 0) await database.run([...statements, ...commentsOf(table)].join(';\n'))
 }
 
-/** Empties the tables that the target no longer receives. One that its owner has dropped is forgotten: it would be missed for ever. */
+/** Empties the tables that the target no longer receives. */
 export async function emptyRetired(
   { database }: Lake,
   { own, tables }: StoredTables,
   received: ReadonlySet<string>,
 ): Promise<void> {
-  for (const name of own) {
-    if (received.has(name)) continue
-    if (tables.has(name)) await database.run(`DELETE FROM ${attachedTable({ name })}`)
-    else await database.run(`DELETE FROM ${TABLES} WHERE name = ${quoteText(name)}`)
-  }
+  for (const name of own)
+    if (!received.has(name) && tables.has(name)) await database.run(`DELETE FROM ${attachedTable({ name })}`)
 }
+
+/**
+ * Forgets tables that their owner has dropped, and that the refill before has not created again: they would be missed for ever. To be called when
+ * an erasure has removed what killed publications left of them.
+ */
+export const forgetDropped = (lake: Lake): Promise<void> =>
+  withStoredTables(lake, async ({ own, tables }) => {
+    const dropped = [...own].filter(name => !tables.has(name))
+    if (dropped.length === 0) return
+    await lake.database.run(`DELETE FROM ${TABLES} WHERE name IN (${dropped.map(quoteText).join(', ')})`)
+    await describeMaintenance(lake, { erases: true })
+  })
 
 /** The rows of the table are replaced, not the table: each new table would be a new schema for readers. */
 export async function storeLakeWatermark({ database }: Lake, watermark: TargetWatermark): Promise<void> {
