@@ -66,6 +66,10 @@ export const isNumbered = (layout: Layout): boolean => layout.children.length > 
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
 export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
+/** SQL condition: rows `a` and `b` have the same values in the columns `key`. */
+export const sameKey = (key: readonly string[], a: string, b: string): string =>
+  key.map(name => `${a}.${quoteName(name)} = ${b}.${quoteName(name)}`).join(' AND ')
+
 const SQL_TYPES: Record<Scalar['type'], string> = {
   text: 'VARCHAR',
   count: 'BIGINT',

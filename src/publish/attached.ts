@@ -1,8 +1,7 @@
 // What targets that DuckDB attaches as a database have in common: rows are deleted by key and inserted, and counted and summed.
 import { quoteName, quoteText } from '../catalog/layout.ts'
 import { type PackagedTable, type Sums, sumOf } from './package.ts'
-import { quotedTable } from './package-rows.ts'
-import { hasKeyOf } from './same-key.ts'
+import { hasKeyOf, quotedTable } from './package-rows.ts'
 import type { TargetDatabase } from './target-database.ts'
 import type { SummedTable } from './target-port.ts'
 

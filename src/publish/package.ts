@@ -7,10 +7,17 @@ import { quoteText } from '../catalog/layout.ts'
 import type { PartitionColumn } from '../config/targets.ts'
 import { type Changes, changedKeys } from '../warehouse/changes/read-changes.ts'
 import type { Writer } from '../warehouse/connection.ts'
-import { COPY_OPTIONS, quotedTable, valuesAs, type Writing, writePartitions, writeRows } from './package-rows.ts'
+import {
+  COPY_OPTIONS,
+  hasKeyOf,
+  quotedTable,
+  valuesAs,
+  type Writing,
+  writePartitions,
+  writeRows,
+} from './package-rows.ts'
 import { collectPartitions, type Partition, partitionColumns } from './partitions.ts'
 import { onEach, type Reader, type Readers } from './readers.ts'
-import { hasKeyOf } from './same-key.ts'
 import type { SelectedRelation, Selection } from './selection.ts'
 import type { TargetWatermark } from './watermark.ts'
 

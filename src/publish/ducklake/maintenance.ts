@@ -161,8 +161,7 @@ async function removeEarlier(lake: Lake): Promise<void> {
   // First: the erasure is complete when no earlier version is left.
   const own = await ownTables(lake)
   await exclusively(lake, () => removeOrphans(lake, { orphanedMs: ORPHANED_BEFORE_ERASURE_MS, own }))
-  await forgetDropped(lake)
-  await flushInlined(lake, await ownTables(lake))
+  await flushInlined(lake, await forgetDropped(lake))
   for (const files of await filesOfTables(lake))
     if (files.deletedFrom > 0) await rewriteDeleted(lake, files, { share: 0, erases: true })
   const versions = await versionsOf(lake)

@@ -182,14 +182,16 @@ export async function emptyRetired(
 
 /**
  * Forgets tables that their owner has dropped, and that the refill before has not created again: they would be missed for ever. To be called when
- * an erasure has removed what killed publications left of them.
+ * an erasure has removed what killed publications left of them. @returns the names of the others
  */
-export const forgetDropped = (lake: Lake): Promise<void> =>
+export const forgetDropped = (lake: Lake): Promise<string[]> =>
   withStoredTables(lake, async ({ own, tables }) => {
     const dropped = [...own].filter(name => !tables.has(name))
-    if (dropped.length === 0) return
-    await lake.database.run(`DELETE FROM ${TABLES} WHERE name IN (${dropped.map(quoteText).join(', ')})`)
-    await describeMaintenance(lake, { erases: true })
+    if (dropped.length > 0) {
+      await lake.database.run(`DELETE FROM ${TABLES} WHERE name IN (${dropped.map(quoteText).join(', ')})`)
+      await describeMaintenance(lake, { erases: true })
+    }
+    return [...own].filter(name => tables.has(name))
   })
 
 /** The rows of the table are replaced, not the table: each new table would be a new schema for readers. */

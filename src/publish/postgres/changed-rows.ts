@@ -1,9 +1,8 @@
 // Replaces the rows of changed keys in PostgreSQL. A conversation that goes on keeps most of its child rows and facts, so the new rows are compared with
 // those that are there, and only keys whose rows differ are written: replacing equal rows took five times as long, and left dead rows and WAL behind.
-import { quoteName } from '../../catalog/layout.ts'
+import { quoteName, sameKey } from '../../catalog/layout.ts'
 import { ATTACHED, packagedRows } from '../attached.ts'
 import type { PackagedTable } from '../package.ts'
-import { sameKey } from '../same-key.ts'
 import { hashSql, type Postgres } from './connection.ts'
 import { postgresType } from './representation.ts'
 

@@ -1,6 +1,6 @@
 // The tables that consumers copy: all tables of records, observations, and the marts. Bookkeeping (`_requests`, patches, …) is not published.
 import { conversation } from '../../catalog/conversation/conversation.ts'
-import { layoutOf, quoteName } from '../../catalog/layout.ts'
+import { layoutOf, quoteName, sameKey } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { type KeyType, type Mart, marts } from '../marts/declarations.ts'
@@ -80,7 +80,11 @@ export const isPublished = (name: string): boolean =>
 
 /** SQL condition: rows `a` and `b` have the same key. */
 export const sameKeys = ({ key }: PublishedTable, a: string, b: string): string =>
-  key.map(({ name }) => `${a}.${quoteName(name)} = ${b}.${quoteName(name)}`).join(' AND ')
+  sameKey(
+    key.map(({ name }) => name),
+    a,
+    b,
+  )
 
 /** SQL of the first day of the UTC month of row `t`; NULL where it has no time. Via DATE, whose range includes the month of every TIMESTAMP. */
 export const partitionOf = ({ timeColumn }: PublishedTable, t: string): string =>

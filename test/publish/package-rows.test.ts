@@ -1,7 +1,7 @@
 import { DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { hasKeyOf } from '../../src/publish/same-key.ts'
+import { hasKeyOf } from '../../src/publish/package-rows.ts'
 
 type Row = [string | null, string | null]
 
