@@ -1,5 +1,7 @@
 // The process of one publication to one target: it holds the target's lock from the first message to its end, so that no second publication
 // can come between. It ends when the process that started it does; SIGKILL is safe at any moment.
+import { readdirSync } from 'node:fs'
+import { getPriority, setPriority } from 'node:os'
 import { Readable } from 'node:stream'
 import { ConvohouseError } from '../core/errors.ts'
 import { destinationOf } from '../files/destination.ts'
@@ -65,7 +67,29 @@ async function probe(settings: TargetSettings): Promise<string> {
   }
 }
 
+/** A tenth of the weight of a process with the usual priority. */
+const LOWERED = 10
+
+/** Others wait for a transaction of PostgreSQL that replaces rows, and readers of a lake for the process that has its catalog's file. */
+const holdsUpOthers = ({ target }: TargetSettings): boolean =>
+  target.type === 'postgres' || (target.type === 'ducklake' && target.catalog.type !== 'postgres')
+
+/**
+ * Dashboards on the same machine go before a delta and maintenance, which nobody waits for. A refill takes much longer, within the same limit of
+ * time, and keeps its priority. Linux has a priority for each thread.
+ */
+function lowerPriority(): void {
+  const threads = process.platform === 'linux' ? readdirSync('/proc/self/task').map(Number) : [process.pid]
+  for (const thread of threads)
+    try {
+      if (getPriority(thread) < LOWERED) setPriority(thread, LOWERED)
+    } catch {
+      // The thread has ended.
+    }
+}
+
 let opened: OpenTarget | null = null
+let letsOthersGoFirst = false
 
 /** The tables of the package, in the order in which they arrive. */
 const tables = new Readable({ objectMode: true, read() {} })
@@ -75,14 +99,17 @@ async function answer(message: Exclude<ToTarget, { kind: 'table' | 'complete' }>
     case 'probe':
       return { kind: 'probed', found: await probe(message.settings) }
     case 'open':
+      letsOthersGoFirst = !holdsUpOthers(message.settings)
       opened = await open(message.settings)
       return { kind: 'opened', watermark: await opened.watermark() }
     case 'apply':
+      if (letsOthersGoFirst && message.head.kind === 'delta') lowerPriority()
       await opened!.apply({ ...message.head, tables })
       return { kind: 'applied' }
     case 'sums':
       return { kind: 'sums', sums: await opened!.sums(message.tables) }
     case 'maintain':
+      if (letsOthersGoFirst) lowerPriority()
       return { kind: 'maintained', failure: (await opened!.maintain?.()) ?? null }
   }
 }

@@ -1,5 +1,6 @@
 // Publications of a large warehouse to each kind of target: what 1 % of changes costs compared with a full publication, a full publication
-// compared with the plain COPY of the same rows, and the peak memory of both processes, also while pages are loaded.
+// compared with the plain COPY of the same rows, the peak memory of both processes, also while pages are loaded, and what a reader of a lake
+// notices.
 //
 // Marts are brought up to date before a publication is timed, as the end of a sync does. Personal data is kept, which is the most data.
 //
@@ -19,6 +20,7 @@ import { syncFile } from '../../src/files/durable.ts'
 import { publish } from '../../src/publish/publish.ts'
 import { refreshMarts } from '../../src/warehouse/marts/refresh.ts'
 import { type Warehouse, warehouseFile } from '../../src/warehouse/open.ts'
+import { p95, readLake, startReader } from './lake/read-lake.ts'
 import { landExport, PAGE } from './landed-export.ts'
 import { type BenchOptions, median, rounded, seconds } from './measure.ts'
 import { Changes } from './publish/changes.ts'
@@ -136,6 +138,42 @@ async function besideLoads(
   return { alone: median(alone), beside: median(beside), walMb: wal / MIB }
 }
 
+/** Publications of 1 % that a reader of a lake has beside it. */
+const READ_PUBLICATIONS = 6
+
+/** The reader alone, before each of them. */
+const IDLE_MS = 8_000
+
+/** 95 % of the answers of a reader came within these times (ms): alone, and beside publications. */
+interface Readers {
+  alone: number
+  beside: number
+}
+
+/** @param change prepares 1 % of changes */
+async function besideReader(
+  server: BenchServer,
+  { publish, change }: { publish: () => Promise<unknown>; change: () => Promise<unknown> },
+): Promise<Readers> {
+  const reader = await startReader(server)
+  try {
+    const [alone, beside]: [number[], number[]] = [[], []]
+    for (let publication = 0; publication < READ_PUBLICATIONS; publication++) {
+      await change()
+      await settleDisk()
+      alone.push(...(await reader.idle(IDLE_MS)))
+      beside.push(...(await reader.during(publish)).times)
+    }
+    for (const [name, times] of Object.entries({ alone, 'beside publications': beside }))
+      log(
+        `${times.length} answers ${name}: median ${rounded(median(times), 0)} ms, 95 % within ${rounded(p95(times), 0)} ms`,
+      )
+    return { alone: p95(alone), beside: p95(beside) }
+  } finally {
+    reader.stop()
+  }
+}
+
 const ratio = (some: readonly number[], all: readonly number[]): number | null =>
   some.length === 0 ? null : median(some) / median(all)
 
@@ -181,6 +219,7 @@ async function measure(
     const measured: Record<Kind, Measured> = { snapshot: none(), parquet: none(), postgres: none(), ducklake: none() }
     const changed = Math.round(rows * SHARE)
     let loads = { alone: 0, beside: 0, walMb: 0 }
+    let readers: Readers | null = null
     for (let round = 0; round < rounds; round++) {
       const isPeak = round === 0
       const timed = async (target: TargetConfig, refill: boolean) => {
@@ -216,6 +255,17 @@ async function measure(
         const by = target.type === 'parquet' ? ' by month' : ''
         log(`COPY${by}: ${rounded(taken)} s (processor ${rounded(processor)} s)`)
       }
+      if (server && round === 0) {
+        const read = await readLake(server, join(home, 'read'))
+        const publish = (refill: boolean) => publications.publish(read, { refill, isPeak: false })
+        await publish(true)
+        const change = async () => {
+          await changes.load(warehouse, 'random', changed)
+          await refreshMarts(warehouse.writer)
+        }
+        readers = await besideReader(server, { publish: () => publish(false), change })
+        await rm(join(home, 'read'), { recursive: true })
+      }
       // Last, because the server works on by itself.
       const postgres = (await server?.newTarget()) ?? null
       if (postgres) {
@@ -242,6 +292,7 @@ async function measure(
         server ? median(measured.ducklake.full) / median(measured.snapshot.copy) : null,
         2,
       ),
+      lakeReadersRatio: roundedOrNull(readers && readers.beside / readers.alone, 2),
       fullOverCopy: rounded(Math.max(overCopy('snapshot') / 3, overCopy('parquet') / 1.5)),
       peakMb: rounded(publications.peak / MIB, 0),
       snapshotProcessorRatio: processorRatio('snapshot'),
