@@ -75,6 +75,3 @@ export async function startReader({ port, password }: BenchServer): Promise<Lake
     stop: () => child.kill('SIGKILL'),
   }
 }
-
-export const p95 = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.ceil(values.length * 0.95) - 1] ?? Number.NaN
