@@ -12,8 +12,8 @@ import { isInCollected, isInPartition, PARTITIONS, type Partition } from './part
 import { onEach, type Reader, type Readers } from './readers.ts'
 import type { SelectedRelation } from './selection.ts'
 
-/** Rows a COPY: a row group of the warehouse, which is read once, and four of other tables, whose rows are smaller. */
-const SLICE_ROWS = { record: ROW_GROUP_ROWS, other: 4 * ROW_GROUP_ROWS }
+/** Rows a COPY: a row group of the warehouse, which is read once, and sixteen of other tables, whose rows are smaller. */
+const SLICE_ROWS = { record: ROW_GROUP_ROWS, other: 16 * ROW_GROUP_ROWS }
 
 /** Of a slice that is of one partition, and reads the rows of others beside its own: files of these many rows are written as readers find them, and take more memory. */
 const PARTITION_SLICE_ROWS = { record: 5_000, other: 25_000 }
@@ -35,8 +35,8 @@ const READ_ONCE = 'FORMAT parquet, COMPRESSION lz4_raw, WRITE_BLOOM_FILTER false
  */
 export const COPY_OPTIONS = `${READ_ONCE}, ROW_GROUP_SIZE 6144`
 
-/** Of tables with long texts, fewer rows. */
-const COPY_OPTIONS_OF_OTHERS = `${READ_ONCE}, ROW_GROUP_SIZE 24576, ROW_GROUP_SIZE_BYTES '8MB'`
+/** Fewer rows where they are long. */
+const COPY_OPTIONS_OF_OTHERS = `${READ_ONCE}, ROW_GROUP_SIZE 61440, ROW_GROUP_SIZE_BYTES '8MB'`
 
 /** SQL of a table's name, which may have a schema. */
 export const quotedTable = (name: string): string => name.split('.').map(quoteName).join('.')
@@ -87,8 +87,20 @@ async function slicesOfAll({ readers: [reader] }: Writing, relation: SelectedRel
 /** The ids of the rows to write, and the partition of each: chosen once, not once a slice. */
 const CHOSEN = 'publish_rows'
 
-/** Ranges over the chosen rows, of `most` rows each at most. */
-async function slicesOfChosen({ readers: [reader] }: Writing, most: number): Promise<Slice[]> {
+/** Chooses the rows that satisfy `condition`. @returns their number */
+async function choose({ readers }: Writing, table: string, condition: string): Promise<number> {
+  const sql = `CREATE OR REPLACE TEMP TABLE ${CHOSEN} AS SELECT t.rowid AS id FROM ${table} t WHERE ${condition}`
+  const [chosen] = await Promise.all(readers.map(({ rows }) => rows<{ Count: string }>(sql)))
+  return Number(chosen![0]!.Count)
+}
+
+/** Ranges over the `count` chosen rows, of `most` rows each at most. */
+async function slicesOfChosen(
+  { readers: [reader] }: Writing,
+  { count, most }: { count: number; most: number },
+): Promise<Slice[]> {
+  if (count === 0) return []
+  if (count <= most) return [{ first: 0, last: Number.MAX_SAFE_INTEGER }]
   const buckets = await reader.rows<Record<'first' | 'last' | 'rows', string>>(`
     SELECT min(id)::VARCHAR AS first, max(id)::VARCHAR AS last, count(*)::VARCHAR AS rows
     FROM ${CHOSEN} GROUP BY id // ${most / BUCKETS_PER_SLICE} ORDER BY min(id)`)
@@ -158,13 +170,10 @@ export async function writeRows(
   condition: string | null,
 ): Promise<{ files: string[]; count: number }> {
   const table = quotedTable(relation.name)
-  if (condition !== null)
-    await onEach(
-      writing.readers,
-      `CREATE OR REPLACE TEMP TABLE ${CHOSEN} AS SELECT t.rowid AS id FROM ${table} t WHERE ${condition}`,
-    )
   const slices =
-    condition === null ? await slicesOfAll(writing, relation) : await slicesOfChosen(writing, sliceRows(relation))
+    condition === null
+      ? await slicesOfAll(writing, relation)
+      : await slicesOfChosen(writing, { count: await choose(writing, table, condition), most: sliceRows(relation) })
   const fileOf = (index: number) => join(writing.folder, `${relation.name}.${index}.parquet`)
   const counts = await copySlices(writing, slices, (reader, { first, last }, index) => {
     const inRange = `BETWEEN ${first} AND ${last}`
@@ -248,6 +257,9 @@ async function writeOwn(writing: Writing, partitioned: Partitioned): Promise<Row
 
 const PARTITION = 'publish_partition'
 
+/** Child rows a COPY, which writes a file for each partition. */
+const PARTITIONED_ROWS = 4 * ROW_GROUP_ROWS
+
 /** Each slice is written into one file for each partition that it has rows of, so that the target has to read no file of another partition. */
 async function writeChildren(writing: Writing, { relation, columns }: Partitioned): Promise<RowsOfPartitions> {
   const { readers, folder } = writing
@@ -263,7 +275,8 @@ async function writeChildren(writing: Writing, { relation, columns }: Partitione
     `SELECT partition AS id, count(*)::VARCHAR AS count FROM ${CHOSEN} GROUP BY partition`,
   )
   const rows: RowsOfPartitions = new Map(counts.map(({ id, count }) => [id, { files: [], count: Number(count) }]))
-  const slices = await slicesOfChosen(writing, SLICE_ROWS.other)
+  const count = sum([...rows.values()].map(partition => partition.count))
+  const slices = await slicesOfChosen(writing, { count, most: PARTITIONED_ROWS })
   const folders = await copySlices(writing, slices, async (reader, { first, last }, index) => {
     const file = join(folder, `${name}.${index}`)
     const inRange = `BETWEEN ${first} AND ${last}`

@@ -7,7 +7,8 @@ import type { LakeTarget } from '../../src/config/targets.ts'
 import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
 import { extensionFolder } from './extensions.ts'
 import { lakeWriter } from './lake-packages.ts'
-import { describeWithLake, filesWith, newLake, readingLake } from './lake-scene.ts'
+import { describeWithLake, filesWith, newLake, publishLake, readingLake } from './lake-scene.ts'
+import { load } from './postgres-scene.ts'
 
 const app = temporaryWarehouse()
 
@@ -45,6 +46,23 @@ describeWithLake('files that a lake takes over', () => {
     expect(await rowsOf(target)).toEqual([['Bob']])
   })
 
+  it('are those of records; the other tables are written by DuckLake, and named in one file', async () => {
+    const place = app.workspace()
+    const target = newLake(app.home)
+    await load(place, [{ ID: 'a', userName: 'Ann', tags: ['x', 'y'] }])
+    await publishLake(app, target)
+    await load(place, [{ ID: 'b', userName: 'Bob', tags: ['x'] }], 1)
+    await publishLake(app, target, { verify: true })
+    const moved = await rowsOf(
+      target,
+      `SELECT DISTINCT regexp_extract(file_name, '([^/]+)/[^/]+$', 1) FROM parquet_schema('${target.data}/**/*.parquet')
+       GROUP BY file_name HAVING count(field_id) = 0`,
+    )
+    expect(moved).toEqual([['conversations']])
+    expect(await readdir(join(target.data, 'main', '_publication_tables'))).toHaveLength(1)
+    expect(await rowsOf(target, `SELECT DISTINCT tag FROM conversation_tags ORDER BY ALL`)).toEqual([['x'], ['y']])
+  })
+
   it('are written again where the owner has added a column, since what they lack would not count as NULL', async () => {
     const target = newLake(app.home)
     const writer = await lakeWriter(app.home, target)
@@ -56,6 +74,16 @@ describeWithLake('files that a lake takes over', () => {
     ])
     await writer.publish([ANN], { refill: true, ...FINAL })
     expect(await rowsOf(target, 'SELECT count(*)::INT, count(note)::INT FROM people')).toEqual([[1, 0]])
+  })
+
+  it('are written again where the owner has changed the type of a column', async () => {
+    const target = newLake(app.home)
+    const writer = await lakeWriter(app.home, target, () => [['score', 'INTEGER', 'id::INTEGER']])
+    await writer.publish([ANN], { refill: true, ...FINAL })
+    await asOwner(target, 'ALTER TABLE lake.people ALTER COLUMN score TYPE BIGINT')
+    await writer.publish([BOB], FINAL)
+    expect(await areMoved(target)).toEqual([[false], [true]])
+    expect(await rowsOf(target, 'SELECT name FROM people WHERE score = 2')).toEqual([['Bob']])
   })
 
   it.each([

@@ -20,7 +20,9 @@ import {
   bringUpToDate,
   emptyRetired,
   insertInRowGroups,
+  lakeType,
   prepareLake,
+  recordCreated,
   type StoredTables,
   storeLakeWatermark,
   withStoredTables,
@@ -50,13 +52,16 @@ async function writeVersion(
     const written = new Set<string>()
     for await (const table of tables) {
       if (kind === 'refill') await bringUpToDate(lake, stored, table)
-      await deleteRows(lake.database, attachedTable(table), table)
+      await deleteRows(lake.database, { into: attachedTable(table), typeOf: lakeType }, table)
       written.add(table.name)
       if (await moveFiles(lake, { stored, moved }, table)) continue
       if (kind === 'refill') await insertInRowGroups(lake, table)
       else await insertRows(lake.database, attachedTable(table), table)
     }
-    if (kind === 'refill') await emptyRetired(lake, stored, written)
+    if (kind === 'refill') {
+      await recordCreated(lake, stored, written)
+      await emptyRetired(lake, stored, written)
+    }
     await storeLakeWatermark(lake, watermark)
     await describePublication(lake, { kind, erases, asOf: watermark.asOf })
     await lake.data.sync(begunMs)

@@ -1,4 +1,4 @@
-// The files of a package that become those of a lake as they are: wide rows would else be written twice.
+// The files of a package that become those of a lake as they are: rows would else be written twice.
 import { randomUUID } from 'node:crypto'
 import { quoteText } from '../../catalog/layout.ts'
 import type { LakeTarget } from '../../config/targets.ts'
@@ -6,15 +6,19 @@ import { ATTACHED } from '../attached.ts'
 import type { PackagedTable } from '../package.ts'
 import type { TargetDatabase } from '../target-database.ts'
 import { connectedLake, exclusively, type Lake } from './lake.ts'
-import { columnTypes, placeOf, type StoredTables } from './stored-tables.ts'
+import { columnTypes, lakeType, placeOf, type StoredTables } from './stored-tables.ts'
 
 /**
- * False for tables that DuckLake must write itself, since their owner has partitioned or sorted them. Columns that the files lack would count as if
- * they had no NULL.
+ * False for tables that DuckLake must write itself, since their owner has partitioned or sorted them, or changed their columns: those that the files
+ * lack would count as if they had no NULL.
  */
 async function canMove(lake: Lake, { arranged }: StoredTables, table: PackagedTable): Promise<boolean> {
   if (!table.isFinal || !lake.data.take || arranged.has(table.name)) return false
-  return (await columnTypes(lake, table)).size === table.columns.length
+  const types = await columnTypes(lake, table)
+  return (
+    types.size === table.columns.length &&
+    table.columns.every(({ name, sqlType }) => types.get(name) === lakeType(sqlType))
+  )
 }
 
 /** What a transaction has moved into the lake. */

@@ -25,7 +25,7 @@ const COMPRESSION = { parquet_compression: 'zstd', parquet_compression_level: '1
  */
 const ROW_GROUP_ROWS = 8_192
 
-/** Of tables whose rows are small in a package, in a refill: a delta, which searches all keys, takes less time. */
+/** Of tables whose rows are small in a package, in a refill that inserts them: a delta, which searches all keys, takes less time. */
 const LARGE_ROW_GROUP = { rows: 61_440, mostBytesOfRow: 64 }
 
 /** What engines read alike: UTC is in the type of a time, and JSON is text. */
@@ -160,14 +160,21 @@ function alteredColumns(table: PackagedTable, stored: ReadonlyMap<string, string
 /** Creates a table, or brings its columns and comments up to date. @throws TARGET_UNUSABLE if somebody else has created it */
 export async function bringUpToDate(lake: Lake, { tables, own }: StoredTables, table: PackagedTable): Promise<void> {
   const { database } = lake
-  if (!tables.has(table.name)) {
-    await createTable(database, table, lakeType)
-    if (!own.has(table.name)) await database.run(`INSERT INTO ${TABLES} VALUES (${quoteText(table.name)})`)
-    return
-  }
+  if (!tables.has(table.name)) return createTable(database, table, lakeType)
   if (!own.has(table.name)) throw foreign(lake, table.name)
   const statements = alteredColumns(table, await columnTypes(lake, table))
   if (statements.length > 0) await database.run([...statements, ...commentsOf(table)].join(';\n'))
+}
+
+/** Records the tables that a refill has created, in one statement: each would write a file. */
+export async function recordCreated(
+  { database }: Lake,
+  { own }: StoredTables,
+  written: ReadonlySet<string>,
+): Promise<void> {
+  const names = [...written].filter(name => !own.has(name))
+  if (names.length > 0)
+    await database.run(`INSERT INTO ${TABLES} VALUES ${names.map(name => `(${quoteText(name)})`).join(', ')}`)
 }
 
 /** Empties the tables that the target no longer receives. */
