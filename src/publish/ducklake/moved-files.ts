@@ -1,4 +1,4 @@
-// The files of a package that become those of a lake as they are: rows would else be written twice.
+// The files of a package that become those of a lake as they are: wide rows would else be written twice.
 import { randomUUID } from 'node:crypto'
 import { quoteText } from '../../catalog/layout.ts'
 import type { LakeTarget } from '../../config/targets.ts'
