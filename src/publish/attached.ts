@@ -43,7 +43,7 @@ const namesOf = (names: readonly string[]): string => names.map(quoteName).join(
 export const packagedRows = (paths: readonly string[]): string => `read_parquet([${paths.map(quoteText).join(', ')}])`
 
 /** SELECT of the changed keys, with the types that the target has: DuckDB takes four times as long to compare times with and without a time zone. */
-function changedKeys({ key, columns }: PackagedTable, deletes: string, typeOf: TypeOf): string {
+function typedKeys({ key, columns }: PackagedTable, deletes: string, typeOf: TypeOf): string {
   const typed = key.map(name => {
     const { sqlType } = columns.find(column => column.name === name)!
     return `${quoteName(name)}::${typeOf(sqlType)} AS ${quoteName(name)}`
@@ -59,7 +59,7 @@ export async function deleteRows(
 ): Promise<void> {
   if (table.isWhole) await database.run(`DELETE FROM ${into}`)
   if (table.deletes === null) return
-  const keys = changedKeys(table, table.deletes, typeOf)
+  const keys = typedKeys(table, table.deletes, typeOf)
   await database.run(`DELETE FROM ${into} t WHERE ${hasKeyOf(keys, table.key)}`)
 }
 

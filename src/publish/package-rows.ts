@@ -87,11 +87,10 @@ async function slicesOfAll({ readers: [reader] }: Writing, relation: SelectedRel
 /** The ids of the rows to write, and the partition of each: chosen once, not once a slice. */
 const CHOSEN = 'publish_rows'
 
-/** Chooses the rows that satisfy `condition`. @returns their number */
-async function choose({ readers }: Writing, table: string, condition: string): Promise<number> {
-  const sql = `CREATE OR REPLACE TEMP TABLE ${CHOSEN} AS SELECT t.rowid AS id FROM ${table} t WHERE ${condition}`
-  const [chosen] = await Promise.all(readers.map(({ rows }) => rows<{ Count: string }>(sql)))
-  return Number(chosen![0]!.Count)
+/** Chooses rows. @returns their number */
+async function choose({ readers }: Writing, select: string): Promise<number> {
+  const [chosen] = await onEach<{ Count: string }>(readers, `CREATE OR REPLACE TEMP TABLE ${CHOSEN} AS ${select}`)
+  return Number(chosen!.Count)
 }
 
 /** Ranges over the `count` chosen rows, of `most` rows each at most. */
@@ -170,10 +169,11 @@ export async function writeRows(
   condition: string | null,
 ): Promise<{ files: string[]; count: number }> {
   const table = quotedTable(relation.name)
+  const chooseRows = () => choose(writing, `SELECT t.rowid AS id FROM ${table} t WHERE ${condition}`)
   const slices =
     condition === null
       ? await slicesOfAll(writing, relation)
-      : await slicesOfChosen(writing, { count: await choose(writing, table, condition), most: sliceRows(relation) })
+      : await slicesOfChosen(writing, { count: await chooseRows(), most: sliceRows(relation) })
   const fileOf = (index: number) => join(writing.folder, `${relation.name}.${index}.parquet`)
   const counts = await copySlices(writing, slices, (reader, { first, last }, index) => {
     const inRange = `BETWEEN ${first} AND ${last}`
@@ -265,17 +265,16 @@ async function writeChildren(writing: Writing, { relation, columns }: Partitione
   const { readers, folder } = writing
   const { name, published, where } = relation
   const table = quotedTable(name)
-  await onEach(
-    readers,
-    `CREATE OR REPLACE TEMP TABLE ${CHOSEN} AS SELECT t.rowid AS id, p.id AS partition
+  const count = await choose(
+    writing,
+    `SELECT t.rowid AS id, p.id AS partition
       FROM ${table} t JOIN ${published.table} r ON r.${RECORD_NUMBER.name} = t.${RECORD_NUMBER.name}
       JOIN ${PARTITIONS} p ON ${isInCollected(published, 'r', columns)} WHERE ${where ?? 'true'}`,
   )
-  const counts = await readers[0].rows<{ id: number; count: string }>(
-    `SELECT partition AS id, count(*)::VARCHAR AS count FROM ${CHOSEN} GROUP BY partition`,
+  const counts = await readers[0].rows<{ id: number; rows: string }>(
+    `SELECT partition AS id, count(*)::VARCHAR AS rows FROM ${CHOSEN} GROUP BY partition`,
   )
-  const rows: RowsOfPartitions = new Map(counts.map(({ id, count }) => [id, { files: [], count: Number(count) }]))
-  const count = sum([...rows.values()].map(partition => partition.count))
+  const rows: RowsOfPartitions = new Map(counts.map(one => [one.id, { files: [], count: Number(one.rows) }]))
   const slices = await slicesOfChosen(writing, { count, most: PARTITIONED_ROWS })
   const folders = await copySlices(writing, slices, async (reader, { first, last }, index) => {
     const file = join(folder, `${name}.${index}`)

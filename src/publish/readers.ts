@@ -12,9 +12,10 @@ export type Readers = readonly [Reader, ...Reader[]]
 /** A slice of a package is written by one thread, so that two of them use two cores; more would take memory from loads. */
 export const MOST_READERS = 2
 
-/** Runs a statement on each connection: a temporary table belongs to one. */
-export const onEach = async (readers: Readers, sql: string): Promise<void> => {
-  await Promise.all(readers.map(reader => reader.run(sql)))
+/** Runs a statement on each connection: a temporary table belongs to one. @returns the rows of the first */
+export async function onEach<T>(readers: Readers, sql: string): Promise<T[]> {
+  const [first] = await Promise.all(readers.map(reader => reader.rows<T>(sql)))
+  return first!
 }
 
 /** A connection with the key of hashes. */

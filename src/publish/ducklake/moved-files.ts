@@ -6,7 +6,7 @@ import { ATTACHED } from '../attached.ts'
 import type { PackagedTable } from '../package.ts'
 import type { TargetDatabase } from '../target-database.ts'
 import { connectedLake, exclusively, type Lake } from './lake.ts'
-import { columnTypes, lakeType, placeOf, type StoredTables } from './stored-tables.ts'
+import { alteredColumns, columnTypes, placeOf, type StoredTables } from './stored-tables.ts'
 
 /**
  * False for tables that DuckLake must write itself, since their owner has partitioned or sorted them, or changed their columns: those that the files
@@ -15,10 +15,7 @@ import { columnTypes, lakeType, placeOf, type StoredTables } from './stored-tabl
 async function canMove(lake: Lake, { arranged }: StoredTables, table: PackagedTable): Promise<boolean> {
   if (!table.isFinal || !lake.data.take || arranged.has(table.name)) return false
   const types = await columnTypes(lake, table)
-  return (
-    types.size === table.columns.length &&
-    table.columns.every(({ name, sqlType }) => types.get(name) === lakeType(sqlType))
-  )
+  return types.size === table.columns.length && alteredColumns(table, types).length === 0
 }
 
 /** What a transaction has moved into the lake. */

@@ -143,8 +143,11 @@ export async function prepareLake(lake: Lake, { tables }: StoredTables): Promise
     COMMENT ON TABLE ${TABLES} IS 'The tables that publications have created. Written by convohouse'`)
 }
 
-/** A column of another type is replaced: the rows are written again anyway, and earlier versions keep the earlier column. */
-function alteredColumns(table: PackagedTable, stored: ReadonlyMap<string, string>): string[] {
+/**
+ * Statements that give a table the columns of the package; none: it has them, and may have more. A column of another type is replaced: the rows are
+ * written again anyway, and earlier versions keep the earlier column.
+ */
+export function alteredColumns(table: PackagedTable, stored: ReadonlyMap<string, string>): string[] {
   const place = attachedTable(table)
   return table.columns.flatMap(({ name, sqlType, about }) => {
     const found = stored.get(name)
