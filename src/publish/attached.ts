@@ -51,6 +51,28 @@ function typedKeys({ key, columns }: PackagedTable, deletes: string, typeOf: Typ
   return `(SELECT ${typed.join(', ')} FROM ${packagedRows([deletes])})`
 }
 
+const isTime = ({ sqlType }: PackagedTable['columns'][number]): boolean => /^(DATE|TIMESTAMP)/.test(sqlType)
+
+/**
+ * SQL conditions: the times in the key of row `t` lie between those of the changed keys. DuckDB skips files and row groups by constants, which it does
+ * not by a subquery: observations of the last hour are found in a tenth of the time.
+ */
+async function withinTimes(
+  { rows }: TargetDatabase,
+  { key, columns }: PackagedTable,
+  { keys, typeOf }: { keys: string; typeOf: TypeOf },
+): Promise<string[]> {
+  const times = columns.filter(column => key.includes(column.name) && isTime(column))
+  if (times.length === 0) return []
+  const ends = times.flatMap(({ name }) => ['min', 'max'].map(end => `${end}(${quoteName(name)})::VARCHAR`))
+  const [row] = await rows<{ ends: (string | null)[] }>(`SELECT [${ends.join(', ')}] AS ends FROM ${keys}`)
+  return times.map(({ name, sqlType }, index) => {
+    const [first, last] = row!.ends.slice(2 * index, 2 * index + 2)
+    if (first == null || last == null) return 'false'
+    return `t.${quoteName(name)} BETWEEN ${quoteText(first)}::${typeOf(sqlType)} AND ${quoteText(last)}::${typeOf(sqlType)}`
+  })
+}
+
 /** Deletes the rows of changed keys from the table `into`, or all rows. */
 export async function deleteRows(
   database: TargetDatabase,
@@ -60,7 +82,8 @@ export async function deleteRows(
   if (table.isWhole) await database.run(`DELETE FROM ${into}`)
   if (table.deletes === null) return
   const keys = typedKeys(table, table.deletes, typeOf)
-  await database.run(`DELETE FROM ${into} t WHERE ${hasKeyOf(keys, table.key)}`)
+  const times = await withinTimes(database, table, { keys, typeOf })
+  await database.run(`DELETE FROM ${into} t WHERE ${[hasKeyOf(keys, table.key), ...times].join(' AND ')}`)
 }
 
 export async function insertRows(database: TargetDatabase, into: string, table: PackagedTable): Promise<void> {

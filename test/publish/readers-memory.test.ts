@@ -2,7 +2,8 @@
 import { expect, it } from 'vitest'
 import { landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
-import { newTarget, publishTo } from './published.ts'
+import { publishTo } from './published.ts'
+import { newParquet } from './published-parquet.ts'
 
 const app = temporaryWarehouse()
 
@@ -14,8 +15,8 @@ it('a package for which two connections have too little memory is written by one
   await writer.run(`UPDATE conversations SET summary = repeat('x', 20000) WHERE conversation_id NOT LIKE '%-%'`)
   await writer.run('CHECKPOINT')
   // Two slices of 100 MB each do not fit, one does.
-  await writer.run(`SET memory_limit = '165MB'`)
-  const target = newTarget(app.home)
+  await writer.run(`SET memory_limit = '158MB'`)
+  const target = newParquet(app.home)
   await publishTo(app, target, { verify: true })
   await writer.run(`SET memory_limit = '1GB'`)
   const attempts = await writer.rows(
