@@ -6,7 +6,7 @@ import { blockedTables } from '../warehouse/checks/results.ts'
 import type { Writer } from '../warehouse/connection.ts'
 import type { DescribedColumn } from '../warehouse/dictionary/described.ts'
 import { MODELS_SCHEMA } from '../warehouse/models/order.ts'
-import { builtModels } from '../warehouse/models/stored-models.ts'
+import { builtModels, tableOf } from '../warehouse/models/stored-models.ts'
 import { actionOf, fingerprintOf, needsKey, publishedValue } from './pii.ts'
 import { representedValue } from './postgres/representation.ts'
 import { publishedRelations, type Relation } from './relations.ts'
@@ -87,7 +87,8 @@ export async function selectionFor(
   reader: Pick<Writer, 'rows'>,
   { target, key }: { target: TargetConfig; key: Buffer | null },
 ): Promise<Selection> {
-  const published = await publishedRelations(await builtModels(reader))
+  const models = await builtModels(reader)
+  const published = await publishedRelations(models)
   const ids = new Set(published.flatMap(({ key }) => key))
   const relations = published.flatMap(relation => selected(relation, { target, ids }))
   const organizations = target.rows?.organizations ?? []
@@ -99,6 +100,7 @@ export async function selectionFor(
     where,
     // Keys of all other tables are those of this version.
     ...(isModel(name) ? [keyColumns] : []),
+    ...models.flatMap(model => (tableOf(model.name) === name && model.tableId !== null ? [model.tableId] : [])),
   ])
   const chosen: unknown[] = [columns, target.rows, agents, needsKey(target.pii) ? fingerprintOf(key!) : null]
   if (target.type === 'parquet') chosen.push(target.partitionBy)

@@ -67,6 +67,37 @@ describeWithLake('the versions of a lake', () => {
     }
   })
 
+  it('have the smallest and largest values of their rows, which DuckLake may answer from its ranges', async () => {
+    const target = newLake(app.home)
+    // Row groups of NULL and files with NaN have no range.
+    const writer = await lakeWriter(app.home, target, () => [
+      ['n', 'BIGINT', 'CASE WHEN id >= 9000 THEN id::BIGINT END'],
+      ['x', 'DOUBLE', `CASE WHEN id = 1 THEN 'nan'::DOUBLE ELSE id END`],
+      ['day', 'DATE', `DATE '2026-01-01' + id::INTEGER`],
+    ])
+    const expectEqual = async (what: string) =>
+      readingLake(target, async rows => {
+        for (const column of ['id', 'n', 'x', 'day', '"at"'])
+          expect(await rows(`SELECT min(${column}), max(${column}) FROM people`), `${column} ${what}`).toEqual(
+            // Of a subquery with a limit they are computed.
+            await rows(`SELECT min(${column}), max(${column}) FROM (FROM people LIMIT 1000000)`),
+          )
+      })
+    await writer.publish(people(0, 9_003), { refill: true })
+    await expectEqual('of a new lake')
+    await writer.publish(people(9_003, 9_004))
+    await expectEqual('after new rows')
+    expect(await maintain(writer.database, target)).toBeNull()
+    await expectEqual('after maintenance')
+    await writer.publish(people(9_004, 9_005), { erases: true })
+    await expectEqual('after an erasure of other rows')
+    await writer.publish([], { deletes: [0, 9_004], erases: true })
+    await expectEqual('after an erasure')
+    expect(await maintain(writer.database, target, { mostFiles: 1 })).toBeNull()
+    await writer.publish(people(9_005, 9_006))
+    await expectEqual('after compaction and new rows')
+  })
+
   it('have few files after many publications, and the rows of each', async () => {
     const target = newLake(app.home)
     const writer = await lakeWriter(app.home, target)

@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { DAY, MINUTE } from '../../src/core/time.ts'
+import { refreshModels } from '../../src/warehouse/models/refresh-models.ts'
 import { AGENT, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
 import { DEFAULT, newTarget, publishTo, rowsIn, SETTINGS } from './published.ts'
-import { newParquet } from './published-parquet.ts'
+import { newParquet, rowsOf } from './published-parquet.ts'
 
 const app = temporaryWarehouse()
 let folder: string
@@ -115,4 +116,34 @@ it('are folders of a target of Parquet files', async () => {
   const target = newParquet(app.home)
   await publishTo(app, target, { settings: settings(), verify: true })
   expect(existsSync(join(target.path, 'current', 'models', 'of_all'))).toBe(true)
+})
+
+const model = (key: string, ...select: string[]) =>
+  write('edited', ...['-- Rows.', `-- key: ${key}`, '-- columns:', `--   ${key}  none  Key`], ...select)
+
+const refresh = () => refreshModels({ warehouse: app.warehouse, folder })
+
+const NAMES = `SELECT conversation_id, 1 AS n FROM conversations WHERE conversation_id IN ('a', 'b')`
+
+const leaveB = `${NAMES} AND conversation_id <> 'b'`
+
+it.each<[string, () => Promise<unknown>]>([
+  ['had other columns', () => model('conversation_id', leaveB.replace(' FROM', ', 2 AS other FROM'))],
+  ['was removed', () => unlink(join(folder, 'edited.sql'))],
+  ['had a key of another type', () => model('n', leaveB)],
+])('lose rows in targets that they have lost while their table %s', async (_, edit) => {
+  const targets = [newTarget(app.home), newParquet(app.home)] as const
+  await model('conversation_id', NAMES)
+  for (const target of targets) await publishTo(app, target, { settings: settings(), verify: true })
+  await edit()
+  await refresh()
+  await model('conversation_id', leaveB)
+  await refresh()
+  for (const target of targets)
+    expect(await publishTo(app, target, { settings: settings(), verify: true })).toMatchObject({
+      kind: 'refill',
+      reason: 'other policy',
+    })
+  expect(await rowsIn(targets[0].path, 'SELECT conversation_id FROM models.edited')).toEqual([['a']])
+  expect(await rowsOf(targets[1], 'models.edited', 'conversation_id')).toEqual([['a']])
 })

@@ -15,15 +15,22 @@ const WHOLE: Record<string, readonly [string, string]> = {
   timestamptz: ['-infinity', 'infinity'],
 }
 
-/** Gives the columns that `where` selects the whole range of a type. */
+/**
+ * Gives columns of tables the whole range of a type; `tables` and `columns`: SQL conditions. DuckLake answers `min` and `max` from the range while it takes it
+ * for that of the rows, which is while no row has ever been deleted: the number of rows that were ever inserted must differ from that of the rows.
+ */
 async function setRange(
   { database, catalogTable }: Lake,
   range: readonly [string, string],
-  where: string,
+  { tables, columns }: { tables: string; columns: string },
 ): Promise<void> {
   const [least, greatest] = range.map(quoteText)
   await database.run(
-    `UPDATE ${catalogTable('ducklake_table_column_stats')} SET min_value = ${least}, max_value = ${greatest} WHERE ${where}`,
+    `UPDATE ${catalogTable('ducklake_table_stats')} SET record_count = record_count + 1 WHERE table_id IN (${tables})`,
+  )
+  await database.run(
+    `UPDATE ${catalogTable('ducklake_table_column_stats')} SET min_value = ${least}, max_value = ${greatest}
+     WHERE table_id IN (${tables}) AND ${columns}`,
   )
 }
 
@@ -50,25 +57,33 @@ export async function widenRanges(lake: Lake): Promise<void> {
   for (const { table, column, type, min, max } of found) {
     const whole = WHOLE[type]
     if (!whole || (min === whole[0] && max === whole[1])) continue
-    await setRange(lake, whole, `table_id = ${table} AND column_id = ${column}`)
+    await setRange(lake, whole, { tables: table, columns: `column_id = ${column}` })
   }
 }
 
 /**
- * Widens all ranges, which have values of erased rows: DuckLake narrows none when rows are deleted, and keeps those of columns that are gone. As
- * `widenRanges`, to be called before the lake's tables are read. @throws TARGET_LOCKED
+ * Widens the ranges of all tables that have lost rows, which have values of erased ones: DuckLake narrows none when rows are deleted, and keeps those of columns
+ * that are gone. As `widenRanges`, to be called before the lake's tables are read. @throws TARGET_LOCKED
  */
 export const widenAllRanges = (lake: Lake): Promise<void> =>
   exclusively(lake, async () => {
-    const [columns, ranges] = ['ducklake_column', 'ducklake_table_column_stats'].map(lake.catalogTable)
-    await lake.database.run(
+    const { database, catalogTable } = lake
+    const [columns, ranges, files] = ['ducklake_column', 'ducklake_table_column_stats', 'ducklake_data_file'].map(
+      catalogTable,
+    )
+    await database.run(
       `DELETE FROM ${ranges} WHERE (table_id, column_id) NOT IN (SELECT (table_id, column_id) FROM ${columns} WHERE end_snapshot IS NULL)`,
     )
+    const rows = await database.rows<{ id: string }>(`
+      SELECT table_id::VARCHAR AS id FROM ${catalogTable('ducklake_table_stats')} s
+      WHERE record_count <> (SELECT coalesce(sum(record_count), 0) FROM ${files} f WHERE f.table_id = s.table_id AND f.end_snapshot IS NULL)
+        OR table_id IN (SELECT table_id FROM ${catalogTable('ducklake_delete_file')} WHERE end_snapshot IS NULL)`)
+    if (rows.length === 0) return
+    const tables = rows.map(({ id }) => id).join(', ')
     for (const [type, range] of Object.entries(WHOLE))
-      await setRange(
-        lake,
-        range,
-        `coalesce(min_value, max_value) IS NOT NULL AND (table_id, column_id) IN (
+      await setRange(lake, range, {
+        tables,
+        columns: `coalesce(min_value, max_value) IS NOT NULL AND (table_id, column_id) IN (
           SELECT (table_id, column_id) FROM ${columns} WHERE column_type = ${quoteText(type)} AND end_snapshot IS NULL)`,
-      )
+      })
   })

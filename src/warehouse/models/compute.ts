@@ -59,6 +59,33 @@ function storedAs(name: string, type: string): { sqlType: string; value: string 
   return { sqlType, value: `${column}::${sqlType}` }
 }
 
+/** Names that DuckDB and PostgreSQL keep for columns of their own. */
+const RESERVED = /^(rowid|tableoid|ctid|[cx]m(in|ax))$/i
+
+/** PostgreSQL cuts off longer names. */
+const MOST_NAME_BYTES = 63
+
+/** @throws MODEL_INVALID if targets could not have these columns */
+function expectNames(names: readonly string[]): void {
+  const other = 'Give one of them another name with AS.'
+  const reserved = names.find(name => RESERVED.test(name))
+  if (reserved)
+    throw invalid(
+      `its column ${reserved} has a name that targets keep for a column of their own`,
+      'Give it another name with AS.',
+    )
+  const firstOf = (same: (name: string) => string) =>
+    names.find((name, index) => names.findIndex(one => same(one) === same(name)) !== index)
+  const twice = firstOf(name => name.toLowerCase())
+  if (twice) throw invalid(`its SELECT returns the column ${twice} twice`, other)
+  const cut = firstOf(name => Buffer.from(name).subarray(0, MOST_NAME_BYTES).toString('latin1'))
+  if (cut)
+    throw invalid(
+      `its column ${cut} has the same first ${MOST_NAME_BYTES} bytes as another, and PostgreSQL cuts off the rest`,
+      other,
+    )
+}
+
 /** @throws MODEL_INVALID */
 function columnsOf({ columns, key, shared }: Model, described: readonly { name: string; type: string }[]) {
   const found = described.map(({ name, type }) => ({ name, ...storedAs(name, type) }))
@@ -73,21 +100,32 @@ function columnsOf({ columns, key, shared }: Model, described: readonly { name: 
         `Cast it, or choose another key.`,
       )
   }
-  const lower = found.map(({ name }) => name.toLowerCase())
-  const twice = found.find(({ name }, index) => lower.indexOf(name.toLowerCase()) !== index)
-  if (twice)
-    throw invalid(`its SELECT returns the column ${twice.name} twice`, 'Give one of them another name with AS.')
+  expectNames(found.map(({ name }) => name))
   return found.map(({ name, sqlType, value }) => {
     const { pii, about } = columns.find(one => one.name === name) ?? { pii: 'content' as const, about: '' }
     return { value, column: { name, sqlType, pii, about: about || (shared.includes(name) ? 'Shared' : name) } }
   })
 }
 
+/** SQL of a key's value as databases get it: of times outside of the years 1 to 9999 the nearest within, so that two of them are one key. */
+function targetKey(name: string, columns: readonly ModelColumn[]): string {
+  const value = quoteName(name)
+  const { sqlType } = columns.find(column => column.name === name)!
+  if (sqlType === 'DATE') return `greatest(least(${value}, DATE '9999-12-31'), DATE '0001-01-01')`
+  if (sqlType !== 'TIMESTAMP') return value
+  return `greatest(least(${value}, TIMESTAMP '9999-12-31 23:59:59.999999'), TIMESTAMP '0001-01-01')`
+}
+
 /** @throws MODEL_FAILED if two rows have the same key, or a row has none */
-async function expectKey({ rows }: ReturnType<typeof statementsOn>, { key }: Model, table: string): Promise<number> {
-  const names = key.map(quoteName)
+async function expectKey(
+  { rows }: ReturnType<typeof statementsOn>,
+  { key }: Model,
+  { table, columns }: Pick<Computed, 'table' | 'columns'>,
+): Promise<number> {
+  const nullOf = key.map(name => `${quoteName(name)} IS NULL`).join(' OR ')
+  const values = key.map(name => targetKey(name, columns)).join(', ')
   const [counts] = await rows<Record<'rows' | 'keys' | 'nulls', string>>(`SELECT count(*)::VARCHAR AS rows,
-    count(DISTINCT (${names.join(', ')}, 0))::VARCHAR AS keys, (count(*) FILTER (${names.map(name => `${name} IS NULL`).join(' OR ')}))::VARCHAR AS nulls FROM ${table}`)
+    count(DISTINCT (${values}, 0))::VARCHAR AS keys, (count(*) FILTER (${nullOf}))::VARCHAR AS nulls FROM ${table}`)
   const { rows: all, keys, nulls } = counts!
   const failed = (what: string, hint: string) => new ConvohouseError('MODEL_FAILED', { what, hint })
   if (nulls !== '0')
@@ -173,10 +211,11 @@ export async function computed<T>(
       const values = columns.map(({ value, column }) => `${value} AS ${quoteName(column.name)}`)
       await statements.run(`CREATE OR REPLACE TABLE ${table} AS SELECT ${values.join(', ')} FROM (${sql}\n)`)
       await statements.run('COMMIT')
+      const stored = columns.map(({ column }) => column)
       return {
         table,
-        columns: columns.map(({ column }) => column),
-        rows: await expectKey(statements, model, table),
+        columns: stored,
+        rows: await expectKey(statements, model, { table, columns: stored }),
         position: { epoch, seq },
       }
     }).catch(cause => {

@@ -89,6 +89,8 @@ function problemOf(
   if (taken.has(name)) return `${name} is the name of a table, view or mart: rename the file`
   if (about === '') return 'its header has no description: begin the file with a comment that says what a row is'
   if (key.length === 0) return 'its header needs a line `-- key: COLUMN, …` with the columns that identify a row'
+  const twiceInKey = key.find((of, index) => key.indexOf(of) !== index)
+  if (twiceInKey !== undefined) return `its header names the key column ${twiceInKey} twice`
   const classOf = (of: string) => columns.find(column => column.name === of)?.pii
   const undeclared = key.find(of => classOf(of) === undefined)
   if (undeclared !== undefined)

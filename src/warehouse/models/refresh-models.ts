@@ -3,13 +3,13 @@
 // the models that read it.
 //
 //   files ─▶ plan (kept while no file changes) ─▶ removed models are dropped ─▶ for each: blocked? due? ─▶ computed ─▶ replaced ─▶ `_models`
-import { createHash } from 'node:crypto'
-import { quoteName } from '../../catalog/layout.ts'
+import { createHash, randomUUID } from 'node:crypto'
+import { quoteName, quoteText } from '../../catalog/layout.ts'
 import { type ConvohouseError, type ErrorCode, isCode } from '../../core/errors.ts'
 import { HOUR, MINUTE } from '../../core/time.ts'
 import { acknowledgeWithin, registerConsumer, removeConsumer } from '../changes/consumers.ts'
 import { type LogRange, logRange } from '../changes/epoch.ts'
-import { logChangesOf } from '../changes/log-changes.ts'
+import { appendEntries, logChangesOf } from '../changes/log-changes.ts'
 import { PUBLISHED_TABLES } from '../changes/published-tables.ts'
 import type { Writer } from '../connection.ts'
 import { describedTables } from '../dictionary/dictionary.ts'
@@ -120,24 +120,37 @@ function isDue(model: PlannedModel, before: StoredModel | undefined, { range, ne
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-/** Creates the table, or replaces the rows that differ, inside the caller's transaction. */
+/**
+ * Replaces the entries of a table by one without a key: those who read the model learn that it has changed, and numbers that consumers have read are not
+ * used again. Keys of an earlier table may have another type.
+ */
+async function forgetEntries(writer: Writer, table: string): Promise<void> {
+  await appendEntries(
+    writer,
+    `SELECT ${quoteText(table)} AS table_name, []::VARCHAR[] AS key, NULL::DATE AS partition_before, 'update' AS op`,
+  )
+  await writer.run('DELETE FROM _changes WHERE table_name = $table AND len(key) > 0', { table })
+}
+
+/** Creates the table, or replaces the rows that differ, inside the caller's transaction. @returns the identity of the table */
 async function replaceRows(
   writer: Writer,
-  model: PlannedModel,
-  before: StoredModel | undefined,
+  { model, before }: Attempt,
   { table: fresh, columns }: Computed,
-) {
+): Promise<string | null> {
   const table = tableOf(model.name)
   const published = publishedModel({ ...model, columns })
   const shape = (of: StoredModel['columns']) => of.map(({ name, sqlType }) => [name, sqlType])
   if (before && isSame([shape(before.columns), before.key], [shape(columns), model.key])) {
     await replaceByKey(writer, { published, fresh, changed: 'changed_model' })
-    return
+    return before.tableId
   }
   await writer.run(`CREATE OR REPLACE TABLE ${table} AS FROM ${fresh}`)
-  // Targets are written from empty, since the columns or the key are part of what they have published.
+  // Targets are written from empty, since the identity is part of what they have published.
+  await forgetEntries(writer, table)
   const keys = model.key.map(quoteName).join(', ')
   await logChangesOf(writer, published, { keys: `SELECT ${keys} FROM ${fresh}`, areNew: true })
+  return randomUUID()
 }
 
 const OUTCOMES: Partial<Record<ErrorCode, ModelOutcome>> = {
@@ -160,7 +173,8 @@ function failedAttempt(
   return {
     ...{ name: model.name, about: before?.about ?? model.about, definition: model.definition },
     ...{ key: before?.key ?? model.key, shared: before?.shared ?? model.shared, columns: before?.columns ?? [] },
-    ...{ position: before?.position ?? null, rows: before?.rows ?? null, durationMs: before?.durationMs ?? null },
+    ...{ tableId: before?.tableId ?? null, position: before?.position ?? null },
+    ...{ rows: before?.rows ?? null, durationMs: before?.durationMs ?? null },
     ...{ outcome: OUTCOMES[error.code] ?? 'failed', error: error.message, hint: error.hint ?? null },
     triedAt: new Date(nowMs).toISOString(),
   }
@@ -168,21 +182,22 @@ function failedAttempt(
 
 async function build(options: Required<ModelOptions>, attempt: Attempt, timeoutMs: number): Promise<StoredModel> {
   const { warehouse, signal } = options
-  const { model, before, nowMs } = attempt
+  const { model, nowMs } = attempt
   const { writer } = warehouse
   const begunMs = performance.now()
   return computed(warehouse.instance, { model, timeoutMs, signal }, async found => {
     const { name, about, definition, key, shared } = model
-    const stored: StoredModel = {
-      ...{ name, about, definition, key, shared, columns: found.columns, position: found.position, rows: found.rows },
-      ...{ outcome: 'built', error: null, hint: null, durationMs: Math.round(performance.now() - begunMs) },
-      triedAt: new Date(nowMs).toISOString(),
-    }
-    await writer.transaction(async () => {
-      await replaceRows(writer, model, before, found)
+    return writer.transaction(async () => {
+      const tableId = await replaceRows(writer, attempt, found)
+      const stored: StoredModel = {
+        ...{ name, about, definition, key, shared, columns: found.columns, tableId },
+        ...{ position: found.position, rows: found.rows },
+        ...{ outcome: 'built', error: null, hint: null, durationMs: Math.round(performance.now() - begunMs) },
+        triedAt: new Date(nowMs).toISOString(),
+      }
       await storeModel(writer, stored)
+      return stored
     })
-    return stored
   })
 }
 
@@ -192,13 +207,7 @@ async function dropRemoved(writer: Writer, removed: readonly StoredModel[]): Pro
   await writer.transaction(async () => {
     for (const { name } of removed) {
       await writer.run(`DROP TABLE IF EXISTS ${tableOf(name)}`)
-      // The newest entry stays, without its key: numbers that consumers have read must not be used again.
-      const own = { table: tableOf(name) }
-      await writer.run(
-        'UPDATE _changes SET key = [] WHERE table_name = $table AND seq = (SELECT max(seq) FROM _changes)',
-        own,
-      )
-      await writer.run('DELETE FROM _changes WHERE table_name = $table AND len(key) > 0', own)
+      await forgetEntries(writer, tableOf(name))
       await writer.run('DELETE FROM _models WHERE name = $name', { name })
     }
   })

@@ -22,6 +22,8 @@ export interface StoredModel {
   shared: readonly string[]
   /** None: it has no table yet. */
   columns: readonly ModelColumn[]
+  /** Another one whenever the table is created: rows of an earlier table may be in targets, and the log does not have their keys. */
+  tableId: string | null
   /** How far its rows have followed the change log. */
   position: { epoch: string; seq: number } | null
   outcome: ModelOutcome
@@ -41,7 +43,7 @@ type Row = Omit<StoredModel, 'columns' | 'position' | 'rows' | 'durationMs'> &
 
 type Reader = { rows: <R>(sql: string) => Promise<R[]> }
 
-const STORED = `SELECT name, about, definition, to_json(key)::VARCHAR AS "keyText", to_json(shared)::VARCHAR AS "sharedText", columns, epoch, seq::VARCHAR AS seq, outcome,
+const STORED = `SELECT name, about, definition, to_json(key)::VARCHAR AS "keyText", to_json(shared)::VARCHAR AS "sharedText", columns, table_id AS "tableId", epoch, seq::VARCHAR AS seq, outcome,
   error, hint, row_count::VARCHAR AS rows, duration_ms::VARCHAR AS duration, strftime(tried_at, '%Y-%m-%dT%H:%M:%S.%gZ') AS "triedAt"
   FROM _models ORDER BY name`
 
@@ -82,8 +84,8 @@ export const builtModels = async (reader: Reader): Promise<StoredModel[]> =>
 
 /** Replaces what is stored about a model, inside the caller's transaction. */
 export async function storeModel(writer: Writer, model: StoredModel): Promise<void> {
-  const { name, about, definition, key, shared, columns, position, outcome, error, hint, rows, durationMs, triedAt } =
-    model
+  const { name, about, definition, key, shared, columns, tableId, position } = model
+  const { outcome, error, hint, rows, durationMs, triedAt } = model
   await writer.run('DELETE FROM _models WHERE name = $name', { name })
   await writer.append(
     '_models',
@@ -95,6 +97,7 @@ export async function storeModel(writer: Writer, model: StoredModel): Promise<vo
         key: ['VARCHAR'],
         columns: 'VARCHAR',
         shared: ['VARCHAR'],
+        table_id: 'VARCHAR',
       },
       ...{
         epoch: 'VARCHAR',
@@ -109,6 +112,7 @@ export async function storeModel(writer: Writer, model: StoredModel): Promise<vo
     [
       {
         ...{ name, about, definition, key: [...key], columns: JSON.stringify(columns), shared: [...shared] },
+        table_id: tableId,
         ...{ epoch: position?.epoch ?? null, seq: position?.seq ?? null, outcome, error, hint, row_count: rows },
         ...{ duration_ms: durationMs, tried_at: triedAt.replace('Z', '') },
       },
