@@ -2,7 +2,7 @@
 -- Grain: workspace_id, agent_id, measure
 -- Refresh: whole
 -- Built from: marts.spend_daily, marts.token_usage_daily
--- Use: all cost measures of an agent, each reconciled: what the conversations' records report now, and what is booked on days (fct_spend), must be the same. Only
+-- Use: all cost measures of an agent, each reconciled: what the conversations' records report now, and what is booked on days (fct_spend), are the same. Only
 -- conversations that count (`is_counted`). The vendor does not say whether one measure includes another, and states no unit for most: a row is one measure, and
 -- rows of different measures are never added up. The measures by model come from another object of the record, and need not equal its totals: a model that
 -- later records no longer name keeps what it has used, so they have no `reported`.
@@ -15,7 +15,7 @@
 --   unit          VARCHAR  none  tokens, USD, credits, or `not stated`
 --   booked        DOUBLE   none  Booked on days, in total
 --   reported      DOUBLE   none  Reported by the conversations' records, in total
---   difference    DOUBLE   none  `booked` less `reported`, to six digits: 0
+--   difference    DOUBLE   none  `booked` less `reported`, to six digits: 0, or what records no longer report that did before
 --   first_day     DATE     none  First day with a booking
 --   last_day      DATE     none  Last day with a booking
 WITH measured AS (

@@ -39,7 +39,7 @@ SELECT
   nullif(a.activity_id, '') AS activity_id, nullif(a.type, '') AS activity_type, nullif(a.title, '') AS title, nullif(a.note, '') AS note,
   a.activity_at, a.due_at,
   -- A date without a time is no moment: in another zone it would be the day before.
-  CASE WHEN regexp_full_match(trim(a.due_date), '\d{4}-\d{2}-\d{2}') THEN a.due_at::DATE ELSE local_day(a.due_at, w.time_zone) END AS due_day,
+  CASE WHEN regexp_full_match(trim(a.due_date), '\d{4}-\d{2}-\d{2}') THEN try_cast(trim(a.due_date) AS DATE) ELSE local_day(a.due_at, w.time_zone) END AS due_day,
   coalesce(a.responded, false) AS has_responded, nullif(c.user_name, '') AS contact_name,
   nullif(c.stage, '') AS lead_stage, c.value AS lead_value, coalesce(nullif(upper(trim(c.currency)), ''), 'unknown') AS lead_currency,
   c.expected_close_at, c.last_message_ts AS last_activity_at,

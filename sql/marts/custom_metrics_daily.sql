@@ -33,7 +33,8 @@ WITH counted AS (
 ),
 by_key AS (
   -- A metric that is gone may have had the key of another one.
-  SELECT workspace_id, agent_id, metric_key, min(metric_id) AS metric_id FROM custom_metrics WHERE metric_key <> '' GROUP BY ALL
+  SELECT workspace_id, agent_id, metric_key, min({is_gone: _missing_since IS NOT NULL, metric_id: metric_id}).metric_id AS metric_id
+  FROM custom_metrics WHERE metric_key <> '' GROUP BY ALL
 ),
 measured AS (
   SELECT c.*, coalesce(nullif(v.metric_id, ''), k.metric_id, nullif(v.metric_key, ''), 'unknown') AS metric_id, nullif(v.metric_key, '') AS sent_key,

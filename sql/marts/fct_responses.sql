@@ -77,7 +77,7 @@ known AS (
   SELECT w.*, coalesce(nullif(c.channel, ''), 'unknown') AS channel, c.day AS conversation_day,
     coalesce(c._complete, false) AND NOT coalesce(c.is_test, false) AND c.day IS NOT NULL AS is_counted,
     NOT w.is_answered AND NOT coalesce(c.is_resolved, c.resolved_at IS NOT NULL) AND NOT coalesce(starts_with(c.state, 'ended'), false) AS is_open,
-    coalesce(w.responded_at, CASE WHEN NOT w.is_answered AND c.resolved_at >= w.started_at THEN c.resolved_at END) AS ended_at
+    coalesce(w.responded_at, CASE WHEN NOT w.is_answered AND c.is_resolved IS DISTINCT FROM false AND c.resolved_at >= w.started_at THEN c.resolved_at END) AS ended_at
   FROM waits w JOIN scoped('conversations') c USING (workspace_id, agent_id, conversation_id)
 ),
 -- The first rule that matches and has a target.

@@ -6,5 +6,5 @@ WITH changed AS (
 )
 SELECT DISTINCT f.workspace_id, f.agent_id, f.day
 FROM marts.custom_metrics_daily f JOIN changed c ON c.workspace_id = f.workspace_id AND c.agent_id = f.agent_id
-  AND (f.metric_id = c.metric_id OR f.metric_key = c.metric_key)
+  AND (f.metric_id IN (c.metric_id, c.metric_key) OR f.metric_key = c.metric_key)
 WHERE (f.metric_id, f.metric_key, f.declared_type) IS DISTINCT FROM (c.metric_id, c.metric_key, c.type)

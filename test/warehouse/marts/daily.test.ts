@@ -5,7 +5,7 @@ import { DAY, MINUTE } from '../../../src/core/time.ts'
 import type { Row } from '../../../src/warehouse/connection.ts'
 import { refreshMarts } from '../../../src/warehouse/marts/refresh.ts'
 import { applyTo, eventOf } from '../events/events-in.ts'
-import { AGENT, landAgents, landConversations, landMetric, SENT_AT_MS } from '../landed-pages.ts'
+import { AGENT, freshWindow, landAgents, landConversations, landMetric, SENT_AT_MS } from '../landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
 
 const app = temporaryWarehouse()
@@ -228,6 +228,48 @@ describe('custom_metrics_daily', () => {
         ...{ conversations: '1', measurements: '1', value_sum: 7, value_min: 7, value_max: 7 },
       },
     ])
+  })
+
+  it('has measurements without an id at the metric that exists, not at one that is gone or was declared later', async () => {
+    const place = app.workspace()
+    const { landing, load } = place
+    const gone = await landMetric(landing, { metric: { id: 'a_old', key: 'csat', type: 'enum' } })
+    await load(gone)
+    const body = Buffer.from(JSON.stringify({ message: 'Not found', code: 'NOT_FOUND' }))
+    const sentAtMs = SENT_AT_MS + DAY
+    const head = await landing.head(gone.address)
+    const address = await landing.land(
+      {
+        ...{ ...head, status: 404, sentAtMs, receivedAtMs: sentAtMs, sentAtServerMs: sentAtMs, bodyBytes: body.length },
+        place: { ...head.place, window: freshWindow().name },
+      },
+      body,
+    )
+    await load({ address, head: await landing.head(address) })
+    await load(await landMetric(landing, { metric: { id: 'z_new', key: 'csat', type: 'number' }, sentAtMs }))
+    await load(await landMetric(landing, { metric: { id: 'effort', key: 'customer effort', type: 'number' } }))
+    const metrics = [
+      { key: 'csat', value: 5 },
+      { metricId: 'z_new', value: 3 },
+      { key: 'effort', value: 2 },
+    ]
+    await load(await landConversations(landing, { records: [one('m', { metrics })] }))
+    await refreshMarts(app.warehouse.writer)
+    const shown = () =>
+      place.rows('marts.custom_metrics_daily', 'metric_id, declared_type, value_type, measurements, value_sum')
+    const csat = { metric_id: 'z_new', declared_type: 'number', value_type: 'number', measurements: '2', value_sum: 8 }
+    const effort = {
+      metric_id: 'effort',
+      declared_type: 'number',
+      value_type: 'number',
+      measurements: '1',
+      value_sum: 2,
+    }
+    expect(await shown()).toEqual([effort, csat])
+    // Its key is the id of the other metric.
+    await load(await landMetric(landing, { metric: { id: 'met2', key: 'effort', type: 'number' }, sentAtMs }))
+    await refreshMarts(app.warehouse.writer)
+    expect(await shown()).toEqual([{ ...effort, metric_id: 'met2' }, csat])
   })
 })
 

@@ -271,4 +271,33 @@ describe('fct_responses', () => {
     expect(rows.every(({ sla, business, wait }) => sla === null && business === wait)).toBe(true)
     expect(await app.warehouse.writer.rows('FROM _business_hours')).toEqual([])
   })
+
+  it('has waits that go on when an event has reopened a conversation whose record keeps the earlier resolution', async () => {
+    const place = app.workspace()
+    const targets = [
+      { metric: 'first_response', seconds: 300 },
+      { metric: 'resolution', seconds: 7_200 },
+    ] as const
+    await applyResponseRules(app.warehouse.writer, place.id, {
+      ...{ timeZone: 'UTC', businessHours: null },
+      serviceLevels: [{ name: 'all', agents: null, channels: null, isBusiness: false, targets: [...targets] }],
+    })
+    const record = { ID: 'g', firstMessageTS: at(0), lastModified: at(60), isResolved: true, resolvedAt: at(60) }
+    await place.load(await landConversations(place.landing, { records: [record] }))
+    const createdAt = at(300)
+    await applyTo(
+      place,
+      eventOf('conversation_updated', {
+        ...{ agentId: AGENT, convoId: 'g', createdAt },
+        lightConvoData: { ID: 'g', isResolved: false, reopenedAt: createdAt, lastModified: createdAt },
+        turns: [{ turnId: 't', role: 'user', text: 'Hello?', timestamp: at(0) }],
+      }),
+    )
+    await refresh()
+    const open = { is_open: true, is_answered: false, ended_at: null, is_met: null }
+    expect(await place.rows('marts.fct_responses', 'metric, is_open, is_answered, ended_at, is_met')).toEqual([
+      { metric: 'first_response', ...open },
+      { metric: 'resolution', ...open },
+    ])
+  })
 })
