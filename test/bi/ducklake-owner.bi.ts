@@ -1,5 +1,5 @@
 // What the owner of a lake writes into it and into its catalog, and erasures: nothing of the owner's is lost, and nothing erased stays in it.
-import { mkdir, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { expect, it } from 'vitest'
@@ -71,6 +71,35 @@ describeWithLake('what the owner of a lake writes', () => {
     await publish([{ id: 1, name: 'Ann' }], { refill: true, erases: true })
     expect(await filesOfLakeWith(target, PERSON)).toEqual([])
     expect(await readingLake(target, rows => rows('SELECT id::INT, email::INT FROM people'))).toEqual([[1, 1]])
+  })
+
+  it('a dropped column makes deltas fail with what to do, and a refill brings columns and comments up to date', async () => {
+    const target = newLake(app.home)
+    const { publish } = await lakeWriter(app.home, target)
+    await publish([{ id: 1, name: 'Ann' }], { refill: true })
+    await asOwner(target, `ALTER TABLE people DROP COLUMN name; COMMENT ON COLUMN people.id IS 'mine'`)
+    expect(await failureOf(publish([{ id: 2, name: 'Bob' }]))).toMatchObject({
+      code: 'TARGET_UNUSABLE',
+      hint: expect.stringContaining(`publish ${target.name} --refill`),
+    })
+    await publish([{ id: 1, name: 'Ann' }], { refill: true })
+    await readingLake(target, async rows => {
+      expect(await rows(NAMES)).toEqual([[1, 'Ann']])
+      const comments = `SELECT comment FROM duckdb_columns() WHERE table_name = 'people' AND column_name IN ('id', 'name') ORDER BY 1`
+      expect(await rows(comments)).toEqual([['Column id'], ['Column name']])
+    })
+  })
+
+  it('data that are gone are named, with what to do', async () => {
+    const target = newLake(app.home)
+    const { publish } = await lakeWriter(app.home, target)
+    await publish([{ id: 1, name: 'Ann' }], { refill: true })
+    await rm(target.data, { recursive: true })
+    expect(await failureOf(publish([{ id: 2, name: 'Bob' }]))).toMatchObject({
+      code: 'TARGET_UNUSABLE',
+      message: expect.stringContaining(`are not in ${target.data}`),
+      hint: expect.stringContaining('remove the catalog too'),
+    })
   })
 
   it('a version of the owner between an erasure and its completion does not end it', async () => {

@@ -29,9 +29,15 @@ function failureFinding({ target, failure }: TargetStatus, nowMs: number): Findi
 }
 
 function lagFinding(status: TargetStatus, { everyMs, nowMs }: { everyMs: number; nowMs: number }): Finding {
-  const { target, place, asOf, lagSeconds, isGone } = status
+  const { target, type, place, data, asOf, lagSeconds, isGone } = status
   if (asOf === null) return ok(SUBJECT, `${target}: not published to yet; \`convohouse publish\` does`)
   const found = `${target}: ${lackText(status)}; published ${ago(Date.parse(asOf), nowMs)}`
+  if (isGone && type === 'ducklake')
+    return warn(
+      SUBJECT,
+      found,
+      `Restore ${place} or ${data}, or mount their disk again. If one is gone for good, remove the other: the next publication fills a new lake.`,
+    )
   if (isGone)
     return warn(SUBJECT, found, `Run \`convohouse publish\`, or mount the disk of ${place} again, if it is on one.`)
   const lateMs = Math.max(HOUR, LATE_PUBLICATIONS * everyMs)

@@ -5,10 +5,11 @@ import type { TargetStatus } from '../../reports/publications.ts'
 import { visible } from '../terminal/columns.ts'
 import { plain, type Style } from '../terminal/style.ts'
 
-type Lack = Pick<TargetStatus, 'behind' | 'lagSeconds' | 'isGone' | 'held' | 'empty' | 'released'>
+type Lack = Pick<TargetStatus, 'type' | 'behind' | 'lagSeconds' | 'isGone' | 'held' | 'empty' | 'released'>
 
 /** What the target lacks, and for how long. */
-export function lackText({ behind, lagSeconds, isGone, ...lack }: Lack): string {
+export function lackText({ type, behind, lagSeconds, isGone, ...lack }: Lack): string {
+  if (isGone && type === 'ducklake') return 'its catalog or its data are no longer there'
   if (isGone) return 'is no longer there: the next publication writes it from empty'
   const held = heldText(lack)
   if (behind === 0) return held === null ? 'has every change' : `has every other change; ${held}`

@@ -24,6 +24,7 @@ import {
   prepareLake,
   recordCreated,
   type StoredTables,
+  storedComments,
   storeLakeWatermark,
   withStoredTables,
 } from './stored-tables.ts'
@@ -46,12 +47,13 @@ async function writeVersion(
 ): Promise<void> {
   const begunMs = Date.now()
   await widenRanges(lake)
+  const comments = kind === 'refill' ? await storedComments(lake) : new Set<string>()
   await withStoredTables(lake, async stored => {
     expectBase(lake, stored, base)
     if (kind === 'refill') await prepareLake(lake, stored)
     const written = new Set<string>()
     for await (const table of tables) {
-      if (kind === 'refill') await bringUpToDate(lake, stored, table)
+      if (kind === 'refill') await bringUpToDate(lake, { ...stored, comments }, table)
       await deleteRows(lake.database, { into: attachedTable(table), typeOf: lakeType }, table)
       written.add(table.name)
       if (await moveFiles(lake, { stored, moved }, table)) continue

@@ -160,13 +160,43 @@ export function alteredColumns(table: PackagedTable, stored: ReadonlyMap<string,
   })
 }
 
-/** Creates a table, or brings its columns and comments up to date. @throws TARGET_UNUSABLE if somebody else has created it */
-export async function bringUpToDate(lake: Lake, { tables, own }: StoredTables, table: PackagedTable): Promise<void> {
+/** Identifies a comment of a table, or of a column of it. */
+const commentKey = (table: string, column: string | null, comment: string): string =>
+  JSON.stringify([table, column, comment])
+
+/** The comments of tables and columns, as `commentKey`. As `readCatalog`, not to be called in a transaction that writes the lake. */
+export async function storedComments({ database, catalogTable }: Lake): Promise<ReadonlySet<string>> {
+  const [tags, columnTags, columns] = ['ducklake_tag', 'ducklake_column_tag', 'ducklake_column'].map(catalogTable)
+  const rows = await database.rows<{ name: string; column: string | null; comment: string }>(`
+    SELECT concat_ws('.', nullif(schema_name, 'main'), table_name) AS name, tag.name AS "column", tag.value AS comment
+    FROM (
+      SELECT object_id AS table_id, NULL::VARCHAR AS name, value FROM ${tags} WHERE key = 'comment' AND end_snapshot IS NULL
+      UNION ALL
+      SELECT g.table_id, c.column_name, g.value FROM ${columnTags} g JOIN ${columns} c ON c.table_id = g.table_id AND c.column_id = g.column_id
+      WHERE g.key = 'comment' AND g.end_snapshot IS NULL AND c.end_snapshot IS NULL
+    ) tag
+    JOIN ${catalogTable('ducklake_table')} t ON t.table_id = tag.table_id JOIN ${catalogTable('ducklake_schema')} s ON s.schema_id = t.schema_id
+    WHERE t.end_snapshot IS NULL AND s.end_snapshot IS NULL`)
+  return new Set(rows.map(({ name, column, comment }) => commentKey(name, column, comment)))
+}
+
+/**
+ * Creates a table, or brings its columns and comments up to date. `comments`: those of the lake (`storedComments`).
+ * @throws TARGET_UNUSABLE if somebody else has created it
+ */
+export async function bringUpToDate(
+  lake: Lake,
+  { tables, own, comments }: StoredTables & { comments: ReadonlySet<string> },
+  table: PackagedTable,
+): Promise<void> {
   const { database } = lake
-  if (!tables.has(table.name)) return createTable(database, table, lakeType)
-  if (!own.has(table.name)) throw foreign(lake, table.name)
+  const { name, about, columns } = table
+  if (!tables.has(name)) return createTable(database, table, lakeType)
+  if (!own.has(name)) throw foreign(lake, name)
   const statements = alteredColumns(table, await columnTypes(lake, table))
-  if (statements.length > 0) await database.run([...statements, ...commentsOf(table)].join(';\n'))
+  const isDescribed = [{ name: null, about }, ...columns].every(of => comments.has(commentKey(name, of.name, of.about)))
+  if (!isDescribed) statements.push(...commentsOf(table))
+  if (statements.length > 0) await database.run(statements.join(';\n'))
 }
 
 /** Records the tables that a refill has created, in one statement: each would write a file. */
