@@ -234,7 +234,7 @@ function parseFile(path: string): { value: unknown; locate: (path: readonly Prop
   const invalid = (problem: string) =>
     new ConvohouseError('CONFIG_INVALID', {
       what: `${path} is not valid YAML: ${problem}`,
-      hint: 'Correct the line; `convohouse init` writes an example.',
+      hint: 'Correct the line; `convohouse init --print` shows an example.',
     })
   const [error] = document.errors
   // Some messages quote the text after a colon, which may be a token.
@@ -263,7 +263,7 @@ function fromFile(path: string, env: Environment): Config {
     const problems = problemsOf(parsed.error.issues).map(({ path, words }) => `${placeOf(path, locate)} ${words}`)
     throw new ConvohouseError('CONFIG_INVALID', {
       what: `${path}: ${problems.join('; ')}.`,
-      hint: '`convohouse init` writes a commented example of every setting.',
+      hint: '`convohouse init --print` shows every setting, with its meaning and default.',
     })
   }
   const folder = dirname(resolve(path))

@@ -10,12 +10,14 @@ export const initCommand = (): Command =>
   new Command('init')
     .description('write a commented convohouse.yaml into this folder')
     .option('-f, --force', 'overwrite an existing file')
+    .option('--print', 'print it instead')
     .addHelpText(
       'after',
       `
 Examples:
   $ convohouse init              every setting, with its meaning and default
-  $ convohouse init --force      the same, replacing an existing file`,
+  $ convohouse init --force      the same, replacing an existing file
+  $ convohouse init --print      shows it beside a file that exists`,
     )
     .action(runInit)
 
@@ -30,11 +32,12 @@ const NEXT = [
 const exists = (file: string): ConvohouseError =>
   new ConvohouseError('CONFIG_EXISTS', {
     what: `${file} already exists.`,
-    hint: 'Edit it, or overwrite it with --force.',
+    hint: 'Edit it (`convohouse init --print` shows every setting), or overwrite it with --force.',
   })
 
 /** @throws CONFIG_EXISTS, HOME_UNUSABLE */
-async function runInit({ force }: { force?: boolean }): Promise<void> {
+async function runInit({ force, print: isPrinted }: { force?: boolean; print?: boolean }): Promise<void> {
+  if (isPrinted) return print(CONFIG_TEMPLATE.trimEnd())
   const { CONFIG_FILE } = await import('../config.ts')
   const file = resolve(CONFIG_FILE)
   await writeFile(file, CONFIG_TEMPLATE, { flag: force ? 'w' : 'wx' }).catch(cause => {
@@ -127,7 +130,7 @@ export const CONFIG_TEMPLATE = `# Configuration of convohouse. A setting that is
 #   # A DuckLake: a catalog, and Parquet files in a folder or in S3.
 #   - name: versions
 #     type: ducklake
-#     catalog: { type: sqlite }                       # or duckdb, or postgres with host, port, database and so on
+#     catalog: { type: sqlite, path: ./published/versions.sqlite } # or duckdb, or postgres with host, port, database and so on
 #     data: ./published/versions                      # or s3://BUCKET/PREFIX
 #     # s3: { region: eu-central-1 }                  # of data in S3, as of a target parquet
 #     keepVersions: 2d                                # for how long earlier versions can be read

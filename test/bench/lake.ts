@@ -1,5 +1,5 @@
 // A lake after many small publications: of how many files its newest version consists, and what its readers notice of publications and
-// compaction: with the priority of any process, and with a lower one (docs/publishing.md). The catalog is in PostgreSQL, as for several readers.
+// compaction: first as usual, then with the lowest priority for both processes of a publication. The catalog is in PostgreSQL, as for several readers.
 import { readdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { setPriority, tmpdir } from 'node:os'

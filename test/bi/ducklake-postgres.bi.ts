@@ -55,6 +55,29 @@ async function changedScene() {
 }
 
 describeWithPostgres('a lake with its catalog in PostgreSQL', () => {
+  it('is written and read by roles with the rights that its page gives them', async () => {
+    const place = app.workspace()
+    const [writer, reader] = ['lake_writer', 'lake_reader']
+    const target = newTarget({}, { user: writer })
+    const page = await readFile(join(import.meta.dirname, '../../docs/publishing.md'), 'utf8')
+    const [, statements] = /```sql\n(CREATE ROLE [^`]+CREATE SCHEMA convohouse_lake[^`]+)```/.exec(page)!
+    await scene.admin.execute(`CREATE ROLE ${reader} LOGIN PASSWORD '${scene.server.password}'`)
+    await scene.admin.execute(
+      statements!
+        .replaceAll('convohouse_lake', target.name)
+        .replaceAll(/\bconvohouse\b/g, writer)
+        .replaceAll('analysts', reader)
+        .replace('…', scene.server.password),
+    )
+    await load(place, [{ ID: 'a', userName: 'Ann' }])
+    await publishLake(app, target)
+    await load(place, [{ ID: 'a', userName: 'Amy' }], 1)
+    await publishLake(app, target, { verify: true })
+    const catalog = target.catalog as Extract<LakeTarget['catalog'], { type: 'postgres' }>
+    const asReader = { ...target, catalog: { ...catalog, connection: { ...catalog.connection, user: reader } } }
+    expect(await namesIn(asReader, place)).toEqual(['Amy'])
+  })
+
   it('is read by other processes while it is published to: each sees one version in all tables', async () => {
     const place = app.workspace()
     const target = newTarget()

@@ -32,6 +32,8 @@ describe('init', () => {
     expect(refused.code).toBe(2)
     expect(refused.stderr).toContain('error CONFIG_EXISTS')
     expect(await readFile(file, 'utf8')).toBe('mine')
+    expect((await inProcess(['init', '--print'], { cwd })).stdout).toBe(CONFIG_TEMPLATE)
+    expect(await readFile(file, 'utf8')).toBe('mine')
     expect((await inProcess(['init', '--force'], { cwd })).code).toBe(0)
     expect(await readFile(file, 'utf8')).toBe(CONFIG_TEMPLATE)
   })

@@ -33,7 +33,10 @@ function chosen(all: readonly Check[], names: readonly string[]): readonly Check
   if (names.length === 0) return all
   const unknown = names.find(name => all.every(check => check.name !== name))
   if (unknown !== undefined)
-    throw invalidFlag(`There is no check ${JSON.stringify(unknown)}.`, '`convohouse check` lists all of them.')
+    throw invalidFlag(
+      `There is no check ${JSON.stringify(unknown)}.`,
+      '`convohouse check` runs all of them, and forgets the results of those that are gone.',
+    )
   return all.filter(({ name }) => names.includes(name))
 }
 

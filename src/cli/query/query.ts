@@ -128,7 +128,7 @@ const HINTS: readonly [RegExp, string][] = [
   ],
   [
     /^Binder Error: (Referenced column|Table .* does not have a column|Column .* does not exist on)/,
-    '`convohouse query "DESCRIBE conversations"` lists the columns of a table.',
+    '`convohouse dictionary NAME` lists the columns of a table, view, mart or model.',
   ],
   [
     /^Conversion Error: Could not cast value -?\d+ to DECIMAL\(38,0\)/,

@@ -115,7 +115,7 @@ describe('query', () => {
     expect(table.stderr).toContain('SHOW TABLES')
     const column = await inProcess(['query', 'SELECT chanel FROM conversations'], { env })
     expect(column.stderr).toContain('Candidate bindings')
-    expect(column.stderr).toContain('DESCRIBE conversations')
+    expect(column.stderr).toContain('convohouse dictionary NAME')
   })
 
   it('is read-only', async () => {
