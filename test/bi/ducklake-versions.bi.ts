@@ -94,6 +94,7 @@ describeWithLake('the versions of a lake', () => {
     await writer.publish([], { deletes: [0, 9_004], erases: true })
     await expectEqual('after an erasure')
     expect(await maintain(writer.database, target, { mostFiles: 1 })).toBeNull()
+    await expectEqual('after compaction')
     await writer.publish(people(9_005, 9_006))
     await expectEqual('after compaction and new rows')
   })

@@ -15,24 +15,26 @@ const WHOLE: Record<string, readonly [string, string]> = {
   timestamptz: ['-infinity', 'infinity'],
 }
 
-/**
- * Gives columns of tables the whole range of a type; `tables` and `columns`: SQL conditions. DuckLake answers `min` and `max` from the range while it takes it
- * for that of the rows, which is while no row has ever been deleted: the number of rows that were ever inserted must differ from that of the rows.
- */
+/** Gives the columns that `where` selects the whole range of a type. DuckLake must not answer from it (`makeInexact`). */
 async function setRange(
   { database, catalogTable }: Lake,
   range: readonly [string, string],
-  { tables, columns }: { tables: string; columns: string },
+  where: string,
 ): Promise<void> {
   const [least, greatest] = range.map(quoteText)
   await database.run(
-    `UPDATE ${catalogTable('ducklake_table_stats')} SET record_count = record_count + 1 WHERE table_id IN (${tables})`,
-  )
-  await database.run(
-    `UPDATE ${catalogTable('ducklake_table_column_stats')} SET min_value = ${least}, max_value = ${greatest}
-     WHERE table_id IN (${tables}) AND ${columns}`,
+    `UPDATE ${catalogTable('ducklake_table_column_stats')} SET min_value = ${least}, max_value = ${greatest} WHERE ${where}`,
   )
 }
+
+/**
+ * Keeps DuckLake from answering `min` and `max` of tables from their ranges, which it does while as many rows have been inserted as there are: one more counts
+ * as inserted.
+ */
+const makeInexact = ({ database, catalogTable }: Lake, tables: Iterable<string>): Promise<void> =>
+  database.run(
+    `UPDATE ${catalogTable('ducklake_table_stats')} SET record_count = record_count + 1 WHERE table_id IN (${[...tables].join(', ')})`,
+  )
 
 interface Narrow {
   table: string
@@ -54,11 +56,14 @@ export async function widenRanges(lake: Lake): Promise<void> {
     JOIN ${catalogTable('ducklake_column')} c ON c.table_id = s.table_id AND c.column_id = s.column_id
     JOIN ${catalogTable('ducklake_file_column_stats')} f ON f.table_id = s.table_id AND f.column_id = s.column_id
     WHERE f.value_count > 0 AND (f.min_value IS NULL OR f.max_value IS NULL)`)
-  for (const { table, column, type, min, max } of found) {
+  const narrow = found.flatMap(({ table, column, type, min, max }) => {
     const whole = WHOLE[type]
-    if (!whole || (min === whole[0] && max === whole[1])) continue
-    await setRange(lake, whole, { tables: table, columns: `column_id = ${column}` })
-  }
+    return !whole || (min === whole[0] && max === whole[1]) ? [] : [{ table, column, whole }]
+  })
+  if (narrow.length === 0) return
+  await makeInexact(lake, new Set(narrow.map(({ table }) => table)))
+  for (const { table, column, whole } of narrow)
+    await setRange(lake, whole, `table_id = ${table} AND column_id = ${column}`)
 }
 
 /**
@@ -79,11 +84,13 @@ export const widenAllRanges = (lake: Lake): Promise<void> =>
       WHERE record_count <> (SELECT coalesce(sum(record_count), 0) FROM ${files} f WHERE f.table_id = s.table_id AND f.end_snapshot IS NULL)
         OR table_id IN (SELECT table_id FROM ${catalogTable('ducklake_delete_file')} WHERE end_snapshot IS NULL)`)
     if (rows.length === 0) return
-    const tables = rows.map(({ id }) => id).join(', ')
+    const tables = rows.map(({ id }) => id)
+    await makeInexact(lake, tables)
     for (const [type, range] of Object.entries(WHOLE))
-      await setRange(lake, range, {
-        tables,
-        columns: `coalesce(min_value, max_value) IS NOT NULL AND (table_id, column_id) IN (
+      await setRange(
+        lake,
+        range,
+        `coalesce(min_value, max_value) IS NOT NULL AND table_id IN (${tables.join(', ')}) AND (table_id, column_id) IN (
           SELECT (table_id, column_id) FROM ${columns} WHERE column_type = ${quoteText(type)} AND end_snapshot IS NULL)`,
-      })
+      )
   })

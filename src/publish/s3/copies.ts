@@ -1,5 +1,6 @@
 // What follows the commit of a publication to S3: the copies under stable names are brought up to date, and objects that no state needs any
 // more are removed. `_copies.json` says when that was complete. A publication that was killed in between is completed by the next one.
+import { z } from 'zod'
 import { HOUR } from '../../core/time.ts'
 import { severally } from '../severally.ts'
 import { copyName, isCopy, isObject, type Manifest } from './manifest.ts'
@@ -28,11 +29,16 @@ export interface Copies {
 
 export const NO_COPIES: Copies = { publicationId: '', of: {}, kept: [] }
 
+const copiesFile = z.object({
+  publication_id: z.string(),
+  of: z.record(z.string(), z.tuple([z.string(), z.string()])),
+  kept: z.array(z.object({ path: z.string(), replacedMs: z.number() })),
+})
+
+/** What the file says; a damaged one says nothing. */
 export function parseCopies(text: string): Copies {
   try {
-    const { publication_id: publicationId, of, kept } = JSON.parse(text)
-    if (typeof publicationId !== 'string' || typeof of !== 'object' || of === null || !Array.isArray(kept))
-      return NO_COPIES
+    const { publication_id: publicationId, of, kept } = copiesFile.parse(JSON.parse(text))
     return { publicationId, of, kept }
   } catch {
     return NO_COPIES

@@ -205,7 +205,9 @@ describe('the copies', () => {
   })
 
   it('with a damaged record are made again', () => {
-    for (const text of ['', '{', 'null', '[]', '{"publication_id": 1}']) expect(parseCopies(text)).toEqual(NO_COPIES)
+    const members = '{"publication_id": "p", "of": {"a": 1}, "kept": []}'
+    for (const text of ['', '{', 'null', '[]', '{"publication_id": 1}', members])
+      expect(parseCopies(text)).toEqual(NO_COPIES)
     expect(
       completionPlan({ manifest, copies: NO_COPIES, listed: listed('e1'), nowMs: NOW, hasCommitted: true }).copy,
     ).toHaveLength(1)
