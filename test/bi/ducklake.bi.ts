@@ -1,5 +1,5 @@
 // The target `ducklake` with its catalog in a file: what readers find, versions and their changes, maintenance, erasure, and what is refused.
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { LakeTarget } from '../../src/config/targets.ts'
@@ -8,7 +8,15 @@ import { DEFAULT } from '../publish/published.ts'
 import { AGENT, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
 import { extensionFolder } from './extensions.ts'
-import { describeWithLake, filesWith, newLake, publishLake, readingLake } from './lake-scene.ts'
+import {
+  describeWithLake,
+  expectVersions,
+  filesWith,
+  newLake,
+  publishLake,
+  readingLake,
+  startReader,
+} from './lake-scene.ts'
 import { patchedTarget } from './patched-target.ts'
 import { failureOf, load } from './postgres-scene.ts'
 import { python } from './python.ts'
@@ -47,6 +55,30 @@ describeWithLake('a lake with its catalog in a file', () => {
         ['c', 'Cy'],
       ])
     })
+  })
+
+  it('of sqlite is read by other processes, with all threads, while it is published to: each sees one version in all tables', async () => {
+    const place = app.workspace()
+    const target = newLake(app.home)
+    const names = (round: number) => Array.from({ length: 300 }, (_, n) => `${round} ${n}`)
+    const loadRound = (round: number) =>
+      load(
+        place,
+        names(round).map((userName, n) => ({ ID: String(n).padStart(3, '0'), userName })),
+        round,
+      )
+    await loadRound(0)
+    await publishLake(app, target)
+    const stop = join(app.home, 'stop-sqlite')
+    const readers = [1, 2].map(() => startReader(target, place, { stop }))
+    for (const reader of readers) await reader.ready()
+    for (let round = 1; round <= 4; round++) {
+      await loadRound(round)
+      await publishLake(app, target, { refill: round === 2 })
+    }
+    await writeFile(stop, '')
+    const expected = [0, 1, 2, 3, 4].map(round => names(round).join(','))
+    for (const reader of readers) expectVersions(await reader.result(), expected)
   })
 
   it('is read as its page says: versions, their tables and their changes', async () => {

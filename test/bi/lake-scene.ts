@@ -92,17 +92,17 @@ interface Read {
   types: string[]
 }
 
-/** Reads in a process of its own, which shares nothing with the publisher but the catalog's server and the data, until `stop` exists. */
+/** Reads in a process of its own, which shares nothing with the publisher but the catalog and the data, until `stop` exists. */
 export function startReader(
   target: LakeTarget,
   { id }: Workspace,
   { stop, password = '', secret = '' }: Reading & { stop: string },
 ) {
   const { catalog } = target
-  if (catalog.type !== 'postgres') throw new Error('no server')
   const python = join(needed(PYTHON.lake), 'bin', 'python')
   const script = join(import.meta.dirname, 'read-lake.py')
-  const words = [script, extensionFolder(), addressOf(target), `, METADATA_SCHEMA '${catalog.schema}'`, id, stop]
+  const schema = catalog.type === 'postgres' ? `, METADATA_SCHEMA '${catalog.schema}'` : ''
+  const words = [script, extensionFolder(), addressOf(target), schema, id, stop]
   const env = { PGPASSWORD: password, LAKE_SECRET: secret }
   const child = spawn(python, words, { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
