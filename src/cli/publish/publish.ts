@@ -34,7 +34,7 @@ function chooseTargets({ targets, source }: Config, name: string | undefined): r
     what: targets.length === 0 ? `${source} has no targets.` : `${source} has no target ${JSON.stringify(name)}.`,
     hint:
       targets.length === 0
-        ? `${source === ENVIRONMENT ? 'Targets are in a file: `convohouse init` writes one, and --config or CONVOHOUSE_CONFIG names it. ' : ''}Add one: \`targets: [{ name: dashboards, type: snapshot }]\`.`
+        ? `${source === ENVIRONMENT ? 'Targets are in a file: `convohouse init` writes one. While CONVOHOUSE_API_URL is set, it is read only if --config or CONVOHOUSE_CONFIG names it. ' : ''}Add one: \`targets: [{ name: dashboards, type: snapshot }]\`.`
         : `Choose one of: ${targets.map(target => target.name).join(', ')}.`,
   })
 }
