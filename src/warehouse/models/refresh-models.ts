@@ -233,16 +233,19 @@ async function advance(
   writer: Writer,
   { stored, results, hasBuilt }: Record<'stored' | 'results', ReadonlyMap<string, StoredModel>> & { hasBuilt: boolean },
 ): Promise<void> {
-  const built = [...results.values()].filter(({ outcome }) => outcome === 'built')
+  // One that an erasure has emptied has no position until it is computed.
+  const built = [...results.values()].flatMap(({ name, outcome, position }) =>
+    outcome === 'built' && position !== null ? [{ name, position }] : [],
+  )
   const moved = built.filter(
-    model => stored.has(model.name) && model.position!.seq !== stored.get(model.name)!.position?.seq,
+    ({ name, position }) => stored.has(name) && position.seq !== stored.get(name)!.position?.seq,
   )
   if (moved.length === 0 && !hasBuilt) return
   await writer.transaction(async () => {
     for (const { name, position } of moved)
-      await writer.run('UPDATE _models SET epoch = $epoch, seq = $seq WHERE name = $name', { ...position!, name })
+      await writer.run('UPDATE _models SET epoch = $epoch, seq = $seq WHERE name = $name', { ...position, name })
     const { epoch } = await logRange(writer)
-    const seqs = built.map(({ position }) => (position!.epoch === epoch ? position!.seq : 0))
+    const seqs = built.map(({ position }) => (position.epoch === epoch ? position.seq : 0))
     if (seqs.length > 0) await acknowledgeWithin(writer, MODELS_CONSUMER, { epoch, seq: Math.min(...seqs) })
   })
 }

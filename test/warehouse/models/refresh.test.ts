@@ -347,6 +347,9 @@ describe('models', () => {
       { op: 'delete' },
     ])
     expect(await logged('models.by_conversation', seq)).toContainEqual([workspace.id, 'c'])
+    // A refresh that reaches none of them leaves them empty.
+    await outcomes({ oneMs: MINUTE, allMs: 0 })
+    expect(await rows('by_conversation')).toEqual([])
     await outcomes()
     expect((await rows('by_conversation')).map(row => row.conversation_id)).toEqual(['a', 'b', 'd'])
   })
