@@ -71,7 +71,14 @@ export interface PublishOptions {
   onPhase?: (phase: PublicationPhase, facts: { rows?: number }) => void
 }
 
-type Reason = RefillReason | 'requested' | 'unknown publication' | 'other policy' | 'erased records'
+interface Attempt extends PublishOptions {
+  /** Connections that read the warehouse. */
+  readers: number
+  /** The target's process has too little memory for the changes, but not for a refill, whose rows it does not insert. */
+  isTooLarge?: boolean
+}
+
+type Reason = RefillReason | 'requested' | 'memory' | 'unknown publication' | 'other policy' | 'erased records'
 
 const PACKAGE_PREFIX = 'publication-'
 
@@ -102,9 +109,9 @@ interface Decided {
 
 async function decide(
   reader: Reader,
-  { options, base, key }: { options: PublishOptions; base: TargetWatermark | null; key: Buffer | null },
+  { options, base, key }: { options: Attempt; base: TargetWatermark | null; key: Buffer | null },
 ): Promise<Decided> {
-  const { target, refill = false } = options
+  const { target, refill = false, isTooLarge = false } = options
   const selection = await selectionFor(reader, { target, key })
   const answer = await changesSince(reader, { name: consumerOf(target.name), watermark: base })
   const filled = (reason: Reason): Decided => {
@@ -112,6 +119,7 @@ async function decide(
     return { selection, lack, changes: null, reason, to: answer.to, erases: true }
   }
   if (refill) return filled('requested')
+  if (isTooLarge) return filled('memory')
   if (answer.kind === 'refill') return filled(answer.reason)
   if (!(await isIssued(reader, base!.publicationId))) return filled('unknown publication')
   if (base!.policy !== selection.policy) return filled('other policy')
@@ -144,8 +152,6 @@ interface Publication {
   /** Of the package. */
   folder: string
   signal: AbortSignal
-  /** Connections that read the warehouse. */
-  readers: number
 }
 
 interface Written {
@@ -160,11 +166,8 @@ const takesFiles = (target: TargetConfig, relation: SelectedRelation): boolean =
   target.type === 'parquet' || (target.type === 'ducklake' && target.s3 === null && isRecord(relation))
 
 /** Writes the package, if there is anything to publish, and hands its tables to the target. Records the publication before its target can contain it. */
-async function writePackage(
-  options: PublishOptions,
-  { id, client, folder, signal, readers: count }: Publication,
-): Promise<Written> {
-  const { warehouse, home, target, refill = false, verify = false, now = Date.now } = options
+async function writePackage(options: Attempt, { id, client, folder, signal }: Publication): Promise<Written> {
+  const { warehouse, home, target, readers: count, refill = false, verify = false, now = Date.now } = options
   const key = needsKey(target.pii) ? await hashKey(home) : null
   const owner = await ownerOf(home, target.name)
   const base = client.watermark
@@ -217,10 +220,7 @@ async function maintained({ onPhase }: PublishOptions, client: TargetClient): Pr
   return client.maintain()
 }
 
-async function publishWith(
-  options: PublishOptions,
-  publication: Publication,
-): Promise<Omit<PublicationReport, 'durationMs'>> {
+async function publishWith(options: Attempt, publication: Publication): Promise<Omit<PublicationReport, 'durationMs'>> {
   const { warehouse, target, now = Date.now, onPhase } = options
   const { id, client } = publication
   onPhase?.('packaging', {})
@@ -305,7 +305,7 @@ async function keepModels(
   )
 }
 
-async function attempt(options: PublishOptions, readers: number): Promise<PublicationReport> {
+async function attempt(options: Attempt): Promise<PublicationReport> {
   const { warehouse, home, target, settings, entry } = options
   const begunMs = performance.now()
   const id = randomUUID()
@@ -323,9 +323,7 @@ async function attempt(options: PublishOptions, readers: number): Promise<Public
     const extensions = extensionPlaces(home, settings.extensions)
     const client = await openTarget({ target, extensions, memoryLimit, threads, spillFolder }, { signal, entry })
     try {
-      const report = await usingMemory(warehouse.writer, () =>
-        publishWith(options, { id, client, folder, signal, readers }),
-      )
+      const report = await usingMemory(warehouse.writer, () => publishWith(options, { id, client, folder, signal }))
       const warnings = await publicationWarnings(warehouse.writer, { areModelsRead, held: report.held })
       const durationMs = Math.round(performance.now() - begunMs)
       return { ...report, ...(warnings.length > 0 && { warnings }), durationMs }
@@ -342,16 +340,22 @@ async function attempt(options: PublishOptions, readers: number): Promise<Public
   }
 }
 
+/** In the message of a target's process. */
+const OUT_OF_MEMORY = /Out of Memory Error/
+
 /**
  * Publishes to one target what changed since its watermark, or everything. One publication runs at a time in the process that holds the warehouse.
- * If its connections and a load need more memory than there is, it is tried again with one connection.
+ * If its connections and a load need more memory than there is, it is tried again with one connection; if a snapshot's process has too little for the changes, as
+ * a refill.
  * @throws TARGET_LOCKED, TARGET_CHANGED, TARGET_UNUSABLE, PUBLICATION_FAILED, PUBLICATION_DIFFERS, HOME_UNUSABLE, INTERRUPTED
  */
 export async function publish(options: PublishOptions): Promise<PublicationReport> {
   try {
-    return await attempt(options, MOST_READERS)
+    return await attempt({ ...options, readers: MOST_READERS })
   } catch (error) {
-    if (!isOutOfMemory((error as Error).cause)) throw error
-    return attempt(options, 1)
+    if (isOutOfMemory((error as Error).cause)) return attempt({ ...options, readers: 1 })
+    const isOfTarget = options.target.type === 'snapshot' && OUT_OF_MEMORY.test((error as Error).message)
+    if (options.refill || !isOfTarget) throw error
+    return attempt({ ...options, readers: MOST_READERS, isTooLarge: true })
   }
 }

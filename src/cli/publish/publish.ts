@@ -48,6 +48,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'ahead of the log': 'the warehouse is an older one, as after a restore',
   'unknown publication': 'another warehouse had written it, or this one was restored',
   'other policy': 'its configuration or the models had changed',
+  memory: 'its process has too little memory for so many changes, `publish.memoryLimit`',
   'erased records': 'records had been erased',
   requested: '--refill',
 }
