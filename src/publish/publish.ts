@@ -350,12 +350,15 @@ const OUT_OF_MEMORY = /Out of Memory Error/
  * @throws TARGET_LOCKED, TARGET_CHANGED, TARGET_UNUSABLE, PUBLICATION_FAILED, PUBLICATION_DIFFERS, HOME_UNUSABLE, INTERRUPTED
  */
 export async function publish(options: PublishOptions): Promise<PublicationReport> {
-  try {
-    return await attempt({ ...options, readers: MOST_READERS })
-  } catch (error) {
-    if (isOutOfMemory((error as Error).cause)) return attempt({ ...options, readers: 1 })
-    const isOfTarget = options.target.type === 'snapshot' && OUT_OF_MEMORY.test((error as Error).message)
-    if (options.refill || !isOfTarget) throw error
-    return attempt({ ...options, readers: MOST_READERS, isTooLarge: true })
-  }
+  let next: Attempt = { ...options, readers: MOST_READERS }
+  for (;;)
+    try {
+      return await attempt(next)
+    } catch (error) {
+      const { refill = false, isTooLarge = false, target, readers } = next
+      if (isOutOfMemory((error as Error).cause) && readers > 1) next = { ...next, readers: 1 }
+      else if (OUT_OF_MEMORY.test((error as Error).message) && target.type === 'snapshot' && !refill && !isTooLarge)
+        next = { ...next, isTooLarge: true }
+      else throw error
+    }
 }
