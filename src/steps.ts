@@ -11,7 +11,8 @@ import { newCircuitBreaker } from './steps/export/circuit-breaker.ts'
 import { failureOf, fetchPages, probe } from './steps/export/fetch.ts'
 import { countDue, fetchResources } from './steps/listing/resources.ts'
 import { openPending, type Pending, readUnloaded } from './steps/pending.ts'
-import { type Planning, prepare } from './steps/planning/prepare.ts'
+import { type ResourceFetching, warehouseFacts } from './steps/planning/facts.ts'
+import { prepare } from './steps/planning/prepare.ts'
 import type { RunLog } from './steps/run-log.ts'
 import { openServerClock } from './steps/server-clock.ts'
 import { upkeep } from './steps/upkeep.ts'
@@ -79,7 +80,12 @@ export function makeSteps(
   },
 ): RunSteps {
   const { warehouse, workspaceId, pending, log, eventsCome = () => false } = dependencies
-  const fetching: Planning = { ...dependencies, clock: openServerClock(), breaker: newCircuitBreaker() }
+  const fetching: ResourceFetching = {
+    ...dependencies,
+    facts: warehouseFacts(warehouse, workspaceId),
+    clock: openServerClock(),
+    breaker: newCircuitBreaker(),
+  }
   const context = loadContext(dependencies)
 
   /** A failed step may have landed or loaded some pages, so `pending` counts as stale afterwards. */

@@ -9,7 +9,7 @@ import { type ApiAddress, readApiAddress, type Target } from './address.ts'
 import { notAllowed, type RequestContext, unanswered } from './faults.ts'
 import { type AttemptObserver, type AttemptPolicy, runAttempts } from './http/attempts.ts'
 import { Slots } from './http/slots.ts'
-import { createTransport, type Sent } from './http/transport.ts'
+import { createTransport, type Sent, type Transport } from './http/transport.ts'
 
 export interface VendorClientOptions {
   /** Base URL, in any form that `readApiAddress` accepts. */
@@ -28,6 +28,8 @@ export interface VendorClientOptions {
   random?: () => number
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
   now?: () => number
+  /** Sends the requests instead of HTTP connections of its own: the token is then the transport's concern. */
+  transport?: Transport
 }
 
 interface Call<T> {
@@ -58,15 +60,17 @@ export const JSON_TYPE = 'application/json'
 export function createCaller(options: VendorClientOptions): Caller {
   const address = readApiAddress(options.apiUrl)
   const { token, connections = 16, timeoutMs = 60 * SECOND } = options
-  const transport = createTransport({
-    origin: address.origin,
-    token: requireToken(token),
-    userAgent: options.userAgent ?? 'convohouse',
-    timeoutMs,
-    connections,
-    maxBodyBytes: options.maxBodyBytes ?? 256 * 1024 * 1024,
-    now: options.now ?? Date.now,
-  })
+  const transport =
+    options.transport ??
+    createTransport({
+      origin: address.origin,
+      token: requireToken(token),
+      userAgent: options.userAgent ?? 'convohouse',
+      timeoutMs,
+      connections,
+      maxBodyBytes: options.maxBodyBytes ?? 256 * 1024 * 1024,
+      now: options.now ?? Date.now,
+    })
   const policy: AttemptPolicy = {
     maxAttempts: options.maxAttempts ?? 4,
     random: options.random ?? Math.random,

@@ -7,9 +7,8 @@ import { AGENTS } from '../../catalog/resources/agents.ts'
 import { writeExactly } from '../../json/exact-json.ts'
 import { isSegment } from '../../vendor/address.ts'
 import type { CutOff } from '../../vendor/listing.ts'
-import { goneAgents } from '../../warehouse/planning/planner-queries.ts'
 import type { StepsDependencies } from '../dependencies.ts'
-import type { Pending } from '../pending.ts'
+import type { Planning } from '../planning/facts.ts'
 import type { ServerClock } from '../server-clock.ts'
 import { fetchResource, landPages, pathInRecord, type ResourceListing, type ResourcePage } from './resource-pages.ts'
 
@@ -33,21 +32,17 @@ interface Fetched extends ListedAgents {
 }
 
 /** Lists the agents, and lands the listing if it holds anything new. */
-export async function listAgents(
-  dependencies: StepsDependencies,
-  options: { run: string; clock: ServerClock; pending: Pending },
-): Promise<ListedAgents> {
-  const { agents: listed, unusable, cutOff, digest, pages } = await fetchListing(dependencies, options.clock)
-  const isNew = digest !== (await landedDigest(dependencies)) || (await areBack(dependencies, listed, options.pending))
-  if (isNew)
-    await landPages(
-      { ...dependencies, ...options },
-      { resource: AGENTS, name: `${AGENTS.landedAs}-${digest}`, pages, cutOff },
-    )
+export async function listAgents(fetching: Planning): Promise<ListedAgents> {
+  const { agents: listed, unusable, cutOff, digest, pages } = await fetchListing(fetching, fetching.clock)
+  const isNew = digest !== (await landedDigest(fetching)) || (await areBack(fetching, listed))
+  if (isNew) await landPages(fetching, { resource: AGENTS, name: `${AGENTS.landedAs}-${digest}`, pages, cutOff })
   return { agents: listed, unusable, cutOff }
 }
 
-async function fetchListing(dependencies: StepsDependencies, clock: ServerClock): Promise<Fetched> {
+async function fetchListing(
+  dependencies: Pick<StepsDependencies, 'vendor' | 'workspaceId' | 'signal'>,
+  clock: ServerClock,
+): Promise<Fetched> {
   const { pages: answers, cutOff } = await fetchResource(dependencies, AGENTS)
   const listed = new Map<string, ListedAgent>()
   const unusable = new Set<string>()
@@ -123,7 +118,7 @@ function withoutRepeats(
 }
 
 /** The digest in the name of the newest listing that landed completely; the first page lands last. */
-async function landedDigest(dependencies: StepsDependencies): Promise<string | null> {
+async function landedDigest(dependencies: Pick<StepsDependencies, 'landing'>): Promise<string | null> {
   const listings = (await dependencies.landing.list(AGENTS.stream)).filter(
     ({ sequence, window }) => sequence === 1 && window.includes(`-${AGENTS.landedAs}-`),
   )
@@ -131,12 +126,8 @@ async function landedDigest(dependencies: StepsDependencies): Promise<string | n
 }
 
 /** True where a listed agent is marked as gone, or a pending refusal is about to mark it: then the listing lands although it is unchanged. */
-async function areBack(
-  { warehouse, workspaceId }: StepsDependencies,
-  listed: readonly ListedAgent[],
-  pending: Pending,
-): Promise<boolean> {
+async function areBack({ facts, pending }: Planning, listed: readonly ListedAgent[]): Promise<boolean> {
   const ids = new Set(listed.map(({ agentId }) => agentId))
   const waiting = pending.all().flatMap(({ head }) => head.goneAgentId ?? [])
-  return [...waiting, ...(await goneAgents(warehouse.writer, workspaceId))].some(id => ids.has(id))
+  return [...waiting, ...(await facts.goneAgents())].some(id => ids.has(id))
 }

@@ -3,14 +3,14 @@ import type { DeclaredResource } from '../../catalog/resources/resources.ts'
 import { parseCount } from '../../core/quota/reported-usage.ts'
 import { type LogPage, readLog } from '../../vendor/log-pages.ts'
 import { newestEntrySec } from '../../warehouse/planning/known-ids.ts'
-import type { Planning } from '../planning/prepare.ts'
+import type { ResourceFetching } from '../planning/facts.ts'
 import type { ResourceListing } from './resource-pages.ts'
 
 type Answer = ResourceListing['pages'][number]['answer']
 
 /** @throws as `readLog` */
 export async function fetchAuditLog(
-  { vendor, warehouse, workspaceId, signal }: Planning,
+  { vendor, warehouse, workspaceId, signal }: ResourceFetching,
   resource: DeclaredResource,
   ids: readonly string[],
 ): Promise<ResourceListing> {

@@ -1,12 +1,12 @@
 // Requests a page of a crawler job; its texts, which are large, are kept only if the configuration says so.
 import { withoutBodies } from '../../catalog/resources/crawler-pages.ts'
 import type { DeclaredResource } from '../../catalog/resources/resources.ts'
-import type { Planning } from '../planning/prepare.ts'
+import type { ResourceFetching } from '../planning/facts.ts'
 import { fetchResource, type ResourceListing } from './resource-pages.ts'
 
 /** @throws as `readListing` */
 export async function fetchCrawlerPage(
-  fetching: Planning,
+  fetching: ResourceFetching,
   resource: DeclaredResource,
   ids: readonly string[],
 ): Promise<ResourceListing> {

@@ -14,7 +14,7 @@ import { VendorError } from '../../vendor/faults.ts'
 import { type KnownId, knownIds, type LastRequest, lastRequested } from '../../warehouse/planning/known-ids.ts'
 import { knownAgents } from '../../warehouse/planning/planner-queries.ts'
 import type { IdsByOwner } from '../dependencies.ts'
-import type { Planning } from '../planning/prepare.ts'
+import type { ResourceFetching } from '../planning/facts.ts'
 import { fetchAuditLog } from './audit-log.ts'
 import { fetchCrawlerPage } from './crawler-pages.ts'
 import { FailedRequests } from './failed-requests.ts'
@@ -47,7 +47,7 @@ interface Due {
  * @returns the first failure, apart from refusals of single requests (400)
  * @throws HOME_UNUSABLE
  */
-export async function fetchResources(fetching: Planning, only?: readonly string[]): Promise<Failure | null> {
+export async function fetchResources(fetching: ResourceFetching, only?: readonly string[]): Promise<Failure | null> {
   const { signal, stopping } = fetching
   const failed = new FailedRequests()
   for (const resource of requestedIds()) {
@@ -65,7 +65,7 @@ export async function fetchResources(fetching: Planning, only?: readonly string[
  * count, too.
  */
 export async function countDue(
-  fetching: Planning,
+  fetching: ResourceFetching,
   { agents, only }: { agents: readonly string[]; only: readonly string[] | undefined },
 ): Promise<number> {
   let requests = 0
@@ -84,7 +84,7 @@ export async function countDue(
 
 /** Those of the resources that the request chooses, or the configuration. */
 const chosen = <R extends Requested>(
-  { settings }: Planning,
+  { settings }: ResourceFetching,
   resources: R[],
   only: readonly string[] | undefined,
 ): R[] => resources.filter(({ stream }) => (only ?? settings.resources).includes(stream))
@@ -94,7 +94,7 @@ const longestWaiting = (due: Due[]): Due[] =>
   due.length <= IDS_PER_RUN ? due : due.sort((a, b) => a.lastMs - b.lastMs).slice(0, IDS_PER_RUN)
 
 /** Requests the resources of one id in turn. An id that the vendor does not have, or refuses, has no children either. */
-async function fetchById(fetching: Planning, { ids, resources }: Due, failed: FailedRequests): Promise<void> {
+async function fetchById(fetching: ResourceFetching, { ids, resources }: Due, failed: FailedRequests): Promise<void> {
   for (const resource of resources) {
     const isFound = !failed.isGivenUp(resource) && (await fetchOne(fetching, { ids, resource }, failed))
     if (failed.isOver || (!isFound && resource.parent === null)) return
@@ -103,7 +103,7 @@ async function fetchById(fetching: Planning, { ids, resources }: Due, failed: Fa
 
 /** Requests and lands one resource. @returns whether the vendor has it */
 async function fetchOne(
-  fetching: Planning,
+  fetching: ResourceFetching,
   { ids, resource }: { ids: readonly string[]; resource: Requested },
   failed: FailedRequests,
 ): Promise<boolean> {
@@ -129,7 +129,7 @@ async function fetchOne(
 
 /** The ids of a resource for which requests are due. Those whose own record is due come first. */
 async function dueIds(
-  fetching: Planning,
+  fetching: ResourceFetching,
   resource: DeclaredResource,
   only: readonly string[] | undefined,
 ): Promise<Due[]> {
@@ -169,7 +169,7 @@ async function dueIds(
 
 /** Ids from the configuration and the tables that a URL can carry. */
 async function usableIds(
-  { warehouse, workspaceId, settings }: Planning,
+  { warehouse, workspaceId, settings }: ResourceFetching,
   resource: DeclaredResource,
   nowMs: number,
 ): Promise<KnownId[]> {

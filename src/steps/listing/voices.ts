@@ -2,14 +2,14 @@
 import type { DeclaredResource } from '../../catalog/resources/resources.ts'
 import { answeredProviders, failedProviders, VOICE_PROVIDERS } from '../../catalog/resources/voices.ts'
 import { storedProviders } from '../../warehouse/planning/voice-providers.ts'
-import type { Planning } from '../planning/prepare.ts'
+import type { ResourceFetching } from '../planning/facts.ts'
 import { fetchResource, landPages, type ResourceListing, windowName } from './resource-pages.ts'
 
 const CHANGED = 'a provider failed or answered while the pages were read, so pages may overlap or leave a gap'
 
 /** @throws as `readListing` */
 export async function fetchVoices(
-  fetching: Planning,
+  fetching: ResourceFetching,
   resource: DeclaredResource,
   ids: readonly string[],
 ): Promise<ResourceListing> {
@@ -20,7 +20,7 @@ export async function fetchVoices(
 }
 
 /** Lands the providers of a list of voices. What is stored about a provider's earlier answers is kept. */
-export async function landProviders(fetching: Planning, { pages }: ResourceListing): Promise<void> {
+export async function landProviders(fetching: ResourceFetching, { pages }: ResourceListing): Promise<void> {
   const { receipt, parsed, query } = pages[0]!.answer
   const stored = await storedProviders(fetching.warehouse.writer, fetching.workspaceId)
   const failed = failedProviders(parsed)

@@ -14,22 +14,11 @@ import type { QuotaState } from '../../core/quota/quota.ts'
 import { applyLandedUsage, recoverQuota } from '../../core/quota/quota-recovery.ts'
 import { DAY, momentText } from '../../core/time.ts'
 import { isSegment } from '../../vendor/address.ts'
-import type { Warehouse } from '../../warehouse/open.ts'
-import { coverageByAgent } from '../../warehouse/planning/coverage.ts'
-import { dropFulls, droppedFullsMs, fullWindows, storedByDay } from '../../warehouse/planning/full-exports.ts'
-import { densityByAgent, knownAgents, openWindows, pausedWindows } from '../../warehouse/planning/planner-queries.ts'
-import { keysReported, periodSinceMs, reportedPeriods } from '../../warehouse/planning/quota-reports.ts'
-import { type Fetching, failureOf } from '../export/fetch.ts'
+import { failureOf } from '../export/fetch.ts'
 import { type ListedAgent, listAgents } from '../listing/agents.ts'
-import type { Pending } from '../pending.ts'
 import { factsOf, type KnownWindows, withPending, withUnloaded } from './agent-facts.ts'
+import type { Planning } from './facts.ts'
 import { planRefresh } from './refresh.ts'
-
-/** Planning needs the warehouse and all pages that are not loaded yet, besides what fetching needs. */
-export interface Planning extends Fetching {
-  warehouse: Warehouse
-  pending: Pending
-}
 
 interface Agents {
   agents: ListedAgent[]
@@ -56,8 +45,8 @@ const unusableOrganizationText = (id: string): string =>
   `Organization ${JSON.stringify(id.slice(0, SHOWN_CHARS))} is not requested: its ID cannot be part of a URL. Correct it in \`organizations\`, or remove it.`
 
 /** Agents in the warehouse whose ids a URL can carry. */
-async function agentsKnown({ warehouse, workspaceId }: Planning): Promise<ListedAgent[]> {
-  return (await knownAgents(warehouse.writer, workspaceId)).filter(({ agentId }) => isSegment(agentId))
+async function agentsKnown({ facts }: Planning): Promise<ListedAgent[]> {
+  return (await facts.knownAgents()).filter(({ agentId }) => isSegment(agentId))
 }
 
 /**
@@ -66,7 +55,7 @@ async function agentsKnown({ warehouse, workspaceId }: Planning): Promise<Listed
  */
 async function agentsNow(fetching: Planning): Promise<Agents> {
   try {
-    const { agents, unusable, cutOff } = await listAgents(fetching, fetching)
+    const { agents, unusable, cutOff } = await listAgents(fetching)
     const warnings = unusable.map(unusableText)
     if (cutOff === null) return { agents, warnings }
     const known = await agentsKnown(fetching)
@@ -118,18 +107,14 @@ async function agentsToPlan(fetching: Planning, { agents, ids, refresh }: SyncRe
   return { agents: chosen(listed, [...agents, ...Object.keys(ids)]), ...listing }
 }
 
-async function knownWindows(fetching: Planning): Promise<KnownWindows> {
-  const { writer } = fetching.warehouse
-  const [coverage, open] = [
-    await coverageByAgent(writer, fetching.workspaceId),
-    await openWindows(writer, fetching.workspaceId),
-  ]
-  return withPending({ coverage, open, full: await fullWindows(writer, fetching.workspaceId) }, fetching.pending.all())
+async function knownWindows({ facts, pending }: Planning): Promise<KnownWindows> {
+  const [coverage, open] = [await facts.coverage(), await facts.openWindows()]
+  return withPending({ coverage, open, full: await facts.fullWindows() }, pending.all())
 }
 
 /** The quota according to all landed pages, loaded or not. */
-async function quotaNow({ warehouse, workspaceId, pending }: Planning): Promise<QuotaState> {
-  const reported = await reportedPeriods(warehouse.writer, workspaceId)
+async function quotaNow({ facts, pending }: Planning): Promise<QuotaState> {
+  const reported = await facts.reportedPeriods()
   const pages = pending.all().filter(({ head }) => head.usage !== null)
   const period = pages.reduce((state, { head }) => applyLandedUsage(state, head.usage!, head), recoverQuota(reported))
   const own = pages.reduce(
@@ -213,9 +198,9 @@ function unfinishedFulls(
 }
 
 /** Drops the full exports planned up to `untilMs`. The landing records it too, so that a replay into a new warehouse drops them as well. */
-async function drop({ landing, now, warehouse, workspaceId }: Planning, run: string, untilMs: number): Promise<void> {
+async function drop({ landing, now, facts }: Planning, run: string, untilMs: number): Promise<void> {
   await landing.noteRun({ run, fullsDroppedMs: untilMs }, now())
-  await dropFulls(warehouse.writer, workspaceId, untilMs)
+  await facts.dropFulls(untilMs)
 }
 
 /**
@@ -223,7 +208,7 @@ async function drop({ landing, now, warehouse, workspaceId }: Planning, run: str
  * @throws AGENT_UNKNOWN, and access errors of the vendor
  */
 export async function prepare(fetching: Planning, request: SyncRequest): Promise<Prepared> {
-  const { settings, warehouse, workspaceId } = fetching
+  const { settings, facts } = fetching
   const governor = await recoveredGovernor(fetching, request)
   const { agents, warnings: ofAgents, failure } = await agentsToPlan(fetching, request)
   const unusable = settings.organizations.filter(id => !isSegment(id))
@@ -231,9 +216,9 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
   await settleClock(fetching)
   const nowMs = fetching.clock.passedAt(fetching.now())
   const { quota } = governor
-  const periods = periodsOf(await keysReported(warehouse.writer, workspaceId))
+  const periods = periodsOf(await facts.keysReported())
   const named = periods.find(({ keys }) => quota.key !== null && keys.includes(quota.key))
-  const since = named?.sinceMs ?? (await periodSinceMs(warehouse.writer, workspaceId, quota.key))
+  const since = named?.sinceMs ?? (await facts.periodSinceMs(quota.key))
   const refreshes = await planRefresh({
     dependencies: fetching,
     request,
@@ -242,18 +227,15 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
     waiting: fetching.pending.all().length,
   })
   const windows = await knownWindows(fetching)
-  const droppedMs = request.dropFull ? nowMs - 1 : await droppedFullsMs(warehouse.writer, workspaceId)
+  const droppedMs = request.dropFull ? nowMs - 1 : await facts.droppedFullsMs()
   const unfinished = unfinishedFulls(windows, { agents, request, droppedMs })
   const plan = planWindows({
     agents: factsOf({
       agents,
       windows,
-      densities: await densityByAgent(warehouse.writer, workspaceId, nowMs),
-      resting: request.unattended ? await pausedWindows(warehouse.writer, workspaceId, nowMs) : [],
-      stored:
-        request.mode === 'full'
-          ? withUnloaded(await storedByDay(warehouse.writer, workspaceId), fetching.pending.all())
-          : new Map(),
+      densities: await facts.densities(nowMs),
+      resting: request.unattended ? await facts.pausedWindows(nowMs) : [],
+      stored: request.mode === 'full' ? withUnloaded(await facts.storedByDay(), fetching.pending.all()) : new Map(),
       selected: request.mode === 'selected',
     }),
     nowMs,

@@ -5,19 +5,9 @@ import { PERIOD_DAYS } from '../../core/planning/estimate.ts'
 import type { IdsByAgent } from '../../core/planning/id-windows.ts'
 import { NO_REFRESH, type RefreshRequest } from '../../core/planning/planner.ts'
 import { DAY } from '../../core/time.ts'
-import {
-  agedIds,
-  billedByRereads,
-  type ConversationKey,
-  dirtyIds,
-  hidingRanges,
-  isTsLastActivity,
-  lastSampledMs,
-  lateRowsSeen,
-  randomIds,
-  refreshedSince,
-} from '../../warehouse/planning/refresh.ts'
+import type { ConversationKey } from '../../warehouse/planning/refresh.ts'
 import type { StepsDependencies } from '../dependencies.ts'
+import type { PlanningFacts } from './facts.ts'
 
 /** Maximum of changed conversations that one run refreshes. */
 const MAX_DIRTY_PER_RUN = 5_000
@@ -38,7 +28,7 @@ interface Quota {
 }
 
 interface RefreshContext {
-  dependencies: StepsDependencies
+  dependencies: Pick<StepsDependencies, 'settings'> & { facts: PlanningFacts }
   request: SyncRequest
   quota: Quota
   nowMs: number
@@ -57,17 +47,17 @@ const pairs = (ids: IdsByAgent): ConversationKey[] =>
 async function namedIds({ dependencies, request }: RefreshContext): Promise<IdsByAgent> {
   const { refresh, exporting } = request
   if (!refresh || !exporting) return refresh?.ids ?? {}
-  const asked = await refreshedSince(dependencies.warehouse.writer, dependencies.workspaceId, exporting.sinceMs)
+  const asked = await dependencies.facts.refreshedSince(exporting.sinceMs)
   const keys = new Set(asked.map(({ agentId, id }) => `${agentId} ${id}`))
   return byAgent(pairs(refresh.ids).filter(({ agentId, id }) => !keys.has(`${agentId} ${id}`)))
 }
 
 async function refreshIds(asking: RefreshContext): Promise<ConversationKey[]> {
   const { dependencies, request, nowMs } = asking
-  const { settings, warehouse, workspaceId } = dependencies
+  const { settings, facts } = dependencies
   const { refresh, exporting } = request
   const readBeforeMs = nowMs - settings.quietMs
-  const dirty = await dirtyIds(warehouse.writer, workspaceId, {
+  const dirty = await facts.dirtyIds({
     beforeMs: readBeforeMs,
     skipKnown: settings.refreshOn === 'message',
     limit: MAX_DIRTY_PER_RUN,
@@ -75,7 +65,7 @@ async function refreshIds(asking: RefreshContext): Promise<ConversationKey[]> {
   const aged =
     refresh?.ageMs == null
       ? []
-      : await agedIds(warehouse.writer, workspaceId, {
+      : await facts.agedIds({
           activeSinceMs: nowMs - refresh.ageMs,
           readBeforeMs: Math.min(readBeforeMs, exporting?.sinceMs ?? readBeforeMs),
         })
@@ -84,11 +74,11 @@ async function refreshIds(asking: RefreshContext): Promise<ConversationKey[]> {
 
 async function sampleIds(asking: RefreshContext, dueMs: number): Promise<ConversationKey[]> {
   const { dependencies, quota, nowMs } = asking
-  const { settings, warehouse, workspaceId } = dependencies
+  const { settings, facts } = dependencies
   const count = Math.floor((quota.includedSessions * settings.sampleShare) / SAMPLES_PER_PERIOD)
   if (count < 1 || nowMs < dueMs) return []
   const seed = Math.floor(nowMs / SAMPLE_EVERY_MS)
-  return randomIds(warehouse.writer, workspaceId, { readBeforeMs: nowMs - settings.quietMs, count, seed })
+  return facts.randomIds({ readBeforeMs: nowMs - settings.quietMs, count, seed })
 }
 
 /** Ranges to read again, and the sessions that re-reads may still spend in this period. */
@@ -96,18 +86,17 @@ async function rangesToReread(
   { dependencies, quota, nowMs }: RefreshContext,
   sampling: boolean,
 ): Promise<Pick<RefreshRequest, 'ranges' | 'budgetSessions' | 'late'>> {
-  const { settings, warehouse, workspaceId } = dependencies
-  const { writer } = warehouse
+  const { settings, facts } = dependencies
   const none = { ranges: [], budgetSessions: 0, late: false }
   if (settings.rereadShare === 0) return none
-  const late = await lateRowsSeen(writer, workspaceId, nowMs - EVIDENCE_MS)
-  const ranges = await hidingRanges(writer, workspaceId, {
+  const late = await facts.lateRowsSeen(nowMs - EVIDENCE_MS)
+  const ranges = await facts.hidingRanges({
     sinceMs: nowMs - settings.rereadHorizonMs,
     others: late ? 'all' : sampling ? SAMPLED_RANGES : 0,
     seed: Math.floor(nowMs / SAMPLE_EVERY_MS),
   })
-  if (ranges.length === 0 || (await isTsLastActivity(writer, workspaceId, nowMs - EVIDENCE_MS))) return none
-  const spent = await billedByRereads(writer, workspaceId, quota.periodSinceMs ?? nowMs - PERIOD_DAYS * DAY)
+  if (ranges.length === 0 || (await facts.isTsLastActivity(nowMs - EVIDENCE_MS))) return none
+  const spent = await facts.billedByRereads(quota.periodSinceMs ?? nowMs - PERIOD_DAYS * DAY)
   const budget = Math.floor(quota.includedSessions * settings.rereadShare)
   return { ranges, budgetSessions: Math.max(0, budget - spent), late }
 }
@@ -115,12 +104,12 @@ async function rangesToReread(
 /** Plans what to export again. `waiting`: number of landed pages that are not loaded. */
 export async function planRefresh(asking: RefreshContext & { waiting: number }): Promise<RefreshRequest> {
   const { dependencies, request, waiting } = asking
-  const { settings, warehouse, workspaceId } = dependencies
+  const { settings, facts } = dependencies
   if (request.mode !== 'incremental') return NO_REFRESH
   const asked = { ...NO_REFRESH, horizonMs: settings.rereadHorizonMs, quietMs: settings.quietMs }
   if (waiting > 0) return { ...asked, refresh: await namedIds(asking) }
   const refresh = await refreshIds(asking)
-  const dueMs = ((await lastSampledMs(warehouse.writer, workspaceId)) ?? 0) + SAMPLE_EVERY_MS
+  const dueMs = ((await facts.lastSampledMs()) ?? 0) + SAMPLE_EVERY_MS
   const sample = await sampleIds(asking, dueMs)
   const refreshed = new Set(refresh.map(({ agentId, id }) => `${agentId} ${id}`))
   return {

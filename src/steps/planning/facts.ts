@@ -1,0 +1,103 @@
+// What planning needs to know of the loaded pages, as a port, and its implementation by the warehouse.
+import type { Coverage } from '../../core/planning/coverage.ts'
+import type { Density } from '../../core/planning/estimate.ts'
+import type { StoredDay } from '../../core/planning/full-export.ts'
+import type { ReadRange } from '../../core/planning/rereads.ts'
+import type { WindowProgress } from '../../core/planning/windows.ts'
+import type { KeyReports } from '../../core/quota/period-keys.ts'
+import type { recoverQuota } from '../../core/quota/quota-recovery.ts'
+import type { Warehouse } from '../../warehouse/open.ts'
+import { coverageByAgent } from '../../warehouse/planning/coverage.ts'
+import { dropFulls, droppedFullsMs, fullWindows, storedByDay } from '../../warehouse/planning/full-exports.ts'
+import {
+  densityByAgent,
+  goneAgents,
+  knownAgents,
+  openWindows,
+  type PausedWindow,
+  pausedWindows,
+} from '../../warehouse/planning/planner-queries.ts'
+import { keysReported, periodSinceMs, reportedPeriods } from '../../warehouse/planning/quota-reports.ts'
+import {
+  agedIds,
+  billedByRereads,
+  type ConversationKey,
+  dirtyIds,
+  hidingRanges,
+  isTsLastActivity,
+  lastSampledMs,
+  lateRowsSeen,
+  randomIds,
+  refreshedSince,
+} from '../../warehouse/planning/refresh.ts'
+import type { Fetching } from '../export/fetch.ts'
+import type { Pending } from '../pending.ts'
+
+/** Facts about one workspace. Pages that have landed and are not loaded are not part of any of them. */
+export interface PlanningFacts {
+  /** Agents of the newest listing. */
+  knownAgents(): Promise<{ agentId: string; title: string | null }[]>
+  /** Ids of agents that are marked as gone. */
+  goneAgents(): Promise<string[]>
+  coverage(): Promise<ReadonlyMap<string, Coverage>>
+  /** Unfinished windows, oldest first. */
+  openWindows(): Promise<WindowProgress[]>
+  /** Unfinished windows that back off at `nowMs`. */
+  pausedWindows(nowMs: number): Promise<PausedWindow[]>
+  densities(nowMs: number): Promise<ReadonlyMap<string, Density>>
+  reportedPeriods(): Promise<Parameters<typeof recoverQuota>[0]>
+  keysReported(): Promise<KeyReports[]>
+  periodSinceMs(key: string | null): Promise<number | null>
+  fullWindows(): Promise<WindowProgress[]>
+  droppedFullsMs(): Promise<number | null>
+  dropFulls(untilMs: number): Promise<void>
+  storedByDay(): Promise<ReadonlyMap<string, readonly StoredDay[]>>
+  /** The arguments are those of the functions of the same names in `warehouse/planning/refresh.ts`. */
+  dirtyIds(options: Parameters<typeof dirtyIds>[2]): Promise<ConversationKey[]>
+  agedIds(options: Parameters<typeof agedIds>[2]): Promise<ConversationKey[]>
+  randomIds(options: Parameters<typeof randomIds>[2]): Promise<ConversationKey[]>
+  refreshedSince(sinceMs: number): Promise<ConversationKey[]>
+  lastSampledMs(): Promise<number | null>
+  hidingRanges(options: Parameters<typeof hidingRanges>[2]): Promise<ReadRange[]>
+  lateRowsSeen(sinceMs: number): Promise<boolean>
+  isTsLastActivity(sinceMs: number): Promise<boolean>
+  billedByRereads(sinceMs: number): Promise<number>
+}
+
+/** Planning needs facts about the loaded pages and all pages that are not loaded yet, besides what fetching needs. */
+export interface Planning extends Fetching {
+  facts: PlanningFacts
+  pending: Pending
+}
+
+/** Requesting resources by ids needs the tables that hold the ids, besides what planning needs. */
+export interface ResourceFetching extends Planning {
+  warehouse: Warehouse
+}
+
+export function warehouseFacts({ writer }: Pick<Warehouse, 'writer'>, workspaceId: string): PlanningFacts {
+  return {
+    knownAgents: () => knownAgents(writer, workspaceId),
+    goneAgents: () => goneAgents(writer, workspaceId),
+    coverage: () => coverageByAgent(writer, workspaceId),
+    openWindows: () => openWindows(writer, workspaceId),
+    pausedWindows: nowMs => pausedWindows(writer, workspaceId, nowMs),
+    densities: nowMs => densityByAgent(writer, workspaceId, nowMs),
+    reportedPeriods: () => reportedPeriods(writer, workspaceId),
+    keysReported: () => keysReported(writer, workspaceId),
+    periodSinceMs: key => periodSinceMs(writer, workspaceId, key),
+    fullWindows: () => fullWindows(writer, workspaceId),
+    droppedFullsMs: () => droppedFullsMs(writer, workspaceId),
+    dropFulls: untilMs => dropFulls(writer, workspaceId, untilMs),
+    storedByDay: () => storedByDay(writer, workspaceId),
+    dirtyIds: options => dirtyIds(writer, workspaceId, options),
+    agedIds: options => agedIds(writer, workspaceId, options),
+    randomIds: options => randomIds(writer, workspaceId, options),
+    refreshedSince: sinceMs => refreshedSince(writer, workspaceId, sinceMs),
+    lastSampledMs: () => lastSampledMs(writer, workspaceId),
+    hidingRanges: options => hidingRanges(writer, workspaceId, options),
+    lateRowsSeen: sinceMs => lateRowsSeen(writer, workspaceId, sinceMs),
+    isTsLastActivity: sinceMs => isTsLastActivity(writer, workspaceId, sinceMs),
+    billedByRereads: sinceMs => billedByRereads(writer, workspaceId, sinceMs),
+  }
+}
