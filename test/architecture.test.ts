@@ -204,6 +204,51 @@ describe('the configuration', () => {
   })
 })
 
+describe("a vendor's text", () => {
+  const NAMES =
+    '(?:[aA]gent|[cC]onvo|[cC]onversation|[oO]rganization|[tT]eam|[uU]ser|[oO]wner|[wW]orkspace|[mM]odel)I[dD]'
+  const TEXT = `(?:\\w+\\.)*(?:\\w*${NAMES}|id|ID|agent|tag|model|variable)!?`
+  /** A member that is named by an id, or a `Map` that becomes an object. */
+  const KEYS_AN_OBJECT = new RegExp(
+    `[\\w.]*[\\w\\])]\\[${TEXT}\\]|[{,]\\s*\\[${TEXT}\\]:|Object\\.fromEntries\\(\\[\\.{3}\\w+\\]\\.map`,
+    'g',
+  )
+  const found = (code: string): string[] => [...withoutComments(code).matchAll(KEYS_AN_OBJECT)].map(([match]) => match)
+  /** Keys that are our own names (settings, placeholders of paths, columns), and indexes of lists. */
+  const OWN_KEYS = [
+    'src/api/target.ts: given[id]',
+    'src/cli/api/api.ts: given[id]',
+    'src/cli/api/arguments.ts: found[id]',
+    'src/cli/flags/ids-file.ts: texts[columns.agent]',
+    'src/cli/flags/ids-file.ts: texts[columns.id]',
+    'src/config.ts: env[ENV_NAMES.id]',
+    'src/warehouse/events/resources.ts: payload[type.reportedResource.id]',
+    'src/warehouse/load/stage.ts: keys[id]',
+  ]
+
+  it('is no key of an object, because each object has members such as `constructor`', () => {
+    const others = sources.filter(({ path }) => moduleOf(path) !== 'sandbox')
+    expect(others.flatMap(({ path, text }) => found(text).map(match => `${path}: ${match}`)).sort()).toEqual(OWN_KEYS)
+  })
+
+  it.each([
+    'refresh[agentId] ?? []',
+    'ids[row.agentId]',
+    'held[key.id]!',
+    '{ [first.agentId]: [] }',
+    'Object.fromEntries([...byAgent].map(pair))',
+  ])('is seen in %s', code => expect(found(code)).toHaveLength(1))
+
+  it.each([
+    'rows[0]',
+    'ids: string[]',
+    'Array.from([id])',
+    '[agentId, ids]',
+    'new Map([[agentId, ids]])',
+    '(await [id])',
+  ])('is not seen in %s', code => expect(found(code)).toEqual([]))
+})
+
 describe('a file', () => {
   it('has a name that says what it is about', () => {
     const vague = /^(utils?|helpers?|common|index|lib|misc|shared|types|interfaces)\.ts$/

@@ -1,5 +1,6 @@
 // Requests to the workflow that owns a workspace's quota: their queue, their order and their validation.
 import type { Allowance } from '../src/core/governor/allowance.ts'
+import type { IdsByAgent } from '../src/core/planning/id-windows.ts'
 import type { PreemptedSync } from './run.ts'
 import type { SyncRequest } from './steps.ts'
 
@@ -57,8 +58,11 @@ export function allowanceProblem({ packs, requests, sessions }: Allowance): stri
     : 'Packs, requests and sessions must be whole numbers, 0 or more'
 }
 
-export function idsProblem(ids: Record<string, string[]>): string | null {
-  const lists = Object.values(ids)
+/** `ids` comes from any Temporal client, so its shape is not certain. */
+export function idsProblem(ids: IdsByAgent): string | null {
+  const isPair = (pair: unknown) => Array.isArray(pair) && typeof pair[0] === 'string' && Array.isArray(pair[1])
+  if (!Array.isArray(ids) || !ids.every(isPair)) return 'Give the conversations as pairs: [["AGENT", ["ID", "ID"]]]'
+  const lists = ids.map(([, own]) => own)
   const count = lists.reduce((sum, list) => sum + list.length, 0)
   if (count === 0) return 'No conversation is listed'
   if (count > MAX_IDS) return `${count} conversations are listed; at most ${MAX_IDS} are allowed per request`
@@ -66,7 +70,7 @@ export function idsProblem(ids: Record<string, string[]>): string | null {
 }
 
 /** A sync of these conversations only. */
-export const refreshOf = (workspaceId: string, ids: Record<string, string[]>): Omit<SyncRequest, 'run'> => ({
+export const refreshOf = (workspaceId: string, ids: IdsByAgent): Omit<SyncRequest, 'run'> => ({
   workspaceId,
   agents: [],
   sinceMs: null,

@@ -2,6 +2,7 @@
 // references and counts, never records, never a token.
 import type { ErrorCode, ErrorKind } from '../src/core/errors.ts'
 import type { Answer, GovernorState, Grant } from '../src/core/governor/governor.ts'
+import type { IdsByAgent } from '../src/core/planning/id-windows.ts'
 import type { Plan } from '../src/core/planning/planner.ts'
 import type { WindowProgress } from '../src/core/planning/windows.ts'
 import type { Origin, Reserve } from '../src/core/run-record.ts'
@@ -16,12 +17,12 @@ export interface SyncRequest {
   untilMs: number | null
   mode: 'incremental' | 'full' | 'selected'
   /** Conversations of a `selected` sync, by agent. */
-  ids: Record<string, string[]>
+  ids: IdsByAgent
   /**
    * Conversations that an incremental sync exports again: those in `ids` and, with `ageMs`, those that were active within that time and
    * whose copy is older than the configured `quiet`. Null: only those that are known to have changed.
    */
-  refresh: { ids: Record<string, string[]>; ageMs: number | null } | null
+  refresh: { ids: IdsByAgent; ageMs: number | null } | null
   maxRequests: number | null
   maxSessions: number | null
   allowedPacks: number

@@ -18,7 +18,7 @@ export const PLAIN_SYNC: Omit<SyncRequest, 'run' | 'workspaceId'> = {
   sinceMs: null,
   untilMs: null,
   mode: 'incremental',
-  ids: {},
+  ids: [],
   refresh: null,
   maxRequests: null,
   maxSessions: null,

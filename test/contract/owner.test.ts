@@ -7,6 +7,7 @@ import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import type { WorkspaceConfig } from '../../src/config.ts'
 import type { GovernorState } from '../../src/core/governor/governor.ts'
 import { requestsThisHour } from '../../src/core/governor/rate-limit.ts'
+import type { IdsByAgent } from '../../src/core/planning/id-windows.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import { connectClient } from '../../src/run/temporal/client/connection.ts'
 import { follow } from '../../src/run/temporal/client/follow.ts'
@@ -175,10 +176,10 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     const there = await owned({ latencyMs: 30 })
     const { handle, run } = await there.ask()
     await handle.executeUpdate('pause')
-    await expect(handle.executeUpdate('refresh', { args: [{}] })).rejects.toThrow(WorkflowUpdateFailedError)
+    await expect(handle.executeUpdate('refresh', { args: [[]] })).rejects.toThrow(WorkflowUpdateFailedError)
     const [some] = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
-    const ids = { [some!.agentId]: [String(some!.record.ID)] }
-    const refresh = await handle.executeUpdate<AcceptedRequest, [typeof ids]>('refresh', { args: [ids] })
+    const ids: IdsByAgent = [[some!.agentId, [String(some!.record.ID)]]]
+    const refresh = await handle.executeUpdate<AcceptedRequest, [IdsByAgent]>('refresh', { args: [ids] })
     // Leases that were granted earlier still complete.
     let before = -1
     for (let now = 0; now !== before; now = (await there.served()).length) {
@@ -247,7 +248,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     await waits(first.handle, 'hour')
     const [some] = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
     const fetched = (await there.exported()).length
-    const named = await there.ask({ mode: 'selected', ids: { [some!.agentId]: [String(some!.record.ID)] } })
+    const named = await there.ask({ mode: 'selected', ids: [[some!.agentId, [String(some!.record.ID)]]] })
     const following = { client, workspaceId: WORKSPACE, signal: new AbortController().signal, onProgress: () => {} }
     expect(await follow({ ...following, asked: named })).toMatchObject({
       run: named.run,
@@ -279,7 +280,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     const again = async () => (await there.exported()).filter(({ query }) => query.fromTs === fromTs && !query.cursor)
     const asks: { asked: AskedOf; made: typeof again }[] = [
       {
-        asked: { refresh: { ids: { [some!.agentId]: [id] }, ageMs: null }, agents: [some!.agentId] },
+        asked: { refresh: { ids: [[some!.agentId, [id]]], ageMs: null }, agents: [some!.agentId] },
         made: refreshed,
       },
       { asked: { mode: 'full', sinceMs }, made: again },

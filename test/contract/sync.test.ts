@@ -39,7 +39,7 @@ function contract(open: OpenHost, served: Partial<SandboxOptions> = {}): void {
     const host = await sceneOf(open, { sandbox: SANDBOX, settings: SETTINGS })
     const [some] = truthOf(host.sandbox, { throughMs: host.sandbox.clock.now() })
     const id = String(some!.record.ID)
-    const named = await host.sync({ mode: 'selected', ids: { [some!.agentId]: [id] } })
+    const named = await host.sync({ mode: 'selected', ids: [[some!.agentId, [id]]] })
     expect(named).toMatchObject({ outcome: 'done', conversations: 1 })
     expect(await host.rows('SELECT conversation_id AS id FROM conversations')).toEqual([{ id }])
 

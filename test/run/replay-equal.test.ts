@@ -48,7 +48,7 @@ async function simulateDays(simulated: SimulatedApp, steps: readonly Step[]): Pr
     if (ids > 0)
       await simulated.sync({
         mode: 'selected',
-        ids: { [agents[0]!]: [...known.map(({ id }) => id), `nobody ${hours}`] },
+        ids: [[agents[0]!, [...known.map(({ id }) => id), `nobody ${hours}`]]],
       })
     if (!drainFirst) await drainAll(spool, WORKSPACE)
   }

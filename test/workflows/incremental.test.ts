@@ -95,7 +95,7 @@ describe('a sync of selected ids', () => {
     const truth = truthOf(simulated.sandbox, { throughMs: START_MS }).filter(one => one.agentId === agentId)
     const ids = truth.slice(0, 25).map(({ record }) => String(record.ID))
     expect(truth.length).toBeGreaterThan(ids.length)
-    const report = await simulated.sync({ mode: 'selected', ids: { [agentId!]: [...ids, 'gone-1', 'gone-2'] } })
+    const report = await simulated.sync({ mode: 'selected', ids: [[agentId!, [...ids, 'gone-1', 'gone-2']]] })
     expect(report).toMatchObject({ outcome: 'done', conversations: ids.length })
     expect(await idsIn(simulated)).toEqual([...ids].sort())
     expect(asLines(await warehouseTables(simulated.rows))).toEqual(asLines(expectedTables(truth.slice(0, 25))))
@@ -112,7 +112,7 @@ describe('a sync of selected ids', () => {
     const other = simulated.sandbox.world.agentIds().find(id => id !== row!.agent_id)!
     await simulated.rows(`UPDATE conversations SET agent_id = '${other}' WHERE conversation_id = '${purged}'`)
     simulated.advance(60_000)
-    await simulated.sync({ mode: 'selected', ids: { [other]: [purged] } })
+    await simulated.sync({ mode: 'selected', ids: [[other, [purged]]] })
     const kept = await simulated.rows(
       `SELECT epoch_ms(_missing_since)::DOUBLE AS since FROM conversations WHERE conversation_id = '${purged}'`,
     )

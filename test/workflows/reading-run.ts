@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { openApp } from '../../src/app.ts'
 import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import type { WorkspaceConfig } from '../../src/config.ts'
+import type { IdsByAgent } from '../../src/core/planning/id-windows.ts'
 import { pollSeconds } from '../../src/core/planning/planner.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/core/time.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
@@ -165,7 +166,7 @@ async function selectedViolations(simulated: SimulatedApp): Promise<string[]> {
   )
   const [first] = held
   if (first === undefined) return []
-  const ids = { [first.agent]: [...held.map(({ id }) => id), 'not-there'] }
+  const ids: IdsByAgent = [[first.agent, [...held.map(({ id }) => id), 'not-there']]]
   const { outcome, conversations, failures, agentsGone } = await simulated.sync({ mode: 'selected', ids })
   if (outcome === 'period-spent') return []
   return conversations === held.length && failures.length + agentsGone.length === 0

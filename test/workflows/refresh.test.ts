@@ -172,7 +172,7 @@ describe('a refresh', () => {
     })
     await simulated.sync()
     simulated.advance(2 * DAY)
-    const asked = { refresh: { ids: {}, ageMs: 5 * DAY } }
+    const asked = { refresh: { ids: [], ageMs: 5 * DAY } }
     const nowMs = simulated.sandbox.clock.now()
     const [due] = await simulated.rows<{ n: number }>(
       `SELECT count(*)::INTEGER AS n FROM conversations
@@ -199,12 +199,11 @@ describe('a refresh', () => {
     const rows = await simulated.rows<{ agent_id: string; id: string }>(
       'SELECT agent_id, conversation_id AS id FROM conversations ORDER BY id LIMIT 5',
     )
-    const ids: Record<string, string[]> = {}
-    for (const row of rows) ids[row.agent_id] = [...(ids[row.agent_id] ?? []), row.id]
+    const ids = rows.map(row => [row.agent_id, [row.id]] as const)
     await simulated.sync({ refresh: { ids, ageMs: null } })
     const [named] = await windows(simulated, 'refresh')
     expect(named).toMatchObject({ returned: 5 })
-    await expect(simulated.sync({ refresh: { ids: { nobody: ['x'] }, ageMs: null } })).rejects.toMatchObject({
+    await expect(simulated.sync({ refresh: { ids: [['nobody', ['x']]], ageMs: null } })).rejects.toMatchObject({
       code: 'AGENT_UNKNOWN',
     })
 

@@ -54,7 +54,7 @@ describe('a time zone that is changed in the configuration', () => {
     expect(new Set(before.map(({ day }) => day)).size).toBeGreaterThan(1)
     simulated.config.workspaces[0]!.timeZone = ZONE
     // The request selects an agent without conversations, so nothing is read.
-    await simulated.sync({ mode: 'selected', ids: {} })
+    await simulated.sync({ mode: 'selected', ids: [] })
     const after = await simulated.rows<Stored>(DAYS)
     expectDaysIn(ZONE, after)
     expect(after.map(({ day }) => day)).not.toEqual(before.map(({ day }) => day))

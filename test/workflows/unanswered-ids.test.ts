@@ -43,7 +43,7 @@ async function insertEventRows({ simulated, agentId }: Scene, ids: readonly stri
 }
 
 const ask = ({ simulated, agentId }: Scene, ids: string[]) =>
-  simulated.sync({ mode: 'selected', ids: { [agentId]: ids } })
+  simulated.sync({ mode: 'selected', ids: [[agentId, ids]] })
 
 const marked = async ({ simulated }: Scene, column: string): Promise<string[]> =>
   (

@@ -2,6 +2,7 @@
 import { ApplicationFailure, defineQuery, defineSignal, defineUpdate, setHandler, uuid4 } from '@temporalio/workflow'
 import type { Allowance } from '../../src/core/governor/allowance.ts'
 import type { GovernorState } from '../../src/core/governor/governor.ts'
+import type { IdsByAgent } from '../../src/core/planning/id-windows.ts'
 import type { PlanSummary, Progress } from '../progress.ts'
 import {
   type AcceptedRequest,
@@ -23,7 +24,7 @@ const pauseSignal = defineSignal('pause')
 const resumeUpdate = defineUpdate<Progress>('resume')
 const resumeSignal = defineSignal('resume')
 const raiseBudgetUpdate = defineUpdate<GovernorState['options'] | null, [Allowance]>('raiseBudget')
-const refreshUpdate = defineUpdate<AcceptedRequest, [Record<string, string[]>]>('refresh')
+const refreshUpdate = defineUpdate<AcceptedRequest, [IdsByAgent]>('refresh')
 const progressQuery = defineQuery<Progress>('progress')
 const planQuery = defineQuery<PlanSummary | null>('plan')
 const budgetQuery = defineQuery<GovernorState | null>('budget')

@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
+import { groupedByAgent, type IdsByAgent } from '../../core/planning/id-windows.ts'
 import { counted } from '../../core/words.ts'
 import type { SyncFlags } from './sync-flags.ts'
 import { invalidFlag } from './values.ts'
@@ -241,7 +242,7 @@ export async function idsByAgent(options: {
   named: readonly NamedConversation[]
   agents: readonly string[]
   lookUp: LookUp
-}): Promise<Record<string, string[]>> {
+}): Promise<IdsByAgent> {
   const { flag, named, agents, lookUp } = options
   const alone = named.filter(({ agentId }) => agentId === null)
   const ids = alone.map(({ id }) => id)
@@ -251,7 +252,5 @@ export async function idsByAgent(options: {
   const unknown = alone.filter(({ id }) => !known.has(id))
   if (unknown.length > 0) throw unknownIds(flag, unknown, named.length)
   const all = [...named.flatMap(({ agentId, id }) => (agentId === null ? [] : [{ agentId, id }])), ...found]
-  const byAgent = new Map<string, Set<string>>()
-  for (const { agentId, id } of all) byAgent.set(agentId, (byAgent.get(agentId) ?? new Set()).add(id))
-  return Object.fromEntries([...byAgent].map(([agentId, ids]) => [agentId, [...ids]]))
+  return [...groupedByAgent(all)]
 }

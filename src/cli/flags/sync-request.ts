@@ -49,7 +49,7 @@ export async function syncRequest(options: {
     ...(flags.dropFull && { dropFull: true }),
     ...(flags.resources && { resources: flags.resources }),
   }
-  const ids = named ? await idsByAgent({ flag, named, agents, lookUp }) : {}
+  const ids = named ? await idsByAgent({ flag, named, agents, lookUp }) : []
   if (flags.ids !== undefined)
     return { ...limits, agents: [], sinceMs: null, untilMs: null, mode: 'selected', ids, refresh: null }
   const ageMs = flags.refresh && 'ageMs' in flags.refresh ? flags.refresh.ageMs : null
@@ -59,7 +59,7 @@ export async function syncRequest(options: {
     sinceMs: sinceOf(flags, workspace, nowMs),
     untilMs: flags.until ?? null,
     mode: flags.full ? 'full' : 'incremental',
-    ids: {},
+    ids: [],
     refresh: flags.refresh ? { ids, ageMs } : null,
   }
 }

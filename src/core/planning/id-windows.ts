@@ -2,8 +2,23 @@
 import { DAY } from '../time.ts'
 import { newProgress, openWindow, type Window, type WindowKind, type WindowProgress } from './windows.ts'
 
-/** Conversation ids by agent. */
-export type IdsByAgent = Readonly<Record<string, readonly string[]>>
+/** Conversation ids by agent, as plain JSON. Pairs, because an agent's id may be any text, such as `constructor`. */
+export type IdsByAgent = readonly (readonly [agentId: string, ids: readonly string[]])[]
+
+export interface ConversationKey {
+  agentId: string
+  id: string
+}
+
+export const conversationKeys = (ids: IdsByAgent): ConversationKey[] =>
+  ids.flatMap(([agentId, own]) => own.map(id => ({ agentId, id })))
+
+/** The different ids of each agent. */
+export function groupedByAgent(keys: Iterable<ConversationKey>): Map<string, string[]> {
+  const groups = new Map<string, Set<string>>()
+  for (const { agentId, id } of keys) groups.set(agentId, (groups.get(agentId) ?? new Set()).add(id))
+  return new Map([...groups].map(([agentId, ids]) => [agentId, [...ids]]))
+}
 
 /** Limited, because the head of each landed page repeats all ids of its window. */
 const MAX_IDS_PER_WINDOW = 1_000

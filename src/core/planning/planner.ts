@@ -29,7 +29,7 @@ import {
   resumableFullExport,
   type StoredDay,
 } from './full-export.ts'
-import { type IdsByAgent, idWindows } from './id-windows.ts'
+import { idWindows } from './id-windows.ts'
 import { planRereads, type RereadOptions } from './rereads.ts'
 import {
   coveredBy,
@@ -58,6 +58,9 @@ export interface AgentFacts {
   stored?: readonly StoredDay[]
 }
 
+/** Conversation ids by agent. */
+type AgentIds = ReadonlyMap<string, readonly string[]>
+
 export interface PlanOptions {
   agents: readonly AgentFacts[]
   /** The server's clock, ms. */
@@ -66,7 +69,7 @@ export interface PlanOptions {
   sinceMs: number | null
   untilMs: number | null
   /** `full` exports everything again; `selected` exports conversations by id. */
-  mode: { kind: 'incremental' } | { kind: 'full'; agents: readonly string[] } | { kind: 'selected'; ids: IdsByAgent }
+  mode: { kind: 'incremental' } | { kind: 'full'; agents: readonly string[] } | { kind: 'selected'; ids: AgentIds }
   /** Full exports planned at or before this time are dropped, ms; null or absent: none. */
   droppedMs?: number | null
   /** When this request planned its own full export, ms; null or absent: it has planned none. */
@@ -83,14 +86,14 @@ export interface PlanOptions {
 export interface RefreshRequest
   extends Pick<RereadOptions, 'ranges' | 'horizonMs' | 'quietMs' | 'budgetSessions' | 'late'> {
   /** Changed or requested conversations. */
-  refresh: IdsByAgent
+  refresh: AgentIds
   /** Random conversations. */
-  sample: IdsByAgent
+  sample: AgentIds
 }
 
 export const NO_REFRESH: RefreshRequest = {
-  refresh: {},
-  sample: {},
+  refresh: new Map(),
+  sample: new Map(),
   ranges: [],
   horizonMs: 0,
   quietMs: 0,
@@ -231,7 +234,8 @@ interface Planning extends PlanOptions {
 
 function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
   const { agentId } = agent
-  if (options.mode.kind === 'selected') return pricedIds(agent, 'selected', options.mode.ids[agentId] ?? [], options)
+  if (options.mode.kind === 'selected')
+    return pricedIds(agent, 'selected', options.mode.ids.get(agentId) ?? [], options)
   const resumed = agent.open
     .filter(({ window }) => !isById(window.kind) && !agent.backingOff?.includes(window.name))
     .map(open => priced(open, true, agent, options))
@@ -246,8 +250,8 @@ function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
   return [
     ...resumed,
     ...due.map(({ kind, interval }) => priced(newWindow(agent, kind, interval, options), false, agent, options)),
-    ...pricedIds(agent, 'refresh', refresh[agentId] ?? [], options),
-    ...pricedIds(agent, 'sample', sample[agentId] ?? [], options),
+    ...pricedIds(agent, 'refresh', refresh.get(agentId) ?? [], options),
+    ...pricedIds(agent, 'sample', sample.get(agentId) ?? [], options),
   ]
 }
 

@@ -3,7 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { newDeferred } from '../../../workflows/deferred.ts'
 import type { App } from '../../app.ts'
 import { SECOND } from '../../core/time.ts'
-import { type ChildMessage, DATABASE_INVALIDATED, type SupervisorMessage, type Work, type Working } from './messages.ts'
+import {
+  type ChildMessage,
+  DATABASE_INVALIDATED,
+  type DrainCounts,
+  type SupervisorMessage,
+  type Work,
+  type Working,
+} from './messages.ts'
 
 interface SupervisorLink {
   /** Reports that the warehouse is open, then drain counts every second; exits when DuckDB has invalidated the database. */
@@ -42,7 +49,7 @@ export function connectToSupervisor(stop: () => void): SupervisorLink {
       send({ kind: 'holding' })
       let sent = ''
       setInterval(() => {
-        const counts = Object.fromEntries([...app.spools].map(([id, spool]) => [id, spool.counts()]))
+        const counts = [...app.spools].map(([id, spool]): [string, DrainCounts] => [id, spool.counts()])
         const now = JSON.stringify(counts)
         if (now !== sent) send({ kind: 'events', counts })
         sent = now

@@ -29,7 +29,7 @@ export type ChildMessage =
   /** A query began (its SQL without literals) or ended (null). */
   | { kind: 'query'; id: number; sql: string | null }
   /** Webhook events taken and applied since the child started, by workspace. */
-  | { kind: 'events'; counts: Record<string, DrainCounts> }
+  | { kind: 'events'; counts: [workspaceId: string, DrainCounts][] }
 
 export type SupervisorMessage =
   | ({ kind: 'work' } & Work)

@@ -75,11 +75,11 @@ export function supervise(options: SupervisorOptions): Supervisor {
   let [hasHeld, hasWorked, stopping, pauseMs] = [false, false, false, FIRST_PAUSE_MS]
   let pause: NodeJS.Timeout | undefined
   let metrics: string | null = null
-  let before: Record<string, DrainCounts> = {}
-  let since: Record<string, DrainCounts> = {}
+  let before = new Map<string, DrainCounts>()
+  let since = new Map<string, DrainCounts>()
 
   const counts = (workspaceId: string): DrainCounts => {
-    const [a, b] = [before[workspaceId], since[workspaceId]]
+    const [a, b] = [before.get(workspaceId), since.get(workspaceId)]
     return { taken: (a?.taken ?? 0) + (b?.taken ?? 0), applied: (a?.applied ?? 0) + (b?.applied ?? 0) }
   }
 
@@ -111,7 +111,7 @@ export function supervise(options: SupervisorOptions): Supervisor {
         hasWorked = true
         metrics = message.metrics
         working.resolve(message)
-      } else if (message.kind === 'events') since = message.counts
+      } else if (message.kind === 'events') since = new Map(message.counts)
       else if (message.sql === null) queries.delete(message.id)
       else queries.set(message.id, message.sql)
     })
@@ -124,9 +124,8 @@ export function supervise(options: SupervisorOptions): Supervisor {
   }
 
   function childEnded(exit: Exit, life: { holds: boolean; queries: string[]; livedMs: number }): void {
-    const workspaces = new Set([...Object.keys(before), ...Object.keys(since)])
-    before = Object.fromEntries([...workspaces].map(id => [id, counts(id)]))
-    since = {}
+    before = new Map([...before.keys(), ...since.keys()].map(id => [id, counts(id)]))
+    since = new Map()
     const isOver = isCrash(exit) ? !hasHeld : endsByItself ? life.holds || !hasHeld : !hasWorked
     if (stopping || isOver) finish(exit.code ?? 1)
     else startAgain(exit, life)

@@ -2,6 +2,7 @@
 import type { Coverage } from '../../core/planning/coverage.ts'
 import type { Density } from '../../core/planning/estimate.ts'
 import type { StoredDay } from '../../core/planning/full-export.ts'
+import type { ConversationKey } from '../../core/planning/id-windows.ts'
 import type { ReadRange } from '../../core/planning/rereads.ts'
 import type { WindowProgress } from '../../core/planning/windows.ts'
 import type { KeyReports } from '../../core/quota/period-keys.ts'
@@ -21,7 +22,6 @@ import { keysReported, periodSinceMs, reportedPeriods } from '../../warehouse/pl
 import {
   agedIds,
   billedByRereads,
-  type ConversationKey,
   dirtyIds,
   hidingRanges,
   isTsLastActivity,

@@ -8,6 +8,7 @@ import { recoverGovernor } from '../../core/governor/governor-recovery.ts'
 import { type LeaseEntry, momentOf } from '../../core/governor/lease-entries.ts'
 import { PERIOD_DAYS } from '../../core/planning/estimate.ts'
 import { agentsLeft, type FullExport, newestFullExports } from '../../core/planning/full-export.ts'
+import { conversationKeys, groupedByAgent } from '../../core/planning/id-windows.ts'
 import { needsConsent, type PlanOptions, planWindows } from '../../core/planning/planner.ts'
 import { lengthOf, periodsOf } from '../../core/quota/period-keys.ts'
 import type { QuotaState } from '../../core/quota/quota.ts'
@@ -103,8 +104,11 @@ function chosen(agents: ListedAgent[], wanted: readonly string[]): ListedAgent[]
 /** The agents that the request selects. @throws AGENT_UNKNOWN for an agent that the workspace does not have */
 async function agentsToPlan(fetching: Planning, { agents, ids, refresh }: SyncRequest): Promise<Agents> {
   const { agents: listed, ...listing } = await agentsNow(fetching)
-  chosen(listed, Object.keys(refresh?.ids ?? {}))
-  return { agents: chosen(listed, [...agents, ...Object.keys(ids)]), ...listing }
+  chosen(
+    listed,
+    (refresh?.ids ?? []).map(([agentId]) => agentId),
+  )
+  return { agents: chosen(listed, [...agents, ...ids.map(([agentId]) => agentId)]), ...listing }
 }
 
 async function knownWindows({ facts, pending }: Planning): Promise<KnownWindows> {
@@ -168,7 +172,7 @@ async function recoveredGovernor(fetching: Planning, request: SyncRequest): Prom
 }
 
 function modeOf({ mode, ids, agents }: SyncRequest): PlanOptions['mode'] {
-  if (mode === 'selected') return { kind: 'selected', ids }
+  if (mode === 'selected') return { kind: 'selected', ids: groupedByAgent(conversationKeys(ids)) }
   return mode === 'full' ? { kind: 'full', agents } : { kind: 'incremental' }
 }
 

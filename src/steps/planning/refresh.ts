@@ -2,10 +2,9 @@
 // random sample. Until all landed pages are loaded, only requested conversations are chosen: refreshing from stale state pays twice.
 import type { SyncRequest } from '../../../workflows/steps.ts'
 import { PERIOD_DAYS } from '../../core/planning/estimate.ts'
-import type { IdsByAgent } from '../../core/planning/id-windows.ts'
+import { type ConversationKey, conversationKeys, groupedByAgent } from '../../core/planning/id-windows.ts'
 import { NO_REFRESH, type RefreshRequest } from '../../core/planning/planner.ts'
 import { DAY } from '../../core/time.ts'
-import type { ConversationKey } from '../../warehouse/planning/refresh.ts'
 import type { StepsDependencies } from '../dependencies.ts'
 import type { PlanningFacts } from './facts.ts'
 
@@ -34,22 +33,17 @@ interface RefreshContext {
   nowMs: number
 }
 
-function byAgent(ids: Iterable<ConversationKey>): IdsByAgent {
-  const agents = new Map<string, Set<string>>()
-  for (const { agentId, id } of ids) agents.set(agentId, (agents.get(agentId) ?? new Set()).add(id))
-  return Object.fromEntries([...agents].map(([agentId, held]) => [agentId, [...held]]))
+function without(keys: readonly ConversationKey[], others: readonly ConversationKey[]): ConversationKey[] {
+  const textOf = ({ agentId, id }: ConversationKey) => JSON.stringify([agentId, id])
+  const left = new Set(others.map(textOf))
+  return keys.filter(key => !left.has(textOf(key)))
 }
 
-const pairs = (ids: IdsByAgent): ConversationKey[] =>
-  Object.entries(ids).flatMap(([agentId, held]) => held.map(id => ({ agentId, id })))
-
 /** The requested conversations, minus those that this request exported before it was planned again. */
-async function namedIds({ dependencies, request }: RefreshContext): Promise<IdsByAgent> {
+async function namedIds({ dependencies, request }: RefreshContext): Promise<ConversationKey[]> {
   const { refresh, exporting } = request
-  if (!refresh || !exporting) return refresh?.ids ?? {}
-  const asked = await dependencies.facts.refreshedSince(exporting.sinceMs)
-  const keys = new Set(asked.map(({ agentId, id }) => `${agentId} ${id}`))
-  return byAgent(pairs(refresh.ids).filter(({ agentId, id }) => !keys.has(`${agentId} ${id}`)))
+  const named = conversationKeys(refresh?.ids ?? [])
+  return exporting ? without(named, await dependencies.facts.refreshedSince(exporting.sinceMs)) : named
 }
 
 async function refreshIds(asking: RefreshContext): Promise<ConversationKey[]> {
@@ -69,7 +63,7 @@ async function refreshIds(asking: RefreshContext): Promise<ConversationKey[]> {
           activeSinceMs: nowMs - refresh.ageMs,
           readBeforeMs: Math.min(readBeforeMs, exporting?.sinceMs ?? readBeforeMs),
         })
-  return [...pairs(await namedIds(asking)), ...dirty, ...aged]
+  return [...(await namedIds(asking)), ...dirty, ...aged]
 }
 
 async function sampleIds(asking: RefreshContext, dueMs: number): Promise<ConversationKey[]> {
@@ -107,15 +101,14 @@ export async function planRefresh(asking: RefreshContext & { waiting: number }):
   const { settings, facts } = dependencies
   if (request.mode !== 'incremental') return NO_REFRESH
   const asked = { ...NO_REFRESH, horizonMs: settings.rereadHorizonMs, quietMs: settings.quietMs }
-  if (waiting > 0) return { ...asked, refresh: await namedIds(asking) }
+  if (waiting > 0) return { ...asked, refresh: groupedByAgent(await namedIds(asking)) }
   const refresh = await refreshIds(asking)
   const dueMs = ((await facts.lastSampledMs()) ?? 0) + SAMPLE_EVERY_MS
   const sample = await sampleIds(asking, dueMs)
-  const refreshed = new Set(refresh.map(({ agentId, id }) => `${agentId} ${id}`))
   return {
     ...asked,
-    refresh: byAgent(refresh),
-    sample: byAgent(sample.filter(({ agentId, id }) => !refreshed.has(`${agentId} ${id}`))),
+    refresh: groupedByAgent(refresh),
+    sample: groupedByAgent(without(sample, refresh)),
     ...(await rangesToReread(asking, sample.length > 0)),
   }
 }

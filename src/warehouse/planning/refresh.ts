@@ -1,4 +1,5 @@
 // Conversations and ranges of `ts` that may be worth exporting again.
+import type { ConversationKey } from '../../core/planning/id-windows.ts'
 import type { ReadRange } from '../../core/planning/rereads.ts'
 import type { WindowProgress } from '../../core/planning/windows.ts'
 import { MAX_CLOCK_SKEW_MS } from '../../core/time.ts'
@@ -77,11 +78,6 @@ export async function isTsLastActivity(reader: Reader, workspaceId: string, sinc
     { workspace: workspaceId, since: iso(sinceMs) },
   )
   return row !== undefined && row.seen >= ENOUGH && row.moved > row.seen * 0.9
-}
-
-export interface ConversationKey {
-  agentId: string
-  id: string
 }
 
 const idsWhere = (

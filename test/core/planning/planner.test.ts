@@ -206,7 +206,7 @@ describe('polls', () => {
 
 describe('a selection', () => {
   const select = (ids: string[], given: Partial<AgentFacts> = {}) =>
-    planned({ agents: [agent(given)], mode: { kind: 'selected', ids: { a: ids } } }).windows
+    planned({ agents: [agent(given)], mode: { kind: 'selected', ids: new Map([['a', ids]]) } }).windows
 
   it('requests each id once, a thousand per window', () => {
     const ids = Array.from({ length: 2_300 }, (_, index) => `id${index}`)

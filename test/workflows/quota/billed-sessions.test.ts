@@ -11,7 +11,7 @@ describe('a billed answer', () => {
     const [first] = await simulated.rows<{ agent: string; id: string }>(
       'SELECT agent_id AS agent, conversation_id AS id FROM conversations ORDER BY ALL',
     )
-    await simulated.sync({ mode: 'selected', ids: { [first!.agent]: [first!.id] } })
+    await simulated.sync({ mode: 'selected', ids: [[first!.agent, [first!.id]]] })
     const bills = await simulated.rows(BILLS)
     const exports = bills.filter(({ kind }) => kind !== null)
     expect(exports.length).toBeGreaterThan(2)

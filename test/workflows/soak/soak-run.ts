@@ -90,7 +90,7 @@ async function rounds(soak: Soak): Promise<void> {
     if (draw.chance(RESTART_SHARE)) await simulated.restart()
     const weekly = clock.now() >= refreshedMs + 7 * DAY
     if (weekly) refreshedMs = clock.now()
-    await run(soak, weekly ? { refresh: { ids: {}, ageMs: 2 * DAY } } : {}, ABORT_SHARE)
+    await run(soak, weekly ? { refresh: { ids: [], ageMs: 2 * DAY } } : {}, ABORT_SHARE)
   }
 }
 
