@@ -1,10 +1,12 @@
 // Implements the Steps port of `workflows/` with landing, vendor client and warehouse.
-import type { FailedCheck, Failure, LoadOutcome, Prepared, Steps, SyncRequest } from '../workflows/steps.ts'
+import type { FailedCheck, Failure, Finished, LoadOutcome, Prepared, Steps, SyncRequest } from '../workflows/steps.ts'
 import { AGENTS } from './catalog/resources/agents.ts'
 import { isById } from './catalog/resources/resource.ts'
 import { RESOURCES, type Stream } from './catalog/resources/resources.ts'
+import { isUpToDate, MAX_GAPS_REPORTED } from './core/planning/gaps.ts'
 import { NO_RESPONSE_RULES } from './core/response-rules.ts'
 import { endOf } from './core/run-record.ts'
+import { readGaps, unfinishedWindows } from './reports/gaps.ts'
 import { checkAfterLoads } from './steps/checks.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
 import { newCircuitBreaker } from './steps/export/circuit-breaker.ts'
@@ -144,6 +146,12 @@ export function makeSteps(
     }
   }
 
+  async function missingNow(): Promise<Pick<Finished, 'windowsUnfinished' | 'gaps'>> {
+    const gaps = await readGaps(warehouse.writer, workspaceId, dependencies.now())
+    const windowsUnfinished = await unfinishedWindows(warehouse.writer, workspaceId)
+    return { windowsUnfinished, ...(gaps.length > 0 && { gaps: gaps.slice(0, MAX_GAPS_REPORTED) }) }
+  }
+
   async function loadStreams(streams: readonly Stream[]): Promise<void> {
     const pages = pending.all().filter(({ head }) => streams.includes(head.place.stream))
     await loadPages(context, pages)
@@ -164,7 +172,10 @@ export function makeSteps(
       await applyResponseRules(warehouse.writer, workspaceId, { ...responseRules, timeZone })
       // The refresh finds outdated conversations in the tables, so all landed pages are loaded first.
       while (request.refresh && pending.all().length > 0) await loadNext()
-      return spoilingOnFailure(() => prepare(fetching, request))
+      const prepared = await spoilingOnFailure(() => prepare(fetching, request))
+      const { windowsUnfinished: windowsLeft, ...known } = await missingNow()
+      const isComplete = isUpToDate({ outcome: 'done', windowsLeft, ...prepared }, known.gaps)
+      return { ...prepared, ...known, plan: { ...prepared.plan, ...(!isComplete && { incomplete: true as const }) } }
     },
     resourceRequests: ({ resources }, { agents }) =>
       countDue(fetching, { agents: agents.map(({ agentId }) => agentId), only: resources }),
@@ -217,6 +228,7 @@ export function makeSteps(
       return {
         quarantined,
         refused,
+        ...(await missingNow()),
         ...(unnamed && { unnamed }),
         ...(upkeepFailure && { upkeep: upkeepFailure }),
         ...(checks.length > 0 && { checks }),

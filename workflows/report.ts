@@ -58,8 +58,11 @@ function reserveOf({ governor, host, report }: Run): Reserve | null {
 /** Adds to the report what the last step (`finish`) has returned. */
 export function addFinished(
   report: SyncReport,
-  { quarantined, refused, unnamed, upkeep, checks = [], models = [] }: Finished,
+  { quarantined, refused, unnamed, upkeep, checks = [], models = [], windowsUnfinished, gaps }: Finished,
 ): void {
+  if (gaps) report.gaps = gaps
+  // A run that stopped early has counted its windows itself: those of this run may not be loaded yet.
+  if (report.outcome === 'done') report.windowsLeft = Math.max(report.windowsLeft, windowsUnfinished)
   if (quarantined) {
     const records = quarantined === 1 ? '1 record' : `${quarantined} records`
     report.quarantined = quarantined

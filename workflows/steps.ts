@@ -2,6 +2,7 @@
 // references and counts, never records, never a token.
 import type { ErrorCode, ErrorKind } from '../src/core/errors.ts'
 import type { Answer, GovernorState, Grant } from '../src/core/governor/governor.ts'
+import type { Gap } from '../src/core/planning/gaps.ts'
 import type { IdsByAgent } from '../src/core/planning/id-windows.ts'
 import type { Plan } from '../src/core/planning/planner.ts'
 import type { WindowProgress } from '../src/core/planning/windows.ts'
@@ -66,6 +67,10 @@ export interface Prepared {
   failure?: Failure
   /** Warnings for people, such as a listing of agents that may be cut off; absent: none. */
   warnings?: string[]
+  /** Set where agents are left out, or may be. */
+  agentsLeftOut?: true
+  /** The first known gaps; absent: none. */
+  gaps?: Gap[]
 }
 
 export type RunRef = Pick<SyncRequest, 'workspaceId' | 'run' | 'resources'>
@@ -160,6 +165,10 @@ export interface SyncReport {
   newLeft?: true
   /** Warnings for people; absent: none. */
   warnings?: string[]
+  /** Set where agents were left out, or may have been. */
+  agentsLeftOut?: true
+  /** The first gaps that are known at the end; absent: none. */
+  gaps?: Gap[]
   /** Failures that ended a window or the run; the first one is shown. */
   failures: (Failure & { agentId: string | null })[]
 }
@@ -178,6 +187,10 @@ export interface Finished {
   checks?: FailedCheck[]
   /** Names of the user's models that have begun to fail. Absent from older workers. */
   models?: string[]
+  /** Number of windows that a sync without flags continues. */
+  windowsUnfinished: number
+  /** The first known gaps; absent: none. */
+  gaps?: Gap[]
 }
 
 export interface FailedCheck {

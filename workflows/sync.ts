@@ -29,7 +29,8 @@ export async function planSync(
   preempted: PreemptedSync | null = null,
 ): Promise<Checkpoint> {
   host.notify({ kind: 'planning', heldUntilMs: null })
-  const { plan, governor, pagesWaiting, hasRows = false, warnings, failure } = await steps.prepare(request)
+  const prepared = await steps.prepare(request)
+  const { plan, governor, pagesWaiting, hasRows = false, warnings, agentsLeftOut, failure } = prepared
   host.notify({
     kind: 'planned',
     windows: plan.windows.length,
@@ -37,7 +38,8 @@ export async function planSync(
   })
   const waiting = plan.windows.map(window => window.progress)
   const failures = failure ? [{ ...failure, agentId: null }] : []
-  const report = { ...emptyReport(request.run), failures, ...(warnings && { warnings }) }
+  const notes = { ...(warnings && { warnings }), ...(agentsLeftOut && { agentsLeftOut }) }
+  const report = { ...emptyReport(request.run), failures, ...notes }
   const planned = { governor, waiting, pagesWaiting, hasRows, report, failing: 0, restarts: [] }
   return preempted === null ? planned : resumePreempted(planned, preempted)
 }

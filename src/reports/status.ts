@@ -1,6 +1,7 @@
 // The state of one workspace: conversations, agents, runs, quota, findings, landing and webhook events.
 import { quoteText } from '../catalog/layout.ts'
 import type { WorkspaceConfig } from '../config.ts'
+import type { Gap } from '../core/planning/gaps.ts'
 import { momentText } from '../core/time.ts'
 import type { Landing } from '../landing/landing.ts'
 import type { LeaseLog } from '../landing/lease-log.ts'
@@ -9,6 +10,7 @@ import { pausedWindows } from '../warehouse/planning/planner-queries.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
 import { type AgentStatus, agentStatus } from './coverage.ts'
 import { type EventsStatus, eventsStatus } from './events.ts'
+import { readGaps } from './gaps.ts'
 import { type QuotaStatus, quotaStatus } from './quota.ts'
 import { NO_RUNS, type RunsStatus, runsStatus } from './runs.ts'
 
@@ -22,6 +24,8 @@ export interface WorkspaceStatus extends RunsStatus {
   openWindows: number
   /** Windows that made no progress, so that watch mode and schedules skip them until `until` (ISO-8601 UTC). */
   backingOff: { agentId: string; window: string; until: string }[]
+  /** Ranges that could not be read. */
+  gaps: Gap[]
   /** Null until the vendor has reported usage. */
   quota: QuotaStatus | null
   findings: Findings
@@ -58,6 +62,7 @@ export async function workspaceStatus(options: {
     agents,
     openWindows: agents.reduce((sum, agent) => sum + agent.openWindows, 0),
     backingOff: rows ? await windowsBackingOff(rows, workspaceId, nowMs) : [],
+    gaps: rows ? await readGaps({ rows }, workspaceId, nowMs) : [],
     ...(rows ? await runsStatus(rows, here, isHeld) : NO_RUNS),
     quota: await quotaStatus(options),
     findings: rows ? await findingsStatus(rows, here) : NO_FINDINGS,

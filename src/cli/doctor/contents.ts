@@ -4,6 +4,7 @@ import type { WorkspaceConfig } from '../../config.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { count, counted } from '../../core/words.ts'
 import type { LandingStore } from '../../landing/landing.ts'
+import { readGaps } from '../../reports/gaps.ts'
 import { countQuarantined } from '../../reports/quarantine.ts'
 import { landingStatus, workspacesIn } from '../../reports/status.ts'
 import { unknownAgents } from '../../reports/unknown-agents.ts'
@@ -15,6 +16,7 @@ import { modelFiles } from '../../warehouse/models/declaration.ts'
 import { wrongModels } from '../../warehouse/models/stored-models.ts'
 import type { Rows } from '../../warehouse/query/rows.ts'
 import { modelText } from '../status/status-text.ts'
+import { gapText } from '../terminal/gap-text.ts'
 import { examine, type Finding, fail, ok, skip, warn } from './findings.ts'
 
 const RULES = { check: 'rules' }
@@ -96,6 +98,16 @@ function agentsFindings(rows: Rows): Promise<Finding[]> {
   })
 }
 
+/** Warns of ranges that could not be read. */
+function gapsFindings(rows: Rows, workspaceId: string): Promise<Finding[]> {
+  const subject = { check: 'gaps', workspaceId }
+  return examine(subject, async () => {
+    const gaps = await readGaps({ rows }, workspaceId, Date.now())
+    const hint = 'Syncs ask for it again by themselves, after that time. Show the error to the vendor.'
+    return gaps.map(gap => warn(subject, gapText(gap), hint))
+  })
+}
+
 /** Warns of agents in service levels that are most likely mistyped: these rules apply to no conversation of theirs. */
 function serviceLevelFindings(rows: Rows, { id, responseRules }: WorkspaceConfig): Promise<Finding[]> {
   const subject = { check: 'service levels', workspaceId: id }
@@ -172,6 +184,7 @@ export async function contentsChecks({
   ]
   for (const workspace of workspaces) {
     findings.push(...(await loadsFindings({ rows, landing, workspaceId: workspace.id, held })))
+    findings.push(...(await gapsFindings(rows, workspace.id)))
     findings.push(...(await serviceLevelFindings(rows, workspace)))
   }
   if (configured) findings.push(...(await workspacesFindings(rows, configured)))

@@ -21,7 +21,9 @@ import { configAt, workspacesFor } from '../flags/configuration.ts'
 import { namedBy, withLines } from '../flags/ids-file.ts'
 import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
 import { lookUpIn, syncRequest } from '../flags/sync-request.ts'
+import { nothingToRead } from '../sync/progress-text.ts'
 import { type GridOptions, grid, gridOnStdout } from '../terminal/columns.ts'
+import { gapLines } from '../terminal/gap-text.ts'
 import { print, printJson } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
 
@@ -69,7 +71,7 @@ function windowRow(
 /** `1,200 to 1,900 conversations`, and how many windows cannot be estimated. */
 function totals({ plan }: Prepared): string {
   const { total, unknown, windows } = plan
-  if (windows.length === 0) return 'Nothing to read: everything up to now is stored.'
+  if (windows.length === 0) return `${nothingToRead(plan).replace('n', 'N')}.`
   if (unknown === windows.length)
     return 'Total: unknown. The API cannot count conversations without billing them, so a range that has never been read cannot be estimated.'
   const noun = (amount: Range, one: string) =>
@@ -142,6 +144,7 @@ export const planSummary = (facts: PlanFacts): string[] => [
   ...budgetLines(budgetOf(facts.prepared.governor, facts.nowMs), facts.prepared.plan.outlook?.unknownAgents),
   ...periodLine(facts.prepared),
   ...(facts.prepared.warnings ?? []).map(warning => `Warning: ${warning}`),
+  ...gapLines(facts.prepared.gaps),
 ]
 
 /** The plan as text: the list of windows, then the summary. */
@@ -161,6 +164,7 @@ const planJson = ({ workspaceId, prepared, resourceRequests, nowMs }: PlanFacts)
   layout: layoutOf(prepared, nowMs),
   resourceRequests,
   ...(prepared.warnings && { warnings: prepared.warnings }),
+  ...(prepared.gaps && { gaps: prepared.gaps }),
   exported: false,
 })
 

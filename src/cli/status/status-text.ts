@@ -12,6 +12,7 @@ import type { StoredResult } from '../../warehouse/checks/results.ts'
 import type { StoredModel } from '../../warehouse/models/stored-models.ts'
 import { eventsText } from '../sync/progress-text.ts'
 import { type GridOptions, grid, visible } from '../terminal/columns.ts'
+import { gapText } from '../terminal/gap-text.ts'
 import { hintOf, refusedText } from '../terminal/refusal-text.ts'
 import { plain } from '../terminal/style.ts'
 
@@ -214,6 +215,7 @@ export function workspaceLines(status: WorkspaceStatus, nowMs: number, options: 
     ...cutOffLines(status.findings),
     ...unusableLines(agents),
     ...gapLines(agents),
+    ...status.gaps.map(gap => `  unreadable   ${gapText(gap)}`),
     ...(agents.length > 0 ? ['', ...grid(COLUMNS, agents.map(agentRow), options)] : []),
   ]
 }

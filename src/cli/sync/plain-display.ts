@@ -19,7 +19,7 @@ import {
   withNews,
   withPage,
 } from './progress.ts'
-import { aheadText, doneText, eventsText, leftText, planningText, waitingText } from './progress-text.ts'
+import { aheadText, doneText, eventsText, leftText, nothingToRead, planningText, waitingText } from './progress-text.ts'
 import { reportLines } from './report.ts'
 
 const LINE_EVERY_MS = 5 * SECOND
@@ -55,7 +55,7 @@ export function plainDisplay(
       const size = progress.expected ? `an estimated ${range(progress.expected)} conversations` : 'of unknown size'
       line(
         plan.windows.length === 0
-          ? 'nothing to read: everything up to now is stored'
+          ? nothingToRead(plan)
           : `reading ${counted(plan.windows.length, 'window')} of ${counted(agentsOf(plan), 'agent')}, ${size}`,
       )
     },

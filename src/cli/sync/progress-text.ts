@@ -1,11 +1,18 @@
 // Progress as text.
 import { waitReason } from '../../../workflows/progress.ts'
+import type { Plan } from '../../core/planning/planner.ts'
 import { formatDuration } from '../../core/time.ts'
 import { clockTime, count, counted } from '../../core/words.ts'
 import type { SyncAhead } from '../../run/temporal/client/follow.ts'
 import type { EventCounts } from '../../run/watch-events.ts'
 import { plain, type Style } from '../terminal/style.ts'
 import { type Planning, type Progress, rateOf, timeToGo, type Waiting } from './progress.ts'
+
+/** What a plan without windows says. */
+export const nothingToRead = ({ incomplete }: Pick<Plan, 'incomplete'>): string =>
+  incomplete
+    ? 'nothing to read now, but not everything is stored: `convohouse status` shows what is missing'
+    : 'nothing to read: everything up to now is stored'
 
 /** `waiting until 14:32 UTC (rate limit reached)`. */
 export const waitingText = (waiting: Waiting, nowMs: number): string =>

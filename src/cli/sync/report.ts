@@ -1,11 +1,13 @@
 // The report of a sync as text (results, cost, what is left, how to continue), and its exit code (docs/errors.md).
 import type { SyncReport } from '../../../workflows/steps.ts'
 import { ERRORS, EXIT_CODES } from '../../core/errors.ts'
+import { isUpToDate } from '../../core/planning/gaps.ts'
 import { outcomeText, reserveHint, reserveText } from '../../core/run-record.ts'
 import { formatDuration } from '../../core/time.ts'
 import { count, counted } from '../../core/words.ts'
 import { visible } from '../terminal/columns.ts'
 import { failureLines } from '../terminal/error-text.ts'
+import { gapLines } from '../terminal/gap-text.ts'
 import type { Progress } from './progress.ts'
 import { eventsText } from './progress-text.ts'
 
@@ -27,9 +29,11 @@ const RESUME: Record<SyncReport['outcome'], string> = {
   interrupted: 'The same command continues where it stopped; nothing is lost.',
 }
 
-function headOf({ outcome, reserve }: SyncReport): string {
+function headOf(report: SyncReport): string {
+  const { outcome, reserve } = report
   if (outcome === 'period-spent' && reserve) return `stopped: ${reserveText(reserve)}`
-  return outcome === 'done' ? 'up to date' : outcomeText(outcome)
+  if (outcome !== 'done') return outcomeText(outcome)
+  return isUpToDate(report, report.gaps) ? 'up to date' : 'ended, but not everything is stored'
 }
 
 const resumeOf = ({ outcome, reserve }: SyncReport): string =>
@@ -90,6 +94,7 @@ export function reportLines(name: string, { report, progress, nowMs }: Reported)
     ...lost(report),
     ...gone(report.agentsGone),
     ...unanswered(report),
+    ...gapLines(report.gaps).map(line => `  ${line}`),
     ...warned(report),
     ...left(report),
   ]

@@ -24,29 +24,21 @@ export interface Gap {
 export const retryAtMs = ({ lastTriedMs, tries }: { lastTriedMs: number; tries: number }): number =>
   lastTriedMs + Math.min(DAY, HOUR * 2 ** tries)
 
-/** The known gaps of a workspace, few enough for a report. */
-export interface KnownGaps {
-  count: number
-  /** The gaps that are named. */
-  first: readonly Gap[]
-}
-
-const MAX_NAMED = 20
-
-export const knownGaps = (gaps: readonly Gap[]): KnownGaps => ({ count: gaps.length, first: gaps.slice(0, MAX_NAMED) })
+/** Number of gaps that a plan or a report carries. */
+export const MAX_GAPS_REPORTED = 20
 
 /** What a sync, or its plan, knows of the completeness of its workspace. */
 interface Reached {
   /** Of a sync: its outcome. */
   outcome: string
-  /** Windows that are planned or unfinished. */
+  /** Windows that are unfinished. */
   windowsLeft: number
-  /** The list of agents may lack agents, or could not be read. */
-  agentsUncertain?: true
+  /** Agents are left out, or may be: the list of agents may be short or could not be read, or an id cannot be requested. */
+  agentsLeftOut?: boolean
 }
 
 /** The only judge of "up to date": everything up to now is stored, as far as is known. */
 export const isUpToDate = (
-  { outcome, windowsLeft, agentsUncertain }: Reached,
-  gaps: { count: number } | undefined,
-): boolean => outcome === 'done' && windowsLeft === 0 && agentsUncertain === undefined && (gaps?.count ?? 0) === 0
+  { outcome, windowsLeft, agentsLeftOut = false }: Reached,
+  gaps: readonly Gap[] = [],
+): boolean => outcome === 'done' && windowsLeft === 0 && !agentsLeftOut && gaps.length === 0

@@ -120,6 +120,8 @@ export interface Plan {
   projectedSessions: number
   /** Observed length of earlier periods; null: 31 days are assumed. */
   periodLengthMs: number | null
+  /** Set where something is known to be missing that the plan does not read. */
+  incomplete?: true
   /** Basis of `projectedSessions`, which the governor updates during the run; absent in plans of older versions. */
   outlook?: Outlook
 }

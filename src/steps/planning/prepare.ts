@@ -274,6 +274,8 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
     hasRows: windows.coverage.size > 0 || windows.open.length > 0,
     ...(failure && plan.windows.length === 0 && { failure }),
     aheadMs: fetching.clock.aheadMs(),
+    // Each warning about the listing concerns agents that it lacks, or may lack.
+    ...(ofAgents.length > 0 && { agentsLeftOut: true as const }),
     ...(warnings.length + unfinished.length > 0 && { warnings: [...warnings, ...unfinished] }),
   }
 }

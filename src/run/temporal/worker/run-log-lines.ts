@@ -37,7 +37,8 @@ export function runLines(write: (line: string) => void): RunLines {
       begun.delete(of.run)
       const [failure] = report.failures
       const why = failure ? `; ${failure.code}: ${failure.what}` : ''
-      line(of, `ended: ${outcomeText(report.outcome)}; ${countsOf(report)}${why}`)
+      const missing = report.gaps ? '; some ranges cannot be read: `convohouse status` names them' : ''
+      line(of, `ended: ${outcomeText(report.outcome)}; ${countsOf(report)}${why}${missing}`)
     },
     gaveUp(of, error) {
       begun.delete(of.run)
