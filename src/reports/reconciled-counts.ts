@@ -73,21 +73,10 @@ export const reconciliationRows = (rows: Rows, scope: Scope, by: By): Promise<Re
 export const totalsOf = (rows: readonly ReconciliationRow[]): Counts =>
   Object.fromEntries(COUNT_NAMES.map(name => [name, rows.reduce((sum, row) => sum + row[name], 0)])) as Counts
 
-export interface RepairPrice {
-  /** Sessions that exporting one conversation has billed on average; at least 1. */
-  perConversation: number
-  /** Sessions that would be billed for re-reading the pages that skipped conversations. */
-  hiddenBehind: number
-}
-
-/** Estimates how many sessions following the hints would bill, from what exports have billed so far. */
-export async function repairPrice(rows: Rows, scope: Scope): Promise<RepairPrice> {
-  const billed = `SELECT sum(billed) / nullif(sum(returned), 0) FROM _windows WHERE ${oneOf('workspace_id', scope.workspaceIds)}`
-  const [price = { perConversation: null, hiddenBehind: 0 }] = await rows<{
-    perConversation: number | null
-    hiddenBehind: number
-  }>(
-    `SELECT (${billed}) AS "perConversation", ${sums({ hiddenBehind: 'hidden_behind' })} ${FROM} WHERE ${conditions(scope)}`,
+/** Sessions that exporting one conversation has billed on average; at least 1. */
+export async function sessionsEach(rows: Rows, { workspaceIds }: Scope): Promise<number> {
+  const [billed] = await rows<{ each: number | null }>(
+    `SELECT sum(billed) / nullif(sum(returned), 0) AS each FROM _windows WHERE ${oneOf('workspace_id', workspaceIds)}`,
   )
-  return { ...price, perConversation: Math.max(1, price.perConversation ?? 1) }
+  return Math.max(1, billed?.each ?? 1)
 }

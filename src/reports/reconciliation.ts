@@ -2,17 +2,20 @@
 import { quoteText } from '../catalog/layout.ts'
 import type { WorkspaceConfig } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
+import type { Gap } from '../core/planning/gaps.ts'
+import { EVIDENCE_MS, rereadsAhead } from '../core/planning/rereads.ts'
 import { parseMoment } from '../core/time.ts'
-import type { Rows } from '../warehouse/query/rows.ts'
+import { hidingRanges, isTsLastActivity, lateRowsSeen } from '../warehouse/planning/refresh.ts'
+import { type Rows, withParams } from '../warehouse/query/rows.ts'
 import { type ReadCoverage, readCoverage } from './coverage.ts'
+import { readGaps } from './gaps.ts'
 import {
   type By,
   type Counts,
   type ReconciliationRow,
-  type RepairPrice,
   reconciliationRows,
-  repairPrice,
   type Scope,
+  sessionsEach,
   totalsOf,
 } from './reconciled-counts.ts'
 
@@ -23,7 +26,12 @@ export interface WorkspaceReconciliation {
   totals: Counts
   differences: Difference[]
   coverage: ReadCoverage
+  rereads: Rereads
+  gaps: Gap[]
 }
+
+/** What syncs read again because conversations were skipped there. */
+type Rereads = ReturnType<typeof rereadsAhead>
 
 const DIFFERENCES = [
   'skipped',
@@ -32,6 +40,7 @@ const DIFFERENCES = [
   'stale',
   'missing',
   'notExportable',
+  'unreadable',
   'uncovered',
   'unread',
 ] as const
@@ -40,7 +49,7 @@ const DIFFERENCES = [
 export interface Difference {
   kind: (typeof DIFFERENCES)[number]
   count: number
-  /** About how many sessions it bills to resolve the difference; null if unknown, because nothing of it has been exported. */
+  /** About how many sessions syncs bill to resolve the difference; null if unknown, because nothing of it has been exported. */
   sessions: number | null
 }
 
@@ -58,38 +67,62 @@ interface ReconciliationOptions {
 }
 
 export async function reconcileWorkspace(options: ReconciliationOptions): Promise<WorkspaceReconciliation> {
-  const { rows: query, workspaceId, agents, sinceMs, by } = options
+  const { rows: query, workspaceId, agents, sinceMs, by, nowMs } = options
   const scope: Scope = { workspaceIds: [workspaceId], agents, sinceMs }
   const rows = await reconciliationRows(query, scope, by)
   const totals = totalsOf(rows)
   const coverage = await readCoverage(query, { workspaceId, agents, sinceMs: wantedSince(options) })
-  const price = await repairPrice(query, scope)
+  const sessions = await sessionsEach(query, scope)
+  const rereads = await rereadsOf(options)
+  const gaps = (await readGaps({ rows: query }, workspaceId, nowMs)).filter(isInScope(options))
   return {
     workspaceId,
     by,
     rows,
     totals,
-    differences: differencesOf({ totals, price, coverage }),
+    differences: differencesOf({ totals, sessionsEach: sessions, coverage, rereads, gaps }),
     coverage,
+    rereads,
+    gaps,
   }
 }
 
-interface DifferenceInput {
-  totals: Counts
-  price: RepairPrice
-  coverage: ReadCoverage
+/** True for a range of the chosen agents that ends in the chosen time. */
+const isInScope =
+  ({ agents, sinceMs }: ReconciliationOptions) =>
+  ({ agentId, toSec }: { agentId: string; toSec: number }): boolean =>
+    (agents.length === 0 || agents.includes(agentId)) && toSec * 1_000 >= (sinceMs ?? 0)
+
+/** As planning decides it (`steps/planning/refresh.ts`). */
+async function rereadsOf(options: ReconciliationOptions): Promise<Rereads> {
+  const { workspaceId, settings, nowMs } = options
+  const reader = withParams(options.rows)
+  const { rereadHorizonMs: horizonMs, quietMs, rereadShare } = settings ?? NOT_READ_AGAIN
+  const isRead = rereadShare > 0 && !(await isTsLastActivity(reader, workspaceId, nowMs - EVIDENCE_MS))
+  const since = { sinceMs: nowMs - horizonMs, others: 0, seed: 0 }
+  const ranges = isRead ? (await hidingRanges(reader, workspaceId, since)).filter(isInScope(options)) : []
+  const late = isRead && (await lateRowsSeen(reader, workspaceId, nowMs - EVIDENCE_MS))
+  return rereadsAhead({ ranges, nowMs, horizonMs, quietMs, late })
+}
+
+/** Of a workspace that is not configured. */
+const NOT_READ_AGAIN = { rereadHorizonMs: 0, quietMs: 0, rereadShare: 0 }
+
+interface DifferenceInput extends Pick<WorkspaceReconciliation, 'totals' | 'coverage' | 'rereads' | 'gaps'> {
+  sessionsEach: number
 }
 
 /** The kinds of differences that occur at least once. */
-export function differencesOf({ totals, price, coverage }: DifferenceInput): Difference[] {
-  const refreshed = (count: number) => ({ count, sessions: Math.ceil(count * price.perConversation) })
+export function differencesOf({ totals, sessionsEach, coverage, rereads, gaps }: DifferenceInput): Difference[] {
+  const refreshed = (count: number) => ({ count, sessions: Math.ceil(count * sessionsEach) })
   const found: Record<Difference['kind'], Omit<Difference, 'kind'>> = {
-    skipped: { count: totals.skipped, sessions: price.hiddenBehind },
+    skipped: { count: totals.skipped, sessions: rereads.sessions },
     quarantined: { count: totals.quarantined, sessions: 0 },
     incomplete: refreshed(totals.incomplete),
     stale: refreshed(totals.knownStale),
     missing: { count: totals.missing, sessions: 0 },
     notExportable: { count: totals.notExportable, sessions: 0 },
+    unreadable: { count: gaps.length, sessions: null },
     uncovered: { count: coverage.uncovered.length, sessions: null },
     unread: { count: coverage.unread.length, sessions: null },
   }

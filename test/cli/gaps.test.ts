@@ -45,7 +45,7 @@ async function withGap(options: { covered?: boolean } = {}) {
 }
 
 describe('a range that could not be read', () => {
-  it('is named with agent, reason and the time of the next try by status, plan, doctor and the result of a sync, none of which claims that everything is stored', async () => {
+  it('is named with agent, reason and the time of the next try by status, ledger, plan, doctor and the result of a sync, none of which claims that everything is stored', async () => {
     const { text, run, agent } = await withGap()
     expect(await run('status')).toContain(`\n  unreadable   ${text}\n`)
     const [workspace] = JSON.parse(await run('status', '--json')).workspaces
@@ -57,6 +57,7 @@ describe('a range that could not be read', () => {
         retryAtMs: Date.UTC(2026, 10, 21, 1),
       },
     ])
+    expect(await run('ledger')).toContain(`1 range cannot be read: ${text}.`)
     expect(await run('doctor', '--offline')).toMatch(
       new RegExp(`warn +gaps +ws_demo: ${agent}: 2026-11-03 10:02 to 10:05 cannot`),
     )

@@ -6,40 +6,63 @@ import { COUNT_NAMES, type Counts } from '../../src/reports/reconciled-counts.ts
 import { differencesOf } from '../../src/reports/reconciliation.ts'
 
 const A_DAY = '1d'
+const NOW = Date.UTC(2026, 10, 20, 12)
+const NONE = {
+  coverage: { uncovered: [], unread: [], readThrough: null },
+  rereads: { count: 0, sessions: 0, firstMs: NOW },
+  gaps: [],
+}
 
 const none = Object.fromEntries(COUNT_NAMES.map(name => [name, 0])) as Counts
 
 const hintOfStale = (settings: Settings | undefined): string => {
-  const coverage = { uncovered: [], unread: [], readThrough: null }
-  const differences = differencesOf({
-    totals: { ...none, knownStale: 2 },
-    price: { perConversation: 1.5, hiddenBehind: 0 },
-    coverage,
-  })
+  const differences = differencesOf({ ...NONE, totals: { ...none, knownStale: 2 }, sessionsEach: 1.5 })
   expect(differences).toEqual([{ kind: 'stale', count: 2, sessions: 3 }])
-  return describeDifference(differences[0]!, { coverage, settings }).hint
+  return describeDifference(differences[0]!, { ...NONE, settings }).hint
 }
 
 describe('rows that have changed since they were exported', () => {
   it('are exported again after the configured quiet time, all of them or those that events did not report in full', () => {
     const settings = { quietMs: DAY, rereadHorizonMs: 7 * DAY, rereadShare: 0.02 }
     expect(hintOfStale({ ...settings, refreshOn: 'change' })).toBe(
-      `After ${A_DAY} without a change, \`convohouse sync\` exports them again.`,
+      `After ${A_DAY} without a change, \`convohouse sync\` exports them again, which bills about 3 sessions.`,
     )
     const hint = hintOfStale({ ...settings, refreshOn: 'message' })
     expect(hint).toContain(
       `After ${A_DAY} without a change, \`convohouse sync\` exports those with a new message again`,
     )
     expect(hint).toContain('with `refreshOn: change`, it exports all of them again')
-    expect(hintOfStale(undefined)).toBe('After some time without a change, `convohouse sync` exports them again.')
+    expect(hintOfStale(undefined)).toBe(
+      'After some time without a change, `convohouse sync` exports them again, which bills about 3 sessions.',
+    )
+  })
+})
+
+describe('conversations that the vendor skipped', () => {
+  const settings = { quietMs: DAY, rereadHorizonMs: 7 * DAY, rereadShare: 0.02, refreshOn: 'change' } as const
+  const hint = (rereads: Partial<(typeof NONE)['rereads']>, of: Settings | undefined = settings): string => {
+    const known = { ...NONE, rereads: { ...NONE.rereads, ...rereads } }
+    const [skipped] = differencesOf({ ...known, totals: { ...none, skipped: 700 }, sessionsEach: 1 })
+    return describeDifference(skipped!, { ...known, settings: of }).hint
+  }
+
+  it('have a hint that says what is read again, from when on, and within which budget', () => {
+    expect(hint({ count: 3, sessions: 412, firstMs: NOW + DAY })).toBe(
+      'Syncs read 3 ranges of the last 7d (`rereadHorizon`) again, the first from 2026-11-21 12:00 UTC on. This bills up to 412 sessions each time, within 2 % of the quota a period (`rereadShare`); nothing older is read again.',
+    )
+  })
+
+  it('have a hint that says that nothing is read again', () => {
+    for (const text of [hint({}), hint({ count: 3 }, { ...settings, rereadShare: 0 })])
+      expect(text).toMatch(/^Nothing is read again/)
   })
 })
 
 describe('an agent that is not read at all', () => {
   it('is named without control characters', () => {
-    const coverage = { uncovered: [], unread: ['a\u001b]0;owned\u0007'], readThrough: null }
-    const differences = differencesOf({ totals: none, price: { perConversation: 1, hiddenBehind: 0 }, coverage })
-    const reconciliation = { workspaceId: 'ws', by: 'agent', rows: [], totals: none, differences, coverage } as const
+    const known = { ...NONE, coverage: { ...NONE.coverage, unread: ['a\u001b]0;owned\u0007'] }, totals: none }
+    const differences = differencesOf({ ...known, sessionsEach: 1 })
+    const reconciliation = { ...known, workspaceId: 'ws', by: 'agent', rows: [], differences } as const
     const text = ledgerLines(ledgerOf({ ...reconciliation, rows: [] }, undefined)).join(' ')
     expect(text).toContain('a\\u001b]0;owned\\u0007')
     expect(text).not.toMatch(/\p{Cc}/u)

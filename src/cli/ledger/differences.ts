@@ -2,9 +2,10 @@
 
 import type { WorkspaceConfig } from '../../config.ts'
 import { durationText } from '../../core/time.ts'
-import { count, counted } from '../../core/words.ts'
-import type { ReadCoverage, Uncovered } from '../../reports/coverage.ts'
-import type { Difference } from '../../reports/reconciliation.ts'
+import { count, counted, utc } from '../../core/words.ts'
+import type { Uncovered } from '../../reports/coverage.ts'
+import type { Difference, WorkspaceReconciliation } from '../../reports/reconciliation.ts'
+import { gapText } from '../terminal/gap-text.ts'
 
 export interface DescribedDifference extends Difference {
   what: string
@@ -14,13 +15,16 @@ export interface DescribedDifference extends Difference {
 /** The settings that hints name. */
 export type Settings = Pick<WorkspaceConfig, 'quietMs' | 'refreshOn' | 'rereadHorizonMs' | 'rereadShare'>
 
-interface DifferenceContext {
-  coverage: ReadCoverage
+interface DifferenceContext extends Pick<WorkspaceReconciliation, 'coverage' | 'rereads' | 'gaps'> {
   /** Undefined for a workspace that is in the warehouse but not configured. */
   settings: Settings | undefined
 }
 
-type Describe = (n: number, context: DifferenceContext) => Pick<DescribedDifference, 'what' | 'hint'>
+/** `sessions`: as in `Difference`. */
+type Describe = (
+  n: number,
+  context: DifferenceContext & Pick<Difference, 'sessions'>,
+) => Pick<DescribedDifference, 'what' | 'hint'>
 
 /** `is` or `are`, `was` or `were`. */
 const verb = (n: number, one: string, many: string): string => (n === 1 ? one : many)
@@ -28,36 +32,45 @@ const verb = (n: number, one: string, many: string): string => (n === 1 ? one : 
 const EXPORT_INCOMPLETE =
   'convohouse query "SELECT agent_id, conversation_id FROM conversations WHERE NOT _complete AND _missing_since IS NULL AND _not_exportable_since IS NULL" --format csv | tail -n +2 | convohouse sync --ids -'
 
-function rereadText(settings: Settings | undefined): string {
-  if (settings?.rereadShare === 0) return 'With a `rereadShare` above 0, `convohouse sync` reads such ranges again'
-  const within = settings ? `the last ${durationText(settings.rereadHorizonMs)}` : 'its horizon'
-  return `\`convohouse sync\` automatically rereads time ranges with skipped conversations within ${within}; a longer \`rereadHorizon\` includes older ones`
+function rereadText({ settings, rereads: { count: ranges, sessions, firstMs } }: DifferenceContext): string {
+  if (settings === undefined) return 'Nothing is read again: the workspace is not configured.'
+  if (settings.rereadShare === 0) return 'Nothing is read again, since `rereadShare` is 0.'
+  const horizon = `the last ${durationText(settings.rereadHorizonMs)} (\`rereadHorizon\`)`
+  if (ranges === 0)
+    return `Nothing is read again: syncs do so within ${horizon}, where ranges skipped enough of their conversations.`
+  const budget = `${settings.rereadShare * 100} % of the quota a period (\`rereadShare\`)`
+  return `Syncs read ${counted(ranges, 'range')} of ${horizon} again, the first from ${utc(firstMs).slice(0, 16)} UTC on. This bills up to ${counted(sessions, 'session')} each time, within ${budget}; nothing older is read again.`
 }
 
-const skipped: Describe = (n, { settings }) => ({
+const skipped: Describe = (n, context) => ({
   what: `${counted(n, 'conversation')} ${verb(n, 'was', 'were')} scanned and not returned, since no person had written in ${verb(n, 'it', 'them')}: skipped, not billed.`,
-  hint: `${rereadText(settings)}. Rereading a range also bills the other conversations in it again.`,
+  hint: rereadText(context),
 })
 
 const quarantined: Describe = n => ({
   what: `${counted(n, 'record')} ${verb(n, 'was', 'were')} returned and could not be loaded; the landing keeps ${verb(n, 'it', 'them')}.`,
-  hint: '`convohouse quarantine list` says why; `convohouse quarantine retry` tries to load them again.',
+  hint: 'Nothing is read again. `convohouse quarantine list` says why; `convohouse quarantine retry` tries to load them, which bills nothing.',
 })
 
-const incomplete: Describe = n => ({
+const pricedText = (sessions: number | null): string => `which bills about ${counted(sessions ?? 0, 'session')}`
+
+const incomplete: Describe = (n, { settings, sessions }) => ({
   what: `${counted(n, 'row is', 'rows are')} incomplete: only events have reported ${verb(n, 'it', 'them')}.`,
-  hint: `Export the full records: ${EXPORT_INCOMPLETE}`,
+  hint: `${quietText(settings)} the full records, ${pricedText(sessions)}. To have them now: ${EXPORT_INCOMPLETE}`,
 })
 
-function refreshText(n: number, settings: Settings | undefined): string {
-  const after = `After ${settings ? durationText(settings.quietMs) : 'some time'} without a change, \`convohouse sync\` exports`
-  if (settings?.refreshOn !== 'message') return `${after} ${verb(n, 'it', 'them')} again.`
+const quietText = (settings: Settings | undefined): string =>
+  `After ${settings ? durationText(settings.quietMs) : 'some time'} without a change, \`convohouse sync\` exports`
+
+function refreshText(n: number, { settings, sessions }: Parameters<Describe>[1]): string {
+  const after = quietText(settings)
+  if (settings?.refreshOn !== 'message') return `${after} ${verb(n, 'it', 'them')} again, ${pricedText(sessions)}.`
   return `${after} those with a new message again, and those whose change no event reported; with \`refreshOn: change\`, it exports all of them again.`
 }
 
-const stale: Describe = (n, { settings }) => ({
+const stale: Describe = (n, context) => ({
   what: `${counted(n, 'row')} ${verb(n, 'has', 'have')} changed since ${verb(n, 'it was', 'they were')} exported.`,
-  hint: refreshText(n, settings),
+  hint: refreshText(n, context),
 })
 
 const missing: Describe = n => ({
@@ -81,6 +94,11 @@ function listed(texts: readonly string[]): string {
 const spanText = ({ agentId, from, to }: Uncovered): string =>
   `${agentId} ${from === null ? 'from the beginning' : from.slice(0, 10)} to ${to.slice(0, 10)}`
 
+const unreadable: Describe = (n, { gaps }) => ({
+  what: `${counted(n, 'range')} cannot be read: ${listed(gaps.map(gapText))}.`,
+  hint: 'Syncs ask for each again after its time, within 1 % of the quota a period.',
+})
+
 const uncovered: Describe = (n, { coverage: { uncovered: spans } }) => {
   const days = spans.reduce((sum, span) => sum + (span.days ?? 0), 0)
   const endless = spans.some(span => span.days === null) ? ' and all earlier time' : ''
@@ -102,6 +120,7 @@ const DESCRIBED: Record<Difference['kind'], Describe> = {
   stale,
   missing,
   notExportable,
+  unreadable,
   uncovered,
   unread,
 }
@@ -109,4 +128,4 @@ const DESCRIBED: Record<Difference['kind'], Describe> = {
 export const describeDifference = (
   { kind, count, sessions }: Difference,
   context: DifferenceContext,
-): DescribedDifference => ({ kind, count, ...DESCRIBED[kind](count, context), sessions })
+): DescribedDifference => ({ kind, count, ...DESCRIBED[kind](count, { ...context, sessions }), sessions })

@@ -1,6 +1,6 @@
 // `convohouse ledger`: the reconciliation report as text, JSON or rows. Queries only the warehouse.
 import { SECOND } from '../../core/time.ts'
-import { count, counted } from '../../core/words.ts'
+import { count } from '../../core/words.ts'
 import type { Uncovered } from '../../reports/coverage.ts'
 import {
   type By,
@@ -76,14 +76,14 @@ export interface Ledger extends Pick<WorkspaceReconciliation, 'workspaceId' | 'b
 
 /** `settings`: undefined for a workspace that is in the warehouse but not configured. */
 export function ledgerOf(reconciliation: WorkspaceReconciliation, settings: Settings | undefined): Ledger {
-  const { workspaceId, by, rows, totals, differences, coverage } = reconciliation
+  const { workspaceId, by, rows, totals, differences, coverage, rereads, gaps } = reconciliation
   return {
     workspaceId,
     by,
     readThrough: coverage.readThrough,
     rows,
     totals,
-    differences: differences.map(difference => describeDifference(difference, { coverage, settings })),
+    differences: differences.map(difference => describeDifference(difference, { coverage, rereads, gaps, settings })),
     uncovered: coverage.uncovered,
   }
 }
@@ -148,10 +148,5 @@ function differenceLines({ differences, totals }: Ledger): string[] {
 
 const differenceText = (difference: DescribedDifference): string[] => [
   `  ${visible(difference.what)}`,
-  `    → ${difference.hint}${priceText(difference)}`,
+  `    → ${difference.hint}`,
 ]
-
-function priceText({ sessions }: DescribedDifference): string {
-  if (sessions === null) return ' The cost is unknown, because none of these conversations has been exported.'
-  return sessions === 0 ? ' It costs nothing.' : ` About ${counted(sessions, 'session')}.`
-}

@@ -4,6 +4,7 @@
 // mirror late appear in seconds that a head window has already read. Reading a range again finds both, and bills the range's conversations
 // again. So a range is read again only while conversations may still appear in it (`horizonMs`), at growing intervals, and if it is expected
 // to yield a minimum of finds per session; the best ranges come first, within a budget.
+import { DAY } from '../time.ts'
 import type { Estimate } from './estimate.ts'
 import { newProgress, openWindow, type WindowProgress } from './windows.ts'
 
@@ -36,6 +37,9 @@ export interface RereadOptions {
   late: boolean
 }
 
+/** Older observations are no evidence of the vendor's present behaviour. */
+export const EVIDENCE_MS = 28 * DAY
+
 /** Minimum number of hidden conversations per billed session. A page of 100 that skipped five would cost some eighty sessions per find. */
 const MIN_FINDS_PER_SESSION = 0.1
 
@@ -49,18 +53,20 @@ const skippedIn = (range: ReadRange): number => Math.max(0, range.scanned - rang
 /** Skipped conversations that are known from events are not hidden: once a person writes in one, the event causes its export. */
 const hiddenIn = (range: ReadRange): number => Math.max(0, skippedIn(range) - range.knownFromEvents)
 
-/** True for a range that is due: each reading doubles the interval until the next one. */
-function isDue(range: ReadRange, { nowMs, horizonMs, quietMs }: RereadOptions): boolean {
-  const endedMs = (range.toSec + 1) * 1_000
-  const waitMs = Math.max(quietMs, range.readAtMs - endedMs)
-  return endedMs > nowMs - horizonMs && nowMs - range.readAtMs >= waitMs
-}
+const endedMs = ({ toSec }: ReadRange): number => (toSec + 1) * 1_000
+
+/** When a range is due: each reading doubles the interval until the next one. */
+const dueMs = (range: ReadRange, { quietMs }: Pick<RereadOptions, 'quietMs'>): number =>
+  range.readAtMs + Math.max(quietMs, range.readAtMs - endedMs(range))
+
+const isDue = (range: ReadRange, options: RereadOptions): boolean =>
+  endedMs(range) > options.nowMs - options.horizonMs && options.nowMs >= dueMs(range, options)
 
 const worthOf = (range: ReadRange): number =>
   range.sessions === 0 ? Number.POSITIVE_INFINITY : hiddenIn(range) / range.sessions
 
 /** True for enough finds per session, and for a range that hides nothing, which is listed only as a sample or because of late rows. */
-const isWorth = (range: ReadRange, { late }: RereadOptions): boolean =>
+const isWorth = (range: ReadRange, { late }: Pick<RereadOptions, 'late'>): boolean =>
   late || hiddenIn(range) === 0 || worthOf(range) >= MIN_FINDS_PER_SESSION
 
 /** Ranges that bill nothing come first, then those with the most finds per session; among equals the newest. */
@@ -113,6 +119,18 @@ function reread(range: ReadRange, { nowMs, maxPage }: RereadOptions): Reread {
       sessions: { low: sessions, high: sessions + skipped },
       requests: { low: requests, high: requests },
     },
+  }
+}
+
+/** Ranges that are read again before they leave the horizon, without regard to the budget; the sessions that they bill; and when the first is due, ms. */
+export function rereadsAhead(options: Pick<RereadOptions, 'ranges' | 'nowMs' | 'horizonMs' | 'quietMs' | 'late'>) {
+  const ahead = options.ranges
+    .map(range => ({ ...range, dueMs: Math.max(options.nowMs, dueMs(range, options)) }))
+    .filter(range => isWorth(range, options) && range.dueMs < endedMs(range) + options.horizonMs)
+  return {
+    count: ahead.length,
+    sessions: ahead.reduce((sum, range) => sum + range.sessions + skippedIn(range), 0),
+    firstMs: Math.min(...ahead.map(range => range.dueMs)),
   }
 }
 

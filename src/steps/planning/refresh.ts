@@ -4,6 +4,7 @@ import type { SyncRequest } from '../../../workflows/steps.ts'
 import { PERIOD_DAYS } from '../../core/planning/estimate.ts'
 import { type ConversationKey, conversationKeys, groupedByAgent } from '../../core/planning/id-windows.ts'
 import { NO_REFRESH, type RefreshRequest } from '../../core/planning/planner.ts'
+import { EVIDENCE_MS } from '../../core/planning/rereads.ts'
 import { DAY } from '../../core/time.ts'
 import type { StepsDependencies } from '../dependencies.ts'
 import type { PlanningFacts } from './facts.ts'
@@ -16,9 +17,6 @@ const SAMPLE_EVERY_MS = 7 * DAY
 const SAMPLES_PER_PERIOD = (PERIOD_DAYS * DAY) / SAMPLE_EVERY_MS
 /** Ranges read again with each sample although nothing suggests that they hide conversations. */
 const SAMPLED_RANGES = 5
-
-/** Older observations are no evidence of the vendor's present behaviour. */
-const EVIDENCE_MS = 28 * DAY
 
 interface Quota {
   includedSessions: number

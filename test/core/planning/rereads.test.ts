@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { planRereads, type ReadRange, type RereadOptions } from '../../../src/core/planning/rereads.ts'
+import { planRereads, type ReadRange, type RereadOptions, rereadsAhead } from '../../../src/core/planning/rereads.ts'
 import { DAY, HOUR } from '../../../src/core/time.ts'
 
 const NOW = Date.UTC(2026, 5, 20)
@@ -126,6 +126,40 @@ describe('a range that may hide conversations', () => {
             expect(ranges.some(each => each.fromSec! >= window.fromSec! && each.toSec <= window.toSec)).toBe(true)
           }
         }
+      }),
+    )
+  })
+})
+
+describe('what is read again', () => {
+  const ahead = (range: ReadRange, given: Partial<RereadOptions> = {}) =>
+    rereadsAhead({ ranges: [range], nowMs: NOW, horizonMs: 7 * DAY, quietMs: DAY, late: false, ...given })
+
+  it('is exactly what planning reads at the time that it states, and nothing if planning never does', () => {
+    const range = fc.record({
+      age: fc.integer({ min: 0, max: 10 * DAY }),
+      readAfter: fc.integer({ min: 0, max: 9 * DAY }),
+      scanned: fc.integer({ min: 0, max: 100 }),
+      sessions: fc.integer({ min: 0, max: 100 }),
+    })
+    fc.assert(
+      fc.property(range, fc.boolean(), ({ age, readAfter, scanned, sessions }, late) => {
+        const toSec = Math.floor((NOW - age) / 1_000)
+        const readAtMs = Math.min(NOW, (toSec + 1) * 1_000 + readAfter)
+        const one = rangeOf({
+          fromSec: toSec - 899,
+          toSec,
+          readAtMs,
+          scanned,
+          returned: Math.floor(scanned / 2),
+          sessions,
+        })
+        const { count, firstMs } = ahead(one, { late })
+        const isPlanned = (nowMs: number) => planned([one], { nowMs, late }).length > 0
+        if (count === 1) {
+          expect(isPlanned(firstMs)).toBe(true)
+          if (firstMs > NOW) expect(isPlanned(firstMs - 1)).toBe(false)
+        } else for (let nowMs = NOW; nowMs < NOW + 8 * DAY; nowMs += 6 * HOUR) expect(isPlanned(nowMs)).toBe(false)
       }),
     )
   })
