@@ -84,7 +84,7 @@ const workspace = z.strictObject({
   requestsPerHour: z.int().min(1).max(1_000_000).default(1_500),
   hour: duration.optional(),
   hourReserve: share.default(0.02),
-  headReserve: share.default(0.1),
+  headReserve: share.optional(),
   quiet: duration.prefault('24h'),
   refreshOn: z.enum(REFRESH_ON).default('change'),
   rereadHorizon: duration.prefault('7d'),
@@ -135,7 +135,7 @@ export interface WorkspaceConfig extends ResourceSettings {
   requestsPerHour: number
   hourMs: number
   hourReserveShare: number
-  headReserveShare: number
+  headReserveShare: number | null
   quietMs: number
   refreshOn: RefreshOn
   rereadHorizonMs: number
@@ -196,7 +196,7 @@ function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: 
     requestsPerHour: given.requestsPerHour,
     hourMs: given.hour ?? HOUR_MS,
     hourReserveShare: given.hourReserve,
-    headReserveShare: given.headReserve,
+    headReserveShare: given.headReserve ?? null,
     quietMs: given.quiet,
     refreshOn: given.refreshOn,
     rereadHorizonMs: given.rereadHorizon,

@@ -68,7 +68,7 @@ describe('a configuration from the environment', () => {
         requestsPerHour: 1_500,
         hourMs: 3_600_000,
         hourReserveShare: 0.02,
-        headReserveShare: 0.1,
+        headReserveShare: null,
         maxPage: 100,
         quietMs: 86_400_000,
         refreshOn: 'change',

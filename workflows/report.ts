@@ -1,5 +1,6 @@
 // The report of a sync: its counts, its outcome, and warnings for people.
 
+import { unlimited } from '../src/core/governor/budget.ts'
 import { pageSessions, sessionsFor } from '../src/core/governor/session-budget.ts'
 import { sessionsLeft } from '../src/core/quota/quota.ts'
 import type { Reserve } from '../src/core/run-record.ts'
@@ -44,15 +45,10 @@ export function finalReport(run: Run): SyncReport {
 
 /** The remaining sessions that history may not use because they are reserved for new conversations; null where there are none. */
 function reserveOf({ governor, host, report }: Run): Reserve | null {
-  if (report.outcome !== 'period-spent') return null
   const { options, quota } = governor
-  const unlimited = { ...options, maxSessions: null }
-  const page = pageSessions(governor, 1)
-  const fits = (kind: 'head' | 'tail', headReserveShare: number): boolean =>
-    sessionsFor({ ...governor, options: { ...unlimited, headReserveShare } }, kind, host.now()) >= page
-  const share = options.headReserveShare
-  if (!fits('head', share)) return null
-  return { sessions: sessionsLeft(quota, options.allowedPacks), share, expected: !fits('tail', 0) }
+  if (report.outcome !== 'period-spent' || options.headReserveShare === 0) return null
+  if (sessionsFor(unlimited(governor), 'head', host.now()) < pageSessions(governor, 1)) return null
+  return { sessions: sessionsLeft(quota, options.allowedPacks), share: options.headReserveShare }
 }
 
 /** Adds to the report what the last step (`finish`) has returned. */

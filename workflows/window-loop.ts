@@ -45,11 +45,11 @@ const mustYield = ({ host }: Run, { window }: WindowProgress): boolean =>
   window.kind !== 'selected' && host.shouldYield?.() === true
 
 function leaseFor(run: Run, progress: WindowProgress): Decision {
-  const { kind } = progress.window
+  const { agentId, kind } = progress.window
   for (const allowance of run.host.takeAllowances?.() ?? [])
     run.governor = govern(run.governor, { kind: 'allow', ...allowance })
   const byId = isById(kind) ? { largest: idsFitting(progress), limit: null } : {}
-  return decide(run, { kind, wants: requestsWanted(progress), limit: progress.limit, ...byId })
+  return decide(run, { agentId, kind, wants: requestsWanted(progress), limit: progress.limit, ...byId })
 }
 
 /** Leases grow with the pages read: first rows arrive soon, and empty windows lease little. On Temporal a lease costs 70 to 90 ms. */
@@ -75,7 +75,7 @@ async function act(run: Run, progress: WindowProgress, decision: Decision): Prom
 /** Reads as many pages of the window as the lease permits. */
 async function fetchPages(run: Run, progress: WindowProgress, grant: Grant): Promise<void> {
   const outcome = await run.steps.fetchPages({ request: run.request, progress, grant })
-  settle(run, progress, grant, outcome)
+  settle(run, grant, outcome)
   const next = outcome.failure ? applyFailurePolicy(run, outcome.progress, outcome.failure) : outcome.progress
   if (next === null) return
   if (next.done) run.report.windowsDone += 1
@@ -85,19 +85,19 @@ async function fetchPages(run: Run, progress: WindowProgress, grant: Grant): Pro
 /** Sends the one request of a probe, whose answer reports the quota. */
 async function probe(run: Run, progress: WindowProgress, grant: Grant): Promise<void> {
   const outcome = await run.steps.probe({ request: run.request, agentId: progress.window.agentId, grant })
-  settle(run, progress, grant, outcome)
+  settle(run, grant, outcome)
   const next = outcome.failure ? applyFailurePolicy(run, progress, outcome.failure) : progress
   if (next) requeueWindow(run.queue, next)
 }
 
 /** Applies a lease's outcome to governor and loader, and publishes progress. The lease log already contains the outcome. */
-function settle(run: Run, progress: WindowProgress, grant: Grant, outcome: LeaseAnswers & Partial<LeaseOutcome>): void {
+function settle(run: Run, grant: Grant, outcome: LeaseAnswers & Partial<LeaseOutcome>): void {
   for (const answer of outcome.answers) {
     run.governor = govern(run.governor, { kind: 'answered', lease: grant.lease, answer })
     run.failing = answer.status === 200 ? 0 : run.failing
   }
   run.governor = govern(run.governor, { kind: 'ended', lease: grant.lease })
-  if (outcome.progress) run.governor = govern(run.governor, { kind: 'seen', before: progress, after: outcome.progress })
+  if (outcome.progress) run.governor = govern(run.governor, { kind: 'seen', progress: outcome.progress })
   const { pages = 0, conversations = 0 } = outcome
   run.report.pages += pages
   run.report.conversations += conversations
@@ -129,7 +129,8 @@ async function wait(run: Run, progress: WindowProgress, decision: Extract<Decisi
  */
 async function quotaSpent(run: Run, progress: WindowProgress): Promise<void> {
   const probeAtMs = (run.governor.quota.reportedAtMs ?? 0) + run.governor.options.hourMs
-  if (probeAtMs <= run.host.now()) return act(run, progress, decide(run, { kind: 'probe', wants: 1 }))
+  if (probeAtMs <= run.host.now())
+    return act(run, progress, decide(run, { agentId: progress.window.agentId, kind: 'probe', wants: 1 }))
   run.report.windowsLeft += 1
   if (run.report.outcome === 'done') run.report.outcome = 'period-spent'
 }

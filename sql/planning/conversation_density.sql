@@ -9,6 +9,6 @@ billed AS (
   SELECT agent_id, sum(billed) / nullif(sum(returned), 0) AS sessions FROM _windows WHERE workspace_id = $workspace GROUP BY agent_id
 )
 SELECT daily.agent_id AS "agentId", count(*)::VARCHAR AS days, min(n)::VARCHAR AS low, max(n)::VARCHAR AS high,
-  (sum(n) / greatest(1, epoch($now::TIMESTAMP - min(first)) / 86400))::VARCHAR AS mean, (sum(week) / 7)::VARCHAR AS week,
+  ((sum(n) - 1) / greatest(1, epoch($now::TIMESTAMP - min(first)) / 86400))::VARCHAR AS mean, (sum(week) / 7)::VARCHAR AS week,
   coalesce(any_value(sessions), 1)::VARCHAR AS sessions
 FROM daily LEFT JOIN billed USING (agent_id) GROUP BY daily.agent_id

@@ -201,7 +201,8 @@ workspaces:
     # Share of the hourly requests that a sync leaves to people and other tools (0 to 0.9).
     # hourReserve: 0.02
 
-    # Minimum share of the period's sessions that history leaves to new conversations (0 to 0.9).
+    # Share of the period's sessions that history leaves to new conversations (0 to 0.9; 0: none). Without this line: as many as they
+    # are expected to need, and at least a tenth.
     # headReserve: 0.1
 
     # A changed conversation is exported again once it has been unchanged for this long.

@@ -80,10 +80,8 @@ export function endBy(error: unknown): RunEnd {
 export interface Reserve {
   /** Sessions left in the period. */
   sessions: number
-  /** The configured `headReserve`. */
-  share: number
-  /** True where the known rate of new conversations requires the reserve: then a smaller share would change nothing. */
-  expected: boolean
+  /** The configured `headReserve`; null: as many as new conversations are expected to need. */
+  share: number | null
 }
 
 interface Ended extends Required<Pick<RunEnd, 'outcome' | 'requests' | 'sessions' | 'pages' | 'conversations'>> {
@@ -97,19 +95,15 @@ interface Ended extends Required<Pick<RunEnd, 'outcome' | 'requests' | 'sessions
 }
 
 /** Why history is not read although sessions are left: the setting that reserves them, or the rate of new conversations. */
-export const reserveText = ({ sessions, share, expected }: Reserve): string =>
+export const reserveText = ({ sessions, share }: Reserve): string =>
   `the ${sessions.toLocaleString('en')} sessions left in the period are reserved for new conversations (${
-    expected
-      ? `which are expected to need them all; headReserve: ${share} alone would reserve fewer`
-      : `headReserve: ${share}`
+    share === null ? 'which are expected to need them until it ends' : `headReserve: ${share}`
   })`
 
-const BEYOND = '`convohouse sync --allow-overage-packs N` allows overage.'
-
-export const reserveHint = ({ expected }: Reserve): string =>
-  expected
-    ? `The reserve shrinks as the period passes, and history continues; ${BEYOND}`
-    : `The reserve shrinks as the period passes, and history continues; a smaller headReserve lets history use more now, and ${BEYOND}`
+export const reserveHint = ({ share }: Reserve): string =>
+  `The reserve shrinks as the period passes, and history continues; ${
+    share === null ? '`headReserve: 0`' : 'a smaller headReserve'
+  } lets history use more now, and \`convohouse sync --allow-overage-packs N\` allows overage.`
 
 const SPENT: Partial<Record<string, Omit<RunEnd, 'outcome' | 'success'>>> = {
   'hour-spent': failure(

@@ -51,8 +51,8 @@ interface WorkspaceSettings {
   requestsPerHour: number
   hourMs: number
   hourReserveShare: number
-  /** Minimum share of the period's quota reserved for new conversations. */
-  headReserveShare: number
+  /** Share of the period's quota reserved for new conversations; null: as many as they are expected to need. */
+  headReserveShare: number | null
   maxPage: number
   /** Lifetime of a lease; absent: the governor's default. */
   leaseMs?: number

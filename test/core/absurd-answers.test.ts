@@ -134,7 +134,7 @@ function run(steps: readonly Step[], raw: boolean): void {
   let nowMs = START
   for (const [at, one] of steps.entries()) {
     nowMs += one.passMs
-    const [asked, decision] = requestLease(state, { lease: `l${at}`, kind: one.kind, wants: 3 }, nowMs)
+    const [asked, decision] = requestLease(state, { lease: `l${at}`, agentId: 'a', kind: one.kind, wants: 3 }, nowMs)
     state = asked
     if (decision.kind === 'wait') {
       expect(decision.untilMs).toBeGreaterThan(nowMs)

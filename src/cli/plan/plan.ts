@@ -141,7 +141,7 @@ export const planSummary = (facts: PlanFacts): string[] => [
   totals(facts.prepared),
   ...duration(facts),
   ...resourceLine(facts),
-  ...budgetLines(budgetOf(facts.prepared.governor, facts.nowMs), facts.prepared.plan.outlook?.unknownAgents),
+  ...budgetLines(budgetOf(facts.prepared.governor, facts.nowMs), facts.prepared.plan.outlook.learned.length),
   ...periodLine(facts.prepared),
   ...(facts.prepared.warnings ?? []).map(warning => `Warning: ${warning}`),
   ...gapLines(facts.prepared.gaps),

@@ -44,6 +44,7 @@ function applyEntry(state: GovernorState, entry: LeaseEntry): GovernorState {
 
 const leaseOf = (entry: LeaseGranted): Lease => ({
   id: entry.lease,
+  agentId: entry.agentId,
   // Reserves apply to new leases only, so the window's kind does not matter here.
   kind: entry.window === 'probe' ? 'probe' : 'head',
   requests: entry.requests,

@@ -13,10 +13,10 @@
 //
 // Reserves: a part of the rate limit for people, refreshes and new conversations; a part of the quota for new conversations; and a few
 // sessions per lease in case a page bills more than expected: the lease then requests no further page, and the reserve prevents overage.
-// The reserve for new conversations covers the period's remaining days at the known rate; small first pages of an unknown agent improve
-// that estimate.
+// The reserve for new conversations covers the period's remaining days at the known rate. The first page of an agent without a known rate
+// shows it: these pages come first, use no reserve of others, and are small where many agents share few sessions.
 
-import { type Outlook, updateOutlook } from '../planning/estimate.ts'
+import { NO_OUTLOOK, type Outlook, updateOutlook } from '../planning/estimate.ts'
 import type { WindowKind, WindowProgress } from '../planning/windows.ts'
 import { applyUsage } from '../quota/billing-period.ts'
 import { countBilled, holdPending, newQuota, type QuotaState, resolvesAtMs } from '../quota/quota.ts'
@@ -32,6 +32,7 @@ import {
   requestsLeft,
 } from './rate-limit.ts'
 import {
+  learningSessions,
   pageSessions,
   pageSize,
   runSessions,
@@ -47,10 +48,8 @@ export interface GovernorOptions {
   requestsPerHour: number
   /** Share of the rate limit that is reserved for conversations requested by id. */
   hourReserveShare: number
-  /** Minimum number of sessions reserved for new conversations, whatever the outlook. */
-  projectedSessions: number
-  /** Minimum share of the included sessions that is reserved for new conversations. */
-  headReserveShare: number
+  /** Share of the included sessions that is reserved for new conversations; null: as many as they are expected to need. */
+  headReserveShare: number | null
   allowedPacks: number
   /** True where a person allowed the packs for this run: history may use them on top of the usage at that time. Absent: false. */
   packsForHistory?: boolean
@@ -64,7 +63,6 @@ export const GOVERNOR_DEFAULTS: GovernorOptions = {
   hourMs: 60 * MINUTE,
   requestsPerHour: 1_500,
   hourReserveShare: 0.02,
-  projectedSessions: 0,
   headReserveShare: 0,
   allowedPacks: 0,
   maxRequests: null,
@@ -75,6 +73,7 @@ export const GOVERNOR_DEFAULTS: GovernorOptions = {
 
 export interface Lease {
   id: string
+  agentId: string
   kind: WindowKind | 'probe'
   requests: number
   /** Requests known to have been made. */
@@ -108,8 +107,8 @@ export interface GovernorState {
   sessionsPerConversation: number
   /** Number of pages that billed more sessions than their lease had left. */
   breaches: number
-  /** Expected use by new conversations; absent in states of older versions. */
-  outlook?: Outlook
+  /** Expected use by new conversations. */
+  outlook: Outlook
   /** The period, and its used sessions, at the time when packs were allowed for history. */
   packsFrom?: { key: string | null; sessions: number } | null
 }
@@ -150,7 +149,7 @@ export interface Answer {
 type GovernorEvent =
   | { kind: 'answered'; lease: string | null; answer: Answer }
   | { kind: 'ended'; lease: string }
-  | { kind: 'seen'; before: WindowProgress; after: WindowProgress }
+  | { kind: 'seen'; progress: WindowProgress }
   | ({ kind: 'allow' } & Allowance)
 
 /** Sessions per conversation before anything is known. */
@@ -174,6 +173,7 @@ export const newGovernor = (options: Partial<GovernorOptions> = {}): GovernorSta
     lost: NONE_LOST,
     sessionsPerConversation: ASSUMED_SESSIONS,
     breaches: 0,
+    outlook: NO_OUTLOOK,
   }
 }
 
@@ -199,9 +199,10 @@ export function requestsFor(state: GovernorState, kind: WindowKind | 'probe', no
   return Math.min(requestsLeft(rateLimit, nowMs, outstanding) - requestReserve(state, kind), run)
 }
 
-function grantLease(state: GovernorState, grant: Grant, nowMs: number): [GovernorState, Decision] {
+function grantLease(state: GovernorState, agentId: string, grant: Grant, nowMs: number): [GovernorState, Decision] {
   const lease: Lease = {
     id: grant.lease,
+    agentId,
     kind: grant.kind,
     requests: grant.requests,
     made: 0,
@@ -246,39 +247,41 @@ function withoutExpiredLeases(state: GovernorState, nowMs: number): GovernorStat
   return { ...left, quota }
 }
 
-function grantProbe(state: GovernorState, lease: string, nowMs: number): [GovernorState, Decision] {
+/** A request for a lease. `limit` keeps the page size of a running generation if the sessions left allow it; `largest` is the largest page. */
+export interface LeaseRequest {
+  lease: string
+  agentId: string
+  kind: WindowKind | 'probe'
+  wants: number
+  limit?: number | null
+  largest?: number
+}
+
+function grantProbe(state: GovernorState, asked: LeaseRequest, nowMs: number): [GovernorState, Decision] {
   const alone = state.quota.known ? state.leases.every(held => held.kind !== 'probe') : state.leases.length === 0
   if (!alone) return waitUntil(state, nowMs + MINUTE, 'leased')
+  const { lease, agentId } = asked
   const deadlineMs = nowMs + state.options.leaseMs
-  return grantLease(
-    state,
-    { lease, kind: 'probe', requests: 1, sessions: 0, limit: 1, pageSessions: 0, deadlineMs },
-    nowMs,
-  )
+  const grant: Grant = { lease, kind: 'probe', requests: 1, sessions: 0, limit: 1, pageSessions: 0, deadlineMs }
+  return grantLease(state, agentId, grant, nowMs)
 }
 
 /** The decision where no page fits into the sessions left. */
-function noPageFits(state: GovernorState, lease: string, nowMs: number): [GovernorState, Decision] {
+function noPageFits(state: GovernorState, asked: LeaseRequest, nowMs: number): [GovernorState, Decision] {
   // Other leases may return unspent sessions.
   if (state.leases.length > 0) return waitUntil(state, nowMs + MINUTE, 'leased')
   if (runSessions(state) < pageSessions(state, 1)) return refuse(state, 'max-sessions')
   // Sessions held back for lost answers, late reports or an unproved period may become free, too: a usage report decides.
   const clearsUp = resolvesAtMs(state.quota)
   if (clearsUp === null) return refuse(state, 'period')
-  return clearsUp > nowMs ? waitUntil(state, clearsUp, 'leased') : grantProbe(state, lease, nowMs)
+  return clearsUp > nowMs ? waitUntil(state, clearsUp, 'leased') : grantProbe(state, asked, nowMs)
 }
 
-/**
- * Requests a lease of up to `wants` requests for a window of that kind; `probe` bills nothing. `limit` keeps the page size of a running
- * generation if the sessions left allow it; `largest` is the largest page size.
- */
-export function requestLease(
-  given: GovernorState,
-  asked: { lease: string; kind: WindowKind | 'probe'; wants: number; limit?: number | null; largest?: number },
-  nowMs: number,
-): [GovernorState, Decision] {
+/** Requests a lease of up to `wants` requests for a window of that kind; `probe` bills nothing. */
+export function requestLease(given: GovernorState, asked: LeaseRequest, nowMs: number): [GovernorState, Decision] {
   const state = withPacks(withoutExpiredLeases(given, nowMs))
   const { options } = state
+  const { lease, agentId } = asked
   if (state.mode === 'probing') return waitUntil(state, nowMs + options.hourMs / 60, 'paused')
   if (state.mode === 'paused' && nowMs < state.pausedUntilMs) return waitUntil(state, state.pausedUntilMs, 'paused')
 
@@ -290,22 +293,20 @@ export function requestLease(
     const againMs = nextFreeRequestMs(state.rateLimit, nowMs, requestReserve(state, spender))
     return waitUntil(state, againMs, state.leases.length > 0 ? 'leased' : 'hour')
   }
-  if (probe) return grantProbe(state, asked.lease, nowMs)
+  if (probe) return grantProbe(state, asked, nowMs)
 
   const kind = asked.kind as WindowKind
-  const sessions = sessionsFor(state, kind, nowMs)
+  const learning = learningSessions(state, agentId, kind, nowMs)
+  const sessions = learning ?? sessionsFor(state, kind, nowMs)
   const limit = pageSize(state, sessions, asked.largest ?? options.maxPage, asked.limit ?? null)
-  if (limit === undefined) return noPageFits(state, asked.lease, nowMs)
+  if (limit === undefined) return noPageFits(state, asked, nowMs)
   const page = pageSessions(state, limit)
-  const wanted = state.mode === 'paused' ? 1 : asked.wants
+  const wanted = state.mode === 'paused' || learning !== null ? 1 : asked.wants
   const affordable = Math.floor((sessions * LEASE_SHARE) / page)
   const requests = Math.max(1, Math.min(wanted, Math.floor(available), affordable))
   const deadlineMs = nowMs + options.leaseMs
-  return grantLease(
-    state,
-    { lease: asked.lease, kind, requests, sessions: requests * page, limit, pageSessions: page, deadlineMs },
-    nowMs,
-  )
+  const grant: Grant = { lease, kind, requests, sessions: requests * page, limit, pageSessions: page, deadlineMs }
+  return grantLease(state, agentId, grant, nowMs)
 }
 
 /** Holds back the sessions of a lost answer or a failure of the vendor: either may hide a billed page. */
@@ -388,7 +389,7 @@ export function govern(state: GovernorState, event: GovernorEvent): GovernorStat
         state.leases.filter(lease => lease.id !== event.lease),
       )
     case 'seen':
-      return state.outlook ? { ...state, outlook: updateOutlook(state.outlook, event.before, event.after) } : state
+      return { ...state, outlook: updateOutlook(state.outlook, event.progress) }
     case 'allow': {
       const options = { ...state.options, ...raised(state.options, event) }
       const forHistory = options.allowedPacks > state.options.allowedPacks ? { packsForHistory: true } : {}

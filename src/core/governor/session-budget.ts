@@ -1,6 +1,6 @@
 // Sessions that may be leased. New conversations may use all sessions left of the quota, history only those beyond the reserve for new
 // conversations. Subtracted are the sessions of open leases and, per lease, a reserve in case a page bills more than expected.
-import { headReserve, NO_OUTLOOK, type Outlook } from '../planning/estimate.ts'
+import { headReserve, type Outlook } from '../planning/estimate.ts'
 import type { WindowKind } from '../planning/windows.ts'
 import { PACK_SESSIONS, possiblyUsed, type QuotaState, sessionsLeft } from '../quota/quota.ts'
 
@@ -16,16 +16,15 @@ const GROWTH_FACTOR = 4
 /** The part of the governor's state that decides how many sessions may be leased. */
 interface SessionBudget {
   options: {
-    projectedSessions: number
-    headReserveShare: number
+    headReserveShare: number | null
     allowedPacks: number
     packsForHistory?: boolean
     maxSessions: number | null
   }
   quota: QuotaState
-  outlook?: Outlook
+  outlook: Outlook
   packsFrom?: { key: string | null; sessions: number } | null
-  leases: readonly { sessions: number; billed: number }[]
+  leases: readonly { agentId: string; sessions: number; billed: number }[]
   spent: { sessions: number }
   lost: { sessions: number }
   sessionsPerConversation: number
@@ -51,14 +50,17 @@ const ageOf = ({ sinceMs = null }: QuotaState, nowMs: number): number | null =>
   sinceMs === null ? null : Math.max(0, nowMs - sinceMs)
 
 /** Sessions reserved for new conversations. */
-function sessionReserve({ options, quota, outlook }: SessionBudget, nowMs: number): number {
-  const { includedSessions } = quota
-  const fixed = Math.min(includedSessions, options.projectedSessions)
-  const ageMs = ageOf(quota, nowMs)
-  const leftSessions = Math.max(0, includedSessions - possiblyUsed(quota))
-  const floorShare = options.headReserveShare
-  const expected = headReserve({ outlook: outlook ?? NO_OUTLOOK, ageMs, includedSessions, leftSessions, floorShare })
-  return Math.max(fixed, expected)
+function sessionReserve({ options, quota, outlook, leases }: SessionBudget, nowMs: number): number {
+  const begun = outlook.learned.filter(
+    ({ agentId, perDay }) => perDay === null && leases.some(lease => lease.agentId === agentId),
+  )
+  return headReserve({
+    outlook,
+    begun: begun.length,
+    ageMs: ageOf(quota, nowMs),
+    includedSessions: quota.includedSessions,
+    share: options.headReserveShare,
+  })
 }
 
 /** Unused sessions of packs that a person allowed for history; they are part of no reserve. */
@@ -88,6 +90,26 @@ export function sessionsFor(state: SessionBudget, kind: WindowKind, nowMs: numbe
   const exporting = state.leases.filter(lease => lease.sessions > 0).length
   const run = runSessions(state) - exporting * MIN_SURPRISE_SESSIONS
   return Math.floor(Math.min(forKind - (exporting + 1) * surprise, run) - outstandingSessions(state))
+}
+
+/** Share of the sessions left that the first pages of all agents without a known rate may use together. */
+const LEARNING_SHARE = 0.25
+
+/**
+ * Sessions for the first page of history of an agent without a known rate: a part of all that are left, with those reserved for the new
+ * conversations of others, because this page shows how many the agent needs itself. Null for all other pages.
+ */
+export function learningSessions(
+  state: SessionBudget,
+  agentId: string,
+  kind: WindowKind,
+  nowMs: number,
+): number | null {
+  const unread = state.outlook.learned.filter(({ perDay }) => perDay === null)
+  const isFirst = (kind === 'tail' || kind === 'full') && unread.some(agent => agent.agentId === agentId)
+  if (state.options.headReserveShare !== null || !isFirst) return null
+  const left = sessionsFor(state, 'head', nowMs)
+  return Math.min(left, Math.max(pageSessions(state, 1), (left * LEARNING_SHARE) / unread.length))
 }
 
 export const pageSessions = (state: SessionBudget, limit: number): number =>

@@ -129,39 +129,20 @@ export const PERIOD_DAYS = 31
 const daysLeft = ({ ageMs, lengthMs }: PeriodAge): number =>
   Math.max(1, ((lengthMs ?? PERIOD_DAYS * DAY) - (ageMs ?? 0)) / DAY)
 
-/**
- * How many sessions new conversations use per day: those of agents whose last weeks are in the warehouse (`knownPerDay`), and those of
- * agents whose history this run reads for the first time, estimated from the pages read so far (`seenPerDay`).
- */
+/** How many sessions new conversations are expected to use per day. */
 export interface Outlook {
+  /** Of agents whose last weeks were read before the run; agents without conversations in these weeks need none. */
   knownPerDay: number
-  /** Agents without any data when the run was planned. */
-  unknownAgents: number
-  /** End of the planned range, in seconds: history windows that end there show the present rate. */
-  toSec: number
-  /** Unknown agents whose history this run has begun to read, and the rate that it shows. */
-  seenAgents: number
-  seenPerDay: number
-  /** Number of conversations from which `seenPerDay` is estimated. */
-  seenConversations: number
+  /** Agents of which nothing was read when the run was planned, with the rate that the run has seen; null: none yet. */
+  learned: readonly { agentId: string; perDay: number | null; conversations: number }[]
   /** How long a period lasts, ms; null: 31 days are assumed. */
   periodLengthMs: number | null
 }
 
-export const NO_OUTLOOK: Outlook = {
-  knownPerDay: 0,
-  unknownAgents: 0,
-  toSec: 0,
-  seenAgents: 0,
-  seenPerDay: 0,
-  seenConversations: 0,
-  periodLengthMs: null,
-}
+export const NO_OUTLOOK: Outlook = { knownPerDay: 0, learned: [], periodLengthMs: null }
 
-/** Share of the sessions left that history may not use as long as the history of some, or of all, unknown agents has not been begun. */
-const LEARNING_SHARE = { someUnknown: 0.5, allUnknown: 0.95 }
-/** Sessions that history may use in any case, so that the rate is learned even with a small quota. */
-const LEARNING_SESSIONS = 40
+/** Reserved for new conversations if no share is configured, even if fewer are expected: agents may become busier. */
+const USUAL_SHARE = 0.1
 
 /** Adds two standard deviations, because few conversations give a poor estimate of a rate. */
 const withMargin = (perDay: number, conversations: number): number =>
@@ -177,60 +158,60 @@ export function knownPerDay(densities: readonly Density[]): number {
 /** Minimum number of days from which a density is calculated. */
 const DAYS_OF_DENSITY = 7
 
-/** Sessions that new conversations use until the period ends. */
-export function projectedSessions(outlook: Outlook, ageMs: number | null): number {
-  const { unknownAgents, seenAgents, seenPerDay, seenConversations, periodLengthMs } = outlook
-  // Agents whose history has not been begun are assumed to have the mean rate of the others.
-  const like = Math.max(1, unknownAgents / Math.max(1, seenAgents))
-  const perDay = outlook.knownPerDay + withMargin(seenPerDay, seenConversations) * (unknownAgents > 0 ? like : 0)
-  return Math.ceil(perDay * daysLeft({ ageMs, lengthMs: periodLengthMs }))
+/**
+ * Sessions that new conversations use until the period ends. `begun`: agents whose first page is being read; they are assumed to be like
+ * those that this run has read.
+ */
+export function projectedSessions(outlook: Outlook, ageMs: number | null, begun = 0): number {
+  const read = outlook.learned.filter(({ perDay }) => perDay !== null)
+  const conversations = read.reduce((sum, agent) => sum + agent.conversations, 0)
+  const perDay = withMargin(
+    read.reduce((sum, agent) => sum + agent.perDay!, 0),
+    conversations,
+  )
+  const all = outlook.knownPerDay + perDay * (1 + begun / Math.max(1, read.length))
+  return Math.ceil(all * daysLeft({ ageMs, lengthMs: outlook.periodLengthMs }))
 }
 
-/** Sessions reserved for new conversations: as projected, but at least a share of the included ones that shrinks as the period passes. */
+/**
+ * Sessions reserved for new conversations: the configured share of the included ones, which shrinks as the period passes. Without a
+ * configured share (null): as projected, and at least a tenth.
+ */
 export function headReserve(options: {
   outlook: Outlook
+  begun: number
   ageMs: number | null
   includedSessions: number
-  /** Included sessions that are left. */
-  leftSessions: number
-  floorShare: number
+  share: number | null
 }): number {
-  const { outlook, ageMs, includedSessions, leftSessions, floorShare } = options
-  const { unknownAgents, seenAgents, periodLengthMs: lengthMs } = outlook
-  const share = Math.min(1, daysLeft({ ageMs, lengthMs }) / daysLeft({ ageMs: 0, lengthMs }))
-  const kept =
-    seenAgents >= unknownAgents ? 0 : seenAgents === 0 ? LEARNING_SHARE.allUnknown : LEARNING_SHARE.someUnknown
-  return Math.ceil(
-    Math.min(
-      includedSessions,
-      Math.max(
-        projectedSessions(outlook, ageMs),
-        includedSessions * floorShare * share,
-        Math.min(leftSessions * kept, leftSessions - LEARNING_SESSIONS),
-      ),
-    ),
-  )
+  const { outlook, begun, ageMs, includedSessions, share } = options
+  const { periodLengthMs: lengthMs } = outlook
+  const rest = Math.min(1, daysLeft({ ageMs, lengthMs }) / daysLeft({ ageMs: 0, lengthMs }))
+  const configured = Math.ceil(includedSessions * (share ?? USUAL_SHARE) * rest)
+  if (share !== null) return configured
+  return Math.min(includedSessions, Math.max(configured, projectedSessions(outlook, ageMs, begun)))
 }
 
-/** Sessions per day in a history window so far, averaged over at least one day, so that a burst does not count as a rate. */
-export function perDayOf({ window, lastTsMs, pages, billed }: WindowProgress): number {
-  if (pages === 0) return 0
-  return billed / Math.max(1, (window.toSec * 1_000 - (lastTsMs ?? window.toSec * 1_000)) / DAY)
+/**
+ * Sessions per day in a history window so far, averaged over at least one day, so that a burst does not count as a rate. The oldest
+ * conversation only bounds the time and does not count: the single conversation of a quiet agent is no rate.
+ */
+export function perDayOf({ window, lastTsMs, returned, billed }: WindowProgress): number {
+  if (returned < 2) return 0
+  const days = (window.toSec * 1_000 - (lastTsMs ?? window.toSec * 1_000)) / DAY
+  return (billed * (1 - 1 / returned)) / Math.max(1, days)
 }
 
 /** Only history of this age or younger shows the present rate. */
 const RECENT_HISTORY_MS = 28 * DAY
 
-/** Updates the outlook with the pages read in a window of recent history. */
-export function updateOutlook(outlook: Outlook, before: WindowProgress, after: WindowProgress): Outlook {
-  const { kind, toSec } = after.window
-  if (outlook.unknownAgents === 0 || (kind !== 'tail' && kind !== 'full')) return outlook
-  const knownMs = before.lastTsMs === null ? 0 : toSec * 1_000 - before.lastTsMs
-  if ((outlook.toSec - toSec) * 1_000 > RECENT_HISTORY_MS || knownMs > RECENT_HISTORY_MS) return outlook
-  return {
-    ...outlook,
-    seenAgents: outlook.seenAgents + (before.pages === 0 && after.pages > 0 ? 1 : 0),
-    seenPerDay: Math.max(0, outlook.seenPerDay + perDayOf(after) - perDayOf(before)),
-    seenConversations: outlook.seenConversations + after.returned - before.returned,
-  }
+/** Updates the outlook with the pages read in a window of an agent of which nothing was known. */
+export function updateOutlook(outlook: Outlook, read: WindowProgress): Outlook {
+  const { agentId, kind, toSec } = read.window
+  const index = outlook.learned.findIndex(agent => agent.agentId === agentId)
+  const isOld = read.lastTsMs !== null && toSec * 1_000 - read.lastTsMs > RECENT_HISTORY_MS
+  if (index < 0 || read.pages === 0 || (kind !== 'tail' && kind !== 'full')) return outlook
+  if (isOld && outlook.learned[index]!.perDay !== null) return outlook
+  const rate = { agentId, perDay: perDayOf(read), conversations: read.returned }
+  return { ...outlook, learned: outlook.learned.with(index, rate) }
 }

@@ -122,8 +122,8 @@ export interface Plan {
   periodLengthMs: number | null
   /** Set where something is known to be missing that the plan does not read. */
   incomplete?: true
-  /** Basis of `projectedSessions`, which the governor updates during the run; absent in plans of older versions. */
-  outlook?: Outlook
+  /** Basis of `projectedSessions`, which the governor updates during the run. */
+  outlook: Outlook
 }
 
 /** Share of the rate limit that polls for new conversations may use; the rest is for history. */
@@ -288,17 +288,18 @@ const inReadingOrder = (a: PlannedWindow, b: PlannedWindow): number => {
   return x.kind === 'head' ? (x.fromSec ?? 0) - (y.fromSec ?? 0) : y.toSec - x.toSec
 }
 
+/** True where nothing of the agent was read. An agent that was read and has no conversations is known to have none. */
 const isUnknown = (agent: AgentFacts): boolean =>
   agent.density === null && agent.coverage.length === 0 && agent.open.every(({ pages }) => pages === 0)
 
 function outlookOf(agents: readonly AgentFacts[], options: PlanOptions): Outlook {
   return {
     knownPerDay: knownPerDay(agents.flatMap(agent => (agent.density ? [agent.density] : []))),
-    unknownAgents: options.mode.kind === 'selected' ? 0 : agents.filter(isUnknown).length,
-    toSec: requestedInterval(options).to,
-    seenAgents: 0,
-    seenPerDay: 0,
-    seenConversations: 0,
+    learned: (options.mode.kind === 'selected' ? [] : agents.filter(isUnknown)).map(({ agentId }) => ({
+      agentId,
+      perDay: null,
+      conversations: 0,
+    })),
     periodLengthMs: options.period.lengthMs,
   }
 }

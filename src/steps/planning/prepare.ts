@@ -268,7 +268,7 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
     governor: {
       ...governor,
       quota: { ...quota, sinceMs: since ?? quota.sinceMs ?? null },
-      ...(plan.outlook && { outlook: plan.outlook }),
+      outlook: plan.outlook,
     },
     pagesWaiting: fetching.pending.all().length,
     hasRows: windows.coverage.size > 0 || windows.open.length > 0,

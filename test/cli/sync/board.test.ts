@@ -5,6 +5,7 @@ import { liveDisplay } from '../../../src/cli/sync/live-display.ts'
 import { boardOn, fitting } from '../../../src/cli/terminal/board.ts'
 import { plain } from '../../../src/cli/terminal/style.ts'
 import { newGovernor } from '../../../src/core/governor/governor.ts'
+import { NO_OUTLOOK } from '../../../src/core/planning/estimate.ts'
 import { emptyReport } from '../../../workflows/report.ts'
 import type { SyncReport } from '../../../workflows/steps.ts'
 
@@ -28,6 +29,7 @@ describe('displays that share a board', () => {
     firstBackfills: 0,
     projectedSessions: 0,
     periodLengthMs: null,
+    outlook: NO_OUTLOOK,
   }
   const planned = { plan, governor: newGovernor() }
   const report: SyncReport = { ...emptyReport('r'), requests: 1, pages: 1, conversations: 7, windowsDone: 1 }

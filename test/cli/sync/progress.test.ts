@@ -162,7 +162,7 @@ describe('a report', () => {
         line => !line.includes('conversations in'),
       )
     }
-    expect(spentAt(1_060, 1, { sessions: 940, share: 0.25, expected: false })).toEqual([
+    expect(spentAt(1_060, 1, { sessions: 940, share: 0.25 })).toEqual([
       'ws: stopped: the 940 sessions left in the period are reserved for new conversations (headReserve: 0.25), after 0 s',
       '  940 of 2,000 sessions left this period, 1,500 requests left this hour',
       '  2 windows left. The reserve shrinks as the period passes, and history continues; a smaller headReserve lets history use more now, and `convohouse sync --allow-overage-packs N` allows overage.',

@@ -50,9 +50,9 @@ const granted = (decision: Decision) => {
 
 describe('a governor without any reported usage', () => {
   it('grants one probe, which may bill nothing', () => {
-    const [state, decision] = requestLease(newGovernor(), { lease: 'a', kind: 'tail', wants: 10 }, NOW)
+    const [state, decision] = requestLease(newGovernor(), { lease: 'a', agentId: 'a', kind: 'tail', wants: 10 }, NOW)
     expect(granted(decision)).toMatchObject({ kind: 'probe', requests: 1, sessions: 0, pageSessions: 0 })
-    expect(requestLease(state, { lease: 'b', kind: 'tail', wants: 10 }, NOW)[1]).toMatchObject({
+    expect(requestLease(state, { lease: 'b', agentId: 'a', kind: 'tail', wants: 10 }, NOW)[1]).toMatchObject({
       kind: 'wait',
       reason: 'leased',
     })
@@ -64,7 +64,9 @@ describe('a governor without any reported usage', () => {
   ])('counts on its own if the vendor reports %s', (_, usage) => {
     const state = govern(newGovernor(), { kind: 'answered', lease: null, answer: answer({ usage, billed: 7 }) })
     expect(state.quota).toMatchObject({ known: true, pending: { sessions: 7 }, includedSessions: 50_000 })
-    expect(granted(requestLease(state, { lease: 'a', kind: 'head', wants: 1 }, NOW + 10)[1]).kind).toBe('head')
+    expect(granted(requestLease(state, { lease: 'a', agentId: 'a', kind: 'head', wants: 1 }, NOW + 10)[1]).kind).toBe(
+      'head',
+    )
   })
 })
 
@@ -74,7 +76,7 @@ describe('the page size', () => {
       fc.property(fc.integer({ min: 0, max: 2_000 }), fc.integer({ min: 0, max: 2_000 }), (a, b) => {
         const grants = [Math.min(a, b), Math.max(a, b)].map(used => {
           const state = governorWith({}, used, 2_000)
-          const decision = requestLease(state, { lease: 'a', kind: 'head', wants: 5 }, NOW)[1]
+          const decision = requestLease(state, { lease: 'a', agentId: 'a', kind: 'head', wants: 5 }, NOW)[1]
           if (decision.kind === 'grant')
             expect(decision.grant.sessions).toBeLessThanOrEqual(sessionsFor(state, 'head', NOW))
           return decision.kind === 'grant' ? decision.grant.limit : 0
@@ -85,7 +87,9 @@ describe('the page size', () => {
   })
 
   const running = (limit: number, used: number) =>
-    granted(requestLease(governorWith({}, used, 2_000), { lease: 'a', kind: 'head', wants: 5, limit }, NOW)[1]).limit
+    granted(
+      requestLease(governorWith({}, used, 2_000), { lease: 'a', agentId: 'a', kind: 'head', wants: 5, limit }, NOW)[1],
+    ).limit
 
   it('stays that of the current generation while larger pages would not fit several times', () => {
     expect(running(20, 1_900)).toBe(20)
@@ -101,21 +105,31 @@ describe('the page size', () => {
   })
 
   it('does not shrink for concurrent leases: a lease takes at most half of the remaining sessions', () => {
-    const [state, first] = requestLease(governorWith({}, 1_000, 2_000), { lease: 'a', kind: 'head', wants: 20 }, NOW)
+    const [state, first] = requestLease(
+      governorWith({}, 1_000, 2_000),
+      { lease: 'a', agentId: 'a', kind: 'head', wants: 20 },
+      NOW,
+    )
     expect(granted(first)).toMatchObject({ limit: 100, requests: 3 })
-    expect(granted(requestLease(state, { lease: 'b', kind: 'head', wants: 20 }, NOW)[1])).toMatchObject({ limit: 100 })
+    expect(granted(requestLease(state, { lease: 'b', agentId: 'a', kind: 'head', wants: 20 }, NOW)[1])).toMatchObject({
+      limit: 100,
+    })
   })
 
   it('shrinks if pages of the current generation no longer fit', () => {
     const grant = granted(
-      requestLease(governorWith({}, 1_900, 2_000), { lease: 'a', kind: 'head', wants: 5, limit: 100 }, NOW)[1],
+      requestLease(
+        governorWith({}, 1_900, 2_000),
+        { lease: 'a', agentId: 'a', kind: 'head', wants: 5, limit: 100 },
+        NOW,
+      )[1],
     )
     expect(grant.limit).toBe(50)
   })
 
   it('is one at the very end; then nothing is leased', () => {
     const at = (used: number) =>
-      requestLease(governorWith({}, used, 2_000), { lease: 'a', kind: 'head', wants: 5 }, NOW)[1]
+      requestLease(governorWith({}, used, 2_000), { lease: 'a', agentId: 'a', kind: 'head', wants: 5 }, NOW)[1]
     expect(granted(at(1_994)).limit).toBe(1)
     expect(at(1_995)).toEqual({ kind: 'refuse', reason: 'period' })
   })
@@ -126,7 +140,7 @@ describe('a paused governor', () => {
 
   it('honours Retry-After', () => {
     const state = govern(governorWith(), { kind: 'answered', lease: null, answer: refused })
-    const decision = requestLease(state, { lease: 'a', kind: 'head', wants: 1 }, NOW + MINUTE)[1]
+    const decision = requestLease(state, { lease: 'a', agentId: 'a', kind: 'head', wants: 1 }, NOW + MINUTE)[1]
     expect(decision).toEqual({ kind: 'wait', untilMs: refused.receivedAtMs + 20 * MINUTE, reason: 'paused' })
   })
 
@@ -148,17 +162,19 @@ describe('a paused governor', () => {
       lease: null,
       answer: answer({ status: 503, usage: null }),
     })
-    const [probing] = requestLease(paused, { lease: 'a', kind: 'head', wants: 5 }, NOW + 2 * MINUTE)
+    const [probing] = requestLease(paused, { lease: 'a', agentId: 'a', kind: 'head', wants: 5 }, NOW + 2 * MINUTE)
     expect(probing.mode).toBe('probing')
     const muchLater = NOW + 3 * GOVERNOR_DEFAULTS.hourMs
-    expect(granted(requestLease(probing, { lease: 'b', kind: 'head', wants: 5 }, muchLater)[1]).requests).toBe(1)
+    expect(
+      granted(requestLease(probing, { lease: 'b', agentId: 'a', kind: 'head', wants: 5 }, muchLater)[1]).requests,
+    ).toBe(1)
   })
 
   /** A lease from before the failure is still held; a probe was granted two minutes after the failure. */
   const probingBesideEarlier = () => {
-    const [held] = requestLease(governorWith(), { lease: 'earlier', kind: 'head', wants: 1 }, NOW)
+    const [held] = requestLease(governorWith(), { lease: 'earlier', agentId: 'a', kind: 'head', wants: 1 }, NOW)
     const paused = govern(held, { kind: 'answered', lease: null, answer: answer({ status: 503, usage: null }) })
-    return requestLease(paused, { lease: 'probe', kind: 'head', wants: 5 }, NOW + 2 * MINUTE)[0]
+    return requestLease(paused, { lease: 'probe', agentId: 'a', kind: 'head', wants: 5 }, NOW + 2 * MINUTE)[0]
   }
 
   it('sends no second probe when another lease reports an earlier failure', () => {
@@ -167,27 +183,29 @@ describe('a paused governor', () => {
       lease: 'earlier',
       answer: answer({ status: 503, usage: null, receivedAtMs: NOW + 10 }),
     })
-    const again = requestLease(late, { lease: 'b', kind: 'head', wants: 1 }, NOW + 2 * MINUTE)[1]
+    const again = requestLease(late, { lease: 'b', agentId: 'a', kind: 'head', wants: 1 }, NOW + 2 * MINUTE)[1]
     expect(again).toMatchObject({ kind: 'wait', reason: 'paused' })
     const failed = govern(late, {
       kind: 'answered',
       lease: 'probe',
       answer: answer({ status: 503, usage: null, sentAtMs: NOW + 2 * MINUTE, receivedAtMs: NOW + 2 * MINUTE }),
     })
-    const next = requestLease(failed, { lease: 'c', kind: 'head', wants: 5 }, NOW + 3 * MINUTE)[1]
+    const next = requestLease(failed, { lease: 'c', agentId: 'a', kind: 'head', wants: 5 }, NOW + 3 * MINUTE)[1]
     expect(granted(next).requests).toBe(1)
   })
 
   it('does not wait for other leases once that of the probe has ended without an answer', () => {
     const ended = govern(probingBesideEarlier(), { kind: 'ended', lease: 'probe' })
     expect(ended.mode).toBe('paused')
-    expect(granted(requestLease(ended, { lease: 'b', kind: 'head', wants: 5 }, NOW + 2 * MINUTE)[1]).requests).toBe(1)
+    expect(
+      granted(requestLease(ended, { lease: 'b', agentId: 'a', kind: 'head', wants: 5 }, NOW + 2 * MINUTE)[1]).requests,
+    ).toBe(1)
   })
 })
 
 describe('a lost answer', () => {
   function afterLosing(state: GovernorState, how: Partial<Answer> = {}): GovernorState {
-    const [leased, decision] = requestLease(state, { lease: 'a', kind: 'head', wants: 1 }, NOW)
+    const [leased, decision] = requestLease(state, { lease: 'a', agentId: 'a', kind: 'head', wants: 1 }, NOW)
     const lost = answer({ status: null, usage: null, receivedAtMs: NOW + MINUTE, ...how })
     const ended = govern(govern(leased, { kind: 'answered', lease: granted(decision).lease, answer: lost }), {
       kind: 'ended',
@@ -216,7 +234,7 @@ describe('a lost answer', () => {
 
   it('is checked by a probe when no sessions are left', () => {
     const state = afterLosing(governorWith({}, 993, 1_000))
-    const decision = requestLease(state, { lease: 'b', kind: 'head', wants: 1 }, NOW + 10 * MINUTE)[1]
+    const decision = requestLease(state, { lease: 'b', agentId: 'a', kind: 'head', wants: 1 }, NOW + 10 * MINUTE)[1]
     expect(granted(decision).kind).toBe('probe')
   })
 })
@@ -224,18 +242,19 @@ describe('a lost answer', () => {
 describe('a raised budget', () => {
   it('reopens an exhausted period, and is never lowered', () => {
     const spent = governorWith({}, 50_000)
-    expect(requestLease(spent, { lease: 'a', kind: 'head', wants: 1 }, NOW)[1]).toEqual({
+    expect(requestLease(spent, { lease: 'a', agentId: 'a', kind: 'head', wants: 1 }, NOW)[1]).toEqual({
       kind: 'refuse',
       reason: 'period',
     })
     const raised = govern(govern(spent, { kind: 'allow', packs: 2 }), { kind: 'allow', packs: 1 })
     expect(raised.options.allowedPacks).toBe(2)
-    expect(granted(requestLease(raised, { lease: 'a', kind: 'head', wants: 1 }, NOW)[1]).limit).toBe(100)
+    expect(granted(requestLease(raised, { lease: 'a', agentId: 'a', kind: 'head', wants: 1 }, NOW)[1]).limit).toBe(100)
   })
 
   it('extends the limits of a run, and sets none for a run without limits', () => {
     const limited = governorWith({ maxRequests: 0, maxSessions: 1 }, 0)
-    const refusal = (state: typeof limited) => requestLease(state, { lease: 'a', kind: 'head', wants: 1 }, NOW)[1]
+    const refusal = (state: typeof limited) =>
+      requestLease(state, { lease: 'a', agentId: 'a', kind: 'head', wants: 1 }, NOW)[1]
     expect(refusal(limited)).toEqual({ kind: 'refuse', reason: 'max-requests' })
     const requests = govern(limited, { kind: 'allow', requests: 10 })
     expect(refusal(requests)).toEqual({ kind: 'refuse', reason: 'max-sessions' })

@@ -65,7 +65,8 @@ export class GovernorModel {
   }
 
   ask(kind: WindowKind | 'probe', wants: number, limit: number | null = null): Decision {
-    const [state, decision] = requestLease(this.state, { lease: `l${++this.ids}`, kind, wants, limit }, this.nowMs)
+    const asked = { lease: `l${++this.ids}`, agentId: 'a', kind, wants, limit }
+    const [state, decision] = requestLease(this.state, asked, this.nowMs)
     this.state = state
     this.decisions.push(decision)
     if (decision.kind === 'grant') this.workers.push({ grant: decision.grant, requests: 0, sessions: 0, answers: [] })

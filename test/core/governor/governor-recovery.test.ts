@@ -54,7 +54,7 @@ function undisturbed(plan: readonly PlannedLease[], lag = 0): Undisturbed {
   const counts = [0]
   for (const [index, { kind, wants, outcomes, pauseMs }] of plan.entries()) {
     nowMs += pauseMs
-    const [next, decision] = requestLease(state, { lease: `l${index}`, kind, wants }, nowMs)
+    const [next, decision] = requestLease(state, { lease: `l${index}`, agentId: 'a', kind, wants }, nowMs)
     state = next
     if (decision.kind !== 'grant') continue
     const { grant } = decision

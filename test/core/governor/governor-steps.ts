@@ -48,7 +48,6 @@ export const options: fc.Arbitrary<ModelOptions> = fc
       requestsPerHour: fc.constantFrom(1, 2, 7, 20),
       hourReserveShare: fc.constantFrom(0, 0.02, 0.5, 0.9),
       headReserveShare: fc.constantFrom(0, 0.1, 0.4),
-      projectedSessions: fc.constantFrom(0, 50),
       allowedPacks: fc.constantFrom(0, 1),
     }),
     includedSessions: fc.constantFrom(0, 30, 300, 2_000),

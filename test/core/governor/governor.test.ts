@@ -41,11 +41,10 @@ describe('a governor under any sequence of events', () => {
           const held = model.state.leases.reduce((sum, lease) => sum + Math.max(0, lease.sessions - lease.billed), 0)
           const { quota, options: chosen } = model.state
           const allowed = quota.includedSessions + chosen.allowedPacks * 1_000
-          const reserve = Math.min(
-            quota.includedSessions / 2,
-            Math.max(chosen.projectedSessions, quota.includedSessions * chosen.headReserveShare),
+          const reserve = quota.includedSessions * chosen.headReserveShare!
+          expect(allowed - quota.usedSessions - held).toBeGreaterThanOrEqual(
+            Math.min(quota.includedSessions / 2, reserve),
           )
-          expect(allowed - quota.usedSessions - held).toBeGreaterThanOrEqual(reserve)
         })
       }),
       RUNS,
@@ -124,7 +123,7 @@ describe('a governor under any sequence of events', () => {
         const model = runModel(given, done)
         const copy = JSON.parse(JSON.stringify(model.state)) as GovernorState
         expect(copy).toEqual(model.state)
-        const asked = { lease: 'x', kind, wants: 3 }
+        const asked = { lease: 'x', agentId: 'a', kind, wants: 3 }
         expect(requestLease(copy, asked, model.nowMs)).toEqual(requestLease(model.state, asked, model.nowMs))
       }),
       RUNS,

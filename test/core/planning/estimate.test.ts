@@ -12,6 +12,7 @@ import {
   projectedSessions,
   sessionsShown,
   totalOf,
+  updateOutlook,
 } from '../../../src/core/planning/estimate.ts'
 import { newProgress, openWindow } from '../../../src/core/planning/windows.ts'
 import { DAY } from '../../../src/core/time.ts'
@@ -99,33 +100,50 @@ describe('the reserve for new conversations', () => {
     expect(projectedSessions(outlook({ knownPerDay: 60 }), 90 * DAY)).toBe(60)
   })
 
-  it('assumes that agents without begun history are like the others', () => {
-    const some = outlook({ unknownAgents: 4, seenAgents: 2, seenPerDay: 10, seenConversations: 400 })
-    expect(projectedSessions(some, 30 * DAY)).toBe(22)
+  const learned = (agentId: string, perDay: number | null, conversations = 0) => ({ agentId, perDay, conversations })
+
+  it('assumes that agents whose first page is being read are like those read before, and that all others need none', () => {
+    const some = outlook({
+      learned: [learned('a', 5, 200), learned('b', 5, 200), learned('c', null), learned('d', null)],
+    })
+    expect(projectedSessions(some, 30 * DAY)).toBe(11)
+    expect(projectedSessions(some, 30 * DAY, 2)).toBe(22)
   })
 
-  const reserve = (given: Partial<Outlook>, ageMs: number | null, leftSessions = 1_000) =>
-    headReserve({ outlook: outlook(given), ageMs, includedSessions: 1_000, leftSessions, floorShare: 0.1 })
+  const reserve = (given: Partial<Outlook>, ageMs: number | null, share: number | null = null) =>
+    headReserve({ outlook: outlook(given), begun: 0, ageMs, includedSessions: 1_000, share })
 
-  it('is at least the configured share, which decreases over the period, and at most the included sessions', () => {
+  it('is at least a tenth, which decreases over the period, and at most the included sessions', () => {
     expect(reserve({}, null)).toBe(100)
     expect(reserve({}, 15.5 * DAY)).toBe(50)
     expect(reserve({ knownPerDay: 20 }, null)).toBe(620)
     expect(reserve({ knownPerDay: 200 }, null)).toBe(1_000)
   })
 
-  it('is nearly everything left while no agent is known, and half of it while some agents are unknown', () => {
-    expect(reserve({ unknownAgents: 3 }, null, 800)).toBe(760)
-    expect(reserve({ unknownAgents: 3, seenAgents: 1 }, null, 800)).toBe(400)
-    expect(reserve({ unknownAgents: 3, seenAgents: 3 }, null, 800)).toBe(100)
-    expect(reserve({ unknownAgents: 3 }, null, 200)).toBe(160)
+  it('is the configured share, whatever is expected; none if that is 0', () => {
+    expect(reserve({ knownPerDay: 200 }, null, 0.2)).toBe(200)
+    expect(reserve({ knownPerDay: 200 }, 15.5 * DAY, 0.2)).toBe(100)
+    expect(reserve({ knownPerDay: 200 }, null, 0)).toBe(0)
+  })
+
+  const window = openWindow({ agentId: 'a', kind: 'tail', fromSec: null, toSec: 1_750_000_000, openedAtMs: 0 })
+
+  it('learns the rate of an agent from its newest history, also that there is none, and not from older history', () => {
+    const before = outlook({ learned: [learned('a', null), learned('b', null)] })
+    const empty = updateOutlook(before, { ...newProgress(window), pages: 1, done: true })
+    expect(empty.learned).toEqual([learned('a', 0), learned('b', null)])
+    const read = { ...newProgress(window), pages: 1, billed: 25, returned: 20, lastTsMs: 1_750_000_000_000 - 10 * DAY }
+    const busy = updateOutlook(before, read)
+    expect(busy.learned[0]).toEqual(learned('a', 2.375, 20))
+    expect(updateOutlook(busy, { ...read, pages: 9, billed: 900, lastTsMs: 1_700_000_000_000 })).toBe(busy)
+    expect(updateOutlook(before, newProgress({ ...window, agentId: 'c' }))).toBe(before)
   })
 
   it('spreads a burst over at least a day', () => {
-    const window = openWindow({ agentId: 'a', kind: 'tail', fromSec: null, toSec: 1_750_000_000, openedAtMs: 0 })
-    const read = { ...newProgress(window), pages: 1, billed: 120 }
-    expect(perDayOf({ ...read, lastTsMs: 1_749_999_000_000 })).toBe(120)
-    expect(perDayOf({ ...read, lastTsMs: 1_750_000_000_000 - 4 * DAY })).toBe(30)
+    const read = { ...newProgress(window), pages: 1, returned: 101, billed: 121.2 }
+    expect(perDayOf({ ...read, lastTsMs: 1_749_999_000_000 })).toBeCloseTo(120)
+    expect(perDayOf({ ...read, lastTsMs: 1_750_000_000_000 - 4 * DAY })).toBeCloseTo(30)
+    expect(perDayOf({ ...read, returned: 1 })).toBe(0)
     expect(perDayOf(newProgress(window))).toBe(0)
   })
 })

@@ -167,7 +167,14 @@ describe('a plan', () => {
     expect(plan.unknown).toBe(1)
     // The projected rate is 14 conversations a day (98 in a week), plus two standard deviations.
     expect(plan.projectedSessions).toBe(Math.ceil(14 * 2 * (1 + 2 / Math.sqrt(98)) * 31))
-    expect(plan.outlook).toMatchObject({ unknownAgents: 1, seenAgents: 0 })
+    expect(plan.outlook.learned).toEqual([{ agentId: 'new', perDay: null, conversations: 0 }])
+  })
+
+  it('knows that an agent whose history was read and is empty has no new conversations', () => {
+    const read = agent({ agentId: 'empty', coverage: [{ from: 0, to: LAST - 86_400 }] })
+    const plan = planned({ agents: [read, agent({ agentId: 'new' })] })
+    expect(plan.outlook.learned.map(({ agentId }) => agentId)).toEqual(['new'])
+    expect(plan.projectedSessions).toBe(0)
   })
 
   it('prices only the rest of an open window', () => {

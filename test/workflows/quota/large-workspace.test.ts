@@ -37,8 +37,8 @@ describe('the quota reserve of a busy workspace', () => {
       const simulated = await simulatedApp({ sandbox: { agents: 2, arrivalsPerDay: 20, ...period } })
       const first = await simulated.sync()
       expect(first).toMatchObject({ outcome: 'period-spent', failures: [] })
-      // `expected`: new conversations are expected to use all sessions that are left, so no setting would leave any for history.
-      expect(first.reserve).toMatchObject({ expected: true })
+      // No share is configured: new conversations are expected to use all sessions that are left.
+      expect(first.reserve).toMatchObject({ share: null })
       const history = new Set(trueIds(simulated))
       await syncDaily(simulated, period.periodDays)
       expect(simulated.sandbox.clock.now()).toBeLessThan(START_MS + period.periodDays * DAY)
@@ -53,12 +53,25 @@ describe('the quota reserve of a busy workspace', () => {
 
   it('is released to history before the period ends if new conversations have not used it', async () => {
     const simulated = await simulatedApp({ sandbox: { agents: 2, arrivalsPerDay: 0, ...EIGHT_DAYS } })
-    expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent', reserve: { expected: true } })
+    expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent', reserve: { share: null } })
     const { billableUsedThisPeriod: before } = await simulated.usage()
     simulated.advance(7 * DAY)
     await simulated.sync()
     const { billableUsedThisPeriod, overagePacksCharged } = await simulated.usage()
     expect(billableUsedThisPeriod).toBeGreaterThan(before + 50)
+    expect(overagePacksCharged).toBe(0)
+  })
+
+  it('is nothing if headReserve is 0: history then uses all sessions', async () => {
+    const simulated = await simulatedApp({
+      sandbox: { agents: 2, arrivalsPerDay: 20, ...EIGHT_DAYS },
+      settings: { headReserveShare: 0 },
+    })
+    const report = await simulated.sync()
+    expect(report).toMatchObject({ outcome: 'period-spent' })
+    expect(report).not.toHaveProperty('reserve')
+    const { billableUsedThisPeriod, overagePacksCharged } = await simulated.usage()
+    expect(billableUsedThisPeriod).toBeGreaterThan(EIGHT_DAYS.quotaSessions - 8)
     expect(overagePacksCharged).toBe(0)
   })
 
@@ -99,5 +112,16 @@ describe('an overage pack that a user allows', () => {
     expect(report.sessions + sessions).toBeGreaterThan(900)
     expect(await billedForHistory(simulated)).toBe(before + report.sessions)
     expect(await simulated.usage()).toMatchObject({ overagePacksCharged: 1 })
+  })
+})
+
+describe('a workspace most of whose agents have no conversations', () => {
+  const QUIET = { agents: 300, conversations: 150, quotaSessions: 500 }
+
+  it('is exported by its first sync: an agent whose history is empty needs no sessions', async () => {
+    const simulated = await simulatedApp({ sandbox: QUIET })
+    const report = await simulated.sync()
+    expect(report).toMatchObject({ outcome: 'done', windowsLeft: 0 })
+    expect((await idsIn(simulated)).size).toBe(trueIds(simulated).length)
   })
 })

@@ -34,7 +34,7 @@ describe('a first sync that exceeds the quota', () => {
     expect(Math.min(...limits)).toBeLessThanOrEqual(5)
     expect(Math.max(...limits)).toBeGreaterThanOrEqual(20)
     // The sync counts as a success, because it has read the new conversations; its row names the setting that limits history.
-    expect(report.reserve).toMatchObject({ share: RESERVE.headReserveShare, expected: false })
+    expect(report.reserve).toMatchObject({ share: RESERVE.headReserveShare })
     expect(report.reserve!.sessions).toBeGreaterThanOrEqual(QUOTA * 0.15)
     expect(await simulated.rows('SELECT success, error_code, error FROM _runs')).toEqual([
       { success: true, error_code: null, error: expect.stringContaining('(headReserve: 0.2)') },
