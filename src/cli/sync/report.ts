@@ -52,7 +52,7 @@ function webhooks({ events }: Progress): string[] {
 
 function breaches(pages: number): string[] {
   if (pages === 0) return []
-  return [`  ${counted(pages, 'page')} billed more sessions than expected; the reserve covered them`]
+  return [`  ${counted(pages, 'page')} billed more sessions than expected`]
 }
 
 function lost({ lostAnswers, lostSessions }: SyncReport): string[] {

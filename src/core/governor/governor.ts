@@ -23,6 +23,7 @@ import { countBilled, holdPending, newQuota, type QuotaState, resolvesAtMs } fro
 import { isVendorFailure, type ReportedRateLimit, type ReportedUsage, sanitizeAnswer } from '../quota/reported-usage.ts'
 import { MINUTE } from '../time.ts'
 import { type Allowance, raised } from './allowance.ts'
+import { type AgentBills, pageSessions, pageSize, surpriseReserve, withPage } from './page-size.ts'
 import {
   applyReportedLimit,
   countRequest,
@@ -31,16 +32,7 @@ import {
   type RateLimitState,
   requestsLeft,
 } from './rate-limit.ts'
-import {
-  learningSessions,
-  pageSessions,
-  pageSize,
-  runSessions,
-  sessionsFor,
-  surpriseReserve,
-  unseenSessions,
-  withPacks,
-} from './session-budget.ts'
+import { learningSessions, runSessions, sessionsFor, unseenSessions, withPacks } from './session-budget.ts'
 
 export interface GovernorOptions {
   hourMs: number
@@ -103,8 +95,8 @@ export interface GovernorState {
   spent: { requests: number; sessions: number }
   /** Answers of this run that never arrived, and the sessions that they may have billed. */
   lost: { answers: number; sessions: number }
-  /** The highest ratio of billed sessions to returned conversations in a page so far. */
-  sessionsPerConversation: number
+  /** What the conversations of each agent have billed. */
+  agents: readonly AgentBills[]
   /** Number of pages that billed more sessions than their lease had left. */
   breaches: number
   /** Expected use by new conversations. */
@@ -141,6 +133,8 @@ export interface Answer {
   unsent?: boolean
   returned: number
   billed: number | null
+  /** Most sessions that one of the records shows; absent where there are no records. */
+  mostSessions?: number
   usage: ReportedUsage | null
   rateLimit: ReportedRateLimit | null
   retryAfterMs: number | null
@@ -152,8 +146,6 @@ type GovernorEvent =
   | { kind: 'seen'; progress: WindowProgress }
   | ({ kind: 'allow' } & Allowance)
 
-/** Sessions per conversation before anything is known. */
-const ASSUMED_SESSIONS = 1.25
 /** A lease takes at most this share of the sessions left, so that other leases need not shrink their pages. */
 const LEASE_SHARE = 0.5
 
@@ -171,7 +163,7 @@ export const newGovernor = (options: Partial<GovernorOptions> = {}): GovernorSta
     leases: [],
     spent: { requests: 0, sessions: 0 },
     lost: NONE_LOST,
-    sessionsPerConversation: ASSUMED_SESSIONS,
+    agents: [],
     breaches: 0,
     outlook: NO_OUTLOOK,
   }
@@ -179,7 +171,7 @@ export const newGovernor = (options: Partial<GovernorOptions> = {}): GovernorSta
 
 /** Holds back what a page without an answer may have billed: the expected sessions and the surprise reserve. */
 export const holdBack = (quota: QuotaState, sessions: number, sinceMs: number): QuotaState =>
-  holdPending(quota, Math.max(0, sessions) + surpriseReserve(quota.includedSessions), sinceMs)
+  holdPending(quota, Math.max(0, sessions) + surpriseReserve(quota.includedSessions, sessions), sinceMs)
 
 /** Share of the rate limit that is reserved for polls for new conversations, so that a backfill does not delay them. */
 const HEAD_HOUR_SHARE = 0.05
@@ -270,7 +262,7 @@ function grantProbe(state: GovernorState, asked: LeaseRequest, nowMs: number): [
 function noPageFits(state: GovernorState, asked: LeaseRequest, nowMs: number): [GovernorState, Decision] {
   // Other leases may return unspent sessions.
   if (state.leases.length > 0) return waitUntil(state, nowMs + MINUTE, 'leased')
-  if (runSessions(state) < pageSessions(state, 1)) return refuse(state, 'max-sessions')
+  if (runSessions(state) < pageSessions(state, asked.agentId, 1)) return refuse(state, 'max-sessions')
   // Sessions held back for lost answers, late reports or an unproved period may become free, too: a usage report decides.
   const clearsUp = resolvesAtMs(state.quota)
   if (clearsUp === null) return refuse(state, 'period')
@@ -298,9 +290,11 @@ export function requestLease(given: GovernorState, asked: LeaseRequest, nowMs: n
   const kind = asked.kind as WindowKind
   const learning = learningSessions(state, agentId, kind, nowMs)
   const sessions = learning ?? sessionsFor(state, kind, nowMs)
-  const limit = pageSize(state, sessions, asked.largest ?? options.maxPage, asked.limit ?? null)
-  if (limit === undefined) return noPageFits(state, asked, nowMs)
-  const page = pageSessions(state, limit)
+  const left = sessionsFor(state, 'head', nowMs)
+  const { largest = options.maxPage, limit: running = null } = asked
+  const size = pageSize(state, { agentId, sessions, left, largest, running })
+  if (size === undefined) return noPageFits(state, asked, nowMs)
+  const { limit, held: page } = size
   const wanted = state.mode === 'paused' || learning !== null ? 1 : asked.wants
   const affordable = Math.floor((sessions * LEASE_SHARE) / page)
   const requests = Math.max(1, Math.min(wanted, Math.floor(available), affordable))
@@ -345,14 +339,12 @@ function countBilledAnswer(state: GovernorState, lease: Lease | undefined, answe
   const quota = answer.usage
     ? applyUsage(state.quota, answer.usage, billedAnswer)
     : countBilled(state.quota, billedAnswer)
-  // The ratio of a small page says little about the next page.
-  const share = answer.returned >= 10 ? billed / answer.returned : 0
   const breach = lease !== undefined && billed > lease.sessions - lease.billed
   return {
     ...state,
     quota,
     breaches: state.breaches + (breach ? 1 : 0),
-    sessionsPerConversation: Math.max(state.sessionsPerConversation, share),
+    agents: lease ? withPage(state.agents, lease.agentId, { ...answer, billed }) : state.agents,
     spent: { ...state.spent, sessions: state.spent.sessions + billed },
     leases: state.leases.map(held => (held === lease ? { ...held, billed: held.billed + billed } : held)),
   }

@@ -28,6 +28,8 @@ export interface Density {
   /** Mean number of new conversations a day. */
   newPerDay: number
   sessionsPerConversation: number
+  /** Most sessions in one conversation. */
+  mostSessions: number
 }
 
 const scaled = (range: Range, factor: number): Range => ({
@@ -56,6 +58,10 @@ function sessionsOf(record: unknown): number {
  */
 export const sessionsShown = (records: readonly unknown[]): number =>
   records.reduce<number>((sum, record) => sum + sessionsOf(record), 0)
+
+/** Most sessions that one of these records shows. */
+export const mostSessionsShown = (records: readonly unknown[]): number =>
+  records.reduce<number>((most, record) => Math.max(most, sessionsOf(record)), 0)
 
 /** Prices a range of `seconds`; null where nothing was read yet, or the range has no lower bound. */
 export function estimateRange(density: Density | null, seconds: number | null, page: number): Estimate | null {

@@ -4,7 +4,7 @@
 import type { Failure, LeaseAnswers, LeaseOutcome } from '../../../workflows/steps.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import type { Answer, Grant } from '../../core/governor/governor.ts'
-import { sessionsShown } from '../../core/planning/estimate.ts'
+import { mostSessionsShown, sessionsShown } from '../../core/planning/estimate.ts'
 import {
   advance,
   isById,
@@ -116,6 +116,7 @@ const answerOf = (answer: ExportAnswer): Answer => ({
   returned: answer.envelope.data.length,
   // Without a reported figure, count the sessions that the records show.
   billed: answer.envelope.usage?.billableUsedThisRequest ?? sessionsShown(answer.envelope.data),
+  mostSessions: mostSessionsShown(answer.envelope.data),
   usage: answer.envelope.usage,
   rateLimit: answer.envelope.rateLimit,
   retryAfterMs: null,

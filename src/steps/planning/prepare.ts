@@ -6,6 +6,7 @@ import { ConvohouseError, isUnanswered } from '../../core/errors.ts'
 import type { GovernorState } from '../../core/governor/governor.ts'
 import { recoverGovernor } from '../../core/governor/governor-recovery.ts'
 import { type LeaseEntry, momentOf } from '../../core/governor/lease-entries.ts'
+import { withDensities } from '../../core/governor/page-size.ts'
 import { PERIOD_DAYS } from '../../core/planning/estimate.ts'
 import { agentsLeft, type FullExport, newestFullExports } from '../../core/planning/full-export.ts'
 import { conversationKeys, groupedByAgent } from '../../core/planning/id-windows.ts'
@@ -233,11 +234,12 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
   const windows = await knownWindows(fetching)
   const droppedMs = request.dropFull ? nowMs - 1 : await facts.droppedFullsMs()
   const unfinished = unfinishedFulls(windows, { agents, request, droppedMs })
+  const densities = await facts.densities(nowMs)
   const plan = planWindows({
     agents: factsOf({
       agents,
       windows,
-      densities: await facts.densities(nowMs),
+      densities,
       resting: request.unattended ? await facts.pausedWindows(nowMs) : [],
       stored: request.mode === 'full' ? withUnloaded(await facts.storedByDay(), fetching.pending.all()) : new Map(),
       selected: request.mode === 'selected',
@@ -269,6 +271,7 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
       ...governor,
       quota: { ...quota, sinceMs: since ?? quota.sinceMs ?? null },
       outlook: plan.outlook,
+      agents: withDensities(governor.agents, densities),
     },
     pagesWaiting: fetching.pending.all().length,
     hasRows: windows.coverage.size > 0 || windows.open.length > 0,

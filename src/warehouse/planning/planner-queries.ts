@@ -46,10 +46,13 @@ export async function densityByAgent(
   workspaceId: string,
   nowMs: number,
 ): Promise<Map<string, Density>> {
-  const rows = await reader.rows<Record<'agentId' | 'days' | 'low' | 'high' | 'mean' | 'week' | 'sessions', string>>(
-    sqlFile('planning/conversation_density'),
-    { workspace: workspaceId, since: iso(observedSince(nowMs)), now: iso(nowMs) },
-  )
+  const rows = await reader.rows<
+    Record<'agentId' | 'days' | 'low' | 'high' | 'mean' | 'week' | 'sessions' | 'most', string>
+  >(sqlFile('planning/conversation_density'), {
+    workspace: workspaceId,
+    since: iso(observedSince(nowMs)),
+    now: iso(nowMs),
+  })
   return new Map(
     rows.map(({ agentId, ...row }) => [
       agentId,
@@ -59,6 +62,7 @@ export async function densityByAgent(
         // If the last week was busier, the coming days may be as well.
         newPerDay: Math.max(Number(row.mean), Number(row.week)),
         sessionsPerConversation: Math.max(1, Number(row.sessions)),
+        mostSessions: Math.max(Number(row.most), Math.ceil(Number(row.sessions))),
       },
     ]),
   )

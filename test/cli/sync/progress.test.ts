@@ -144,7 +144,7 @@ describe('a report', () => {
   it('mentions breaches, lost answers, agents that are gone, and how to continue', () => {
     const lost = { lostAnswers: 2, lostSessions: 250 }
     expect(lines({ outcome: 'hour-spent', breaches: 1, ...lost, agentsGone: ['x'], windowsLeft: 2 }).slice(2)).toEqual([
-      '  1 page billed more sessions than expected; the reserve covered them',
+      '  1 page billed more sessions than expected',
       '  2 answers did not arrive completely and may have billed up to 250 sessions more',
       '  the vendor no longer knows this agent: x',
       '  2 windows left. The same command continues where it stopped, once the hour has passed.',

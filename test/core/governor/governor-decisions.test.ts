@@ -10,7 +10,8 @@ import {
   newGovernor,
   requestLease,
 } from '../../../src/core/governor/governor.ts'
-import { sessionsFor, surpriseReserve } from '../../../src/core/governor/session-budget.ts'
+import { surpriseReserve } from '../../../src/core/governor/page-size.ts'
+import { sessionsFor } from '../../../src/core/governor/session-budget.ts'
 import { MINUTE } from '../../../src/core/time.ts'
 
 const NOW = 1_750_000_000_000
@@ -37,10 +38,13 @@ const answer = (given: Partial<Answer> & { used?: number; included?: number } = 
   ...given,
 })
 
-/** A governor that has received the same usage report twice, so that the usage counts as confirmed. */
+/** An agent whose conversations have 1.25 sessions on average, and at most two. */
+const KNOWN = [{ agentId: 'a', returned: 1_000, billed: 1_250, most: 2 }]
+
+/** A governor that knows agent `a` and has received the same usage report twice, so that the usage counts as confirmed. */
 function governorWith(given: Partial<GovernorOptions> = {}, used = 0, included = 50_000): GovernorState {
   const report = { kind: 'answered' as const, lease: null, answer: answer({ used, included, sentAtMs: NOW - 1 }) }
-  return govern(govern(newGovernor(given), report), report)
+  return { ...govern(govern(newGovernor(given), report), report), agents: KNOWN }
 }
 
 const granted = (decision: Decision) => {
@@ -94,7 +98,7 @@ describe('the page size', () => {
   it('stays that of the current generation while larger pages would not fit several times', () => {
     expect(running(20, 1_900)).toBe(20)
     expect(running(50, 1_450)).toBe(50)
-    expect(running(100, 1_800)).toBe(100)
+    expect(running(100, 1_790)).toBe(100)
   })
 
   it('grows again when sessions return, but only if several such pages fit', () => {
@@ -124,7 +128,7 @@ describe('the page size', () => {
         NOW,
       )[1],
     )
-    expect(grant.limit).toBe(50)
+    expect(grant.limit).toBe(20)
   })
 
   it('is one at the very end; then nothing is leased', () => {

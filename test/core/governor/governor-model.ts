@@ -10,7 +10,7 @@ import {
   newGovernor,
   requestLease,
 } from '../../../src/core/governor/governor.ts'
-import { surpriseReserve } from '../../../src/core/governor/session-budget.ts'
+import { surpriseReserve } from '../../../src/core/governor/page-size.ts'
 import type { WindowKind } from '../../../src/core/planning/windows.ts'
 import { PACK_SESSIONS } from '../../../src/core/quota/quota.ts'
 

@@ -13,7 +13,7 @@ import { sessionsFor } from '../../../src/core/governor/session-budget.ts'
 
 const START = 1_750_000_000_000
 const OPTIONS = { requestsPerHour: 50 }
-const INCLUDED = 3_000
+const INCLUDED = 4_000
 
 interface Undisturbed {
   /** The entries of a runner's lease log, each with the governor's state right after it. */
@@ -143,14 +143,14 @@ describe('a governor recovered from the lease log', () => {
           { nowMs: endMs, holdersDead: true },
         )
         const uncut = log.at(-1)?.after ?? newGovernor(OPTIONS)
-        const { rateLimit, quota, mode, pausedUntilMs, sessionsPerConversation } = uncut
+        const { rateLimit, quota, mode, pausedUntilMs, agents } = uncut
         const ended = mode === 'probing' ? 'paused' : mode
         expect(state).toMatchObject({
           rateLimit,
           quota,
           mode: ended,
           pausedUntilMs,
-          sessionsPerConversation,
+          agents,
           leases: [],
         })
         expect(state).toMatchObject({ spent: { requests: 0, sessions: 0 }, breaches: 0 })
@@ -178,7 +178,7 @@ describe('a governor recovered from the lease log', () => {
     const killed = log.filter(({ entry }) => entry.kind !== 'end' || entry.lease !== 'l1').map(({ entry }) => entry)
     const state = recoverGovernor(OPTIONS, killed, { nowMs: START + 100, holdersDead: true })
     expect(requestsFor(state, 'selected', START + 100)).toBe(50 - 3)
-    expect(state.quota.pending).toMatchObject({ sinceMs: START + 100, sessions: 150 + 4 })
+    expect(state.quota.pending).toMatchObject({ sinceMs: START + 100, sessions: 500 + 4 })
   })
 
   it('counts a lease as fully spent until its hour has passed if its holder may be alive', () => {

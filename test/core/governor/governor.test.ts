@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type GovernorState, requestLease } from '../../../src/core/governor/governor.ts'
-import { surpriseReserve } from '../../../src/core/governor/session-budget.ts'
+import { pageSessions, surpriseReserve } from '../../../src/core/governor/page-size.ts'
 import { MINUTE } from '../../../src/core/time.ts'
 import { greedyOptions, greedySteps, kinds, options, REPORTED_ONCE, runModel, steps } from './governor-steps.ts'
 
@@ -104,7 +104,7 @@ describe('a governor under any sequence of events', () => {
             expect(decision.reason).toBe('period')
             const { quota } = model.state
             const allowed = given.includedSessions + model.state.options.allowedPacks * 1_000
-            const needed = Math.ceil(Math.max(1, model.state.sessionsPerConversation))
+            const needed = pageSessions(model.state, 'a', 1)
             expect(allowed - quota.usedSessions - surpriseReserve(given.includedSessions)).toBeLessThan(needed)
             return
           }

@@ -17,7 +17,7 @@ import {
 import { newProgress, openWindow } from '../../../src/core/planning/windows.ts'
 import { DAY } from '../../../src/core/time.ts'
 
-const density = { perDay: { low: 10, high: 30 }, newPerDay: 20, sessionsPerConversation: 1.5 }
+const density = { perDay: { low: 10, high: 30 }, newPerDay: 20, sessionsPerConversation: 1.5, mostSessions: 2 }
 const tenDays = (10 * DAY) / 1_000
 
 describe('the price of a page whose answer does not report it', () => {

@@ -153,7 +153,7 @@ describe('a plan', () => {
   })
 
   it('prices windows of a known density, and counts the others', () => {
-    const density = { perDay: { low: 10, high: 20 }, newPerDay: 14, sessionsPerConversation: 2 }
+    const density = { perDay: { low: 10, high: 20 }, newPerDay: 14, sessionsPerConversation: 2, mostSessions: 2 }
     const agents = [
       agent({ agentId: 'known', coverage: [{ from: 0, to: LAST - 86_400 }], density }),
       agent({ agentId: 'new' }),
@@ -178,13 +178,13 @@ describe('a plan', () => {
   })
 
   it('prices only the rest of an open window', () => {
-    const density = { perDay: { low: 10, high: 10 }, newPerDay: 10, sessionsPerConversation: 1 }
+    const density = { perDay: { low: 10, high: 10 }, newPerDay: 10, sessionsPerConversation: 1, mostSessions: 2 }
     const tail = { ...openWindow('tail', LAST - 10 * 86_400 + 1, LAST), lastTsMs: (LAST - 9 * 86_400) * 1_000 }
     expect(planned({ agents: [agent({ open: [tail], density })] }).total.conversations).toEqual({ low: 10, high: 10 })
   })
 
   it('warns about a first backfill that may take most of the quota', () => {
-    const density = { perDay: { low: 0, high: 1_000 }, newPerDay: 400, sessionsPerConversation: 1 }
+    const density = { perDay: { low: 0, high: 1_000 }, newPerDay: 400, sessionsPerConversation: 1, mostSessions: 2 }
     const plan = planned({ agents: [agent({ density })], sinceMs: NOW - 30 * DAY })
     expect(takesMostOfQuota(plan, 50_000)).toBe(true)
     expect(takesMostOfQuota(plan, 100_000)).toBe(false)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { surpriseReserve } from '../../../src/core/governor/session-budget.ts'
+import { pageSessions, surpriseReserve } from '../../../src/core/governor/page-size.ts'
 import { HOUR } from '../../../src/core/time.ts'
 import { rounds } from '../../tier.ts'
 import type { GovernorModel, ModelOptions } from '../governor/governor-model.ts'
@@ -96,7 +96,7 @@ describe('usage that is reported late', () => {
         model.options.lag = { requests: 0, ms: 0 }
         exhaust(model)
         const allowed = given.includedSessions + model.state.options.allowedPacks * 1_000
-        const needed = Math.ceil(Math.max(1, model.state.sessionsPerConversation))
+        const needed = pageSessions(model.state, 'a', 1)
         expect(allowed - model.period.used - surpriseReserve(given.includedSessions)).toBeLessThan(needed)
         expect(model.worst.overage).toBeLessThanOrEqual(0)
       }),

@@ -38,6 +38,45 @@ describe('a run with a limit', () => {
   })
 })
 
+describe('a run with a limit of sessions', () => {
+  /** Each conversation has as many sessions, and bills them. */
+  async function withSessions(sessionsOf: (index: number) => number) {
+    let billed = 0
+    let conversations = 0
+    const change = (body: Record<string, unknown>) => {
+      const data = (body.data as Record<string, unknown>[]).map(record => {
+        const sessions = Array.from({ length: sessionsOf(conversations++) }, () => ({}))
+        return { ...record, sessions, sessionsNum: sessions.length }
+      })
+      const page = data.reduce((sum, { sessions }) => sum + sessions.length, 0)
+      billed += page
+      const usage = body.usage as object
+      return { ...body, data, usage: { ...usage, billableUsedThisRequest: page, billableUsedThisPeriod: billed } }
+    }
+    return simulatedApp({
+      sandbox: { conversations: 900, agents: 3 },
+      through: async sandbox => (await meddlingProxy(sandbox.url, () => ({ change }))).url,
+    })
+  }
+
+  it('bills no more than that where each conversation has five sessions', async () => {
+    const simulated = await withSessions(() => 5)
+    const report = await simulated.sync({ maxSessions: 100 })
+    expect(report).toMatchObject({ outcome: 'limit-reached', failures: [] })
+    expect(report.sessions).toBeLessThanOrEqual(100)
+    expect(report.sessions).toBeGreaterThanOrEqual(80)
+    expect(report).not.toHaveProperty('warnings')
+  })
+
+  it('says what it billed beyond it, because a conversation had more sessions than any before', async () => {
+    const simulated = await withSessions(index => (index === 60 ? 150 : 1))
+    const { sessions, warnings } = await simulated.sync({ maxSessions: 100 })
+    expect(sessions).toBeGreaterThan(200)
+    expect(sessions).toBeLessThanOrEqual(100 + 150)
+    expect(warnings).toEqual([expect.stringMatching(`^100 sessions allowed, ${sessions} billed: a conversation had`)])
+  })
+})
+
 describe('windows', () => {
   it('are read concurrently, each page by page, and evenly across agents', async () => {
     let proxy: MeddlingProxy | undefined

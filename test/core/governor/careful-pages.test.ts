@@ -1,0 +1,205 @@
+// Several agents whose conversations have any number of sessions, close to a limit: what is exceeded, and by how much.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  type GovernorState,
+  type Grant,
+  govern,
+  newGovernor,
+  requestLease,
+} from '../../../src/core/governor/governor.ts'
+import { pageSessions } from '../../../src/core/governor/page-size.ts'
+import type { WindowKind } from '../../../src/core/planning/windows.ts'
+
+const NOW = 1_750_000_000_000
+const INCLUDED = 50_000
+
+interface Agent {
+  agentId: string
+  /** Sessions of each conversation, and of the conversation that ends a page, which may have more. */
+  usual: number
+  surprise: number
+}
+
+interface Held {
+  grant: Grant
+  agent: Agent
+}
+
+type Step = { do: 'ask'; agent: number; kind: WindowKind; wants: number } | { do: 'end'; lease: number; pages: number }
+
+const agents = fc
+  .array(fc.record({ usual: fc.integer({ min: 1, max: 5 }), surprise: fc.integer({ min: 0, max: 200 }) }), {
+    minLength: 1,
+    maxLength: 4,
+  })
+  .map(drawn => drawn.map((one, index): Agent => ({ agentId: `agent ${index}`, ...one })))
+
+const steps = fc.array(
+  fc.oneof(
+    fc.record({
+      do: fc.constant('ask' as const),
+      agent: fc.nat(3),
+      kind: fc.constantFrom<WindowKind>('head', 'tail', 'full', 'reread'),
+      wants: fc.integer({ min: 1, max: 20 }),
+    }),
+    fc.record({ do: fc.constant('end' as const), lease: fc.nat(9), pages: fc.integer({ min: 1, max: 20 }) }),
+  ),
+  { minLength: 20, maxLength: 120 },
+)
+
+const answer = (billed: number, returned: number, used: number, most: number) => ({
+  sentAtMs: NOW,
+  receivedAtMs: NOW + 1,
+  status: 200,
+  returned,
+  billed,
+  mostSessions: most,
+  usage: {
+    periodKey: 'p1',
+    billableUsedThisRequest: billed,
+    billableUsedThisPeriod: used,
+    includedQuota: INCLUDED,
+    billableRemainingThisPeriod: INCLUDED - used,
+    overageUsedThisPeriod: 0,
+    overagePacksCharged: 0,
+    exportRequestCount: null,
+  },
+  rateLimit: null,
+  retryAfterMs: null,
+})
+
+/** Leases of several agents whose pages are answered in any order. */
+class Vendor {
+  state: GovernorState
+  used: number
+  billed = 0
+  held: Held[] = []
+  limits: number[] = []
+  /** Sessions of one conversation for each lease that was open when the last one was granted. */
+  surprises = 0
+  private leases = 0
+
+  constructor(maxSessions: number | null, used: number) {
+    this.used = used
+    const known = { kind: 'answered' as const, lease: null, answer: answer(0, 0, used, 0) }
+    this.state = govern(govern(newGovernor({ maxSessions, requestsPerHour: 10_000 }), known), known)
+  }
+
+  ask(agent: Agent, kind: WindowKind, wants: number): string {
+    const asked = { lease: `l${++this.leases}`, agentId: agent.agentId, kind, wants }
+    const [state, decision] = requestLease(this.state, asked, NOW)
+    this.state = state
+    if (decision.kind !== 'grant') return decision.kind
+    this.held.push({ grant: decision.grant, agent })
+    this.limits.push(decision.grant.limit)
+    this.surprises = this.held.reduce((sum, { agent: one }) => sum + Math.max(one.usual, one.surprise), 0)
+    return 'grant'
+  }
+
+  /** Answers pages of a lease as long as it permits them, then ends it. */
+  end(index: number, pages: number): void {
+    const [one] = this.held.splice(index % Math.max(1, this.held.length), 1)
+    if (!one) return
+    const { grant, agent } = one
+    let spent = 0
+    for (let page = 0; page < Math.min(pages, grant.requests) && spent + grant.pageSessions <= grant.sessions; page++) {
+      const last = Math.max(agent.usual, page === 0 ? agent.surprise : 0)
+      const billed = agent.usual * (grant.limit - 1) + last
+      spent += billed
+      this.used += billed
+      this.billed += billed
+      this.state = govern(this.state, {
+        kind: 'answered',
+        lease: grant.lease,
+        answer: answer(billed, grant.limit, this.used, last),
+      })
+    }
+    this.state = govern(this.state, { kind: 'ended', lease: grant.lease })
+  }
+}
+
+function run(vendor: Vendor, chosen: readonly Agent[], done: readonly Step[]): void {
+  for (const one of done) {
+    if (one.do === 'end') vendor.end(one.lease, one.pages)
+    else if (vendor.held.length < 4) vendor.ask(chosen[one.agent % chosen.length]!, one.kind, one.wants)
+  }
+  while (vendor.held.length > 0) vendor.end(0, 20)
+}
+
+describe('leases of several agents', () => {
+  it('exceed the limit of a run at most by one conversation for each open lease', () => {
+    fc.assert(
+      fc.property(agents, steps, fc.integer({ min: 1, max: 3_000 }), (chosen, done, maxSessions) => {
+        const vendor = new Vendor(maxSessions, 0)
+        run(vendor, chosen, done)
+        expect(vendor.billed).toBeLessThanOrEqual(maxSessions + vendor.surprises)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('exceed the quota at most by one conversation for each open lease', () => {
+    fc.assert(
+      fc.property(agents, steps, fc.integer({ min: 0, max: 3_000 }), (chosen, done, left) => {
+        const vendor = new Vendor(null, INCLUDED - left)
+        run(vendor, chosen, done)
+        expect(vendor.used).toBeLessThanOrEqual(INCLUDED + vendor.surprises)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('read new conversations with the last sessions of the period, in small pages', () => {
+    fc.assert(
+      fc.property(agents, steps, fc.integer({ min: 0, max: 400 }), (chosen, done, left) => {
+        const vendor = new Vendor(null, INCLUDED - left)
+        run(vendor, chosen, done)
+        for (const agent of chosen) {
+          const fits = INCLUDED - vendor.used - 4 >= pageSessions(vendor.state, agent.agentId, 1)
+          expect(vendor.ask(agent, 'head', 1)).toBe(fits ? 'grant' : 'refuse')
+          vendor.end(0, 1)
+        }
+      }),
+    )
+  })
+
+  it('of other agents keep the size of their pages after one conversation of 200 sessions', () => {
+    const vendor = new Vendor(null, INCLUDED - 1_200)
+    const [odd, others] = [
+      { agentId: 'odd', usual: 1, surprise: 200 },
+      { agentId: 'other', usual: 1, surprise: 1 },
+    ]
+    for (const agent of [others, odd]) {
+      vendor.ask(agent, 'head', 1)
+      vendor.end(0, 1)
+    }
+    const sizes = (agent: Agent) => {
+      vendor.ask(agent, 'head', 1)
+      return vendor.limits.at(-1)
+    }
+    expect(sizes(others)).toBe(100)
+    vendor.end(0, 1)
+    expect(sizes(odd)).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('a run that may bill 100 sessions', () => {
+  it.each([1, 3, 5])('bills no more if each conversation has %i sessions, whatever the agents are', usual => {
+    const vendor = new Vendor(100, 0)
+    const chosen = ['a', 'b', 'c', 'd', 'e', 'f'].map(agentId => ({ agentId, usual, surprise: 0 }))
+    for (let turn = 0; turn < 60; turn++) {
+      vendor.ask(chosen[turn % 6]!, 'tail', 5)
+      if (turn % 4 === 3) vendor.end(turn, 20)
+    }
+    while (vendor.held.length > 0) vendor.end(0, 20)
+    expect(vendor.billed).toBeLessThanOrEqual(100)
+    expect(vendor.billed).toBeGreaterThan(80)
+  })
+
+  it('asks each agent for five conversations at most at first', () => {
+    const vendor = new Vendor(100, 0)
+    for (const agentId of ['a', 'b', 'c']) vendor.ask({ agentId, usual: 1, surprise: 0 }, 'tail', 5)
+    expect(Math.max(...vendor.limits)).toBeLessThanOrEqual(5)
+  })
+})
