@@ -1,11 +1,12 @@
 // The report of a sync: its counts, its outcome, and warnings for people.
 
 import { unlimited } from '../src/core/governor/budget.ts'
+import { isUrgent } from '../src/core/governor/fair-share.ts'
 import { pageSessions } from '../src/core/governor/page-size.ts'
 import { sessionsFor } from '../src/core/governor/session-budget.ts'
 import { sessionsLeft } from '../src/core/quota/quota.ts'
 import type { Reserve } from '../src/core/run-record.ts'
-import { isUrgent, type Run } from './run.ts'
+import type { Run } from './run.ts'
 import type { Finished, SyncReport } from './steps.ts'
 
 export const emptyReport = (run: string): SyncReport => ({
@@ -29,7 +30,12 @@ export function finalReport(run: Run): SyncReport {
   const { report, governor, queue } = run
   if (report.outcome === 'done' && report.failures.length > 0) report.outcome = 'failed'
   const reserve = reserveOf(run)
-  const excess = excessOf(run)
+  const { maxSessions } = governor.options
+  if (maxSessions !== null && governor.spent.sessions > maxSessions)
+    warn(
+      report,
+      `${maxSessions} sessions allowed, ${governor.spent.sessions} billed: a conversation had more sessions than any before of its agent`,
+    )
   const unanswered = run.failing > 0 && report.failures.length === 0 ? run.unanswered : null
   return {
     ...report,
@@ -40,17 +46,9 @@ export function finalReport(run: Run): SyncReport {
     lostAnswers: governor.lost.answers,
     lostSessions: governor.lost.sessions,
     ...(reserve && { reserve }),
-    ...(excess && { warnings: [...(report.warnings ?? []), excess] }),
     ...(unanswered && { unanswered }),
     ...(queue.waiting.some(isUrgent) && { newLeft: true as const }),
   }
-}
-
-/** What the run has billed beyond its limit, as text; null: nothing. */
-function excessOf({ governor: { options, spent } }: Run): string | null {
-  if (options.maxSessions === null || spent.sessions <= options.maxSessions) return null
-  const [allowed, billed] = [options.maxSessions, spent.sessions].map(count => count.toLocaleString('en'))
-  return `${allowed} sessions allowed, ${billed} billed: a conversation had more sessions than any before of its agent, and the API does not say so before it bills them`
 }
 
 /** The remaining sessions that history may not use because they are reserved for new conversations; null where there are none. */

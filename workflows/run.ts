@@ -1,5 +1,6 @@
 // The state of one sync: the queue of its windows, the state that its concurrent loops share, and the checkpoint that it hands over.
 import type { ErrorCode } from '../src/core/errors.ts'
+import { nextWindow } from '../src/core/governor/fair-share.ts'
 import type { GovernorState } from '../src/core/governor/governor.ts'
 import type { WindowProgress } from '../src/core/planning/windows.ts'
 import { type Deferred, newDeferred } from './deferred.ts'
@@ -46,14 +47,11 @@ interface WindowQueue {
   inProgress: number
 }
 
-/** True for windows of new conversations, and of those that were named or are known to have changed. All others can wait for hours. */
-export const isUrgent = ({ window: { kind } }: WindowProgress): boolean =>
-  kind === 'head' || kind === 'selected' || kind === 'refresh'
-
 /** Takes the next window, which is then in progress; null where none is waiting. */
-export function takeWindow(queue: WindowQueue): WindowProgress | null {
-  const next = queue.waiting.shift()
+export function takeWindow({ queue, governor, host }: Run): WindowProgress | null {
+  const next = nextWindow(governor, queue.waiting, host.now())
   if (next === undefined) return null
+  queue.waiting.splice(queue.waiting.indexOf(next), 1)
   queue.inProgress += 1
   return next
 }

@@ -1,9 +1,10 @@
 // The window loop: takes a window from the queue, asks the governor for a lease, reads as many pages as the lease permits, puts the window
 // back. Several loops run at the same time on one queue and one governor.
+import { isUrgent, requestsInShare } from '../src/core/governor/fair-share.ts'
 import { type Decision, type Grant, govern, requestLease } from '../src/core/governor/governor.ts'
 import { idsFitting, isById, type WindowProgress } from '../src/core/planning/windows.ts'
 import { applyFailurePolicy } from './failure-policy.ts'
-import { handOver, isUrgent, notifyChange, type Run, requeueWindow, stop, takeWindow } from './run.ts'
+import { handOver, notifyChange, type Run, requeueWindow, stop, takeWindow } from './run.ts'
 import type { LeaseAnswers, LeaseOutcome } from './steps.ts'
 
 /** Number of windows that are read at the same time. */
@@ -18,7 +19,7 @@ export async function windowLoop(run: Run): Promise<void> {
     if (run.host.cancelled()) return stop(run, 'interrupted')
     if (run.stopped) return
     if (run.host.shouldHandOver?.()) return handOver(run)
-    const progress = takeWindow(run.queue)
+    const progress = takeWindow(run)
     if (progress === null) {
       if (run.queue.inProgress === 0) return
       await run.changed.promise
@@ -49,7 +50,9 @@ function leaseFor(run: Run, progress: WindowProgress): Decision {
   for (const allowance of run.host.takeAllowances?.() ?? [])
     run.governor = govern(run.governor, { kind: 'allow', ...allowance })
   const byId = isById(kind) ? { largest: idsFitting(progress), limit: null } : {}
-  return decide(run, { agentId, kind, wants: requestsWanted(progress), limit: progress.limit, ...byId })
+  const share = requestsInShare(run.governor, progress, run.queue.waiting, run.host.now())
+  const wants = Math.min(requestsWanted(progress), share)
+  return decide(run, { agentId, kind, wants, limit: progress.limit, ...byId })
 }
 
 /** Leases grow with the pages read: first rows arrive soon, and empty windows lease little. On Temporal a lease costs 70 to 90 ms. */

@@ -91,7 +91,7 @@ function layoutOf({ plan, governor }: Prepared, nowMs: number): Layout {
   const budget = budgetOf(governor, nowMs)
   return layOut(plan.total, {
     requestsPerHour: Math.max(1, budget.rateLimit.requestsPerHour),
-    requestsLeft: Math.max(0, requestsFor(all, 'tail', nowMs)),
+    requestsLeft: Math.max(0, requestsFor(all, { kind: 'tail', agentId: '' }, nowMs)),
     sessionsLeft: Math.max(0, sessionsFor(all, 'tail', nowMs)),
     sessionsPerPeriod: Math.max(1, budget.quota.includedSessions - budget.reserveForNewSessions),
   })
@@ -107,23 +107,21 @@ function duration({ prepared, nowMs }: PlanFacts): string[] {
 }
 
 /** What is left of the rate limit and of the quota. */
-function budgetLines({ rateLimit, quota, reserveForNewSessions }: Budget, unknownAgents = 0): string[] {
+function budgetLines({ rateLimit, quota, reserveForNewSessions }: Budget): string[] {
   const requests = `${count(rateLimit.requestsLeft)} of ${counted(rateLimit.requestsPerHour, 'request')} this hour`
   const sessions = quota.known
     ? `${count(quota.sessionsLeft)} of ${counted(quota.allowedSessions, 'session')} this period`
     : `sessions unknown until the first answer (${count(quota.includedSessions)} per period according to the API document)`
   return [
     `Left: ${requests}; ${sessions}.`,
-    unknownAgents === 0
-      ? `Reserved for new conversations: ${counted(reserveForNewSessions, 'session')} of the period.`
-      : `Reserved for new conversations at first: ${counted(reserveForNewSessions, 'session')} of the period; each page of history refines the estimate of daily arrivals.`,
+    `Reserved for new conversations: ${counted(reserveForNewSessions, 'session')} of the period.`,
   ]
 }
 
 /** States which length of a billing period the reserve assumes, since the vendor does not report when a period ends. */
 function periodLine({ plan, governor }: Prepared): string[] {
   if (!governor.quota.known) return []
-  const { periodLengthMs } = plan
+  const { periodLengthMs } = plan.outlook
   return [
     periodLengthMs === null
       ? `The vendor does not report the length of a billing period; ${PERIOD_DAYS} days are assumed.`
@@ -141,7 +139,7 @@ export const planSummary = (facts: PlanFacts): string[] => [
   totals(facts.prepared),
   ...duration(facts),
   ...resourceLine(facts),
-  ...budgetLines(budgetOf(facts.prepared.governor, facts.nowMs), facts.prepared.plan.outlook.learned.length),
+  ...budgetLines(budgetOf(facts.prepared.governor, facts.nowMs)),
   ...periodLine(facts.prepared),
   ...(facts.prepared.warnings ?? []).map(warning => `Warning: ${warning}`),
   ...gapLines(facts.prepared.gaps),

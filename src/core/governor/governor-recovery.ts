@@ -1,5 +1,6 @@
 // The governor after a restart: its state is rebuilt from the lease log.
 
+import { WINDOW_KINDS } from '../planning/windows.ts'
 import type { QuotaState } from '../quota/quota.ts'
 import {
   type GovernorOptions,
@@ -42,11 +43,14 @@ function applyEntry(state: GovernorState, entry: LeaseEntry): GovernorState {
   return govern(state, { kind: 'answered', lease: entry.lease, answer: entry })
 }
 
+/** The kind in the name of a window (`openWindow`); `tail` if there is none. */
+const kindOf = (name: string): Lease['kind'] =>
+  [...WINDOW_KINDS, 'probe' as const].find(kind => name.split('-').includes(kind)) ?? 'tail'
+
 const leaseOf = (entry: LeaseGranted): Lease => ({
   id: entry.lease,
   agentId: entry.agentId,
-  // Reserves apply to new leases only, so the window's kind does not matter here.
-  kind: entry.window === 'probe' ? 'probe' : 'head',
+  kind: kindOf(entry.window),
   requests: entry.requests,
   made: 0,
   sessions: entry.sessions,
@@ -58,6 +62,6 @@ const leaseOf = (entry: LeaseGranted): Lease => ({
 
 const lostRequest = (state: GovernorState, lease: Lease, nowMs: number): GovernorState => ({
   ...state,
-  rateLimit: countRequest(state.rateLimit, nowMs),
+  rateLimit: countRequest(state.rateLimit, nowMs, lease),
   quota: lease.pageSessions === 0 ? state.quota : holdBack(state.quota, lease.pageSessions, nowMs),
 })

@@ -31,6 +31,7 @@ import {
   nextFreeRequestMs,
   type RateLimitState,
   requestsLeft,
+  requestsThisHour,
 } from './rate-limit.ts'
 import { learningSessions, runSessions, sessionsFor, unseenSessions, withPacks } from './session-budget.ts'
 
@@ -49,6 +50,8 @@ export interface GovernorOptions {
   maxSessions: number | null
   maxPage: number
   leaseMs: number
+  /** Number of agents that are polled. */
+  agents: number
 }
 
 export const GOVERNOR_DEFAULTS: GovernorOptions = {
@@ -61,6 +64,7 @@ export const GOVERNOR_DEFAULTS: GovernorOptions = {
   maxSessions: null,
   maxPage: 100,
   leaseMs: 10 * MINUTE,
+  agents: 1,
 }
 
 export interface Lease {
@@ -176,34 +180,40 @@ export const holdBack = (quota: QuotaState, sessions: number, sinceMs: number): 
 /** Share of the rate limit that is reserved for polls for new conversations, so that a backfill does not delay them. */
 const HEAD_HOUR_SHARE = 0.05
 
-function requestReserve({ options, rateLimit }: GovernorState, kind: WindowKind | 'probe'): number {
-  if (kind === 'selected' || kind === 'refresh' || kind === 'probe') return 0
-  const forPeople = Math.floor(rateLimit.requestsPerHour * options.hourReserveShare)
-  return kind === 'head' ? forPeople : forPeople + Math.floor(rateLimit.requestsPerHour * HEAD_HOUR_SHARE)
+/** A request for a lease. `limit` keeps the page size of a running generation if the sessions left allow it; `largest` is the largest page. */
+export interface LeaseRequest {
+  lease: string
+  agentId: string
+  kind: WindowKind | 'probe'
+  wants: number
+  limit?: number | null
+  largest?: number
 }
 
-/** Requests that a window of that kind may still lease now. */
-export function requestsFor(state: GovernorState, kind: WindowKind | 'probe', nowMs: number): number {
+type Spender = Pick<LeaseRequest, 'agentId' | 'kind'>
+
+/** Of several agents, one that has used its part of the reserve for polls leaves the rest to the polls of others. */
+function requestReserve({ options, rateLimit }: GovernorState, { agentId, kind }: Spender, nowMs: number): number {
+  if (kind === 'selected' || kind === 'refresh' || kind === 'probe') return 0
+  const forPeople = Math.floor(rateLimit.requestsPerHour * options.hourReserveShare)
+  const forPolls = Math.floor(rateLimit.requestsPerHour * HEAD_HOUR_SHARE)
+  const polls = requestsThisHour(rateLimit, nowMs, bucket => bucket.agentId === agentId && bucket.kind === 'head')
+  const polled = options.agents > 1 && polls >= Math.max(1, forPolls / options.agents)
+  return kind === 'head' && !polled ? forPeople : forPeople + forPolls
+}
+
+/** Requests that a window of that kind and agent may still lease now. */
+export function requestsFor(state: GovernorState, spender: Spender, nowMs: number): number {
   const { options, rateLimit } = state
   const outstanding = state.leases.reduce((sum, lease) => sum + Math.max(0, lease.requests - lease.made), 0)
   const run =
     options.maxRequests === null ? Number.POSITIVE_INFINITY : options.maxRequests - state.spent.requests - outstanding
-  return Math.min(requestsLeft(rateLimit, nowMs, outstanding) - requestReserve(state, kind), run)
+  return Math.min(requestsLeft(rateLimit, nowMs, outstanding) - requestReserve(state, spender, nowMs), run)
 }
 
 function grantLease(state: GovernorState, agentId: string, grant: Grant, nowMs: number): [GovernorState, Decision] {
-  const lease: Lease = {
-    id: grant.lease,
-    agentId,
-    kind: grant.kind,
-    requests: grant.requests,
-    made: 0,
-    sessions: grant.sessions,
-    billed: 0,
-    pageSessions: grant.pageSessions,
-    grantedAtMs: nowMs,
-    deadlineMs: grant.deadlineMs,
-  }
+  const { lease: id, limit: _, ...leased } = grant
+  const lease: Lease = { id, agentId, ...leased, made: 0, billed: 0, grantedAtMs: nowMs }
   const probing = state.mode === 'paused' && { mode: 'probing' as const, probe: lease.id }
   return [
     { ...state, ...probing, leases: [...state.leases, lease] },
@@ -239,16 +249,6 @@ function withoutExpiredLeases(state: GovernorState, nowMs: number): GovernorStat
   return { ...left, quota }
 }
 
-/** A request for a lease. `limit` keeps the page size of a running generation if the sessions left allow it; `largest` is the largest page. */
-export interface LeaseRequest {
-  lease: string
-  agentId: string
-  kind: WindowKind | 'probe'
-  wants: number
-  limit?: number | null
-  largest?: number
-}
-
 function grantProbe(state: GovernorState, asked: LeaseRequest, nowMs: number): [GovernorState, Decision] {
   const alone = state.quota.known ? state.leases.every(held => held.kind !== 'probe') : state.leases.length === 0
   if (!alone) return waitUntil(state, nowMs + MINUTE, 'leased')
@@ -279,18 +279,18 @@ export function requestLease(given: GovernorState, asked: LeaseRequest, nowMs: n
 
   const probe = asked.kind === 'probe' || !state.quota.known
   if (options.maxRequests !== null && options.maxRequests <= state.spent.requests) return refuse(state, 'max-requests')
-  const spender = probe ? 'probe' : asked.kind
+  const spender: Spender = probe ? { agentId, kind: 'probe' } : asked
   const available = requestsFor(state, spender, nowMs)
   if (available < 1) {
-    const againMs = nextFreeRequestMs(state.rateLimit, nowMs, requestReserve(state, spender))
+    const againMs = nextFreeRequestMs(state.rateLimit, nowMs, requestReserve(state, spender, nowMs))
     return waitUntil(state, againMs, state.leases.length > 0 ? 'leased' : 'hour')
   }
   if (probe) return grantProbe(state, asked, nowMs)
 
   const kind = asked.kind as WindowKind
-  const learning = learningSessions(state, agentId, kind, nowMs)
-  const sessions = learning ?? sessionsFor(state, kind, nowMs)
   const left = sessionsFor(state, 'head', nowMs)
+  const learning = learningSessions(state, { agentId, kind }, left)
+  const sessions = learning ?? sessionsFor(state, kind, nowMs)
   const { largest = options.maxPage, limit: running = null } = asked
   const size = pageSize(state, { agentId, sessions, left, largest, running })
   if (size === undefined) return noPageFits(state, asked, nowMs)
@@ -355,7 +355,7 @@ function answered(state: GovernorState, leaseId: string | null, answer: Answer):
   if (answer.unsent) return answer.givenUp ? state : pauseAfter(state, leaseIn(state.leases), answer)
   const counted: GovernorState = {
     ...state,
-    rateLimit: countRequest(state.rateLimit, answer.receivedAtMs),
+    rateLimit: countRequest(state.rateLimit, answer.receivedAtMs, leaseIn(state.leases)),
     spent: { ...state.spent, requests: state.spent.requests + 1 },
     leases: state.leases.map(lease => (lease.id === leaseId ? { ...lease, made: lease.made + 1 } : lease)),
   }

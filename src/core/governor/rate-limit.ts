@@ -6,6 +6,9 @@
 interface Bucket {
   endMs: number
   count: number
+  /** The agent and the kind of the window that they were made for; null: not known. */
+  agentId: string | null
+  kind: string | null
 }
 
 export interface RateLimitState {
@@ -29,13 +32,17 @@ export const newRateLimit = (hourMs: number, requestsPerHour: number): RateLimit
  * Counts a request at the time of its answer (or abort): the vendor counted it earlier, so it never leaves our hour before the vendor's.
  * Requests of two hours are kept: each one that leaves the hour after a report raises the reported count by one again.
  */
-export function countRequest(state: RateLimitState, receivedAtMs: number, count = 1): RateLimitState {
+export function countRequest(
+  state: RateLimitState,
+  receivedAtMs: number,
+  { count = 1, agentId = null, kind = null }: Partial<Omit<Bucket, 'endMs'>> = {},
+): RateLimitState {
   const slice = Math.max(1, state.hourMs / BUCKETS_PER_HOUR)
   const endMs = (Math.floor(receivedAtMs / slice) + 1) * slice
   const kept = state.buckets.filter(bucket => bucket.endMs > receivedAtMs - 2 * state.hourMs)
-  const known = kept.find(bucket => bucket.endMs === endMs)
+  const known = kept.find(bucket => bucket.endMs === endMs && bucket.agentId === agentId && bucket.kind === kind)
   const others = kept.filter(bucket => bucket !== known)
-  return { ...state, buckets: [...others, { endMs, count: (known?.count ?? 0) + count }] }
+  return { ...state, buckets: [...others, { endMs, count: (known?.count ?? 0) + count, agentId, kind }] }
 }
 
 /** Applies a reported limit. The report whose request was sent last counts; of several sent at the same time, the lowest. */
@@ -57,20 +64,26 @@ export function applyReportedLimit(
   }
 }
 
-const sumWhere = (state: RateLimitState, keep: (endMs: number) => boolean): number =>
-  state.buckets.reduce((sum, bucket) => (keep(bucket.endMs) ? sum + bucket.count : sum), 0)
+const sumWhere = (state: RateLimitState, keep: (bucket: Bucket) => boolean): number =>
+  state.buckets.reduce((sum, bucket) => (keep(bucket) ? sum + bucket.count : sum), 0)
 
-/** Our requests within the rolling hour. */
-export const requestsThisHour = (state: RateLimitState, nowMs: number): number =>
-  sumWhere(state, endMs => endMs > nowMs - state.hourMs)
+/** Our requests within the rolling hour: all, or those that `counts`. */
+export const requestsThisHour = (
+  state: RateLimitState,
+  nowMs: number,
+  counts: (bucket: Bucket) => boolean = () => true,
+): number => sumWhere(state, bucket => bucket.endMs > nowMs - state.hourMs && counts(bucket))
 
 /** The last report carried forward to `nowMs`: minus our requests since, plus ours that have left the hour since. Null: none, or expired. */
 function reportedRemaining(state: RateLimitState, nowMs: number): number | null {
   const { reported, hourMs } = state
   if (reported === null || nowMs >= reported.sentAtMs + hourMs) return null
   const slice = Math.max(1, hourMs / BUCKETS_PER_HOUR)
-  const since = sumWhere(state, endMs => endMs > reported.receivedAtMs + slice)
-  const expired = sumWhere(state, endMs => endMs > reported.receivedAtMs - hourMs + slice && endMs <= nowMs - hourMs)
+  const since = sumWhere(state, ({ endMs }) => endMs > reported.receivedAtMs + slice)
+  const expired = sumWhere(
+    state,
+    ({ endMs }) => endMs > reported.receivedAtMs - hourMs + slice && endMs <= nowMs - hourMs,
+  )
   return reported.remaining - since + expired
 }
 

@@ -88,19 +88,17 @@ export function sessionsFor(state: SessionBudget, kind: WindowKind, nowMs: numbe
 const LEARNING_SHARE = 0.5
 
 /**
- * Sessions for the first page of history of an agent without a known rate: a part of all that are left, with those reserved for the new
+ * Sessions for the first page of history of an agent without a known rate: a part of all that are `left`, with those reserved for the new
  * conversations of others, because this page shows how many the agent needs itself. Null for all other pages.
  */
 export function learningSessions(
   state: SessionBudget,
-  agentId: string,
-  kind: WindowKind,
-  nowMs: number,
+  { agentId, kind }: { agentId: string; kind: WindowKind },
+  left: number,
 ): number | null {
   const unread = state.outlook.learned.filter(({ perDay }) => perDay === null)
   const isFirst = (kind === 'tail' || kind === 'full') && unread.some(agent => agent.agentId === agentId)
   if (state.options.headReserveShare !== null || !isFirst) return null
-  const left = sessionsFor(state, 'head', nowMs)
   return Math.min(left, Math.max(pageSessions(state, agentId, 1), (left * LEARNING_SHARE) / unread.length))
 }
 

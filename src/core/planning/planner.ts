@@ -17,7 +17,6 @@ import {
   knownPerDay,
   type Outlook,
   type PeriodAge,
-  projectedSessions,
   rangeText,
   totalOf,
 } from './estimate.ts'
@@ -116,13 +115,9 @@ export interface Plan {
   unknown: number
   /** Agents whose history has never been read. */
   firstBackfills: number
-  /** Sessions that new conversations may use until the period ends. */
-  projectedSessions: number
-  /** Observed length of earlier periods; null: 31 days are assumed. */
-  periodLengthMs: number | null
   /** Set where something is known to be missing that the plan does not read. */
   incomplete?: true
-  /** Basis of `projectedSessions`, which the governor updates during the run. */
+  /** Expected use by new conversations, which the governor updates during the run. */
   outlook: Outlook
 }
 
@@ -312,7 +307,6 @@ export function planWindows(options: PlanOptions): Plan {
   const own = present.flatMap(agent => windowsOf(agent, planning))
   const windows = [...own, ...rereads(present, options)].sort(inReadingOrder)
   const estimates = windows.flatMap(window => (window.estimate ? [window.estimate] : []))
-  const outlook = outlookOf(present, options)
   return {
     windows,
     total: totalOf(estimates),
@@ -321,9 +315,7 @@ export function planWindows(options: PlanOptions): Plan {
       options.mode.kind === 'selected'
         ? 0
         : present.filter(agent => agent.coverage.length === 0 && agent.open.length === 0).length,
-    projectedSessions: projectedSessions(outlook, options.period.ageMs),
-    periodLengthMs: options.period.lengthMs,
-    outlook,
+    outlook: outlookOf(present, options),
   }
 }
 

@@ -6,7 +6,7 @@ import { ConvohouseError, isUnanswered } from '../../core/errors.ts'
 import type { GovernorState } from '../../core/governor/governor.ts'
 import { recoverGovernor } from '../../core/governor/governor-recovery.ts'
 import { type LeaseEntry, momentOf } from '../../core/governor/lease-entries.ts'
-import { withDensities } from '../../core/governor/page-size.ts'
+import { storedBills } from '../../core/governor/page-size.ts'
 import { PERIOD_DAYS } from '../../core/planning/estimate.ts'
 import { agentsLeft, type FullExport, newestFullExports } from '../../core/planning/full-export.ts'
 import { conversationKeys, groupedByAgent } from '../../core/planning/id-windows.ts'
@@ -269,9 +269,10 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
     agents,
     governor: {
       ...governor,
+      options: { ...governor.options, agents: agents.length },
       quota: { ...quota, sinceMs: since ?? quota.sinceMs ?? null },
       outlook: plan.outlook,
-      agents: withDensities(governor.agents, densities),
+      agents: [...governor.agents.filter(({ agentId }) => !densities.has(agentId)), ...[...densities].map(storedBills)],
     },
     pagesWaiting: fetching.pending.all().length,
     hasRows: windows.coverage.size > 0 || windows.open.length > 0,

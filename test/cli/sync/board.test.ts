@@ -27,8 +27,6 @@ describe('displays that share a board', () => {
     total: estimate,
     unknown: 0,
     firstBackfills: 0,
-    projectedSessions: 0,
-    periodLengthMs: null,
     outlook: NO_OUTLOOK,
   }
   const planned = { plan, governor: newGovernor() }

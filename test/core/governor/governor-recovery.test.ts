@@ -62,7 +62,7 @@ function undisturbed(plan: readonly PlannedLease[], lag = 0): Undisturbed {
     note({
       kind: 'lease',
       lease: grant.lease,
-      window: grant.kind === 'probe' ? 'probe' : 'w',
+      window: grant.kind === 'probe' ? 'probe' : `20261120T204946123Z-${kind}-1-2`,
       agentId: 'a',
       requests: grant.requests,
       sessions: grant.sessions,
@@ -123,7 +123,9 @@ describe('a governor recovered from the lease log', () => {
         const open = uncut.leases.filter(held => kept.some(entry => entry.kind === 'lease' && entry.lease === held.id))
         const before = holdersDead ? { ...uncut, leases: [] } : { ...uncut, leases: open }
         for (const kind of ['head', 'tail', 'selected'] as const) {
-          expect(requestsFor(state, kind, endMs)).toBeLessThanOrEqual(requestsFor(before, kind, endMs))
+          expect(requestsFor(state, { kind, agentId: 'a' }, endMs)).toBeLessThanOrEqual(
+            requestsFor(before, { kind, agentId: 'a' }, endMs),
+          )
           if (state.quota.known)
             expect(sessionsFor(state, kind, endMs)).toBeLessThanOrEqual(sessionsFor(before, kind, endMs))
         }
@@ -177,7 +179,7 @@ describe('a governor recovered from the lease log', () => {
     ])
     const killed = log.filter(({ entry }) => entry.kind !== 'end' || entry.lease !== 'l1').map(({ entry }) => entry)
     const state = recoverGovernor(OPTIONS, killed, { nowMs: START + 100, holdersDead: true })
-    expect(requestsFor(state, 'selected', START + 100)).toBe(50 - 3)
+    expect(requestsFor(state, { kind: 'selected', agentId: 'a' }, START + 100)).toBe(50 - 3)
     expect(state.quota.pending).toMatchObject({ sinceMs: START + 100, sessions: 500 + 4 })
   })
 
@@ -188,7 +190,7 @@ describe('a governor recovered from the lease log', () => {
     ])
     const open = log.filter(({ entry }) => entry.kind !== 'end' || entry.lease !== 'l1').map(({ entry }) => entry)
     const state = recoverGovernor(OPTIONS, open, { nowMs: START + 100, holdersDead: false })
-    expect(requestsFor(state, 'selected', START + 100)).toBe(50 - 2 - 2)
+    expect(requestsFor(state, { kind: 'selected', agentId: 'a' }, START + 100)).toBe(50 - 2 - 2)
     expect(state.leases).toMatchObject([{ id: 'l1', requests: 3, made: 1, billed: 9 }])
   })
 })

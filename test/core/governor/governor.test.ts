@@ -51,8 +51,12 @@ describe('a governor under any sequence of events', () => {
     )
   })
 
-  it('never exceeds the request limit of a run, nor its session limit while no page bills more than four beyond its hold', () => {
-    const limited = fc.record({ given: options, maxRequests: fc.nat(12), maxSessions: fc.nat(200) })
+  it('never exceeds the request limit of a run, nor a limit of 100 sessions or more while no page bills more than four beyond its hold', () => {
+    const limited = fc.record({
+      given: options,
+      maxRequests: fc.nat(12),
+      maxSessions: fc.integer({ min: 100, max: 300 }),
+    })
     const safe = steps.map(done => done.filter(one => one.do !== 'lose'))
     fc.assert(
       fc.property(limited, safe, ({ given, maxRequests, maxSessions }, done) => {

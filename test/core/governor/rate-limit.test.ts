@@ -62,7 +62,7 @@ describe('our own request count', () => {
   })
 
   it('counts leased requests as made', () => {
-    expect(requestsLeft(countRequest(newRateLimit(HOUR, 10), NOW, 3), NOW, 4)).toBe(3)
+    expect(requestsLeft(countRequest(newRateLimit(HOUR, 10), NOW, { count: 3 }), NOW, 4)).toBe(3)
   })
 })
 
@@ -72,17 +72,17 @@ describe('the reported rate limit', () => {
   })
 
   it('is ignored if more requests remain', () => {
-    const rateLimit = countRequest(newRateLimit(HOUR, 100), NOW, 60)
+    const rateLimit = countRequest(newRateLimit(HOUR, 100), NOW, { count: 60 })
     expect(requestsLeft(report(rateLimit, 90, NOW), NOW + 1_000, 0)).toBe(40)
   })
 
   it('decreases with the requests that we send later', () => {
-    const rateLimit = countRequest(report(newRateLimit(HOUR, 100), 7, NOW), NOW + 60_000, 3)
+    const rateLimit = countRequest(report(newRateLimit(HOUR, 100), 7, NOW), NOW + 60_000, { count: 3 })
     expect(requestsLeft(rateLimit, NOW + 61_000, 0)).toBe(4)
   })
 
   it('increases as our own requests leave the hour', () => {
-    const rateLimit = report(countRequest(newRateLimit(HOUR, 100), NOW - HOUR / 2, 20), 30, NOW)
+    const rateLimit = report(countRequest(newRateLimit(HOUR, 100), NOW - HOUR / 2, { count: 20 }), 30, NOW)
     expect(requestsLeft(rateLimit, NOW + HOUR / 4, 0)).toBe(30)
     expect(requestsLeft(rateLimit, NOW + HOUR / 2 + 20_000, 0)).toBe(50)
   })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Coverage, cover } from '../../../src/core/planning/coverage.ts'
+import { projectedSessions } from '../../../src/core/planning/estimate.ts'
 import {
   type AgentFacts,
   NO_REFRESH,
@@ -166,7 +167,7 @@ describe('a plan', () => {
     })
     expect(plan.unknown).toBe(1)
     // The projected rate is 14 conversations a day (98 in a week), plus two standard deviations.
-    expect(plan.projectedSessions).toBe(Math.ceil(14 * 2 * (1 + 2 / Math.sqrt(98)) * 31))
+    expect(projectedSessions(plan.outlook, null)).toBe(Math.ceil(14 * 2 * (1 + 2 / Math.sqrt(98)) * 31))
     expect(plan.outlook.learned).toEqual([{ agentId: 'new', perDay: null, conversations: 0 }])
   })
 
@@ -174,7 +175,7 @@ describe('a plan', () => {
     const read = agent({ agentId: 'empty', coverage: [{ from: 0, to: LAST - 86_400 }] })
     const plan = planned({ agents: [read, agent({ agentId: 'new' })] })
     expect(plan.outlook.learned.map(({ agentId }) => agentId)).toEqual(['new'])
-    expect(plan.projectedSessions).toBe(0)
+    expect(projectedSessions(plan.outlook, null)).toBe(0)
   })
 
   it('prices only the rest of an open window', () => {

@@ -99,3 +99,35 @@ describe('a sync after another client has used up the hourly limit', () => {
     expect(simulated.sandbox.clock.now()).toBeLessThan(START_MS + MINUTE)
   })
 })
+
+describe('an agent whose new conversations take pages without end', () => {
+  it('leaves the requests for polls to the new conversations of others', async () => {
+    let endless = ''
+    let pages = 0
+    const body = () =>
+      JSON.stringify({ success: true, data: [], hasMore: true, nextCursor: `more ${++pages}`, scannedConvoCount: 100 })
+    const simulated = await simulatedApp({
+      sandbox: { agents: 2, conversations: 40, arrivalsPerDay: 2_000, hourlyRequests: 100 },
+      settings: { requestsPerHour: 100 },
+      through: async sandbox =>
+        (
+          await meddlingProxy(sandbox.url, ({ agentId }) =>
+            agentId === endless ? { answer: { status: 200, body: body() } } : undefined,
+          )
+        ).url,
+    })
+    await simulated.sync()
+    const [first, second] = simulated.sandbox.world.agentIds()
+    endless = first!
+    simulated.advance(15 * MINUTE)
+    expect(await simulated.sync({ wait: false })).toMatchObject({ outcome: 'hour-spent' })
+    expect(pages).toBeGreaterThan(70)
+    const newest = async () =>
+      (await simulated.rows<{ n: string }>(`SELECT count(*) AS n FROM conversations WHERE agent_id = '${second}'`))[0]!
+        .n
+    const before = Number(await newest())
+    simulated.advance(15 * MINUTE)
+    await simulated.sync({ wait: false })
+    expect(Number(await newest())).toBeGreaterThan(before)
+  })
+})

@@ -1,0 +1,42 @@
+// Which window is read next, and with how many requests. While windows of several agents wait, each agent may make an equal share of the
+// hour's requests; an agent that waits alone may make all. New conversations go before history, but of one agent only for half of the hour
+// while history of others waits.
+import type { WindowProgress } from '../planning/windows.ts'
+import { type RateLimitState, requestsThisHour } from './rate-limit.ts'
+
+interface Requests {
+  rateLimit: RateLimitState
+  leases: readonly { agentId: string; requests: number; made: number }[]
+}
+
+type Waiting = Pick<WindowProgress, 'window'>
+
+/** True for windows of new conversations, and of those that were named or are known to have changed. All others can wait for hours. */
+export const isUrgent = ({ window: { kind } }: Waiting): boolean =>
+  kind === 'head' || kind === 'selected' || kind === 'refresh'
+
+/** Requests left of the share of an agent while windows of these agents wait; infinite if none of another agent does. */
+function shareLeft({ rateLimit, leases }: Requests, { window }: Waiting, waiting: readonly Waiting[], nowMs: number) {
+  const others = new Set(waiting.map(other => other.window.agentId))
+  others.delete(window.agentId)
+  if (others.size === 0) return Number.POSITIVE_INFINITY
+  const own = leases.filter(({ agentId }) => agentId === window.agentId)
+  const leased = own.reduce((sum, { requests, made }) => sum + requests - made, 0)
+  const made = requestsThisHour(rateLimit, nowMs, ({ agentId }) => agentId === window.agentId)
+  return rateLimit.requestsPerHour / (1 + others.size) - made - leased
+}
+
+/** Requests that the next lease of a window may have while others wait; at least one. */
+export function requestsInShare(state: Requests, own: Waiting, waiting: readonly Waiting[], nowMs: number): number {
+  const rivals = waiting.filter(other => isUrgent(other) === isUrgent(own))
+  return Math.max(1, Math.floor(shareLeft(state, own, rivals, nowMs)))
+}
+
+/** The window to read next of those that wait, in their order; undefined: none waits. */
+export function nextWindow<W extends Waiting>(state: Requests, waiting: readonly W[], nowMs: number): W | undefined {
+  const fairest = (windows: readonly W[]) =>
+    windows.find(window => shareLeft(state, window, windows, nowMs) > 0) ?? windows[0]
+  const urgent = fairest(waiting.filter(isUrgent))
+  const history = fairest(waiting.filter(window => !isUrgent(window)))
+  return urgent && (!history || shareLeft(state, urgent, [history], nowMs) > 0) ? urgent : history
+}
