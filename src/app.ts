@@ -7,6 +7,7 @@ import type { Origin } from './core/run-record.ts'
 import { restrictUmask } from './files/durable.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
 import type { SpoolSteps } from './steps/events/drain.ts'
+import { heldUntilMs } from './steps/export/lease-recovery.ts'
 import type { Pending } from './steps/pending.ts'
 import { openRunLog, type RunLog } from './steps/run-log.ts'
 import { makeSteps, openPendingPages, type RunSteps } from './steps.ts'
@@ -163,10 +164,16 @@ export async function openSource(
   return { workspaceId, vendor, leaseLog, landing: stores.landing.workspace(workspaceId), now }
 }
 
+interface OpenedRun {
+  steps: RunSteps
+  run: string
+  /** Until when workers of an earlier run may still send requests, ms; null: none may. */
+  heldUntil(): Promise<number | null>
+  close(): Promise<void>
+}
+
 /** Opens the steps of one run of one workspace. @throws TOKEN_MISSING, CONFIG_INVALID, HOME_UNUSABLE */
-export function openRun(
-  options: RunOptions & { log?: RunLog },
-): Promise<{ steps: RunSteps; run: string; close(): Promise<void> }> {
+export function openRun(options: RunOptions & { log?: RunLog }): Promise<OpenedRun> {
   const { config, workspace, app, signal, clock = systemClock, log = openLog(options) } = options
   const { run } = log
   return withReleasers(async acquire => {
@@ -187,6 +194,7 @@ export function openRun(
       ...(options.stopping && { stopping: options.stopping }),
       ...(options.onPage && { onPage: options.onPage }),
     })
-    return { steps, run }
+    const heldUntil = () => heldUntilMs({ ...source, settings: workspace }, workspace.timeoutMs)
+    return { steps, run, heldUntil }
   })
 }

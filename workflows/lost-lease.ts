@@ -52,6 +52,20 @@ export async function probeOrRecover(
 const untilOver = ({ host, heldUntil }: LostLeaseHandling, { lease, deadlineMs }: Grant): Promise<void> =>
   waitUntilReleased(host, () => heldUntil({ lease, deadlineMs }))
 
+/** Waits for leases of earlier runs that may still send requests, and publishes until when at the latest. */
+export async function waitForHolders(
+  host: Pick<Host, 'now' | 'sleepUntil' | 'notify'>,
+  heldUntil: () => Promise<number | null>,
+): Promise<void> {
+  let shownMs: number | null = null
+  await waitUntilReleased(host, async () => {
+    const heldUntilMs = await heldUntil()
+    if (heldUntilMs !== shownMs) host.notify({ kind: 'planning', heldUntilMs })
+    shownMs = heldUntilMs
+    return heldUntilMs
+  })
+}
+
 const FIRST_CHECK_MS = 1_000
 
 /** Passed as `wake` to a sleep that only its deadline may end. */

@@ -17,7 +17,7 @@ interface WorkspaceContextOptions {
   config: Config
   /** Lifetime of a lease, ms. */
   leaseMs: number
-  /** Id of a command that uses leases only while it holds the warehouse: leases of other ids are then known to be lost. */
+  /** The process of this command that uses leases (`holderOf`); absent: leases name no process. */
   holder?: string
   clock?: Clock
 }

@@ -1,12 +1,13 @@
 // The embedded host: runs the orchestration in this process, without a server.
 import { randomUUID } from 'node:crypto'
 import type { Host, ProgressUpdate } from '../../workflows/host.ts'
+import { waitForHolders } from '../../workflows/lost-lease.ts'
 import type { Prepared, Steps, SyncReport, SyncRequest } from '../../workflows/steps.ts'
 import { syncWorkspace } from '../../workflows/sync.ts'
 import { type App, openLog, openRun } from '../app.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
-import { isUnanswered } from '../core/errors.ts'
+import { ConvohouseError, isUnanswered } from '../core/errors.ts'
 import { needsConsent } from '../core/planning/planner.ts'
 import { SECOND } from '../core/time.ts'
 import type { StepsDependencies } from '../steps/dependencies.ts'
@@ -131,12 +132,22 @@ async function logged<T>(options: EmbeddedOptions, work: (log: RunLog) => Promis
   }
 }
 
-/** Runs one sync. @returns null if `confirm` returned false */
+const stoppedWaiting = (): ConvohouseError =>
+  new ConvohouseError('INTERRUPTED', {
+    what: 'The sync was stopped while it waited for export workers of an earlier run.',
+    hint: 'Run the same command again to continue.',
+  })
+
+/** Runs one sync, once no export worker of an earlier run on Temporal can send requests. @returns null if `confirm` returned false */
 export const syncOnce = (options: EmbeddedOptions): Promise<SyncReport | null> =>
   logged(options, async log => {
     const run = await openRun({ ...options, log })
+    const host = hostOf(options)
     const request = { ...options.request, run: run.run, workspaceId: options.workspace.id }
     try {
+      await waitForHolders(host, run.heldUntil).catch(error => {
+        throw host.cancelled() ? stoppedWaiting() : error
+      })
       let declined = false
       const steps: Steps = {
         ...run.steps,
@@ -155,7 +166,7 @@ export const syncOnce = (options: EmbeddedOptions): Promise<SyncReport | null> =
           return undefined
         },
       }
-      const report = await syncWorkspace(steps, hostOf(options), request)
+      const report = await syncWorkspace(steps, host, request)
       return declined ? null : report
     } finally {
       await run.close()

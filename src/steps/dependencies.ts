@@ -13,7 +13,7 @@ export interface StepsDependencies {
   leaseLog: Pick<LeaseLog, 'append' | 'recent' | 'merge'>
   warehouse: Warehouse
   settings: WorkspaceSettings
-  /** Id of this process, if only the holder of the warehouse runs leases: the next holder then knows that this process has ended. */
+  /** The process that runs leases, `HOST/PID/ID`, if its command also holds the warehouse: the next holder need not wait for a dead one. */
   holder?: string
   now: () => number
   /** Aborts requests in flight. */

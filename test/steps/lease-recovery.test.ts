@@ -1,10 +1,13 @@
 // Recovery of a lease whose holder was lost, with a real landing and lease log.
+import { spawnSync } from 'node:child_process'
+import { hostname } from 'node:os'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openWorkspaceContexts } from '../../src/app/workspace-context.ts'
 import { newRunId } from '../../src/app.ts'
 import type { Grant } from '../../src/core/governor/governor.ts'
 import { newProgress, type WindowProgress } from '../../src/core/planning/windows.ts'
 import { openLeaseLog } from '../../src/landing/folder-lease-log.ts'
+import { holderOf } from '../../src/steps/export/lease-recovery.ts'
 import { type SimulatedApp, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 
@@ -60,9 +63,19 @@ describe('a lease that ended', () => {
   })
 })
 
-describe('a lease of a process that holds the warehouse', () => {
-  it('is over before its deadline once another process holds the warehouse', async () => {
-    const { simulated, steps, workspaceContext, call, request } = await setUp({ holder: 'other' })
+/** The name that a process which has ended gave itself. */
+function endedHolder(): string {
+  const { pid } = spawnSync('true')
+  return `${hostname()}/${pid}/id`
+}
+
+describe('a lease that names its process', () => {
+  it.each([
+    ['is over before its deadline if that process has ended', endedHolder(), true],
+    ['is held while that process lives, also where another process holds the warehouse', holderOf('id'), false],
+    ['is held if that process cannot be looked up from this machine', 'elsewhere/1/id', false],
+  ])('%s', async (_what, holder, isOver) => {
+    const { simulated, steps, workspaceContext, call, request } = await setUp({ holder })
     const grant = grantOf(simulated.sandbox.clock.now())
     const { append } = workspaceContext.leaseLog
     // Keeps the end of the lease out of the lease log, as a kill would.
@@ -71,11 +84,9 @@ describe('a lease of a process that holds the warehouse', () => {
     const heldMs = grant.deadlineMs + workspaceContext.timeoutMs
     for (const of of [undefined, grant]) expect(await steps.heldUntilMs(of)).toBe(heldMs)
 
-    const sameCommand = await processAt(simulated, 'other')
-    expect(await sameCommand.steps.heldUntilMs(grant)).toBe(heldMs)
-    for (const holder of ['another', undefined]) {
-      const next = await processAt(simulated, holder)
-      for (const of of [undefined, grant]) expect(await next.steps.heldUntilMs(of)).toBeNull()
+    for (const other of [holderOf('another'), undefined]) {
+      const next = await processAt(simulated, other)
+      for (const of of [undefined, grant]) expect(await next.steps.heldUntilMs(of)).toBe(isOver ? null : heldMs)
     }
   })
 })

@@ -3,7 +3,7 @@ import { CancellationScope } from '@temporalio/workflow'
 import { isUrgent } from '../../src/core/governor/fair-share.ts'
 import { confirmationNeeded, needsConsent } from '../../src/core/planning/planner.ts'
 import type { Host } from '../host.ts'
-import { fetchOrRecover, type LostLeaseHandling, probeOrRecover, waitUntilReleased } from '../lost-lease.ts'
+import { fetchOrRecover, type LostLeaseHandling, probeOrRecover, waitForHolders } from '../lost-lease.ts'
 import { pagesFetched, planSummary } from '../progress.ts'
 import type {
   Exporting,
@@ -38,14 +38,6 @@ function lostLeaseHandling(owner: Owner, host: Host): LostLeaseHandling {
     recoverLease: input => exportActivities().recoverLease(input),
   }
 }
-
-/** Waits for leases that an earlier workflow granted. */
-const waitForHolders = (workspaceId: string, host: Host): Promise<void> =>
-  waitUntilReleased(host, async () => {
-    const untilMs = await warehouse.heldUntil({ workspaceId })
-    host.notify({ kind: 'planning', heldUntilMs: untilMs })
-    return untilMs
-  })
 
 /** Fetches under a lease that ends early when a person requests a sync, unless the window is urgent. */
 async function preemptible(
@@ -95,7 +87,8 @@ export function activitySteps(owner: Owner, host: Host): Steps {
   })
   return {
     async prepare(request) {
-      await waitForHolders(request.workspaceId, host)
+      const { workspaceId } = request
+      await waitForHolders(host, () => warehouse.heldUntil({ workspaceId }))
       const { timeoutMs, ...prepared } = await warehouse.prepare(request).catch(rethrowActivityFailure)
       // This plan also serves identical requests that arrived during the planning.
       if (owner.current) {

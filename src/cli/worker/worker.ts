@@ -13,6 +13,7 @@ import type { TemporalPlace } from '../../run/temporal/client/connection.ts'
 import { installRuntime } from '../../run/temporal/worker/runtime.ts'
 import { fetchMetrics, mergeMetrics } from '../../run/temporal/worker/sdk-metrics.ts'
 import { type Role, runWorker, type WorkerSettings } from '../../run/temporal/worker/worker.ts'
+import { holderOf } from '../../steps/export/lease-recovery.ts'
 import { configAt } from '../flags/configuration.ts'
 import { openAppWhenReleased } from '../open-app.ts'
 import { metricsOf } from '../serve-metrics.ts'
@@ -131,7 +132,7 @@ export async function runTeam({
   for (const signal of [stopping, aborted]) signal.addEventListener('abort', stop, { once: true })
   const childGone = new AbortController()
   void supervisor.ended.then(() => childGone.abort(new Error('the process that holds the warehouse has ended')))
-  const holder = role === 'all' ? newRunId() : null
+  const holder = role === 'all' ? holderOf(newRunId()) : null
   const begin = () => void supervisor.work({ place, holder, logsSyncs }).then(({ place: at }) => ready(at))
   try {
     if (stopping.aborted) stop()

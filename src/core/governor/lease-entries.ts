@@ -12,7 +12,7 @@ export interface LeaseGranted {
   pageSessions: number
   atMs: number
   deadlineMs: number
-  /** The process that uses the lease, set if that process holds the warehouse: it is dead once another process does. */
+  /** The process that uses the lease, `HOST/PID/ID`: the lease is over once it has ended. Absent: unknown. */
   holder?: string
 }
 

@@ -138,11 +138,12 @@ async function landPage(
     fetching.landing.land(head, answer.exchange.body),
     logAnswer(fetching, grant, agentId, received, null),
   ])
+  // Counted first: the page is billed even if it could not land.
+  used.answers.push(received)
+  used.sessions += received.billed ?? received.returned
   if (landed.status === 'rejected') throw landed.reason
   fetching.pending.add(landed.value, head)
   if (written.status === 'rejected') throw written.reason
-  used.answers.push(received)
-  used.sessions += received.billed ?? received.returned
   fetching.onPage?.({ agentId, records: received.returned, billed: received.billed })
   return advance(progress, head.facts!)
 }
@@ -186,9 +187,10 @@ function expectMovement(progress: WindowProgress): void {
 
 /**
  * Logs the lease before its first request, and its end after the last one. An error of `work` leaves the lease without an end. A workflow
- * that gives up a lease checks the log afterwards: a lease that is not in the log yet is never used.
+ * that gives up a lease checks the log afterwards: a lease that is not in the log yet is never used. If the end cannot be logged, the
+ * outcome says so and keeps the answers, which are billed.
  */
-async function underLease<T>(
+async function underLease<T extends LeaseAnswers>(
   fetching: Fetching,
   grant: Grant,
   { agentId, window, unused }: { agentId: string; window: string; unused: T },
@@ -210,8 +212,11 @@ async function underLease<T>(
   })
   const isGivenUp = (await fetching.isHeld?.()) === false
   const result = isGivenUp ? unused : await work()
-  await fetching.leaseLog.append({ kind: 'end', lease, atMs: fetching.now() })
-  return result
+  const unlogged = await fetching.leaseLog.append({ kind: 'end', lease, atMs: fetching.now() }).then(
+    () => null,
+    error => leaseFailure(fetching, error),
+  )
+  return { ...result, failure: result.failure ?? unlogged }
 }
 
 /** Fetches under a lease. Failures of the vendor are part of the outcome. @throws HOME_UNUSABLE */

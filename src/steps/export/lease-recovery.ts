@@ -1,8 +1,10 @@
 // Recovers leases whose worker was killed or is presumed dead. A worker sends no request after it has logged the lease's end or after the
-// deadline, so landing and lease log are complete once deadline and request timeout have passed. A worker that held the warehouse sends
-// none once another process holds it.
+// deadline, so landing and lease log are complete once deadline and request timeout have passed. A lease that names its process is over when
+// that process has ended.
+import { hostname } from 'node:os'
 import type { HeldLease } from '../../../workflows/lost-lease.ts'
 import type { LeaseOutcome } from '../../../workflows/steps.ts'
+import { hasCode } from '../../core/disk.ts'
 import type { Answer, Grant } from '../../core/governor/governor.ts'
 import type { LeaseEntry, LeaseGranted, RequestMade } from '../../core/governor/lease-entries.ts'
 import type { WindowProgress } from '../../core/planning/windows.ts'
@@ -65,11 +67,24 @@ export async function recoverLease(fetching: Fetching, start: WindowProgress, gr
   }
 }
 
-/** True where the process that held the lease has ended. Valid only in the process that holds the warehouse. */
-const isDead = ({ holder }: LeaseGranted, own: string | undefined): boolean => holder !== undefined && holder !== own
+/** Names this process in the leases that it uses: `HOST/PID/ID`. */
+export const holderOf = (id: string): string => `${hostname()}/${process.pid}/${id}`
+
+/** True where the process that held the lease has ended for certain: only a process of this host can be looked up. */
+function isDead({ holder }: LeaseGranted, own: string | undefined): boolean {
+  if (holder === undefined || holder === own) return false
+  const [host, pid] = holder.split('/')
+  if (host !== hostname()) return false
+  try {
+    process.kill(Number(pid), 0)
+    return false
+  } catch (error) {
+    return hasCode(error, 'ESRCH')
+  }
+}
 
 /**
- * Until when leases of vanished workflows, such as a terminated one, may still send requests; null where none may.
+ * Until when leases of workflows, such as a terminated one, may still send requests; null where none may.
  * Valid only in the process that holds the warehouse. `graceMs`: request timeout.
  */
 export async function heldUntilMs(

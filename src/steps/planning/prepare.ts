@@ -168,7 +168,7 @@ async function recoveredGovernor(fetching: Planning, request: SyncRequest): Prom
   }
   const quota = await quotaNow(fetching)
   const entries = await recentEntries(fetching, quota, nowMs)
-  // This process holds the warehouse, so earlier holders have ended.
+  // This process holds the warehouse and has waited for leases of other processes.
   return recoverGovernor(options, entries, { nowMs, holdersDead: true, quota })
 }
 

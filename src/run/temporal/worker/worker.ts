@@ -12,6 +12,7 @@ import { type App, newRunId } from '../../../app.ts'
 import { systemClock } from '../../../clock.ts'
 import type { Config } from '../../../config.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
+import { holderOf } from '../../../steps/export/lease-recovery.ts'
 import { publicationText, type RunningPublishing } from '../../publishing.ts'
 import { workflowCode } from '../../workflow-code.ts'
 import { expectNamespace, settingsAt, type TemporalPlace, unreachable } from '../client/connection.ts'
@@ -59,7 +60,7 @@ export interface WorkerSettings {
   /** Overrides the server and namespace that Temporal's environment variables name. */
   place?: Partial<TemporalPlace>
   ending: ShutdownSignals
-  /** Id shared by the processes of one command: one runs leases, another holds the warehouse. */
+  /** The process of the command that runs leases, known to the one that holds the warehouse. */
   holder?: string
   /** Opens the warehouse; an export worker needs none. */
   openApp?(): Promise<App>
@@ -192,7 +193,7 @@ async function work(holding: OpenWorker): Promise<void> {
 /** Runs a worker until `ending.stopping` aborts. @throws TEMPORAL_UNREACHABLE, WAREHOUSE_LOCKED */
 export async function runWorker(settings: WorkerSettings): Promise<void> {
   const { connection, place } = await connectWorker(settings.place)
-  const { config, role, holder = role === 'all' ? newRunId() : undefined } = settings
+  const { config, role, holder = role === 'all' ? holderOf(newRunId()) : undefined } = settings
   const contexts = openWorkspaceContexts({
     config,
     leaseMs: config.temporal.leaseMs,
