@@ -161,6 +161,7 @@ export async function openSource(
   )
   const leaseLog = acquire(stores.leaseLog({ workspaceId, run }), opened => opened.close())
   await stores.landing.reserve()
+  await stores.landing.ensureId()
   return { workspaceId, vendor, leaseLog, landing: stores.landing.workspace(workspaceId), now }
 }
 

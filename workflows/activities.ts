@@ -3,7 +3,7 @@
 import type { PublicationReport } from '../src/core/publication-report.ts'
 import type { HeldLease } from './lost-lease.ts'
 import type { AcceptedRequest } from './requests.ts'
-import type { Prepared, RunRef, Steps, SyncRequest } from './steps.ts'
+import type { PlannedFrom, Prepared, RunRef, Steps, SyncRequest } from './steps.ts'
 
 /** Served by any worker that has the landing. */
 export interface ExportActivities extends Pick<Steps, 'fetchPages' | 'probe'> {
@@ -14,8 +14,8 @@ export interface ExportActivities extends Pick<Steps, 'fetchPages' | 'probe'> {
 /** Served by the worker that holds the warehouse. */
 export interface WarehouseActivities {
   /** Until when `lease`, or without it any lease of a vanished workflow, may still be used, ms; null: none can be used. */
-  heldUntil(input: { workspaceId: string; lease?: HeldLease }): Promise<number | null>
-  prepare(request: SyncRequest): Promise<Prepared & { timeoutMs: number }>
+  heldUntil(input: { workspaceId: string; lease?: HeldLease } & PlannedFrom): Promise<number | null>
+  prepare(request: SyncRequest & PlannedFrom): Promise<Prepared & { timeoutMs: number } & Required<PlannedFrom>>
   /** Requests the configured sync from the workspace's owner, which it starts if none is running. */
   requestSync(input: { workspaceId: string }): Promise<AcceptedRequest>
   load(input: RunRef): ReturnType<Steps['load']>

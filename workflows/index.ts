@@ -8,13 +8,12 @@ import {
   condition,
   continueAsNew,
 } from '@temporalio/workflow'
-import { ConvohouseError } from '../src/core/errors.ts'
 import { newDeferred } from './deferred.ts'
 import { newProgress, runEnded, runStarted } from './progress.ts'
 import { emptyReport } from './report.ts'
 import { type AcceptedRequest, nextSync, type QueuedSync } from './requests.ts'
-import { type Checkpoint, preemptedSync } from './run.ts'
-import type { Failure, SyncReport } from './steps.ts'
+import { type Checkpoint, failureOf, preemptedSync } from './run.ts'
+import type { SyncReport } from './steps.ts'
 import { continueSync, planSync } from './sync.ts'
 import { warehouse } from './temporal/activity-calls.ts'
 import { registerHandlers } from './temporal/handlers.ts'
@@ -27,9 +26,10 @@ export { publishTarget } from './temporal/publish.ts'
 
 /** The owner workflow: runs the requested syncs of one workspace, and returns the report of the last one. */
 export async function syncWorkspace(input: SyncInput): Promise<SyncReport | null> {
-  const { resume = null, queue = [], progress = newProgress(), plan = null } = input
+  const { resume = null, queue = [], progress = newProgress(), plan = null, landingId } = input
   const owner: Owner = {
     input,
+    planned: landingId === undefined ? {} : { landingId },
     queue: queue.map(queued => ({ ...queued })),
     current: null,
     progress,
@@ -111,9 +111,10 @@ async function runSync(owner: Owner, current: QueuedSync, resumed: Checkpoint | 
 /** Continues the sync in a new run of this workflow, which begins with an empty history. */
 async function continueInNewRun(owner: Owner, { request }: QueuedSync, checkpoint: Checkpoint): Promise<never> {
   await condition(allHandlersFinished)
-  const { queue, progress, plan, allowed, timeoutMs, aheadMs, input } = owner
+  const { queue, progress, plan, allowed, timeoutMs, aheadMs, planned, input } = owner
   const resume = { run: request.run, checkpoint, allowed, timeoutMs, aheadMs }
-  return continueAsNew<typeof syncWorkspace>({ workspaceId: input.workspaceId, queue, progress, plan, resume })
+  const { workspaceId } = input
+  return continueAsNew<typeof syncWorkspace>({ workspaceId, ...planned, queue, progress, plan, resume })
 }
 
 /**
@@ -152,11 +153,4 @@ function failWith(report: SyncReport): void {
   const [failure] = report.failures
   if (report.outcome === 'failed' && failure)
     throw ApplicationFailure.nonRetryable(failure.what, failure.code, failure, report)
-}
-
-/** A ConvohouseError as data; null for any other error, such as a cancellation. */
-function failureOf(error: unknown): Failure | null {
-  if (!(error instanceof ConvohouseError)) return null
-  const { code, kind, message: what, hint = null } = error
-  return { code, kind, what, hint }
 }

@@ -73,7 +73,13 @@ export interface Prepared {
   gaps?: Gap[]
 }
 
-export type RunRef = Pick<SyncRequest, 'workspaceId' | 'run' | 'resources'>
+export interface RunRef extends Pick<SyncRequest, 'workspaceId' | 'run' | 'resources'>, PlannedFrom {}
+
+/** The landing that a run was planned from. */
+export interface PlannedFrom {
+  /** Its id: a worker whose landing has another one refuses. Absent before the run is planned, and where one process does everything. */
+  landingId?: string
+}
 
 export interface FetchInput {
   request: RunRef

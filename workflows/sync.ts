@@ -3,7 +3,16 @@
 import type { GovernorState } from '../src/core/governor/governor.ts'
 import type { Host } from './host.ts'
 import { addFinished, emptyReport, finalReport } from './report.ts'
-import { type Checkpoint, checkpointOf, fail, newRun, type PreemptedSync, resumePreempted, stop } from './run.ts'
+import {
+  type Checkpoint,
+  checkpointOf,
+  fail,
+  failureOf,
+  newRun,
+  type PreemptedSync,
+  resumePreempted,
+  stop,
+} from './run.ts'
 import type { Steps, SyncReport, SyncRequest } from './steps.ts'
 import { CONCURRENT_WINDOWS, windowLoop } from './window-loop.ts'
 
@@ -60,6 +69,11 @@ export async function continueSync(
       }),
     ),
   )
+  // Recorded with the run, and thrown below.
+  for (const loop of loops) {
+    const failure = loop.status === 'rejected' ? failureOf(loop.reason) : null
+    if (failure) run.report.failures.push({ ...failure, agentId: null })
+  }
   const loadFailure = await run.loader.drained(run.report.outcome === 'interrupted')
   if (loadFailure) fail(run, loadFailure, null)
   // If it was cancelled meanwhile, no host will continue it.

@@ -1,5 +1,7 @@
 // A worker's resources per workspace: vendor client, landing and lease log, opened at first use and kept until the worker ends. The
 // token is read here, from the configured source; it never travels with a task.
+import { hostname } from 'node:os'
+import type { PlannedFrom } from '../../workflows/steps.ts'
 import { newRunId, openSource, withReleasers } from '../app.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
@@ -8,8 +10,8 @@ import { type ExportSteps, makeExportSteps, type WorkspaceContext } from '../ste
 import { openStores } from './stores.ts'
 
 export interface WorkspaceContexts {
-  /** @throws WORKSPACE_UNKNOWN, TOKEN_MISSING, HOME_UNUSABLE */
-  of(workspaceId: string): Promise<{ workspaceContext: WorkspaceContext; steps: ExportSteps }>
+  /** @throws WORKSPACE_UNKNOWN, TOKEN_MISSING, HOME_UNUSABLE; LANDING_DIFFERS where another landing was planned from */
+  of(work: { workspaceId: string } & PlannedFrom): Promise<{ workspaceContext: WorkspaceContext; steps: ExportSteps }>
   close(): Promise<void>
 }
 
@@ -20,6 +22,8 @@ interface WorkspaceContextOptions {
   /** The process of this command that uses leases (`holderOf`); absent: leases name no process. */
   holder?: string
   clock?: Clock
+  /** Called with each LANDING_DIFFERS. */
+  refused?: (error: ConvohouseError) => void
 }
 
 type Opened = { workspaceContext: WorkspaceContext; steps: ExportSteps; close(): Promise<void> }
@@ -52,17 +56,40 @@ export function workspaceOf({ workspaces, source }: Config, workspaceId: string)
   })
 }
 
+/** What tells workers of one queue to use one data folder. `others`: the landing that they use instead. */
+export const landingDiffers = (home: string, own: string, others: string): ConvohouseError =>
+  new ConvohouseError('LANDING_DIFFERS', {
+    what: `The data folder ${home} of the worker on ${hostname()} (PID ${process.pid}) has the landing ${own}, but ${others}. Nothing was requested.`,
+    hint: 'Stop this worker, or give all workers of the task queue the same data folder (`home`); workers with a data folder of their own need other queues (`temporal.queues`). `convohouse status` shows the landing of a folder.',
+  })
+
 export function openWorkspaceContexts(options: WorkspaceContextOptions): WorkspaceContexts {
+  const { config, refused = () => {} } = options
   const opened = new Map<string, Promise<Opened>>()
+  const stores = openStores(config.home)
+
+  async function expectLanding(planned: string | undefined): Promise<void> {
+    const own = await stores.landing.ensureId()
+    if (planned === undefined || planned === own) return
+    const error = landingDiffers(config.home, own, `this sync was planned from the landing ${planned}`)
+    refused(error)
+    throw error
+  }
+
+  function open(workspaceId: string): Promise<Opened> {
+    const known = opened.get(workspaceId)
+    if (known) return known
+    const opening = openContext(options, workspaceOf(config, workspaceId))
+    opened.set(workspaceId, opening)
+    // Forgets a failed attempt, so that the next task tries again.
+    opening.catch(() => opened.delete(workspaceId))
+    return opening
+  }
+
   return {
-    of(workspaceId) {
-      const known = opened.get(workspaceId)
-      if (known) return known
-      const opening = openContext(options, workspaceOf(options.config, workspaceId))
-      opened.set(workspaceId, opening)
-      // Forgets a failed attempt, so that the next task tries again.
-      opening.catch(() => opened.delete(workspaceId))
-      return opening
+    async of({ workspaceId, landingId }) {
+      await expectLanding(landingId)
+      return open(workspaceId)
     },
     async close() {
       for (const opening of opened.values()) await (await opening.catch(() => null))?.close()

@@ -81,6 +81,7 @@ export const ERRORS = {
   PERIOD_SPENT: define('budget', 'The included sessions of the billing period are spent', EXIT_CODES.periodSpent),
 
   LANDING_TAKEN: define('storage', 'Another process has already landed that page'),
+  LANDING_DIFFERS: define('storage', 'Workers of one task queue have different data folders'),
   LANDING_CORRUPT: define('storage', 'A landed file cannot be read'),
   SPOOL_CORRUPT: define('storage', 'The payload of a webhook event cannot be read'),
   LANDING_INCOMPLETE: define('storage', 'Loaded files are missing from the landing'),

@@ -1,9 +1,9 @@
 // The landing as files below `<home>/landing`.
-import { randomBytes } from 'node:crypto'
-import { rm, stat } from 'node:fs/promises'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { homeUnusable } from '../core/disk.ts'
-import { entriesIn, writeOnce } from '../files/durable.ts'
+import { ensureFile, entriesIn, writeOnce } from '../files/durable.ts'
 import { bytesBelow } from '../files/stored-bytes.ts'
 import { keepReserve } from './disk-reserve.ts'
 import type { LandingStore } from './landing.ts'
@@ -14,9 +14,23 @@ export function openLanding(home: string): LandingStore {
   const root = join(home, 'landing')
   const stored = bytesBelow()
   const folders = async () => (await entriesIn(root)).filter(entry => entry.isDirectory())
+  const idFile = join(root, '.id')
+  const id = () =>
+    readFile(idFile, 'utf8').then(
+      text => text.trim(),
+      (cause: NodeJS.ErrnoException) => {
+        if (cause.code === 'ENOENT') return null
+        throw homeUnusable(idFile, cause)
+      },
+    )
   return {
     workspace: workspaceId => openWorkspace(root, workspaceId),
     exists: () => isThere(root),
+    id,
+    async ensureId() {
+      await ensureFile(idFile, () => `${randomUUID()}\n`)
+      return (await id())!
+    },
     reserve: () => keepReserve(root),
     async probe() {
       if (!(await isThere(root))) return

@@ -102,6 +102,10 @@ export interface LandingStore {
   /** The landing of one workspace. Two workspaces never share a page. */
   workspace(workspaceId: string): Landing
   exists(): Promise<boolean>
+  /** The landing's random id, by which workers recognise that they share a data folder; null before the first use. @throws HOME_UNUSABLE */
+  id(): Promise<string | null>
+  /** The same; creates the id durably where there is none. @throws HOME_UNUSABLE */
+  ensureId(): Promise<string>
   /**
    * Reserves disk space for the answers that are in flight when the disk fills up, and checks that page names are exclusive.
    * @throws HOME_UNUSABLE where either is impossible: no page may be requested then

@@ -311,6 +311,14 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
   })
 
   describe('a landing', () => {
+    it('has a random id from its first use on, and keeps it', async () => {
+      const { store } = await open()
+      expect(await store.id()).toBeNull()
+      const ids = await Promise.all([store.ensureId(), store.ensureId()])
+      expect(new Set([...ids, await store.ensureId(), await store.id()]).size).toBe(1)
+      expect(await (await open()).store.ensureId()).not.toBe(ids[0])
+    })
+
     it('exists once something was stored, and counts its bytes by workspace and in total', async () => {
       const { store } = await open()
       expect([await store.exists(), await store.storedBytes()]).toEqual([false, 0])

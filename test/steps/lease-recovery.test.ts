@@ -40,7 +40,7 @@ async function processAt({ config, clock }: SimulatedApp, holder: string | undef
     clock: clock.within,
   })
   onTestFinished(() => contexts.close())
-  return contexts.of(WORKSPACE)
+  return contexts.of({ workspaceId: WORKSPACE })
 }
 
 async function setUp({ holder }: { holder?: string } = {}) {

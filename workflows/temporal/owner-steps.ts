@@ -34,7 +34,7 @@ function lostLeaseHandling(owner: Owner, host: Host): LostLeaseHandling {
   return {
     host,
     isLost: error => isLost(error) && !cancelled(owner),
-    heldUntil: lease => warehouse.heldUntil({ workspaceId, lease }),
+    heldUntil: lease => warehouse.heldUntil({ workspaceId, ...owner.planned, lease }),
     recoverLease: input => exportActivities().recoverLease(input),
   }
 }
@@ -84,12 +84,16 @@ export function activitySteps(owner: Owner, host: Host): Steps {
     workspaceId,
     run,
     ...(resources && { resources }),
+    ...owner.planned,
   })
   return {
     async prepare(request) {
       const { workspaceId } = request
-      await waitForHolders(host, () => warehouse.heldUntil({ workspaceId }))
-      const { timeoutMs, ...prepared } = await warehouse.prepare(request).catch(rethrowActivityFailure)
+      const heldUntil = () => warehouse.heldUntil({ workspaceId, ...owner.planned }).catch(rethrowActivityFailure)
+      await waitForHolders(host, heldUntil)
+      const asked = { ...request, ...owner.planned }
+      const { timeoutMs, landingId, ...prepared } = await warehouse.prepare(asked).catch(rethrowActivityFailure)
+      owner.planned = { landingId }
       // This plan also serves identical requests that arrived during the planning.
       if (owner.current) {
         owner.current.urgent = false
@@ -126,7 +130,7 @@ export function activitySteps(owner: Owner, host: Host): Steps {
       CancellationScope.nonCancellable(async () => {
         const before = landed
         const outcome = await warehouse
-          .load({ workspaceId, run: owner.current!.request.run })
+          .load(refOf({ workspaceId, run: owner.current!.request.run }))
           .catch(rethrowActivityFailure)
         // The activity may not have seen pages that landed while it ran.
         return { ...outcome, waiting: outcome.waiting + landed - before }

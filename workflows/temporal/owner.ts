@@ -7,9 +7,10 @@ import type { Host } from '../host.ts'
 import { applyUpdate, type PlanSummary, type Progress, progressMarkdown } from '../progress.ts'
 import { nextSync, type QueuedSync } from '../requests.ts'
 import type { Checkpoint } from '../run.ts'
+import type { PlannedFrom } from '../steps.ts'
 
 /** Input of a run of the owner workflow; continue-as-new passes the same fields on to the next run. */
-export interface SyncInput {
+export interface SyncInput extends PlannedFrom {
   workspaceId: string
   queue?: QueuedSync[]
   /** The running sync and where to continue it. */
@@ -21,6 +22,8 @@ export interface SyncInput {
 
 export interface Owner {
   input: SyncInput
+  /** Set by the first planning; activities on workers with another landing then refuse. */
+  planned: PlannedFrom
   queue: QueuedSync[]
   /** The running sync. */
   current: QueuedSync | null

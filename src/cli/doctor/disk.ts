@@ -53,7 +53,8 @@ export function dataFolderCheck(home: string, { landing }: Stores): Promise<Find
     if (there !== home) return [ok(SUBJECT, `${home} does not exist yet; it can be created in ${there}`)]
     // Tested separately: the landing may lie on another disk.
     await landing.probe()
-    const found = `${home} is writable, and writes are durable`
+    const id = await landing.id()
+    const found = `${home} is writable, and writes are durable${id === null ? '' : `; it has the landing ${id}`}`
     if (await openToOthers(home))
       return [warn(SUBJECT, `${found}; other users can read it`, `Restrict it to its owner: chmod 700 ${home}`)]
     return [ok(SUBJECT, found)]

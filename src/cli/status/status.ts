@@ -42,9 +42,11 @@ interface Shown {
   models: StoredModel[]
   targets: TargetStatus[]
   size: number
+  /** Null before the first sync. */
+  landingId: string | null
 }
 
-function show({ statuses, refused, checks, models, targets, size }: Shown, storage: Storage): void {
+function show({ statuses, refused, checks, models, targets, size, landingId }: Shown, storage: Storage): void {
   const options = gridOnStdout()
   const nowMs = Date.now()
   print(
@@ -52,6 +54,7 @@ function show({ statuses, refused, checks, models, targets, size }: Shown, stora
       ? `Warehouse ${warehouseFile(storage.home)}, ${bytes(size)}`
       : `There is no warehouse in ${storage.home} yet: run \`convohouse sync\`, or set the right data folder (\`home\`, CONVOHOUSE_HOME).`,
   )
+  if (landingId !== null) print(`Landing ${landingId}`)
   if (refused.length > 0) print('', 'Webhooks of an unknown workspace', ...refusedLines(refused, nowMs))
   if (checks.length > 0) print('', ...checkLines(checks, nowMs))
   if (models.length > 0) print('', ...modelLines(models, nowMs))
@@ -101,15 +104,17 @@ export async function runStatus(flags: StatusFlags): Promise<void> {
   const { statuses: workspaces, targets } = shown
   const size = await warehouseSize(warehouseFile(storage.home))
   const refused = await refusedStatus(storage.home, null, Date.now())
+  const landingId = await openStores(storage.home).landing.id()
   if (flags.json)
     printJson({
       home: storage.home,
       warehouseBytes: size,
+      landingId,
       webhooksRefused: refused,
       checks,
       models,
       workspaces,
       targets,
     })
-  else show({ ...shown, refused, checks, models, size }, storage)
+  else show({ ...shown, refused, checks, models, size, landingId }, storage)
 }

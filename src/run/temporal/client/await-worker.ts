@@ -7,7 +7,7 @@ import { SECOND } from '../../../core/time.ts'
 /** `TASK_QUEUE_TYPE_WORKFLOW` of Temporal's API. */
 const WORKFLOW_TASKS = 1
 /** The server lists a poller for five minutes after its last poll; a live one polls every minute. */
-const POLLS_WITHIN_MS = 90 * SECOND
+export const POLLS_WITHIN_MS = 90 * SECOND
 
 /** The pollers are looked up after this time; a running worker usually answers sooner. */
 const LOOK_AFTER_MS = SECOND / 2
@@ -28,21 +28,29 @@ interface WorkerWait {
   unanswered(absence: Absence): void
 }
 
-/** Whether a worker polls the queue; null if the server refuses to say. */
-export async function hasPollers(client: Client, queue: string): Promise<boolean | null> {
+/** Identities of the workers that polled the queue for workflow tasks within the last 90 seconds; null if the server refuses to say. */
+export async function pollersOf(
+  { workflowService, options }: Pick<Client, 'workflowService' | 'options'>,
+  queue: string,
+): Promise<string[] | null> {
   try {
-    const { pollers } = await client.workflowService.describeTaskQueue({
-      namespace: client.options.namespace,
+    const { pollers } = await workflowService.describeTaskQueue({
+      namespace: options.namespace,
       taskQueue: { name: queue },
       taskQueueType: WORKFLOW_TASKS,
     })
     const sinceSeconds = (Date.now() - POLLS_WITHIN_MS) / SECOND
-    return pollers.some(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) >= sinceSeconds)
+    const recent = pollers.filter(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) >= sinceSeconds)
+    return recent.map(({ identity }) => identity ?? '')
   } catch {
     // For example, the API key has no permission to describe task queues.
     return null
   }
 }
+
+/** Whether a worker polls the queue; null if the server refuses to say. */
+export const hasPollers = async (client: Client, queue: string): Promise<boolean | null> =>
+  pollersOf(client, queue).then(pollers => pollers && pollers.length > 0)
 
 /** True if a query failed because no worker answered it. */
 export function failedForWantOfWorker(error: unknown): boolean {

@@ -20,7 +20,7 @@ export function exportActivities(
   ending: ShutdownSignals,
   client: Client,
 ): ExportActivities {
-  const at = async (request: RunRef) => (await contexts.of(request.workspaceId)).steps
+  const at = async (request: RunRef) => (await contexts.of(request)).steps
   const isHeld = () => isActivityCurrent(client)
   return {
     fetchPages: input =>
@@ -42,21 +42,21 @@ export function warehouseActivities(options: {
 }): WarehouseActivities {
   const { contexts, app, config, ending, logs, lines, askOwner, publicationFailing } = options
   const publishTo = publishingActivity({ config, app, failing: publicationFailing })
-  const stepsFor = <T>({ workspaceId, run }: RunRef, work: (steps: WarehouseSteps) => Promise<T>): Promise<T> =>
+  const stepsFor = <T>(run: RunRef, work: (steps: WarehouseSteps) => Promise<T>): Promise<T> =>
     asActivity(ending, async call => {
-      const { workspaceContext } = await contexts.of(workspaceId)
-      return work(await warehouseSteps({ app, config, workspaceContext, run, call }))
+      const { workspaceContext } = await contexts.of(run)
+      return work(await warehouseSteps({ app, config, workspaceContext, run: run.run, call }))
     })
   return {
-    heldUntil: ({ workspaceId, lease }) =>
-      asActivity(ending, async () => (await contexts.of(workspaceId)).steps.heldUntilMs(lease)),
+    heldUntil: ({ lease, ...of }) => asActivity(ending, async () => (await contexts.of(of)).steps.heldUntilMs(lease)),
     prepare: request =>
       asActivity(ending, call =>
         logged(logs(request), lines, request, async () => {
-          const { workspaceContext } = await contexts.of(request.workspaceId)
+          const { workspaceContext } = await contexts.of(request)
           const { prepare } = await warehouseSteps({ app, config, workspaceContext, run: request.run, call })
           // The titles of agents are customer data and must not enter the workflow's history.
-          return { ...(await prepare(request)), agents: [], timeoutMs: workspaceContext.timeoutMs }
+          const landingId = await app.stores.landing.ensureId()
+          return { ...(await prepare(request)), agents: [], timeoutMs: workspaceContext.timeoutMs, landingId }
         }),
       ),
     requestSync: ({ workspaceId }) => asActivity(ending, () => askOwner(workspaceId)),

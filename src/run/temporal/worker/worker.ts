@@ -6,12 +6,14 @@ import { exportQueue, warehouseQueue } from '../../../../workflows/activities.ts
 import type { AcceptedRequest } from '../../../../workflows/requests.ts'
 import type { Failure } from '../../../../workflows/steps.ts'
 import type { RunSinks } from '../../../../workflows/temporal/sinks.ts'
+import { openStores } from '../../../app/stores.ts'
 import { type TaskLogs, taskLogs } from '../../../app/warehouse-steps.ts'
 import { openWorkspaceContexts, type WorkspaceContexts, workspaceOf } from '../../../app/workspace-context.ts'
 import { type App, newRunId } from '../../../app.ts'
 import { systemClock } from '../../../clock.ts'
 import type { Config } from '../../../config.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
+import { SECOND } from '../../../core/time.ts'
 import { holderOf } from '../../../steps/export/lease-recovery.ts'
 import { publicationText, type RunningPublishing } from '../../publishing.ts'
 import { workflowCode } from '../../workflow-code.ts'
@@ -23,6 +25,7 @@ import { removePlace, storePlace } from '../worker-place.ts'
 import { exportActivities, warehouseActivities } from './activities.ts'
 import type { ShutdownSignals } from './activity-call.ts'
 import { ingestingTasks, startIngesting } from './drain.ts'
+import { expectOneLanding, identityOf } from './one-landing.ts'
 import { publishingTasks, startPublications } from './publish.ts'
 import { type RunLines, runLines } from './run-log-lines.ts'
 
@@ -73,13 +76,15 @@ export interface WorkerSettings {
 }
 
 interface OpenWorker extends WorkerSettings {
+  landingId: string
   connection: NativeConnection
   at: TemporalPlace
   contexts: WorkspaceContexts
 }
 
-const common = ({ connection, at }: OpenWorker) => ({
+const common = ({ connection, at, landingId }: OpenWorker) => ({
   connection,
+  identity: identityOf(landingId),
   namespace: at.namespace,
   shutdownGraceTime: GRACE,
   maxHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
@@ -97,7 +102,8 @@ const exportWorker = (holding: OpenWorker): Promise<Worker> =>
     },
   })
 
-const clientOf = ({ connection, at }: OpenWorker) => new Client({ connection, namespace: at.namespace, dataConverter })
+const clientOf = ({ connection, at }: Pick<OpenWorker, 'connection' | 'at'>) =>
+  new Client({ connection, namespace: at.namespace, dataConverter })
 
 /** Requests a scheduled sync from a workspace's owner, over the worker's connection. */
 function ownerRequester(holding: OpenWorker) {
@@ -190,19 +196,35 @@ async function work(holding: OpenWorker): Promise<void> {
   }
 }
 
-/** Runs a worker until `ending.stopping` aborts. @throws TEMPORAL_UNREACHABLE, WAREHOUSE_LOCKED */
+/** Two workers that start at the same moment do not see each other yet. */
+const SECOND_LOOK_MS = 5 * SECOND
+
+/** Runs a worker until `ending.stopping` aborts. @throws TEMPORAL_UNREACHABLE, WAREHOUSE_LOCKED, LANDING_DIFFERS */
 export async function runWorker(settings: WorkerSettings): Promise<void> {
   const { connection, place } = await connectWorker(settings.place)
   const { config, role, holder = role === 'all' ? holderOf(newRunId()) : undefined } = settings
+  const refused = new AbortController()
+  const refuse = (error: ConvohouseError) => refused.abort(error)
   const contexts = openWorkspaceContexts({
     config,
     leaseMs: config.temporal.leaseMs,
     ...(holder !== undefined && { holder }),
+    // An export worker with another landing ends. Of two that hold a warehouse, nobody knows here which one is wrong.
+    ...(role === 'export' && { refused: refuse }),
   })
+  const { stopping, aborted } = settings.ending
+  const ending = { stopping: AbortSignal.any([stopping, refused.signal]), aborted }
+  let secondLook: NodeJS.Timeout | undefined
   try {
-    await work({ ...settings, connection, at: place, contexts })
+    const landingId = await openStores(config.home).landing.ensureId()
+    const look = () => expectOneLanding(clientOf({ connection, at: place }), config, landingId)
+    await look()
+    secondLook = setTimeout(() => void look().catch(refuse), SECOND_LOOK_MS)
+    await work({ ...settings, ending, landingId, connection, at: place, contexts })
   } finally {
+    clearTimeout(secondLook)
     await contexts.close()
     await connection.close()
   }
+  if (refused.signal.aborted && !stopping.aborted) throw refused.signal.reason
 }
