@@ -153,6 +153,7 @@ export async function openSource(
     createVendorClient({
       apiUrl,
       token: workspace.readToken(),
+      rereadToken: workspace.readToken,
       timeoutMs,
       now,
       sleep: (ms, stop = signal) => clock.sleepUntil(now() + ms, stop),

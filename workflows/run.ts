@@ -1,5 +1,4 @@
 // The state of one sync: the queue of its windows, the state that its concurrent loops share, and the checkpoint that it hands over.
-import type { ErrorCode } from '../src/core/errors.ts'
 import { ConvohouseError, type ErrorCode } from '../src/core/errors.ts'
 import { nextWindow } from '../src/core/governor/fair-share.ts'
 import type { GovernorState } from '../src/core/governor/governor.ts'

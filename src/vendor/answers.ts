@@ -137,8 +137,8 @@ function requireComplete(sent: Sent, asked: RequestContext): Exchange {
 }
 
 /** Masks the token, which an echo of the request may contain. */
-function withoutToken(exchange: Exchange, { token }: RequestContext): Exchange {
-  const { bytes, count } = pageWithoutToken(exchange.body, token)
+function withoutToken(exchange: Exchange, { tokens }: RequestContext): Exchange {
+  const { bytes, count } = pageWithoutToken(exchange.body, tokens)
   return count === 0 ? exchange : { ...exchange, body: bytes, tokensMasked: count }
 }
 

@@ -16,6 +16,8 @@ export interface VendorClientOptions {
   apiUrl: string
   /** The token itself, not the name of its variable or file. */
   token: string
+  /** Reads the token's source again after a 401; absent: the token never changes. */
+  rereadToken?: () => string
   /** Timeout of the headers, and again of the body. Default: 60 s. */
   timeoutMs?: number
   /** Default: 4. */
@@ -59,12 +61,12 @@ export const JSON_TYPE = 'application/json'
 /** @throws ConvohouseError CONFIG_INVALID or TOKEN_MISSING for an address or a token that cannot be used */
 export function createCaller(options: VendorClientOptions): Caller {
   const address = readApiAddress(options.apiUrl)
-  const { token, connections = 16, timeoutMs = 60 * SECOND } = options
+  const { connections = 16, timeoutMs = 60 * SECOND } = options
+  let tokens = [options.transport ? options.token : requireToken(options.token)]
   const transport =
     options.transport ??
     createTransport({
       origin: address.origin,
-      token: requireToken(token),
       userAgent: options.userAgent ?? 'convohouse',
       timeoutMs,
       connections,
@@ -77,22 +79,39 @@ export function createCaller(options: VendorClientOptions): Caller {
     sleep: options.sleep ?? ((ms, signal) => sleepFor(ms, undefined, signal && { signal })),
     slots: new Slots(connections),
   }
+  /** True where another token than the refused one is known, or is in the token's source. */
+  function isRenewed(refused: string): boolean {
+    try {
+      const read = requireToken(options.rereadToken!())
+      if (read !== tokens[0]) tokens = [read, ...tokens.slice(0, 1)]
+    } catch {
+      // A source that cannot be read at the moment has no other token.
+    }
+    return tokens[0] !== refused
+  }
+
   return {
     address,
     run<T>({ target, accept, keepsBody, read, hints, signal, attempts: observer, ...own }: Call<T>): Promise<T> {
       // Every running request adds a listener and removes it at its end, so more than ten are not a leak.
       if (signal) setMaxListeners(0, signal)
-      const context = { token, origin: address.origin, timeoutMs, target, keepsBody, ...(hints && { hints }) }
-      const asked = (attempt: number): RequestContext => ({ ...context, attempt })
+      const context = { origin: address.origin, timeoutMs, target, keepsBody, ...(hints && { hints }) }
+      const asked = (attempt: number): RequestContext => ({ ...context, tokens, attempt })
+      let sentToken = ''
+      let renews = 0
       return runAttempts<T>(
         { ...policy, ...own },
         {
-          send: () => transport.send(target, { accept, signal }),
+          send() {
+            sentToken = tokens[0]!
+            return transport.send(target, { accept, token: sentToken, signal })
+          },
           read: (sent, attempt) => read(sent, asked(attempt)),
           unsent: (attempt, why) =>
             why === 'stopped'
               ? unanswered(asked(attempt - 1), { cause: 'aborted', reason: 'aborted', unsent: true })
               : notAllowed(asked(attempt - 1)),
+          renews: () => options.rereadToken !== undefined && ++renews === 1 && isRenewed(sentToken),
           // A write that may have reached the vendor is not repeated: it could be carried out twice.
           repeatsSent: target.method === 'GET',
           observer,

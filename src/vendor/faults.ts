@@ -45,7 +45,8 @@ export interface RequestContext {
   timeoutMs: number
   /** Counts from 1. */
   attempt: number
-  token: string
+  /** The token in use and the one before it: answers may echo either. */
+  tokens: readonly string[]
   /** False where the body may contain secrets: then no error contains it. */
   keepsBody: boolean
   /** Hints in place of those below, for requests that may have reached the vendor. */
@@ -127,8 +128,8 @@ export function broken(asked: RequestContext, exchange: Exchange, { cause, reaso
 export function refused(asked: RequestContext, exchange: Exchange): VendorError {
   const parsed = parseBody(exchange.body)?.value
   const { message, code, issues } = readErrorEnvelope(parsed)
-  const said = clean([...new Set([message, ...issues])].filter(Boolean).join('; '), asked.token)
-  const facts = code === null ? {} : { vendorCode: clean(code, asked.token) }
+  const said = clean([...new Set([message, ...issues])].filter(Boolean).join('; '), asked.tokens)
+  const facts = code === null ? {} : { vendorCode: clean(code, asked.tokens) }
   const elsewhere = exchange.status === 404 && !isVendorsError(parsed)
   const by = elsewhere ? " without the vendor's error body: probably from a proxy or a wrong address" : ''
   const words = `was answered with ${exchange.status}${by}${said === '' ? '' : `: "${said}"`}`
@@ -137,7 +138,7 @@ export function refused(asked: RequestContext, exchange: Exchange): VendorError 
     words,
     exchange,
     facts,
-    issues: issues.slice(0, MOST_ISSUES).map(issue => clean(issue, asked.token)),
+    issues: issues.slice(0, MOST_ISSUES).map(issue => clean(issue, asked.tokens)),
   })
 }
 
@@ -149,7 +150,7 @@ export function unreadable(asked: RequestContext, exchange: Exchange, what: stri
 /** The error of a 2xx whose JSON has an undocumented shape; `problem` is the envelope reader's error. */
 export function undocumented(asked: RequestContext, exchange: Exchange, problem: unknown): unknown {
   if (!isCode(problem, 'API_PROTOCOL')) return problem
-  const said = clean(readErrorEnvelope(parseBody(exchange.body)?.value).message ?? '', asked.token)
+  const said = clean(readErrorEnvelope(parseBody(exchange.body)?.value).message ?? '', asked.tokens)
   const words = `was answered, but: ${problem.message}${said === '' ? '' : ` (the vendor says "${said}")`}`
   return fault('API_PROTOCOL', asked, { words, exchange })
 }
@@ -182,43 +183,43 @@ function fault(code: VendorCode, asked: RequestContext, parts: FaultParts): Vend
     exchange: came,
     facts,
   } = parts
-  const exchange = came && { ...came, body: maskedBody(came, asked.token) }
+  const exchange = came && { ...came, body: maskedBody(came, asked.tokens) }
   return new VendorError(code, {
-    what: textWithoutToken(what, asked.token),
+    what: textWithoutToken(what, asked.tokens),
     hint,
-    facts: { ...identity(asked), ...(exchange && answerFacts(exchange, asked.token)), ...facts },
+    facts: { ...identity(asked), ...(exchange && answerFacts(exchange, asked.tokens)), ...facts },
     exchange: asked.keepsBody ? exchange : undefined,
     issues: parts.issues,
   })
 }
 
-const maskedBody = ({ body, contentEncoding: encoding }: Exchange, token: string): Buffer =>
-  failedWithoutToken(body, { token, encoding })
+const maskedBody = ({ body, contentEncoding: encoding }: Exchange, tokens: readonly string[]): Buffer =>
+  failedWithoutToken(body, { tokens, encoding })
 
-function identity({ target, attempt, token }: RequestContext): Record<string, string | number> {
-  const agent = target.agentId === undefined ? {} : { agentId: textWithoutToken(target.agentId, token) }
-  return { path: textWithoutToken(target.path, token), ...agent, attempts: attempt }
+function identity({ target, attempt, tokens }: RequestContext): Record<string, string | number> {
+  const agent = target.agentId === undefined ? {} : { agentId: textWithoutToken(target.agentId, tokens) }
+  return { path: textWithoutToken(target.path, tokens), ...agent, attempts: attempt }
 }
 
-function answerFacts(exchange: Exchange, token: string): Record<string, string | number> {
+function answerFacts(exchange: Exchange, tokens: readonly string[]): Record<string, string | number> {
   const { status, retryAfterMs, serverDateMs, body } = exchange
   return {
     status,
     ...(retryAfterMs === null ? {} : { retryAfterMs }),
     ...(serverDateMs === null ? {} : { serverDateMs }),
-    ...(parseBody(body) ? {} : unreadableFacts(exchange, token)),
+    ...(parseBody(body) ? {} : unreadableFacts(exchange, tokens)),
   }
 }
 
 /** Facts that identify a body that is not JSON, without quoting the body. */
-function unreadableFacts({ body, contentType }: Exchange, token: string): Record<string, string | number> {
+function unreadableFacts({ body, contentType }: Exchange, tokens: readonly string[]): Record<string, string | number> {
   const sha256 = createHash('sha256').update(body).digest('hex')
-  return { bodyBytes: body.length, bodySha256: sha256, contentType: clean(contentType ?? 'none', token) }
+  return { bodyBytes: body.length, bodySha256: sha256, contentType: clean(contentType ?? 'none', tokens) }
 }
 
 /** The vendor's message without token, secrets and control characters (a terminal would obey them), truncated. */
-function clean(text: string, token: string): string {
-  const shown = withoutSecretsInMessage(textWithoutToken(text, token).slice(0, READ_CHARS))
+function clean(text: string, tokens: readonly string[]): string {
+  const shown = withoutSecretsInMessage(textWithoutToken(text, tokens).slice(0, READ_CHARS))
     .replace(/[\p{Cc}\s]+/gu, ' ')
     .trim()
   return shown.length <= VENDOR_TEXT_CHARS ? shown : `${shown.slice(0, VENDOR_TEXT_CHARS - 1)}…`

@@ -85,7 +85,7 @@ describe('a failed answer', () => {
   it.each(Object.entries(ENCODINGS))('loses a token written as %s, and nothing else', (_, encode) => {
     const echo = (token: string) =>
       Buffer.from(`<p>é authorization: ${encode(`Bearer ${token}`)}\n</p> host: example.com`)
-    const kept = failedWithoutToken(echo(TOKEN), { token: TOKEN, encoding: null }).toString()
+    const kept = failedWithoutToken(echo(TOKEN), { tokens: [TOKEN], encoding: null }).toString()
     expect(kept).toContain('***')
     expect(kept).toMatch(/^<p>é authorization: .*<\/p> host: example.com$/s)
     expect(kept.length).toBeLessThan(110)
@@ -95,7 +95,7 @@ describe('a failed answer', () => {
   it.each(Object.entries(COMPRESSIONS))(
     'compressed as %s is searched, and stored unpacked if it contains the token',
     (_, { pack, encoding }) => {
-      const options = { token: TOKEN, encoding }
+      const options = { tokens: [TOKEN], encoding }
       const kept = failedWithoutToken(pack(Buffer.from(`a host, and Bearer ${TOKEN}`)), options)
       expect(kept.toString()).toBe('a host, and Bearer ***')
       const innocent = pack(Buffer.from('a host, and no more'))
@@ -106,9 +106,11 @@ describe('a failed answer', () => {
   it('in UTF-16 loses the token, too', () => {
     const echo = Buffer.from(`a host, and Bearer ${TOKEN}`, 'utf16le')
     for (const body of [echo, Buffer.from(echo).swap16()])
-      expect(failedWithoutToken(body, { token: TOKEN, encoding: null }).toString('latin1').replaceAll('\0', '')).toBe(
-        'a host, and Bearer ***',
-      )
+      expect(
+        failedWithoutToken(body, { tokens: [TOKEN], encoding: null })
+          .toString('latin1')
+          .replaceAll('\0', ''),
+      ).toBe('a host, and Bearer ***')
   })
 
   it('that is compressed and damaged, or in an unknown encoding, is not kept', () => {
@@ -119,11 +121,11 @@ describe('a failed answer', () => {
       [damaged, null],
       [Buffer.from([1, 2, 3, 0, 5]), 'secret-sauce'],
     ] as const)
-      expect(failedWithoutToken(body, { token: TOKEN, encoding }).toString()).toMatch(
+      expect(failedWithoutToken(body, { tokens: [TOKEN], encoding }).toString()).toMatch(
         /^\[\d+ bytes \(.*\) that cannot be unpacked/,
       )
     const text = Buffer.from(`no gzip, and Bearer ${TOKEN}`)
-    expect(failedWithoutToken(text, { token: TOKEN, encoding: 'gzip' }).toString()).toBe('no gzip, and Bearer ***')
+    expect(failedWithoutToken(text, { tokens: [TOKEN], encoding: 'gzip' }).toString()).toBe('no gzip, and Bearer ***')
   })
 
   it('never contains a token in any encoding and compression, wherever the bytes end', () => {
@@ -138,7 +140,7 @@ describe('a failed answer', () => {
         (token, before, behind, encode, { pack, encoding }, end) => {
           const packed = pack(Buffer.from(`${before}${encode(token)}${behind}`))
           const received = packed.subarray(0, packed.length - (end % 3 === 0 ? end % packed.length : 0))
-          const kept = failedWithoutToken(received, { token, encoding })
+          const kept = failedWithoutToken(received, { tokens: [token], encoding })
           for (const text of readings(kept))
             for (const other of Object.values(ENCODINGS)) expect(text).not.toContain(other(token))
         },
@@ -151,7 +153,7 @@ describe('a failed answer', () => {
     fc.assert(
       fc.property(fc.integer({ min: 4, max: TOKEN.length }), anyEncoding, (length, encode) => {
         const body = Buffer.from(`authorization: ${encode(TOKEN).slice(0, length)}`)
-        const kept = failedWithoutToken(body, { token: TOKEN, encoding: null }).toString()
+        const kept = failedWithoutToken(body, { tokens: [TOKEN], encoding: null }).toString()
         expect(kept).not.toContain(TOKEN.slice(0, 4))
         expect(kept).toMatch(/^authorization: /)
       }),
@@ -163,7 +165,7 @@ describe('a failed answer', () => {
       fc.property(fc.uint8Array({ maxLength: 300 }), bytes => {
         fc.pre(bytes[0] !== 0x1f)
         const body = Buffer.from(bytes)
-        expect(failedWithoutToken(body, { token: TOKEN, encoding: null })).toEqual(body)
+        expect(failedWithoutToken(body, { tokens: [TOKEN], encoding: null })).toEqual(body)
       }),
     )
   })
@@ -192,7 +194,7 @@ describe('a page', () => {
     fc.assert(
       fc.property(fc.json(), fc.constantFrom('plain', 'JSON of PHP', 'base64', 'URL-encoded'), (json, encode) => {
         const echo = `"headers":{"authorization":"Bearer ${ENCODINGS[encode]!(TOKEN).replace(/^"|"$/g, '')}"}`
-        const { bytes, count } = pageWithoutToken(Buffer.from(`{"data":${json},${echo}}`), TOKEN)
+        const { bytes, count } = pageWithoutToken(Buffer.from(`{"data":${json},${echo}}`), [TOKEN])
         expect(count).toBe(1)
         expect(JSON.parse(bytes.toString())).toMatchObject({
           data: JSON.parse(json),
@@ -206,7 +208,7 @@ describe('a page', () => {
   it('without a token keeps its bytes, even if the token could be a word or a number', () => {
     const body = Buffer.from('{"data":[{"text":"a demo of 1234567890123456"}]}')
     for (const token of [TOKEN, 'demo', '1234567890123456'])
-      expect(pageWithoutToken(body, token)).toEqual({ bytes: body, count: 0 })
+      expect(pageWithoutToken(body, [token])).toEqual({ bytes: body, count: 0 })
   })
 })
 
@@ -215,11 +217,11 @@ describe('a text', () => {
     fc.assert(
       fc.property(tokens, around, around, anyEncoding, (token, before, behind, encode) => {
         const text = `${before}${encode(token)}${behind}`
-        const masked = textWithoutToken(text, token)
+        const masked = textWithoutToken(text, [token])
         expect(masked).not.toContain(token)
         expect(masked).toContain('***')
       }),
     )
-    expect(textWithoutToken('ö 一 no token', TOKEN)).toBe('ö 一 no token')
+    expect(textWithoutToken('ö 一 no token', [TOKEN])).toBe('ö 一 no token')
   })
 })

@@ -50,6 +50,8 @@ interface Attempts<T> {
   read: (sent: Sent, attempt: number) => T
   /** Builds the error of an attempt that was not made. */
   unsent: (attempt: number, why: 'stopped' | 'not-allowed') => ConvohouseError
+  /** Called after a 401: true where another token is known, so that the request is sent again at once. */
+  renews: () => boolean
   /** False: only an attempt of which nothing was sent is repeated. */
   repeatsSent: boolean
   observer: AttemptObserver | undefined
@@ -69,6 +71,7 @@ export async function runAttempts<T>(policy: AttemptPolicy, attempts: Attempts<T
     const result = await policy.slots.run(() => attemptOnce(attempts, attempt, failure), attempts.signal)
     if (result === undefined) throw attempts.unsent(attempt, 'stopped')
     if ('value' in result) return result.value
+    if (isCode(result.error, 'API_UNAUTHORIZED') && attempts.renews()) continue
     if (attempt >= policy.maxAttempts || !isRetryable(result.error)) throw result.error
     if (!(result.unsent || attempts.repeatsSent)) throw result.error
     failure = result.error

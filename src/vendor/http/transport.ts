@@ -21,7 +21,6 @@ export type Sent = { sentAtMs: number; receivedAtMs: number } & (
 
 interface TransportOptions {
   origin: string
-  token: string
   userAgent: string
   /** Timeout for the headers (including connecting), and again for the body. */
   timeoutMs: number
@@ -32,7 +31,7 @@ interface TransportOptions {
 }
 
 export interface Transport {
-  send(target: Target, options: { accept: string; signal?: AbortSignal | undefined }): Promise<Sent>
+  send(target: Target, options: { accept: string; token: string; signal?: AbortSignal | undefined }): Promise<Sent>
   close(): Promise<void>
 }
 
@@ -46,17 +45,15 @@ export function createTransport(options: TransportOptions): Transport {
     connect: { timeout: options.timeoutMs },
   }).compose(trackSent)
   let closed: Promise<void> | undefined
-  const fixedHeaders = {
-    authorization: `Bearer ${options.token}`,
-    'accept-encoding': 'identity',
-    'user-agent': options.userAgent,
-  }
+  const fixedHeaders = { 'accept-encoding': 'identity', 'user-agent': options.userAgent }
   return {
-    async send(target, { accept, signal }) {
+    async send(target, { accept, token, signal }) {
       const phases = startPhases(options.timeoutMs, signal)
       try {
         const { method, sent: path, body = null } = target
-        const headers = { ...fixedHeaders, accept, ...(body !== null && { 'content-type': 'application/json' }) }
+        const authorization = `Bearer ${token}`
+        const type = body !== null && { 'content-type': 'application/json' }
+        const headers = { authorization, ...fixedHeaders, accept, ...type }
         const request = { method, path, body, headers, signal: phases.signal }
         return await exchangeOnce({ pool, request, phases, options })
       } finally {

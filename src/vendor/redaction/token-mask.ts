@@ -22,32 +22,33 @@ interface Masked {
   count: number
 }
 
-/** Masks the token in a usable body; returns the same buffer where the token does not occur. */
-export function pageWithoutToken(body: Buffer, token: string): Masked {
-  const isThere = isMaskable(token) && patternsOf(token).plain.some(form => body.includes(form))
-  return isThere ? replaced(body, token) : { bytes: body, count: 0 }
+/** Masks the tokens in a usable body; returns the same buffer where none occurs. */
+export function pageWithoutToken(body: Buffer, tokens: readonly string[]): Masked {
+  const isThere = (token: string) => isMaskable(token) && patternsOf(token).plain.some(form => body.includes(form))
+  return replaced(body, tokens.filter(isThere))
 }
 
-/** Masks the token in a text, in any escaping. */
-export const textWithoutToken = (text: string, token: string): string => withoutSpans(text, spansOf(text, token))
+/** Masks the tokens in a text, in any escaping. */
+export const textWithoutToken = (text: string, tokens: readonly string[]): string =>
+  tokens.reduce((left, token) => withoutSpans(left, spansOf(left, token)), text)
 
 /**
- * Masks the token in an unusable response; the result is decompressed if a compressed body contained the token. `encoding`: the response's
+ * Masks the tokens in an unusable response; the result is decompressed if a compressed body contained one. `encoding`: the response's
  * `Content-Encoding`. A body that cannot be decompressed cannot be searched, so it is replaced by a line that says so.
  */
 export function failedWithoutToken(
   body: Buffer,
-  { token, encoding }: { token: string; encoding: string | null },
+  { tokens, encoding }: { tokens: readonly string[]; encoding: string | null },
 ): Buffer {
   const layers = (encoding ?? '')
     .toLowerCase()
     .split(/[\s,]+/)
     .filter(name => name !== '' && name !== 'identity')
-  return masked(body, { token, layers, depth: 0 }).bytes
+  return masked(body, { tokens, layers, depth: 0 }).bytes
 }
 
 interface Layers {
-  token: string
+  tokens: readonly string[]
   /** Encodings in the order in which they were applied. */
   layers: readonly string[]
   depth: number
@@ -55,25 +56,30 @@ interface Layers {
 
 const MAX_LAYERS = 3
 
-function masked(body: Buffer, { token, layers, depth }: Layers): Masked {
+function masked(body: Buffer, { tokens, layers, depth }: Layers): Masked {
   const encoding = layers.at(-1) ?? compressionOf(body)
   if (encoding !== null) {
     const unpacked = depth < MAX_LAYERS ? unpack(body, encoding) : null
     if (unpacked !== null) {
-      const inside = masked(unpacked, { token, layers: layers.slice(0, -1), depth: depth + 1 })
+      const inside = masked(unpacked, { tokens, layers: layers.slice(0, -1), depth: depth + 1 })
       return inside.count > 0 ? inside : { bytes: body, count: 0 }
     }
     // A text may begin like a zlib stream, and a vendor may declare an encoding that it did not apply.
     if (encoding !== 'zlib' && !isText(body)) return { bytes: unsearched(body, encoding), count: 1 }
   }
-  return replaced(body, token)
+  return replaced(body, tokens)
 }
 
-/** Masks the token in a body, read as Latin-1: each byte is a character, and a token's ASCII characters are the same in most encodings. */
-function replaced(body: Buffer, token: string): Masked {
-  const text = body.toString('latin1')
-  const spans = spansOf(text, token)
-  return { bytes: spans.length === 0 ? body : Buffer.from(withoutSpans(text, spans), 'latin1'), count: spans.length }
+/** Masks the tokens in a body, read as Latin-1: each byte is a character, and a token's ASCII characters are the same in most encodings. */
+function replaced(body: Buffer, tokens: readonly string[]): Masked {
+  let [bytes, count] = [body, 0]
+  for (const token of tokens) {
+    const text = bytes.toString('latin1')
+    const spans = spansOf(text, token)
+    if (spans.length > 0) bytes = Buffer.from(withoutSpans(text, spans), 'latin1')
+    count += spans.length
+  }
+  return { bytes, count }
 }
 
 /** True where the first KB contains no control bytes other than those of text. */
