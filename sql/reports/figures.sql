@@ -3,7 +3,7 @@
 WITH
 -- How far each existing agent has been read; for an agent that was never read, when its record was loaded.
 heads AS (
-  SELECT a.workspace_id, a.agent_id, coalesce(max(c.to_sec), epoch(max(a._loaded_at))) AS head
+  SELECT a.workspace_id, a.agent_id, coalesce(least(max(c.to_sec), epoch(now())), epoch(max(a._loaded_at))) AS head
   FROM agents a LEFT JOIN _covered c ON c.workspace_id = a.workspace_id AND c.agent_id = a.agent_id
   WHERE a._missing_since IS NULL GROUP BY a.workspace_id, a.agent_id)
 SELECT workspace_id AS "workspaceId", 'head' AS figure, '' AS label, min(head)::DOUBLE AS value FROM heads GROUP BY workspace_id

@@ -27,8 +27,8 @@ export interface AgentStatus {
 }
 
 /** Each agent that a listing or a conversation names. */
-export async function agentStatus(rows: Rows, workspaceId: string): Promise<AgentStatus[]> {
-  const coverage = await readByAgent({ rows }, workspaceId)
+export async function agentStatus(rows: Rows, workspaceId: string, nowMs: number): Promise<AgentStatus[]> {
+  const coverage = await readByAgent({ rows }, workspaceId, nowMs)
   const [{ sql } = { sql: '' }] = sqlFiles('reports').filter(({ name }) => name === 'agents')
   // The id is written into the SQL text: the guard that checks queries sent to the warehouse's holder allows no parameters.
   const agents = await rows<Omit<AgentStatus, 'covered' | 'gaps'>>(
@@ -67,11 +67,16 @@ const DAY_SECONDS = 86_400
 /** `agents`: only these; none means all. `sinceMs`: only later time is wanted; null: everything is. */
 export async function readCoverage(
   rows: Rows,
-  { workspaceId, agents, sinceMs }: { workspaceId: string; agents: readonly string[]; sinceMs: number | null },
+  {
+    workspaceId,
+    agents,
+    sinceMs,
+    nowMs,
+  }: { workspaceId: string; agents: readonly string[]; sinceMs: number | null; nowMs: number },
 ): Promise<ReadCoverage> {
   const isWanted = (agentId: string) => agents.length === 0 || agents.includes(agentId)
   const listed = (await listedAgents(rows, workspaceId)).filter(isWanted)
-  const coverage = [...(await readByAgent({ rows }, workspaceId))].filter(([agentId]) => isWanted(agentId))
+  const coverage = [...(await readByAgent({ rows }, workspaceId, nowMs))].filter(([agentId]) => isWanted(agentId))
   const read = new Set(coverage.map(([agentId]) => agentId))
   const from = Math.max(0, Math.ceil((sinceMs ?? 0) / 1_000))
   const uncovered = coverage.flatMap(([agentId, intervals]) =>

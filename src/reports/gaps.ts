@@ -21,7 +21,7 @@ const recordedSql = (workspaceId: string): string => `
 export async function readGaps(reader: Reader, workspaceId: string, nowMs: number): Promise<Gap[]> {
   const recorded = await reader.rows<{ agentId: string; gap: string; tried: string }>(recordedSql(workspaceId))
   if (recorded.length === 0) return []
-  const claimed = new Map(await readByAgent(reader, workspaceId))
+  const claimed = new Map(await readByAgent(reader, workspaceId, nowMs))
   const found = recorded.flatMap(({ agentId, gap, tried }) => {
     const { fromSec, toSec, ...about } = JSON.parse(gap) as RecordedGap
     const range = { from: fromSec ?? 0, to: toSec }

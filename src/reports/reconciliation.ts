@@ -71,7 +71,7 @@ export async function reconcileWorkspace(options: ReconciliationOptions): Promis
   const scope: Scope = { workspaceIds: [workspaceId], agents, sinceMs }
   const rows = await reconciliationRows(query, scope, by)
   const totals = totalsOf(rows)
-  const coverage = await readCoverage(query, { workspaceId, agents, sinceMs: wantedSince(options) })
+  const coverage = await readCoverage(query, { workspaceId, agents, sinceMs: wantedSince(options), nowMs })
   const sessions = await sessionsEach(query, scope)
   const rereads = await rereadsOf(options)
   const gaps = (await readGaps({ rows: query }, workspaceId, nowMs)).filter(isInScope(options))

@@ -2,7 +2,7 @@
 import { quoteText } from '../catalog/layout.ts'
 import type { WorkspaceConfig } from '../config.ts'
 import type { Gap } from '../core/planning/gaps.ts'
-import { momentText } from '../core/time.ts'
+import { MAX_CLOCK_SKEW_MS, momentText } from '../core/time.ts'
 import type { Landing } from '../landing/landing.ts'
 import type { LeaseLog } from '../landing/lease-log.ts'
 import { LISTING_PATH, SECRET_REMOVED } from '../warehouse/load/findings.ts'
@@ -26,6 +26,8 @@ export interface WorkspaceStatus extends RunsStatus {
   backingOff: { agentId: string; window: string; until: string }[]
   /** Ranges that could not be read. */
   gaps: Gap[]
+  /** How far the vendor's clock was ahead of ours in the last run, ms; null: less than five minutes, or unknown. */
+  clockAheadMs: number | null
   /** Null until the vendor has reported usage. */
   quota: QuotaStatus | null
   findings: Findings
@@ -53,7 +55,7 @@ export async function workspaceStatus(options: {
 }): Promise<WorkspaceStatus> {
   const { home, landing, workspaceId, rows, isHeld, nowMs } = options
   const here = `workspace_id = ${quoteText(workspaceId)}`
-  const agents = rows ? await agentStatus(rows, workspaceId) : []
+  const agents = rows ? await agentStatus(rows, workspaceId, nowMs) : []
   return {
     workspaceId,
     conversations: agents.reduce((sum, agent) => sum + agent.conversations, 0),
@@ -64,6 +66,7 @@ export async function workspaceStatus(options: {
     backingOff: rows ? await windowsBackingOff(rows, workspaceId, nowMs) : [],
     gaps: rows ? await readGaps({ rows }, workspaceId, nowMs) : [],
     ...(rows ? await runsStatus(rows, here, isHeld) : NO_RUNS),
+    clockAheadMs: rows ? await clockAheadMs(rows, here) : null,
     quota: await quotaStatus(options),
     findings: rows ? await findingsStatus(rows, here) : NO_FINDINGS,
     landing: await landingStatus(landing, workspaceId, rows),
@@ -75,6 +78,17 @@ const last = (texts: (string | null)[]): string | null =>
   texts.reduce((a, b) => (a === null || (b !== null && b > a) ? b : a), null)
 const first = (texts: (string | null)[]): string | null =>
   texts.reduce((a, b) => (a === null || (b !== null && b < a) ? b : a), null)
+
+/** Requests carry the server's time and runs ours, so a request that its run does not enclose shows how far the clocks are apart. */
+async function clockAheadMs(rows: Rows, here: string): Promise<number | null> {
+  const [last] = await rows<{ ahead: number }>(
+    `SELECT CASE WHEN max(sent_at) > ended_at THEN epoch_ms(max(sent_at)) - epoch_ms(ended_at)
+       ELSE least(0, epoch_ms(min(sent_at)) - epoch_ms(started_at)) END::DOUBLE AS ahead
+     FROM (FROM _runs WHERE ${here} AND ended_at IS NOT NULL) JOIN (FROM _requests WHERE ${here}) USING (run)
+     GROUP BY run, started_at, ended_at ORDER BY started_at DESC LIMIT 1`,
+  )
+  return last && Math.abs(last.ahead) > MAX_CLOCK_SKEW_MS ? last.ahead : null
+}
 
 async function windowsBackingOff(
   rows: Rows,

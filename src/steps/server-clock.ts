@@ -1,11 +1,16 @@
 // The server's clock, estimated from `Date` headers. They have whole seconds, so an offset below 2 s counts as none: these times order the
-// versions of records, and jitter must not reorder them. A new offset is accepted only when two consecutive answers agree on it.
+// versions of records, and jitter must not reorder them. A new offset is accepted only when two consecutive answers agree on it. Either clock
+// may be wrong: a second counts as passed once it has passed on both.
+import { JITTER_MS } from '../core/planning/unpassed-time.ts'
+import { formatDuration } from '../core/time.ts'
 
 export interface ServerClock {
   /** The server's time for a local time, ms. */
   at(localMs: number): number
-  /** The same; while a new offset is not accepted yet, the earlier of the two possible times. */
+  /** What has passed by both clocks; while a new offset is not accepted yet, the earliest of the three possible times. */
   passedAt(localMs: number): number
+  /** The latest of the possible times. */
+  latestAt(localMs: number): number
   /** True where the last answer's offset is not accepted yet. */
   doubts(): boolean
   /** Accepted offset of the server's clock, ms ahead of ours. */
@@ -25,7 +30,11 @@ export interface Dated {
 export const aheadBy = ({ serverDateMs, sentAtMs, receivedAtMs }: Dated): number | null =>
   serverDateMs === null ? null : serverDateMs + 500 - (sentAtMs + receivedAtMs) / 2
 
-const JITTER_MS = 2_000
+/** How our clock differs from the vendor's, and what that costs. `aheadMs`: the vendor's offset. */
+export function clocksApart(aheadMs: number): string {
+  const apart = formatDuration(Math.abs(aheadMs))
+  return `is ${apart} ${aheadMs > 0 ? 'behind' : 'ahead of'} the vendor's, so new conversations arrive ${apart} later`
+}
 
 /** `knownAheadMs`: the offset that another process has measured. */
 export function openServerClock(knownAheadMs = 0): ServerClock {
@@ -34,7 +43,8 @@ export function openServerClock(knownAheadMs = 0): ServerClock {
   let doubtedMs: number | null = null
   return {
     at: localMs => localMs + aheadMs,
-    passedAt: localMs => localMs + Math.min(aheadMs, doubtedMs ?? aheadMs),
+    passedAt: localMs => localMs + Math.min(0, aheadMs, doubtedMs ?? 0),
+    latestAt: localMs => localMs + Math.max(0, aheadMs, doubtedMs ?? 0),
     doubts: () => doubtedMs !== null,
     aheadMs: () => aheadMs,
     observe(exchange) {

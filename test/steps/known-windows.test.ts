@@ -122,7 +122,10 @@ describe('the coverage in the warehouse', () => {
       missing: [],
     }
     const page = { address: 'p', absolutePath: '/p', head: { facts } as never }
-    const known = withPending({ coverage: new Map([['a', [{ from: 0, to: 10 }]]]), open: [half] }, [page])
+    const known = withPending({ coverage: new Map([['a', [{ from: 0, to: 10 }]]]), open: [half] }, [page], {
+      latestMs: Number.POSITIVE_INFINITY,
+      settleMs: 0,
+    })
     expect(known.coverage.get('a')).toEqual([{ from: 0, to: 20 }])
     expect(known.open).toEqual([])
   })

@@ -8,11 +8,11 @@ import type { SecretPlace } from '../../config/kept-secret.ts'
 import type { WorkspaceConfig } from '../../config.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import type { RequestMade } from '../../core/governor/lease-entries.ts'
-import { DAY, formatDuration, SECOND } from '../../core/time.ts'
+import { DAY, SECOND } from '../../core/time.ts'
 import { ago, count, counted } from '../../core/words.ts'
 import type { LeaseLog } from '../../landing/lease-log.ts'
 import { quotaStatus } from '../../reports/quota.ts'
-import { aheadBy, type Dated } from '../../steps/server-clock.ts'
+import { aheadBy, clocksApart, type Dated } from '../../steps/server-clock.ts'
 import type { ResourceAnswer } from '../../vendor/answers.ts'
 import { createVendorClient } from '../../vendor/client.ts'
 import { examine, type Finding, fail, ok, type Subject, skip, warn } from './findings.ts'
@@ -86,8 +86,8 @@ export const apiSkipped = ({ id: workspaceId }: WorkspaceConfig): Finding[] =>
 const A_FEW_SECONDS_MS = 5 * SECOND
 
 const CLOCK_HINT =
-  "Synchronise the machine's clock (NTP). Until then, windows end according to the vendor's clock, as reported with its list of " +
-  "agents, so nothing is skipped or billed twice; ages such as --since 30d and displayed times use this machine's clock."
+  "Synchronise the machine's clock (NTP). Until then, windows end by the earlier of both clocks, so nothing is skipped or " +
+  "billed twice; ages such as --since 30d and displayed times use this machine's clock."
 
 /** `answer` is null if the vendor did not answer. */
 function clockFinding(workspaceId: string, answer: Dated | null): Finding {
@@ -95,8 +95,7 @@ function clockFinding(workspaceId: string, answer: Dated | null): Finding {
   const aheadMs = answer && aheadBy(answer)
   if (aheadMs === null) return skip(subject, 'not checked: the vendor reported no time')
   if (Math.abs(aheadMs) <= A_FEW_SECONDS_MS) return ok(subject, "agrees with the vendor's within a few seconds")
-  const behind = aheadMs > 0 ? 'behind' : 'ahead of'
-  return warn(subject, `is ${formatDuration(Math.abs(aheadMs))} ${behind} the vendor's`, CLOCK_HINT)
+  return warn(subject, clocksApart(aheadMs), CLOCK_HINT)
 }
 
 /** How far back the lease log is searched for the last answer. */

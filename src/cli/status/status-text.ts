@@ -7,6 +7,7 @@ import type { EventsStatus, RefusedStatus } from '../../reports/events.ts'
 import type { QuotaStatus } from '../../reports/quota.ts'
 import type { RunStatus, RunsStatus } from '../../reports/runs.ts'
 import type { Finding, WorkspaceStatus } from '../../reports/status.ts'
+import { clocksApart } from '../../steps/server-clock.ts'
 import { isSegment } from '../../vendor/address.ts'
 import type { StoredResult } from '../../warehouse/checks/results.ts'
 import type { StoredModel } from '../../warehouse/models/stored-models.ts'
@@ -205,6 +206,7 @@ export function workspaceLines(status: WorkspaceStatus, nowMs: number, options: 
     style('bold', `Workspace ${status.workspaceId}`),
     `  stored       ${counted(status.conversations, 'conversation')}${span}`,
     ...runLines(status, nowMs),
+    ...(status.clockAheadMs === null ? [] : [`  clock        ${clocksApart(status.clockAheadMs)}`]),
     `  quota        ${quotaText(status.quota, nowMs)}`,
     `  windows      ${status.openWindows === 0 ? 'none unfinished' : `${counted(status.openWindows, 'window')} started and not finished`}`,
     ...backingOffLines(status.backingOff),

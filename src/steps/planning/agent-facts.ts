@@ -3,6 +3,7 @@ import { type Coverage, cover } from '../../core/planning/coverage.ts'
 import type { Density } from '../../core/planning/estimate.ts'
 import type { StoredDay } from '../../core/planning/full-export.ts'
 import type { AgentFacts } from '../../core/planning/planner.ts'
+import { type ClockReading, withoutUnpassedTime } from '../../core/planning/unpassed-time.ts'
 import { advance, coveredBy, isById, newProgress, type WindowProgress } from '../../core/planning/windows.ts'
 import type { LoadablePage } from '../../warehouse/load/load-input.ts'
 import type { PausedWindow } from '../../warehouse/planning/planner-queries.ts'
@@ -35,8 +36,15 @@ export function withUnloaded(
   return all
 }
 
+/** The newest `ts` in the pages of an agent that has passed, ms. */
+function newestTsMs(pages: readonly LoadablePage[], agentId: string, { latestMs }: ClockReading): number {
+  const facts = pages.flatMap(({ head }) => (head.facts?.window.agentId === agentId ? [head.facts] : []))
+  const times = facts.flatMap(({ firstTsMs, lastTsMs }) => [firstTsMs ?? 0, lastTsMs ?? 0])
+  return times.filter(ms => ms <= latestMs).reduce((a, b) => Math.max(a, b), 0)
+}
+
 /** Applies unloaded pages to the windows known to the warehouse. */
-export function withPending(known: KnownWindows, pages: readonly LoadablePage[]): KnownWindows {
+export function withPending(known: KnownWindows, pages: readonly LoadablePage[], clock: ClockReading): KnownWindows {
   const keyOf = (agentId: string, name: string) => JSON.stringify([agentId, name])
   const windows = new Map(known.open.map(progress => [keyOf(progress.window.agentId, progress.window.name), progress]))
   for (const { head } of pages) {
@@ -46,10 +54,12 @@ export function withPending(known: KnownWindows, pages: readonly LoadablePage[])
     windows.set(key, advance(windows.get(key) ?? newProgress(window), head.facts))
   }
   const coverage = new Map(known.coverage)
-  for (const progress of windows.values()) {
-    const { agentId, kind } = progress.window
-    if (!progress.done || isById(kind)) continue
-    coverage.set(agentId, coveredBy(progress).reduce(cover, coverage.get(agentId) ?? []))
+  const read = [...windows.values()].filter(({ done, window }) => done && !isById(window.kind))
+  for (const agentId of new Set(read.map(({ window }) => window.agentId))) {
+    const own = read.filter(({ window }) => window.agentId === agentId)
+    const certainSec = Math.floor((newestTsMs(pages, agentId, clock) - clock.settleMs) / 1_000)
+    const cut = withoutUnpassedTime(own, { latestMs: clock.latestMs, certainSec })
+    coverage.set(agentId, cut.flatMap(coveredBy).reduce(cover, coverage.get(agentId) ?? []))
   }
   const isFull = ({ window }: WindowProgress) => window.kind === 'full'
   const finished = (known.full ?? []).filter(progress => progress.done)

@@ -4,11 +4,12 @@ import type { Density } from '../../core/planning/estimate.ts'
 import type { StoredDay } from '../../core/planning/full-export.ts'
 import type { ConversationKey } from '../../core/planning/id-windows.ts'
 import type { ReadRange } from '../../core/planning/rereads.ts'
+import type { ClockReading } from '../../core/planning/unpassed-time.ts'
 import type { WindowProgress } from '../../core/planning/windows.ts'
 import type { KeyReports } from '../../core/quota/period-keys.ts'
 import type { recoverQuota } from '../../core/quota/quota-recovery.ts'
 import type { Warehouse } from '../../warehouse/open.ts'
-import { coverageByAgent } from '../../warehouse/planning/coverage.ts'
+import { coverageByAgent, cutUnpassedTime } from '../../warehouse/planning/coverage.ts'
 import { dropFulls, droppedFullsMs, fullWindows, storedByDay } from '../../warehouse/planning/full-exports.ts'
 import {
   densityByAgent,
@@ -39,7 +40,8 @@ export interface PlanningFacts {
   knownAgents(): Promise<{ agentId: string; title: string | null }[]>
   /** Ids of agents that are marked as gone. */
   goneAgents(): Promise<string[]>
-  coverage(): Promise<ReadonlyMap<string, Coverage>>
+  /** Seconds that have been read. Windows that were opened while the clock was ahead count only as far as they are certain. */
+  coverage(clock: ClockReading): Promise<ReadonlyMap<string, Coverage>>
   /** Unfinished windows, oldest first. */
   openWindows(): Promise<WindowProgress[]>
   /** Unfinished windows that back off at `nowMs`. */
@@ -79,7 +81,10 @@ export function warehouseFacts({ writer }: Pick<Warehouse, 'writer'>, workspaceI
   return {
     knownAgents: () => knownAgents(writer, workspaceId),
     goneAgents: () => goneAgents(writer, workspaceId),
-    coverage: () => coverageByAgent(writer, workspaceId),
+    async coverage(clock) {
+      await cutUnpassedTime(writer, workspaceId, clock)
+      return coverageByAgent(writer, workspaceId)
+    },
     openWindows: () => openWindows(writer, workspaceId),
     pausedWindows: nowMs => pausedWindows(writer, workspaceId, nowMs),
     densities: nowMs => densityByAgent(writer, workspaceId, nowMs),

@@ -11,13 +11,15 @@ import { PERIOD_DAYS } from '../../core/planning/estimate.ts'
 import { agentsLeft, type FullExport, newestFullExports } from '../../core/planning/full-export.ts'
 import { conversationKeys, groupedByAgent } from '../../core/planning/id-windows.ts'
 import { needsConsent, type PlanOptions, planWindows } from '../../core/planning/planner.ts'
+import type { ClockReading } from '../../core/planning/unpassed-time.ts'
 import { lengthOf, periodsOf } from '../../core/quota/period-keys.ts'
 import type { QuotaState } from '../../core/quota/quota.ts'
 import { applyLandedUsage, recoverQuota } from '../../core/quota/quota-recovery.ts'
-import { DAY, momentText } from '../../core/time.ts'
+import { DAY, MAX_CLOCK_SKEW_MS, momentText } from '../../core/time.ts'
 import { isSegment } from '../../vendor/address.ts'
 import { failureOf } from '../export/fetch.ts'
 import { type ListedAgent, listAgents } from '../listing/agents.ts'
+import { clocksApart, type ServerClock } from '../server-clock.ts'
 import { factsOf, type KnownWindows, withPending, withUnloaded } from './agent-facts.ts'
 import type { Planning } from './facts.ts'
 import { planRefresh } from './refresh.ts'
@@ -85,6 +87,14 @@ async function settleClock({ clock, vendor, workspaceId, signal }: Planning): Pr
   }
 }
 
+function clockWarnings(clock: ServerClock): string[] {
+  const aheadMs = clock.aheadMs()
+  if (Math.abs(aheadMs) <= MAX_CLOCK_SKEW_MS) return []
+  return [
+    `This machine's clock ${clocksApart(aheadMs)}. Synchronise it (NTP), or ask the vendor about the dates of its answers.`,
+  ]
+}
+
 function chosen(agents: ListedAgent[], wanted: readonly string[]): ListedAgent[] {
   const unknown = wanted.find(id => !agents.some(agent => agent.agentId === id))
   if (unknown !== undefined) {
@@ -112,9 +122,9 @@ async function agentsToPlan(fetching: Planning, { agents, ids, refresh }: SyncRe
   return { agents: chosen(listed, [...agents, ...ids.map(([agentId]) => agentId)]), ...listing }
 }
 
-async function knownWindows({ facts, pending }: Planning): Promise<KnownWindows> {
-  const [coverage, open] = [await facts.coverage(), await facts.openWindows()]
-  return withPending({ coverage, open, full: await facts.fullWindows() }, pending.all())
+async function knownWindows({ facts, pending }: Planning, clock: ClockReading): Promise<KnownWindows> {
+  const [coverage, open] = [await facts.coverage(clock), await facts.openWindows()]
+  return withPending({ coverage, open, full: await facts.fullWindows() }, pending.all(), clock)
 }
 
 /** The quota according to all landed pages, loaded or not. */
@@ -214,12 +224,17 @@ async function drop({ landing, now, facts }: Planning, run: string, untilMs: num
  */
 export async function prepare(fetching: Planning, request: SyncRequest): Promise<Prepared> {
   const { settings, facts } = fetching
+  const startedMs = fetching.now()
   const governor = await recoveredGovernor(fetching, request)
   const { agents, warnings: ofAgents, failure } = await agentsToPlan(fetching, request)
   const unusable = settings.organizations.filter(id => !isSegment(id))
-  const warnings = [...ofAgents, ...unusable.map(unusableOrganizationText)]
   await settleClock(fetching)
-  const nowMs = fetching.clock.passedAt(fetching.now())
+  const warnings = [...ofAgents, ...unusable.map(unusableOrganizationText), ...clockWarnings(fetching.clock)]
+  // If our clock jumps meanwhile, the earlier time is right, or costs a delay.
+  const localMs = Math.min(startedMs, fetching.now())
+  const nowMs = fetching.clock.passedAt(localMs)
+  // A head window must end before the conversations that the mirror may still lack.
+  const settleMs = Math.max(settings.settleMs, settings.mirrorLagMs)
   const { quota } = governor
   const periods = periodsOf(await facts.keysReported())
   const named = periods.find(({ keys }) => quota.key !== null && keys.includes(quota.key))
@@ -231,7 +246,7 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
     nowMs,
     waiting: fetching.pending.all().length,
   })
-  const windows = await knownWindows(fetching)
+  const windows = await knownWindows(fetching, { latestMs: fetching.clock.latestAt(localMs), settleMs })
   const droppedMs = request.dropFull ? nowMs - 1 : await facts.droppedFullsMs()
   const unfinished = unfinishedFulls(windows, { agents, request, droppedMs })
   const densities = await facts.densities(nowMs)
@@ -245,8 +260,7 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
       selected: request.mode === 'selected',
     }),
     nowMs,
-    // A head window must end before the conversations that the mirror may still lack.
-    settleMs: Math.max(settings.settleMs, settings.mirrorLagMs),
+    settleMs,
     sinceMs: request.sinceMs,
     untilMs: request.untilMs,
     mode: modeOf(request),

@@ -4,7 +4,7 @@ import { quoteText } from '../../catalog/layout.ts'
 import { type PageRange, pageRangeOf, reachingTo } from '../../core/planning/page-range.ts'
 import { advance, isById, newProgress, type WindowProgress } from '../../core/planning/windows.ts'
 import { iso, type Row, type Writer } from '../connection.ts'
-import { addFinishedWindows } from '../planning/coverage.ts'
+import { addFinishedWindows, cutOutOfOrder } from '../planning/coverage.ts'
 import type { LoadablePage } from './load-input.ts'
 
 const T = 'VARCHAR'
@@ -87,6 +87,7 @@ export async function advanceWindows(
     [...windows.values()].map(progress => windowRow(workspaceId, progress)),
   )
   await addFinishedWindows(writer, workspaceId, [...windows.values()])
+  await cutOutOfOrder(writer, workspaceId, [...windows.values()])
   return ranges
 }
 

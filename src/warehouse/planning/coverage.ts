@@ -1,8 +1,9 @@
 // Coverage in the warehouse: which seconds finished windows cover, by agent.
 import { quoteText } from '../../catalog/layout.ts'
 import { type Coverage, cover, coverAll } from '../../core/planning/coverage.ts'
+import { type CertainTime, type ClockReading, withoutUnpassedTime } from '../../core/planning/unpassed-time.ts'
 import { coveredBy, isById, type WindowProgress } from '../../core/planning/windows.ts'
-import type { Writer } from '../connection.ts'
+import { iso, type Writer } from '../connection.ts'
 
 const WHERE = (workspaceId: string): string => `workspace_id = ${quoteText(workspaceId)}`
 
@@ -24,6 +25,62 @@ export async function coverageByAgent(
     coverage.set(row.agent_id, [...(coverage.get(row.agent_id) ?? []), interval])
   }
   return coverage
+}
+
+/** Cuts the finished windows of an agent that claim time which had not passed, in `_windows` and `_covered`; inside the caller's transaction. */
+async function cutWindowsOf(writer: Writer, workspaceId: string, agentId: string, certain: CertainTime): Promise<void> {
+  const here = `${WHERE(workspaceId)} AND agent_id = ${quoteText(agentId)}`
+  const rows = await writer.rows<{ progress: string }>(`SELECT progress FROM _windows WHERE ${here}`)
+  const windows = rows.map(({ progress }) => JSON.parse(progress) as WindowProgress)
+  const read = withoutUnpassedTime(windows, certain)
+  for (const progress of read.filter((cut, at) => cut !== windows[at]))
+    await writer.run(
+      `UPDATE _windows SET to_at = $to::TIMESTAMP, progress = $progress::JSON WHERE ${here} AND window_name = $name`,
+      { to: iso(progress.window.toSec * 1_000), progress: JSON.stringify(progress), name: progress.window.name },
+    )
+  const done = read.filter(progress => progress.done && !isById(progress.window.kind))
+  const coverage = new Map([[agentId, coverAll(done.flatMap(coveredBy))]])
+  await replaceCoverage(writer, '_covered', { workspaceId, coverage, agents: [agentId] })
+}
+
+/** Cuts the windows that were opened after `latestMs`, the later of both clocks, to what has certainly been read. */
+export const cutUnpassedTime = (
+  writer: Writer,
+  workspaceId: string,
+  { latestMs, settleMs }: ClockReading,
+): Promise<void> =>
+  writer.transaction(async () => {
+    const agents = await writer.rows<{ id: string; newest: number | null }>(
+      `SELECT agent_id AS id, (SELECT epoch(max(ts)) FROM conversations c WHERE c.workspace_id = w.workspace_id
+         AND c.agent_id = w.agent_id AND _complete AND ts <= $latest::TIMESTAMP) AS newest
+       FROM (SELECT DISTINCT workspace_id, agent_id FROM _windows
+         WHERE workspace_id = $workspace AND done AND opened_at > $latest::TIMESTAMP) w`,
+      { workspace: workspaceId, latest: iso(latestMs) },
+    )
+    for (const { id, newest } of agents)
+      await cutWindowsOf(writer, workspaceId, id, {
+        latestMs,
+        certainSec: Math.floor((newest ?? 0) - settleMs / 1_000),
+      })
+  })
+
+/** Cuts the windows of agents for which the batch has shown that one was opened while the clock was ahead. */
+export async function cutOutOfOrder(
+  writer: Writer,
+  workspaceId: string,
+  windows: readonly WindowProgress[],
+): Promise<void> {
+  const names = windows.map(({ window }) => quoteText(window.name)).join(', ')
+  const agents = await writer.rows<{ id: string }>(
+    `SELECT DISTINCT agent_id AS id
+     FROM (FROM _windows WHERE ${WHERE(workspaceId)} AND kind IN ('head', 'tail')) later
+     JOIN (FROM _windows WHERE ${WHERE(workspaceId)} AND kind IN ('head', 'tail')) earlier USING (agent_id)
+     WHERE (later.window_name IN (${names}) OR earlier.window_name IN (${names}))
+       AND later.done AND earlier.opened_at < later.opened_at
+       AND earlier.from_at > coalesce(later.from_at, TIMESTAMP '-infinity') AND earlier.from_at <= later.to_at`,
+  )
+  const certain = { latestMs: Number.POSITIVE_INFINITY, certainSec: 0 }
+  for (const { id } of agents) await cutWindowsOf(writer, workspaceId, id, certain)
 }
 
 /** Adds the ranges of those windows that are finished, inside the caller's transaction. */

@@ -1,6 +1,6 @@
 // Full exports: their windows, which of them are dropped, and what another one would export again.
 import { quoteText } from '../../catalog/layout.ts'
-import { type Coverage, cover } from '../../core/planning/coverage.ts'
+import { type Coverage, cover, without } from '../../core/planning/coverage.ts'
 import { coveredByFullExport, type StoredDay } from '../../core/planning/full-export.ts'
 import type { WindowProgress } from '../../core/planning/windows.ts'
 import { iso, type Writer } from '../connection.ts'
@@ -23,10 +23,11 @@ export async function droppedFullsMs(writer: Pick<Writer, 'rows'>, workspaceId: 
   return row?.ms == null ? null : Number(row.ms)
 }
 
-/** Seconds read by agent, as the planner counts them: covered, or read by an unfinished full export. */
+/** Seconds read by agent until now, as the planner counts them: covered, or read by an unfinished full export. */
 export async function readByAgent(
   reader: Pick<Writer, 'rows'>,
   workspaceId: string,
+  nowMs: number,
 ): Promise<ReadonlyMap<string, Coverage>> {
   const read = await coverageByAgent(reader, workspaceId)
   for (const progress of await fullWindows(reader, workspaceId)) {
@@ -34,7 +35,10 @@ export async function readByAgent(
     const parts = coveredByFullExport(progress)
     if (parts.length > 0) read.set(agentId, parts.reduce(cover, read.get(agentId) ?? []))
   }
-  return read
+  // A clock that was ahead may have opened windows; the next plan cuts them.
+  const future = { from: Math.floor(nowMs / 1_000) + 1, to: Number.POSITIVE_INFINITY }
+  const passed = [...read].map(([agentId, coverage]) => [agentId, without(coverage, future)] as const)
+  return new Map(passed.filter(([, coverage]) => coverage.length > 0))
 }
 
 /** Drops all full exports that were planned up to `untilMs`; their landed pages stay. */

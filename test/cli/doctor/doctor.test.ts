@@ -233,8 +233,10 @@ describe('doctor with a wrong clock', () => {
     expect(found.code).toBe(0)
     const clock = checkOf(found, 'clock')!
     expect(clock.state).toBe('warn')
-    expect(clock.found).toMatch(new RegExp(`^is (10 min|9 min 5\\d s|10 min \\d s) ${where} the vendor's$`))
-    expect(clock.hint).toContain('windows end according to')
+    expect(clock.found).toMatch(
+      new RegExp(`^is (10 min|9 min 5\\d s|10 min \\d s) ${where} the vendor's, so new conversations arrive .+ later$`),
+    )
+    expect(clock.hint).toContain('windows end by the earlier of both clocks')
   })
 })
 

@@ -25,6 +25,8 @@ export interface ModelledVendor {
   cursors: 'offset' | 'keyset'
   /** How far its `Date` is ahead of its clock. */
   aheadMs: number
+  /** False: its answers have no `Date`. */
+  dates: boolean
   /** Called before an export request is answered. */
   before: (request: ModelledRequest) => void
   requests: ModelledRequest[]
@@ -58,6 +60,7 @@ export function modelledVendor(given: Iterable<[string, ModelledRecord[]]>): Mod
     }),
     cursors: 'keyset',
     aheadMs: 0,
+    dates: true,
     before: () => {},
     requests: [],
     billed: 0,
@@ -125,7 +128,9 @@ async function start(vendor: ModelledVendor, sandbox: Sandbox): Promise<string> 
       ? [200, vendor.listing(Number(query.page ?? 1))]
       : exportAnswer(vendor, decodeURIComponent(pathname.split('/')[3]!), query)
     const date = new Date(sandbox.clock.now() + vendor.aheadMs).toUTCString()
-    response.writeHead(status, { 'content-type': 'application/json', date }).end(JSON.stringify(body))
+    response.sendDate = false
+    const headers = { 'content-type': 'application/json', ...(vendor.dates && { date }) }
+    response.writeHead(status, headers).end(JSON.stringify(body))
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {

@@ -1,0 +1,52 @@
+// Windows that were opened while the clock was ahead. They claim seconds that had not passed when they were read. Two facts prove this: the
+// clock shows an earlier time now, or a window with an earlier opening begins inside. In true order, a window begins where earlier ones end.
+import { SECOND } from '../time.ts'
+import type { WindowProgress } from './windows.ts'
+
+/** Differences between clocks below this are jitter: dates of answers have whole seconds. */
+export const JITTER_MS = 2 * SECOND
+
+/** What the clocks show at a planning. */
+export interface ClockReading {
+  /** The later of both clocks. */
+  latestMs: number
+  settleMs: number
+}
+
+export interface CertainTime extends Pick<ClockReading, 'latestMs'> {
+  /** What any window has read for certain: `settle` before the newest record that was exported. */
+  certainSec: number
+}
+
+const NEW_RANGES: ReadonlySet<string> = new Set(['head', 'tail'])
+
+/** Ends the window at `second`; a window that would end before its beginning covers nothing. */
+function endingAt(progress: WindowProgress, second: number): WindowProgress {
+  const { window } = progress
+  const toSec = Math.max(second, (window.fromSec ?? 0) - 1)
+  return toSec < window.toSec ? { ...progress, window: { ...window, toSec } } : progress
+}
+
+/** The second before the first window that begins inside of this one although it was opened earlier; null without such a window. */
+function endBeforeEarlier({ window }: WindowProgress, others: readonly WindowProgress[]): number | null {
+  if (!NEW_RANGES.has(window.kind)) return null
+  const begins = others
+    .map(other => other.window)
+    .filter(({ kind, openedAtMs }) => NEW_RANGES.has(kind) && openedAtMs < window.openedAtMs - JITTER_MS)
+    .map(({ fromSec }) => fromSec ?? 0)
+    .filter(fromSec => fromSec > (window.fromSec ?? 0) && fromSec <= window.toSec)
+  return begins.length === 0 ? null : Math.min(...begins) - 1
+}
+
+/** Windows of one agent, in which finished ones that were opened while the clock was ahead end earlier. */
+export function withoutUnpassedTime(
+  windows: readonly WindowProgress[],
+  { latestMs, certainSec }: CertainTime,
+): WindowProgress[] {
+  return windows.map(progress => {
+    if (!progress.done) return progress
+    const before = endBeforeEarlier(progress, windows)
+    const known = before === null ? progress : endingAt(progress, before)
+    return progress.window.openedAtMs > latestMs + JITTER_MS ? endingAt(known, certainSec) : known
+  })
+}
