@@ -15,7 +15,7 @@ import { createVendorClient } from './vendor/client.ts'
 import { openReplaced } from './warehouse/maintenance/older-warehouse.ts'
 import { openWarehouse, type Warehouse } from './warehouse/open.ts'
 import { queriesAtOnce } from './warehouse/query/concurrency.ts'
-import type { QueryObserver } from './warehouse/query/http/handler.ts'
+import type { QueryObserver, Questions } from './warehouse/query/http/handler.ts'
 import { serveQueries } from './warehouse/query/http/socket-server.ts'
 import { endKilledRuns } from './warehouse/runs.ts'
 import { removeStaleCopies } from './warehouse/temporary-files.ts'
@@ -60,6 +60,8 @@ export interface App {
   stores: Stores
   /** The query socket, open while this process holds the warehouse. */
   socketPath: string
+  /** Questions that the query socket answers besides queries. */
+  questions: Questions
   /** Landed pages that are not loaded, by workspace. */
   pending: Map<string, Pending>
   /** Drain steps by workspace. */
@@ -85,9 +87,11 @@ export function openApp({ config, bulk = false, acceptOlder = false, onQuery }: 
         .noteRun(record, begunMs)
         .catch(() => {})
     const maxQueries = queriesAtOnce(ownEnvironment().UV_THREADPOOL_SIZE)
-    const serving = await serveQueries({ home, instance: warehouse.instance, maxQueries, ...(onQuery && { onQuery }) })
+    const questions: Questions = new Map()
+    const { instance } = warehouse
+    const serving = await serveQueries({ home, instance, maxQueries, questions, ...(onQuery && { onQuery }) })
     const socket = acquire(serving, server => server.close())
-    return { warehouse, stores, socketPath: socket.path, pending: new Map(), spools: new Map() }
+    return { warehouse, stores, socketPath: socket.path, questions, pending: new Map(), spools: new Map() }
   })
 }
 
@@ -105,6 +109,8 @@ interface RunOptions {
   stopping?: AbortSignal
   clock?: Clock
   onPage?: NonNullable<StepsDependencies['onPage']>
+  /** Other runs of this process may be working on the workspace: this one only plans. */
+  beside?: boolean
 }
 
 export const newRunId = (): string => randomUUID().slice(0, 8)
@@ -176,7 +182,7 @@ interface OpenedRun {
 
 /** Opens the steps of one run of one workspace. @throws TOKEN_MISSING, CONFIG_INVALID, HOME_UNUSABLE */
 export function openRun(options: RunOptions & { log?: RunLog }): Promise<OpenedRun> {
-  const { config, workspace, app, signal, clock = systemClock, log = openLog(options) } = options
+  const { config, workspace, app, signal, clock = systemClock, log = openLog(options), beside = false } = options
   const { run } = log
   return withReleasers(async acquire => {
     const { home } = config
@@ -187,7 +193,8 @@ export function openRun(options: RunOptions & { log?: RunLog }): Promise<OpenedR
       home,
       run,
       log,
-      pending: await pendingIn(app, known),
+      pending: await (beside ? openPendingPages(known) : pendingIn(app, known)),
+      beside,
       checks: config.checks,
       models: config.models,
       eventsCome: () => eventsComeTo(app, workspace.id),

@@ -79,9 +79,11 @@ export function makeSteps(
     /** Folder of the user's models; null: none. */
     models: string | null
     eventsCome?: () => boolean
+    /** Others load pages at the same time: the steps only plan, and load nothing for that. */
+    beside?: boolean
   },
 ): RunSteps {
-  const { warehouse, workspaceId, pending, log, eventsCome = () => false } = dependencies
+  const { warehouse, workspaceId, pending, log, eventsCome = () => false, beside = false } = dependencies
   const fetching: ResourceFetching = {
     ...dependencies,
     facts: warehouseFacts(warehouse, workspaceId),
@@ -171,7 +173,7 @@ export function makeSteps(
       await applyTimeZone(warehouse.writer, workspaceId, timeZone)
       await applyResponseRules(warehouse.writer, workspaceId, { ...responseRules, timeZone })
       // The refresh finds outdated conversations in the tables, so all landed pages are loaded first.
-      while (request.refresh && pending.all().length > 0) await loadNext()
+      while (!beside && request.refresh && pending.all().length > 0) await loadNext()
       const prepared = await spoilingOnFailure(() => prepare(fetching, request))
       const { windowsUnfinished: windowsLeft, ...known } = await missingNow()
       const isComplete = isUpToDate({ outcome: 'done', windowsLeft, ...prepared }, known.gaps)

@@ -1,4 +1,4 @@
-// Opens the warehouse for writing. Retries for two seconds, since a query may have it open for reading.
+// Opens the warehouse for writing, and answers plans meanwhile. Retries for two seconds, since a query may have it open for reading.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type App, type AppOptions, openApp } from '../app.ts'
 import { systemClock } from '../clock.ts'
@@ -6,6 +6,8 @@ import type { Config } from '../config.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
 import { SECOND } from '../core/time.ts'
 import type { ProcessMetrics } from '../metrics/process-metrics.ts'
+
+import { answerPlan, PLAN_PATH } from './plan/ask-plan.ts'
 
 const PATIENCE_MS = 2 * SECOND
 const TRY_EVERY_MS = 100
@@ -24,7 +26,9 @@ export async function openAppWhenReleased(config: Config, onQuery?: AppOptions['
   const untilMs = systemClock.now() + PATIENCE_MS
   for (;;) {
     try {
-      return await openApp({ config, ...(onQuery && { onQuery }) })
+      const app = await openApp({ config, ...(onQuery && { onQuery }) })
+      app.questions.set(PLAN_PATH, answerPlan({ config, app, beside: true }))
+      return app
     } catch (error) {
       if (!isCode(error, 'WAREHOUSE_LOCKED')) throw error
       if (systemClock.now() > untilMs) throw heldByOther(error)

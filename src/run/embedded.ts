@@ -46,6 +46,8 @@ export interface EmbeddedOptions {
    * at the end of the sync.
    */
   confirm?: (prepared: Prepared, resourceRequests: () => Promise<number>) => Promise<boolean>
+  /** Only for `planOnly`: other runs of this process may be working on the workspace. */
+  beside?: boolean
 }
 
 /**
@@ -108,6 +110,8 @@ export async function planOnly(options: EmbeddedOptions): Promise<Prepared & { r
     const prepared = await run.steps.prepare(request)
     return { ...prepared, resourceRequests: await run.steps.resourceRequests(request, prepared) }
   } finally {
+    // A new listing of agents may have landed, which the lists of others lack.
+    if (options.beside) options.app.pending.get(options.workspace.id)?.spoil()
     await run.close()
   }
 }

@@ -252,7 +252,9 @@ describe('a sync', () => {
       ),
     ])
     const lines = reportLines('ws', { report, progress: startProgress(0), nowMs: 0 }).join('\n')
-    expect(lines).toMatch(/with a warning[\s\S]*warning: The listing of agents may be cut off/)
+    expect(lines).toMatch(
+      /^ws: ended, but not everything is stored, with a warning[\s\S]*warning: The listing of agents may be cut off/,
+    )
     expect(await statusText(simulated)).toContain('the listing may be cut off')
     expect(await missing(simulated)).toEqual([])
     const cutOff = await landed()

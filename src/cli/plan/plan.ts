@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Prepared } from '../../../workflows/steps.ts'
 import { openStores } from '../../app/stores.ts'
-import { openApp } from '../../app.ts'
 import type { Config } from '../../config.ts'
 import { type Budget, budgetOf, unlimited } from '../../core/governor/budget.ts'
 import { requestsFor } from '../../core/governor/governor.ts'
@@ -15,25 +14,16 @@ import type { PlannedWindow } from '../../core/planning/planner.ts'
 import { isById } from '../../core/planning/windows.ts'
 import { DAY } from '../../core/time.ts'
 import { count, counted, hours, range, utc } from '../../core/words.ts'
-import { planOnly } from '../../run/embedded.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { configAt, workspacesFor } from '../flags/configuration.ts'
-import { namedBy, withLines } from '../flags/ids-file.ts'
+import { namedBy } from '../flags/ids-file.ts'
 import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
-import { lookUpIn, syncRequest } from '../flags/sync-request.ts'
 import { nothingToRead } from '../sync/progress-text.ts'
 import { type GridOptions, grid, gridOnStdout } from '../terminal/columns.ts'
 import { gapLines } from '../terminal/gap-text.ts'
 import { print, printJson } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
-
-interface PlanFacts {
-  workspaceId: string
-  prepared: Prepared
-  /** Requests for other API resources at the end of the sync, at least. */
-  resourceRequests: number
-  nowMs: number
-}
+import { openPlanner, type PlanFacts } from './ask-plan.ts'
 
 const COLUMNS = [
   { name: 'agent' },
@@ -198,27 +188,15 @@ export async function runPlan(flags: SyncFlags): Promise<void> {
   const named = await namedBy(flags)
   const stop = stopOnSignals()
   const planning = await planningHome(configured)
-  const { config } = planning
-  const app = await openApp({ config })
+  const planner = openPlanner(planning.config, stop.stopping)
   try {
-    for (const workspace of workspaces) {
-      const lookUp = lookUpIn(app, workspace.id)
-      const request = await syncRequest({ flags, workspace, named, lookUp, nowMs: Date.now() })
-      const { resourceRequests, ...prepared } = await planOnly({
-        config,
-        workspace,
-        app,
-        request,
-        signal: stop.stopping,
-      }).catch(error => {
-        throw withLines(error, named)
-      })
-      const facts = { workspaceId: workspace.id, prepared, resourceRequests, nowMs: Date.now() }
+    for (const { id: workspaceId } of workspaces) {
+      const facts = await planner.plan({ workspaceId, flags, named })
       if (flags.json) printJson(planJson(facts))
       else show(facts, isFlagged(flags))
     }
   } finally {
-    await app.close()
+    await planner.close()
     await planning.remove()
     stop.release()
   }

@@ -32,7 +32,7 @@ const RETRY_FOR_MS = 3 * SECOND
 const RETRY_EVERY_MS = 100
 
 /** Reads the file itself, else asks the holder; retries for a moment when another process takes or releases the file in between. */
-async function locallyOrByHolder<T>(
+export async function locallyOrByHolder<T>(
   locally: () => Promise<T>,
   byHolder: () => Promise<T>,
   signal?: AbortSignal,

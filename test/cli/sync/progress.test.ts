@@ -131,6 +131,31 @@ describe('a report', () => {
     ])
   })
 
+  it('is up to date only if it ended, and nothing is known to be missing', () => {
+    const gap = {
+      agentId: 'a',
+      fromSec: 0,
+      toSec: 60,
+      code: 'API_NOT_JSON',
+      what: 'No JSON',
+      sinceMs: NOW,
+      tries: 1,
+      retryAtMs: NOW,
+    } as const
+    expect(lines({})[0]).toMatch(/^ws: up to date/)
+    for (const missing of [{ windowsLeft: 1 }, { agentsLeftOut: true }, { gaps: [gap] }] as const)
+      expect(lines({ ...missing })[0]).toMatch(/^ws: ended, but not everything is stored/)
+    for (const outcome of [
+      'hour-spent',
+      'period-spent',
+      'limit-reached',
+      'preempted',
+      'failed',
+      'interrupted',
+    ] as const)
+      expect(lines({ outcome })[0]).not.toContain('up to date')
+  })
+
   it('lists the failures that have not been reported yet', () => {
     const failure = { code: 'API_FORBIDDEN', kind: 'access', what: 'No.', hint: null } as const
     const failed = report({ outcome: 'failed', failures: [{ ...failure, agentId: 'a' }] })

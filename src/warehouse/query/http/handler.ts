@@ -2,6 +2,7 @@
 //
 //   POST /query   {"sql": "SELECT 1", "timeoutMs": 60000, "maxRows": 1000}; `Accept` names the format
 //   200           the rows, streamed; the trailers Convohouse-Rows and Convohouse-Truncated count them (Parquet: headers)
+//   POST /plan    and other questions that the holder answers (`Questions`); 200: one JSON value
 //   4xx, 5xx      {"error": {"code": "SQL_INVALID", "what": "…", "hint": "…"}}
 //
 // If a query fails after its first rows, the response ends without its last chunk, so that no client considers it complete; the format
@@ -47,6 +48,9 @@ export interface ServerLimits {
   maxWaitMs: number
 }
 
+/** Other questions of JSON that the holder answers, by path. `signal` aborts when the client has gone or the server closes. */
+export type Questions = Map<string, (question: unknown, signal: AbortSignal) => Promise<unknown>>
+
 /** Called when a query starts (with its SQL without literals) and when it has ended (null): a supervisor can log what ran during a crash. */
 export type QueryObserver = (id: number, sql: string | null) => void
 
@@ -57,6 +61,7 @@ interface QueryContext {
   scratch: string
   queue: QueryQueue
   onQuery?: QueryObserver
+  questions: Questions
   /** Aborted when the server closes. */
   closing: AbortSignal
 }
@@ -69,9 +74,13 @@ export const queryHandler =
   async (request, response) => {
     const gone = new AbortController()
     response.once('close', () => gone.abort())
+    const signal = AbortSignal.any([gone.signal, context.closing])
+    const answer = context.questions.get(request.url ?? '')
     try {
-      const query = await readQuery(request)
-      await runInSlot({ response, query, context, signal: AbortSignal.any([gone.signal, context.closing]) })
+      if (answer) {
+        const found = await answer(parse(await readBody(request)), signal)
+        response.end(JSON.stringify(found))
+      } else await runInSlot({ response, query: await readQuery(request), context, signal })
     } catch (error) {
       sendError(response, queryError(error))
     }

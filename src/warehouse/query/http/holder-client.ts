@@ -33,7 +33,8 @@ export async function queryHolder(
   query: HolderQuery & { maxRows?: number; layout?: ResultLayout },
 ): Promise<QueryResult> {
   const { layout, maxRows } = query
-  const answer = await post(query, CELLS_MEDIA_TYPE, { layout, maxRows })
+  const { sql, timeoutMs } = query
+  const answer = await post(query, QUERY_PATH, { accept: CELLS_MEDIA_TYPE, body: { sql, timeoutMs, layout, maxRows } })
   try {
     const lines = readLines(answer.pieces())
     const first = await nextLine(lines)
@@ -52,7 +53,8 @@ export async function queryHolder(
  */
 export async function queryHolderToParquet(query: HolderQuery & { file: string }): Promise<ParquetFile> {
   const part = partOf(query.file)
-  const answer = await post(query, PARQUET_MEDIA_TYPE, {})
+  const { sql, timeoutMs } = query
+  const answer = await post(query, QUERY_PATH, { accept: PARQUET_MEDIA_TYPE, body: { sql, timeoutMs } })
   try {
     const bytes = await receive(answer, part)
     await putInPlace(part, query.file)
@@ -63,6 +65,16 @@ export async function queryHolderToParquet(query: HolderQuery & { file: string }
   } finally {
     answer.hangUp()
   }
+}
+
+/**
+ * Asks the process that holds the warehouse another question (`Questions`).
+ *
+ * @throws as `queryHolder`, WAREHOUSE_LOCKED also when the process does not answer this question, and the question's own errors
+ */
+export async function askHolder<T>(asked: Omit<HolderQuery, 'sql'> & { path: string; question: object }): Promise<T> {
+  const { pieces } = await post(asked, asked.path, { accept: 'application/json', body: asked.question })
+  return JSON.parse(await text(pieces())) as T
 }
 
 async function receive(answer: Answer, part: string): Promise<number> {
@@ -119,14 +131,17 @@ interface Answer {
   hangUp(): void
 }
 
-async function post(query: HolderQuery, accept: string, more: object): Promise<Answer> {
-  const { home, sql, timeoutMs, signal } = query
+async function post(
+  { home, timeoutMs, signal }: Omit<HolderQuery, 'sql'>,
+  path: string,
+  { accept, body: content }: { accept: string; body: object },
+): Promise<Answer> {
   if (signal?.aborted) throw stopped()
-  const body = JSON.stringify({ sql, timeoutMs, ...more })
+  const body = JSON.stringify(content)
   const headers = { Accept: accept, 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }
   const request = httpRequest({
     socketPath: await socketPath(home),
-    path: QUERY_PATH,
+    path,
     method: 'POST',
     headers,
     agent: false,
@@ -158,6 +173,7 @@ async function post(query: HolderQuery, accept: string, more: object): Promise<A
     }
   }
   const answer = { response, pieces, hangUp: () => void request.destroy() }
+  if (response.statusCode === 404 && path !== QUERY_PATH) throw unanswered()
   if (response.statusCode !== 200) throw await refusal(answer)
   return answer
 }
@@ -200,11 +216,11 @@ const silent = (timeoutMs: number) =>
     hint: 'Query fewer rows, or raise the timeout.',
   })
 
-const unanswered = (cause: Error) =>
+const unanswered = (cause?: Error) =>
   new ConvohouseError('WAREHOUSE_LOCKED', {
-    what: 'Another process holds the warehouse and does not answer queries.',
+    what: 'Another process holds the warehouse and does not answer this command.',
     hint: 'Wait until it has ended, or stop it.',
-    cause,
+    ...(cause && { cause }),
   })
 
 const otherVersion = (cause?: Error) =>

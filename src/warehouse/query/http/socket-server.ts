@@ -10,7 +10,7 @@ import { ConvohouseError } from '../../../core/errors.ts'
 import { MINUTE, SECOND } from '../../../core/time.ts'
 import type { Connectable } from '../../connection.ts'
 import { openQueryQueue, queriesAtOnce } from '../concurrency.ts'
-import { type QueryObserver, queryHandler, type ServerLimits } from './handler.ts'
+import { type QueryObserver, type Questions, queryHandler, type ServerLimits } from './handler.ts'
 import { socketPath } from './socket-path.ts'
 
 interface SocketLimits extends ServerLimits {
@@ -54,8 +54,14 @@ export async function serveQueries({
   home,
   instance,
   onQuery,
+  questions = new Map(),
   ...given
-}: { home: string; instance: Connectable; onQuery?: QueryObserver } & Partial<SocketLimits>): Promise<QueryServer> {
+}: {
+  home: string
+  instance: Connectable
+  onQuery?: QueryObserver
+  questions?: Questions
+} & Partial<SocketLimits>): Promise<QueryServer> {
   await forbidExtensions(instance)
   const path = await socketPath(home)
   const limits = { ...DEFAULT_LIMITS, ...given }
@@ -67,6 +73,7 @@ export async function serveQueries({
     scratch,
     queue: openQueryQueue({ running: limits.maxQueries, waiting: limits.maxWaiting }),
     ...(onQuery && { onQuery }),
+    questions,
     closing: closing.signal,
   })
   const answers = new Set<Promise<void>>()
