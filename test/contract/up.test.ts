@@ -169,6 +169,9 @@ describeWithTemporal('up', ({ command, place, env }) => {
       })
     const says = (text: RegExp) => until(async () => text.test(shown))
     await whileSlowed(sandbox, () => says(/^\S+Z ws_demo: reading \d+ windows? of/m))
+    expect(shown).toMatch(/^\S+Z ws_demo: reading history\. Total: .*Z ws_demo: reading \d+ windows? of/ms)
+    const planned = await run('plan', '--workspace', 'ws_demo')
+    expect([planned.code, planned.stdout], planned.stderr).toEqual([0, expect.stringContaining('Plan for workspace')])
     await says(/^\S+Z ws_demo: up to date, after/m)
     // The sync of the unpaid workspace ends before a client can follow it, but is shown with the reason.
     await says(/^\S+Z ws_unpaid: error API_FORBIDDEN/m)

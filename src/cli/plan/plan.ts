@@ -6,14 +6,13 @@ import { join } from 'node:path'
 import type { Prepared } from '../../../workflows/steps.ts'
 import { openStores } from '../../app/stores.ts'
 import type { Config } from '../../config.ts'
-import { type Budget, budgetOf, unlimited } from '../../core/governor/budget.ts'
-import { requestsFor } from '../../core/governor/governor.ts'
-import { sessionsFor } from '../../core/governor/session-budget.ts'
-import { type Estimate, type Layout, layOut, PERIOD_DAYS, type Range } from '../../core/planning/estimate.ts'
+import { type Budget, budgetOf } from '../../core/governor/budget.ts'
+import { type Estimate, PERIOD_DAYS } from '../../core/planning/estimate.ts'
 import type { PlannedWindow } from '../../core/planning/planner.ts'
+import { layoutOf, priceLines } from '../../core/planning/price-text.ts'
 import { isById } from '../../core/planning/windows.ts'
 import { DAY } from '../../core/time.ts'
-import { count, counted, hours, range, utc } from '../../core/words.ts'
+import { count, counted, range, utc } from '../../core/words.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { configAt, workspacesFor } from '../flags/configuration.ts'
 import { namedBy } from '../flags/ids-file.ts'
@@ -58,44 +57,6 @@ function windowRow(
   return [agentId, titles.get(agentId) ?? '', kindText(kind), ...bounds(progress), state, ...prices]
 }
 
-/** `1,200 to 1,900 conversations`, and how many windows cannot be estimated. */
-function totals({ plan }: Prepared): string {
-  const { total, unknown, windows } = plan
-  if (windows.length === 0) return `${nothingToRead(plan).replace('n', 'N')}.`
-  if (unknown === windows.length)
-    return 'Total: unknown. The API cannot count conversations without billing them, so a range that has never been read cannot be estimated.'
-  const noun = (amount: Range, one: string) =>
-    `${range(amount)} ${amount.high === 1 && amount.low === 1 ? one : `${one}s`}`
-  const priced = [
-    noun(total.conversations, 'conversation'),
-    noun(total.requests, 'request'),
-    noun(total.sessions, 'session'),
-  ]
-  const rest = unknown > 0 ? `, and ${counted(unknown, 'window')} of unknown size` : ''
-  return `Total: ${priced.join(', ')}${rest}.`
-}
-
-/** How many hours and billing periods the estimated part of a plan takes. */
-function layoutOf({ plan, governor }: Prepared, nowMs: number): Layout {
-  const all = unlimited(governor)
-  const budget = budgetOf(governor, nowMs)
-  return layOut(plan.total, {
-    requestsPerHour: Math.max(1, budget.rateLimit.requestsPerHour),
-    requestsLeft: Math.max(0, requestsFor(all, { kind: 'tail', agentId: '' }, nowMs)),
-    sessionsLeft: Math.max(0, sessionsFor(all, 'tail', nowMs)),
-    sessionsPerPeriod: Math.max(1, budget.quota.includedSessions - budget.reserveForNewSessions),
-  })
-}
-
-function duration({ prepared, nowMs }: PlanFacts): string[] {
-  const { plan } = prepared
-  if (plan.windows.length === 0 || plan.unknown === plan.windows.length) return []
-  const layout = layoutOf(prepared, nowMs)
-  const { low, high } = layout.periods
-  const periods = high <= 1 ? 'this period' : `${range({ low, high })} billing periods`
-  return [`Duration: ${layout.hours.high === 0 ? 'within this hour' : hours(layout.hours)}, ${periods}.`]
-}
-
 /** What is left of the rate limit and of the quota. */
 function budgetLines({ rateLimit, quota, reserveForNewSessions }: Budget): string[] {
   const requests = `${count(rateLimit.requestsLeft)} of ${counted(rateLimit.requestsPerHour, 'request')} this hour`
@@ -119,21 +80,23 @@ function periodLine({ plan, governor }: Prepared): string[] {
   ]
 }
 
-const resourceLine = ({ resourceRequests }: PlanFacts): string[] =>
+const resourceLine = (resourceRequests: number): string[] =>
   resourceRequests === 0
     ? []
     : [`Other resources: ${counted(resourceRequests, 'request')} at least at the end of the sync; not metered.`]
 
 /** The plan's totals, duration and budget, without the list of windows. */
-export const planSummary = (facts: PlanFacts): string[] => [
-  totals(facts.prepared),
-  ...duration(facts),
-  ...resourceLine(facts),
-  ...budgetLines(budgetOf(facts.prepared.governor, facts.nowMs)),
-  ...periodLine(facts.prepared),
-  ...(facts.prepared.warnings ?? []).map(warning => `Warning: ${warning}`),
-  ...gapLines(facts.prepared.gaps),
-]
+export function planSummary({ prepared, nowMs, resourceRequests }: PlanFacts): string[] {
+  const { plan, governor, warnings = [], gaps } = prepared
+  return [
+    ...(plan.windows.length === 0 ? [`${nothingToRead(plan).replace('n', 'N')}.`] : priceLines(prepared, nowMs)),
+    ...resourceLine(resourceRequests),
+    ...budgetLines(budgetOf(governor, nowMs)),
+    ...periodLine(prepared),
+    ...warnings.map(warning => `Warning: ${warning}`),
+    ...gapLines(gaps),
+  ]
+}
 
 /** The plan as text: the list of windows, then the summary. */
 export function planLines(facts: PlanFacts, options: GridOptions = {}): string[] {

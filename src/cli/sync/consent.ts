@@ -2,6 +2,7 @@
 
 import type { Prepared } from '../../../workflows/steps.ts'
 import { confirmationNeeded, isBilledAgain, needsConsent } from '../../core/planning/planner.ts'
+import { historyPrice } from '../../core/planning/price-text.ts'
 import { planSummary } from '../plan/plan.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { log } from '../terminal/print.ts'
@@ -14,18 +15,21 @@ interface Consent {
   /** Consent was given by a flag: `--yes` or a session limit. */
   given: boolean
   interactive: boolean
+  /** The output is for machines. */
+  json: boolean
   stopping: AbortSignal
 }
 
-/** True if the plan may be executed. @throws CONFIRMATION_NEEDED, INTERRUPTED */
+/** True if the plan may be executed. Prints the price of history, whether or not it asks. @throws CONFIRMATION_NEEDED, INTERRUPTED */
 export async function askConsent(consent: Consent): Promise<boolean> {
-  const { workspaceId, prepared, given, interactive, stopping } = consent
+  const { workspaceId, prepared, given, interactive, json, stopping } = consent
   const { plan, governor } = prepared
   const must = needsConsent(plan, governor.quota.includedSessions)
   const unpriced = plan.firstBackfills > 0 && plan.unknown > 0
-  if (given || !(must || unpriced)) return true
-  if (!interactive) {
-    if (must) throw confirmationNeeded(workspaceId, plan)
+  if (must && !given && !interactive) throw confirmationNeeded(workspaceId, plan)
+  if (given || !interactive || !(must || unpriced)) {
+    const price = json ? null : historyPrice(prepared, Date.now())
+    if (price) log(`${workspaceId}: ${price}`)
     return true
   }
   const facts = { workspaceId, prepared, resourceRequests: await consent.resourceRequests(), nowMs: Date.now() }

@@ -60,9 +60,10 @@ async function runOf(syncing: Syncing, workspace: WorkspaceConfig): Promise<Run>
   watched.set(workspace.id, display)
   // In watch mode only the first round asks for consent.
   let given = flags.yes === true || flags.maxSessions !== undefined
-  const interactive = !flags.json && isInteractive()
+  const json = flags.json === true
+  const interactive = !json && isInteractive()
   const confirm: EmbeddedOptions['confirm'] = async (prepared, resourceRequests) => {
-    const asking = { workspaceId: workspace.id, prepared, resourceRequests, given, interactive }
+    const asking = { workspaceId: workspace.id, prepared, resourceRequests, given, interactive, json }
     const begins = await displays.ask(() => askConsent({ ...asking, stopping: stop.stopping }))
     if (!begins && flags.watch !== undefined) throw declined()
     given = begins && flags.watch !== undefined

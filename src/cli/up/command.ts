@@ -36,7 +36,7 @@ Examples:
 
 Without TEMPORAL_ADDRESS (or a Temporal profile file that sets an address) it starts its own server, which keeps its data in temporal.db
 in the data folder. It uses the Temporal CLI on the PATH, else downloads it. If the download fails, syncs run without Temporal, as with
-\`convohouse sync --watch\`. A first backfill starts without asking for confirmation: run \`convohouse plan\` first. If a workspace has a webhook secret,
+\`convohouse sync --watch\`. A first backfill starts without asking for confirmation, once its price is printed: run \`convohouse plan\` first. If a workspace has a webhook secret,
 it also receives the vendor's webhooks, as \`convohouse receive\` does.
 After Ctrl-C, requests in flight still land and every process that it started ends; the next \`convohouse up\` continues where this one stopped.`,
     )

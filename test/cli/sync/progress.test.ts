@@ -143,8 +143,8 @@ describe('a report', () => {
       retryAtMs: NOW,
     } as const
     expect(lines({})[0]).toMatch(/^ws: up to date/)
-    for (const missing of [{ windowsLeft: 1 }, { agentsLeftOut: true }, { gaps: [gap] }] as const)
-      expect(lines({ ...missing })[0]).toMatch(/^ws: ended, but not everything is stored/)
+    const missing: Partial<SyncReport>[] = [{ windowsLeft: 1 }, { agentsLeftOut: true }, { gaps: [gap] }]
+    for (const known of missing) expect(lines(known)[0]).toMatch(/^ws: ended, but not everything is stored/)
     for (const outcome of [
       'hour-spent',
       'period-spent',

@@ -11,7 +11,7 @@ const PERIOD_ASSUMED = 'The vendor does not report the length of a billing perio
 describe('sync', () => {
   const synced = syncedOnce()
 
-  it('needs four variables and no file, and exports the whole workspace; in watch mode it says when the next round is, and exits with 130', async () => {
+  it('needs four variables and no file, prints the price of history, and exports the whole workspace; in watch mode it says when the next round is, and exits with 130', async () => {
     const { env: all, sandbox } = await scene()
     const { CONVOHOUSE_CONFIG: _, ...env } = all
     const watching = start(['sync', '--watch', '10m'], { env })
@@ -19,8 +19,8 @@ describe('sync', () => {
     watching.process.kill('SIGTERM')
     const { code, stdout, stderr } = await watching.ended
     expect(code).toBe(130)
-    expect(stderr).toContain(
-      'ws_demo: planning: listing the agents, checking what has landed\nws_demo: reading 3 windows of',
+    expect(stderr).toMatch(
+      /^ws_demo: planning: listing the agents, checking what has landed\nws_demo: reading history\. Total: unknown\..* At most 50,000 sessions are billed this period\.\nws_demo: reading 3 windows of/,
     )
     expect(stdout.match(/ws_demo: up to date/g)).toHaveLength(1)
     expect(stdout).toMatch(/sessions left this period/)

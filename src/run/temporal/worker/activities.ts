@@ -3,7 +3,7 @@ import { Context } from '@temporalio/activity'
 import type { Client } from '@temporalio/client'
 import type { ExportActivities, WarehouseActivities } from '../../../../workflows/activities.ts'
 import type { DrainFailing } from '../../../../workflows/ingest.ts'
-import type { RunRef } from '../../../../workflows/steps.ts'
+import type { Prepared, RunRef } from '../../../../workflows/steps.ts'
 import { type TaskLogs, warehouseSteps } from '../../../app/warehouse-steps.ts'
 import type { WorkspaceContexts } from '../../../app/workspace-context.ts'
 import type { App } from '../../../app.ts'
@@ -83,7 +83,7 @@ function logFailing(failure: DrainFailing): void {
 }
 
 /** Records the run before it is planned. A failed attempt is recorded in the run's row; a later attempt may succeed. */
-async function logged<T extends { plan: { windows: readonly unknown[] } }>(
+async function logged<T extends Prepared>(
   log: RunLog,
   lines: RunLines,
   run: RunRef,
@@ -94,7 +94,7 @@ async function logged<T extends { plan: { windows: readonly unknown[] } }>(
   try {
     const planned = await plan()
     await log.failing(null)
-    lines.planned(run, planned.plan.windows.length)
+    lines.planned(run, planned)
     return planned
   } catch (error) {
     await log.failing(error).catch(() => {})

@@ -1,11 +1,12 @@
 // The worker's log lines about syncs: begin, end and result.
-import type { RunRef, SyncReport } from '../../../../workflows/steps.ts'
+import type { Prepared, RunRef, SyncReport } from '../../../../workflows/steps.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
+import { historyPrice } from '../../../core/planning/price-text.ts'
 import { outcomeText } from '../../../core/run-record.ts'
 
 export interface RunLines {
   /** The sync was planned, for the first time or after an interruption. */
-  planned(run: RunRef, windows: number): void
+  planned(run: RunRef, prepared: Prepared): void
   /** Planning failed; Temporal retries transient errors. */
   notPlanned(run: RunRef, error: unknown): void
   ended(run: RunRef, report: SyncReport): void
@@ -22,14 +23,16 @@ const count = (value: number, one: string): string => `${value.toLocaleString('e
 const countsOf = ({ conversations, pages, requests, sessions }: SyncReport): string =>
   `${count(conversations, 'conversation')} in ${count(pages, 'page')}, ${count(requests, 'request')}, ${count(sessions, 'session')} billed`
 
-/** `write` receives one line per call. */
-export function runLines(write: (line: string) => void): RunLines {
+/** Both receive one line per call: `write` those about syncs, `price` the price of history before a sync reads it. */
+export function runLines(write: (line: string) => void, price: (line: string) => void): RunLines {
   /** Runs that this worker has begun; if one of them is planned again, it continues. */
   const begun = new Set<string>()
   const line = ({ workspaceId, run }: RunRef, text: string) => write(`${workspaceId}: sync ${run} ${text}`)
   return {
-    planned(of, windows) {
-      line(of, `${begun.has(of.run) ? 'goes on' : 'begins'}: ${count(windows, 'window')} to read`)
+    planned(of, prepared) {
+      line(of, `${begun.has(of.run) ? 'goes on' : 'begins'}: ${count(prepared.plan.windows.length, 'window')} to read`)
+      const history = historyPrice(prepared, Date.now())
+      if (history) price(`${of.workspaceId}: ${history}`)
       begun.add(of.run)
     },
     notPlanned: (of, error) => line(of, `cannot begin: ${reasonOf(error)}`),

@@ -139,7 +139,7 @@ const errorOf = (failure: Failure | null): ConvohouseError => {
 async function warehouseWorker(holding: OpenWorker, app: App): Promise<Worker> {
   const logs = taskLogs({ app, home: holding.config.home })
   const { log = () => {}, logsSyncs = false } = holding
-  const lines = runLines(logsSyncs ? log : () => {})
+  const lines = runLines(logsSyncs ? log : () => {}, log)
   const publicationFailing = (...news: Parameters<typeof publicationText>) => log(publicationText(...news))
   const askOwner = ownerRequester(holding)
   return Worker.create({

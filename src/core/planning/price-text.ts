@@ -1,0 +1,57 @@
+// The price of a plan as text, and whether people should read it before the sync begins.
+import { budgetOf, unlimited } from '../governor/budget.ts'
+import { type GovernorState, requestsFor } from '../governor/governor.ts'
+import { sessionsFor } from '../governor/session-budget.ts'
+import { counted, hours, range } from '../words.ts'
+import { type Layout, layOut, type Range } from './estimate.ts'
+import type { Plan } from './planner.ts'
+
+interface Priced {
+  plan: Plan
+  governor: GovernorState
+}
+
+/** How many hours and billing periods the estimated part of a plan takes. */
+export function layoutOf({ plan, governor }: Priced, nowMs: number): Layout {
+  const all = unlimited(governor)
+  const budget = budgetOf(governor, nowMs)
+  return layOut(plan.total, {
+    requestsPerHour: Math.max(1, budget.rateLimit.requestsPerHour),
+    requestsLeft: Math.max(0, requestsFor(all, { kind: 'tail', agentId: '' }, nowMs)),
+    sessionsLeft: Math.max(0, sessionsFor(all, 'tail', nowMs)),
+    sessionsPerPeriod: Math.max(1, budget.quota.includedSessions - budget.reserveForNewSessions),
+  })
+}
+
+const noun = (amount: Range, one: string): string =>
+  `${range(amount)} ${amount.high === 1 && amount.low === 1 ? one : `${one}s`}`
+
+/** Total and duration of a plan with windows; both as far as its windows can be estimated. */
+export function priceLines(priced: Priced, nowMs: number): string[] {
+  const { total, unknown, windows } = priced.plan
+  if (unknown === windows.length)
+    return [
+      'Total: unknown. The API cannot count conversations without billing them, so a range that has never been read cannot be estimated.',
+    ]
+  const parts = (['conversation', 'request', 'session'] as const).map(one => noun(total[`${one}s`], one))
+  const rest = unknown > 0 ? `, and ${counted(unknown, 'window')} of unknown size` : ''
+  const layout = layoutOf(priced, nowMs)
+  const { low, high } = layout.periods
+  const periods = high <= 1 ? 'this period' : `${range({ low, high })} billing periods`
+  return [
+    `Total: ${parts.join(', ')}${rest}.`,
+    `Duration: ${layout.hours.high === 0 ? 'within this hour' : hours(layout.hours)}, ${periods}.`,
+  ]
+}
+
+/** The price of a sync that begins to read history, in one line; null for any other. */
+export function historyPrice(priced: Priced, nowMs: number): string | null {
+  const { windows, unknown } = priced.plan
+  const begins = windows.some(
+    ({ resumes, progress: { window } }) => !resumes && (window.kind === 'tail' || window.kind === 'full'),
+  )
+  if (!begins) return null
+  const { sessionsLeft } = budgetOf(priced.governor, nowMs).quota
+  const most = unknown > 0 ? [`At most ${counted(sessionsLeft, 'session')} are billed this period.`] : []
+  return ['reading history.', ...priceLines(priced, nowMs), ...most].join(' ')
+}
