@@ -87,11 +87,9 @@ export function openApp({ config, bulk = false, acceptOlder = false, onQuery }: 
         .noteRun(record, begunMs)
         .catch(() => {})
     const maxQueries = queriesAtOnce(ownEnvironment().UV_THREADPOOL_SIZE)
-    const questions: Questions = new Map()
-    const { instance } = warehouse
-    const serving = await serveQueries({ home, instance, maxQueries, questions, ...(onQuery && { onQuery }) })
-    const socket = acquire(serving, server => server.close())
-    return { warehouse, stores, socketPath: socket.path, questions, pending: new Map(), spools: new Map() }
+    const serving = await serveQueries({ home, instance: warehouse.instance, maxQueries, ...(onQuery && { onQuery }) })
+    const { path: socketPath, questions } = acquire(serving, server => server.close())
+    return { warehouse, stores, socketPath, questions, pending: new Map(), spools: new Map() }
   })
 }
 

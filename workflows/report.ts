@@ -62,7 +62,7 @@ function reserveOf({ governor, host, report }: Run): Reserve | null {
 /** Adds to the report what the last step (`finish`) has returned. */
 export function addFinished(
   report: SyncReport,
-  { quarantined, refused, unnamed, upkeep, checks = [], models = [], windowsUnfinished, gaps }: Finished,
+  { quarantined, refused, unnamed, upkeep, checks = [], models = [], windowsUnfinished = 0, gaps }: Finished,
 ): void {
   if (gaps) report.gaps = gaps
   // A run that stopped early has counted its windows itself: those of this run may not be loaded yet.

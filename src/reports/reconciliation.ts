@@ -97,16 +97,13 @@ const isInScope =
 async function rereadsOf(options: ReconciliationOptions): Promise<Rereads> {
   const { workspaceId, settings, nowMs } = options
   const reader = withParams(options.rows)
-  const { rereadHorizonMs: horizonMs, quietMs, rereadShare } = settings ?? NOT_READ_AGAIN
+  const { rereadHorizonMs: horizonMs = 0, quietMs = 0, rereadShare = 0 } = settings ?? {}
   const isRead = rereadShare > 0 && !(await isTsLastActivity(reader, workspaceId, nowMs - EVIDENCE_MS))
-  const since = { sinceMs: nowMs - horizonMs, others: 0, seed: 0 }
-  const ranges = isRead ? (await hidingRanges(reader, workspaceId, since)).filter(isInScope(options)) : []
   const late = isRead && (await lateRowsSeen(reader, workspaceId, nowMs - EVIDENCE_MS))
+  const found = await hidingRanges(reader, workspaceId, { sinceMs: nowMs - horizonMs, others: 0, seed: 0 })
+  const ranges = isRead ? found.filter(isInScope(options)) : []
   return rereadsAhead({ ranges, nowMs, horizonMs, quietMs, late })
 }
-
-/** Of a workspace that is not configured. */
-const NOT_READ_AGAIN = { rereadHorizonMs: 0, quietMs: 0, rereadShare: 0 }
 
 interface DifferenceInput extends Pick<WorkspaceReconciliation, 'totals' | 'coverage' | 'rereads' | 'gaps'> {
   sessionsEach: number

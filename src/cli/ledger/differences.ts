@@ -20,11 +20,8 @@ interface DifferenceContext extends Pick<WorkspaceReconciliation, 'coverage' | '
   settings: Settings | undefined
 }
 
-/** `sessions`: as in `Difference`. */
-type Describe = (
-  n: number,
-  context: DifferenceContext & Pick<Difference, 'sessions'>,
-) => Pick<DescribedDifference, 'what' | 'hint'>
+type Described = DifferenceContext & Pick<Difference, 'sessions'>
+type Describe = (n: number, context: Described) => Pick<DescribedDifference, 'what' | 'hint'>
 
 /** `is` or `are`, `was` or `were`. */
 const verb = (n: number, one: string, many: string): string => (n === 1 ? one : many)
@@ -62,7 +59,7 @@ const incomplete: Describe = (n, { settings, sessions }) => ({
 const quietText = (settings: Settings | undefined): string =>
   `After ${settings ? durationText(settings.quietMs) : 'some time'} without a change, \`convohouse sync\` exports`
 
-function refreshText(n: number, { settings, sessions }: Parameters<Describe>[1]): string {
+function refreshText(n: number, { settings, sessions }: Described): string {
   const after = quietText(settings)
   if (settings?.refreshOn !== 'message') return `${after} ${verb(n, 'it', 'them')} again, ${pricedText(sessions)}.`
   return `${after} those with a new message again, and those whose change no event reported; with \`refreshOn: change\`, it exports all of them again.`

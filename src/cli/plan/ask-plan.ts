@@ -27,28 +27,21 @@ interface PlanQuestion {
   named: readonly NamedConversation[] | null
 }
 
-interface Planning {
-  config: Config
-  app: App
-  /** True while other runs of this process may be working on the workspace. */
-  beside: boolean
-}
-
 /** The path of plans on the query socket. */
 export const PLAN_PATH = '/plan'
 
-/** Plans one workspace. @throws FLAG_INVALID, AGENT_UNKNOWN, WORKSPACE_UNKNOWN, and access errors of the vendor */
+/** Plans one workspace. `beside`: other runs of this process may be working on it. @throws FLAG_INVALID, AGENT_UNKNOWN, WORKSPACE_UNKNOWN, and access errors of the vendor */
 export const answerPlan =
-  ({ config, app, beside }: Planning) =>
+  ({ config, app, beside }: { config: Config; app: App; beside: boolean }) =>
   async (question: unknown, signal: AbortSignal): Promise<PlanFacts> => {
     const { workspaceId, flags, named } = question as PlanQuestion
     const workspace = workspaceOf(config, workspaceId)
     const lookUp = lookUpIn(app, workspaceId)
     const request = await syncRequest({ flags, workspace, named, lookUp, nowMs: Date.now() })
-    const planned = planOnly({ config, workspace, app, request, signal, beside }).catch(error => {
+    const planned = await planOnly({ config, workspace, app, request, signal, beside }).catch(error => {
       throw withLines(error, named)
     })
-    const { resourceRequests, ...prepared } = await planned
+    const { resourceRequests, ...prepared } = planned
     return { workspaceId, prepared, resourceRequests, nowMs: Date.now() }
   }
 

@@ -3,6 +3,7 @@ import type { Prepared, RunRef, SyncReport } from '../../../../workflows/steps.t
 import { ConvohouseError } from '../../../core/errors.ts'
 import { historyPrice } from '../../../core/planning/price-text.ts'
 import { outcomeText } from '../../../core/run-record.ts'
+import { counted } from '../../../core/words.ts'
 
 export interface RunLines {
   /** The sync was planned, for the first time or after an interruption. */
@@ -18,10 +19,8 @@ export interface RunLines {
 const reasonOf = (error: unknown): string =>
   error instanceof ConvohouseError ? `${error.code}: ${error.message}` : 'an unexpected error'
 
-const count = (value: number, one: string): string => `${value.toLocaleString('en')} ${one}${value === 1 ? '' : 's'}`
-
 const countsOf = ({ conversations, pages, requests, sessions }: SyncReport): string =>
-  `${count(conversations, 'conversation')} in ${count(pages, 'page')}, ${count(requests, 'request')}, ${count(sessions, 'session')} billed`
+  `${counted(conversations, 'conversation')} in ${counted(pages, 'page')}, ${counted(requests, 'request')}, ${counted(sessions, 'session')} billed`
 
 /** Both receive one line per call: `write` those about syncs, `price` the price of history before a sync reads it. */
 export function runLines(write: (line: string) => void, price: (line: string) => void): RunLines {
@@ -30,7 +29,10 @@ export function runLines(write: (line: string) => void, price: (line: string) =>
   const line = ({ workspaceId, run }: RunRef, text: string) => write(`${workspaceId}: sync ${run} ${text}`)
   return {
     planned(of, prepared) {
-      line(of, `${begun.has(of.run) ? 'goes on' : 'begins'}: ${count(prepared.plan.windows.length, 'window')} to read`)
+      line(
+        of,
+        `${begun.has(of.run) ? 'goes on' : 'begins'}: ${counted(prepared.plan.windows.length, 'window')} to read`,
+      )
       const history = historyPrice(prepared, Date.now())
       if (history) price(`${of.workspaceId}: ${history}`)
       begun.add(of.run)

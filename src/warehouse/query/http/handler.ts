@@ -77,10 +77,8 @@ export const queryHandler =
     const signal = AbortSignal.any([gone.signal, context.closing])
     const answer = context.questions.get(request.url ?? '')
     try {
-      if (answer) {
-        const found = await answer(parse(await readBody(request)), signal)
-        response.end(JSON.stringify(found))
-      } else await runInSlot({ response, query: await readQuery(request), context, signal })
+      if (answer) response.end(JSON.stringify(await answer(parse(await readBody(request)), signal)))
+      else await runInSlot({ response, query: await readQuery(request), context, signal })
     } catch (error) {
       sendError(response, queryError(error))
     }

@@ -17,9 +17,13 @@ import { socketPath } from './socket-path.ts'
 /** The holder enforces the timeout; this only ends the wait for a holder that has stopped responding. */
 const GRACE_MS = 10 * SECOND
 
-export interface HolderQuery extends QueryLimits {
+interface Asked extends QueryLimits {
   /** The data folder. */
   home: string
+  sql?: string
+}
+
+export interface HolderQuery extends Asked {
   sql: string
 }
 
@@ -33,8 +37,7 @@ export async function queryHolder(
   query: HolderQuery & { maxRows?: number; layout?: ResultLayout },
 ): Promise<QueryResult> {
   const { layout, maxRows } = query
-  const { sql, timeoutMs } = query
-  const answer = await post(query, QUERY_PATH, { accept: CELLS_MEDIA_TYPE, body: { sql, timeoutMs, layout, maxRows } })
+  const answer = await post(query, CELLS_MEDIA_TYPE, { layout, maxRows })
   try {
     const lines = readLines(answer.pieces())
     const first = await nextLine(lines)
@@ -53,8 +56,7 @@ export async function queryHolder(
  */
 export async function queryHolderToParquet(query: HolderQuery & { file: string }): Promise<ParquetFile> {
   const part = partOf(query.file)
-  const { sql, timeoutMs } = query
-  const answer = await post(query, QUERY_PATH, { accept: PARQUET_MEDIA_TYPE, body: { sql, timeoutMs } })
+  const answer = await post(query, PARQUET_MEDIA_TYPE, {})
   try {
     const bytes = await receive(answer, part)
     await putInPlace(part, query.file)
@@ -72,8 +74,8 @@ export async function queryHolderToParquet(query: HolderQuery & { file: string }
  *
  * @throws as `queryHolder`, WAREHOUSE_LOCKED also when the process does not answer this question, and the question's own errors
  */
-export async function askHolder<T>(asked: Omit<HolderQuery, 'sql'> & { path: string; question: object }): Promise<T> {
-  const { pieces } = await post(asked, asked.path, { accept: 'application/json', body: asked.question })
+export async function askHolder<T>(asked: Asked & { path: string; question: object }): Promise<T> {
+  const { pieces } = await post(asked, 'application/json', asked.question, asked.path)
   return JSON.parse(await text(pieces())) as T
 }
 
@@ -131,13 +133,10 @@ interface Answer {
   hangUp(): void
 }
 
-async function post(
-  { home, timeoutMs, signal }: Omit<HolderQuery, 'sql'>,
-  path: string,
-  { accept, body: content }: { accept: string; body: object },
-): Promise<Answer> {
+async function post(query: Asked, accept: string, more: object, path = QUERY_PATH): Promise<Answer> {
+  const { home, sql, timeoutMs, signal } = query
   if (signal?.aborted) throw stopped()
-  const body = JSON.stringify(content)
+  const body = JSON.stringify({ sql, timeoutMs, ...more })
   const headers = { Accept: accept, 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }
   const request = httpRequest({
     socketPath: await socketPath(home),

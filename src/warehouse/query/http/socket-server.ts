@@ -39,6 +39,7 @@ const CLOSE_WITHIN_MS = 5 * SECOND
 
 export interface QueryServer {
   path: string
+  questions: Questions
   /** Stops listening, interrupts what runs and reports it to the clients; call it before closing the instance. */
   close(): Promise<void>
 }
@@ -54,19 +55,14 @@ export async function serveQueries({
   home,
   instance,
   onQuery,
-  questions = new Map(),
   ...given
-}: {
-  home: string
-  instance: Connectable
-  onQuery?: QueryObserver
-  questions?: Questions
-} & Partial<SocketLimits>): Promise<QueryServer> {
+}: { home: string; instance: Connectable; onQuery?: QueryObserver } & Partial<SocketLimits>): Promise<QueryServer> {
   await forbidExtensions(instance)
   const path = await socketPath(home)
   const limits = { ...DEFAULT_LIMITS, ...given }
   const scratch = join(home, 'query-parts')
   const closing = new AbortController()
+  const questions: Questions = new Map()
   const handle = queryHandler({
     instance,
     limits,
@@ -92,6 +88,7 @@ export async function serveQueries({
 
   return {
     path,
+    questions,
     close: async () => {
       server.close()
       closing.abort()
