@@ -1,83 +1,118 @@
-// The failure policy: the effect of a failure on its window and on the run.
+// The failure policy: the effect of a failure on its window and on the run. Failures of a page that the vendor answers in smaller parts never get here.
 //
 //   interrupted                  the run ends
-//   rate limited                 the governor pauses; the run waits, or ends with `--no-wait`
-//   transient                    the governor pauses; after several failures in a row the run fails
 //   agent not found              its windows are dropped
-//   cursor refused               the window restarts from the last second that landed, a few times
 //   vendor (other)               the window ends with the failure
-//   input, access, storage, …    the run fails
+//   input, storage               the run fails
+//   transient, access            the agent is a suspect: its windows wait behind those of all other agents
+//
+// An answer to another agent's export shows that the failures of a suspect concern that agent alone: its windows are then left to a later run, and all
+// others go on. Otherwise they concern the account. After a transient failure the governor pauses the account, and after several in a row
+// the run fails; it fails after a refusal once every agent left was refused, or many in a row.
 import type { ErrorCode } from '../src/core/errors.ts'
-import { restarted, sortOf, type WindowProgress } from '../src/core/planning/windows.ts'
-import { fail, type Restarts, type Run, stop } from './run.ts'
+import type { WindowProgress } from '../src/core/planning/windows.ts'
+import { fail, leaveAgent, type Run, type Suspect, stop } from './run.ts'
 import type { Failure } from './steps.ts'
 
 /** Consecutive failures, a minute apart, that a run survives; the next one ends it. */
 const MAX_FAILURES = 5
 
-/** Consecutive restarts without progress after which a window is given up: each restart bills the conversations of one second again. */
-const MAX_VAIN_RESTARTS = 3
+/** Refused agents in a row that show that the account is refused. A token that is not accepted concerns the account in most cases. */
+const MAX_REFUSED = 25
+const MAX_UNAUTHORIZED = 3
 
-const CURSOR_REFUSED: ErrorCode = 'API_BAD_REQUEST'
+/** Failures in a row after which an agent is left to a later run, once they concern it alone. A 429 mostly concerns the account. */
+const MAX_ALONE: Partial<Record<ErrorCode, number>> = { API_RATE_LIMITED: 3 }
+const MAX_ALONE_OTHERWISE = 2
 
 /** Applies a failure to its window and the run. Returns the window to continue with; null where this run reads no more of it. */
 export function applyFailurePolicy(run: Run, progress: WindowProgress, failure: Failure): WindowProgress | null {
   const { agentId } = progress.window
-  if (failure.code === 'INTERRUPTED') {
+  const { code, kind } = failure
+  if (code === 'INTERRUPTED') {
     stop(run, 'interrupted')
     return progress
   }
-  if (failure.kind === 'transient') run.pausedBy = failure.code
-  if (failure.code === 'API_RATE_LIMITED') {
-    if (!run.request.wait) stop(run, 'hour-spent')
-    return progress
-  }
-  if (failure.kind === 'transient') {
-    run.failing += 1
-    run.unanswered = failure
-    if (run.failing > MAX_FAILURES && !run.stopped) {
-      fail(run, failure, agentId)
-      stop(run, 'failed')
-    }
-    return progress
-  }
-  if (failure.code === 'API_NOT_FOUND') {
+  if (code === 'API_NOT_FOUND') {
     if (!run.report.agentsGone.includes(agentId)) run.report.agentsGone.push(agentId)
     run.queue.waiting = run.queue.waiting.filter(waiting => waiting.window.agentId !== agentId)
     return null
   }
-  const isCursorRefused = failure.code === CURSOR_REFUSED && progress.cursor !== null
-  if (isCursorRefused && mayRestart(run.restarts, progress)) return restarted(progress)
-  fail(run, isCursorRefused ? restartsExhausted(failure, progress) : failure, agentId)
-  if (failure.kind !== 'vendor') stop(run, 'failed')
-  run.report.windowsLeft += 1
-  return null
+  if (kind === 'transient') run.pausedBy = code
+  if (code === 'API_RATE_LIMITED' && !run.request.wait) {
+    stop(run, 'hour-spent')
+    return progress
+  }
+  if (kind !== 'transient' && kind !== 'access') {
+    fail(run, failure, agentId)
+    if (kind !== 'vendor') stop(run, 'failed')
+    run.report.windowsLeft += 1
+    return null
+  }
+  const suspect = suspectOf(run, agentId, failure)
+  if (suspect.isAlone && suspect.failures >= (MAX_ALONE[code] ?? MAX_ALONE_OTHERWISE)) {
+    leaveSuspect(run, suspect)
+    run.report.windowsLeft += 1
+    return null
+  }
+  if (kind === 'transient' && code !== 'API_RATE_LIMITED') countUnanswered(run, suspect)
+  if (kind === 'access' && areManyRefused(run, code)) failAccount(run, failure)
+  return progress
 }
 
 /**
- * Counts a restart after a refused cursor; false after too many consecutive restarts without progress. Progress is a further `ts` or, where
- * a page contains conversations of one second only, a further page from the same `ts`.
+ * Decides before a request of a suspect's window, which is taken once no other window is waiting or in progress: true where the window must
+ * not be requested, because the vendor has refused its agent.
  */
-function mayRestart(restarts: Restarts, progress: WindowProgress): boolean {
-  const { window, lastTsMs, sequence } = progress
-  const key = `${window.agentId} ${window.name}`
-  const before = restarts.get(key)
-  const distance = before === undefined ? 1 : distanceFrom(progress, before.fromMs)
-  const isFurther = distance > 0 || (distance === 0 && sequence > before!.sequence)
-  const vain = isFurther ? 0 : before!.vain + 1
-  restarts.set(key, isFurther ? { fromMs: lastTsMs, sequence, vain } : { ...before!, vain })
-  return vain < MAX_VAIN_RESTARTS
+export function isRefused(run: Run, { window }: WindowProgress): boolean {
+  const suspect = run.suspects.find(({ agentId }) => agentId === window.agentId)
+  if (suspect?.failure.kind !== 'access') return false
+  const others = run.answered.some(agentId => agentId !== window.agentId)
+  if (suspect.isAlone || (others && run.suspects.length === 1)) {
+    leaveSuspect(run, suspect)
+    run.report.windowsLeft += 1
+  } else failAccount(run, suspect.failure)
+  return true
 }
 
-/** How far the window has read beyond a `ts`: above 0 where it is beyond, 0 where it is still there. */
-function distanceFrom({ window, lastTsMs }: WindowProgress, fromMs: number | null): number {
-  if (lastTsMs === fromMs || lastTsMs === null) return 0
-  if (fromMs === null) return 1
-  return sortOf(window.kind) === 'asc' ? lastTsMs - fromMs : fromMs - lastTsMs
+/** Records that the vendor answered an export of that agent. */
+export function exportAnswered(run: Run, answeredId: string): void {
+  run.failing = 0
+  run.suspects = run.suspects
+    .filter(({ agentId }) => agentId !== answeredId)
+    .map(suspect => ({ ...suspect, isAlone: true }))
+  if (run.answered.length < 2 && !run.answered.includes(answeredId)) run.answered = [...run.answered, answeredId]
 }
 
-const restartsExhausted = (failure: Failure, { window }: WindowProgress): Failure => ({
-  ...failure,
-  what: `${failure.what}. Window ${window.name} of agent ${window.agentId} was restarted ${MAX_VAIN_RESTARTS - 1} times without further progress.`,
-  hint: 'Run the sync again later. What landed is kept, and the window continues from the last landed conversation.',
-})
+/** Counts the failure of an agent. */
+function suspectOf(run: Run, agentId: string, failure: Failure): Suspect {
+  const known = run.suspects.find(suspect => suspect.agentId === agentId)
+  const suspect = { agentId, failure, failures: (known?.failures ?? 0) + 1, isAlone: known?.isAlone ?? false }
+  run.suspects = [...run.suspects.filter(other => other !== known), suspect]
+  return suspect
+}
+
+/** Leaves the agent to a later run. */
+function leaveSuspect(run: Run, { agentId, failure }: Suspect): void {
+  fail(run, failure, agentId)
+  leaveAgent(run, agentId)
+  run.suspects = run.suspects.filter(suspect => suspect.agentId !== agentId)
+}
+
+function countUnanswered(run: Run, { failure }: Suspect): void {
+  run.failing += 1
+  run.unanswered = failure
+  if (run.failing <= MAX_FAILURES || run.stopped) return
+  fail(run, failure, null)
+  stop(run, 'failed')
+}
+
+function areManyRefused({ suspects }: Run, code: ErrorCode): boolean {
+  const refused = suspects.filter(({ failure, isAlone }) => failure.kind === 'access' && !isAlone)
+  return refused.length >= (code === 'API_UNAUTHORIZED' ? MAX_UNAUTHORIZED : MAX_REFUSED)
+}
+
+function failAccount(run: Run, failure: Failure): void {
+  if (!run.stopped) fail(run, failure, null)
+  stop(run, 'failed')
+}

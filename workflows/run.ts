@@ -24,20 +24,21 @@ export interface Run {
   pausedBy: ErrorCode | null
   stopped: boolean
   handingOver: boolean
-  restarts: Restarts
+  /** Agents whose last request failed, oldest failure first (`failure-policy.ts`). */
+  suspects: readonly Suspect[]
+  /** Up to two agents whose exports were answered in this run. */
+  answered: readonly string[]
   /** Resolves when a lease ends: loops that wait for quota or for a window then try again. */
   changed: Deferred
 }
 
-/** How often the vendor refused the cursors of a window, by agent and window name. */
-export type Restarts = Map<string, Restart>
-
-interface Restart {
-  /** The furthest `ts` from which the window was restarted, ms (`fromMs`), and the furthest page reached from there (`sequence`). */
-  fromMs: number | null
-  sequence: number
-  /** Consecutive restarts without progress. */
-  vain: number
+export interface Suspect {
+  agentId: string
+  failure: Failure
+  /** Number of failures in a row. */
+  failures: number
+  /** Another agent's export was answered after the first of these failures: they concern this agent alone. */
+  isAlone: boolean
 }
 
 /** Windows in the planner's order. A window that a loop has worked on goes back behind all others of its kind. */
@@ -47,13 +48,28 @@ interface WindowQueue {
   inProgress: number
 }
 
-/** Takes the next window, which is then in progress; null where none is waiting. */
-export function takeWindow({ queue, governor, host }: Run): WindowProgress | null {
-  const next = nextWindow(governor, queue.waiting, host.now())
+/**
+ * Takes the next window, which is then in progress; null where none can be taken. Windows of suspects come last, and those of refused agents only
+ * once no other window is in progress: an answer to one may show whether the refusal concerns the agent alone.
+ */
+export function takeWindow({ queue, governor, host, suspects }: Run): WindowProgress | null {
+  const suspectOf = ({ window }: WindowProgress) => suspects.find(({ agentId }) => agentId === window.agentId)
+  const isTakable = (progress: WindowProgress) =>
+    queue.inProgress === 0 || suspectOf(progress)?.failure.kind !== 'access'
+  const unsuspected = queue.waiting.filter(progress => suspectOf(progress) === undefined)
+  const takable = unsuspected.length > 0 ? unsuspected : queue.waiting.filter(isTakable)
+  const next = nextWindow(governor, takable, host.now())
   if (next === undefined) return null
   queue.waiting.splice(queue.waiting.indexOf(next), 1)
   queue.inProgress += 1
   return next
+}
+
+/** Removes the agent's windows from the queue and counts them as left. */
+export function leaveAgent({ queue, report }: Run, agentId: string): void {
+  const kept = queue.waiting.filter(({ window }) => window.agentId !== agentId)
+  report.windowsLeft += queue.waiting.length - kept.length
+  queue.waiting = kept
 }
 
 /** Puts a window back behind the last one of its kind, so that all agents get a turn. */
@@ -78,21 +94,23 @@ export interface Checkpoint {
   hasRows?: boolean
   report: SyncReport
   failing: number
-  restarts: [window: string, restart: Restart][]
+  suspects: readonly Suspect[]
+  answered: readonly string[]
 }
 
-export const checkpointOf = ({ governor, queue, report, failing, restarts }: Run): Checkpoint => ({
+export const checkpointOf = ({ governor, queue, report, failing, suspects, answered }: Run): Checkpoint => ({
   governor,
   waiting: queue.waiting,
   pagesWaiting: 0,
   report,
   failing,
-  restarts: [...restarts],
+  suspects,
+  answered,
 })
 
 /** A run that continues from a checkpoint. */
 export function newRun(steps: Steps, host: Host, request: SyncRequest, checkpoint: Checkpoint): Run {
-  const { governor, waiting, pagesWaiting, hasRows = false, report, failing, restarts } = checkpoint
+  const { governor, waiting, pagesWaiting, hasRows = false, report, failing, suspects, answered } = checkpoint
   return {
     steps,
     host,
@@ -111,7 +129,8 @@ export function newRun(steps: Steps, host: Host, request: SyncRequest, checkpoin
     pausedBy: null,
     stopped: false,
     handingOver: false,
-    restarts: new Map(restarts),
+    suspects,
+    answered,
     changed: newDeferred(),
   }
 }

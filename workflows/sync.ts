@@ -49,7 +49,7 @@ export async function planSync(
   const failures = failure ? [{ ...failure, agentId: null }] : []
   const notes = { ...(warnings && { warnings }), ...(agentsLeftOut && { agentsLeftOut }) }
   const report = { ...emptyReport(request.run), failures, ...notes }
-  const planned = { governor, waiting, pagesWaiting, hasRows, report, failing: 0, restarts: [] }
+  const planned = { governor, waiting, pagesWaiting, hasRows, report, failing: 0, suspects: [], answered: [] }
   return preempted === null ? planned : resumePreempted(planned, preempted)
 }
 

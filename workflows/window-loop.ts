@@ -2,8 +2,11 @@
 // back. Several loops run at the same time on one queue and one governor.
 import { isUrgent, requestsInShare } from '../src/core/governor/fair-share.ts'
 import { type Decision, type Grant, govern, requestLease } from '../src/core/governor/governor.ts'
-import { idsFitting, isById, type WindowProgress } from '../src/core/planning/windows.ts'
-import { applyFailurePolicy } from './failure-policy.ts'
+import { otherEnd } from '../src/core/planning/gap-windows.ts'
+import { isAtRest } from '../src/core/planning/no-progress.ts'
+import { idsFitting } from '../src/core/planning/window-ids.ts'
+import { isById, type WindowProgress } from '../src/core/planning/windows.ts'
+import { applyFailurePolicy, exportAnswered, isRefused } from './failure-policy.ts'
 import { handOver, notifyChange, type Run, requeueWindow, stop, takeWindow } from './run.ts'
 import type { LeaseAnswers, LeaseOutcome } from './steps.ts'
 
@@ -36,6 +39,7 @@ export async function windowLoop(run: Run): Promise<void> {
 }
 
 async function workOn(run: Run, progress: WindowProgress): Promise<void> {
+  if (isRefused(run, progress)) return
   if (isUrgent(progress) || !mustYield(run, progress)) return act(run, progress, leaseFor(run, progress))
   requeueWindow(run.queue, progress)
   stop(run, 'preempted')
@@ -78,26 +82,32 @@ async function act(run: Run, progress: WindowProgress, decision: Decision): Prom
 /** Reads as many pages of the window as the lease permits. */
 async function fetchPages(run: Run, progress: WindowProgress, grant: Grant): Promise<void> {
   const outcome = await run.steps.fetchPages({ request: run.request, progress, grant })
-  settle(run, grant, outcome)
+  settle(run, progress, grant, outcome)
   const next = outcome.failure ? applyFailurePolicy(run, outcome.progress, outcome.failure) : outcome.progress
   if (next === null) return
-  if (next.done) run.report.windowsDone += 1
-  else requeueWindow(run.queue, next)
+  if (!isAtRest(next)) return requeueWindow(run.queue, next)
+  if (!next.done) {
+    run.report.windowsLeft += 1
+    return
+  }
+  run.report.windowsDone += 1
+  const rest = otherEnd(next)
+  if (rest) requeueWindow(run.queue, rest)
 }
 
 /** Sends the one request of a probe, whose answer reports the quota. */
 async function probe(run: Run, progress: WindowProgress, grant: Grant): Promise<void> {
   const outcome = await run.steps.probe({ request: run.request, agentId: progress.window.agentId, grant })
-  settle(run, grant, outcome)
+  settle(run, progress, grant, outcome)
   const next = outcome.failure ? applyFailurePolicy(run, progress, outcome.failure) : progress
   if (next) requeueWindow(run.queue, next)
 }
 
 /** Applies a lease's outcome to governor and loader, and publishes progress. The lease log already contains the outcome. */
-function settle(run: Run, grant: Grant, outcome: LeaseAnswers & Partial<LeaseOutcome>): void {
+function settle(run: Run, progress: WindowProgress, grant: Grant, outcome: LeaseAnswers & Partial<LeaseOutcome>): void {
   for (const answer of outcome.answers) {
     run.governor = govern(run.governor, { kind: 'answered', lease: grant.lease, answer })
-    run.failing = answer.status === 200 ? 0 : run.failing
+    if (answer.status === 200) exportAnswered(run, progress.window.agentId)
   }
   run.governor = govern(run.governor, { kind: 'ended', lease: grant.lease })
   if (outcome.progress) run.governor = govern(run.governor, { kind: 'seen', progress: outcome.progress })

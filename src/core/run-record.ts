@@ -1,5 +1,5 @@
 // The record of a run: one for each requested sync, however it ended. It is stored both in `_runs` and in the landing.
-import { ConvohouseError, type ErrorCode } from './errors.ts'
+import { ConvohouseError, ERRORS, type ErrorCode, type ErrorKind } from './errors.ts'
 
 /** Who started the run: a person (`sync`), a round of `sync --watch` or of `up` without Temporal, a schedule, or `schedule backfill`. */
 export type Origin = 'sync' | 'watch' | 'schedule' | 'backfill'
@@ -27,6 +27,8 @@ export interface RunEnd {
   quarantined?: number
   /** Total number of webhook events that receivers had refused when the run ended. */
   webhooksRefused?: number
+  /** Agents that the run left to a later one, because the vendor refused or failed their requests alone. */
+  agentsLeft?: { agentId: string; code: ErrorCode; what: string }[]
 }
 
 const OUTCOME_TEXTS: Partial<Record<string, string>> = {
@@ -85,7 +87,7 @@ export interface Reserve {
 }
 
 interface Ended extends Required<Pick<RunEnd, 'outcome' | 'requests' | 'sessions' | 'pages' | 'conversations'>> {
-  failures: readonly { code: ErrorCode; what: string; hint: string | null }[]
+  failures: readonly { code: ErrorCode; what: string; hint: string | null; agentId?: string | null }[]
   /** Set where history was left unread although these sessions were left. */
   reserve?: Reserve
   /** The vendor's last failure, if no answer came after it. */
@@ -144,8 +146,15 @@ function reasonOf(report: Ended): Omit<RunEnd, 'outcome' | 'success'> | undefine
   return isSuccess(report) ? waits : SPENT[outcome]
 }
 
+/** Kinds of failures after which a run leaves an agent to a later one. */
+const LEAVES_AGENT: ReadonlySet<ErrorKind> = new Set(['access', 'transient'])
+
 /** The end of a run with a report. */
 export function endOf(report: Ended): RunEnd {
   const { outcome, requests, sessions, pages, conversations } = report
-  return { outcome, success: isSuccess(report), requests, sessions, pages, conversations, ...reasonOf(report) }
+  const agentsLeft = report.failures.flatMap(({ agentId, code, what }) =>
+    agentId && LEAVES_AGENT.has(ERRORS[code].kind) ? [{ agentId, code, what }] : [],
+  )
+  const left = agentsLeft.length > 0 && { agentsLeft }
+  return { outcome, success: isSuccess(report), requests, sessions, pages, conversations, ...left, ...reasonOf(report) }
 }

@@ -1,11 +1,39 @@
 // What is known to be missing of a workspace: ranges that could not be read, and windows that are not finished.
 import { quoteText } from '../catalog/layout.ts'
+import type { ErrorCode } from '../core/errors.ts'
 import { cover, gaps } from '../core/planning/coverage.ts'
 import { type Gap, retryAtMs } from '../core/planning/gaps.ts'
 import type { Writer } from '../warehouse/connection.ts'
 import { readByAgent } from '../warehouse/planning/full-exports.ts'
 
 type Reader = Pick<Writer, 'rows'>
+
+/** An agent whose exports the vendor refuses, or fails, alone. */
+export interface LeftAgent extends Omit<Gap, 'fromSec' | 'toSec'> {}
+
+/** Agents that runs have left since the vendor last answered an export of them. */
+export async function readLeftAgents(reader: Reader, workspaceId: string): Promise<LeftAgent[]> {
+  const here = `workspace_id = ${quoteText(workspaceId)}`
+  const rows = await reader.rows<Record<'agentId' | 'code' | 'what' | 'since' | 'last' | 'tries', string>>(`
+    WITH left_agents AS (
+      SELECT unnest(from_json(agents_left, '[{"agentId":"VARCHAR","code":"VARCHAR","what":"VARCHAR"}]')) AS agent, ended_at
+      FROM _runs WHERE ${here} AND agents_left IS NOT NULL
+    ), answered AS (
+      SELECT agent_id, max(sent_at) AS at FROM _requests WHERE ${here} AND stream = 'conversations' AND status = 200 GROUP BY ALL
+    )
+    SELECT agent.agentId AS "agentId", arg_max(agent.code, ended_at) AS code, arg_max(agent.what, ended_at) AS what,
+      epoch_ms(min(ended_at))::VARCHAR AS since, epoch_ms(max(ended_at))::VARCHAR AS last, count(*)::VARCHAR AS tries
+    FROM left_agents LEFT JOIN answered ON answered.agent_id = agent.agentId
+    WHERE ended_at > coalesce(answered.at, '-infinity'::TIMESTAMP) GROUP BY ALL ORDER BY ALL`)
+  return rows.map(({ agentId, code, what, since, last, tries }) => ({
+    agentId,
+    code: code as ErrorCode,
+    what,
+    sinceMs: Number(since),
+    tries: Number(tries),
+    retryAtMs: retryAtMs({ lastTriedMs: Number(last), tries: Number(tries) - 1 }),
+  }))
+}
 /** A gap as the progress of a window records it. */
 type RecordedGap = Omit<Gap, 'agentId' | 'retryAtMs'>
 
@@ -17,8 +45,21 @@ const recordedSql = (workspaceId: string): string => `
   WHERE w.workspace_id = ${quoteText(workspaceId)} AND json_type(w.progress->'gap') = 'OBJECT'
   GROUP BY w.agent_id, w.window_name ORDER BY tried::BIGINT DESC, w.agent_id, w.window_name`
 
-/** Ranges that could not be read and that nothing has read since, by the newest try of each; oldest range first within an agent. */
+/** All that could not be read: ranges, and the unread time of agents that the vendor refuses. */
 export async function readGaps(reader: Reader, workspaceId: string, nowMs: number): Promise<Gap[]> {
+  const ranges = await readRangeGaps(reader, workspaceId, nowMs)
+  const left = await readLeftAgents(reader, workspaceId)
+  if (left.length === 0) return ranges
+  const read = await readByAgent(reader, workspaceId, nowMs)
+  const toSec = Math.floor(nowMs / 1_000)
+  return [
+    ...ranges,
+    ...left.map(agent => ({ ...agent, fromSec: (read.get(agent.agentId)?.at(-1)?.to ?? -1) + 1 || null, toSec })),
+  ]
+}
+
+/** Ranges that could not be read and that nothing has read since, by the newest try of each; oldest range first within an agent. */
+export async function readRangeGaps(reader: Reader, workspaceId: string, nowMs: number): Promise<Gap[]> {
   const recorded = await reader.rows<{ agentId: string; gap: string; tried: string }>(recordedSql(workspaceId))
   if (recorded.length === 0) return []
   const claimed = new Map(await readByAgent(reader, workspaceId, nowMs))
@@ -46,6 +87,15 @@ export async function unfinishedWindows(reader: Reader, workspaceId: string): Pr
     `SELECT count(*)::INTEGER AS n FROM _windows w JOIN agents a USING (workspace_id, agent_id)
      WHERE w.workspace_id = ${quoteText(workspaceId)} AND NOT w.done AND w.kind IN ('head', 'tail', 'reread')
        AND a._missing_since IS NULL`,
+  )
+  return row?.n ?? 0
+}
+
+/** Sessions that requesting gaps again may have billed for pages that could not be read, since `sinceMs`. */
+export async function billedForGaps(reader: Reader, workspaceId: string, sinceMs: number): Promise<number> {
+  const [row] = await reader.rows<{ n: number }>(
+    `SELECT coalesce(sum((progress->'gap'->>'billedUpTo')::DOUBLE), 0)::DOUBLE AS n FROM _windows
+     WHERE workspace_id = ${quoteText(workspaceId)} AND epoch_ms(opened_at) >= ${sinceMs} AND (progress->'gap'->>'tries')::INTEGER > 0`,
   )
   return row?.n ?? 0
 }

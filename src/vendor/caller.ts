@@ -41,6 +41,8 @@ interface Call<T> {
   read: (sent: Sent, asked: RequestContext) => T
   /** Default: the client's `maxAttempts`. */
   maxAttempts?: number
+  /** Number of attempts of a GET that may be repeated although they reached the vendor. Default: all. */
+  repeatsSent?: number
   /** Advice in place of the usual hints of a code. */
   hints?: RequestContext['hints']
   signal?: AbortSignal
@@ -92,7 +94,9 @@ export function createCaller(options: VendorClientOptions): Caller {
 
   return {
     address,
-    run<T>({ target, accept, keepsBody, read, hints, signal, attempts: observer, ...own }: Call<T>): Promise<T> {
+    run<T>(call: Call<T>): Promise<T> {
+      const { target, accept, keepsBody, read, hints, signal, attempts: observer } = call
+      const { repeatsSent = Number.POSITIVE_INFINITY, maxAttempts = policy.maxAttempts } = call
       // Every running request adds a listener and removes it at its end, so more than ten are not a leak.
       if (signal) setMaxListeners(0, signal)
       const context = { origin: address.origin, timeoutMs, target, keepsBody, ...(hints && { hints }) }
@@ -100,7 +104,7 @@ export function createCaller(options: VendorClientOptions): Caller {
       let sentToken = ''
       let renews = 0
       return runAttempts<T>(
-        { ...policy, ...own },
+        { ...policy, maxAttempts },
         {
           send() {
             sentToken = tokens[0]!
@@ -113,7 +117,7 @@ export function createCaller(options: VendorClientOptions): Caller {
               : notAllowed(asked(attempt - 1)),
           renews: () => options.rereadToken !== undefined && ++renews === 1 && isRenewed(sentToken),
           // A write that may have reached the vendor is not repeated: it could be carried out twice.
-          repeatsSent: target.method === 'GET',
+          repeatsSent: target.method === 'GET' ? repeatsSent : 0,
           observer,
           signal,
         },

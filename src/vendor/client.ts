@@ -69,7 +69,8 @@ export function createVendorClient(options: VendorClientOptions): VendorClient {
       const target = exportTarget({ address, agentId, query })
       const selected = query.convoIds !== undefined
       const read = (sent: Sent, asked: RequestContext) => readExportAnswer(sent, asked, selected)
-      return call.run({ target, accept: JSON_TYPE, keepsBody: true, read, ...control })
+      // Each attempt may be billed.
+      return call.run({ target, accept: JSON_TYPE, keepsBody: true, read, repeatsSent: 1, ...control })
     },
     async exportCsv({ agentId, query, ...control }) {
       const target = exportTarget({ address, agentId, query, format: 'csv' })

@@ -88,7 +88,8 @@ export function unanswered(asked: RequestContext, breakdown: Breakdown): VendorE
   const { words, hint } = describeConnectionFailure(reason)
   const what = `${hostOf(asked)} ${words} (${requestOf(asked)}, ${reason})`
   const own = unsent ? undefined : asked.hints?.API_UNAVAILABLE
-  return fault('API_UNAVAILABLE', asked, { what, hint: own ?? withAddress(hint, asked), facts: { reason } })
+  const facts = { reason, ...(unsent && { unsent }) }
+  return fault('API_UNAVAILABLE', asked, { what, hint: own ?? withAddress(hint, asked), facts })
 }
 
 /** The error of a timeout while connecting or while waiting for the response. */
@@ -98,7 +99,7 @@ function late(asked: RequestContext, { reason, unsent }: Breakdown): VendorError
     return fault('API_TIMEOUT', asked, { words: `was not answered ${within} (\`timeout\`)`, facts: { reason } })
   const what = `${hostOf(asked)} did not accept a connection ${within} (${requestOf(asked)})`
   const hint = "Check host and port of `apiUrl`, and this machine's network and firewall; nothing was sent."
-  return fault('API_TIMEOUT', asked, { what, hint: withAddress(hint, asked), facts: { reason } })
+  return fault('API_TIMEOUT', asked, { what, hint: withAddress(hint, asked), facts: { reason, unsent: true } })
 }
 
 const requestOf = ({ target }: RequestContext): string => `${target.method} ${target.path}`

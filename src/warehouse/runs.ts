@@ -24,6 +24,7 @@ const COLUMNS = {
   quarantined: count,
   webhooks_refused: count,
   success: 'BOOLEAN',
+  agents_left: 'JSON',
 }
 
 /** A run that can still end. On Temporal a preempted run continues: its row has its progress at the preemption. */
@@ -32,13 +33,14 @@ const NOT_ENDED = "(ended_at IS NULL OR outcome = 'preempted')"
 /** The row of a run, and its parameters. */
 const ROW = 'workspace_id = $workspace AND run = $run'
 
-const columnsOf = ({ startedMs, endedMs, errorCode, webhooksRefused, ...run }: RunRecord) => ({
+const columnsOf = ({ startedMs, endedMs, errorCode, webhooksRefused, agentsLeft, ...run }: RunRecord) => ({
   ...run,
   success: succeeded(run as RunRecord),
   started_at: iso(startedMs),
   ended_at: endedMs === undefined ? null : iso(endedMs),
   ...(errorCode && { error_code: errorCode }),
   ...(webhooksRefused !== undefined && { webhooks_refused: webhooksRefused }),
+  ...(agentsLeft && { agents_left: agentsLeft }),
 })
 
 /** Begins a run. @returns false for a further attempt of a run that has begun already, perhaps in another process */
@@ -113,6 +115,7 @@ export const endRun = (
       conversations: end.conversations ?? null,
       quarantined: end.quarantined ?? null,
       webhooks_refused: end.webhooksRefused ?? null,
+      agents_left: end.agentsLeft ? JSON.stringify(end.agentsLeft) : null,
     }
     const ended = await writer.rows(
       `UPDATE _runs SET ${assignments(values)} WHERE ${ROW}${unlessEnded ? ' AND ended_at IS NULL' : ''} RETURNING 1`,

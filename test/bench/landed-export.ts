@@ -44,6 +44,7 @@ export function pageOf(
     generation: 1,
     sequence,
     limit: PAGE,
+    atMs: 0,
     cursorIn: sequence > 1 ? `after-${sequence - 1}` : null,
     cursorOut: hasMore ? `after-${sequence}` : null,
     hasMore,

@@ -41,6 +41,15 @@ const window = openWindow({ agentId: 'agent-1', kind: 'head', fromSec: 1, toSec:
 /** The head of a page of a time window that returned so many conversations. */
 export function pollHead(place: Partial<PagePlace> = {}, returned = 0): PageHead {
   const { generation, sequence } = placeOf(place)
-  const page = { cursorIn: null, cursorOut: null, hasMore: false, scanned: 0, billed: 0, lastTsMs: null, missing: [] }
+  const page = {
+    atMs: 0,
+    cursorIn: null,
+    cursorOut: null,
+    hasMore: false,
+    scanned: 0,
+    billed: 0,
+    lastTsMs: null,
+    missing: [],
+  }
   return headOf(place, { facts: { window, generation, sequence, limit: 100, returned, ...page } })
 }

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { coverAll } from '../../src/core/planning/coverage.ts'
+import { coveredBy } from '../../src/core/planning/window-progress.ts'
 import {
-  coveredBy,
   isById,
   newProgress,
   openWindow,

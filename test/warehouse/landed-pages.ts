@@ -94,6 +94,7 @@ function factsOf(page: ConversationPage, window: Window, returned: number): Page
     generation: 1,
     sequence: 1,
     limit: 100,
+    atMs: 0,
     cursorIn: null,
     cursorOut: null,
     hasMore: false,

@@ -277,7 +277,8 @@ export function requestLease(given: GovernorState, asked: LeaseRequest, nowMs: n
   if (state.mode === 'probing') return waitUntil(state, nowMs + options.hourMs / 60, 'paused')
   if (state.mode === 'paused' && nowMs < state.pausedUntilMs) return waitUntil(state, state.pausedUntilMs, 'paused')
 
-  const probe = asked.kind === 'probe' || !state.quota.known
+  // After a failure, a request that bills nothing finds out whether the vendor answers again.
+  const probe = asked.kind === 'probe' || !state.quota.known || state.mode === 'paused'
   if (options.maxRequests !== null && options.maxRequests <= state.spent.requests) return refuse(state, 'max-requests')
   const spender: Spender = probe ? { agentId, kind: 'probe' } : asked
   const available = requestsFor(state, spender, nowMs)
@@ -295,11 +296,13 @@ export function requestLease(given: GovernorState, asked: LeaseRequest, nowMs: n
   const size = pageSize(state, { agentId, sessions, left, largest, running })
   if (size === undefined) return noPageFits(state, asked, nowMs)
   const { limit, held: page } = size
-  const wanted = state.mode === 'paused' || learning !== null ? 1 : asked.wants
+  const wanted = learning !== null ? 1 : asked.wants
   const affordable = Math.floor((sessions * LEASE_SHARE) / page)
-  const requests = Math.max(1, Math.min(wanted, Math.floor(available), affordable))
+  const pages = Math.max(1, Math.min(wanted, Math.floor(available), affordable))
+  // One more request, if there is one: after a page that cannot be read, it finds out whether the vendor answers at all.
+  const requests = Math.min(pages + 1, Math.floor(available))
   const deadlineMs = nowMs + options.leaseMs
-  const grant: Grant = { lease, kind, requests, sessions: requests * page, limit, pageSessions: page, deadlineMs }
+  const grant: Grant = { lease, kind, requests, sessions: pages * page, limit, pageSessions: page, deadlineMs }
   return grantLease(state, agentId, grant, nowMs)
 }
 

@@ -1,6 +1,7 @@
 // The range of `ts` that one page covers, derived from the window's progress before the page.
 import type { Interval } from './coverage.ts'
-import { isById, isNextPage, type PageFacts, secondWithin, sortOf, type WindowProgress } from './windows.ts'
+import { isNextPage } from './window-progress.ts'
+import { isById, type PageFacts, secondWithin, sortOf, type WindowProgress } from './windows.ts'
 
 /** Closed, in whole seconds; `from` null: from the beginning of time. */
 export interface PageRange extends Omit<Interval, 'from'> {
@@ -18,7 +19,7 @@ export function pageRangeOf(before: WindowProgress, page: PageFacts): PageRange 
   const begins = secondWithin(window, isNextPage(before, page) ? before.lastTsMs : (page.firstTsMs ?? null))
   const ends = page.hasMore ? secondWithin(window, page.lastTsMs) : null
   const range =
-    sortOf(window.kind) === 'asc'
+    sortOf(window) === 'asc'
       ? { from: begins ?? bounds.from, to: ends ?? bounds.to }
       : { from: ends ?? bounds.from, to: begins ?? bounds.to }
   // A reversed range: the vendor ignored the requested order, and the page may hold any part of its window.
@@ -34,7 +35,7 @@ export function reachingTo(earlier: PageRange, before: WindowProgress, page: Pag
   if (!isNextPage(before, page)) return earlier
   const own = pageRangeOf(before, page) ?? earlier
   const first = secondWithin(window, page.firstTsMs ?? null)
-  if (sortOf(window.kind) === 'asc') return { ...earlier, to: Math.max(earlier.to, first ?? own.to) }
+  if (sortOf(window) === 'asc') return { ...earlier, to: Math.max(earlier.to, first ?? own.to) }
   const from = first ?? own.from
   return { ...earlier, from: earlier.from === null || from === null ? null : Math.min(earlier.from, from) }
 }

@@ -7,7 +7,7 @@
 // fewest requests. Ranges of unfinished windows are not planned again.
 
 import { ConvohouseError } from '../errors.ts'
-import { DAY, EARLIEST_MS, MINUTE } from '../time.ts'
+import { DAY, EARLIEST_MS } from '../time.ts'
 import { type Coverage, cover, gaps, type Interval } from './coverage.ts'
 import {
   type Density,
@@ -28,14 +28,17 @@ import {
   resumableFullExport,
   type StoredDay,
 } from './full-export.ts'
+import { gapWindows } from './gap-windows.ts'
+import type { Gap } from './gaps.ts'
 import { idWindows } from './id-windows.ts'
 import { planRereads, type RereadOptions } from './rereads.ts'
+import { coveredBy } from './window-progress.ts'
 import {
-  coveredBy,
   type FullScope,
   isById,
   newProgress,
   openWindow,
+  sortOf,
   type WindowKind,
   type WindowProgress,
 } from './windows.ts'
@@ -50,6 +53,10 @@ export interface AgentFacts {
   open: readonly WindowProgress[]
   /** Names of unfinished windows that back off (`backoffUntilMs`): neither these windows nor their ranges are planned. */
   backingOff?: readonly string[]
+  /** Ranges that could not be read, in `coverage` or not. */
+  gaps?: readonly Gap[]
+  /** The vendor refuses the agent: nothing is requested before this time, ms. */
+  refusedUntilMs?: number
   density: Density | null
   /** Windows of full exports, finished or not; not in `open`. */
   full?: readonly WindowProgress[]
@@ -75,6 +82,8 @@ export interface PlanOptions {
   continuesMs?: number | null
   /** What an incremental run exports again. */
   refreshes: RefreshRequest
+  /** True where gaps may be requested again. */
+  retriesGaps: boolean
   maxPage: number
   idsPerRequest: number
   requestsPerHour: number
@@ -126,13 +135,32 @@ const HEAD_SHARE = 0.8
 
 const second = (ms: number): number => Math.floor(ms / 1_000)
 
-function uncoveredRanges(agent: AgentFacts, wanted: Interval): { kind: WindowKind; interval: Interval }[] {
-  const claimed = agent.open
-    .filter(open => !isById(open.window.kind))
+/** What no new window has to read: it is covered, or an unfinished window reads it. */
+const claimedBy = ({ open, full = [], coverage }: AgentFacts): Coverage =>
+  open
+    .filter(({ window }) => !isById(window.kind))
     .reduce(
-      (all, open) => coveredBy(open).reduce(cover, all),
-      (agent.full ?? []).flatMap(coveredByFullExport).reduce(cover, agent.coverage),
+      (all, progress) => coveredBy(progress).reduce(cover, all),
+      full.flatMap(coveredByFullExport).reduce(cover, coverage),
     )
+
+const rangeOf = ({ fromSec, toSec }: Gap): Interval => ({ from: fromSec ?? 0, to: toSec })
+
+/** The windows that request gaps again, as far as they are wanted and due. */
+function dueGaps(agent: AgentFacts, wanted: Interval, { nowMs, retriesGaps }: PlanOptions): WindowProgress[] {
+  if (!retriesGaps) return []
+  const claimed = claimedBy(agent)
+  return (agent.gaps ?? [])
+    .filter(gap => gap.retryAtMs <= nowMs)
+    .flatMap(gap =>
+      gaps(claimed, { from: Math.max(wanted.from, gap.fromSec ?? 0), to: Math.min(wanted.to, gap.toSec) }).flatMap(
+        ({ from, to }) => gapWindows({ ...gap, fromSec: from <= 0 ? null : from, toSec: to }, nowMs),
+      ),
+    )
+}
+
+function uncoveredRanges(agent: AgentFacts, wanted: Interval): { kind: WindowKind; interval: Interval }[] {
+  const claimed = (agent.gaps ?? []).map(rangeOf).reduce(cover, claimedBy(agent))
   const end = claimed.at(-1)?.to
   return gaps(claimed, wanted).map(interval => ({
     kind: end !== undefined && interval.from > end ? 'head' : 'tail',
@@ -146,13 +174,12 @@ export const pollSeconds = (agents: number, requestsPerHour: number): number =>
 
 function priced(known: WindowProgress, resumes: boolean, agent: AgentFacts, options: PlanOptions): PlannedWindow {
   const { window } = known
-  // Each run counts idle pages from 0, because an earlier run that gave up at the maximum has not shown that they never end.
+  // Each run counts empty pages from 0: an earlier run that left the window has not shown that they never end.
   const progress = known.idle ? { ...known, idle: 0 } : known
-  const from = progress.lastTsMs !== null && window.kind === 'head' ? second(progress.lastTsMs) : window.fromSec
+  const isAscending = sortOf(window) === 'asc'
+  const from = progress.lastTsMs !== null && isAscending ? second(progress.lastTsMs) : window.fromSec
   const to =
-    progress.lastTsMs !== null && window.kind !== 'head'
-      ? Math.min(window.toSec, second(progress.lastTsMs))
-      : window.toSec
+    progress.lastTsMs !== null && !isAscending ? Math.min(window.toSec, second(progress.lastTsMs)) : window.toSec
   if (window.kind === 'full' && agent.stored && agent.stored.length > 0)
     return { progress, resumes, estimate: estimateStored(agent.stored, { from: from ?? 0, to }, options.maxPage) }
   const estimate = isById(window.kind)
@@ -239,6 +266,7 @@ function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
   const wanted = requestedInterval(options)
   if (wanted.from > wanted.to) return resumed
   if (options.mode.kind === 'full') return [...resumed, ...fullWindow(agent, wanted, options)]
+  if ((agent.refusedUntilMs ?? 0) > options.nowMs) return []
   const poll = pollSeconds(options.agents.length, options.requestsPerHour)
   const due = uncoveredRanges(agent, wanted).filter(
     ({ kind, interval }) => kind !== 'head' || options.untilMs !== null || interval.to - interval.from + 1 >= poll,
@@ -247,6 +275,7 @@ function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
   return [
     ...resumed,
     ...due.map(({ kind, interval }) => priced(newWindow(agent, kind, interval, options), false, agent, options)),
+    ...dueGaps(agent, wanted, options).map(window => priced(window, false, agent, options)),
     ...pricedIds(agent, 'refresh', refresh.get(agentId) ?? [], options),
     ...pricedIds(agent, 'sample', sample.get(agentId) ?? [], options),
   ]
@@ -343,27 +372,6 @@ export const confirmationNeeded = (workspaceId: string, plan: Plan): ConvohouseE
 export function takesMostOfQuota(plan: Plan, includedSessions: number): boolean {
   const refreshes = plan.windows.some(({ progress }) => progress.window.kind === 'refresh')
   return (plan.firstBackfills > 0 || refreshes) && plan.total.sessions.high > includedSessions / 2
-}
-
-/**
- * After so many consecutive generations without progress a window backs off, because each restart bills the conversations of at least one
- * second again. A sync that a person started retries the window at once; an unattended sync retries it after growing pauses.
- */
-const MAX_VAIN_GENERATIONS = 3
-const MIN_BACKOFF_MS = 15 * MINUTE
-const MAX_BACKOFF_MS = DAY
-
-/** Pause after a window's last page, ms; 0 as long as the window makes progress. */
-export function backoffMs({ vain = 0 }: Pick<WindowProgress, 'vain'>): number {
-  if (vain < MAX_VAIN_GENERATIONS) return 0
-  // The exponent is capped so that the power cannot overflow; the maximum is reached long before.
-  return Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** Math.min(vain - MAX_VAIN_GENERATIONS, 20))
-}
-
-/** End of a window's pause, ms; null where there is no pause, or it is over. `lastSentMs`: when the newest page was requested. */
-export function backoffUntilMs(progress: WindowProgress, lastSentMs: number, nowMs: number): number | null {
-  const pauseMs = backoffMs(progress)
-  return pauseMs > 0 && lastSentMs + pauseMs > nowMs ? lastSentMs + pauseMs : null
 }
 
 const DAYS_OBSERVED = 28

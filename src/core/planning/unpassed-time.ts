@@ -1,7 +1,7 @@
 // Windows that were opened while the clock was ahead. They claim seconds that had not passed when they were read. Two facts prove this: the
 // clock shows an earlier time now, or a window with an earlier opening begins inside. In true order, a window begins where earlier ones end.
 import { SECOND } from '../time.ts'
-import type { WindowProgress } from './windows.ts'
+import type { Window, WindowProgress } from './windows.ts'
 
 /** Differences between clocks below this are jitter: dates of answers have whole seconds. */
 export const JITTER_MS = 2 * SECOND
@@ -18,7 +18,8 @@ export interface CertainTime extends Pick<ClockReading, 'latestMs'> {
   certainSec: number
 }
 
-const NEW_RANGES: ReadonlySet<string> = new Set(['head', 'tail'])
+/** False for windows that read something again: they may begin inside of others. */
+const isNewRange = ({ kind, gap }: Window): boolean => (kind === 'head' || kind === 'tail') && gap === undefined
 
 /** Ends the window at `second`; a window that would end before its beginning covers nothing. */
 function endingAt(progress: WindowProgress, second: number): WindowProgress {
@@ -29,10 +30,10 @@ function endingAt(progress: WindowProgress, second: number): WindowProgress {
 
 /** The second before the first window that begins inside of this one although it was opened earlier; null without such a window. */
 function endBeforeEarlier({ window }: WindowProgress, others: readonly WindowProgress[]): number | null {
-  if (!NEW_RANGES.has(window.kind)) return null
+  if (!isNewRange(window)) return null
   const begins = others
     .map(other => other.window)
-    .filter(({ kind, openedAtMs }) => NEW_RANGES.has(kind) && openedAtMs < window.openedAtMs - JITTER_MS)
+    .filter(other => isNewRange(other) && other.openedAtMs < window.openedAtMs - JITTER_MS)
     .map(({ fromSec }) => fromSec ?? 0)
     .filter(fromSec => fromSec > (window.fromSec ?? 0) && fromSec <= window.toSec)
   return begins.length === 0 ? null : Math.min(...begins) - 1

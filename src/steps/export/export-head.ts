@@ -2,13 +2,10 @@
 import { conversation } from '../../catalog/conversation/conversation.ts'
 import { compileInspection, type PageNotes, TOO_DEEP_AROUND } from '../../catalog/inspection/inspect.ts'
 import type { Grant } from '../../core/governor/governor.ts'
-import {
-  isReaskingIds,
-  type PageFacts,
-  restartPoint,
-  type WindowProgress,
-  type WindowQuery,
-} from '../../core/planning/windows.ts'
+import { idPrints } from '../../core/planning/no-progress.ts'
+import { isReaskingIds } from '../../core/planning/window-ids.ts'
+import type { WindowQuery } from '../../core/planning/window-query.ts'
+import { type PageFacts, restartPoint, secondWithin, type WindowProgress } from '../../core/planning/windows.ts'
 import { readTime } from '../../core/time.ts'
 import { isPlainText } from '../../json/body.ts'
 import type { PageHead } from '../../landing/page.ts'
@@ -54,33 +51,49 @@ function inspected(answer: ExportAnswer): PageNotes {
 /** Builds the head of a page of conversations to land. */
 export function exportHead(
   fetching: Heading,
-  page: { progress: WindowProgress; query: WindowQuery; grant: Grant; answer: ExportAnswer },
+  page: {
+    progress: WindowProgress
+    query: WindowQuery
+    grant: Grant
+    answer: ExportAnswer
+    unread?: PageFacts['unread']
+  },
 ): PageHead {
-  const { progress, query, grant, answer } = page
+  const { progress, query, grant, answer, unread } = page
   const { exchange, envelope } = answer
   const { agentId, name } = progress.window
-  // A missing or repeated cursor is useless: the next run begins a new generation instead.
   const usable = envelope.nextCursor !== null && envelope.nextCursor !== query.cursor
+  const times = timesOf(envelope.data)
   // The answer to another query is kept, but does not advance this window.
-  const isElsewhere = !query.convoIds && misread(query, envelope.query) !== null
-  const times = isElsewhere ? [] : timesOf(envelope.data)
+  const isElsewhere =
+    !query.convoIds &&
+    (misread(query, envelope.query) !== null ||
+      (times.length > 0 && times.every(ms => secondWithin(progress.window, ms) === null)))
   const facts: PageFacts = {
     window: progress.window,
     generation: progress.generation,
     sequence: progress.sequence,
-    limit: query.convoIds?.length ?? grant.limit,
+    limit: query.convoIds?.length ?? query.limit!,
     cursorIn: query.cursor ?? null,
     cursorOut: usable && !isElsewhere ? envelope.nextCursor : null,
     hasMore: envelope.hasMore || isElsewhere,
     returned: envelope.data.length,
     scanned: envelope.scanned,
     billed: envelope.usage?.billableUsedThisRequest ?? null,
-    firstTsMs: times[0] ?? null,
-    lastTsMs: restartPoint(progress.window, times),
+    atMs: fetching.clock.at(exchange.sentAtMs),
+    firstTsMs: isElsewhere ? null : (times[0] ?? null),
+    lastTsMs: isElsewhere ? null : restartPoint(progress.window, times),
     missing: missingIds(query.convoIds, query.convoIds ? answer.records() : []),
     ...(query.convoIds
       ? { askedBefore: progress.asked, ...(isReaskingIds(progress) && { again: true }) }
-      : { beginMs: progress.restartMs }),
+      : {
+          beginMs: progress.restartMs,
+          ...(envelope.data.length > 0 && { ids: idPrints(envelope.data) }),
+          ...(times.length < envelope.data.length && { undated: envelope.data.length - times.length }),
+          ...(isElsewhere && { elsewhere: true as const }),
+          ...(progress.cap && { cap: progress.cap }),
+          ...(unread && { unread }),
+        }),
   }
   return pageHead(fetching, exchange, {
     place: { stream: 'conversations', agentId, window: name, generation: facts.generation, sequence: facts.sequence },

@@ -5,17 +5,13 @@ import type { Failure, LeaseAnswers, LeaseOutcome } from '../../../workflows/ste
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import type { Answer, Grant } from '../../core/governor/governor.ts'
 import { mostSessionsShown, sessionsShown } from '../../core/planning/estimate.ts'
-import {
-  advance,
-  isById,
-  nextRequest,
-  restarted,
-  type WindowProgress,
-  type WindowQuery,
-} from '../../core/planning/windows.ts'
+import { largestPage } from '../../core/planning/failed-pages.ts'
+import { isAtRest } from '../../core/planning/no-progress.ts'
+import { advance } from '../../core/planning/window-progress.ts'
+import { nextRequest, restarted, type WindowQuery } from '../../core/planning/window-query.ts'
+import type { PageFacts, WindowProgress } from '../../core/planning/windows.ts'
 import { EARLIEST_MS } from '../../core/time.ts'
 import type { ExportAnswer } from '../../vendor/answers.ts'
-import { misread } from '../../vendor/echo.ts'
 import { VendorError } from '../../vendor/faults.ts'
 import type { AttemptOutcome } from '../../vendor/http/attempts.ts'
 import type { FetchDependencies } from '../dependencies.ts'
@@ -23,7 +19,8 @@ import type { Pending } from '../pending.ts'
 import type { ServerClock } from '../server-clock.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
 import { exportHead, textQuery } from './export-head.ts'
-import { landGone, pastRefusedIds } from './refusals.ts'
+import { pastFailedPage } from './failed-page.ts'
+import { landGone } from './gone-agents.ts'
 
 export interface Fetching extends FetchDependencies {
   clock: ServerClock
@@ -56,9 +53,9 @@ async function logAnswer(
 }
 
 /** Logs failed attempts at once. The attempt that succeeds is logged later, with the sessions that it billed. */
-function observer(fetching: Fetching, grant: Grant, agentId: string, used: Used, trips: number) {
+function observer(fetching: Fetching, grant: Grant, agentId: string, used: Used, allow: () => boolean) {
   return {
-    allow: () => mayRequest(fetching, grant, used, trips),
+    allow,
     outcome: async (outcome: AttemptOutcome) => {
       if (!outcome.unsent) used.requests += 1
       if (outcome.error === null) return
@@ -83,13 +80,16 @@ function observer(fetching: Fetching, grant: Grant, agentId: string, used: Used,
   }
 }
 
+/** True while the lease may make another request, whatever the request bills. */
 const mayRequest = (fetching: Fetching, grant: Grant, used: Used, trips: number): boolean =>
   used.requests < grant.requests &&
-  used.sessions + grant.pageSessions <= grant.sessions &&
   fetching.now() < grant.deadlineMs &&
   !fetching.signal.aborted &&
   !fetching.stopping?.aborted &&
   fetching.breaker.trips() === trips
+
+const mayRequestPage = (fetching: Fetching, grant: Grant, used: Used, trips: number): boolean =>
+  used.sessions + grant.pageSessions <= grant.sessions && mayRequest(fetching, grant, used, trips)
 
 async function keepBytes(fetching: Fetching, agentId: string, error: unknown): Promise<void> {
   const exchange = error instanceof VendorError ? error.exchange : undefined
@@ -148,43 +148,6 @@ async function landPage(
   return advance(progress, head.facts!)
 }
 
-const withoutCursor = (progress: WindowProgress): ConvohouseError =>
-  new ConvohouseError('API_PROTOCOL', {
-    what: `The export of agent ${progress.window.agentId} reports more pages, but its cursor is missing or repeated (page ${progress.sequence - 1} of window ${progress.window.name}).`,
-    hint: 'Report this request to the vendor. Landed pages are kept; the next sync continues after the last conversation.',
-  })
-
-/**
- * Maximum of consecutive pages of one run that scan no conversation although the vendor reports more: a page may skip conversations, but it
- * scans some. Four times as many empty pages are accepted from a vendor that does not report how many it scanned.
- */
-const MAX_IDLE_PAGES = 50
-
-const idle = (progress: WindowProgress): ConvohouseError =>
-  new ConvohouseError('API_PROTOCOL', {
-    what: `The export of agent ${progress.window.agentId} keeps reporting more pages without returning a conversation (window ${progress.window.name}).`,
-    hint: 'Run the sync again later; if the error persists, report it to the vendor. Landed pages are kept, and the next sync continues after them.',
-  })
-
-const wrongQuery = ({ window, sequence }: WindowProgress, field: string): ConvohouseError =>
-  new ConvohouseError('API_PROTOCOL', {
-    what: `The export of agent ${window.agentId} was answered with a different \`${field}\` than requested (page ${sequence - 1} of window ${window.name}).`,
-    hint: 'Report this request to the vendor. The answer is kept; the requested range counts as not read.',
-  })
-
-/** @throws API_PROTOCOL where the vendor echoes another query than was sent */
-function expectSameQuery(progress: WindowProgress, query: WindowQuery, { envelope }: ExportAnswer): void {
-  const field = misread(query, envelope.query)
-  if (field !== null && !isById(progress.window.kind)) throw wrongQuery(progress, field)
-}
-
-/** @throws API_PROTOCOL where further requests would make no progress */
-function expectMovement(progress: WindowProgress): void {
-  if (progress.done || isById(progress.window.kind)) return
-  if (progress.cursor === null) throw withoutCursor(progress)
-  if ((progress.idle ?? 0) >= MAX_IDLE_PAGES) throw idle(progress)
-}
-
 /**
  * Logs the lease before its first request, and its end after the last one. An error of `work` leaves the lease without an end. A workflow
  * that gives up a lease checks the log afterwards: a lease that is not in the log yet is never used. If the end cannot be logged, the
@@ -230,10 +193,10 @@ export function fetchPages(fetching: Fetching, start: WindowProgress, grant: Gra
  * Skips pages that have landed already: those of another runner, and those behind a missing page. If a landed page answers another query,
  * its generation ends, and the next generation continues from the window's progress.
  */
-export async function pastLanded(fetching: Fetching, start: WindowProgress, limit: number): Promise<WindowProgress> {
+export async function pastLanded(fetching: Fetching, start: WindowProgress, grant: Grant): Promise<WindowProgress> {
   let progress = start
   while (!progress.done) {
-    const next = nextRequest(progress, limit)
+    const next = nextRequest(progress, limitOf(fetching, progress, grant))
     const { agentId, name: window } = progress.window
     const { generation, sequence } = next.progress
     const place = { stream: 'conversations' as const, agentId, window, generation, sequence }
@@ -247,11 +210,11 @@ export async function pastLanded(fetching: Fetching, start: WindowProgress, limi
   return progress
 }
 
-/** Lands the refusal of a single id, which is in the lease log already. */
-async function landRefusal(
+/** Lands a page that brought no conversation and whose request is in the lease log already. */
+async function landEmpty(
   fetching: Fetching,
   grant: Grant,
-  page: { progress: WindowProgress; query: WindowQuery; answer: ExportAnswer },
+  page: { progress: WindowProgress; query: WindowQuery; answer: ExportAnswer; unread?: PageFacts['unread'] },
 ): Promise<WindowProgress> {
   const head = exportHead(fetching, { ...page, grant })
   fetching.pending.add(await fetching.landing.land(head, page.answer.exchange.body), head)
@@ -261,57 +224,59 @@ async function landRefusal(
 /** One millisecond of 2001: before any conversation, in whichever unit the vendor reads it. The answer reports the usage and bills nothing. */
 const EMPTY_WINDOW: WindowQuery = { sort: 'asc', limit: 1, fromTs: EARLIEST_MS, toTs: EARLIEST_MS }
 
-/** Requests the empty window of an agent under a lease. @throws the vendor's refusal */
+/** Requests the empty window of an agent under a lease. @throws the vendor's refusal; HOUR_SPENT where the lease has no request left */
 async function requestEmptyWindow(
   fetching: Fetching,
   agentId: string,
   grant: Grant,
   used: Used,
   trips: number,
-): Promise<void> {
-  const attempts = observer(fetching, grant, agentId, used, trips)
+): Promise<ExportAnswer> {
+  const attempts = observer(fetching, grant, agentId, used, () => mayRequest(fetching, grant, used, trips))
   const { vendor, signal } = fetching
   const answer = await vendor.exportConversations({ agentId, query: EMPTY_WINDOW, signal, attempts })
   fetching.clock.observe(answer.exchange)
   const received = answerOf(answer)
   used.answers.push(received)
   await logAnswer(fetching, grant, agentId, received, null)
+  return answer
 }
 
 async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant: Grant): Promise<LeaseOutcome> {
   const { agentId } = given.window
   const used: Used = { requests: 0, sessions: 0, answers: [] }
   const trips = fetching.breaker.trips()
-  const attempts = observer(fetching, grant, agentId, used, trips)
+  const mayContinue = () => mayRequestPage(fetching, grant, used, trips)
+  const attempts = observer(fetching, grant, agentId, used, mayContinue)
   let start = given
   let progress = given
   let failure: Failure | null = null
 
-  async function nextPage(): Promise<WindowProgress> {
-    const next = nextRequest(progress, grant.limit)
+  async function nextPage(): Promise<void> {
+    const next = nextRequest(progress, limitOf(fetching, progress, grant))
     const { query } = next
     try {
       const answer = await fetching.vendor.exportConversations({ agentId, query, signal: fetching.signal, attempts })
-      // The page has landed, so the progress is kept even if the page answers another query.
       progress = await landPage(fetching, grant, used, { ...next, answer })
-      expectSameQuery(progress, query, answer)
-      return progress
     } catch (error) {
-      const past = await pastRefusedIds({
+      if (mayBeBilled(error)) await keepBytes(fetching, agentId, error)
+      const past = await pastFailedPage({
         progress: next.progress,
-        asked: query.convoIds ?? [],
+        query,
         error,
+        pageSessions: Math.ceil((grant.pageSessions * (query.limit ?? query.convoIds?.length ?? 1)) / grant.limit),
+        nowMs: fetching.clock.at(fetching.now()),
         requestEmptyWindow: () => requestEmptyWindow(fetching, agentId, grant, used, trips),
-        land: answer => landRefusal(fetching, grant, { ...next, answer }),
+        land: page => landEmpty(fetching, grant, { ...page, progress: next.progress }),
       })
-      if (past === null) throw error
-      return past
+      progress = past.progress
+      if (past.failure) throw past.failure
     }
   }
 
-  while (!progress.done && failure === null && mayRequest(fetching, grant, used, trips)) {
+  while (!isAtRest(progress) && failure === null && mayContinue()) {
     try {
-      const past = await pastLanded(fetching, progress, grant.limit)
+      const past = await pastLanded(fetching, progress, grant)
       // Pages that had landed before are not part of this lease's outcome.
       start = {
         ...start,
@@ -319,18 +284,18 @@ async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant:
         returned: start.returned + past.returned - progress.returned,
       }
       progress = past
-      if (progress.done) break
-      progress = await nextPage()
-      expectMovement(progress)
+      if (!progress.done) await nextPage()
     } catch (error) {
-      if (mayBeBilled(error)) await keepBytes(fetching, agentId, error)
       failure = leaseFailure(fetching, error)
       if (failure?.code === 'API_NOT_FOUND') await landGone(fetching, agentId, error as VendorError)
-      // A generation without a landed page leaves no trace on disk: the next lease begins it again.
     }
   }
   return outcomeOf(start, progress, used, failure)
 }
+
+/** The limit of the window's next page under this lease. */
+const limitOf = (fetching: Fetching, progress: WindowProgress, grant: Grant): number =>
+  largestPage(progress, grant.limit, fetching.clock.at(fetching.now()))
 
 const outcomeOf = (
   start: WindowProgress,

@@ -44,7 +44,7 @@ async function entriesOf(
 export async function recoverLease(fetching: Fetching, start: WindowProgress, grant: Grant): Promise<LeaseOutcome> {
   const entries = await entriesOf(fetching, grant)
   const requests = entries.filter((entry): entry is RequestMade => entry.kind === 'request')
-  const progress = await pastLanded(fetching, start, grant.limit)
+  const progress = await pastLanded(fetching, start, grant)
   const answers = requests.map(answerOf)
   const began = entries.some(entry => entry.kind === 'lease')
   const ended = entries.some(entry => entry.kind === 'end')

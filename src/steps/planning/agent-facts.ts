@@ -2,9 +2,11 @@
 import { type Coverage, cover } from '../../core/planning/coverage.ts'
 import type { Density } from '../../core/planning/estimate.ts'
 import type { StoredDay } from '../../core/planning/full-export.ts'
+import { type Gap, retryAtMs } from '../../core/planning/gaps.ts'
 import type { AgentFacts } from '../../core/planning/planner.ts'
 import { type ClockReading, withoutUnpassedTime } from '../../core/planning/unpassed-time.ts'
-import { advance, coveredBy, isById, newProgress, type WindowProgress } from '../../core/planning/windows.ts'
+import { advance, coveredBy } from '../../core/planning/window-progress.ts'
+import { isById, newProgress, type WindowProgress } from '../../core/planning/windows.ts'
 import type { LoadablePage } from '../../warehouse/load/load-input.ts'
 import type { PausedWindow } from '../../warehouse/planning/planner-queries.ts'
 import type { ListedAgent } from '../listing/agents.ts'
@@ -15,6 +17,8 @@ export interface KnownWindows {
   open: readonly WindowProgress[]
   /** Windows of full exports, finished or not; none of them is in `open`. */
   full?: readonly WindowProgress[]
+  /** Ranges that could not be read. */
+  gaps?: readonly Gap[]
 }
 
 /** Adds unloaded pages to the stored days: a full export would bill both again. */
@@ -61,12 +65,18 @@ export function withPending(known: KnownWindows, pages: readonly LoadablePage[],
     const cut = withoutUnpassedTime(own, { latestMs: clock.latestMs, certainSec })
     coverage.set(agentId, cut.flatMap(coveredBy).reduce(cover, coverage.get(agentId) ?? []))
   }
+  const unread = [...windows.values()].flatMap(({ window, gap }) =>
+    gap && !(known.gaps ?? []).some(({ agentId, toSec }) => agentId === window.agentId && toSec === gap.toSec)
+      ? [{ ...gap, agentId: window.agentId, retryAtMs: retryAtMs({ lastTriedMs: gap.atMs, tries: gap.tries }) }]
+      : [],
+  )
   const isFull = ({ window }: WindowProgress) => window.kind === 'full'
   const finished = (known.full ?? []).filter(progress => progress.done)
   return {
     coverage,
     open: [...windows.values()].filter(progress => !progress.done && !isFull(progress)),
     full: [...finished, ...[...windows.values()].filter(isFull)],
+    gaps: [...(known.gaps ?? []), ...unread],
   }
 }
 
@@ -78,9 +88,11 @@ export function factsOf(options: {
   resting: readonly PausedWindow[]
   stored: ReadonlyMap<string, readonly StoredDay[]>
   selected: boolean
+  /** Until when nothing is requested for an agent, ms. */
+  refusedUntilMs: ReadonlyMap<string, number>
 }): AgentFacts[] {
   const { windows, densities, resting } = options
-  const { full = [] } = windows
+  const { full = [], gaps = [] } = windows
   const open = new Map<string, WindowProgress[]>()
   for (const progress of windows.open) {
     const { agentId, kind } = progress.window
@@ -96,6 +108,8 @@ export function factsOf(options: {
     coverage: windows.coverage.get(agentId) ?? [],
     open: open.get(agentId) ?? [],
     backingOff: resting.filter(window => window.agentId === agentId).map(({ window }) => window),
+    gaps: gaps.filter(gap => gap.agentId === agentId),
+    refusedUntilMs: options.refusedUntilMs.get(agentId) ?? 0,
     density: densities.get(agentId) ?? null,
     full: full.filter(({ window }) => window.agentId === agentId),
     stored: options.stored.get(agentId) ?? [],

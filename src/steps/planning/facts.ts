@@ -2,12 +2,14 @@
 import type { Coverage } from '../../core/planning/coverage.ts'
 import type { Density } from '../../core/planning/estimate.ts'
 import type { StoredDay } from '../../core/planning/full-export.ts'
+import type { Gap } from '../../core/planning/gaps.ts'
 import type { ConversationKey } from '../../core/planning/id-windows.ts'
 import type { ReadRange } from '../../core/planning/rereads.ts'
 import type { ClockReading } from '../../core/planning/unpassed-time.ts'
 import type { WindowProgress } from '../../core/planning/windows.ts'
 import type { KeyReports } from '../../core/quota/period-keys.ts'
 import type { recoverQuota } from '../../core/quota/quota-recovery.ts'
+import { billedForGaps, type LeftAgent, readLeftAgents, readRangeGaps } from '../../reports/gaps.ts'
 import type { Warehouse } from '../../warehouse/open.ts'
 import { coverageByAgent, cutUnpassedTime } from '../../warehouse/planning/coverage.ts'
 import { dropFulls, droppedFullsMs, fullWindows, storedByDay } from '../../warehouse/planning/full-exports.ts'
@@ -50,6 +52,12 @@ export interface PlanningFacts {
   reportedPeriods(): Promise<Parameters<typeof recoverQuota>[0]>
   keysReported(): Promise<KeyReports[]>
   periodSinceMs(key: string | null): Promise<number | null>
+  /** Ranges that could not be read. */
+  gaps(nowMs: number): Promise<Gap[]>
+  /** Sessions that requesting gaps again may have billed since `sinceMs`. */
+  billedForGaps(sinceMs: number): Promise<number>
+  /** Agents whose exports the vendor refuses, or fails, alone. */
+  leftAgents(): Promise<LeftAgent[]>
   fullWindows(): Promise<WindowProgress[]>
   droppedFullsMs(): Promise<number | null>
   dropFulls(untilMs: number): Promise<void>
@@ -91,6 +99,9 @@ export function warehouseFacts({ writer }: Pick<Warehouse, 'writer'>, workspaceI
     reportedPeriods: () => reportedPeriods(writer, workspaceId),
     keysReported: () => keysReported(writer, workspaceId),
     periodSinceMs: key => periodSinceMs(writer, workspaceId, key),
+    gaps: nowMs => readRangeGaps(writer, workspaceId, nowMs),
+    billedForGaps: sinceMs => billedForGaps(writer, workspaceId, sinceMs),
+    leftAgents: () => readLeftAgents(writer, workspaceId),
     fullWindows: () => fullWindows(writer, workspaceId),
     droppedFullsMs: () => droppedFullsMs(writer, workspaceId),
     dropFulls: untilMs => dropFulls(writer, workspaceId, untilMs),

@@ -2,7 +2,7 @@
 
 import type { Failure, Prepared, SyncRequest } from '../../../workflows/steps.ts'
 import { AGENTS } from '../../catalog/resources/agents.ts'
-import { ConvohouseError, isUnanswered } from '../../core/errors.ts'
+import { ConvohouseError, ERRORS, isUnanswered } from '../../core/errors.ts'
 import type { GovernorState } from '../../core/governor/governor.ts'
 import { recoverGovernor } from '../../core/governor/governor-recovery.ts'
 import { type LeaseEntry, momentOf } from '../../core/governor/lease-entries.ts'
@@ -122,9 +122,22 @@ async function agentsToPlan(fetching: Planning, { agents, ids, refresh }: SyncRe
   return { agents: chosen(listed, [...agents, ...ids.map(([agentId]) => agentId)]), ...listing }
 }
 
-async function knownWindows({ facts, pending }: Planning, clock: ClockReading): Promise<KnownWindows> {
-  const [coverage, open] = [await facts.coverage(clock), await facts.openWindows()]
-  return withPending({ coverage, open, full: await facts.fullWindows() }, pending.all(), clock)
+async function knownWindows({ facts, pending }: Planning, clock: ClockReading, nowMs: number): Promise<KnownWindows> {
+  const [coverage, open, gaps] = [await facts.coverage(clock), await facts.openWindows(), await facts.gaps(nowMs)]
+  return withPending({ coverage, open, gaps, full: await facts.fullWindows() }, pending.all(), clock)
+}
+
+/** Share of the included sessions of a period that requesting gaps again may bill for pages that cannot be read. */
+const GAPS_SHARE = 0.01
+
+/** Until when nothing is requested for each agent that the vendor refuses, ms. A person's sync requests a refused agent at once, which bills nothing. */
+async function refusedUntilMs({ facts }: Planning, { unattended }: SyncRequest): Promise<Map<string, number>> {
+  const left = await facts.leftAgents()
+  return new Map(
+    left
+      .filter(({ code }) => unattended || ERRORS[code].kind !== 'access')
+      .map(({ agentId, retryAtMs }) => [agentId, retryAtMs]),
+  )
 }
 
 /** The quota according to all landed pages, loaded or not. */
@@ -246,7 +259,8 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
     nowMs,
     waiting: fetching.pending.all().length,
   })
-  const windows = await knownWindows(fetching, { latestMs: fetching.clock.latestAt(localMs), settleMs })
+  const windows = await knownWindows(fetching, { latestMs: fetching.clock.latestAt(localMs), settleMs }, nowMs)
+  const spentOnGaps = await facts.billedForGaps(since ?? nowMs - PERIOD_DAYS * DAY)
   const droppedMs = request.dropFull ? nowMs - 1 : await facts.droppedFullsMs()
   const unfinished = unfinishedFulls(windows, { agents, request, droppedMs })
   const densities = await facts.densities(nowMs)
@@ -258,6 +272,7 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
       resting: request.unattended ? await facts.pausedWindows(nowMs) : [],
       stored: request.mode === 'full' ? withUnloaded(await facts.storedByDay(), fetching.pending.all()) : new Map(),
       selected: request.mode === 'selected',
+      refusedUntilMs: await refusedUntilMs(fetching, request),
     }),
     nowMs,
     settleMs,
@@ -267,6 +282,7 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
     droppedMs,
     continuesMs: request.exporting?.fullMs ?? null,
     refreshes,
+    retriesGaps: spentOnGaps < quota.includedSessions * GAPS_SHARE,
     maxPage: settings.maxPage,
     idsPerRequest: settings.maxPage,
     requestsPerHour: governor.rateLimit.requestsPerHour,

@@ -52,8 +52,8 @@ interface Attempts<T> {
   unsent: (attempt: number, why: 'stopped' | 'not-allowed') => ConvohouseError
   /** Called after a 401: true where another token is known, so that the request is sent again at once. */
   renews: () => boolean
-  /** False: only an attempt of which nothing was sent is repeated. */
-  repeatsSent: boolean
+  /** Number of attempts that may be repeated although they reached the vendor. */
+  repeatsSent: number
   observer: AttemptObserver | undefined
   signal: AbortSignal | undefined
 }
@@ -73,7 +73,7 @@ export async function runAttempts<T>(policy: AttemptPolicy, attempts: Attempts<T
     if ('value' in result) return result.value
     if (isCode(result.error, 'API_UNAUTHORIZED') && attempts.renews()) continue
     if (attempt >= policy.maxAttempts || !isRetryable(result.error)) throw result.error
-    if (!(result.unsent || attempts.repeatsSent)) throw result.error
+    if (!result.unsent && attempt > attempts.repeatsSent) throw result.error
     failure = result.error
   }
 }
@@ -109,10 +109,14 @@ function settle<T>(read: () => T): Result<T> {
 
 const codeOf = (error: unknown): ErrorCode => (error instanceof ConvohouseError ? error.code : 'API_PROTOCOL')
 
-/** 429 is not retried here: the governor decides when to send again. */
+/**
+ * 429 is not retried here: the governor decides when to send again. Neither is an answer that arrived completely and cannot be read: the same
+ * request would be billed again, and most likely answered in the same way.
+ */
 function isRetryable(error: unknown): error is ConvohouseError {
   if (!isCode(error, 'API_UNAVAILABLE', 'API_TIMEOUT', 'API_NOT_JSON')) return false
-  return retryAfterOf(error) <= LONGEST_RETRY_AFTER_MS
+  const isComplete = error.facts.status === 200 && error.facts.reason === undefined
+  return !isComplete && retryAfterOf(error) <= LONGEST_RETRY_AFTER_MS
 }
 
 const retryAfterOf = ({ facts }: ConvohouseError): number => Number(facts.retryAfterMs ?? 0)

@@ -2,7 +2,8 @@
 // loads the pages' records.
 import { quoteText } from '../../catalog/layout.ts'
 import { type PageRange, pageRangeOf, reachingTo } from '../../core/planning/page-range.ts'
-import { advance, isById, newProgress, type WindowProgress } from '../../core/planning/windows.ts'
+import { advance } from '../../core/planning/window-progress.ts'
+import { isById, newProgress, type WindowProgress } from '../../core/planning/windows.ts'
 import { iso, type Row, type Writer } from '../connection.ts'
 import { addFinishedWindows, cutOutOfOrder } from '../planning/coverage.ts'
 import type { LoadablePage } from './load-input.ts'

@@ -2,7 +2,8 @@
 import { quoteText } from '../../catalog/layout.ts'
 import { type Coverage, cover, coverAll } from '../../core/planning/coverage.ts'
 import { type CertainTime, type ClockReading, withoutUnpassedTime } from '../../core/planning/unpassed-time.ts'
-import { coveredBy, isById, type WindowProgress } from '../../core/planning/windows.ts'
+import { coveredBy } from '../../core/planning/window-progress.ts'
+import { isById, type WindowProgress } from '../../core/planning/windows.ts'
 import { iso, type Writer } from '../connection.ts'
 
 const WHERE = (workspaceId: string): string => `workspace_id = ${quoteText(workspaceId)}`

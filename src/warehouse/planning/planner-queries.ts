@@ -1,7 +1,8 @@
 // Queries of the planner besides coverage and quota: unfinished windows, agents, and their density of conversations.
 import { quoteText } from '../../catalog/layout.ts'
 import type { Density } from '../../core/planning/estimate.ts'
-import { backoffUntilMs, observedSince } from '../../core/planning/planner.ts'
+import { backoffUntilMs, MAX_IDLE_PAGES } from '../../core/planning/no-progress.ts'
+import { observedSince } from '../../core/planning/planner.ts'
 import type { WindowProgress } from '../../core/planning/windows.ts'
 import { iso, type Writer } from '../connection.ts'
 import { sqlFile } from '../sql-files.ts'
@@ -30,7 +31,7 @@ export async function pausedWindows(
   const retried = await rows<{ progress: string; sent: string }>(
     `SELECT any_value(w.progress)::VARCHAR AS progress, epoch_ms(max(r.sent_at))::VARCHAR AS sent
      FROM _windows w JOIN _requests r USING (workspace_id, agent_id, window_name)
-     WHERE w.workspace_id = ${quoteText(workspaceId)} AND NOT w.done AND (w.progress->>'vain')::INTEGER > 0
+     WHERE w.workspace_id = ${quoteText(workspaceId)} AND NOT w.done AND (w.progress->>'idle')::DOUBLE >= ${MAX_IDLE_PAGES}
      GROUP BY w.agent_id, w.window_name ORDER BY w.agent_id, w.window_name`,
   )
   return retried.flatMap(({ progress, sent }) => {

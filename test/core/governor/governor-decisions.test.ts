@@ -114,7 +114,7 @@ describe('the page size', () => {
       { lease: 'a', agentId: 'a', kind: 'head', wants: 20 },
       NOW,
     )
-    expect(granted(first)).toMatchObject({ limit: 100, requests: 3 })
+    expect(granted(first)).toMatchObject({ limit: 100, requests: 3 + 1 })
     expect(granted(requestLease(state, { lease: 'b', agentId: 'a', kind: 'head', wants: 20 }, NOW)[1])).toMatchObject({
       limit: 100,
     })
@@ -194,7 +194,8 @@ describe('a paused governor', () => {
       lease: 'probe',
       answer: answer({ status: 503, usage: null, sentAtMs: NOW + 2 * MINUTE, receivedAtMs: NOW + 2 * MINUTE }),
     })
-    const next = requestLease(failed, { lease: 'c', agentId: 'a', kind: 'head', wants: 5 }, NOW + 3 * MINUTE)[1]
+    const ended = govern(failed, { kind: 'ended', lease: 'probe' })
+    const next = requestLease(ended, { lease: 'c', agentId: 'a', kind: 'head', wants: 5 }, NOW + 3 * MINUTE)[1]
     expect(granted(next).requests).toBe(1)
   })
 

@@ -2,16 +2,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { unansweredOf } from '../../../src/core/planning/unanswered-ids.ts'
-import {
-  advance,
-  idsFitting,
-  isReaskingIds,
-  newProgress,
-  nextRequest,
-  openWindow,
-  type PageFacts,
-  type WindowProgress,
-} from '../../../src/core/planning/windows.ts'
+import { idsFitting, isReaskingIds } from '../../../src/core/planning/window-ids.ts'
+import { advance } from '../../../src/core/planning/window-progress.ts'
+import { nextRequest } from '../../../src/core/planning/window-query.ts'
+import { newProgress, openWindow, type PageFacts, type WindowProgress } from '../../../src/core/planning/windows.ts'
 
 type Fate = 'exported' | 'gone' | 'not exportable'
 
@@ -23,6 +17,7 @@ function factsOf(progress: WindowProgress, asked: readonly string[], fates: Read
     generation: progress.generation,
     sequence: progress.sequence,
     limit: asked.length,
+    atMs: 0,
     cursorIn: null,
     cursorOut: null,
     hasMore: false,

@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { pageRangeOf, reachingTo } from '../../../src/core/planning/page-range.ts'
-import {
-  advance,
-  newProgress,
-  openWindow,
-  type PageFacts,
-  type WindowKind,
-} from '../../../src/core/planning/windows.ts'
+import { advance } from '../../../src/core/planning/window-progress.ts'
+import { newProgress, openWindow, type PageFacts, type WindowKind } from '../../../src/core/planning/windows.ts'
 
 const openedAtMs = Date.UTC(2026, 5, 1)
 const windowOf = (kind: WindowKind, fromSec: number | null = 1_000, toSec = 2_000) =>
@@ -17,6 +12,7 @@ const page = (window: PageFacts['window'], sequence: number, given: Partial<Page
   generation: 1,
   sequence,
   limit: 100,
+  atMs: 0,
   cursorIn: sequence > 1 ? 'c' : null,
   cursorOut: 'c',
   hasMore: true,

@@ -1,5 +1,7 @@
 // A vendor reduced to its paging: conversations on a `ts` axis, a closed range, an order, a limit and a cursor.
-import type { PageFacts, Window, WindowQuery } from '../../../src/core/planning/windows.ts'
+import { idPrints } from '../../../src/core/planning/no-progress.ts'
+import type { WindowQuery } from '../../../src/core/planning/window-query.ts'
+import type { PageFacts, Window } from '../../../src/core/planning/windows.ts'
 
 export interface StoredConversation {
   id: number
@@ -44,7 +46,9 @@ export function factsOf(
     returned: page.length,
     scanned: null,
     billed: page.length,
+    atMs: 0,
     lastTsMs: page.at(-1)?.tsMs ?? null,
     missing: [],
+    ...(page.length > 0 && { ids: idPrints(page.map(({ id }) => ({ ID: id }))) }),
   }
 }

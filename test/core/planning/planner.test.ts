@@ -39,6 +39,7 @@ const planned = (given: Partial<PlanOptions> = {}): Plan =>
     untilMs: null,
     mode: { kind: 'incremental' },
     refreshes: NO_REFRESH,
+    retriesGaps: true,
     maxPage: 100,
     idsPerRequest: 100,
     requestsPerHour: 1_500,

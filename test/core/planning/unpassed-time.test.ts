@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { coverAll } from '../../../src/core/planning/coverage.ts'
 import { withoutUnpassedTime } from '../../../src/core/planning/unpassed-time.ts'
-import { coveredBy, newProgress, openWindow, type WindowProgress } from '../../../src/core/planning/windows.ts'
+import { coveredBy } from '../../../src/core/planning/window-progress.ts'
+import { newProgress, openWindow, type WindowProgress } from '../../../src/core/planning/windows.ts'
 
 const SETTLE = 120
 

@@ -1,77 +1,50 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { backoffMs, backoffUntilMs } from '../../../src/core/planning/planner.ts'
-import {
-  advance,
-  newProgress,
-  openWindow,
-  type PageFacts,
-  type WindowProgress,
-} from '../../../src/core/planning/windows.ts'
+import { backoffMs, backoffUntilMs, MAX_IDLE_PAGES } from '../../../src/core/planning/no-progress.ts'
+import { advance } from '../../../src/core/planning/window-progress.ts'
+import { newProgress, openWindow, type PageFacts, type WindowProgress } from '../../../src/core/planning/windows.ts'
 import { DAY, HOUR, MINUTE } from '../../../src/core/time.ts'
 
 const NOW = Date.UTC(2026, 10, 20)
 const WINDOW = openWindow({ agentId: 'a', kind: 'tail', fromSec: null, toSec: NOW / 1_000, openedAtMs: NOW })
 
-/** A page that reports more pages. */
-const page = (generation: number, sequence: number, lastTsMs: number | null): PageFacts => ({
+/** An empty page that reports more pages, and how many conversations were looked at for it. */
+const emptyPage = (sequence: number, scanned: number | null): PageFacts => ({
   window: WINDOW,
-  generation,
+  generation: 1,
   sequence,
   limit: 100,
-  cursorIn: sequence === 1 ? null : 'c',
-  cursorOut: 'c',
+  atMs: NOW,
+  cursorIn: sequence === 1 ? null : `c${sequence - 1}`,
+  cursorOut: `c${sequence}`,
   hasMore: true,
-  returned: 100,
-  scanned: 100,
-  billed: 100,
-  lastTsMs,
+  returned: 0,
+  scanned,
+  billed: 0,
+  lastTsMs: null,
   missing: [],
 })
 
-const folded = (pages: readonly PageFacts[]): WindowProgress => pages.reduce(advance, newProgress(WINDOW))
+const led = (pages: number, scanned: number | null): WindowProgress =>
+  Array.from({ length: pages }, (_, index) => emptyPage(index + 1, scanned)).reduce(advance, newProgress(WINDOW))
 
-/** A window that makes no progress: generations of one page each, all within the same second. */
-const stuck = (generations: number): WindowProgress =>
-  folded(Array.from({ length: generations }, (_, index) => page(index + 1, 1, NOW - HOUR)))
-
-describe('a window that restarts without progress', () => {
-  it('backs off from the third time on, doubling up to a day', () => {
-    const rests = Array.from({ length: 14 }, (_, index) => backoffMs(stuck(index + 1)))
-    expect(rests.slice(0, 8)).toEqual([0, 0, 0, 0, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR])
-    expect(rests.at(-1)).toBe(DAY)
-    expect(backoffMs({ vain: 1e9 })).toBe(DAY)
+describe('a window whose pages are empty', () => {
+  it('backs off from the first run on that brought nothing else, doubling up to a day', () => {
+    const pauses = [0, 1, 2, 3, 4, 40].map(runs => backoffMs(led(runs * MAX_IDLE_PAGES, 0)))
+    expect(pauses).toEqual([0, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, DAY])
   })
 
-  it('backs off from the time of its newest page, and no longer', () => {
-    const progress = stuck(7)
-    expect(backoffUntilMs(progress, NOW, NOW)).toBe(NOW + HOUR)
-    expect(backoffUntilMs(progress, NOW, NOW + HOUR)).toBeNull()
-    expect(backoffUntilMs(stuck(2), NOW, NOW)).toBeNull()
+  it('is given four times as many pages if conversations were looked at for them, or if the vendor does not say', () => {
+    for (const scanned of [100, null]) {
+      expect(backoffMs(led(4 * MAX_IDLE_PAGES - 1, scanned))).toBe(0)
+      expect(backoffMs(led(4 * MAX_IDLE_PAGES, scanned))).toBe(15 * MINUTE)
+    }
   })
 
-  it('stops backing off once it has progressed, in time or in pages', () => {
-    const before = stuck(7)
-    expect(backoffMs(advance(advance(before, page(8, 1, NOW - 2 * HOUR)), page(9, 1, NOW - 2 * HOUR)))).toBe(0)
-    const further = [page(8, 1, NOW - HOUR), page(8, 2, NOW - HOUR), page(9, 1, NOW - HOUR)]
-    expect(backoffMs(further.reduce(advance, before))).toBe(0)
-  })
-
-  it('never backs off while each generation lands something new', () => {
-    fc.assert(
-      fc.property(fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 30 }), lengths => {
-        const places = lengths.flatMap((length, index) =>
-          Array.from({ length }, (_, sequence) => [index + 1, sequence + 1] as const),
-        )
-        const pages = places.map(([generation, sequence], at) => page(generation, sequence, NOW - at * MINUTE))
-        expect(backoffMs(folded(pages))).toBe(0)
-      }),
-    )
-  })
-
-  it('does not back off if an older version wrote it', () => {
-    expect(
-      backoffUntilMs({ ...newProgress(WINDOW), vain: undefined } as unknown as WindowProgress, NOW, NOW),
-    ).toBeNull()
+  it('backs off from the time of its newest page, and not after a page with a conversation', () => {
+    const progress = led(MAX_IDLE_PAGES, 0)
+    expect(backoffUntilMs(progress, NOW, NOW)).toBe(NOW + 15 * MINUTE)
+    expect(backoffUntilMs(progress, NOW, NOW + 15 * MINUTE)).toBeNull()
+    const page = { ...emptyPage(MAX_IDLE_PAGES + 1, 1), returned: 1, ids: 'abcd', lastTsMs: NOW - HOUR }
+    expect(backoffMs(advance(progress, page))).toBe(0)
   })
 })

@@ -1,17 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { idsFitting } from '../../../src/core/planning/window-ids.ts'
+import { advance, coveredBy } from '../../../src/core/planning/window-progress.ts'
+import { nextRequest, restarted, type WindowQuery } from '../../../src/core/planning/window-query.ts'
 import {
-  advance,
-  idsFitting,
   newProgress,
-  nextRequest,
   openWindow,
   type PageFacts,
-  restarted,
   restartPoint,
   type Window,
   type WindowProgress,
-  type WindowQuery,
 } from '../../../src/core/planning/windows.ts'
 import { factsOf, type PagedVendor, pageOf } from './paged-vendor.ts'
 
@@ -36,6 +34,7 @@ const factsAt = (progress: WindowProgress, parts: Partial<PageFacts> = {}): Page
   generation: progress.generation,
   sequence: progress.sequence,
   limit: 10,
+  atMs: 0,
   cursorIn: progress.cursor,
   cursorOut: 'next',
   hasMore: true,
@@ -81,8 +80,21 @@ describe('a window', () => {
       toTs: at(200_999),
       cursor: 'next',
     })
-    const last = advance(second, factsAt(second, { hasMore: false, cursorOut: null, scanned: null, billed: null }))
-    expect(last).toMatchObject({ done: true, pages: 2, sequence: 3, returned: 20, scanned: 22, billed: 11 })
+    const end = { hasMore: false, cursorOut: null, scanned: null, billed: null, returned: 9 }
+    const last = advance(second, factsAt(second, end))
+    expect(last).toMatchObject({ done: true, pages: 2, sequence: 3, returned: 19, scanned: 21, billed: 11 })
+  })
+
+  it('asks behind the last second of a full page that says it is the last one, and ends if nothing is there', () => {
+    const start = newProgress(windowOf())
+    const full = advance(start, factsAt(start, { hasMore: false, cursorOut: null }))
+    expect(full.done).toBe(false)
+    const next = nextRequest(full, 10)
+    expect(next.query).toEqual({ sort: 'asc', limit: 10, fromTs: at(151_000), toTs: at(200_999) })
+    const nothing = { hasMore: false, cursorOut: null, returned: 0, lastTsMs: null, beginMs: next.progress.restartMs }
+    const ended = advance(next.progress, factsAt(next.progress, nothing))
+    expect(ended.done).toBe(true)
+    expect(coveredBy(ended)).toEqual([{ from: start.window.fromSec, to: start.window.toSec }])
   })
 
   it('that is empty is done after one page', () => {

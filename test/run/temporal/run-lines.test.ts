@@ -42,6 +42,7 @@ function preparedFor(...days: number[]): Prepared {
     ...{
       mode: { kind: 'incremental' },
       refreshes: NO_REFRESH,
+      retriesGaps: true,
       maxPage: 100,
       idsPerRequest: 100,
       requestsPerHour: 1_500,

@@ -14,8 +14,8 @@ export interface Passing {
 /** Chooses what to do with an export request; undefined forwards it unchanged. */
 export type Meddling =
   | { answer: { status: number; body: string; contentType?: string } }
-  /** Forwards the request and changes the parsed body of the answer. */
-  | { change: (body: Record<string, unknown>) => unknown }
+  /** Forwards the request and changes the parsed body of the answer, and its status. */
+  | { change: (body: Record<string, unknown>) => unknown; status?: (body: Record<string, unknown>) => number }
   /** Forwards the request and drops the connection in the middle of the body. */
   | { cut: true }
 
@@ -57,11 +57,15 @@ export async function meddlingProxy(
     }
     const answer = await fetch(url, { headers: { authorization: request.headers.authorization ?? '' } })
     let body = Buffer.from(await answer.arrayBuffer())
-    if (meddling && 'change' in meddling)
-      body = Buffer.from(JSON.stringify(meddling.change(JSON.parse(body.toString()) as Record<string, unknown>)))
+    let { status } = answer
+    if (meddling && 'change' in meddling) {
+      const parsed = JSON.parse(body.toString()) as Record<string, unknown>
+      status = meddling.status?.(parsed) ?? status
+      body = Buffer.from(JSON.stringify(meddling.change(parsed)))
+    }
     const headers = { 'content-type': 'application/json', date: answer.headers.get('date') ?? '' }
     const retryAfter = dropRetryAfter ? null : answer.headers.get('retry-after')
-    response.writeHead(answer.status, {
+    response.writeHead(status, {
       ...headers,
       'content-length': body.length,
       ...(retryAfter && { 'retry-after': retryAfter }),

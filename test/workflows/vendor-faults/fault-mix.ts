@@ -130,7 +130,12 @@ export async function finish(simulated: SimulatedApp): Promise<Finished> {
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const plannedAtMs = simulated.sandbox.clock.now()
     const report = await simulated.sync()
-    if (report.outcome === 'done') return { plannedAtMs, violations: [] }
+    if (report.outcome === 'done' && !report.gaps) return { plannedAtMs, violations: [] }
+    if (report.outcome === 'done') {
+      // Gaps are requested again after a day at most.
+      simulated.advance(DAY)
+      continue
+    }
     if (report.outcome !== 'period-spent') {
       const why = `ends ${report.outcome} without faults: ${report.failures[0]?.what ?? ''}`
       return { plannedAtMs, violations: [why] }

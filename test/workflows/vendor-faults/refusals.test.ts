@@ -49,13 +49,15 @@ describe('an agent that is gone', () => {
 })
 
 describe('a sync of an unpaid workspace', () => {
-  it('fails at the first answer and requests nothing more', async () => {
+  it('fails once each agent was refused, and requests nothing more', async () => {
     const simulated = await simulatedApp({ sandbox: { paid: false } })
     const report = await simulated.sync()
     expect(report.outcome).toBe('failed')
-    expect(report.failures).toMatchObject([{ code: 'API_FORBIDDEN', kind: 'access' }])
+    expect(report.failures).toMatchObject([{ code: 'API_FORBIDDEN', kind: 'access', agentId: null }])
     expect(report.failures[0]!.hint).toMatch(/\w/)
-    expect(await simulated.served()).toHaveLength(1)
+    expect((await simulated.served()).map(({ agentId }) => agentId).sort()).toEqual(
+      simulated.sandbox.world.agentIds().toSorted(),
+    )
   })
 })
 

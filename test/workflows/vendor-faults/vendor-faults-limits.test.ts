@@ -22,13 +22,11 @@ async function expectCompleteInTheEnd(simulated: SimulatedApp, conversationsPerT
 describe('more conversations of one ts than a page holds', () => {
   const bursts = { conversations: 150, agents: 2, burstEvery: 60, burstSize: 35 }
 
-  it('fail their window if every cursor is refused, after at most three repetitions', async () => {
+  it('are a gap if every cursor is refused, after at most three repetitions', async () => {
     const simulated = await simulatedApp({ sandbox: bursts, settings: PAGES })
     simulated.sandbox.faults.set({ script: [{ every: 1, fault: 'expired-cursor' }] })
     const report = await simulated.sync()
-    expect(report.outcome).toBe('failed')
-    expect(report.failures[0]).toMatchObject({ code: 'API_BAD_REQUEST' })
-    expect(report.failures[0]!.what).toContain('without further progress')
+    expect(report.gaps?.[0]).toMatchObject({ tries: 0 })
     const places = (await simulated.exported()).filter(({ status }) => status === 200)
     const times = new Map<string, number>()
     for (const { agentId, query } of places) {
@@ -43,7 +41,7 @@ describe('more conversations of one ts than a page holds', () => {
 describe('a window without progress', () => {
   const ofOneSecond = { burstEvery: 40, burstSize: 35 }
 
-  it('is exported a few times a day at most in watch mode, and at once by a manual sync', async () => {
+  it('is exported a few times a day at most', async () => {
     const simulated = await simulatedApp({
       sandbox: { conversations: 60, agents: 1, ...ofOneSecond },
       settings: PAGES,
@@ -60,24 +58,20 @@ describe('a window without progress', () => {
       return (await pages()) - before
     }
     for (const most of isDeep ? [20, 8] : [20]) expect(await exportedInADay()).toBeLessThan(most)
-    const before = await pages()
-    await simulated.sync()
-    expect(await pages()).toBeGreaterThan(before)
     await expectCompleteInTheEnd(simulated, ofOneSecond.burstSize)
   })
 })
 
 describe('endless empty pages', () => {
-  it('stop their window after fifty in each sync, and the next sync continues behind them', async () => {
+  it('leave their window to the next sync, which continues behind them', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 40, agents: 1 }, settings: PAGES })
     simulated.sandbox.faults.set({ script: [{ from: 3, fault: 'empty-page' }] })
     const report = await simulated.sync()
-    expect(report).toMatchObject({ outcome: 'failed', windowsLeft: 1 })
-    expect(report.failures[0]).toMatchObject({ code: 'API_PROTOCOL' })
-    expect(report.requests).toBeLessThan(60)
+    expect(report).toMatchObject({ windowsLeft: 1 })
+    expect(report.requests).toBeLessThan(220)
     const before = (await simulated.served()).length
     await simulated.sync()
-    expect((await simulated.served()).length - before).toBeLessThanOrEqual(50)
+    expect((await simulated.served()).length - before).toBeLessThanOrEqual(210)
     await expectCompleteInTheEnd(simulated)
   })
 })

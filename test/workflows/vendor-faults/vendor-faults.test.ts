@@ -32,11 +32,11 @@ interface GroupCase {
 }
 
 const GROUPS: Record<Group, GroupCase> = {
-  refused: { every: 2 },
-  lost: { every: 3, sandbox: { conversations: 100 } },
+  // A page that fails twice is requested again in smaller pages.
+  refused: { every: 2, once: false },
+  lost: { every: 3, sandbox: { conversations: 100 }, once: false },
   'odd answer': { every: 1 },
-  // Two of these faults end their window; with three agents one window remains.
-  cursor: { sandbox: { agents: 3 }, outcome: 'failed', once: false },
+  cursor: { sandbox: { agents: 3 }, once: false },
   'rate limit': { every: 2, sandbox: { hourlyRequests: 20 } },
   period: {
     every: 2,
@@ -64,7 +64,7 @@ const CASES: Record<FaultName, Case> = {
   '503': { group: 'refused', alone: { every: 3 } },
   'dropped-before': { group: 'refused', alone: { every: 3 } },
   '500': { group: 'refused', alone: { every: 3 } },
-  'expired-cursor': { group: 'cursor', alone: { every: 3, outcome: 'done' } },
+  'expired-cursor': { group: 'cursor', alone: { every: 3 } },
   'empty-page': { group: 'odd answer', alone: { every: 3 } },
   'repeated-cursor': { group: 'cursor', alone: { every: 4 } },
   'missing-cursor': { group: 'cursor', alone: { every: 4 } },

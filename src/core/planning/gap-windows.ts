@@ -1,0 +1,45 @@
+// Windows over gaps. A window that cannot be read from one end is read from the other end at once, so that everything but the conversations between
+// the two nearest readable ones arrives. What is left is requested again at growing intervals, from its middle towards both ends and in small
+// pages at first: each time, at most the conversations around the unreadable ones stay in the gap.
+import type { Interval } from './coverage.ts'
+import type { Gap } from './gaps.ts'
+import { newProgress, openWindow, sortOf, type WindowProgress } from './windows.ts'
+
+/** The window that reads from the other end what this one could not; null if it is one itself, or covers what is read already. */
+export function otherEnd({ window, gap }: WindowProgress): WindowProgress | null {
+  if (!gap || window.gap || window.kind === 'reread') return null
+  const { agentId } = window
+  const { fromSec, toSec, sinceMs, atMs } = gap
+  const kind = window.kind === 'full' ? 'tail' : window.kind
+  const sort = sortOf(window) === 'asc' ? 'desc' : 'asc'
+  return newProgress(openWindow({ agentId, kind, fromSec, toSec, openedAtMs: atMs, gap: { sort, sinceMs, tries: 0 } }))
+}
+
+/** Pages of a window that requests a gap again begin with one conversation. */
+const FIRST_PAGE = { limit: 1, left: 1, untilMs: 0, slow: 0, billedUpTo: 0 }
+
+/** The windows that request a gap again: from the middle of its range towards both ends; of a short one, a single window. */
+export function gapWindows({ agentId, fromSec, toSec, sinceMs, tries }: Gap, nowMs: number): WindowProgress[] {
+  const from = fromSec ?? 0
+  const middle = Math.floor((from + toSec) / 2)
+  const halves: (Interval & { sort: 'asc' | 'desc' })[] =
+    toSec - from < 2
+      ? [{ from, to: toSec, sort: tries % 2 === 0 ? 'asc' : 'desc' }]
+      : [
+          { from: middle + 1, to: toSec, sort: 'asc' },
+          { from, to: middle, sort: 'desc' },
+        ]
+  return halves.map(half => ({
+    ...newProgress(
+      openWindow({
+        agentId,
+        kind: 'tail',
+        fromSec: half.from <= 0 ? null : half.from,
+        toSec: half.to,
+        openedAtMs: nowMs,
+        gap: { sort: half.sort, sinceMs, tries: tries + 1 },
+      }),
+    ),
+    cap: FIRST_PAGE,
+  }))
+}

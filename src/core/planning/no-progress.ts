@@ -1,0 +1,142 @@
+// Judges whether a page of a window over time brought the window further: by its records, never by its cursor.
+//
+// A page brings nothing new if none of its records is new to the window, or none of its dated records lies in the window. After the first
+// such page, or after a refused cursor, the window continues by `ts`; if that brings nothing new either, it ends with a gap. A page in which
+// most records are known, or that has no usable cursor, shows that the vendor's cursors cannot be relied on: from the second one on, the window
+// is read by `ts` alone, which exports the conversations of one second per page again.
+//
+// An empty page is progress if the vendor looked at conversations for it (section 4.12, rule 1). Empty pages bill nothing, but each is a request:
+// after many in a row the window is left to the next run, which continues from its cursor.
+import { DAY, MINUTE } from '../time.ts'
+import { restarted } from './window-query.ts'
+import { type PageFacts, secondOf, type WindowProgress } from './windows.ts'
+
+/** True where this run requests no more of the window: it is done, or its pages are empty. */
+export const isAtRest = ({ done, idle }: Pick<WindowProgress, 'done' | 'idle'>): boolean =>
+  done || idle >= MAX_IDLE_PAGES
+
+/** Characters of an id's fingerprint: 24 bits. */
+const ID_CHARACTERS = 4
+/** Characters of a page's digest: 48 bits. */
+const DIGEST_CHARACTERS = 8
+/** Ids of about this many records are compared with those of the next page: four full pages. */
+const RECENT_RECORDS = 400
+/** Of a longer window, the first and the last halves of this many digests are kept. */
+const DIGESTS_KEPT = 1_000
+
+/** Events without progress from the same place after which a window ends with a gap. */
+export const MAX_VAIN = 2
+/** Cursors without use after which a window is read by `ts` alone. */
+const MAX_BAD_CURSORS = 2
+/** Weighted number of consecutive empty pages in one run after which the window is left to the next run. */
+export const MAX_IDLE_PAGES = 50
+
+const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+
+/** Hashes a text to `characters` characters of six bits (FNV-1a, mixed). Not for secrets: collisions only cost a request. */
+function fingerprint(text: string, characters: number): string {
+  let [low, high] = [0x811c9dc5, 0x9e3779b9]
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    low = Math.imul(low ^ code, 0x01000193)
+    high = Math.imul(high ^ (code + index), 0x85ebca6b) ^ (high >>> 13)
+  }
+  low ^= high >>> 16
+  let print = ''
+  for (let at = 0; at < characters; at++) print += BASE64[((at < 5 ? low : high) >>> ((at % 5) * 6)) & 63]
+  return print
+}
+
+/** The fingerprints of the ids in a page; a record without an id is represented by its content. */
+export const idPrints = (data: readonly unknown[]): string =>
+  data
+    .map(record => {
+      const { ID: id } = (record ?? {}) as { ID?: unknown }
+      return fingerprint(id === undefined || id === null ? JSON.stringify(record) : String(id), ID_CHARACTERS)
+    })
+    .join('')
+
+const printsIn = (text: string): string[] => text.match(new RegExp(`.{${ID_CHARACTERS}}`, 'g')) ?? []
+
+function includesDigest(digests: string, digest: string): boolean {
+  for (let at = 0; at < digests.length; at += DIGEST_CHARACTERS) if (digests.startsWith(digest, at)) return true
+  return false
+}
+
+function withDigest(digests: string, digest: string): string {
+  const half = (DIGESTS_KEPT / 2) * DIGEST_CHARACTERS
+  const all = digests + digest
+  return all.length > 2 * half ? all.slice(0, half) + all.slice(-half) : all
+}
+
+interface Judgement
+  extends Pick<WindowProgress, 'vain' | 'badCursors' | 'recentIds' | 'pageDigests' | 'idle' | 'cursor'> {
+  /** The page brought nothing new: the window's position stays. */
+  isVain: boolean
+}
+
+/** Judges a page by the records of the pages before it. `page` belongs to the generation of `progress`, or begins the next one. */
+export function judgePage(progress: WindowProgress, page: PageFacts): Judgement {
+  const { vain, badCursors, recentIds, pageDigests, idle } = progress
+  const prints = printsIn(page.ids ?? '')
+  if (prints.length === 0 && !page.elsewhere) {
+    const unchanged = { vain, badCursors, recentIds, pageDigests, isVain: false }
+    return { ...unchanged, idle: idle + idleWeight(page), cursor: page.cursorOut }
+  }
+  const known = new Set(printsIn(recentIds))
+  const digest = fingerprint([...new Set(prints)].sort().join(''), DIGEST_CHARACTERS)
+  const isSeen = includesDigest(pageDigests, digest)
+  // Small pages may lie in the second at which a generation begins, which is requested once more.
+  const overlaps = !isSeen && isInFirstSecond(page)
+  const repeated = isSeen ? prints.length : overlaps ? 0 : prints.filter(id => known.has(id)).length
+  const isVain = page.elsewhere === true || (repeated === prints.length && page.hasMore)
+  const isByCursor = page.cursorIn !== null
+  const isBad = page.hasMore && (page.cursorOut === null || (isByCursor && 2 * repeated > prints.length))
+  const bad = badCursors + (isBad ? 1 : 0)
+  return {
+    vain: isVain ? vain + 1 : overlaps ? vain : 0,
+    badCursors: bad,
+    recentIds: page.elsewhere ? recentIds : (recentIds + (page.ids ?? '')).slice(-RECENT_RECORDS * ID_CHARACTERS),
+    pageDigests: page.elsewhere ? pageDigests : withDigest(pageDigests, digest),
+    idle: 0,
+    // A page that begins a generation may repeat what is known and still lead further by its cursor.
+    cursor: bad < MAX_BAD_CURSORS && !isBad && !(isVain && isByCursor) ? page.cursorOut : null,
+    isVain,
+  }
+}
+
+/** True where all dated records of the page lie in the second at which its generation began. */
+function isInFirstSecond({ beginMs, firstTsMs, lastTsMs }: PageFacts): boolean {
+  if (beginMs == null || firstTsMs == null || lastTsMs === null) return false
+  return secondOf(firstTsMs) === secondOf(beginMs) && secondOf(lastTsMs) === secondOf(beginMs)
+}
+
+/** The window's next generation after a refused cursor; null where a further one would begin at the same place again. */
+export function afterRefusedCursor(progress: WindowProgress): WindowProgress | null {
+  const { vain, badCursors } = progress
+  if (vain + 1 >= MAX_VAIN) return null
+  return { ...restarted(progress), vain: vain + 1, badCursors: badCursors + 1 }
+}
+
+/** 1 for an empty page for which the vendor looked at nothing; 0.25 if it looked at some, or does not say. */
+const idleWeight = ({ scanned }: PageFacts): number => (scanned === 0 ? 1 : 0.25)
+
+/**
+ * A window that has led to empty pages throughout a run backs off: they bill nothing, but take the requests of others. A sync that a person
+ * started continues it at once; an unattended sync after pauses that double up to a day.
+ */
+const MIN_BACKOFF_MS = 15 * MINUTE
+const MAX_BACKOFF_MS = DAY
+
+/** Pause after a window's last page, ms; 0 as long as its pages hold conversations. */
+export function backoffMs({ idle }: Pick<WindowProgress, 'idle'>): number {
+  const runs = Math.floor(idle / MAX_IDLE_PAGES)
+  // The exponent is capped so that the power cannot overflow; the maximum is reached long before.
+  return runs === 0 ? 0 : Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** Math.min(runs - 1, 20))
+}
+
+/** End of a window's pause, ms; null where there is no pause, or it is over. `lastSentMs`: when the newest page was requested. */
+export function backoffUntilMs(progress: WindowProgress, lastSentMs: number, nowMs: number): number | null {
+  const pauseMs = backoffMs(progress)
+  return pauseMs > 0 && lastSentMs + pauseMs > nowMs ? lastSentMs + pauseMs : null
+}

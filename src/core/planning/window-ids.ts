@@ -1,0 +1,58 @@
+// Windows by id: which ids the next page requests, and what a page says about its ids.
+import { unansweredOf } from './unanswered-ids.ts'
+import type { PageFacts, WindowProgress } from './windows.ts'
+
+/** Maximum number of pages per window that request ids once more; such pages bill nothing. */
+const MAX_PAGES_AGAIN = 16
+/** True where all ids have been requested, and only ids to be requested once more are left. */
+export const isReaskingIds = ({ window, asked }: WindowProgress): boolean => asked >= (window.ids?.length ?? 0)
+/** The ids to request next, in order. */
+export const idsAhead = (progress: WindowProgress): readonly string[] =>
+  isReaskingIds(progress) ? (progress.again?.[0] ?? []) : (progress.window.ids ?? []).slice(progress.asked)
+/**
+ * Folds a page of ids. Ids whose state its answer left open are requested again in halves, until the state of each is known or
+ * MAX_PAGES_AGAIN is reached. Ids of missing pages are requested last.
+ */
+export function advanceIds(progress: WindowProgress, page: PageFacts): Partial<WindowProgress> {
+  const { window, asked, again = [], pagesAgain = 0, mostIds } = progress
+  const before = Math.max(asked, page.askedBefore ?? asked)
+  const ids = window.ids ?? []
+  const all = [...ids, ...ids.slice(asked, before)]
+  const now = before + (page.again ? 0 : page.limit)
+  const rest = page.again ? [again[0]?.slice(page.limit) ?? [], ...again.slice(1)] : again
+  const { either } = unansweredOf(page)
+  const half = Math.ceil(either.length / 2)
+  const made = pagesAgain + (page.again ? 1 : 0)
+  const groups = [...rest, either.slice(0, half), either.slice(half)].filter(group => group.length > 0)
+  const left = made < MAX_PAGES_AGAIN ? groups : []
+  return {
+    window: before > asked ? { ...window, ids: all } : window,
+    asked: now,
+    done: now >= all.length && left.length === 0,
+    ...((left.length > 0 || again.length > 0) && { again: left }),
+    ...(made > 0 && { pagesAgain: made }),
+    // After a page with at least one conversation, the next page may request twice as many ids.
+    ...(mostIds !== undefined && { mostIds: mostIds * (page.limit > page.missing.length ? 2 : 1) }),
+  }
+}
+/** After a refused page of ids: the next page requests half as many, since perhaps only one id caused the refusal. */
+export const withFewerIds = (progress: WindowProgress, refused: number): WindowProgress => ({
+  ...progress,
+  mostIds: Math.max(1, Math.floor(refused / 2)),
+})
+/** Limits of the ids in one request: 500 ids (section 8), and a URL that proxies accept. */
+const MAX_IDS = 500
+const MAX_IDS_CHARACTERS = 7_000
+
+/** How many of the window's next ids fit one request. */
+export function idsFitting(progress: WindowProgress, maxCharacters = MAX_IDS_CHARACTERS): number {
+  let characters = 0
+  let count = 0
+  for (const id of idsAhead(progress).slice(0, Math.min(MAX_IDS, progress.mostIds ?? MAX_IDS))) {
+    // encodeURIComponent throws for a lone surrogate.
+    characters += encodeURIComponent(id.toWellFormed()).length + 1
+    if (count > 0 && characters > maxCharacters) break
+    count += 1
+  }
+  return count
+}

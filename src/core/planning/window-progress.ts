@@ -1,0 +1,160 @@
+// Folds landed pages into the progress of their window. The seconds that a missing page may have held are a hole: the window does not cover
+// them, and only they are planned again. What a window could not read is a hole, too, and recorded as its gap.
+import { type Coverage, cover, gaps, type Interval, without } from './coverage.ts'
+import { capAfter } from './failed-pages.ts'
+import { judgePage, MAX_VAIN } from './no-progress.ts'
+import { advanceIds } from './window-ids.ts'
+import { restarted } from './window-query.ts'
+import {
+  isById,
+  type PageFacts,
+  reachedBy,
+  readingOrder,
+  secondOf,
+  secondWithin,
+  type WindowGap,
+  type WindowProgress,
+} from './windows.ts'
+
+/** Folds one landed page into its window's progress. Pages of one window must be folded in order of generation and sequence. */
+export function advance(progress: WindowProgress, page: PageFacts): WindowProgress {
+  const sums = {
+    pages: progress.pages + 1,
+    returned: progress.returned + page.returned,
+    scanned: progress.scanned + (page.scanned ?? page.returned),
+    billed: progress.billed + (page.billed ?? 0),
+  }
+  const byId = isById(progress.window.kind)
+  // A missing page that has reappeared fills its hole; the window's position stays.
+  if (isBehind(progress, page)) return { ...progress, ...sums, ...(!byId && updateHoles(progress, page)) }
+  const begun = page.generation > progress.generation ? restarted(progress) : progress
+  const {
+    adrift: _,
+    verifies: _verified,
+    cap: _cap,
+    ...next
+  } = page.generation > progress.generation ? begun : progress
+  const cap = capAfter(page.cap ?? progress.cap, page)
+  const placed = {
+    ...next,
+    ...sums,
+    // The page's cursor is valid only for queries from the bound at which the generation began.
+    ...(page.beginMs !== undefined && { restartMs: page.beginMs }),
+    generation: page.generation,
+    sequence: page.sequence + 1,
+    limit: page.limit,
+    ...(cap && { cap }),
+  }
+  if (byId) return { ...placed, ...advanceIds(progress, page), cursor: page.cursorOut }
+  const { isVain, ...judged } = judgePage(progress, page)
+  const after = { ...placed, ...judged }
+  if (page.unread) return withGap(after, page, page.unread)
+  if (judged.vain >= MAX_VAIN) return withGap(after, page, NOTHING_NEW)
+  if (isVain) return after
+  const moved = { ...after, lastTsMs: page.lastTsMs ?? next.lastTsMs }
+  if (page.hasMore) return { ...moved, ...updateHoles(progress, page) }
+  // Nothing behind the last second of a full page: it was the last one, as it said.
+  if (progress.verifies && page.returned === 0) return { ...moved, done: true }
+  if (isFull(page) && isFollowedBySeconds(moved))
+    return { ...moved, ...updateHoles(progress, { ...page, hasMore: true }), verifies: true }
+  return { ...moved, done: true, ...updateHoles(progress, page) }
+}
+
+/**
+ * A page with as many conversations as were requested may have been cut off, whatever it says about further ones. Not verified where records
+ * have no `ts`: behind the last dated one, they would be exported again.
+ */
+const isFull = ({ returned, limit, undated = 0 }: PageFacts): boolean => returned >= limit && undated === 0
+
+/** True where the window has seconds behind its last landed conversation. */
+function isFollowedBySeconds({ window, lastTsMs }: WindowProgress): boolean {
+  const last = secondWithin(window, lastTsMs)
+  return last !== null && last !== readingOrder(window).end
+}
+
+const NOTHING_NEW = {
+  code: 'API_PROTOCOL' as const,
+  what: 'page after page brought no new conversation of the requested range, although the vendor reports more',
+  billedUpTo: 0,
+}
+
+/** Ends the window: what it has not read is a hole and its gap. */
+function withGap(progress: WindowProgress, page: PageFacts, unread: NonNullable<PageFacts['unread']>): WindowProgress {
+  const { window, disordered, holes = [] } = progress
+  const { start, end } = readingOrder(window)
+  const left = between(disordered ? start : reachedBy(progress), end)
+  const gap: WindowGap = {
+    fromSec: left.from <= 0 && window.fromSec === null ? null : left.from,
+    toSec: left.to,
+    code: unread.code,
+    what: unread.what,
+    sinceMs: window.gap?.sinceMs ?? page.atMs,
+    atMs: page.atMs,
+    tries: window.gap?.tries ?? 0,
+    billedUpTo: unread.billedUpTo,
+  }
+  return { ...progress, done: true, holes: cover(holes, left), gap }
+}
+
+const isBehind = ({ generation, sequence }: WindowProgress, page: PageFacts): boolean =>
+  page.generation < generation || (page.generation === generation && page.sequence < sequence)
+
+/** True where no page is missing between a window's progress and that page. */
+export function isNextPage(progress: WindowProgress, page: PageFacts): boolean {
+  if (progress.adrift || isBehind(progress, page)) return false
+  if (page.generation === progress.generation)
+    return page.sequence === progress.sequence && page.cursorIn === progress.cursor
+  return page.sequence === 1 && (page.beginMs == null || secondsTo(progress, page.beginMs) <= 0)
+}
+
+/** Seconds from the window's position to a time, in reading order; 0 or less: already read. */
+const secondsTo = (progress: WindowProgress, ms: number): number =>
+  (secondOf(ms) - reachedBy(progress)) * readingOrder(progress.window).step
+
+const between = (a: number, b: number): Interval => (a < b ? { from: a, to: b } : { from: b, to: a })
+
+/** True where a page begins before the window's position or ends before its own beginning: the vendor ignored the requested order. */
+function isDisordered(progress: WindowProgress, { sequence, beginMs, firstTsMs, lastTsMs }: PageFacts): boolean {
+  const { window, disordered = false } = progress
+  const { start, step } = readingOrder(window)
+  const from = sequence === 1 && beginMs !== undefined ? (secondWithin(window, beginMs) ?? start) : reachedBy(progress)
+  const first = secondWithin(window, firstTsMs ?? null) ?? from
+  const last = secondWithin(window, lastTsMs) ?? first
+  return disordered || (first - from) * step < 0 || (last - first) * step < 0
+}
+
+/**
+ * The holes of a window after one more page. Records of one second may be split between two pages: after a missing page, the first and the
+ * last second of a page do not count as covered.
+ */
+function updateHoles(
+  progress: WindowProgress,
+  page: PageFacts,
+): Pick<WindowProgress, 'holes' | 'adrift' | 'disordered'> {
+  const { window, holes = [] } = progress
+  const follows = isNextPage(progress, page)
+  const { start, end, step } = readingOrder(window)
+  const isWhole = follows && holes.length === 0
+  if (!isBehind(progress, page) && isDisordered(progress, page))
+    return { ...(!isWhole && { holes: [between(start, end)] }), disordered: true }
+  if (isWhole || progress.disordered) return {}
+  const reached = reachedBy(progress)
+  const isBegun = !follows && page.sequence === 1 && page.beginMs !== undefined
+  const begun = isBegun ? (secondWithin(window, page.beginMs!) ?? start) : null
+  const first = follows ? reached : (begun ?? secondWithin(window, page.firstTsMs ?? null))
+  const last = page.hasMore ? secondWithin(window, page.lastTsMs) : end
+  let all: Coverage = holes
+  // In the worst case, the missing page held everything up to this page, or up to the window's end.
+  if (!follows && !isBehind(progress, page)) all = cover(all, between(reached, first ?? end))
+  if (first !== null && last !== null) {
+    const from = follows || isBegun ? first : first + step
+    const to = page.hasMore ? last - step : last
+    if ((to - from) * step >= 0) all = without(all, between(from, to))
+  }
+  const isAdrift = !follows && page.hasMore && last === null && !isBehind(progress, page)
+  return { holes: all, ...(isAdrift && { adrift: true }) }
+}
+
+/** What a finished window covers: its range, without the holes. */
+export const coveredBy = ({ window, holes = [] }: WindowProgress): Interval[] =>
+  gaps(holes, { from: window.fromSec ?? 0, to: window.toSec })

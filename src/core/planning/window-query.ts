@@ -1,0 +1,61 @@
+// The request for the next page of a window.
+import { EARLIEST_MS } from '../time.ts'
+import { idsAhead } from './window-ids.ts'
+import { isById, readingOrder, type Sort, secondOf, sortOf, type WindowProgress } from './windows.ts'
+
+/** Begins the next generation of a window at the last landed second, inclusive: neither at the window's start nor after that second. */
+export function restarted(progress: WindowProgress): WindowProgress {
+  const { window, lastTsMs, restartMs, verifies } = progress
+  // A full page said that it was the last one: what lies behind its last second bills nothing if that is true.
+  const beginMs = verifies && lastTsMs !== null ? lastTsMs + readingOrder(window).step * 1_000 : lastTsMs
+  return {
+    ...progress,
+    generation: progress.generation + 1,
+    sequence: 1,
+    cursor: null,
+    limit: null,
+    restartMs: beginMs ?? restartMs,
+  }
+}
+
+export interface WindowQuery {
+  sort?: Sort
+  fromTs?: number
+  toTs?: number
+  limit?: number
+  cursor?: string
+  convoIds?: string[]
+}
+
+/**
+ * The request for the window's next page, and the progress to which that page will belong. Another `limit` begins a new generation,
+ * because a cursor is bound to its query; so does a page with `hasMore` but without a usable cursor.
+ */
+export function nextRequest(progress: WindowProgress, limit: number): { progress: WindowProgress; query: WindowQuery } {
+  if (isById(progress.window.kind)) {
+    const most = Math.min(limit, progress.mostIds ?? limit)
+    return { progress, query: { convoIds: idsAhead(progress).slice(0, most) } }
+  }
+  const otherLimit = progress.limit !== null && progress.limit !== limit
+  const cursorLost = progress.cursor === null && progress.sequence > 1
+  const current = otherLimit || cursorLost ? restarted(progress) : progress
+  const sort = sortOf(current.window)
+  const { fromSec, toSec } = current.window
+  const from = fromSec === null ? null : fromSec * 1_000
+  const to = toSec * 1_000 + 999
+  // A record's `ts` may lie outside of the window, a bound may not. Bounds include whole seconds, because a `ts` in seconds is inexact.
+  const restart = current.restartMs === null ? null : secondOf(current.restartMs) * 1_000
+  const fromTs = sort === 'asc' && restart !== null ? Math.min(Math.max(restart, from ?? 0), to) : from
+  const toTs = sort === 'desc' && restart !== null ? Math.max(Math.min(restart + 999, to), from ?? 0) : to
+  return {
+    progress: current,
+    query: {
+      sort,
+      limit,
+      // A time that the vendor could read in another unit is never sent; without it, the request covers more than its window.
+      ...(fromTs !== null && fromTs >= EARLIEST_MS && { fromTs }),
+      toTs: Math.max(toTs, EARLIEST_MS + 999),
+      ...(current.cursor !== null && { cursor: current.cursor }),
+    },
+  }
+}

@@ -1,0 +1,157 @@
+// What a window does after a request for a page that brought no readable page.
+//
+//   a cursor was refused                      continue by `ts`; the second time without progress, the window ends with a gap
+//   ids were refused, or their page failed    fewer ids; a single id counts as not exportable
+//   the page failed, and the vendor answers   smaller pages from the last landed `ts`; after a page of one conversation, the window ends with a gap
+//     a request for an empty window
+//   anything else                             a failure of the agent or of the account: `workflows/failure-policy.ts` decides
+//
+// An answer that arrived completely and cannot be read is never requested again unchanged, since it may have been billed.
+import { isCode } from '../../core/errors.ts'
+import { type PageFailure, withSmallerPages } from '../../core/planning/failed-pages.ts'
+import { afterRefusedCursor } from '../../core/planning/no-progress.ts'
+import { withFewerIds } from '../../core/planning/window-ids.ts'
+import type { WindowQuery } from '../../core/planning/window-query.ts'
+import { isById, type PageFacts, type WindowProgress } from '../../core/planning/windows.ts'
+import type { ExportAnswer } from '../../vendor/answers.ts'
+import type { Exchange } from '../../vendor/exchange.ts'
+import { VendorError } from '../../vendor/faults.ts'
+
+interface EmptyPage {
+  query: WindowQuery
+  answer: ExportAnswer
+  unread?: PageFacts['unread']
+}
+
+interface FailedPage {
+  /** The window, in the generation of the failed request. */
+  progress: WindowProgress
+  query: WindowQuery
+  error: unknown
+  /** Sessions that one attempt may have billed. */
+  pageSessions: number
+  /** The server's clock, ms. */
+  nowMs: number
+  /** Requests an empty window of the agent, which bills nothing. @throws the vendor's refusal; HOUR_SPENT where the lease has no request left */
+  requestEmptyWindow: () => Promise<ExportAnswer>
+  /** Lands a page without conversations as the window's next one. */
+  land: (page: EmptyPage) => Promise<WindowProgress>
+}
+
+interface Past {
+  progress: WindowProgress
+  /** The error to report; absent where the window continues. */
+  failure?: unknown
+}
+
+/** The answer to a request that brought no conversation. `scanned`: 0 says that the vendor does not have the id, 1 that it does not export it. */
+const emptyAnswer = (exchange: Exchange, scanned: number | null): ExportAnswer => ({
+  exchange,
+  invalidUtf8: false,
+  isTooDeepAround: false,
+  envelope: {
+    data: [],
+    hasMore: false,
+    nextCursor: null,
+    scanned,
+    usage: null,
+    bill: null,
+    rateLimit: null,
+    mode: null,
+    source: null,
+    query: null,
+  },
+  records: () => [],
+})
+
+const failureOf = ({ error, query, progress, pageSessions, nowMs }: FailedPage): PageFailure => {
+  const { code, message, facts } = error as VendorError
+  const attempts = typeof facts.attempts === 'number' ? facts.attempts : 1
+  const limit = query.limit ?? progress.asked
+  return { code, what: message, limit, billedUpTo: attempts * pageSessions, atMs: nowMs }
+}
+
+/** True for errors that may concern this page alone. Nothing was sent, 401, 403, 404 and 429 never do. */
+function mayConcernPage(error: unknown): error is VendorError {
+  if (!(error instanceof VendorError) || error.facts.unsent === true) return false
+  if (isCode(error, 'API_PROTOCOL')) return error.facts.status === 200
+  return isCode(error, 'API_UNAVAILABLE', 'API_TIMEOUT', 'API_NOT_JSON', 'API_BAD_REQUEST')
+}
+
+/** Decides how the window continues. @throws errors of landing */
+export async function pastFailedPage(failed: FailedPage): Promise<Past> {
+  const { progress, query, error } = failed
+  if (isById(progress.window.kind) && isCode(error, 'API_NOT_FOUND', 'API_BAD_REQUEST')) return pastRefusedIds(failed)
+  if (query.cursor !== undefined && isCode(error, 'API_BAD_REQUEST')) return pastRefusedCursor(failed)
+  if (!mayConcernPage(error)) return { progress, failure: error }
+  let answer: ExportAnswer
+  try {
+    answer = await failed.requestEmptyWindow()
+  } catch (other) {
+    const isAboutAgent = isCode(
+      other,
+      'API_UNAUTHORIZED',
+      'API_FORBIDDEN',
+      'API_NOT_FOUND',
+      'API_RATE_LIMITED',
+      'INTERRUPTED',
+    )
+    const smaller = isComplete(error) ? withSmaller(failed) : null
+    return { progress: smaller ?? progress, failure: isAboutAgent ? other : error }
+  }
+  return { progress: withSmaller(failed) ?? (await landUnread(failed, answer)) }
+}
+
+const isComplete = ({ code, facts, exchange }: VendorError): boolean =>
+  exchange?.status === 200 && facts.reason === undefined && (code === 'API_NOT_JSON' || code === 'API_PROTOCOL')
+
+/** The window with a smaller next page; null where the page was of one conversation. */
+function withSmaller(failed: FailedPage): WindowProgress | null {
+  const { progress, query } = failed
+  if (!query.convoIds) return withSmallerPages(progress, failureOf(failed))
+  return query.convoIds.length > 1 ? withFewerIds(progress, query.convoIds.length) : null
+}
+
+/** Ends the window with a gap; a single id counts as not exportable until it changes. */
+function landUnread(failed: FailedPage, answer: ExportAnswer): Promise<WindowProgress> {
+  const { query, land, progress } = failed
+  if (query.convoIds) return land({ query, answer: emptyAnswer(answer.exchange, 1) })
+  const { code, what, billedUpTo } = failureOf(failed)
+  const unread = { code, what, billedUpTo: billedUpTo + (progress.cap?.billedUpTo ?? 0) }
+  return land({ query: { ...query, limit: 1 }, answer: emptyAnswer(answer.exchange, null), unread })
+}
+
+async function pastRefusedCursor(failed: FailedPage): Promise<Past> {
+  const { progress, query, error, land } = failed
+  const next = afterRefusedCursor(progress)
+  if (next) return { progress: next }
+  const { code, message: what, exchange } = error as VendorError
+  return {
+    progress: await land({ query, answer: emptyAnswer(exchange!, null), unread: { code, what, billedUpTo: 0 } }),
+  }
+}
+
+/**
+ * Continues after refused ids. The API document does not say how unknown ids are answered, so refused ids are requested again in halves until
+ * each refused id is alone. A refusal bills nothing. The refusal of a single id lands, since no other page says anything about that id.
+ */
+async function pastRefusedIds(failed: FailedPage): Promise<Past> {
+  const { progress, query, error, land } = failed
+  const { exchange } = error as VendorError
+  const ids = query.convoIds ?? []
+  if (exchange === undefined) return { progress, failure: error }
+  if (ids.length > 1) return { progress: withFewerIds(progress, ids.length) }
+  // A vendor that refuses single ids and has answered none does not support selection by id.
+  if (isCode(error, 'API_BAD_REQUEST')) {
+    if (progress.pages > 0 && progress.returned === 0) return { progress, failure: error }
+    return { progress: await land({ query, answer: emptyAnswer(exchange, null) }) }
+  }
+  try {
+    if (progress.returned === 0 && !progress.hasAgent) await failed.requestEmptyWindow()
+  } catch (other) {
+    if (!isCode(other, 'HOUR_SPENT')) return { progress, failure: other }
+    return { progress: await land({ query, answer: emptyAnswer(exchange, 0) }) }
+  }
+  const past = await land({ query, answer: emptyAnswer(exchange, 0) })
+  return { progress: { ...past, hasAgent: true } }
+}
