@@ -141,7 +141,8 @@ async function wait(run: Run, progress: WindowProgress, decision: Extract<Decisi
  * have begun, so the vendor is probed. Otherwise the window is left to a later sync: no run sleeps until a period ends.
  */
 async function quotaSpent(run: Run, progress: WindowProgress): Promise<void> {
-  const probeAtMs = (run.governor.quota.reportedAtMs ?? 0) + run.governor.options.hourMs
+  const { quota, probes, options } = run.governor
+  const probeAtMs = Math.max(quota.reportedAtMs ?? 0, probes.at(-1) ?? 0) + options.hourMs
   if (probeAtMs <= run.host.now())
     return act(run, progress, decide(run, { agentId: progress.window.agentId, kind: 'probe', wants: 1 }))
   run.report.windowsLeft += 1

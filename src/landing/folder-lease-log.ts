@@ -19,6 +19,9 @@ import { mergeLeaseLog, writeMerged } from './lease-log-merge.ts'
 /** Files further in the future are set aside. Clocks that share a time source differ by seconds, other clocks by minutes. */
 const CLOCK_SKEW_MS = 15 * MINUTE
 
+/** Usage reports that are read however old they are: enough to see which of two billing periods is running. */
+const USAGES_KEPT = 12
+
 /** Entries that share a sync share a file, so a file may hold entries of the first moments of the next hour. */
 const OVERLAP_MS = MINUTE
 
@@ -102,7 +105,7 @@ export function openLeaseLog(options: { home: string; workspaceId: string; run: 
 
   async function recentIn(names: readonly string[], nowMs: number, hourMs: number): Promise<LeaseEntry[]> {
     const entries = new Map<string, LeaseEntry>()
-    let newest: LeaseLine | undefined
+    let newest: LeaseLine[] = []
     const sentMs = ({ entry }: LeaseLine) => momentOf(entry)
     // Counted back from the newest file, so that a workspace that was idle for longer than a period still finds its usage.
     const sinceMs = names.length > 0 ? hoursOf(names[0]!).lastMs - PERIOD_DAYS * DAY : 0
@@ -112,16 +115,16 @@ export function openLeaseLog(options: { home: string; workspaceId: string; run: 
       // A vendor that reported no usage for a whole billing period never reports any: stop, or each call would read years of the log.
       if (isOld && endMs < sinceMs) break
       // Each writer has its own file for an hour, and any of them may hold the newest usage: stop only at a file that ends before it.
-      if (isOld && newest && endMs < sentMs(newest)) break
+      if (isOld && newest.length === USAGES_KEPT && endMs < sentMs(newest.at(-1)!)) break
       const lines = await readLines(join(folder, name))
       if (!isOld) for (const { id, entry } of lines) entries.set(id, entry)
       const usages = lines.filter(({ entry }) => entry.kind === 'request' && entry.usage !== null)
-      // Of several usages in one millisecond, the one that was written last counts.
-      for (const usage of usages.reverse()) if (!newest || sentMs(usage) > sentMs(newest)) newest = usage
+      newest = [...usages.reverse(), ...newest].sort((a, b) => sentMs(b) - sentMs(a)).slice(0, USAGES_KEPT)
     }
     const isFresh = (entry: LeaseEntry) => momentOf(entry) >= nowMs - hourMs
     const fresh = [...entries.values()].filter(isFresh).sort((a, b) => momentOf(a) - momentOf(b))
-    return newest && !(entries.has(newest.id) && isFresh(newest.entry)) ? [newest.entry, ...fresh] : fresh
+    const older = newest.filter(({ entry }) => !isFresh(entry)).map(({ entry }) => entry)
+    return [...older.reverse(), ...fresh]
   }
 
   return {

@@ -6,8 +6,9 @@ export interface LeaseLog {
   /** Resolves when the entry is durable. Entries appended while a sync runs share the next one. @throws HOME_UNUSABLE */
   append(entry: LeaseEntry): Promise<void>
   /**
-   * Entries of the last `hourMs` of all writers, ordered by time, preceded by the newest request that reported usage, however old. A line
-   * that a kill cut off is skipped: nobody acted on it. Entries far ahead of `nowMs` are set aside: the clock has been set back.
+   * Entries of the last `hourMs` of all writers, ordered by time, with the newest requests that reported usage, however old: they decide
+   * which billing period is running. A line that a kill cut off is skipped: nobody acted on it. Entries far ahead of `nowMs` are set
+   * aside: the clock has been set back.
    * @throws HOME_UNUSABLE
    */
   recent(nowMs: number, hourMs: number): Promise<LeaseEntry[]>

@@ -88,7 +88,7 @@ describe('the lease log in files', () => {
     expect((await readdir(folderOf(home))).filter(name => name.endsWith('.set-aside'))).toHaveLength(1)
     const fresh = request(NOW, { usage: USAGE })
     await leaseLog.append(fresh)
-    expect(await leaseLog.recent(NOW + MINUTE, HOUR)).toEqual([fresh])
+    expect(await leaseLog.recent(NOW + MINUTE, HOUR)).toEqual([own, fresh])
     await leaseLog.close()
   })
 

@@ -72,19 +72,21 @@ export function leaseLogContract(open: () => Promise<(run?: string) => LeaseLog>
       await leaseLog.close()
     })
 
-    it('finds the newest reported usage, however old, and returns it first', async () => {
+    it('finds the newest usage reports, however old, and returns them first', async () => {
       const leaseLog = (await open())()
       const old = request(NOW - 50 * HOUR, { usage: USAGE })
-      await leaseLog.append(request(NOW - 51 * HOUR, { usage: { ...USAGE, billableUsedThisPeriod: 1 } }))
-      await leaseLog.append(old)
+      const older = Array.from({ length: 12 }, (_, index) =>
+        request(NOW - (70 - index) * HOUR, { usage: { ...USAGE, billableUsedThisPeriod: index } }),
+      )
+      for (const entry of [...older, old]) await leaseLog.append(entry)
       await leaseLog.append(request(NOW - 3 * HOUR))
       const fresh = request(NOW - MINUTE)
       await leaseLog.append(fresh)
-      expect(await leaseLog.recent(NOW, HOUR)).toEqual([old, fresh])
+      expect(await leaseLog.recent(NOW, HOUR)).toEqual([...older.slice(1), old, fresh])
       await leaseLog.close()
     })
 
-    it('finds the newest usage of two runners in the same hour, whichever reported it', async () => {
+    it('finds the newest usages of two runners in the same hour, in the order of their requests', async () => {
       for (const [first, second] of [
         ['run-a', 'run-b'],
         ['run-b', 'run-a'],
@@ -92,9 +94,10 @@ export function leaseLogContract(open: () => Promise<(run?: string) => LeaseLog>
         const opened = await open()
         const [left, right] = [opened(first), opened(second)]
         const newest = request(NOW - 5 * HOUR + MINUTE, { usage: USAGE })
-        await left.append(request(NOW - 5 * HOUR, { usage: { ...USAGE, billableUsedThisPeriod: 1 } }))
+        const older = request(NOW - 5 * HOUR, { usage: { ...USAGE, billableUsedThisPeriod: 1 } })
+        await left.append(older)
         await right.append(newest)
-        expect(await left.recent(NOW, HOUR)).toEqual([newest])
+        expect(await left.recent(NOW, HOUR)).toEqual([older, newest])
         await Promise.all([left.close(), right.close()])
       }
     })

@@ -6,6 +6,8 @@ import { openWorkspaceContexts } from '../../src/app/workspace-context.ts'
 import { newRunId } from '../../src/app.ts'
 import type { Grant } from '../../src/core/governor/governor.ts'
 import { newProgress, type WindowProgress } from '../../src/core/planning/windows.ts'
+import { grantedPeriod } from '../../src/core/quota/granted-period.ts'
+import { newQuota } from '../../src/core/quota/quota.ts'
 import { openLeaseLog } from '../../src/landing/folder-lease-log.ts'
 import { holderOf } from '../../src/steps/export/lease-recovery.ts'
 import { type SimulatedApp, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
@@ -21,6 +23,7 @@ const grantOf = (nowMs: number, more: Partial<Grant> = {}): Grant => ({
   limit: 10,
   pageSessions: 20,
   deadlineMs: nowMs + 2 * MINUTE,
+  period: grantedPeriod(newQuota(), 0),
   ...more,
 })
 

@@ -12,16 +12,17 @@ import {
   newGovernor,
 } from './governor.ts'
 import type { LeaseEntry, LeaseGranted } from './lease-entries.ts'
+import { withProbe } from './probe-times.ts'
 import { countRequest } from './rate-limit.ts'
 
 /**
- * Folds the entries of the lease log, oldest first, into a new governor.
+ * Folds the entries of the lease log, oldest first, into a new governor. Answers count as they do in a running governor.
  *
  * `holdersDead`: the holders of open leases are known to be dead (the warehouse's lock fences embedded runs). The log then lacks at most one
  * request per lease, the one in flight: it is counted, and what it may have billed is held back until a usage report. Otherwise an open
  * lease counts as spent until its hour has passed.
  *
- * `quota`: rebuilt from landed answers, because the last usage report in the lease log alone may be too low.
+ * `quota`: rebuilt from loaded pages, because the newest usage reports in the lease log alone may be too low.
  */
 export function recoverGovernor(
   options: Partial<GovernorOptions>,
@@ -38,7 +39,12 @@ export function recoverGovernor(
 }
 
 function applyEntry(state: GovernorState, entry: LeaseEntry): GovernorState {
-  if (entry.kind === 'lease') return { ...state, leases: [...state.leases, leaseOf(entry)] }
+  if (entry.kind === 'lease') {
+    const lease = leaseOf(entry)
+    const isProbe = lease.kind === 'probe'
+    const probes = isProbe ? withProbe(state.probes, entry.atMs, state.options.hourMs) : state.probes
+    return { ...state, probes, leases: [...state.leases, lease] }
+  }
   if (entry.kind === 'end') return govern(state, { kind: 'ended', lease: entry.lease })
   return govern(state, { kind: 'answered', lease: entry.lease, answer: entry })
 }
@@ -60,8 +66,12 @@ const leaseOf = (entry: LeaseGranted): Lease => ({
   deadlineMs: entry.deadlineMs,
 })
 
-const lostRequest = (state: GovernorState, lease: Lease, nowMs: number): GovernorState => ({
-  ...state,
-  rateLimit: countRequest(state.rateLimit, nowMs, lease),
-  quota: lease.pageSessions === 0 ? state.quota : holdBack(state.quota, lease.pageSessions, nowMs),
-})
+/** Counts the request that may have been in flight when the lease's holder was killed; none if the log has all of its requests. */
+const lostRequest = (state: GovernorState, lease: Lease, nowMs: number): GovernorState =>
+  lease.made >= lease.requests
+    ? state
+    : {
+        ...state,
+        rateLimit: countRequest(state.rateLimit, nowMs, lease),
+        quota: lease.pageSessions === 0 ? state.quota : holdBack(state.quota, lease.pageSessions, nowMs),
+      }

@@ -19,11 +19,13 @@
 import { NO_OUTLOOK, type Outlook, updateOutlook } from '../planning/estimate.ts'
 import type { WindowKind, WindowProgress } from '../planning/windows.ts'
 import { applyUsage } from '../quota/billing-period.ts'
+import { type GrantedPeriod, grantedPeriod } from '../quota/granted-period.ts'
 import { countBilled, holdPending, newQuota, type QuotaState, resolvesAtMs } from '../quota/quota.ts'
 import { isVendorFailure, type ReportedRateLimit, type ReportedUsage, sanitizeAnswer } from '../quota/reported-usage.ts'
 import { MINUTE } from '../time.ts'
 import { type Allowance, raised } from './allowance.ts'
 import { type AgentBills, pageSessions, pageSize, surpriseReserve, withPage } from './page-size.ts'
+import { nextProbeMs, withProbe } from './probe-times.ts'
 import {
   applyReportedLimit,
   countRequest,
@@ -95,6 +97,8 @@ export interface GovernorState {
   rateLimit: RateLimitState
   quota: QuotaState
   leases: readonly Lease[]
+  /** When the probes of the last hour were granted, ms, oldest first. */
+  probes: readonly number[]
   /** Spent by this run; limited by `--max-requests` and `--max-sessions`. */
   spent: { requests: number; sessions: number }
   /** Answers of this run that never arrived, and the sessions that they may have billed. */
@@ -119,12 +123,17 @@ export interface Grant {
   /** A page may be requested only while the lease has this many sessions left. */
   pageSessions: number
   deadlineMs: number
+  /** The billing period that the sessions belong to. An answer that contradicts it ends the lease. */
+  period: GrantedPeriod
 }
 
 export type Decision =
   | { kind: 'grant'; grant: Grant }
   | { kind: 'wait'; untilMs: number; reason: 'paused' | 'hour' | 'leased' }
   | { kind: 'refuse'; reason: 'period' | 'max-requests' | 'max-sessions' }
+
+type Decided = [GovernorState, Decision]
+type Reason<K extends Decision['kind']> = Extract<Decision, { kind: K; reason: unknown }>['reason']
 
 export interface Answer {
   sentAtMs: number
@@ -135,6 +144,8 @@ export interface Answer {
   givenUp?: boolean
   /** True where no connection was made: the vendor can neither have counted nor billed the request. */
   unsent?: boolean
+  /** True for the answer to a probe. */
+  isProbe?: boolean
   returned: number
   billed: number | null
   /** Most sessions that one of the records shows; absent where there are no records. */
@@ -165,6 +176,7 @@ export const newGovernor = (options: Partial<GovernorOptions> = {}): GovernorSta
     rateLimit: newRateLimit(all.hourMs, all.requestsPerHour),
     quota: newQuota(),
     leases: [],
+    probes: [],
     spent: { requests: 0, sessions: 0 },
     lost: NONE_LOST,
     agents: [],
@@ -211,26 +223,24 @@ export function requestsFor(state: GovernorState, spender: Spender, nowMs: numbe
   return Math.min(requestsLeft(rateLimit, nowMs, outstanding) - requestReserve(state, spender, nowMs), run)
 }
 
-function grantLease(state: GovernorState, agentId: string, grant: Grant, nowMs: number): [GovernorState, Decision] {
-  const { lease: id, limit: _, ...leased } = grant
+function grantLease(state: GovernorState, agentId: string, granted: Omit<Grant, 'period'>, nowMs: number): Decided {
+  const grant: Grant = { ...granted, period: grantedPeriod(state.quota, state.options.allowedPacks) }
+  const { lease: id, limit: _, period: _known, ...leased } = grant
   const lease: Lease = { id, agentId, ...leased, made: 0, billed: 0, grantedAtMs: nowMs }
   const probing = state.mode === 'paused' && { mode: 'probing' as const, probe: lease.id }
+  const probes = grant.kind === 'probe' ? withProbe(state.probes, nowMs, state.options.hourMs) : state.probes
   return [
-    { ...state, ...probing, leases: [...state.leases, lease] },
+    { ...state, ...probing, probes, leases: [...state.leases, lease] },
     { kind: 'grant', grant },
   ]
 }
 
-const waitUntil = (
-  state: GovernorState,
-  untilMs: number,
-  reason: 'paused' | 'hour' | 'leased',
-): [GovernorState, Decision] => [state, { kind: 'wait', untilMs, reason }]
+const waitUntil = (state: GovernorState, untilMs: number, reason: Reason<'wait'>): Decided => [
+  state,
+  { kind: 'wait', untilMs, reason },
+]
 
-const refuse = (
-  state: GovernorState,
-  reason: 'period' | 'max-requests' | 'max-sessions',
-): [GovernorState, Decision] => [state, { kind: 'refuse', reason }]
+const refuse = (state: GovernorState, reason: Reason<'refuse'>): Decided => [state, { kind: 'refuse', reason }]
 
 /** Replaces the leases. A probe whose lease is gone while probing got no answer: the governor is paused again. */
 const withLeases = (state: GovernorState, leases: readonly Lease[]): GovernorState => ({
@@ -249,28 +259,30 @@ function withoutExpiredLeases(state: GovernorState, nowMs: number): GovernorStat
   return { ...left, quota }
 }
 
-function grantProbe(state: GovernorState, asked: LeaseRequest, nowMs: number): [GovernorState, Decision] {
+function grantProbe(state: GovernorState, asked: LeaseRequest, nowMs: number): Decided {
   const alone = state.quota.known ? state.leases.every(held => held.kind !== 'probe') : state.leases.length === 0
   if (!alone) return waitUntil(state, nowMs + MINUTE, 'leased')
   const { lease, agentId } = asked
   const deadlineMs = nowMs + state.options.leaseMs
-  const grant: Grant = { lease, kind: 'probe', requests: 1, sessions: 0, limit: 1, pageSessions: 0, deadlineMs }
-  return grantLease(state, agentId, grant, nowMs)
+  const probe = { lease, kind: 'probe' as const, requests: 1, sessions: 0, limit: 1, pageSessions: 0, deadlineMs }
+  return grantLease(state, agentId, probe, nowMs)
 }
 
 /** The decision where no page fits into the sessions left. */
-function noPageFits(state: GovernorState, asked: LeaseRequest, nowMs: number): [GovernorState, Decision] {
+function noPageFits(state: GovernorState, asked: LeaseRequest, nowMs: number): Decided {
   // Other leases may return unspent sessions.
   if (state.leases.length > 0) return waitUntil(state, nowMs + MINUTE, 'leased')
   if (runSessions(state) < pageSessions(state, asked.agentId, 1)) return refuse(state, 'max-sessions')
   // Sessions held back for lost answers, late reports or an unproved period may become free, too: a usage report decides.
   const clearsUp = resolvesAtMs(state.quota)
   if (clearsUp === null) return refuse(state, 'period')
-  return clearsUp > nowMs ? waitUntil(state, clearsUp, 'leased') : grantProbe(state, asked, nowMs)
+  const probeAtMs = nextProbeMs(state.probes, clearsUp, { nowMs, hourMs: state.options.hourMs })
+  if (probeAtMs === null) return refuse(state, 'period')
+  return probeAtMs > nowMs ? waitUntil(state, probeAtMs, 'leased') : grantProbe(state, asked, nowMs)
 }
 
 /** Requests a lease of up to `wants` requests for a window of that kind; `probe` bills nothing. */
-export function requestLease(given: GovernorState, asked: LeaseRequest, nowMs: number): [GovernorState, Decision] {
+export function requestLease(given: GovernorState, asked: LeaseRequest, nowMs: number): Decided {
   const state = withPacks(withoutExpiredLeases(given, nowMs))
   const { options } = state
   const { lease, agentId } = asked
@@ -296,13 +308,14 @@ export function requestLease(given: GovernorState, asked: LeaseRequest, nowMs: n
   const size = pageSize(state, { agentId, sessions, left, largest, running })
   if (size === undefined) return noPageFits(state, asked, nowMs)
   const { limit, held: page } = size
-  const wanted = learning !== null ? 1 : asked.wants
+  // While two periods compete, each answer counts before the next request.
+  const wanted = learning !== null || state.quota.rivals.length > 0 ? 1 : asked.wants
   const affordable = Math.floor((sessions * LEASE_SHARE) / page)
   const pages = Math.max(1, Math.min(wanted, Math.floor(available), affordable))
   // One more request, if there is one: after a page that cannot be read, it finds out whether the vendor answers at all.
   const requests = Math.min(pages + 1, Math.floor(available))
   const deadlineMs = nowMs + options.leaseMs
-  const grant: Grant = { lease, kind, requests, sessions: pages * page, limit, pageSessions: page, deadlineMs }
+  const grant = { lease, kind, requests, sessions: pages * page, limit, pageSessions: page, deadlineMs }
   return grantLease(state, agentId, grant, nowMs)
 }
 

@@ -1,188 +1,191 @@
-// Which billing period an answer reports. A change of `periodKey` begins a new period; an earlier period never becomes current again.
+// Which billing period is running. Each answer names one, and may be wrong: stale, cached, mistaken. So an answer is a vote, identified by
+// its request, and the newest votes decide, in whichever order they arrive.
 //
-//   known ── another key ──▶ candidate ── enough consecutive reports ──▶ known (the new period)
-//     ▲                          │
-//     └── two later reports ◀────┘
-//         of the known key
+//   Answers that were in flight together count once, for the period that most of them name. A vote raises the score of its period (0 to 3)
+//   by 1, or by 2 if it is not the known one, and lowers the others' by 1. The address of a probe is new, so its answer is no cached one:
+//   it weighs 2. A period becomes the known one at score 3, which two votes reach, if the known one has score 0.
 //
-// An answer may report an old period by mistake, and an old key that was never seen looks like a new one. So another key is believed
-// once two consecutive answers report it, the second one requested after the first one arrived; once three do, if its usage is not below
-// that of the known period, because the key may then belong to a past period. Until then, exports stay within what both periods have left.
+// The way back is the same. Every period keeps its counts, to which our own later bills are added. A period that may be the running one is a
+// rival: until it is outvoted, exports stay within what both have left. After three such doubts, a single vote no longer makes it a rival.
 //
-// Without keys, a new period begins when the reported usage falls below half and the next answer confirms it.
+// Two periods of the same key can compete: a report of a used-up quota that our own use does not explain may be a mistake, and so may one of
+// less than half. With keys, only a probe may report less.
 import { countGoesOn, FIRST_REPORTS } from './period-keys.ts'
 import {
-  accountOf,
   type BilledAnswer,
-  type CandidatePeriod,
   countBilled,
+  countOwn,
   countReport,
   holdPending,
+  includedOf,
   latestReport,
-  newQuota,
+  type Period,
+  periodOf,
   type QuotaState,
   reportedUsed,
-  withReport,
+  type Vote,
+  withoutSettledPending,
 } from './quota.ts'
 import type { ReportedUsage } from './reported-usage.ts'
-import { nextAccount } from './usage-account.ts'
+import { newAccount } from './usage-account.ts'
 
-export const PAST_KEYS_KEPT = 24
+/** Votes that decide: those of four windows that are read at the same time overlap. */
+const VOTES_KEPT = 40
+const MAX_SCORE = 3
+const OTHERS_KEPT = 4
+/** Votes that make a period a rival although a single answer named it. */
+export const MAX_DOUBTS = 3
+/** Share of the included sessions that other users may use between two answers without doubt. */
+const UNEXPLAINED_SHARE = 0.02
 
-/** Consecutive reports that prove a candidate, depending on whether its usage is lower than that of the known period. */
-const REPORTS_NEEDED = { lower: 2, notLower: 3 }
+export const idOfKey = (key: string | null): string => `key ${key ?? ''}`
 
 /** Applies the usage report of an answer. */
 export function applyUsage(quota: QuotaState, usage: ReportedUsage, answer: BilledAnswer): QuotaState {
-  const next = applyPeriod(quota, usage, answer)
-  const used = reportedUsed(usage, next.includedSessions)
-  return usage.periodKey === next.key && used !== null ? withContinuedCount(next, used) : next
+  const known = periodOf(quota)
+  const id = namedPeriod(quota, usage, answer)
+  const used = reportedUsed(usage, includedOf(known, usage))
+  const isNew = id !== known.id && quota.others.every(period => period.id !== id)
+  const others = isNew ? [...quota.others, newPeriod(known, id, usage, answer)].slice(-OTHERS_KEPT) : quota.others
+  const held = quota.pending?.sessions ?? 0
+  const counted = [known, ...others].map(period => {
+    if (period.id !== id) return used === null ? period : countOwn(period, answer)
+    const { recent, lag } = known.account
+    return countReport(
+      { ...period, account: { ...period.account, recent, lag } },
+      usage,
+      answer,
+      period === known ? held : 0,
+    )
+  })
+  // An answer that names no period says nothing about which one is running, unless no answer does.
+  const isVote = usage.periodKey !== null || (used !== null && (quota.key === null || id !== known.id))
+  const { sentAtMs, receivedAtMs, isProbe } = answer
+  const vote = { id, sentAtMs, receivedAtMs, weight: isProbe ? 2 : 1 }
+  const votes = isVote ? withVote(quota.votes, vote) : quota.votes
+  const isProved = quota.isProved || votes.length === VOTES_KEPT
+  const isFurther = id !== known.id && quota.votes.every(one => one.id !== id || one.receivedAtMs <= sentAtMs)
+  const doubts = (period: Period): Period =>
+    period.id === id && isFurther ? { ...period, doubts: period.doubts + 1 } : period
+  const next = withElected({ ...quota, votes, isProved }, counted.map(doubts))
+  if (used === null) return countBilled(next, answer)
+  const settled = next.id === id ? withoutSettledPending(next, sentAtMs) : next
+  const result = { ...settled, known: true, reportedAtMs: latestReport(quota, answer) }
+  // The billed sessions are a guess, and the report may be late or about another period: they are held back.
+  const isGuess = answer.certain === false && answer.billed > 0 && (next.account.lag !== null || next.id !== id)
+  return withContinuedCount(isGuess ? holdPending(result, answer.billed, receivedAtMs) : result)
 }
 
-/** Applies a usage report, without checking whether the count of the previous key continues. */
-export function applyPeriod(quota: QuotaState, usage: ReportedUsage, answer: BilledAnswer): QuotaState {
-  const key = usage.periodKey
-  const changes = key !== null && quota.key !== null && key !== quota.key
-  if (changes && quota.pastKeys.includes(key))
-    return { ...billedElsewhere(quota, answer), reportedAtMs: latestReport(quota, answer) }
-  if (changes && !isProved(quota, key, { usage, answer })) return withCandidate(quota, key, { usage, answer })
-  const droppedTo = droppedUsage(quota, usage)
-  if (droppedTo !== null && answer.sentAtMs < (quota.drop?.sinceMs ?? Number.POSITIVE_INFINITY))
-    return withDrop(quota, droppedTo, answer)
-  const isFirstContradiction = quota.candidate?.reports === 1 && !changes
-  const known = droppedTo === null ? contradictCandidate(withoutDrop(quota), key, answer) : periodAfterDrop(quota)
-  const current = changes ? newestPeriod(quota, quota.candidate!) : known
-  const includedSessions = usage.includedQuota ?? current.includedSessions
-  const used = reportedUsed(usage, includedSessions)
-  const counted = used === null ? countBilled(current, answer) : countReport(current, used, answer)
+/** The id of the period that an answer reports. */
+function namedPeriod(quota: QuotaState, usage: ReportedUsage, answer: BilledAnswer): string {
+  const key = usage.periodKey ?? quota.key
+  if (key !== quota.key && quota.key !== null)
+    return quota.others.findLast(period => period.key === key)?.id ?? idOfKey(key)
+  const included = includedOf(quota, usage)
+  const used = reportedUsed(usage, included)
+  if (used === null || quota.mostReported === 0) return quota.id
+  const contrary = (kind: 'low' | 'spent') =>
+    quota.rivals.find(id => id.startsWith(`${kind} `)) ?? `${kind} ${answer.sentAtMs}`
+  if (2 * used < quota.mostReported && (key === null || answer.isProbe)) return contrary('low')
+  const unexplained = used - quota.usedSessions - answer.billed
+  const isSpent = used >= included && quota.usedSessions < included
+  return isSpent && unexplained > UNEXPLAINED_SHARE * included ? contrary('spent') : quota.id
+}
+
+/** A period that no answer has named before. One with the same key has the same own sessions. */
+function newPeriod(known: Period, id: string, usage: ReportedUsage, { sentAtMs }: BilledAnswer): Period {
+  const key = usage.periodKey ?? known.key
+  const isSame = key === known.key && (key !== null || id.startsWith('spent'))
+  const own = { own: known.account.own, ownBefore: known.ownBefore, sinceMs: known.sinceMs }
+  const { own: counted, ownBefore, sinceMs } = isSame ? own : { own: 0, ownBefore: 0, sinceMs: sentAtMs }
   return {
-    ...counted,
-    key: key ?? current.key,
-    known: true,
-    includedSessions,
-    overageSessions: Math.max(current.overageSessions, usage.overageUsedThisPeriod ?? 0),
-    overagePacks: Math.max(current.overagePacks, usage.overagePacksCharged ?? 0),
-    // Kept after the first contradiction of a candidate, so that the vendor may be asked again at once.
-    reportedAtMs:
-      isFirstContradiction && current.candidate !== null ? current.reportedAtMs : latestReport(current, answer),
-    sinceMs: current.sinceMs ?? answer.sentAtMs,
-    // Without a key there is nothing to prove.
-    unproved: key !== null && quota.key === null,
-    ...(current.drop && { drop: null }),
-  }
-}
-
-interface Report {
-  usage: ReportedUsage
-  answer: BilledAnswer
-}
-
-function isProved(quota: QuotaState, key: string, { usage, answer }: Report): boolean {
-  const { candidate, unproved, usedSessions } = quota
-  if (candidate?.key !== key || !candidate.isNewest || answer.sentAtMs < (candidate.sinceMs ?? 0)) return false
-  const used = reportedUsed(usage, usage.includedQuota ?? quota.includedSessions) ?? 0
-  const needed = unproved || used < usedSessions ? REPORTS_NEEDED.lower : REPORTS_NEEDED.notLower
-  return (candidate.consecutive ?? 1) + 1 >= needed
-}
-
-/** Records a report of another period that is not proved yet. */
-function withCandidate(quota: QuotaState, key: string, { usage, answer }: Report): QuotaState {
-  const before = quota.candidate?.key === key ? quota.candidate : null
-  const used = reportedUsed(usage, usage.includedQuota ?? quota.includedSessions) ?? 0
-  const candidate: CandidatePeriod = {
+    id,
     key,
-    usedSessions: Math.max(before?.usedSessions ?? 0, used),
-    isNewest: true,
-    // Counts reports of any other period, so that a vendor that names a different one in each answer is not asked again at once each
-    // time. Answers in flight at the same time count once, and so do answers that the lease log repeats after a restart.
-    reports: (quota.candidate?.reports ?? 0) + (answer.sentAtMs < (quota.candidate?.sinceMs ?? 0) ? 0 : 1),
-    ...consecutiveReports(before, answer),
-    contradictions: 0,
-    account: withReport(before?.account ?? nextAccount(accountOf(quota)), used, answer, 0),
+    usedSessions: ownBefore,
+    mostReported: 0,
+    reports: 0,
+    carried: 0,
+    includedSessions: known.includedSessions,
+    isIncludedReported: isSame && known.isIncludedReported,
+    overageSessions: 0,
+    overagePacks: 0,
+    sinceMs,
+    ownBefore,
+    account: { ...newAccount(), own: counted },
+    doubts: 0,
   }
-  // Kept after the first report, so that the vendor may be asked again at once.
-  const reportedAtMs = quota.candidate === null ? quota.reportedAtMs : latestReport(quota, answer)
-  return { ...billedElsewhere(quota, answer), candidate, reportedAtMs }
 }
 
-/** Answers in flight at the same time count once. */
-function consecutiveReports(
-  before: CandidatePeriod | null,
-  { sentAtMs, receivedAtMs }: BilledAnswer,
-): Pick<CandidatePeriod, 'consecutive' | 'sinceMs'> {
-  if (before === null) return { consecutive: 1, sinceMs: receivedAtMs }
-  const { consecutive = 1, sinceMs = receivedAtMs } = before
-  return sentAtMs < sinceMs ? { consecutive, sinceMs } : { consecutive: consecutive + 1, sinceMs: receivedAtMs }
+function withVote(votes: readonly Vote[], vote: Vote): Vote[] {
+  const after = votes.findIndex(({ sentAtMs }) => sentAtMs > vote.sentAtMs)
+  const at = after < 0 ? votes.length : after
+  return [...votes.slice(0, at), vote, ...votes.slice(at)].slice(-VOTES_KEPT)
 }
 
-/** The known period was reported again: the candidate may be a mistake, and the second such report drops it. */
-function contradictCandidate(quota: QuotaState, key: string | null, { sentAtMs }: BilledAnswer): QuotaState {
-  const { candidate } = quota
-  if (candidate === null || key === null || sentAtMs < (candidate.sinceMs ?? 0)) return quota
-  const contradictions = (candidate.contradictions ?? 0) + 1
-  // Each report of the known period cancels one report of the candidate.
-  const consecutive = Math.max(0, (candidate.consecutive ?? 1) - 1)
+/** Votes that were in flight together with the first of them, group by group. */
+function groupsOf(votes: readonly Vote[]): Vote[][] {
+  const groups: Vote[][] = []
+  for (const vote of votes) {
+    const group = groups.at(-1)
+    if (group && vote.sentAtMs < group[0]!.receivedAtMs) group.push(vote)
+    else groups.push([vote])
+  }
+  return groups
+}
+
+/**
+ * The vote that most votes of a group agree with; of two periods, for the one that is not known. A lower count of the same moment does not
+ * contradict a used-up quota.
+ */
+function majority(group: readonly Vote[], knownId: string): Vote {
+  const spent = group.find(({ id }) => id.startsWith('spent ') && id !== knownId)
+  if (spent) return spent
+  const total = ({ id }: Vote) =>
+    group.reduce((sum, vote) => sum + (vote.id === id ? vote.weight : 0), id === knownId ? 0 : 0.5)
+  return group.reduce((best, vote) => {
+    const more = total(vote) - total(best)
+    return more > 0 || (more === 0 && vote.weight > best.weight) ? vote : best
+  })
+}
+
+/** Elects the known period and its rivals. `periods`: the known one, then all others. */
+function withElected(quota: QuotaState, periods: readonly Period[]): QuotaState {
+  const byId = new Map(periods.map(period => [period.id, period]))
+  let known = quota.id
+  const scores = new Map(quota.isProved ? [[known, MAX_SCORE]] : [])
+  for (const group of groupsOf(quota.votes.filter(({ id }) => byId.has(id)))) {
+    const { id, weight } = majority(group, known)
+    for (const [other, score] of scores) if (other !== id) scores.set(other, Math.max(0, score - weight))
+    const score = Math.min(MAX_SCORE, (scores.get(id) ?? 0) + (id === known ? weight : 2))
+    scores.set(id, score)
+    if (score === MAX_SCORE && !scores.get(known)) known = id
+  }
+  const isRival = ({ id, key, doubts }: Period) =>
+    id !== known && (scores.get(id) ?? 0) > (doubts > MAX_DOUBTS && key !== quota.key ? 2 : 0)
+  const rivals = periods.filter(isRival).map(({ id }) => id)
+  const others = periods.filter(({ id }) => id !== known).map(withoutRequests)
+  const elected = { ...quota, ...byId.get(known)!, others, rivals }
+  if (known === quota.id) return elected
+  const left = byId.get(quota.id)!
+  const usedSessions = left.account.report?.usedSessions ?? left.usedSessions
   return {
-    ...quota,
-    candidate: contradictions > 1 ? null : { ...candidate, isNewest: false, contradictions, consecutive },
+    ...elected,
+    others: others.map(period => (period.id === quota.id ? { ...period, doubts: 0 } : period)),
+    previous: elected.key === quota.key ? null : { usedSessions, sinceMs: left.sinceMs },
   }
 }
 
-/** Makes the proved candidate the known period. */
-function newestPeriod(quota: QuotaState, { key, account, sinceMs }: CandidatePeriod): QuotaState {
-  const pastKeys = quota.key === null ? quota.pastKeys : [...quota.pastKeys, quota.key].slice(-PAST_KEYS_KEPT)
-  const { includedSessions } = quota
-  const usedSessions = accountOf(quota).report?.usedSessions ?? quota.usedSessions
-  return {
-    ...newQuota(),
-    includedSessions,
-    key,
-    pastKeys,
-    sinceMs: sinceMs ?? null,
-    account: accountOf({ account }),
-    previous: { usedSessions, sinceMs: quota.sinceMs ?? null, reports: 0 },
-  }
-}
+/** The requests are those of the known period's account. */
+const withoutRequests = (period: Period): Period => ({
+  ...period,
+  account: { ...period.account, recent: [], lag: null },
+})
 
 /** If the count of the previous key continues under the current key, both name one period, which began with the previous key. */
-function withContinuedCount(quota: QuotaState, used: number): QuotaState {
-  const { previous, pending } = quota
+function withContinuedCount(quota: QuotaState): QuotaState {
+  const { previous, carried, reports } = quota
   if (!previous) return quota
-  const carried = used - accountOf(quota).own - (pending?.sessions ?? 0)
   if (countGoesOn(previous.usedSessions, carried))
-    return { ...quota, sinceMs: previous.sinceMs ?? quota.sinceMs ?? null, previous: null }
-  const reports = previous.reports + 1
-  return { ...quota, previous: reports < FIRST_REPORTS ? { ...previous, reports } : null }
+    return { ...quota, sinceMs: previous.sinceMs ?? quota.sinceMs, previous: null }
+  return reports < FIRST_REPORTS ? quota : { ...quota, previous: null }
 }
-
-/** Holds back the sessions that were billed by an answer which reports a period other than the known one. */
-const billedElsewhere = (quota: QuotaState, { billed, receivedAtMs }: BilledAnswer): QuotaState =>
-  billed > 0 ? holdPending(quota, billed, receivedAtMs) : quota
-
-/** The reported usage if there are no keys and it is less than half of the previous report; otherwise null. */
-function droppedUsage(quota: QuotaState, usage: ReportedUsage): number | null {
-  if (quota.key !== null || usage.periodKey !== null) return null
-  const used = reportedUsed(usage, usage.includedQuota ?? quota.includedSessions)
-  return used !== null && 2 * used < (accountOf(quota).report?.usedSessions ?? 0) ? used : null
-}
-
-/** Records a drop of the usage. It may be the mistake of one answer: the next answer that is requested later decides. */
-function withDrop(quota: QuotaState, used: number, answer: BilledAnswer): QuotaState {
-  const account = withReport(quota.drop?.account ?? nextAccount(accountOf(quota)), used, answer, 0)
-  const sinceMs = quota.drop?.sinceMs ?? answer.receivedAtMs
-  return { ...billedElsewhere(quota, answer), drop: { sinceMs, account } }
-}
-
-/** The drop was a late or mistaken report: adds what was billed since to the known period, because a late report lacks it. */
-function withoutDrop(quota: QuotaState): QuotaState {
-  if (!quota.drop) return quota
-  const [{ own, recent }, account] = [quota.drop.account, accountOf(quota)]
-  return { ...quota, account: { ...account, own: account.own + own, recent } }
-}
-
-/** The period that began with the drop. */
-const periodAfterDrop = ({ includedSessions, drop }: QuotaState): QuotaState => ({
-  ...newQuota(),
-  includedSessions,
-  ...(drop && { account: drop.account, sinceMs: drop.sinceMs }),
-})

@@ -1,15 +1,17 @@
-// The quota after a restart: rebuilt from the usage reports of loaded and landed answers.
-import { applyPeriod, PAST_KEYS_KEPT } from './billing-period.ts'
-import { type BilledAnswer, INCLUDED_SESSIONS, newQuota, type QuotaState } from './quota.ts'
-import type { ReportedUsage } from './reported-usage.ts'
+// The quota after a restart. What the loaded pages reported gives the counts of each period; the newest answers, which the lease log repeats,
+// decide again which one is running.
+import { idOfKey, MAX_DOUBTS } from './billing-period.ts'
+import { INCLUDED_SESSIONS, newQuota, type Period, type QuotaState } from './quota.ts'
 import { newAccount } from './usage-account.ts'
 
-/** What the loaded answers have reported about one period. */
-interface ReportedPeriod {
+/** What the loaded pages have reported under one key. */
+export interface ReportedPeriod {
   key: string
-  /** True if no period is proved yet and this is the first one that was reported (see `recoverQuota`). */
-  unproved: boolean
+  /** Number of pages that reported it. */
+  reports: number
   usedSessions: number
+  /** What our own answers billed. */
+  ownSessions: number
   /** Sessions that are certainly used: what our own answers billed, and the minimum that others used. */
   certainSessions: number
   includedSessions: number | null
@@ -19,57 +21,36 @@ interface ReportedPeriod {
   reportedAtMs: number
 }
 
-/**
- * Rebuilds the quota from the loaded answers. `proved`: the periods that two consecutive answers reported, oldest first; if there is none,
- * the only reported period. `newest`: the periods that the newest two answers reported, newest first, proved or not.
- */
-export function recoverQuota({
-  proved,
-  newest,
-}: {
-  proved: readonly ReportedPeriod[]
-  newest: readonly { key: string; usedSessions: number; reportedAtMs: number }[]
-}): QuotaState {
-  const running = proved.at(-1)
-  if (running === undefined) return newQuota()
-  const { key, usedSessions, overageSessions, overagePacks, sinceMs, reportedAtMs } = running
-  const known = new Set(proved.map(period => period.key))
-  const place = newest.findIndex(answer => !known.has(answer.key))
-  const unknown = newest[place]
+/** A period that fewer pages reported may have been a mistake of the vendor. */
+const REPORTS_OF_A_PERIOD = 10
+
+const periodFrom = (reported: ReportedPeriod): Period => ({
+  id: idOfKey(reported.key),
+  key: reported.key,
+  usedSessions: Math.max(reported.usedSessions, reported.certainSessions),
+  mostReported: reported.usedSessions,
+  reports: reported.reports,
+  carried: 0,
+  includedSessions: reported.includedSessions ?? INCLUDED_SESSIONS,
+  isIncludedReported: reported.includedSessions !== null,
+  overageSessions: reported.overageSessions,
+  overagePacks: reported.overagePacks,
+  sinceMs: reported.sinceMs,
+  ownBefore: reported.ownSessions,
+  account: newAccount(),
+  doubts: reported.reports > REPORTS_OF_A_PERIOD ? MAX_DOUBTS + 1 : 0,
+})
+
+/** Rebuilds the quota from the reported periods; the last one is the period that most of the newest pages named. */
+export function recoverQuota(reported: readonly ReportedPeriod[]): QuotaState {
+  const last = reported.at(-1)
+  if (last === undefined) return newQuota()
   return {
     ...newQuota(),
-    key,
+    ...periodFrom(last),
     known: true,
-    usedSessions: Math.max(usedSessions, running.certainSessions),
-    includedSessions: running.includedSessions ?? INCLUDED_SESSIONS,
-    overageSessions,
-    overagePacks,
-    reportedAtMs,
-    sinceMs,
-    unproved: running.unproved,
-    candidate: unknown
-      ? {
-          key: unknown.key,
-          usedSessions: unknown.usedSessions,
-          isNewest: place === 0,
-          reports: 1,
-          sinceMs: unknown.reportedAtMs,
-          contradictions: place,
-        }
-      : null,
-    pastKeys: proved
-      .slice(0, -1)
-      .map(period => period.key)
-      .slice(-PAST_KEYS_KEPT),
+    reportedAtMs: last.reportedAtMs,
+    others: reported.slice(0, -1).map(periodFrom),
+    isProved: last.reports > REPORTS_OF_A_PERIOD,
   }
-}
-
-/** Applies the usage of a landed answer that is not loaded. Its own sessions are left to the lease log, which may not reach back so far. */
-export function applyLandedUsage(
-  quota: QuotaState,
-  usage: ReportedUsage,
-  answer: Omit<BilledAnswer, 'billed'>,
-): QuotaState {
-  const { account: _counted, previous: _unknown, ...next } = applyPeriod(quota, usage, { ...answer, billed: 0 })
-  return { ...next, account: newAccount() }
 }

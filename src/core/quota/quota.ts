@@ -1,59 +1,71 @@
 // The quota: how many billable sessions may still be exported in the billing period. Usage only grows within a period, so the highest
-// report is believed; sessions that our own answers billed and that the report lacks are added (usage-account.ts). billing-period.ts
-// decides which period an answer reports.
+// report is believed; sessions that our own answers billed and that the report lacks are added (usage-account.ts). Of contradicting
+// numbers the one that leaves the fewest sessions counts. billing-period.ts decides which period an answer reports.
+import { FIRST_REPORTS } from './period-keys.ts'
 import type { ReportedUsage } from './reported-usage.ts'
 import {
   applyReport,
   certainSessions,
   completeFromMs,
+  countRequest,
   isComplete,
   newAccount,
   possibleSessions,
   type UsageAccount,
 } from './usage-account.ts'
 
-export interface QuotaState {
+/** What is known of one billing period. */
+export interface Period {
+  /** Tells periods apart, also those that were reported under the same key or none. */
+  id: string
   /** Opaque key of the period; null until the vendor has reported one. */
   key: string | null
-  /** True while only one answer has reported this key, which proves nothing. */
-  unproved?: boolean
-  /** False until the first usage report; before it, no request that could bill is sent. */
-  known: boolean
   /** Sessions that are certainly used. */
   usedSessions: number
+  /** The highest reported usage; 0: none. */
+  mostReported: number
+  /** Reports with a usage, and the most that the first of them show to have been used otherwise than by our own answers since. */
+  reports: number
+  carried: number
   includedSessions: number
+  /** False while `includedSessions` is assumed: from the API document or the period before. */
+  isIncludedReported: boolean
   overageSessions: number
   overagePacks: number
-  reportedAtMs: number | null
   /** When the period was first reported, ms; null: not known. */
-  sinceMs?: number | null
-  account?: UsageAccount
-  /** Sessions that lost answers may have billed; held back until a usage report that was requested later. */
-  pending: { sessions: number; sinceMs: number } | null
-  candidate: CandidatePeriod | null
-  /** Keys of earlier periods, newest last. */
-  pastKeys: readonly string[]
-  /** Without keys: set after the last answer reported less than half of the usage before it. */
-  drop?: { sinceMs: number; account: UsageAccount } | null
-  /** Usage under the previous key; kept while the first reports under the current key may show that both name one period. */
-  previous?: { usedSessions: number; sinceMs: number | null; reports: number } | null
+  sinceMs: number | null
+  /** Sessions of the period that our own answers had billed before the account began. */
+  ownBefore: number
+  account: UsageAccount
+  /** Answers that named it while another period was the known one. */
+  doubts: number
 }
 
-/** Another period that was reported and is not proved yet. */
-export interface CandidatePeriod {
-  key: string
-  usedSessions: number
-  /** True where the newest answer reported this candidate. */
-  isNewest: boolean
-  /** Number of answers that reported any period other than the known one. */
-  reports?: number
-  /** Answers that reported this candidate, each requested after the previous one arrived, minus answers that reported the known period. */
-  consecutive?: number
-  /** When the newest answer counted in `consecutive` arrived, ms: only answers requested later count as further ones. */
-  sinceMs?: number
-  /** Consecutive later answers that reported the known period. */
-  contradictions?: number
-  account?: UsageAccount
+/** An answer that named a period. */
+export interface Vote {
+  id: string
+  sentAtMs: number
+  receivedAtMs: number
+  weight: number
+}
+
+/** The known period, and what else answers have reported. */
+export interface QuotaState extends Period {
+  /** False until the first usage report; before it, no request that could bill is sent. */
+  known: boolean
+  reportedAtMs: number | null
+  /** Sessions that lost answers may have billed; held back until a usage report that was requested later. */
+  pending: { sessions: number; sinceMs: number } | null
+  /** Other periods that were reported, newest last. */
+  others: readonly Period[]
+  /** Ids of those `others` that may be the running period. */
+  rivals: readonly string[]
+  /** The newest answers that named a period, in the order of their requests. */
+  votes: readonly Vote[]
+  /** True once more answers have named a period than `votes` holds. */
+  isProved: boolean
+  /** Usage under the previous key; kept while the first reports under the current key may show that both name one period. */
+  previous: { usedSessions: number; sinceMs: number | null } | null
 }
 
 /** Times of an answer, ms, and the sessions that it billed. */
@@ -63,6 +75,8 @@ export interface BilledAnswer {
   billed: number
   /** False where the answer did not report what it billed: `billed` is a guess, which the next usage report replaces. */
   certain?: boolean
+  /** True for the answer to a probe: its address was new, so it cannot be a cached one. */
+  isProbe?: boolean
   /** Sessions that our other requests, whose answers are not known yet, may have billed meanwhile. */
   unseen?: number
 }
@@ -73,61 +87,99 @@ export const INCLUDED_SESSIONS = 50_000
 /** Sessions in a pack of overage (section 8). */
 export const PACK_SESSIONS = 1_000
 
-/** After more reports of other periods than this, the vendor is not asked again at once: such reports may never end. */
-const MAX_EARLY_PROBES = 3
-
-/** After more reports of unproved periods than this, a run no longer asks the vendor in order to find the period out. */
-const MAX_UNPROVED_REPORTS = 12
-
 export const newQuota = (): QuotaState => ({
+  id: 'key ',
   key: null,
   known: false,
   usedSessions: 0,
+  mostReported: 0,
+  reports: 0,
+  carried: 0,
   includedSessions: INCLUDED_SESSIONS,
+  isIncludedReported: false,
   overageSessions: 0,
   overagePacks: 0,
   reportedAtMs: null,
   sinceMs: null,
+  ownBefore: 0,
   account: newAccount(),
+  doubts: 0,
   pending: null,
-  candidate: null,
-  pastKeys: [],
+  others: [],
+  rivals: [],
+  votes: [],
+  isProved: false,
+  previous: null,
 })
 
-export const accountOf = ({ account }: { account?: UsageAccount | undefined }): UsageAccount => account ?? newAccount()
+/** The known period alone. */
+export const periodOf = (quota: QuotaState): Period => {
+  const { known: _known, reportedAtMs: _at, pending: _held, others: _others, rivals: _rivals, ...rest } = quota
+  const { votes: _votes, isProved: _proved, previous: _previous, ...period } = rest
+  return period
+}
 
-/** Used sessions according to a report; null where the report lacks both numbers. */
+/**
+ * Included sessions of the period after a report. More than reported before are believed only if used and remaining sessions of the same
+ * answer add up to them.
+ */
+export function includedOf(
+  { includedSessions, isIncludedReported }: Pick<Period, 'includedSessions' | 'isIncludedReported'>,
+  { includedQuota, billableUsedThisPeriod: used, billableRemainingThisPeriod: remaining }: ReportedUsage,
+): number {
+  if (includedQuota === null) return includedSessions
+  if (used !== null && remaining !== null) return Math.min(includedQuota, used + remaining)
+  return isIncludedReported ? Math.min(includedSessions, includedQuota) : includedQuota
+}
+
+/** Used sessions according to a report: the most that any of its numbers shows. Null where the report has none. */
 export function reportedUsed(usage: ReportedUsage, includedSessions: number): number | null {
-  const remaining = usage.billableRemainingThisPeriod
-  return usage.billableUsedThisPeriod ?? (remaining === null ? null : Math.max(0, includedSessions - remaining))
+  const { billableUsedThisPeriod: used, billableRemainingThisPeriod: remaining, overagePacksCharged } = usage
+  const packs = overagePacksCharged ?? 0
+  // A pack is charged with its first session.
+  const overage = Math.max(usage.overageUsedThisPeriod ?? 0, packs > 0 ? (packs - 1) * PACK_SESSIONS + 1 : 0)
+  if (used === null && remaining === null && overage === 0) return null
+  return Math.max(
+    used ?? 0,
+    includedSessions - (remaining ?? includedSessions),
+    overage > 0 ? includedSessions + overage : 0,
+  )
 }
 
 export const latestReport = (quota: QuotaState, { sentAtMs }: BilledAnswer): number =>
   Math.max(quota.reportedAtMs ?? 0, sentAtMs)
 
-/** Adds a usage report, and the answer that contained it, to an account. `heldSessions`: sessions that lost answers may have billed. */
-export const withReport = (
-  account: UsageAccount,
-  used: number,
-  { sentAtMs, receivedAtMs, billed, certain = true, unseen = 0 }: BilledAnswer,
-  heldSessions: number,
-): UsageAccount =>
-  applyReport(account, used, {
-    sentAtMs,
-    receivedAtMs,
-    sessions: certain ? billed : 0,
-    unseen: unseen + heldSessions,
-  })
+/**
+ * Counts a usage report of the period, and the answer that contained it. `heldSessions`: sessions that lost answers may have billed.
+ * Without a count, only the other numbers are taken.
+ */
+export function countReport(period: Period, usage: ReportedUsage, answer: BilledAnswer, heldSessions: number): Period {
+  const { sentAtMs, receivedAtMs, billed, certain = true, unseen = 0 } = answer
+  const includedSessions = includedOf(period, usage)
+  const used = reportedUsed(usage, includedSessions)
+  const request = { sentAtMs, receivedAtMs, sessions: certain ? billed : 0, unseen: unseen + heldSessions }
+  const account = used === null ? period.account : applyReport(period.account, used, request)
+  const carried = (used ?? 0) - account.own - heldSessions
+  return {
+    ...period,
+    key: usage.periodKey ?? period.key,
+    account,
+    usedSessions: Math.max(period.usedSessions, used ?? 0, certainSessions(account)),
+    mostReported: Math.max(period.mostReported, used ?? 0),
+    reports: period.reports + (used === null ? 0 : 1),
+    carried: period.reports < FIRST_REPORTS ? Math.max(period.carried, carried) : period.carried,
+    includedSessions,
+    isIncludedReported: period.isIncludedReported || usage.includedQuota !== null,
+    overageSessions: Math.max(period.overageSessions, usage.overageUsedThisPeriod ?? 0),
+    overagePacks: Math.max(period.overagePacks, usage.overagePacksCharged ?? 0),
+    sinceMs: period.sinceMs ?? sentAtMs,
+  }
+}
 
-/** Counts a usage report of the known period, and the answer that contained it. */
-export function countReport(quota: QuotaState, used: number, answer: BilledAnswer): QuotaState {
-  const account = withReport(accountOf(quota), used, answer, quota.pending?.sessions ?? 0)
-  const usedSessions = Math.max(quota.usedSessions, used, certainSessions(account))
-  const left = withoutSettledPending({ ...quota, account, usedSessions }, answer.sentAtMs)
-  // The billed sessions are a guess, and the report may be late: they are held back.
-  return answer.certain === false && answer.billed > 0 && account.lag
-    ? holdPending(left, answer.billed, answer.receivedAtMs)
-    : left
+/** Counts what an answer billed that reported another period: it may belong to this one. */
+export function countOwn(period: Period, { sentAtMs, receivedAtMs, billed, certain = true }: BilledAnswer): Period {
+  const account = countRequest(period.account, { sentAtMs, receivedAtMs, sessions: certain ? billed : 0 })
+  return { ...period, account, usedSessions: Math.max(period.usedSessions, certainSessions(account)) }
 }
 
 /**
@@ -147,8 +199,8 @@ export function countBilled(quota: QuotaState, answer: BilledAnswer): QuotaState
 }
 
 /** Drops held-back sessions: a report requested after the lost answer was given up includes what that answer billed, unless it is late. */
-const withoutSettledPending = (quota: QuotaState, sentAtMs: number): QuotaState =>
-  quota.pending && isComplete(accountOf(quota), sentAtMs, quota.pending.sinceMs) ? { ...quota, pending: null } : quota
+export const withoutSettledPending = (quota: QuotaState, sentAtMs: number): QuotaState =>
+  quota.pending && isComplete(quota.account, sentAtMs, quota.pending.sinceMs) ? { ...quota, pending: null } : quota
 
 /** Holds back the sessions that lost answers may have billed. `sinceMs`: when those answers were given up. */
 export const holdPending = (quota: QuotaState, sessions: number, sinceMs: number): QuotaState => ({
@@ -159,23 +211,29 @@ export const holdPending = (quota: QuotaState, sessions: number, sinceMs: number
   },
 })
 
+/** Sessions left in a period, not counting those of lost answers. May be negative. */
+export const leftIn = ({ includedSessions, usedSessions, account }: Period, allowedPacks: number): number =>
+  includedSessions + allowedPacks * PACK_SESSIONS - Math.max(usedSessions, possibleSessions(account))
+
+/** The fewest sessions left in any period that may be the running one. */
+const leastLeft = (quota: QuotaState, allowedPacks: number): number =>
+  Math.min(
+    leftIn(quota, allowedPacks),
+    ...quota.others.filter(({ id }) => quota.rivals.includes(id)).map(period => leftIn(period, allowedPacks)),
+  )
+
 /** The most sessions that may be used by now, not counting those of lost answers. */
-export const possiblyUsed = (quota: QuotaState): number =>
-  Math.max(quota.usedSessions, quota.candidate?.usedSessions ?? 0, possibleSessions(accountOf(quota)))
+export const possiblyUsed = (quota: QuotaState): number => quota.includedSessions - leastLeft(quota, 0)
 
 /** Sessions left of the included ones and the allowed packs. May be negative. */
 export const sessionsLeft = (quota: QuotaState, allowedPacks: number): number =>
-  quota.includedSessions + allowedPacks * PACK_SESSIONS - possiblyUsed(quota) - (quota.pending?.sessions ?? 0)
+  leastLeft(quota, allowedPacks) - (quota.pending?.sessions ?? 0)
 
 /** The time, ms, from which a report may show that more sessions are left than is known now; 0: at once; null: no report can. */
 export function resolvesAtMs(quota: QuotaState): number | null {
-  const { drop, candidate, pending, usedSessions } = quota
-  if (drop) return 0
-  const reports = candidate?.reports ?? 0
-  if (quota.unproved && reports <= 1) return 0
-  if (candidate && candidate.usedSessions > usedSessions && reports <= MAX_EARLY_PROBES) return 0
-  if (reports > MAX_UNPROVED_REPORTS) return null
-  const account = accountOf(quota)
+  const { account, pending, usedSessions } = quota
+  const isNamedOnce = !quota.isProved && quota.votes.length === 1
+  if (quota.rivals.length > 0 || isNamedOnce) return 0
   if (pending === null && possibleSessions(account) <= usedSessions) return null
   return Math.max(completeFromMs(account), pending ? pending.sinceMs + (account.lag?.ms ?? 0) : 0)
 }

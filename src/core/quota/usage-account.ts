@@ -36,9 +36,6 @@ const LAG_EXPIRES_MS = HOUR
 
 export const newAccount = (): UsageAccount => ({ own: 0, others: null, recent: [], report: null, lag: null })
 
-/** The account of the next period. It keeps the lag, because the vendor's counter may be as late as before. */
-export const nextAccount = ({ recent, lag }: UsageAccount): UsageAccount => ({ ...newAccount(), recent, lag })
-
 const sumOf = (requests: readonly OwnRequest[]): number => requests.reduce((sum, { sessions }) => sum + sessions, 0)
 
 const lagAt = ({ lag }: UsageAccount, nowMs: number): UsageAccount['lag'] =>
@@ -73,7 +70,7 @@ function observedLag(account: UsageAccount, request: OwnRequest, missing: number
 }
 
 /** Counts a request of ours whose answer reported what it billed. */
-function countRequest(account: UsageAccount, request: OwnRequest): UsageAccount {
+export function countRequest(account: UsageAccount, request: OwnRequest): UsageAccount {
   const recent = [...account.recent, request].sort((a, b) => a.receivedAtMs - b.receivedAtMs).slice(-RECENT_KEPT)
   return { ...account, own: account.own + request.sessions, recent }
 }

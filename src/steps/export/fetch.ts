@@ -10,7 +10,8 @@ import { isAtRest } from '../../core/planning/no-progress.ts'
 import { advance } from '../../core/planning/window-progress.ts'
 import { nextRequest, restarted, type WindowQuery } from '../../core/planning/window-query.ts'
 import type { PageFacts, WindowProgress } from '../../core/planning/windows.ts'
-import { EARLIEST_MS } from '../../core/time.ts'
+import { fitsReport } from '../../core/quota/granted-period.ts'
+import { DAY, EARLIEST_MS } from '../../core/time.ts'
 import type { ExportAnswer } from '../../vendor/answers.ts'
 import { VendorError } from '../../vendor/faults.ts'
 import type { AttemptOutcome } from '../../vendor/http/attempts.ts'
@@ -89,7 +90,15 @@ const mayRequest = (fetching: Fetching, grant: Grant, used: Used, trips: number)
   fetching.breaker.trips() === trips
 
 const mayRequestPage = (fetching: Fetching, grant: Grant, used: Used, trips: number): boolean =>
-  used.sessions + grant.pageSessions <= grant.sessions && mayRequest(fetching, grant, used, trips)
+  used.sessions + grant.pageSessions <= grant.sessions &&
+  isWithinQuota(grant, used) &&
+  mayRequest(fetching, grant, used, trips)
+
+/** False once an answer contradicts what the lease knows of the quota: the governor then decides. */
+function isWithinQuota({ period, pageSessions }: Grant, { answers }: Used): boolean {
+  const usage = answers.at(-1)?.usage
+  return !usage || fitsReport(period, usage, pageSessions)
+}
 
 async function keepBytes(fetching: Fetching, agentId: string, error: unknown): Promise<void> {
   const exchange = error instanceof VendorError ? error.exchange : undefined
@@ -221,8 +230,14 @@ async function landEmpty(
   return advance(page.progress, head.facts!)
 }
 
-/** One millisecond of 2001: before any conversation, in whichever unit the vendor reads it. The answer reports the usage and bills nothing. */
-const EMPTY_WINDOW: WindowQuery = { sort: 'asc', limit: 1, fromTs: EARLIEST_MS, toTs: EARLIEST_MS }
+/**
+ * One millisecond of a day in 2001: before any conversation, in whichever unit the vendor reads it. The answer reports the usage and bills
+ * nothing. Answers may be cached by their address, so each lease requests another millisecond.
+ */
+function emptyWindow(lease: string): WindowQuery {
+  const atMs = EARLIEST_MS + [...lease].reduce((hash, char) => (hash * 31 + char.charCodeAt(0)) % DAY, 0)
+  return { sort: 'asc', limit: 1, fromTs: atMs, toTs: atMs }
+}
 
 /** Requests the empty window of an agent under a lease. @throws the vendor's refusal; HOUR_SPENT where the lease has no request left */
 async function requestEmptyWindow(
@@ -234,9 +249,9 @@ async function requestEmptyWindow(
 ): Promise<ExportAnswer> {
   const attempts = observer(fetching, grant, agentId, used, () => mayRequest(fetching, grant, used, trips))
   const { vendor, signal } = fetching
-  const answer = await vendor.exportConversations({ agentId, query: EMPTY_WINDOW, signal, attempts })
+  const answer = await vendor.exportConversations({ agentId, query: emptyWindow(grant.lease), signal, attempts })
   fetching.clock.observe(answer.exchange)
-  const received = answerOf(answer)
+  const received = { ...answerOf(answer), isProbe: true }
   used.answers.push(received)
   await logAnswer(fetching, grant, agentId, received, null)
   return answer

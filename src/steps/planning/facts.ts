@@ -8,7 +8,7 @@ import type { ReadRange } from '../../core/planning/rereads.ts'
 import type { ClockReading } from '../../core/planning/unpassed-time.ts'
 import type { WindowProgress } from '../../core/planning/windows.ts'
 import type { KeyReports } from '../../core/quota/period-keys.ts'
-import type { recoverQuota } from '../../core/quota/quota-recovery.ts'
+import type { ReportedPeriod } from '../../core/quota/quota-recovery.ts'
 import { billedForGaps, type LeftAgent, readLeftAgents, readRangeGaps } from '../../reports/gaps.ts'
 import type { Warehouse } from '../../warehouse/open.ts'
 import { coverageByAgent, cutUnpassedTime } from '../../warehouse/planning/coverage.ts'
@@ -49,7 +49,8 @@ export interface PlanningFacts {
   /** Unfinished windows that back off at `nowMs`. */
   pausedWindows(nowMs: number): Promise<PausedWindow[]>
   densities(nowMs: number): Promise<ReadonlyMap<string, Density>>
-  reportedPeriods(): Promise<Parameters<typeof recoverQuota>[0]>
+  /** What was reported under each period key; the last one is that of most of the newest pages. */
+  reportedPeriods(): Promise<ReportedPeriod[]>
   keysReported(): Promise<KeyReports[]>
   periodSinceMs(key: string | null): Promise<number | null>
   /** Ranges that could not be read. */

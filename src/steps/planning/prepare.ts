@@ -14,9 +14,10 @@ import { needsConsent, type PlanOptions, planWindows } from '../../core/planning
 import type { ClockReading } from '../../core/planning/unpassed-time.ts'
 import { lengthOf, periodsOf } from '../../core/quota/period-keys.ts'
 import type { QuotaState } from '../../core/quota/quota.ts'
-import { applyLandedUsage, recoverQuota } from '../../core/quota/quota-recovery.ts'
+import { recoverQuota } from '../../core/quota/quota-recovery.ts'
 import { DAY, MAX_CLOCK_SKEW_MS, momentText } from '../../core/time.ts'
 import { isSegment } from '../../vendor/address.ts'
+import type { LoadablePage } from '../../warehouse/load/load-input.ts'
 import { failureOf } from '../export/fetch.ts'
 import { type ListedAgent, listAgents } from '../listing/agents.ts'
 import { clocksApart, type ServerClock } from '../server-clock.ts'
@@ -140,17 +141,24 @@ async function refusedUntilMs({ facts }: Planning, { unattended }: SyncRequest):
   )
 }
 
-/** The quota according to all landed pages, loaded or not. */
+/** The counts of all landed pages, loaded or not. */
 async function quotaNow({ facts, pending }: Planning): Promise<QuotaState> {
   const reported = await facts.reportedPeriods()
-  const pages = pending.all().filter(({ head }) => head.usage !== null)
-  const period = pages.reduce((state, { head }) => applyLandedUsage(state, head.usage!, head), recoverQuota(reported))
-  const own = pages.reduce(
-    (sum, { head }) => sum + (head.usage!.periodKey === period.key ? (head.facts?.billed ?? 0) : 0),
-    0,
-  )
-  const certain = reported.proved.find(({ key }) => key === period.key)?.certainSessions ?? 0
-  return { ...period, usedSessions: Math.max(period.usedSessions, certain + own) }
+  const own = (key: string) =>
+    pending.all().reduce((sum, { head }) => sum + (head.usage?.periodKey === key ? (head.facts?.billed ?? 0) : 0), 0)
+  return recoverQuota(reported.map(one => ({ ...one, certainSessions: one.certainSessions + own(one.key) })))
+}
+
+/** Answers that landed and are not loaded, without those that the lease log has: a kill may come between landing and log. */
+function unlogged(pages: readonly LoadablePage[], entries: readonly LeaseEntry[]): LeaseEntry[] {
+  const idOf = (agentId: string | null, sentAtMs: number) => `${sentAtMs} ${agentId}`
+  const logged = new Set(entries.map(entry => (entry.kind === 'request' ? idOf(entry.agentId, entry.sentAtMs) : null)))
+  return pages.flatMap(({ head: { place, facts, sentAtMs, receivedAtMs, status, usage, rateLimit } }) => {
+    if (usage === null || facts === null || logged.has(idOf(place.agentId, sentAtMs))) return []
+    const { returned, billed } = facts
+    const answer = { sentAtMs, receivedAtMs, status, returned, billed, usage, rateLimit, retryAfterMs: null }
+    return [{ kind: 'request' as const, lease: null, agentId: place.agentId ?? '', error: null, ...answer }]
+  })
 }
 
 /** True for an answer that reported the usage of the period. */
@@ -159,18 +167,16 @@ const reportsUsage = (entry: LeaseEntry): boolean =>
   (entry.usage?.billableUsedThisPeriod ?? entry.usage?.billableRemainingThisPeriod ?? null) !== null
 
 /**
- * The lease log of the last hour. If the vendor never reports usage, the log is the only record of billed sessions, so the requests of the
- * longest possible period are included.
+ * The lease log of the last hour and its newest usage reports. Since the last of them the log is the only record of billed sessions, so it
+ * includes all requests since then, at most those of the longest possible period.
  */
-async function recentEntries(
-  { leaseLog, settings }: Planning,
-  quota: QuotaState,
-  nowMs: number,
-): Promise<LeaseEntry[]> {
+async function recentEntries({ leaseLog, settings }: Planning, nowMs: number): Promise<LeaseEntry[]> {
   const { hourMs } = settings
   const recent = await leaseLog.recent(nowMs, hourMs)
-  if (quota.known || recent.some(reportsUsage)) return recent
-  const all = await leaseLog.recent(nowMs, PERIOD_DAYS * DAY)
+  const newest = recent.findLast(reportsUsage)
+  const sinceMs = Math.max(nowMs - PERIOD_DAYS * DAY, newest ? momentOf(newest) : 0)
+  if (sinceMs >= nowMs - hourMs) return recent
+  const all = await leaseLog.recent(nowMs, nowMs - sinceMs)
   return all.filter(entry => entry.kind === 'request' || momentOf(entry) >= nowMs - hourMs)
 }
 
@@ -189,10 +195,10 @@ async function recoveredGovernor(fetching: Planning, request: SyncRequest): Prom
     maxRequests: request.maxRequests,
     maxSessions: request.maxSessions,
   }
-  const quota = await quotaNow(fetching)
-  const entries = await recentEntries(fetching, quota, nowMs)
+  const logged = await recentEntries(fetching, nowMs)
+  const entries = [...logged, ...unlogged(fetching.pending.all(), logged)].sort((a, b) => momentOf(a) - momentOf(b))
   // This process holds the warehouse and has waited for leases of other processes.
-  return recoverGovernor(options, entries, { nowMs, holdersDead: true, quota })
+  return recoverGovernor(options, entries, { nowMs, holdersDead: true, quota: await quotaNow(fetching) })
 }
 
 function modeOf({ mode, ids, agents }: SyncRequest): PlanOptions['mode'] {

@@ -1,43 +1,28 @@
 // The billing periods and keys that landed answers have reported.
 import { FIRST_REPORTS, type KeyReports } from '../../core/quota/period-keys.ts'
-import type { recoverQuota } from '../../core/quota/quota-recovery.ts'
+import { INCLUDED_SESSIONS, PACK_SESSIONS } from '../../core/quota/quota.ts'
+import type { ReportedPeriod } from '../../core/quota/quota-recovery.ts'
 import type { Writer } from '../connection.ts'
 import { sqlFile } from '../sql-files.ts'
 
 const countOf = (value: string | null | undefined): number | null => (value == null ? null : Number(value))
 
-/** Reported periods that are proved, oldest first, and the reports of the newest two answers, newest first (`core/quota.ts`). */
-export async function reportedPeriods(
-  writer: Writer,
-  workspaceId: string,
-): Promise<Parameters<typeof recoverQuota>[0]> {
-  const params = { workspace: workspaceId }
-  const proved = await writer.rows<Record<string, string | null>>(sqlFile('planning/reported_periods'), params)
-  const newest = await writer.rows<Record<string, string>>(
-    `SELECT period_key, coalesce(used_sessions, 0)::VARCHAR AS used, epoch_ms(reported_at)::VARCHAR AS reported_at
-     FROM _quota WHERE workspace_id = $workspace AND period_key IS NOT NULL
-       AND reported_at >= (SELECT max(reported_at) FROM _quota WHERE workspace_id = $workspace) - INTERVAL 100 DAY
-     ORDER BY _quota.reported_at DESC LIMIT 2`,
-    params,
-  )
-  return {
-    proved: proved.map(row => ({
-      key: row.period_key!,
-      unproved: row.unproved === 'true',
-      usedSessions: Number(row.used),
-      certainSessions: Number(row.certain),
-      includedSessions: countOf(row.included),
-      overageSessions: Number(row.overage),
-      overagePacks: Number(row.packs),
-      sinceMs: Number(row.since),
-      reportedAtMs: Number(row.reported_at),
-    })),
-    newest: newest.map(row => ({
-      key: row.period_key!,
-      usedSessions: Number(row.used),
-      reportedAtMs: Number(row.reported_at),
-    })),
-  }
+/** What loaded pages have reported of the newest periods; the last one is that of most of the newest pages. */
+export async function reportedPeriods(writer: Writer, workspaceId: string): Promise<ReportedPeriod[]> {
+  const params = { workspace: workspaceId, included: INCLUDED_SESSIONS, pack: PACK_SESSIONS }
+  const rows = await writer.rows<Record<string, string | null>>(sqlFile('planning/reported_periods'), params)
+  return rows.map(row => ({
+    key: row.period_key!,
+    reports: Number(row.reports),
+    usedSessions: Number(row.used),
+    ownSessions: Number(row.own),
+    certainSessions: Number(row.certain),
+    includedSessions: countOf(row.included),
+    overageSessions: Number(row.overage),
+    overagePacks: Number(row.packs),
+    sinceMs: Number(row.since),
+    reportedAtMs: Number(row.reported_at),
+  }))
 }
 
 /** When `periodKey` was first reported, ms; null if it never was. */

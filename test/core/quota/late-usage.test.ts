@@ -31,13 +31,15 @@ const elsewhere: fc.Arbitrary<Step[]> = fc
   .constantFrom(1, 10, 60)
   .map(sessions => [{ do: 'elsewhere' as const, sessions }])
 
-/** Exports until nothing more is granted. */
+/** Exports until nothing more is granted, also not after the next three hourly probes. */
 function exhaust(model: GovernorModel): void {
   while (model.workers.length > 0) model.end(0)
+  let refused = 0
   for (let asked = 0; asked < 3_000; asked++) {
     const decision = model.ask('head', 10)
-    if (decision.kind === 'refuse') return
-    if (decision.kind === 'wait') model.nowMs = Math.max(model.nowMs + 1, decision.untilMs)
+    if (decision.kind === 'refuse' && ++refused > 3) return
+    if (decision.kind === 'refuse') model.nowMs += HOUR
+    else if (decision.kind === 'wait') model.nowMs = Math.max(model.nowMs + 1, decision.untilMs)
     else {
       while (
         model.request(0, { kind: 'answered', share: decision.grant.kind === 'probe' ? 0 : 0.5, latencyMs: 700 })

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { PROBE_TS } from './probe.ts'
+import { isProbeQuery } from './probe.ts'
 
 export interface Passing {
   agentId: string
@@ -42,7 +42,8 @@ export async function meddlingProxy(
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', upstream)
-    const isExport = url.pathname.endsWith('/convos/export') && url.searchParams.get('toTs') !== PROBE_TS
+    const isProbe = isProbeQuery(url.searchParams.get('fromTs'), url.searchParams.get('toTs'))
+    const isExport = url.pathname.endsWith('/convos/export') && !isProbe
     const agentId = decodeURIComponent(url.pathname.split('/')[3] ?? '')
     if (isExport) number += 1
     if (url.pathname.endsWith('/agents/search') && searchIsDown()) {

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { Sandbox } from '../../../src/sandbox/server.ts'
-import { PROBE_TS } from './probe.ts'
+import { isProbeQuery } from './probe.ts'
 
 export interface ModelledRecord extends Record<string, unknown> {
   ID: string
@@ -103,7 +103,7 @@ function exported(vendor: ModelledVendor, records: readonly ModelledRecord[], qu
 }
 
 function exportAnswer(vendor: ModelledVendor, agentId: string, query: Record<string, string>): [number, unknown] {
-  if (query.toTs !== PROBE_TS) {
+  if (!isProbeQuery(query.fromTs, query.toTs)) {
     vendor.requests.push({ agentId, query })
     vendor.before({ agentId, query })
   }

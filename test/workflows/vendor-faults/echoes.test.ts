@@ -12,7 +12,7 @@ import type { Sandbox } from '../../../src/sandbox/server.ts'
 import { temporaryFolder } from '../../cli/cli-process.ts'
 import { inProcess } from '../../cli/in-process.ts'
 import { TOKEN } from '../simulated/open-simulated-app.ts'
-import { PROBE_TS } from '../simulated/probe.ts'
+import { isProbeQuery } from '../simulated/probe.ts'
 import { simulatedApp } from '../simulated/simulated-app.ts'
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
@@ -52,7 +52,7 @@ async function echoingProxy({ url, world }: Sandbox): Promise<string> {
   const server = createServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url!, url)
     const [, , , agentId, , last] = pathname.split('/')
-    const isPage = last === 'export' && searchParams.get('toTs') !== PROBE_TS
+    const isPage = last === 'export' && !isProbeQuery(searchParams.get('fromTs'), searchParams.get('toTs'))
     const echo = isPage ? ECHOES[agents.indexOf(agentId!)] : undefined
     if (echo && !echo.isPage) {
       response.writeHead(200, { 'content-type': 'text/html', ...echo.headers })
