@@ -7,7 +7,7 @@ import { isProbeQuery } from './probe.ts'
 export interface Passing {
   agentId: string
   query: URLSearchParams
-  /** Export requests so far, including this one; probes are not counted. */
+  /** Export requests so far, including this one; probes only with `probesToo`. */
   number: number
 }
 
@@ -34,7 +34,8 @@ export async function meddlingProxy(
   {
     dropRetryAfter = false,
     searchIsDown = () => false,
-  }: { dropRetryAfter?: boolean; searchIsDown?: () => boolean } = {},
+    probesToo = false,
+  }: { dropRetryAfter?: boolean; searchIsDown?: () => boolean; probesToo?: boolean } = {},
 ): Promise<MeddlingProxy> {
   const inFlight: string[] = []
   const most = { atOnce: 0, ofOneWindow: 0 }
@@ -43,7 +44,7 @@ export async function meddlingProxy(
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', upstream)
     const isProbe = isProbeQuery(url.searchParams.get('fromTs'), url.searchParams.get('toTs'))
-    const isExport = url.pathname.endsWith('/convos/export') && !isProbe
+    const isExport = url.pathname.endsWith('/convos/export') && (probesToo || !isProbe)
     const agentId = decodeURIComponent(url.pathname.split('/')[3] ?? '')
     if (isExport) number += 1
     if (url.pathname.endsWith('/agents/search') && searchIsDown()) {
