@@ -2,13 +2,10 @@
 // hour's requests; an agent that waits alone may make all. New conversations go before history, but of one agent only for half of the hour
 // while history of others waits.
 import type { WindowProgress } from '../planning/windows.ts'
-import { type RateLimitState, requestsThisHour } from './rate-limit.ts'
+import type { GovernorState } from './governor.ts'
+import { requestsThisHour } from './rate-limit.ts'
 
-interface Requests {
-  rateLimit: RateLimitState
-  leases: readonly { agentId: string; requests: number; made: number }[]
-}
-
+type Requests = Pick<GovernorState, 'rateLimit' | 'leases'>
 type Waiting = Pick<WindowProgress, 'window'>
 
 /** True for windows of new conversations, and of those that were named or are known to have changed. All others can wait for hours. */

@@ -1,6 +1,5 @@
 // The governor after a restart: its state is rebuilt from the lease log.
 
-import { WINDOW_KINDS } from '../planning/windows.ts'
 import type { QuotaState } from '../quota/quota.ts'
 import {
   type GovernorOptions,
@@ -49,14 +48,11 @@ function applyEntry(state: GovernorState, entry: LeaseEntry): GovernorState {
   return govern(state, { kind: 'answered', lease: entry.lease, answer: entry })
 }
 
-/** The kind in the name of a window (`openWindow`); `tail` if there is none. */
-const kindOf = (name: string): Lease['kind'] =>
-  [...WINDOW_KINDS, 'probe' as const].find(kind => name.split('-').includes(kind)) ?? 'tail'
-
 const leaseOf = (entry: LeaseGranted): Lease => ({
   id: entry.lease,
   agentId: entry.agentId,
-  kind: kindOf(entry.window),
+  // `probe`, or the name of a window, which contains its kind (`openWindow`).
+  kind: (entry.window.split('-')[1] ?? 'probe') as Lease['kind'],
   requests: entry.requests,
   made: 0,
   sessions: entry.sessions,

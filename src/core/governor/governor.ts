@@ -52,8 +52,7 @@ export interface GovernorOptions {
   maxSessions: number | null
   maxPage: number
   leaseMs: number
-  /** Number of agents that are polled. */
-  agents: number
+  polledAgents: number
 }
 
 export const GOVERNOR_DEFAULTS: GovernorOptions = {
@@ -66,7 +65,7 @@ export const GOVERNOR_DEFAULTS: GovernorOptions = {
   maxSessions: null,
   maxPage: 100,
   leaseMs: 10 * MINUTE,
-  agents: 1,
+  polledAgents: 1,
 }
 
 export interface Lease {
@@ -210,7 +209,7 @@ function requestReserve({ options, rateLimit }: GovernorState, { agentId, kind }
   const forPeople = Math.floor(rateLimit.requestsPerHour * options.hourReserveShare)
   const forPolls = Math.floor(rateLimit.requestsPerHour * HEAD_HOUR_SHARE)
   const polls = requestsThisHour(rateLimit, nowMs, bucket => bucket.agentId === agentId && bucket.kind === 'head')
-  const polled = options.agents > 1 && polls >= Math.max(1, forPolls / options.agents)
+  const polled = options.polledAgents > 1 && polls >= Math.max(1, forPolls / options.polledAgents)
   return kind === 'head' && !polled ? forPeople : forPeople + forPolls
 }
 

@@ -37,22 +37,14 @@ export const runSessions = ({ options, spent, lost }: SessionBudget): number =>
 /** Kinds that may not use the reserve for new conversations: all but new conversations and conversations that a person named. */
 const YIELDS_TO_HEAD: ReadonlySet<WindowKind> = new Set(['tail', 'full', 'reread', 'refresh', 'sample'])
 
-/** Age of the period, ms; null: not known. */
-const ageOf = ({ sinceMs = null }: QuotaState, nowMs: number): number | null =>
-  sinceMs === null ? null : Math.max(0, nowMs - sinceMs)
-
 /** Sessions reserved for new conversations. */
 function sessionReserve({ options, quota, outlook, leases }: SessionBudget, nowMs: number): number {
   const begun = outlook.learned.filter(
     ({ agentId, perDay }) => perDay === null && leases.some(lease => lease.agentId === agentId),
   )
-  return headReserve({
-    outlook,
-    begun: begun.length,
-    ageMs: ageOf(quota, nowMs),
-    includedSessions: quota.includedSessions,
-    share: options.headReserveShare,
-  })
+  const { includedSessions, sinceMs = null } = quota
+  const ageMs = sinceMs === null ? null : Math.max(0, nowMs - sinceMs)
+  return headReserve({ outlook, begun: begun.length, ageMs, includedSessions, share: options.headReserveShare })
 }
 
 /** Unused sessions of packs that a person allowed for history; they are part of no reserve. */

@@ -305,7 +305,7 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
     agents,
     governor: {
       ...governor,
-      options: { ...governor.options, agents: agents.length },
+      options: { ...governor.options, polledAgents: agents.length },
       quota: { ...quota, sinceMs: since ?? quota.sinceMs ?? null },
       outlook: plan.outlook,
       agents: [...governor.agents.filter(({ agentId }) => !densities.has(agentId)), ...[...densities].map(storedBills)],

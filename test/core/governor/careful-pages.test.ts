@@ -9,6 +9,7 @@ import {
   requestLease,
 } from '../../../src/core/governor/governor.ts'
 import { pageSessions } from '../../../src/core/governor/page-size.ts'
+import { NO_OUTLOOK, projectedSessions } from '../../../src/core/planning/estimate.ts'
 import type { WindowKind } from '../../../src/core/planning/windows.ts'
 
 const NOW = 1_750_000_000_000
@@ -181,6 +182,47 @@ describe('leases of several agents', () => {
     expect(sizes(others)).toBe(100)
     vendor.end(0, 1)
     expect(sizes(odd)).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('history', () => {
+  const perDay = fc.integer({ min: 0, max: 2_000 })
+
+  it('takes nothing of what the new conversations of agents with known rates need', () => {
+    fc.assert(
+      fc.property(perDay, perDay, fc.nat(INCLUDED), fc.boolean(), (knownPerDay, seen, used, isRead) => {
+        const vendor = new Vendor(null, used)
+        const learned = [
+          { agentId: 'read', perDay: seen, conversations: 10_000 },
+          { agentId: 'unread', perDay: isRead ? 0 : null, conversations: 0 },
+        ]
+        const outlook = { ...NO_OUTLOOK, knownPerDay, learned }
+        const options = { ...vendor.state.options, headReserveShare: null }
+        vendor.state = { ...vendor.state, outlook, options }
+        for (const agentId of ['read', 'known']) vendor.ask({ agentId, usual: 1, surprise: 0 }, 'tail', 20)
+        if (vendor.held.length === 0) return
+        const leased = vendor.held.reduce((sum, { grant }) => sum + grant.sessions, 0)
+        expect(INCLUDED - used - leased).toBeGreaterThanOrEqual(Math.max(5_000, projectedSessions(outlook, null)))
+      }),
+    )
+  })
+
+  it('of agents without a known rate is begun by small pages, which together take half of what is left at most', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 300 }), fc.nat(INCLUDED), (count, used) => {
+        const vendor = new Vendor(null, used)
+        const unread = Array.from({ length: count }, (_, at) => `agent ${at}`)
+        const learned = unread.map(agentId => ({ agentId, perDay: null, conversations: 0 }))
+        const options = { ...vendor.state.options, headReserveShare: null }
+        // All that is left is needed by known agents.
+        vendor.state = { ...vendor.state, options, outlook: { ...NO_OUTLOOK, knownPerDay: 50_000, learned } }
+        const answers = unread.map(agentId => vendor.ask({ agentId, usual: 1, surprise: 0 }, 'tail', 20))
+        if (INCLUDED - used > 4 * count + 1_000) expect(new Set(answers)).toEqual(new Set(['grant']))
+        const leased = vendor.held.reduce((sum, { grant }) => sum + grant.sessions, 0)
+        expect(leased).toBeLessThanOrEqual((INCLUDED - used) / 2 + 2 * count)
+        expect(vendor.ask({ agentId: 'known', usual: 1, surprise: 0 }, 'tail', 1)).not.toBe('grant')
+      }),
+    )
   })
 })
 

@@ -25,7 +25,7 @@ const answer = (nowMs: number) => ({
 /** The requests of each agent, in the order in which they were made, until the hour has none left for any window. */
 function spendHour(
   windows: readonly { agentId: string; kind: WindowKind; requests: number }[],
-  given: GovernorState = newGovernor({ requestsPerHour: PER_HOUR, agents: 3 }),
+  given: GovernorState = newGovernor({ requestsPerHour: PER_HOUR, polledAgents: 3 }),
 ): { state: GovernorState; made: { agentId: string; kind: WindowKind; waiting: Set<string> }[] } {
   let state = govern(given, { kind: 'answered', lease: null, answer: answer(NOW - 2 * 3_600_000) })
   const left = new Map(windows.map(({ requests, ...one }) => [windowOf(one.agentId, one.kind), requests]))
