@@ -125,7 +125,7 @@ describe('sessions that are billed unexpectedly', () => {
 
   it('are known to a later run even if the last answer reported too little', async () => {
     const simulated = await simulatedApp({
-      sandbox: { conversations: 200, quotaSessions: 150, historyDays: 2_000 },
+      sandbox: { conversations: 200, quotaSessions: 400, historyDays: 2_000 },
       settings: PAGES,
     })
     simulated.sandbox.faults.set({ script: [{ from: 6, fault: 'usage-reported-low' }] })
