@@ -1,5 +1,6 @@
 // The report of a sync: its counts, its outcome, and warnings for people.
 
+import { ConvohouseError } from '../src/core/errors.ts'
 import { unlimited } from '../src/core/governor/budget.ts'
 import { isUrgent } from '../src/core/governor/fair-share.ts'
 import { pageSessions } from '../src/core/governor/page-size.ts'
@@ -7,7 +8,7 @@ import { sessionsFor } from '../src/core/governor/session-budget.ts'
 import { sessionsLeft } from '../src/core/quota/quota.ts'
 import type { Reserve } from '../src/core/run-record.ts'
 import type { Run } from './run.ts'
-import type { Finished, SyncReport } from './steps.ts'
+import type { Failure, Finished, SyncReport } from './steps.ts'
 
 export const emptyReport = (run: string): SyncReport => ({
   run,
@@ -103,4 +104,11 @@ export function addFinished(
 
 function warn(report: SyncReport, warning: string): void {
   report.warnings = [...(report.warnings ?? []), warning]
+}
+
+/** A ConvohouseError as data; null for any other error, such as a cancellation. */
+export function failureOf(error: unknown): Failure | null {
+  if (!(error instanceof ConvohouseError)) return null
+  const { code, kind, message: what, hint = null } = error
+  return { code, kind, what, hint }
 }

@@ -1,5 +1,5 @@
 // The state of one sync: the queue of its windows, the state that its concurrent loops share, and the checkpoint that it hands over.
-import { ConvohouseError, type ErrorCode } from '../src/core/errors.ts'
+import type { ErrorCode } from '../src/core/errors.ts'
 import { nextWindow } from '../src/core/governor/fair-share.ts'
 import type { GovernorState } from '../src/core/governor/governor.ts'
 import type { WindowProgress } from '../src/core/planning/windows.ts'
@@ -181,11 +181,4 @@ export function handOver(run: Run): void {
 export function fail(run: Run, failure: Failure, agentId: string | null): void {
   run.report.failures.push({ ...failure, agentId })
   run.host.notify({ kind: 'failure', failure, agentId })
-}
-
-/** A ConvohouseError as data; null for any other error, such as a cancellation. */
-export function failureOf(error: unknown): Failure | null {
-  if (!(error instanceof ConvohouseError)) return null
-  const { code, kind, message: what, hint = null } = error
-  return { code, kind, what, hint }
 }

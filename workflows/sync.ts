@@ -2,17 +2,8 @@
 // (steps, host), deterministic in their arguments: the embedded engine calls them in process, Temporal inside a workflow.
 import type { GovernorState } from '../src/core/governor/governor.ts'
 import type { Host } from './host.ts'
-import { addFinished, emptyReport, finalReport } from './report.ts'
-import {
-  type Checkpoint,
-  checkpointOf,
-  fail,
-  failureOf,
-  newRun,
-  type PreemptedSync,
-  resumePreempted,
-  stop,
-} from './run.ts'
+import { addFinished, emptyReport, failureOf, finalReport } from './report.ts'
+import { type Checkpoint, checkpointOf, fail, newRun, type PreemptedSync, resumePreempted, stop } from './run.ts'
 import type { Steps, SyncReport, SyncRequest } from './steps.ts'
 import { CONCURRENT_WINDOWS, windowLoop } from './window-loop.ts'
 

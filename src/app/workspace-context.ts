@@ -12,6 +12,8 @@ import { openStores } from './stores.ts'
 export interface WorkspaceContexts {
   /** @throws WORKSPACE_UNKNOWN, TOKEN_MISSING, HOME_UNUSABLE; LANDING_DIFFERS where another landing was planned from */
   of(work: { workspaceId: string } & PlannedFrom): Promise<{ workspaceContext: WorkspaceContext; steps: ExportSteps }>
+  /** Checks the disk reserve, which an earlier lease may have used up. @throws HOME_UNUSABLE: no page may be requested then */
+  reserve(): Promise<void>
   close(): Promise<void>
 }
 
@@ -91,6 +93,7 @@ export function openWorkspaceContexts(options: WorkspaceContextOptions): Workspa
       await expectLanding(landingId)
       return open(workspaceId)
     },
+    reserve: stores.landing.reserve,
     async close() {
       for (const opening of opened.values()) await (await opening.catch(() => null))?.close()
     },

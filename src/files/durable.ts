@@ -2,9 +2,9 @@
 // name exists, so a name is created only once; `rename` would silently replace it.
 import { randomBytes } from 'node:crypto'
 import type { Dirent } from 'node:fs'
-import { link, mkdir, open, readdir, stat, unlink } from 'node:fs/promises'
+import { link, mkdir, open, readdir, stat, statfs, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { diskErrorCode, hasCode, homeUnusable } from '../core/disk.ts'
+import { diskErrorCode, hasCode, homeUnusable, withoutInodes } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { HOUR } from '../core/time.ts'
 
@@ -59,11 +59,25 @@ export async function makeFolder(folder: string): Promise<void> {
   if (parent !== folder) await makeFolder(parent)
   await mkdir(folder, { mode: 0o700 }).catch(async cause => {
     // Another process may have created it at the same moment.
-    if (!(await isFolder(folder))) throw noFolder(folder, cause)
+    if (!(await isFolder(folder))) throw (await inodeError(parent, cause)) ?? noFolder(folder, cause)
   })
   await syncFolder(parent).catch(cause => {
     throw homeUnusable(parent, cause)
   })
+}
+
+/**
+ * The error of a file system that has space but hardly an inode left, which the system also reports as ENOSPC; null for any other error.
+ * `folder`: the place of an error that names none.
+ */
+export async function inodeError(folder: string, cause: unknown): Promise<ConvohouseError | null> {
+  const { path } = cause as NodeJS.ErrnoException
+  const at = path === undefined ? folder : dirname(path)
+  const volume = diskErrorCode(cause) === 'ENOSPC' ? await statfs(at).catch(() => null) : null
+  // A file system without a limit of inodes reports 0 files.
+  const lacksInodes =
+    volume !== null && volume.files > 0 && volume.ffree < 64 && volume.bavail * volume.bsize > 1_000_000
+  return lacksInodes ? withoutInodes(at, cause) : null
 }
 
 /** Errors of file systems without hard links: FAT, exFAT and some network file systems. */
@@ -102,7 +116,7 @@ export async function writeOnce(file: string, parts: readonly Uint8Array[]): Pro
   } catch (cause) {
     await unlink(temporary).catch(() => {})
     if (hasCode(cause, 'EEXIST')) throw cause
-    throw notLinked(file, cause)
+    throw (await inodeError(folder, cause)) ?? notLinked(file, cause)
   }
 }
 

@@ -1,28 +1,35 @@
-// The disk reserve: space for answers that are in flight when the disk fills up, because a requested page is billed whether or not it can be
-// stored. The reserve is a file. When a write finds the disk full, the file is deleted, the write is repeated, and the error is still
-// thrown, so that nothing more is requested.
+// The disk reserve: space and inodes for answers that are in flight when the disk fills up, because a requested page is billed whether or not
+// it can be stored. The reserve is a folder of files. When a write finds the disk full, the folder is deleted, the write is repeated, and the
+// error is still thrown, so that nothing more is requested.
 import { randomBytes } from 'node:crypto'
-import { link, open, stat, unlink } from 'node:fs/promises'
+import { link, open, readdir, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { diskErrorCode, hasCode, homeUnusable } from '../core/disk.ts'
-import { makeFolder, notLinked } from '../files/durable.ts'
+import { ConvohouseError } from '../core/errors.ts'
+import { inodeError, makeFolder, notLinked } from '../files/durable.ts'
 
 /** Enough for the compressed pages of four requests in flight: a page of 100 records often takes 200 KB. */
 const RESERVE_BYTES = 4 * 1024 * 1024
 
-const reserveFile = (root: string): string => join(root, '.room')
+/** Each of the four pages may need a folder of its agent, one of the month, a temporary name and its own; the logs need some, too. */
+const RESERVE_FILES = 32
+
+const reserveFolder = (root: string): string => join(root, '.room')
+
+const reserveFile = (root: string): string => join(reserveFolder(root), 'bytes')
 
 /** A second name of the reserve, which exists for a moment while hard links are tested. */
-const linkFile = (root: string): string => join(root, '.room-link')
+const linkFile = (root: string): string => join(reserveFolder(root), 'link')
+
+const remove = (root: string): Promise<void> =>
+  rm(reserveFolder(root), { recursive: true, force: true }).catch(() => {})
 
 /** Releases of reserves, by root: all writers that need the space wait for the same deletion. */
 const releases = new Map<string, Promise<void>>()
 
 /** A file's name disappears before its space is free, so a second caller must wait for the first one's deletion. */
 function release(root: string): Promise<void> {
-  const remove = (file: string) => unlink(file).catch(() => {})
-  const releasing =
-    releases.get(root) ?? Promise.all([reserveFile, linkFile].map(file => remove(file(root)))).then(() => {})
+  const releasing = releases.get(root) ?? remove(root)
   releases.set(root, releasing)
   return releasing
 }
@@ -41,11 +48,13 @@ async function expectHardLinks(root: string): Promise<void> {
 
 async function ensureReserve(root: string): Promise<void> {
   const file = reserveFile(root)
-  await makeFolder(root)
   const existing = await stat(file).catch(() => null)
+  const files = await readdir(reserveFolder(root)).catch(() => [])
   releases.delete(root)
-  if (existing?.size === RESERVE_BYTES) return
+  if (existing?.size === RESERVE_BYTES && files.length > RESERVE_FILES) return
   try {
+    await makeFolder(reserveFolder(root))
+    for (let n = 0; n < RESERVE_FILES; n++) await writeFile(join(reserveFolder(root), `${n}`), '', { mode: 0o600 })
     const handle = await open(file, 'w', 0o600)
     try {
       // Random bytes: some file systems allocate nothing for zeros.
@@ -55,8 +64,9 @@ async function ensureReserve(root: string): Promise<void> {
       await handle.close()
     }
   } catch (cause) {
-    await unlink(file).catch(() => {})
-    throw homeUnusable(file, cause)
+    const error = await inodeError(root, (cause as Error).cause ?? cause)
+    await remove(root)
+    throw error ?? (cause instanceof ConvohouseError ? cause : homeUnusable(file, cause))
   }
 }
 
@@ -78,8 +88,10 @@ export async function withReserve<T>(root: string, work: () => Promise<T>): Prom
   } catch (error) {
     const cause = (error as Error).cause ?? error
     if (!isFull(cause)) throw error
+    // Asked first: the release frees inodes.
+    const lacking = await inodeError(root, cause)
     await release(root)
     await work().catch(() => {})
-    throw error
+    throw lacking ?? error
   }
 }

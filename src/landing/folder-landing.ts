@@ -13,7 +13,8 @@ import { openWorkspace } from './workspace-landing.ts'
 export function openLanding(home: string): LandingStore {
   const root = join(home, 'landing')
   const stored = bytesBelow()
-  const folders = async () => (await entriesIn(root)).filter(entry => entry.isDirectory())
+  const folders = async () =>
+    (await entriesIn(root)).filter(entry => entry.isDirectory() && !entry.name.startsWith('.'))
   const idFile = join(root, '.id')
   const id = () =>
     readFile(idFile, 'utf8').then(

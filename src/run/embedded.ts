@@ -136,11 +136,7 @@ async function logged<T>(options: EmbeddedOptions, work: (log: RunLog) => Promis
   }
 }
 
-const stoppedWaiting = (): ConvohouseError =>
-  new ConvohouseError('INTERRUPTED', {
-    what: 'The sync was stopped while it waited for export workers of an earlier run.',
-    hint: 'Run the same command again to continue.',
-  })
+const stoppedWaiting = () => new ConvohouseError('INTERRUPTED', { what: 'The sync was stopped before it was planned.' })
 
 /** Runs one sync, once no export worker of an earlier run on Temporal can send requests. @returns null if `confirm` returned false */
 export const syncOnce = (options: EmbeddedOptions): Promise<SyncReport | null> =>
@@ -177,14 +173,25 @@ export const syncOnce = (options: EmbeddedOptions): Promise<SyncReport | null> =
     }
   })
 
-/** True after access and storage failures: the next round would fail in the same way. */
-const mustEndWatch = ({ failures }: SyncReport): boolean =>
-  failures.some(failure => failure.kind === 'access' || failure.kind === 'storage')
+/** True for refusals that may pass: of the account or the token, or of a token whose file is just being replaced. */
+const isRefusal = ({ kind, code }: Pick<ConvohouseError, 'kind' | 'code'>): boolean =>
+  kind === 'access' || code === 'TOKEN_MISSING'
+
+/** Returns a function that takes the ends of a workspace's syncs: true if one was refused before the vendor accepted any request. */
+export function refusedFromTheStart(): (ended: SyncReport | ConvohouseError) => boolean {
+  let accepted = false
+  return ended => {
+    if (ended instanceof ConvohouseError) return !accepted && isRefusal(ended)
+    accepted ||= ended.pages > 0 || ended.outcome === 'done'
+    return !accepted && ended.failures.some(isRefusal)
+  }
+}
 
 /**
  * Watch mode: syncs every `everyMs`, from start to start, until a signal. Calls `each` after every round with its report, or with the error
- * if the vendor did not answer. A round that is not finished with history when the next one is due leaves the rest to it, so that new
- * conversations arrive on time. Watch mode ends by itself only after failures that waiting does not resolve: access, configuration, a full disk.
+ * if the vendor did not answer or refused access. A round that is not finished with history when the next one is due leaves the rest to it,
+ * so that new conversations arrive on time. Watch mode ends by itself only after failures that waiting does not resolve: configuration, a
+ * full disk, and access that was refused from the start.
  */
 export async function watch(
   options: EmbeddedOptions & {
@@ -194,15 +201,18 @@ export async function watch(
 ): Promise<SyncReport | null> {
   const { clock = systemClock, signal, stopping } = options
   const isStopped = () => signal.aborted || stopping?.aborted === true
+  const isRefused = refusedFromTheStart()
   for (;;) {
     const begunMs = clock.now()
     let failure: unknown = null
     const report = await syncOnce({ ...options, givesWayAfterMs: options.everyMs }).catch(error => {
-      if (!isUnanswered(error)) throw error
+      const mayPass = error instanceof ConvohouseError && isRefusal(error) && !isRefused(error)
+      if (!isUnanswered(error) && !mayPass) throw error
       failure = error
       return null
     })
-    if (isStopped() || (report && mustEndWatch(report))) return report
+    const isOver = report && (isRefused(report) || report.failures.some(({ kind }) => kind === 'storage'))
+    if (isStopped() || isOver) return report
     const nextMs = Math.max(clock.now(), begunMs + options.everyMs)
     options.each(report, nextMs, failure)
     await untilStopped(options, stopped => clock.sleepUntil(nextMs, stopped)).catch(() => {})

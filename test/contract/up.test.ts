@@ -204,6 +204,32 @@ describeWithTemporal('up', ({ command, place, env }) => {
     expect(stderr).toMatch(/^\S+Z ws_demo: 1 event received, \d waiting, \d applied$/m)
   })
 
+  it('ends with the access error if the vendor refuses it from the start, and waits for the next sync once a request was accepted', async () => {
+    const there = await app(env, { conversations: 40, paid: false })
+    const refused = await there.begin().ended
+    expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining('error API_FORBIDDEN')])
+
+    there.sandbox.conditions.set({ paid: true })
+    const running = there.begin()
+    let shown = ''
+    running.process.stdout!.on('data', text => {
+      shown += text
+    })
+    const says = (text: RegExp) => until(async () => text.test(shown), { everyMs: 100 })
+    await says(/ws_demo: up to date/)
+    // The clock advances, so that new conversations are looked for.
+    for (const [paid, text] of [
+      [false, /ws_demo: failed/],
+      [true, /ws_demo: failed.*ws_demo: up to date/s],
+    ] as const) {
+      there.sandbox.conditions.set({ paid })
+      there.sandbox.clock.advance(3_600_000)
+      expect((await there.run(['schedule', 'trigger'])).code).toBe(0)
+      await says(text)
+    }
+    await ended(running)
+  })
+
   it.runIf(isDeep)('leaves a paused schedule alone', async () => {
     const { begin, run } = await appOfTwo()
     const first = begin()

@@ -11,10 +11,12 @@ describe('the disk reserve', () => {
   it('is created once, readable by its owner only', async () => {
     const root = await temporaryHome()
     await keepReserve(root)
-    const made = await stat(join(root, '.room'))
+    const file = join(root, '.room', 'bytes')
+    const made = await stat(file)
     expect([made.size, made.mode & 0o777]).toEqual([4 * 1024 * 1024, 0o600])
     await keepReserve(root)
-    expect((await stat(join(root, '.room'))).mtimeMs).toBe(made.mtimeMs)
+    expect((await stat(file)).mtimeMs).toBe(made.mtimeMs)
+    expect(await readdir(join(root, '.room'))).toHaveLength(33)
   })
 
   it('is released if the disk is full; the work is done in it, and the error is still thrown', async () => {

@@ -5,9 +5,11 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { RESOURCE_NAMES } from '../../src/config/resources.ts'
+import { ConvohouseError } from '../../src/core/errors.ts'
 import { isBilledAgain } from '../../src/core/planning/planner.ts'
 import { type EmbeddedOptions, PLAIN_SYNC, planOnly, syncOnce, watch } from '../../src/run/embedded.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
+import { TOKEN } from '../scene.ts'
 import type { SimulatedApp } from '../workflows/simulated/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 
@@ -146,6 +148,37 @@ describe('watch mode', () => {
     const simulated = await simulatedApp({ sandbox: { paid: false } })
     const report = await watch({ ...embedded(simulated), everyMs: MINUTE, each: () => {} })
     expect(report?.failures).toMatchObject([{ code: 'API_FORBIDDEN' }])
+  })
+})
+
+describe('watch mode that is refused after the vendor has accepted a request', () => {
+  const missing = () => {
+    throw new ConvohouseError('TOKEN_MISSING', { what: 'The file is empty.' })
+  }
+  it.each<[string, string, { paid?: boolean; readToken?: () => string }]>([
+    ['the account', 'API_FORBIDDEN', { paid: false }],
+    ['the token', 'API_UNAUTHORIZED', { readToken: () => 'a-token-that-was-revoked' }],
+    ['a file without a token', 'TOKEN_MISSING', { readToken: missing }],
+  ])('says so, waits for the next round, and goes on once it is accepted again: %s', async (_what, code, refusal) => {
+    let readToken = () => TOKEN
+    const simulated = await simulatedApp({
+      sandbox: { conversations: 20, arrivalsPerDay: 500 },
+      settings: { readToken: () => readToken() },
+    })
+    const controller = new AbortController()
+    const rounds: string[] = []
+    await watch({
+      ...embedded(simulated, { signal: controller.signal }),
+      everyMs: 15 * MINUTE,
+      each(report, _nextMs, error) {
+        rounds.push(report?.failures[0]?.code ?? report?.outcome ?? (error as ConvohouseError).code)
+        const isFirst = rounds.length === 1
+        simulated.sandbox.conditions.set({ paid: isFirst ? (refusal.paid ?? true) : true })
+        readToken = isFirst ? (refusal.readToken ?? readToken) : () => TOKEN
+        if (rounds.length === 3) controller.abort(new Error('enough'))
+      },
+    })
+    expect(rounds).toEqual(['done', code, 'done'])
   })
 })
 

@@ -1,12 +1,16 @@
 // Shows the syncs of all workspaces while `up` runs, as `sync --on temporal` shows one.
 import type { Client } from '@temporalio/client'
+import type { SyncReport } from '../../../workflows/steps.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config, WorkspaceConfig } from '../../config.ts'
+import { ConvohouseError } from '../../core/errors.ts'
 import { clockTime } from '../../core/words.ts'
+import { refusedFromTheStart } from '../../run/embedded.ts'
 import type { Supervisor } from '../../run/supervision/supervisor.ts'
 import { connectClient, type TemporalPlace } from '../../run/temporal/client/connection.ts'
 import { scheduleState } from '../../run/temporal/client/schedules.ts'
 import { type SyncListener, watchWorkspace } from '../../run/temporal/client/watch-workspace.ts'
+import { errorOf } from '../../run/temporal/failure.ts'
 import { type EventCounts, watchEvents } from '../../run/watch-events.ts'
 import { displayOn } from '../sync/displays.ts'
 import { showProgressOn } from '../sync/on-temporal.ts'
@@ -26,6 +30,8 @@ export interface FollowOptions {
   board: Board | null
   /** Logs lines that concern no single workspace. */
   remark(...lines: string[]): void
+  /** Called with the error if the vendor refuses every workspace, and has accepted no request of any since `up` started. */
+  refused(error: ConvohouseError): void
   signal: AbortSignal
 }
 
@@ -40,6 +46,7 @@ function listenerOf(
   client: Client,
   workspaceId: string,
   { board, config, remark, signal }: FollowOptions,
+  ended: (end: SyncReport | ConvohouseError) => void,
 ): SyncListener & Pick<Display, 'end' | 'news'> {
   const display = displayOn(board, workspaceId, config.workspaces.length > 1)
   const next = () => void (signal.aborted || noteNext(client, workspaceId, display))
@@ -47,11 +54,13 @@ function listenerOf(
     begun: () => showProgressOn(display),
     reported(report) {
       display.report(report)
+      ended(report)
       next()
     },
     failed(error) {
       display.end()
       remark(`${workspaceId}:`, ...errorLines(error, styleOf(process.stderr)))
+      ended(error)
       next()
     },
     news: display.news,
@@ -71,9 +80,16 @@ export async function followSyncs(on: FollowOptions): Promise<void> {
 async function followAll(on: FollowOptions): Promise<void> {
   const { config, supervisor, place, over, signal } = on
   const client = await connectClient(place)
+  const refusals = new Set<string>()
   const followOne = async (workspace: WorkspaceConfig): Promise<void> => {
     const workspaceId = workspace.id
-    const listener = listenerOf(client, workspaceId, on)
+    const isRefused = refusedFromTheStart()
+    const listener = listenerOf(client, workspaceId, on, end => {
+      if (isRefused(end)) refusals.add(workspaceId)
+      else refusals.delete(workspaceId)
+      if (refusals.size === config.workspaces.length)
+        on.refused(end instanceof ConvohouseError ? end : errorOf(end.failures[0]!))
+    })
     const onCounts = (counts: EventCounts) => listener.news({ kind: 'events', ...counts })
     const drained = { counts: () => supervisor.counts(workspaceId) }
     const watching = watchEvents({ drained, home: config.home, workspace, onCounts })

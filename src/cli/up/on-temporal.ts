@@ -66,7 +66,7 @@ async function screenOfUp(): Promise<Screen> {
   return { board, remark: board ? (...lines) => board.printAbove(logLines(lines)) : log }
 }
 
-/** Works until it is stopped or the server ends; returns the exit code. */
+/** Works until it is stopped, the server ends or the vendor refuses access from the start; returns the exit code. */
 async function work(
   options: Up &
     Pick<FollowOptions, 'over'> & { supervisor: Supervisor; server: ServerOfUp; stop: Stop; screen: Screen },
@@ -94,6 +94,7 @@ async function work(
           supervisor,
           place,
           over,
+          refused: error => lost.abort(error),
           signal: AbortSignal.any([stopping, ended.signal]),
           ...screen,
         })

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import type { SandboxOptions } from '../../../src/sandbox/options.ts'
 import { isDeep } from '../../tier.ts'
 import { expectComplete, expectError, exportedTwice, type FaultScene, faultScene } from '../scene.ts'
 import { type SmallDisk, smallDisks, whyNoDisk } from './small-disk.ts'
@@ -15,8 +16,11 @@ interface FullScene extends FaultScene {
   leaseLog: string
 }
 
-async function onDisks(): Promise<FullScene> {
-  const scene = await faultScene({ sandbox: { conversations: 200 }, workspace: { pageSize: 10, resources: 'all' } })
+async function onDisks(sandbox: Partial<SandboxOptions> = {}): Promise<FullScene> {
+  const scene = await faultScene({
+    sandbox: { conversations: 200, ...sandbox },
+    workspace: { pageSize: 10, resources: 'all' },
+  })
   const landing = join(scene.home, 'landing')
   const leaseLog = join(landing, 'ws_demo', 'ledger')
   return { ...scene, landing, leaseLog, disk: await smallDisks([scene.home, landing, leaseLog]) }
@@ -75,6 +79,29 @@ describe.skipIf(noDisk)('a full disk', () => {
     await scene.disk.free(scene.home)
     await expectRecovered(scene)
     expect(await count(scene)).toBe(exported)
+  })
+})
+
+describe.skipIf(noDisk)('a disk without free inodes', () => {
+  it('is named as the reason, before anything is exported or after the pages in flight have landed: none is exported twice', async () => {
+    // Slow answers, so that several pages are in flight.
+    const scene = await onDisks({ agents: 6, conversations: 1_000, latencyMs: 200 })
+    const { home, landing, leaseLog, disk } = scene
+    const says = ['no free inodes (ENOSPC)', 'Delete files']
+    for (const folder of [home, landing, leaseLog]) {
+      await disk.exhaust(folder, 0)
+      expectError(scene, await sync(scene), { exit: 6, error: 'HOME_UNUSABLE', says: [...says, folder] })
+      const doctor = await scene.run(['doctor', '--offline'], { through: disk.through })
+      if (folder !== leaseLog) expect(doctor.stdout).toContain('no free inodes')
+      await disk.free(folder)
+    }
+    expect(await count(scene)).toBe(0)
+    // Enough for the disk reserve and some pages, of which each takes one inode, and two for a moment.
+    await disk.exhaust(landing, 55)
+    expectError(scene, await sync(scene), { exit: 6, error: 'HOME_UNUSABLE', says })
+    expect(await count(scene)).toBeGreaterThan(0)
+    await disk.free(landing)
+    await expectRecovered(scene)
   })
 })
 

@@ -1,7 +1,7 @@
 // Disks of 64 MB: temporary file systems in a mount namespace, which needs no privileges and disappears with the process that holds
 // it.
 import { spawn, spawnSync } from 'node:child_process'
-import { cp, rm, statfs, writeFile } from 'node:fs/promises'
+import { cp, mkdir, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { temporaryFolder } from '../../cli/cli-process.ts'
@@ -21,7 +21,9 @@ export interface SmallDisk {
   outside(path: string): string
   /** Fills the disk of that folder, except for `but` bytes. */
   fill(folder: string, but: number): Promise<void>
-  /** Removes the file with which `fill` filled the disk. */
+  /** Uses the inodes of the disk of that folder up, except for `but`. */
+  exhaust(folder: string, but: number): Promise<void>
+  /** Removes the files with which `fill` and `exhaust` filled the disk. */
   free(folder: string): Promise<void>
   /** Makes the disk of that folder read-only, or writable again. */
   protect(folder: string, readOnly: boolean): void
@@ -34,7 +36,7 @@ export interface SmallDisk {
 /** A shell script that mounts a disk at each folder and runs until its standard input ends. */
 const holderScript = (folders: readonly string[]): string =>
   [
-    ...folders.map(folder => `mkdir -p "${folder}" && mount -t tmpfs -o size=64m none "${folder}"`),
+    ...folders.map(folder => `mkdir -p "${folder}" && mount -t tmpfs -o size=64m,nr_inodes=4096 none "${folder}"`),
     'echo ready',
     'exec cat',
   ].join(' && ')
@@ -64,7 +66,14 @@ export async function smallDisks(folders: readonly string[]): Promise<SmallDisk>
         if (cause.code !== 'ENOSPC') throw cause
       })
     },
-    free: folder => rm(ballast(folder), { force: true }),
+    async exhaust(folder, but) {
+      await mkdir(`${ballast(folder)}-files`)
+      const { ffree } = await statfs(outside(folder))
+      for (let n = but; n < ffree; n++) await writeFile(join(`${ballast(folder)}-files`, `${n}`), '')
+    },
+    async free(folder) {
+      for (const path of [ballast(folder), `${ballast(folder)}-files`]) await rm(path, { recursive: true, force: true })
+    },
     protect(folder, readOnly) {
       const remount = ['mount', '-o', `remount,${readOnly ? 'ro' : 'rw'}`, folder]
       const { status, stderr } = spawnSync(through[0]!, [...through.slice(1), ...remount])

@@ -20,7 +20,11 @@ export function exportActivities(
   ending: ShutdownSignals,
   client: Client,
 ): ExportActivities {
-  const at = async (request: RunRef) => (await contexts.of(request)).steps
+  const at = async (request: RunRef) => {
+    const { steps } = await contexts.of(request)
+    await contexts.reserve()
+    return steps
+  }
   const isHeld = () => isActivityCurrent(client)
   return {
     fetchPages: input =>

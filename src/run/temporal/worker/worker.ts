@@ -196,8 +196,8 @@ async function work(holding: OpenWorker): Promise<void> {
   }
 }
 
-/** Two workers that start at the same moment do not see each other yet. */
-const SECOND_LOOK_MS = 5 * SECOND
+/** Two workers that start at the same moment see each other only once both poll. */
+const SECOND_LOOK_MS = 3 * SECOND
 
 /** Runs a worker until `ending.stopping` aborts. @throws TEMPORAL_UNREACHABLE, WAREHOUSE_LOCKED, LANDING_DIFFERS */
 export async function runWorker(settings: WorkerSettings): Promise<void> {
@@ -219,8 +219,11 @@ export async function runWorker(settings: WorkerSettings): Promise<void> {
     const landingId = await openStores(config.home).landing.ensureId()
     const look = () => expectOneLanding(clientOf({ connection, at: place }), config, landingId)
     await look()
-    secondLook = setTimeout(() => void look().catch(refuse), SECOND_LOOK_MS)
-    await work({ ...settings, ending, landingId, connection, at: place, contexts })
+    const ready = (at: TemporalPlace) => {
+      if (role !== 'export') secondLook = setTimeout(() => void look().catch(refuse), SECOND_LOOK_MS)
+      settings.ready?.(at)
+    }
+    await work({ ...settings, ending, ready, landingId, connection, at: place, contexts })
   } finally {
     clearTimeout(secondLook)
     await contexts.close()
