@@ -170,16 +170,13 @@ export async function openSource(
   return { workspaceId, vendor, leaseLog, landing: stores.landing.workspace(workspaceId), now }
 }
 
-interface OpenedRun {
-  steps: RunSteps
-  run: string
-  /** Until when workers of an earlier run may still send requests, ms; null: none may. */
-  heldUntil(): Promise<number | null>
-  close(): Promise<void>
-}
-
-/** Opens the steps of one run of one workspace. @throws TOKEN_MISSING, CONFIG_INVALID, HOME_UNUSABLE */
-export function openRun(options: RunOptions & { log?: RunLog }): Promise<OpenedRun> {
+/**
+ * Opens the steps of one run of one workspace. `heldUntil`: until when workers of an earlier run may still send requests, ms; null: none may.
+ * @throws TOKEN_MISSING, CONFIG_INVALID, HOME_UNUSABLE
+ */
+export function openRun(
+  options: RunOptions & { log?: RunLog },
+): Promise<{ steps: RunSteps; run: string; heldUntil(): Promise<number | null>; close(): Promise<void> }> {
   const { config, workspace, app, signal, clock = systemClock, log = openLog(options), beside = false } = options
   const { run } = log
   return withReleasers(async acquire => {

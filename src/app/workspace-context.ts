@@ -78,20 +78,16 @@ export function openWorkspaceContexts(options: WorkspaceContextOptions): Workspa
     throw error
   }
 
-  function open(workspaceId: string): Promise<Opened> {
-    const known = opened.get(workspaceId)
-    if (known) return known
-    const opening = openContext(options, workspaceOf(config, workspaceId))
-    opened.set(workspaceId, opening)
-    // Forgets a failed attempt, so that the next task tries again.
-    opening.catch(() => opened.delete(workspaceId))
-    return opening
-  }
-
   return {
     async of({ workspaceId, landingId }) {
       await expectLanding(landingId)
-      return open(workspaceId)
+      const known = opened.get(workspaceId)
+      if (known) return known
+      const opening = openContext(options, workspaceOf(config, workspaceId))
+      opened.set(workspaceId, opening)
+      // Forgets a failed attempt, so that the next task tries again.
+      opening.catch(() => opened.delete(workspaceId))
+      return opening
     },
     reserve: stores.landing.reserve,
     async close() {

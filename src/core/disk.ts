@@ -45,10 +45,3 @@ export const homeUnusable = (path: string, cause: unknown): ConvohouseError =>
     hint: 'Free disk space or make the data folder writable, then run the same command again; what has landed is kept.',
     cause,
   })
-
-export const withoutInodes = (path: string, cause: unknown): ConvohouseError =>
-  new ConvohouseError('HOME_UNUSABLE', {
-    what: `Cannot use ${path}: its file system has free space, but no free inodes (ENOSPC), so it holds no more files.`,
-    hint: 'Delete files, or move the data folder to a file system with more inodes (`df -i` counts them), then run the same command again; what has landed is kept.',
-    cause,
-  })

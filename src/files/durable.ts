@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { Dirent } from 'node:fs'
 import { link, mkdir, open, readdir, stat, statfs, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { diskErrorCode, hasCode, homeUnusable, withoutInodes } from '../core/disk.ts'
+import { diskErrorCode, hasCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { HOUR } from '../core/time.ts'
 
@@ -77,7 +77,12 @@ export async function inodeError(folder: string, cause: unknown): Promise<Convoh
   // A file system without a limit of inodes reports 0 files.
   const lacksInodes =
     volume !== null && volume.files > 0 && volume.ffree < 64 && volume.bavail * volume.bsize > 1_000_000
-  return lacksInodes ? withoutInodes(at, cause) : null
+  if (!lacksInodes) return null
+  return new ConvohouseError('HOME_UNUSABLE', {
+    what: `Cannot use ${at}: its file system has free space, but no free inodes (ENOSPC), so it holds no more files.`,
+    hint: 'Delete files, or move the data folder to a file system with more inodes (`df -i` counts them), then run the same command again; what has landed is kept.',
+    cause,
+  })
 }
 
 /** Errors of file systems without hard links: FAT, exFAT and some network file systems. */
