@@ -3,7 +3,7 @@
 -- Refresh: whole
 -- Built from: agents, conversations, organizations, voices
 -- Shared: voice_name, organizations, organization_names
--- Use: names and settings beside the agent_id of every fact. Agents that the vendor no longer lists keep their row.
+-- Use: names and settings beside the agent_id of every fact. Agents that are gone keep their row.
 -- Columns:
 --   workspace_id        VARCHAR    none   Workspace
 --   agent_id            VARCHAR    none   Agent

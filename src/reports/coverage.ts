@@ -14,7 +14,7 @@ export interface Span {
 export interface AgentStatus {
   agentId: string
   title: string | null
-  /** Since when the vendor no longer lists the agent; null if it still does. */
+  /** Since when the agent's export answers 404; null if it does not. */
   missingSince: string | null
   conversations: number
   newestAt: string | null
@@ -86,7 +86,7 @@ export async function readCoverage(
       days: gap.from === 0 ? null : Math.ceil((gap.to - gap.from + 1) / DAY_SECONDS),
     })),
   )
-  // Agents that the vendor no longer lists are left out: nothing more of them is read.
+  // Agents that are gone are left out.
   const ends = coverage.filter(([agentId]) => listed.includes(agentId)).map(([, intervals]) => intervals.at(-1)!.to)
   return {
     uncovered,

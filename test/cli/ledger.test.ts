@@ -29,7 +29,7 @@ async function inWarehouse(home: string, sql: string): Promise<void> {
 }
 
 // The clock stops some time after the last conversation, so all conversations have settled.
-const synced = syncedOnce({ conversations: 300, startMs: Date.now(), speed: 0 }, {}, ({ clock }) =>
+const synced = syncedOnce({ conversations: 300, startMs: Date.now() - 10 * 60_000, speed: 0 }, {}, ({ clock }) =>
   clock.advance(10 * 60_000),
 )
 

@@ -206,7 +206,7 @@ async function statusText({ config, app, clock }: SimulatedApp): Promise<string>
 }
 
 describe('a sync', () => {
-  it('marks only the agent that is gone, even if one page is empty and one has nothing new', async () => {
+  it('says which known agent a listing lacks and marks none as gone, even if one page is empty and one has nothing new', async () => {
     let gone: string | undefined
     const { simulated } = await appListedBy(listed => {
       const agents = listed.agents.filter(({ ID }) => ID !== gone)
@@ -223,11 +223,12 @@ describe('a sync', () => {
     expect(await statusText(simulated)).not.toContain('cut off')
     gone = simulated.sandbox.world.agentIds()[8]!
     simulated.advance(60_000)
-    await simulated.sync(LISTING_ONLY)
-    expect(await missing(simulated)).toEqual([gone])
+    const { warnings } = await simulated.sync(LISTING_ONLY)
+    expect(warnings).toEqual([expect.stringContaining(`lacks 1 known agent (${gone})`)])
+    expect(await missing(simulated)).toEqual([])
   })
 
-  it('reports a listing that may be cut off, lands it once, marks no agent as gone and reads the known ones; once the listing is complete, it marks', async () => {
+  it('reports a listing that may be cut off, lands it once, marks no agent as gone and reads the known ones, also once the listing is complete', async () => {
     const all = 10
     let listing: 'complete' | 'cut off' = 'complete'
     let left = all
@@ -250,6 +251,7 @@ describe('a sync', () => {
       expect.stringMatching(
         /^The listing of agents may be cut off: a page of it failed \(7 listed, then API_BAD_REQUEST/,
       ),
+      expect.stringContaining('lacks 3 known agents'),
     ])
     const lines = reportLines('ws', { report, progress: startProgress(0), nowMs: 0 }).join('\n')
     expect(lines).toMatch(
@@ -263,8 +265,8 @@ describe('a sync', () => {
     expect(await landed()).toEqual(cutOff)
     listing = 'complete'
     simulated.advance(60_000)
-    expect((await simulated.sync(LISTING_ONLY)).warnings).toBeUndefined()
-    expect(await missing(simulated)).toEqual(simulated.sandbox.world.agentIds().slice(7).sort())
+    expect((await simulated.sync(LISTING_ONLY)).warnings).toEqual([expect.stringContaining('lacks 3 known agents')])
+    expect(await missing(simulated)).toEqual([])
     expect(await statusText(simulated)).not.toContain('the listing may be cut off')
   })
 

@@ -208,7 +208,7 @@ describe('an agent that is gone', () => {
     )[0]!.since
   const world = { agents: 2, conversations: 150, arrivalsPerDay: 60 }
 
-  it('from the listing is not requested, keeps its rows, and continues behind its coverage when it is back', async () => {
+  it('from the listing and for its own export keeps its rows, and continues behind its coverage when it is back', async () => {
     const simulated = await simulatedApp({ sandbox: world, settings: { maxPage: 20 } })
     const [agentId] = simulated.sandbox.world.agentIds() as [string]
     const known = new Map<string, TrueRecord>()
@@ -220,11 +220,11 @@ describe('an agent that is gone', () => {
     simulated.sandbox.conditions.set({ gone: [agentId] })
     for (let day = 0; day < 2; day++) {
       simulated.advance(DAY)
-      expect(await simulated.sync()).toMatchObject({ outcome: 'done', agentsGone: [] })
+      expect(await simulated.sync()).toMatchObject({ outcome: 'done', agentsGone: [agentId] })
     }
-    expect((await simulated.exported()).filter(request => request.agentId === agentId)).toHaveLength(before)
+    expect((await simulated.exported()).filter(request => request.agentId === agentId)).toHaveLength(before + 2)
     expect(await rowsOf()).toEqual(rows)
-    // The agent counts as missing since the first listing that did not contain it.
+    // The agent counts as missing since its export was first answered with 404.
     expect(await since(simulated, agentId)).toBeCloseTo(START_MS + DAY, -4)
 
     simulated.sandbox.conditions.set({ gone: [] })
@@ -251,6 +251,7 @@ describe('an agent that is gone', () => {
     expect(open).toEqual([{ agent_id: agentId }])
     // The agent returns before the next listing, so every listing contains it.
     simulated.sandbox.conditions.set({ gone: [] })
+    simulated.advance(HOUR)
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [], agentsGone: [] })
     expect(await since(simulated, agentId)).toBeNull()
     expect(await heldIds(simulated)).toEqual(idsOf(settled(simulated)))

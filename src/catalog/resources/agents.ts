@@ -68,6 +68,7 @@ export const AGENTS = {
     'SECRET_API_KEY',
     'vapiConfig.privateKey',
   ],
-  absence: 'not listed',
+  // A list may be short, empty or of two states: only the answer to an agent's own export shows that it is gone.
+  absence: 'not found',
   landedAs: 'agents',
 } as const satisfies Resource

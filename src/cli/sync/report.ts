@@ -65,7 +65,7 @@ function lost({ lostAnswers, lostSessions }: SyncReport): string[] {
 function gone(agents: string[]): string[] {
   if (agents.length === 0) return []
   return [
-    `  the vendor no longer knows ${agents.length === 1 ? 'this agent' : 'these agents'}: ${agents.map(visible).join(', ')}`,
+    `  the vendor no longer knows ${agents.length === 1 ? 'this agent' : 'these agents'}: ${agents.map(visible).join(', ')}; asked again after an hour, then at growing intervals`,
   ]
 }
 

@@ -16,6 +16,7 @@ import { dropFulls, droppedFullsMs, fullWindows, storedByDay } from '../../wareh
 import {
   densityByAgent,
   goneAgents,
+  type KnownAgent,
   knownAgents,
   openWindows,
   type PausedWindow,
@@ -38,8 +39,8 @@ import type { Pending } from '../pending.ts'
 
 /** Facts about one workspace. Pages that have landed and are not loaded are not part of any of them. */
 export interface PlanningFacts {
-  /** Agents of the newest listing. */
-  knownAgents(): Promise<{ agentId: string; title: string | null }[]>
+  /** Agents that a listing or an event has named, however complete the listings are. */
+  knownAgents(): Promise<KnownAgent[]>
   /** Ids of agents that are marked as gone. */
   goneAgents(): Promise<string[]>
   /** Seconds that have been read. Windows that were opened while the clock was ahead count only as far as they are certain. */

@@ -6,7 +6,11 @@ import { ConvohouseError, ERRORS, isUnanswered } from '../../core/errors.ts'
 import type { GovernorState } from '../../core/governor/governor.ts'
 import { recoverGovernor } from '../../core/governor/governor-recovery.ts'
 import { type LeaseEntry, momentOf } from '../../core/governor/lease-entries.ts'
+
 import { storedBills } from '../../core/governor/page-size.ts'
+
+import { isResting, restUntilMs } from '../../core/planning/agent-rest.ts'
+
 import { PERIOD_DAYS } from '../../core/planning/estimate.ts'
 import { agentsLeft, type FullExport, newestFullExports } from '../../core/planning/full-export.ts'
 import { conversationKeys, groupedByAgent } from '../../core/planning/id-windows.ts'
@@ -16,8 +20,13 @@ import { lengthOf, periodsOf } from '../../core/quota/period-keys.ts'
 import type { QuotaState } from '../../core/quota/quota.ts'
 import { recoverQuota } from '../../core/quota/quota-recovery.ts'
 import { DAY, MAX_CLOCK_SKEW_MS, momentText } from '../../core/time.ts'
+import { counted } from '../../core/words.ts'
 import { isSegment } from '../../vendor/address.ts'
+
 import type { LoadablePage } from '../../warehouse/load/load-input.ts'
+
+import type { KnownAgent } from '../../warehouse/planning/planner-queries.ts'
+
 import { failureOf } from '../export/fetch.ts'
 import { type ListedAgent, listAgents } from '../listing/agents.ts'
 import { clocksApart, type ServerClock } from '../server-clock.ts'
@@ -27,16 +36,12 @@ import { planRefresh } from './refresh.ts'
 
 interface Agents {
   agents: ListedAgent[]
+  /** Ids of agents that answered 404 and are not asked yet. */
+  resting: ReadonlySet<string>
   /** Warnings about the listing, as the user sees them. */
   warnings: string[]
   /** Why the agents could not be listed. */
   failure?: Failure
-}
-
-/** The listed agents, and known ones that the listing lacks. */
-function joined(listed: readonly ListedAgent[], known: readonly ListedAgent[]): ListedAgent[] {
-  const ids = new Set(listed.map(({ agentId }) => agentId))
-  return [...listed, ...known.filter(({ agentId }) => !ids.has(agentId))]
 }
 
 const SHOWN_CHARS = 60
@@ -49,29 +54,54 @@ const unusableText = (id: string): string =>
 const unusableOrganizationText = (id: string): string =>
   `Organization ${JSON.stringify(id.slice(0, SHOWN_CHARS))} is not requested: its ID cannot be part of a URL. Correct it in \`organizations\`, or remove it.`
 
-/** Agents in the warehouse whose ids a URL can carry. */
-async function agentsKnown({ facts }: Planning): Promise<ListedAgent[]> {
-  return (await facts.knownAgents()).filter(({ agentId }) => isSegment(agentId))
+/** Warning about known agents that the listing lacks. */
+function lackingText(lacking: readonly ListedAgent[]): string {
+  const shown = lacking.slice(0, 5).map(({ agentId }) => agentId)
+  return `The list of agents lacks ${counted(lacking.length, 'known agent')} (${[...shown, ...(lacking.length > 5 ? ['…'] : [])].join(', ')}). They are exported as before: an agent is gone only if its own export says so (404).`
 }
 
-/**
- * Lists the workspace's agents. If the vendor does not answer, returns those in the warehouse; if the listing may be incomplete, adds those
- * in the warehouse that it lacks.
- */
+/** Known agents whose last exports answered 404 and which are not due again. One that a listing contains again is due at once. */
+function restingAmong(
+  known: readonly KnownAgent[],
+  listed: readonly ListedAgent[],
+  { clock, now, pending }: Planning,
+): Set<string> {
+  const ids = new Set(listed.map(({ agentId }) => agentId))
+  const waiting = pending.all().map(({ head }) => head)
+  const resting = known.filter(({ agentId, isListed, refusedMs }) => {
+    const refused = waiting.filter(({ goneAgentId }) => goneAgentId === agentId).map(head => head.sentAtServerMs)
+    const isBack = ids.has(agentId) && !isListed
+    return !isBack && isResting(restUntilMs([...refusedMs, ...refused]), clock.at(now()))
+  })
+  return new Set(resting.map(({ agentId }) => agentId))
+}
+
+/** Lists the workspace's agents, and adds the known ones that the listing lacks; if the vendor does not answer, returns the known ones. */
 async function agentsNow(fetching: Planning): Promise<Agents> {
+  const known = (await fetching.facts.knownAgents()).filter(({ agentId }) => isSegment(agentId))
   try {
     const { agents, unusable, cutOff } = await listAgents(fetching)
-    const warnings = unusable.map(unusableText)
-    if (cutOff === null) return { agents, warnings }
-    const known = await agentsKnown(fetching)
-    const warning = `The listing of agents may be cut off: ${cutOff.issue} (${cutOff.detail}). Agents may be missing from the plan; none is marked as gone.`
-    return { agents: joined(agents, known), warnings: [warning, ...warnings] }
+    const ids = new Set(agents.map(({ agentId }) => agentId))
+    const unlisted = known.filter(({ agentId }) => !ids.has(agentId))
+    const gone = new Set(await fetching.facts.goneAgents())
+    const lacking = unlisted.filter(({ agentId }) => !gone.has(agentId))
+    const cut =
+      cutOff &&
+      `The listing of agents may be cut off: ${cutOff.issue} (${cutOff.detail}). New agents may be missing from the plan.`
+    return {
+      agents: [...agents, ...unlisted],
+      resting: restingAmong(known, agents, fetching),
+      warnings: [
+        ...(cut ? [cut] : []),
+        ...(lacking.length > 0 ? [lackingText(lacking)] : []),
+        ...unusable.map(unusableText),
+      ],
+    }
   } catch (error) {
-    if (!isUnanswered(error)) throw error
-    const known = await agentsKnown(fetching)
-    if (known.length === 0) throw error
+    if (!isUnanswered(error) || known.length === 0) throw error
     const warning = `The agents could not be listed (${(error as ConvohouseError).code}): the sync continues with the agents of the last listing; new agents are missing.`
-    return { agents: known, warnings: [warning], failure: failureOf(error) }
+    const resting = restingAmong(known, [], fetching)
+    return { agents: known, resting, warnings: [warning], failure: failureOf(error) }
   }
 }
 
@@ -113,14 +143,15 @@ function chosen(agents: ListedAgent[], wanted: readonly string[]): ListedAgent[]
   return wanted.length === 0 ? agents : agents.filter(agent => wanted.includes(agent.agentId))
 }
 
-/** The agents that the request selects. @throws AGENT_UNKNOWN for an agent that the workspace does not have */
+/** The agents that the request selects; resting ones only by name. @throws AGENT_UNKNOWN for an agent that the workspace does not have */
 async function agentsToPlan(fetching: Planning, { agents, ids, refresh }: SyncRequest): Promise<Agents> {
-  const { agents: listed, ...listing } = await agentsNow(fetching)
-  chosen(
-    listed,
-    (refresh?.ids ?? []).map(([agentId]) => agentId),
-  )
-  return { agents: chosen(listed, [...agents, ...ids.map(([agentId]) => agentId)]), ...listing }
+  const { agents: all, resting, ...listing } = await agentsNow(fetching)
+  const refreshed = (refresh?.ids ?? []).map(([agentId]) => agentId)
+  chosen(all, refreshed)
+  const named = [...agents, ...ids.map(([agentId]) => agentId)]
+  const asked = new Set([...named, ...refreshed])
+  const isDue = ({ agentId }: ListedAgent) => asked.has(agentId) || !resting.has(agentId)
+  return { agents: chosen(all, named).filter(isDue), resting, ...listing }
 }
 
 async function knownWindows({ facts, pending }: Planning, clock: ClockReading, nowMs: number): Promise<KnownWindows> {

@@ -1,5 +1,6 @@
 // Queries of the planner besides coverage and quota: unfinished windows, agents, and their density of conversations.
 import { quoteText } from '../../catalog/layout.ts'
+import { AGENTS } from '../../catalog/resources/agents.ts'
 import type { Density } from '../../core/planning/estimate.ts'
 import { backoffUntilMs, MAX_IDLE_PAGES } from '../../core/planning/no-progress.ts'
 import { observedSince } from '../../core/planning/planner.ts'
@@ -69,16 +70,18 @@ export async function densityByAgent(
   )
 }
 
-/** Agents of the newest loaded listing. */
-export async function knownAgents(
-  writer: Writer,
-  workspaceId: string,
-): Promise<{ agentId: string; title: string | null }[]> {
-  return writer.rows(
-    'SELECT agent_id AS "agentId", title FROM agents WHERE workspace_id = $workspace AND _missing_since IS NULL ORDER BY agent_id',
-    { workspace: workspaceId },
-  )
+export interface KnownAgent {
+  agentId: string
+  title: string | null
+  /** The newest loaded listing contains it. */
+  isListed: boolean
+  /** When its export answered 404 since it last answered otherwise, ms, and in any order. */
+  refusedMs: number[]
 }
+
+/** Agents that a listing or an event has named and no event has deleted since. */
+export const knownAgents = ({ rows }: Pick<Writer, 'rows'>, workspaceId: string): Promise<KnownAgent[]> =>
+  rows(sqlFile('planning/known_agents'), { workspace: workspaceId, listing: `-${AGENTS.landedAs}-` })
 
 /** Agents that are marked as gone. */
 export async function goneAgents({ rows }: Pick<Writer, 'rows'>, workspaceId: string): Promise<string[]> {
