@@ -35,7 +35,7 @@ import {
   webhookSettings,
 } from './config/webhooks.ts'
 import { ConvohouseError } from './core/errors.ts'
-import { REFRESH_ON, type RefreshOn } from './core/planning/planner.ts'
+import { REFRESH_ON, type RefreshOn } from './core/planning/refresh-rule.ts'
 import type { ResponseRules } from './core/response-rules.ts'
 
 export const CONFIG_FILE = 'convohouse.yaml'
@@ -86,7 +86,7 @@ const workspace = z.strictObject({
   hourReserve: share.default(0.02),
   headReserve: share.optional(),
   quiet: duration.prefault('24h'),
-  refreshOn: z.enum(REFRESH_ON).default('change'),
+  refreshOn: z.enum(REFRESH_ON).default('auto'),
   rereadHorizon: duration.prefault('7d'),
   rereadShare: share.default(0.02),
   sampleShare: share.default(0.002),

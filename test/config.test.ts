@@ -71,7 +71,7 @@ describe('a configuration from the environment', () => {
         headReserveShare: null,
         maxPage: 100,
         quietMs: 86_400_000,
-        refreshOn: 'change',
+        refreshOn: 'auto',
         rereadHorizonMs: 7 * 86_400_000,
         rereadShare: 0.02,
         sampleShare: 0.002,

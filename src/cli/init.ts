@@ -208,9 +208,9 @@ workspaces:
     # A changed conversation is exported again once it has been unchanged for this long.
     # quiet: 24h
 
-    # Which changes count: "change", any change; "message", only a new message, or a change of unknown kind. With "message" fewer
-    # sessions are billed, and columns that only an export has are updated less often.
-    # refreshOn: change
+    # Which changes count: "change", any; "message", a new message or a change of unknown kind, which bills less and updates columns that only
+    # an export has less often; "auto" begins as "change", and becomes "message" once other refreshes have been seen to find nothing.
+    # refreshOn: auto
 
     # The export skips conversations in which no person has written yet. Time ranges with skipped conversations are read again within
     # this time, for at most this share of the period's sessions (0 to 0.9; 0: never).

@@ -1,5 +1,5 @@
 // The resources of one workspace that the composition root opens for the steps.
-import type { RefreshOn } from '../core/planning/planner.ts'
+import type { RefreshOn } from '../core/planning/refresh-rule.ts'
 import type { ResponseRules } from '../core/response-rules.ts'
 import type { Landing } from '../landing/landing.ts'
 import type { LeaseLog } from '../landing/lease-log.ts'

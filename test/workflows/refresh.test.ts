@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
+import { dirtyIds, measuredRefreshes } from '../../src/warehouse/planning/refresh.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { isDeep } from '../tier.ts'
 import { expectedTables } from './simulated/expected-rows.ts'
@@ -261,6 +262,45 @@ describe('a change that events report completely', () => {
         .map(line => line.replace(/"(last_viewed|pending_ai_reply_at|channel)":[^,}]+,?/g, ''))
         .sort()
     expect(alike(asLines(await warehouseTables(simulated.rows)))).toEqual(alike(asLines(expectedTables(truth))))
+  })
+})
+
+describe('refreshes without a new message, by default', () => {
+  it('are made and measured, alike by a replay; once fifty have found nothing they are skipped', async () => {
+    const simulated = await simulatedApp({
+      sandbox: { agents: 1, conversations: 200, historyDays: 2, arrivalsPerDay: 0, traffic: true },
+      settings: { refreshOn: 'auto' },
+    })
+    const { sandbox, config, clock } = simulated
+    const eventSender = openEventSender(simulated, { dropped: 0 })
+    const measured = () =>
+      measuredRefreshes(simulated.app.warehouse.writer, WORKSPACE, { nowMs: clock.now(), quietMs: DAY })
+    /** Lets four days pass and syncs. @returns the conversations that changed without a new message and were not exported again */
+    const pass = async () => {
+      const fromMs = sandbox.clock.now()
+      simulated.advance(4 * DAY)
+      await eventSender.send(fromMs, sandbox.clock.now())
+      const { app } = simulated
+      await drainAll(spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: clock.now }), WORKSPACE)
+      expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
+      const due = { beforeMs: clock.now() - DAY, skipKnown: false, knownOneIn: 1, limit: 1_000 }
+      return dirtyIds(app.warehouse.writer, WORKSPACE, due)
+    }
+    await simulated.sync()
+    expect(await pass()).toEqual([])
+    const found = await measured()
+    expect(found).toMatchObject({ changed: 0, skips: false })
+    expect(found!.measured).toBeGreaterThan(5)
+    await simulated.replay()
+    expect(await measured()).toEqual(found)
+
+    await simulated.rows(`INSERT INTO _measured_refreshes
+      SELECT '${WORKSPACE}', 'another', i::VARCHAR, '2026-01-01', [] FROM range(50) t(i)`)
+    const skipped = await pass()
+    expect(skipped.length).toBeGreaterThan(3)
+    const now = await measured()
+    expect(now).toMatchObject({ changed: 0, skips: true })
+    expect(now!.savedSessions).toBeGreaterThanOrEqual(Math.floor(skipped.length * 0.95))
   })
 })
 

@@ -61,6 +61,8 @@ const quietText = (settings: Settings | undefined): string =>
 
 function refreshText(n: number, { settings, sessions }: Described): string {
   const after = quietText(settings)
+  if (settings?.refreshOn === 'auto')
+    return `${after} ${verb(n, 'it', 'them')} again, except where an event reported the change without a new message and such refreshes have found nothing (\`convohouse status\`).`
   if (settings?.refreshOn !== 'message') return `${after} ${verb(n, 'it', 'them')} again, ${pricedText(sessions)}.`
   return `${after} those with a new message again, and those whose change no event reported; with \`refreshOn: change\`, it exports all of them again.`
 }

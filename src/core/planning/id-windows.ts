@@ -42,7 +42,7 @@ export function withoutIds(progress: WindowProgress, erased: ReadonlySet<string>
   const ids = window.ids ?? []
   return {
     ...progress,
-    window: { ...window, ids: ids.filter(isKept) },
+    window: { ...window, ids: ids.filter(isKept), ...(window.known && { known: window.known.filter(isKept) }) },
     asked: asked - ids.slice(0, asked).filter(id => erased.has(id)).length,
     ...(again && { again: again.map(group => group.filter(isKept)).filter(group => group.length > 0) }),
   }
@@ -53,11 +53,14 @@ export function idWindows(options: {
   agentId: string
   kind: WindowKind
   ids: readonly string[]
+  /** Those of `ids` whose refresh is measured; absent: none. */
+  known?: readonly string[] | undefined
   /** Unfinished windows of that agent. */
   open: readonly WindowProgress[]
   nowMs: number
 }): IdWindows {
   const { agentId, kind, ids, open, nowMs } = options
+  const measured = new Set(options.known)
   const asked = new Set(ids)
   const resumed = open.filter(
     ({ window }) =>
@@ -70,8 +73,10 @@ export function idWindows(options: {
   const left = [...asked]
   const opened = Array.from({ length: Math.ceil(left.length / MAX_IDS_PER_WINDOW) }, (_, index) => {
     const piece = left.slice(index * MAX_IDS_PER_WINDOW, (index + 1) * MAX_IDS_PER_WINDOW)
+    const known = piece.filter(id => measured.has(id))
     // The time in their names distinguishes the pieces.
-    return newProgress(openWindow({ agentId, kind, fromSec: null, toSec: 0, openedAtMs: nowMs + index, ids: piece }))
+    const opened = { agentId, kind, fromSec: null, toSec: 0, openedAtMs: nowMs + index, ids: piece }
+    return newProgress(openWindow({ ...opened, ...(known.length > 0 && { known }) }))
   })
   return { resumed, opened }
 }

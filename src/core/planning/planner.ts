@@ -31,6 +31,7 @@ import {
 import { gapWindows } from './gap-windows.ts'
 import type { Gap } from './gaps.ts'
 import { idWindows } from './id-windows.ts'
+import type { MeasuredRefreshes } from './refresh-rule.ts'
 import { planRereads, type RereadOptions } from './rereads.ts'
 import { coveredBy } from './window-progress.ts'
 import {
@@ -49,6 +50,7 @@ export interface AgentFacts {
   /** The vendor reports that the agent no longer exists: nothing is requested for it. */
   gone: boolean
   coverage: Coverage
+  active?: ActiveConversations | undefined
   /** Unfinished windows, oldest first. */
   open: readonly WindowProgress[]
   /** Names of unfinished windows that back off (`backoffUntilMs`): neither these windows nor their ranges are planned. */
@@ -62,6 +64,12 @@ export interface AgentFacts {
   full?: readonly WindowProgress[]
   /** Stored conversations by day; absent where no full export is planned. */
   stored?: readonly StoredDay[]
+}
+
+/** Conversations whose first export waits until they are quiet, and the earliest `ts` of them, in seconds. */
+export interface ActiveConversations {
+  conversations: number
+  sinceSec: number
 }
 
 /** Conversation ids by agent. */
@@ -95,6 +103,10 @@ export interface RefreshRequest
   extends Pick<RereadOptions, 'ranges' | 'horizonMs' | 'quietMs' | 'budgetSessions' | 'late'> {
   /** Changed or requested conversations. */
   refresh: AgentIds
+  /** Those in `refresh` that no new message causes and that are measured; absent: none. */
+  known?: AgentIds
+  /** What such refreshes have found so far; absent: none was measured. */
+  measured?: MeasuredRefreshes
   /** Random conversations. */
   sample: AgentIds
 }
@@ -124,6 +136,9 @@ export interface Plan {
   unknown: number
   /** Agents whose history has never been read. */
   firstBackfills: number
+  /** Number of conversations whose first export waits; absent: none. */
+  active?: number
+  measured?: MeasuredRefreshes
   /** Set where something is known to be missing that the plan does not read. */
   incomplete?: true
   /** Expected use by new conversations, which the governor updates during the run. */
@@ -202,7 +217,8 @@ function newWindow(agent: AgentFacts, kind: WindowKind, interval: Interval, opti
 
 function pricedIds(agent: AgentFacts, kind: WindowKind, ids: readonly string[], options: PlanOptions): PlannedWindow[] {
   const { agentId, open } = agent
-  const { resumed, opened } = idWindows({ agentId, kind, ids, open, nowMs: options.nowMs })
+  const known = kind === 'refresh' ? options.refreshes.known?.get(agentId) : undefined
+  const { resumed, opened } = idWindows({ agentId, kind, ids, known, open, nowMs: options.nowMs })
   return [
     ...resumed.map(window => priced(window, true, agent, options)),
     ...opened.map(window => priced(window, false, agent, options)),
@@ -268,7 +284,8 @@ function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
   if (options.mode.kind === 'full') return [...resumed, ...fullWindow(agent, wanted, options)]
   if ((agent.refusedUntilMs ?? 0) > options.nowMs) return []
   const poll = pollSeconds(options.agents.length, options.requestsPerHour)
-  const due = uncoveredRanges(agent, wanted).filter(
+  const readable = { ...wanted, to: Math.min(wanted.to, (agent.active?.sinceSec ?? Number.POSITIVE_INFINITY) - 1) }
+  const due = uncoveredRanges(agent, readable).filter(
     ({ kind, interval }) => kind !== 'head' || options.untilMs !== null || interval.to - interval.from + 1 >= poll,
   )
   const { refresh, sample } = options.refreshes
@@ -336,6 +353,7 @@ export function planWindows(options: PlanOptions): Plan {
   const own = present.flatMap(agent => windowsOf(agent, planning))
   const windows = [...own, ...rereads(present, options)].sort(inReadingOrder)
   const estimates = windows.flatMap(window => (window.estimate ? [window.estimate] : []))
+  const active = present.reduce((sum, agent) => sum + (agent.active?.conversations ?? 0), 0)
   return {
     windows,
     total: totalOf(estimates),
@@ -344,6 +362,8 @@ export function planWindows(options: PlanOptions): Plan {
       options.mode.kind === 'selected'
         ? 0
         : present.filter(agent => agent.coverage.length === 0 && agent.open.length === 0).length,
+    ...(active > 0 && { active }),
+    ...(options.refreshes.measured && { measured: options.refreshes.measured }),
     outlook: outlookOf(present, options),
   }
 }
@@ -376,11 +396,3 @@ export function takesMostOfQuota(plan: Plan, includedSessions: number): boolean 
 
 const DAYS_OBSERVED = 28
 export const observedSince = (nowMs: number): number => nowMs - DAYS_OBSERVED * DAY
-
-/**
- * Which changes of a stored conversation cause a refresh. `change`: every known change. `message`: changes that may include a message which
- * the stored copy lacks, and changes without an event; other events (a resolution, a rating, a note) are already applied to the row.
- */
-export const REFRESH_ON = ['change', 'message'] as const
-
-export type RefreshOn = (typeof REFRESH_ON)[number]

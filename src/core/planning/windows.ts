@@ -45,6 +45,8 @@ export interface Window {
   openedAtMs: number
   /** Ids of a window by id, in request order. */
   ids?: string[]
+  /** Of a `refresh` window: those of its ids whose refresh no new message causes; what they find is measured. */
+  known?: string[]
   /** Of a `full` window: the scope of its export. */
   full?: FullScope
   /** Of a `reread` window: number of conversations skipped in its range. */

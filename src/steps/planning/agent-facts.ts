@@ -3,7 +3,7 @@ import { type Coverage, cover } from '../../core/planning/coverage.ts'
 import type { Density } from '../../core/planning/estimate.ts'
 import type { StoredDay } from '../../core/planning/full-export.ts'
 import { type Gap, retryAtMs } from '../../core/planning/gaps.ts'
-import type { AgentFacts } from '../../core/planning/planner.ts'
+import type { ActiveConversations, AgentFacts } from '../../core/planning/planner.ts'
 import { type ClockReading, withoutUnpassedTime } from '../../core/planning/unpassed-time.ts'
 import { advance, coveredBy } from '../../core/planning/window-progress.ts'
 import { isById, newProgress, type WindowProgress } from '../../core/planning/windows.ts'
@@ -86,6 +86,7 @@ export function factsOf(options: {
   windows: KnownWindows
   densities: ReadonlyMap<string, Density>
   resting: readonly PausedWindow[]
+  active: readonly ({ agentId: string } & ActiveConversations)[]
   stored: ReadonlyMap<string, readonly StoredDay[]>
   selected: boolean
   /** Until when nothing is requested for an agent, ms. */
@@ -93,6 +94,7 @@ export function factsOf(options: {
 }): AgentFacts[] {
   const { windows, densities, resting } = options
   const { full = [], gaps = [] } = windows
+  const active = new Map(options.active.map(({ agentId, ...waiting }) => [agentId, waiting]))
   const open = new Map<string, WindowProgress[]>()
   for (const progress of windows.open) {
     const { agentId, kind } = progress.window
@@ -106,6 +108,7 @@ export function factsOf(options: {
     title,
     gone: false,
     coverage: windows.coverage.get(agentId) ?? [],
+    active: active.get(agentId),
     open: open.get(agentId) ?? [],
     backingOff: resting.filter(window => window.agentId === agentId).map(({ window }) => window),
     gaps: gaps.filter(gap => gap.agentId === agentId),

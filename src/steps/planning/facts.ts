@@ -24,6 +24,7 @@ import {
 } from '../../warehouse/planning/planner-queries.ts'
 import { keysReported, periodSinceMs, reportedPeriods } from '../../warehouse/planning/quota-reports.ts'
 import {
+  activeConversations,
   agedIds,
   billedByRereads,
   dirtyIds,
@@ -31,6 +32,7 @@ import {
   isTsLastActivity,
   lastSampledMs,
   lateRowsSeen,
+  measuredRefreshes,
   randomIds,
   refreshedSince,
 } from '../../warehouse/planning/refresh.ts'
@@ -49,6 +51,7 @@ export interface PlanningFacts {
   openWindows(): Promise<WindowProgress[]>
   /** Unfinished windows that back off at `nowMs`. */
   pausedWindows(nowMs: number): Promise<PausedWindow[]>
+  activeConversations(nowMs: number): ReturnType<typeof activeConversations>
   densities(nowMs: number): Promise<ReadonlyMap<string, Density>>
   /** What was reported under each period key; the last one is that of most of the newest pages. */
   reportedPeriods(): Promise<ReportedPeriod[]>
@@ -66,6 +69,7 @@ export interface PlanningFacts {
   storedByDay(): Promise<ReadonlyMap<string, readonly StoredDay[]>>
   /** The arguments are those of the functions of the same names in `warehouse/planning/refresh.ts`. */
   dirtyIds(options: Parameters<typeof dirtyIds>[2]): Promise<ConversationKey[]>
+  measuredRefreshes(options: Parameters<typeof measuredRefreshes>[2]): ReturnType<typeof measuredRefreshes>
   agedIds(options: Parameters<typeof agedIds>[2]): Promise<ConversationKey[]>
   randomIds(options: Parameters<typeof randomIds>[2]): Promise<ConversationKey[]>
   refreshedSince(sinceMs: number): Promise<ConversationKey[]>
@@ -97,6 +101,7 @@ export function warehouseFacts({ writer }: Pick<Warehouse, 'writer'>, workspaceI
     },
     openWindows: () => openWindows(writer, workspaceId),
     pausedWindows: nowMs => pausedWindows(writer, workspaceId, nowMs),
+    activeConversations: nowMs => activeConversations(writer, workspaceId, nowMs),
     densities: nowMs => densityByAgent(writer, workspaceId, nowMs),
     reportedPeriods: () => reportedPeriods(writer, workspaceId),
     keysReported: () => keysReported(writer, workspaceId),
@@ -109,6 +114,7 @@ export function warehouseFacts({ writer }: Pick<Warehouse, 'writer'>, workspaceI
     dropFulls: untilMs => dropFulls(writer, workspaceId, untilMs),
     storedByDay: () => storedByDay(writer, workspaceId),
     dirtyIds: options => dirtyIds(writer, workspaceId, options),
+    measuredRefreshes: options => measuredRefreshes(writer, workspaceId, options),
     agedIds: options => agedIds(writer, workspaceId, options),
     randomIds: options => randomIds(writer, workspaceId, options),
     refreshedSince: sinceMs => refreshedSince(writer, workspaceId, sinceMs),

@@ -306,6 +306,7 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
       agents,
       windows,
       densities,
+      active: request.mode === 'incremental' ? await facts.activeConversations(nowMs) : [],
       resting: request.unattended ? await facts.pausedWindows(nowMs) : [],
       stored: request.mode === 'full' ? withUnloaded(await facts.storedByDay(), fetching.pending.all()) : new Map(),
       selected: request.mode === 'selected',

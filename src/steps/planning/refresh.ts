@@ -4,6 +4,7 @@ import type { SyncRequest } from '../../../workflows/steps.ts'
 import { PERIOD_DAYS } from '../../core/planning/estimate.ts'
 import { type ConversationKey, conversationKeys, groupedByAgent } from '../../core/planning/id-windows.ts'
 import { NO_REFRESH, type RefreshRequest } from '../../core/planning/planner.ts'
+import { MEASURED_ONE_IN } from '../../core/planning/refresh-rule.ts'
 import { EVIDENCE_MS } from '../../core/planning/rereads.ts'
 import { DAY } from '../../core/time.ts'
 import type { StepsDependencies } from '../dependencies.ts'
@@ -44,6 +45,17 @@ async function namedIds({ dependencies, request }: RefreshContext): Promise<Conv
   return exporting ? without(named, await dependencies.facts.refreshedSince(exporting.sinceMs)) : named
 }
 
+/** Conversations that changed without a new message: all, or those that go on measuring where skipping them has been shown to lose nothing. */
+async function knownIds({ dependencies, nowMs }: RefreshContext) {
+  const { facts, settings } = dependencies
+  const { quietMs } = settings
+  if (settings.refreshOn !== 'auto') return { known: [], measured: null }
+  const measured = await facts.measuredRefreshes({ nowMs, quietMs })
+  const knownOneIn = measured?.skips ? MEASURED_ONE_IN : 1
+  const asked = { beforeMs: nowMs - quietMs, skipKnown: false, knownOneIn, limit: MAX_DIRTY_PER_RUN }
+  return { known: await facts.dirtyIds(asked), measured }
+}
+
 async function refreshIds(asking: RefreshContext): Promise<ConversationKey[]> {
   const { dependencies, request, nowMs } = asking
   const { settings, facts } = dependencies
@@ -51,7 +63,7 @@ async function refreshIds(asking: RefreshContext): Promise<ConversationKey[]> {
   const readBeforeMs = nowMs - settings.quietMs
   const dirty = await facts.dirtyIds({
     beforeMs: readBeforeMs,
-    skipKnown: settings.refreshOn === 'message',
+    skipKnown: settings.refreshOn !== 'change',
     limit: MAX_DIRTY_PER_RUN,
   })
   const aged =
@@ -100,12 +112,15 @@ export async function planRefresh(asking: RefreshContext & { waiting: number }):
   if (request.mode !== 'incremental') return NO_REFRESH
   const asked = { ...NO_REFRESH, horizonMs: settings.rereadHorizonMs, quietMs: settings.quietMs }
   if (waiting > 0) return { ...asked, refresh: groupedByAgent(await namedIds(asking)) }
-  const refresh = await refreshIds(asking)
+  const { known, measured } = await knownIds(asking)
+  const refresh = [...(await refreshIds(asking)), ...known]
   const dueMs = ((await facts.lastSampledMs()) ?? 0) + SAMPLE_EVERY_MS
   const sample = await sampleIds(asking, dueMs)
   return {
     ...asked,
     refresh: groupedByAgent(refresh),
+    known: groupedByAgent(known),
+    ...(measured && { measured }),
     sample: groupedByAgent(without(sample, refresh)),
     ...(await rangesToReread(asking, sample.length > 0)),
   }

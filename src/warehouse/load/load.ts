@@ -21,6 +21,7 @@ import type { LoadablePage, LoadContext } from './load-input.ts'
 import type { MergeOptions, MergeResult, ResolvedVersions } from './merge.ts'
 import { markMissing } from './missing.ts'
 import { columnsOf, isAboutRecords, isAboutThisRecord, loadError, safeReason } from './quarantine-reason.ts'
+import { storeFindings } from './refresh-findings.ts'
 import { storeTimeZone } from './time-zone.ts'
 import { mergeOptions, NOTHING_MERGED, stageRecords, writeRecords } from './write-records.ts'
 
@@ -159,6 +160,7 @@ async function writeBatch(
   await writeFindings(writer, { workspaceId, record, files })
   await storeTimeZone(writer, workspaceId, context.timeZone)
   await writeBookkeeping(writer, { workspaceId, record: record.name, files, nowMs: context.now() })
+  for (const page of pages) await storeFindings(context, page)
   return {
     ...merged,
     files: files.length,

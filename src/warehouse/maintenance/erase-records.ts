@@ -162,7 +162,8 @@ async function eraseFromWindows(writer: Writer, workspaceId: string, nowMs: numb
 async function eraseBookkeeping(writer: Writer, workspaceId: string): Promise<void> {
   const here = `workspace_id = ${quoteText(workspaceId)}`
   const keys = ownKeys(CONVERSATIONS, 'key[1], key[2]')
-  await writer.run(`DELETE FROM conversation_patches WHERE ${here} AND (agent_id, conversation_id) IN (${keys})`)
+  for (const table of ['conversation_patches', '_measured_refreshes'])
+    await writer.run(`DELETE FROM ${table} WHERE ${here} AND (agent_id, conversation_id) IN (${keys})`)
   await writer.run(
     `DELETE FROM _absences WHERE ${here} AND record = ${quoteText(CONVERSATIONS)} AND (owner, id) IN (${keys})`,
   )

@@ -189,5 +189,6 @@ export async function preserveGoneFiles(from: Writer, workspaceId: string, gone:
     (SELECT ${quota} FROM _quota WHERE ${here} EXCEPT ALL SELECT ${quota} FROM ${REBUILT}._quota WHERE ${here})`)
   await mergeCounts(from, here, '_drift', ['record', 'path'])
   await mergeCounts(from, here, '_issues', ['record', 'path', 'issue'])
+  await copyAbsent(from, here, '_measured_refreshes', ['agent_id', 'conversation_id', 'requested_at'])
   await copyAbsent(from, here, 'conversation_observations', ['agent_id', 'conversation_id', 'observed_at', 'source'])
 }

@@ -17,6 +17,7 @@ const DERIVED = [
   '_drift',
   '_quarantine',
   '_absences',
+  '_measured_refreshes',
   'conversation_observations',
   'conversation_patches',
 ]

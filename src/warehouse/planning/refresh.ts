@@ -1,8 +1,11 @@
 // Conversations and ranges of `ts` that may be worth exporting again.
+import { quoteText } from '../../catalog/layout.ts'
 import type { ConversationKey } from '../../core/planning/id-windows.ts'
+import type { ActiveConversations } from '../../core/planning/planner.ts'
+import { MEASURED_ONE_IN, type MeasuredRefreshes, skipsKnown } from '../../core/planning/refresh-rule.ts'
 import type { ReadRange } from '../../core/planning/rereads.ts'
 import type { WindowProgress } from '../../core/planning/windows.ts'
-import { MAX_CLOCK_SKEW_MS } from '../../core/time.ts'
+import { DAY, MAX_CLOCK_SKEW_MS } from '../../core/time.ts'
 import { iso, type Params, type Writer } from '../connection.ts'
 import { sqlFile } from '../sql-files.ts'
 
@@ -105,22 +108,24 @@ const IS_KNOWN_FROM_EVENTS = `coalesce(_complete AND last_message_ts + INTERVAL 
   SELECT 1 FROM conversation_patches p WHERE p.workspace_id = conversations.workspace_id AND p.agent_id = conversations.agent_id
     AND p.conversation_id = conversations.conversation_id AND p.key = 'lastMessageTS' AND p.as_of >= _dirty_since), false)`
 
-/** Conversations dirty since before `beforeMs`, those dirty longest first. `skipKnown`: without those whose changes events have carried. */
+/** False for a conversation that is gone, and for one that the next window will return. */
+const MAY_BE_DUE = `(_missing_since IS NULL OR _missing_since < _dirty_since) AND ${IS_COVERED}`
+
+/**
+ * Conversations dirty since before `beforeMs`, those dirty longest first. `skipKnown`: without those whose changes events have carried.
+ * `knownOneIn`: of these, one in so many, which the conversation and its last change decide, and no others.
+ */
 export const dirtyIds = (
   reader: Reader,
   workspaceId: string,
-  { beforeMs, skipKnown, limit }: { beforeMs: number; skipKnown: boolean; limit: number },
-): Promise<ConversationKey[]> =>
-  idsWhere(
-    reader,
-    { workspace: workspaceId, before: iso(beforeMs) },
-    {
-      where: `(_missing_since IS NULL OR _missing_since < _dirty_since) AND _dirty_since <= $before::TIMESTAMP AND ${IS_COVERED}
-      ${skipKnown ? `AND NOT ${IS_KNOWN_FROM_EVENTS}` : ''}`,
-      order: '_dirty_since',
-      limit,
-    },
-  )
+  options: { beforeMs: number; skipKnown: boolean; knownOneIn?: number; limit: number },
+): Promise<ConversationKey[]> => {
+  const { beforeMs, skipKnown, knownOneIn, limit } = options
+  const one = `AND ${IS_KNOWN_FROM_EVENTS} AND hash(conversation_id, _dirty_since) % ${knownOneIn} = 0`
+  const which = knownOneIn === undefined ? (skipKnown ? `AND NOT ${IS_KNOWN_FROM_EVENTS}` : '') : one
+  const where = `_dirty_since <= $before::TIMESTAMP AND ${MAY_BE_DUE} ${which}`
+  return idsWhere(reader, { workspace: workspaceId, before: iso(beforeMs) }, { where, order: '_dirty_since', limit })
+}
 
 /** A time of the record; NULL if it is later than everything that was received about the conversation, since it is wrong then. */
 const plausible = (column: string): string =>
@@ -182,4 +187,47 @@ export async function refreshedSince(reader: Reader, workspaceId: string, sinceM
     const { window, asked } = JSON.parse(row.progress) as WindowProgress
     return (window.ids ?? []).slice(0, asked).map(id => ({ agentId: window.agentId, id }))
   })
+}
+
+/**
+ * By agent, conversations that events show as still active and that no export has returned: not quiet for an hour yet, and begun at most six
+ * hours ago. Another export would have to follow their first one. Without events there are none, so nothing waits.
+ */
+export const activeConversations = (
+  { rows }: Reader,
+  workspaceId: string,
+  nowMs: number,
+): Promise<({ agentId: string } & ActiveConversations)[]> =>
+  rows(
+    `SELECT agent_id AS "agentId", floor(epoch(min(coalesce(ts, first_message_ts))))::DOUBLE AS "sinceSec", count(*)::INTEGER AS conversations
+     FROM conversations, (SELECT TIMESTAMP '${iso(nowMs)}' AS now) WHERE workspace_id = ${quoteText(workspaceId)} AND NOT ${IS_COVERED}
+       AND _missing_since IS NULL AND _changed_at > now - INTERVAL 1 HOUR AND least(ts, first_message_ts) BETWEEN now - INTERVAL 6 HOUR AND now
+     GROUP BY agent_id ORDER BY agent_id`,
+  )
+
+/**
+ * Null where none was measured, or no event has reported a message since its export: then none is due. The row had the values of keys that
+ * events carry, so a refresh finds nothing new in them. `quietMs`: the time without a change before a refresh.
+ */
+export async function measuredRefreshes(
+  { rows }: Reader,
+  workspaceId: string,
+  { nowMs, quietMs }: { nowMs: number; quietMs: number },
+): Promise<MeasuredRefreshes | null> {
+  const here = `workspace_id = ${quoteText(workspaceId)}`
+  const [row] = await rows<{ found: string | null }>(
+    `WITH carried AS (
+       SELECT list(DISTINCT key) AS keys FROM conversation_patches WHERE ${here} HAVING bool_or(key = 'lastMessageTS'))
+     SELECT string_agg(if(list_has_all(keys, changed), '0', '1'), '' ORDER BY requested_at, agent_id, conversation_id) AS found
+     FROM _measured_refreshes, carried WHERE ${here}`,
+  )
+  if (row?.found == null) return null
+  const found = [...row.found].map(digit => digit === '1')
+  const skips = skipsKnown(found)
+  const [due] = await rows<{ sessions: number }>(
+    `SELECT coalesce(sum(greatest(sessions_num, 1)), 0)::INTEGER AS sessions FROM conversations WHERE ${here} AND ${MAY_BE_DUE}
+     AND ${IS_KNOWN_FROM_EVENTS} AND _dirty_since BETWEEN TIMESTAMP '${iso(nowMs - 30 * DAY)}' AND TIMESTAMP '${iso(nowMs - quietMs)}'`,
+  )
+  const savedSessions = skips ? Math.round(due!.sessions * (1 - 1 / MEASURED_ONE_IN)) : 0
+  return { measured: found.length, changed: found.filter(Boolean).length, skips, savedSessions }
 }

@@ -1,0 +1,40 @@
+// Which changes of a stored conversation are worth another export, learned from what earlier refreshes have found.
+
+/**
+ * Which changes of a stored conversation cause a refresh. `change`: every known change. `message`: changes that may include a message which
+ * the stored copy lacks, and changes without an event; other events (a resolution, a rating, a note) are already applied to the row.
+ * `auto`: as `change`, until the refreshes that `message` would skip have been seen to find nothing (`skipsKnown`).
+ */
+export const REFRESH_ON = ['auto', 'change', 'message'] as const
+
+export type RefreshOn = (typeof REFRESH_ON)[number]
+
+/** As many of the last refreshes without a new message decide whether such refreshes are skipped. */
+export const DECIDING = 50
+
+/** Of the refreshes that are skipped, one of so many is made nevertheless, and measured. */
+export const MEASURED_ONE_IN = 20
+
+/**
+ * True if refreshes without a new message are skipped: once at most one of the last fifty found a change, until three have. `found`: whether
+ * each measured one found a change, oldest first.
+ */
+export function skipsKnown(found: readonly boolean[]): boolean {
+  let changed = 0
+  let skips = false
+  for (const [place, isChange] of found.entries()) {
+    changed += Number(isChange) - Number(found[place - DECIDING] ?? false)
+    if (place + 1 >= DECIDING) skips = changed <= 1 || (skips && changed < 3)
+  }
+  return skips
+}
+
+/** What refreshes without a new message have found so far. */
+export interface MeasuredRefreshes {
+  measured: number
+  changed: number
+  /** True if such refreshes are skipped now. */
+  skips: boolean
+  /** Sessions that skipping has saved in the last 30 days. */
+  savedSessions: number
+}
