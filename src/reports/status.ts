@@ -2,11 +2,13 @@
 import { quoteText } from '../catalog/layout.ts'
 import type { WorkspaceConfig } from '../config.ts'
 import type { Gap } from '../core/planning/gaps.ts'
+import type { MeasuredRefreshes } from '../core/planning/refresh-rule.ts'
 import { MAX_CLOCK_SKEW_MS, momentText } from '../core/time.ts'
 import type { Landing } from '../landing/landing.ts'
 import type { LeaseLog } from '../landing/lease-log.ts'
 import { LISTING_PATH, SECRET_REMOVED } from '../warehouse/load/findings.ts'
 import { pausedWindows } from '../warehouse/planning/planner-queries.ts'
+import { activeConversations, measuredRefreshes } from '../warehouse/planning/refresh.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
 import { type AgentStatus, agentStatus } from './coverage.ts'
 import { type EventsStatus, eventsStatus } from './events.ts'
@@ -33,6 +35,10 @@ export interface WorkspaceStatus extends RunsStatus {
   findings: Findings
   landing: LandingStatus
   events: EventsStatus
+  /** What refreshes without a new message have found; null where `refreshOn: auto` has measured none. */
+  measured: MeasuredRefreshes | null
+  /** Conversations whose first export waits until they are quiet. */
+  active: number
 }
 
 interface LandingStatus {
@@ -53,9 +59,10 @@ export async function workspaceStatus(options: {
   isHeld: () => boolean
   nowMs: number
 }): Promise<WorkspaceStatus> {
-  const { home, landing, workspaceId, rows, isHeld, nowMs } = options
+  const { home, landing, workspaceId, settings, rows, isHeld, nowMs } = options
   const here = `workspace_id = ${quoteText(workspaceId)}`
   const agents = rows ? await agentStatus(rows, workspaceId, nowMs) : []
+  const active = rows ? await activeConversations({ rows }, workspaceId, nowMs) : []
   return {
     workspaceId,
     conversations: agents.reduce((sum, agent) => sum + agent.conversations, 0),
@@ -71,6 +78,11 @@ export async function workspaceStatus(options: {
     findings: rows ? await findingsStatus(rows, here) : NO_FINDINGS,
     landing: await landingStatus(landing, workspaceId, rows),
     events: await eventsStatus({ home, workspaceId, rows, here, nowMs }),
+    measured:
+      rows && settings?.refreshOn === 'auto'
+        ? await measuredRefreshes({ rows }, workspaceId, { nowMs, quietMs: settings.quietMs })
+        : null,
+    active: active.reduce((sum, { conversations }) => sum + conversations, 0),
   }
 }
 

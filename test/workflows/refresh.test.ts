@@ -2,8 +2,14 @@
 // ones, and the weekly sample.
 import { describe, expect, it } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
+import { openRun } from '../../src/app.ts'
+import { planLines } from '../../src/cli/plan/plan.ts'
+import { workspaceLines } from '../../src/cli/status/status-text.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
+import { workspaceStatus } from '../../src/reports/status.ts'
+import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import { dirtyIds, measuredRefreshes } from '../../src/warehouse/planning/refresh.ts'
+import { rowsHere } from '../../src/warehouse/query/rows.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { isDeep } from '../tier.ts'
 import { expectedTables } from './simulated/expected-rows.ts'
@@ -265,8 +271,37 @@ describe('a change that events report completely', () => {
   })
 })
 
+/** What `convohouse status` prints about the workspace. */
+async function statusOf({ config, app, clock }: SimulatedApp): Promise<string[]> {
+  const rows = rowsHere(app.warehouse.instance, { timeoutMs: MINUTE })
+  const landing = app.stores.landing.workspace(WORKSPACE)
+  const leaseLog = app.stores.leaseLog({ workspaceId: WORKSPACE, run: 'status' })
+  const [nowMs, settings] = [clock.now(), config.workspaces[0]!]
+  const asked = {
+    home: config.home,
+    landing,
+    leaseLog,
+    workspaceId: WORKSPACE,
+    settings,
+    rows,
+    isHeld: () => false,
+    nowMs,
+  }
+  return workspaceLines(await workspaceStatus(asked), nowMs)
+}
+
+/** What `convohouse plan` prints. */
+async function planOf({ config, app, clock }: SimulatedApp): Promise<string[]> {
+  const workspace = config.workspaces[0]!
+  const signal = new AbortController().signal
+  const { run, steps, close } = await openRun({ config, workspace, app, signal, clock: clock.within })
+  const prepared = await steps.prepare({ ...PLAIN_SYNC, run, workspaceId: WORKSPACE })
+  await close()
+  return planLines({ workspaceId: WORKSPACE, prepared, resourceRequests: 0, nowMs: clock.now() })
+}
+
 describe('refreshes without a new message, by default', () => {
-  it('are made and measured, alike by a replay; once fifty have found nothing they are skipped', async () => {
+  it('are made and measured, alike by a replay; once fifty have found nothing they are skipped, as status and plan say', async () => {
     const simulated = await simulatedApp({
       sandbox: { agents: 1, conversations: 200, historyDays: 2, arrivalsPerDay: 0, traffic: true },
       settings: { refreshOn: 'auto' },
@@ -301,6 +336,10 @@ describe('refreshes without a new message, by default', () => {
     const now = await measured()
     expect(now).toMatchObject({ changed: 0, skips: true })
     expect(now!.savedSessions).toBeGreaterThanOrEqual(Math.floor(skipped.length * 0.95))
+    const says = `refreshes without a new message changed 0 of ${now!.measured} conversations; skipping them saves about ${now!.savedSessions} sessions a month`
+    expect(await statusOf(simulated)).toContain(`  economy      ${says}`)
+    const plan = await planOf(simulated)
+    expect(plan).toContain(`R${says.slice(1)}.`)
   })
 })
 

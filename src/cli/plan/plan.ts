@@ -23,6 +23,7 @@ import { gapLines } from '../terminal/gap-text.ts'
 import { print, printJson } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
 import { openPlanner, type PlanFacts } from './ask-plan.ts'
+import { economyTexts } from './economy-text.ts'
 
 const COLUMNS = [
   { name: 'agent' },
@@ -93,6 +94,7 @@ export function planSummary({ prepared, nowMs, resourceRequests }: PlanFacts): s
     ...resourceLine(resourceRequests),
     ...budgetLines(budgetOf(governor, nowMs)),
     ...periodLine(prepared),
+    ...economyTexts(plan).map(text => `${text.replace(/^r/, 'R')}.`),
     ...warnings.map(warning => `Warning: ${warning}`),
     ...gapLines(gaps),
   ]

@@ -11,6 +11,7 @@ import { clocksApart } from '../../steps/server-clock.ts'
 import { isSegment } from '../../vendor/address.ts'
 import type { StoredResult } from '../../warehouse/checks/results.ts'
 import type { StoredModel } from '../../warehouse/models/stored-models.ts'
+import { economyTexts } from '../plan/economy-text.ts'
 import { eventsText } from '../sync/progress-text.ts'
 import { type GridOptions, grid, visible } from '../terminal/columns.ts'
 import { gapText } from '../terminal/gap-text.ts'
@@ -212,6 +213,7 @@ export function workspaceLines(status: WorkspaceStatus, nowMs: number, options: 
     ...backingOffLines(status.backingOff),
     `  landing      ${counted(landing.pages, 'page')}, ${bytes(landing.bytes)}; ${count(landing.notLoaded)} not loaded yet`,
     ...eventLines(status, nowMs),
+    ...economyTexts(status).map(text => `  economy      ${text}`),
     `  findings     ${findingsText(status)}`,
     ...findingLines(status),
     ...cutOffLines(status.findings),

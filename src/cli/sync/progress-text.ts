@@ -9,8 +9,8 @@ import { plain, type Style } from '../terminal/style.ts'
 import { type Planning, type Progress, rateOf, timeToGo, type Waiting } from './progress.ts'
 
 /** What a plan without windows says. */
-export const nothingToRead = ({ incomplete }: Pick<Plan, 'incomplete'>): string =>
-  incomplete
+export const nothingToRead = ({ incomplete, active }: Pick<Plan, 'incomplete' | 'active'>): string =>
+  incomplete || active
     ? 'nothing to read now, but not everything is stored: `convohouse status` shows what is missing'
     : 'nothing to read: everything up to now is stored'
 

@@ -315,6 +315,24 @@ describe('plans that are executed repeatedly', () => {
     )
   })
 
+  it('ends before the first conversation whose first export waits, and reads on from there once it is quiet', () => {
+    const coverage = [{ from: 0, to: LAST - 7_200 }]
+    const active = { conversations: 2, sinceSec: LAST - 3_600 }
+    const plan = planned({ agents: [agent({ coverage, active })] })
+    expect(boundsOf(plan)).toEqual([['a', 'head', LAST - 7_199, LAST - 3_601]])
+    expect(plan.active).toBe(2)
+    const next = planned({ agents: [agent({ coverage: [{ from: 0, to: LAST - 3_601 }] })] })
+    expect(boundsOf(next)).toEqual([['a', 'head', LAST - 3_600, LAST]])
+    expect(boundsOf(planned({ agents: [agent({ coverage, active: { ...active, sinceSec: LAST - 7_199 } })] }))).toEqual(
+      [],
+    )
+    const refreshes = { ...NO_REFRESH, refresh: new Map([['a', ['x', 'y']]]), known: new Map([['a', ['y']]]) }
+    const waiting = planned({ agents: [agent({ coverage, active: { ...active, sinceSec: 0 } })], refreshes })
+    expect(waiting.windows.map(({ progress: { window } }) => [window.kind, window.ids, window.known])).toEqual([
+      ['refresh', ['x', 'y'], ['y']],
+    ])
+  })
+
   it('are equal for equal facts', () => {
     const options = { agents: [agent({ coverage: [{ from: 5, to: 10 }], open: [openWindow('tail', 20, 30)] })] }
     expect(planned(options)).toEqual(planned(options))
