@@ -12,6 +12,8 @@ export interface BenchOptions {
   on: 'embedded' | 'temporal'
   /** Where a bench keeps the warehouse that it builds, for later runs; null: it is removed. */
   home: string | null
+  /** Settings of a workspace that replace the defaults, as JSON. */
+  settings: object
 }
 
 export async function seconds(work: () => Promise<unknown> | unknown): Promise<number> {

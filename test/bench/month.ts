@@ -11,7 +11,7 @@ import { drainAll } from '../../workflows/ingest.ts'
 import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
 import { openEventSender } from '../workflows/simulated/simulated-events.ts'
 import { type BenchOptions, rounded } from './measure.ts'
-import { agesOf, meanOf, quantileOf } from './month/ages.ts'
+import { type Ages, agesOf, meanOf, quantileOf } from './month/ages.ts'
 import { type ChangedConversation, Changes } from './month/changes.ts'
 import { lookbackOf } from './month/lookback.ts'
 import { type OracleBill, oracleBill } from './month/oracle.ts'
@@ -30,9 +30,10 @@ const ENVIRONMENT = {
   CONVOHOUSE_API_TOKEN: 'token',
   CONVOHOUSE_WORKSPACE: 'ws',
 }
-/** The default settings of a workspace. */
+/** The default settings of a workspace, which `--settings` changes. */
 const { settleMs, quietMs, refreshOn, rereadShare, sampleShare } = readConfig({ env: ENVIRONMENT }).workspaces[0]!
-const SETTINGS = { resources: RESOURCE_NAMES, settleMs, quietMs, refreshOn, rereadShare, sampleShare }
+const DEFAULTS = { resources: RESOURCE_NAMES, settleMs, quietMs, refreshOn, rereadShare, sampleShare }
+type Settings = typeof DEFAULTS
 const DROPPED = 0.05
 
 const SANDBOX = {
@@ -57,6 +58,7 @@ const SANDBOX = {
 type Bill = Pick<OracleBill, 'requests' | 'sessions'>
 
 interface Lived {
+  settings: Settings
   simulated: SimulatedApp
   changes: Changes
   history: ReadonlyMap<string, number>
@@ -64,7 +66,7 @@ interface Lived {
   ours: Bill
   staleness: Staleness[]
   /** Ages of all rows at the end of each day, ms. */
-  ages: number[]
+  ages: Ages[]
   packs: number
   events: { events: number; dropped: number }
 }
@@ -74,10 +76,10 @@ const billOf = (requests: readonly { billed: number }[]): Bill => ({
   sessions: requests.reduce((sum, { billed }) => sum + billed, 0),
 })
 
-async function live(simulated: SimulatedApp): Promise<Lived> {
+async function live(simulated: SimulatedApp, settings: Settings): Promise<Lived> {
   const { sandbox, config, app } = simulated
   const changes = new Changes()
-  const history = historyOf(sandbox, changes)
+  const history = historyOf(sandbox, changes, settings)
   const sender = openEventSender(simulated, {
     dropped: DROPPED,
     each({ type, agentId, convoId, createdMs }, isReported) {
@@ -90,6 +92,7 @@ async function live(simulated: SimulatedApp): Promise<Lived> {
   if (first.outcome !== 'done') throw new Error(`the first sync ended as ${first.outcome}`)
   const before = (await simulated.served()).length
   const lived: Omit<Lived, 'ours' | 'events'> = {
+    settings,
     simulated,
     changes,
     history,
@@ -125,14 +128,13 @@ async function endDay(lived: Omit<Lived, 'ours' | 'events'>): Promise<void> {
  * Start times of the conversations that began before the month; 0 if unknown. Conversations that have not settled become changes,
  * because they must still be exported.
  */
-function historyOf({ world }: Sandbox, changes: Changes): Map<string, number> {
+function historyOf({ world }: Sandbox, changes: Changes, { settleMs }: Settings): Map<string, number> {
   const began = new Map<string, number>()
   for (const agentId of world.agentIds()) {
     for (const { id, document } of world.conversations(agentId, START_MS)) {
       const ms = Number(document.ts ?? 0)
       began.set(pairKey(agentId, id), ms)
-      if (ms > START_MS - SETTINGS.settleMs)
-        changes.add({ agentId, id, ms: Number(document.lastModified), isReported: true })
+      if (ms > START_MS - settleMs) changes.add({ agentId, id, ms: Number(document.lastModified), isReported: true })
     }
   }
   return began
@@ -162,8 +164,18 @@ const messagesIn =
   ({ agentId, id }: ChangedConversation, ms: number): number =>
     (JSON.parse(world.render(world.find(agentId, id, ms)!, ms)) as { messagesNum: number }).messagesNum
 
+/** Mean and 95th percentile. */
+function hoursOf(name: string, ages: readonly Ages[], of: keyof Ages): Record<string, number> {
+  const own = ages.map(age => age[of])
+  return {
+    [`mean${name}Hours`]: rounded(meanOf(own) / HOUR),
+    [`p95${name}Hours`]: rounded(quantileOf(own, 0.95) / HOUR),
+  }
+}
+
 async function evaluate(lived: Lived): Promise<Record<string, number>> {
   const { simulated, changes, history, polls, ours, staleness, ages, packs, events } = lived
+  const { settleMs, quietMs } = lived.settings
   const { world } = simulated.sandbox
   const sessionsAt = ({ agentId, id }: { agentId: string; id: string }, ms: number) =>
     world.billable(world.find(agentId, id, ms)!, ms)
@@ -184,15 +196,17 @@ async function evaluate(lived: Lived): Promise<Record<string, number>> {
     overagePacks: packs,
     staleAtDayEnds: rounded(shares.reduce((sum, share) => sum + share, 0) / shares.length, 4),
     mostStaleAtDayEnd: rounded(Math.max(...shares), 4),
-    meanAgeHours: rounded(meanOf(ages) / HOUR),
-    p95AgeHours: rounded(quantileOf(ages, 0.95) / HOUR),
+    ...hoursOf('Age', ages, 'all'),
+    ...hoursOf('AgeWithoutViews', ages, 'withoutViews'),
+    ...hoursOf('AgeAnalyzed', ages, 'analyzed'),
   }
 }
 
-export async function monthBench({ seed }: BenchOptions): Promise<Record<string, number>> {
-  const { simulated, end } = await openSimulatedApp({ sandbox: { ...SANDBOX, seed }, settings: SETTINGS })
+export async function monthBench({ seed, settings: changed }: BenchOptions): Promise<Record<string, number>> {
+  const settings = { ...DEFAULTS, ...changed }
+  const { simulated, end } = await openSimulatedApp({ sandbox: { ...SANDBOX, seed }, settings })
   try {
-    const lived = await live(simulated)
+    const lived = await live(simulated, settings)
     await printSpending(simulated)
     return await evaluate(lived)
   } finally {

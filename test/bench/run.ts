@@ -50,6 +50,7 @@ const { values, positionals } = parseArgs({
     publications: { type: 'string' },
     on: { type: 'string' },
     home: { type: 'string' },
+    settings: { type: 'string' },
   },
 })
 
@@ -63,7 +64,7 @@ const positive = (name: string, text: string | undefined, fallback: number): num
 const bench = BENCHES[positionals[0] as keyof typeof BENCHES]
 if (!bench || positionals.length !== 1) {
   console.error(
-    `usage: npm run bench -- NAME [--records 20000] [--rounds 3] [--agents 3] [--kills 500] [--seed 1] [--rows 1000000] [--publications 1000] [--on temporal] [--home FOLDER]\nbenches: ${Object.keys(BENCHES).join(', ')}`,
+    `usage: npm run bench -- NAME [--records 20000] [--rounds 3] [--agents 3] [--kills 500] [--seed 1] [--rows 1000000] [--publications 1000] [--on temporal] [--home FOLDER] [--settings '{"refreshOn":"message"}']\nbenches: ${Object.keys(BENCHES).join(', ')}`,
   )
   process.exit(2)
 }
@@ -78,5 +79,6 @@ const result = await bench({
   rows: positive('rows', values.rows, 1_000_000),
   publications: positive('publications', values.publications, 1_000),
   home: values.home ?? null,
+  settings: JSON.parse(values.settings ?? '{}'),
 })
 console.log(JSON.stringify(result))

@@ -32,6 +32,9 @@ describe('rows that have changed since they were exported', () => {
       `After ${A_DAY} without a change, \`convohouse sync\` exports those with a new message again`,
     )
     expect(hint).toContain('with `refreshOn: change`, it exports all of them again')
+    expect(hintOfStale({ ...settings, refreshOn: 'auto' })).toContain(
+      'exports them again, except where an event reported the change without a new message and such refreshes have found nothing',
+    )
     expect(hintOfStale(undefined)).toBe(
       'After some time without a change, `convohouse sync` exports them again, which bills about 3 sessions.',
     )

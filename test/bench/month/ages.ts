@@ -2,6 +2,7 @@
 
 import { LIGHT_FIELDS } from '../../../src/sandbox/events/conversation-events.ts'
 import type { Sandbox } from '../../../src/sandbox/server.ts'
+import { NOT_ANALYZED } from '../../../src/warehouse/load/refresh-findings.ts'
 import type { SimulatedApp } from '../../workflows/simulated/open-simulated-app.ts'
 import type { Change, ChangedConversation, Changes } from './changes.ts'
 
@@ -14,39 +15,56 @@ interface Row {
   exportedMs: string | null
 }
 
-const LIGHT: ReadonlySet<string> = new Set(LIGHT_FIELDS)
-
-/** The record at that time, without the fields of events. */
-function exportOnly(
+/** The record at that time, without these fields. */
+function recordWithout(
+  left: ReadonlySet<string>,
   { world }: Sandbox,
   { agentId, id }: Pick<ChangedConversation, 'agentId' | 'id'>,
   ms: number,
 ): string {
   const record = JSON.parse(world.render(world.find(agentId, id, ms)!, ms)) as Record<string, unknown>
-  return JSON.stringify(Object.entries(record).filter(([name]) => !LIGHT.has(name)))
+  return JSON.stringify(Object.entries(record).filter(([name]) => !left.has(name)))
 }
 
 /** Time of the first change that is missing in the row, ms; undefined if none is. */
-function missingSince(sandbox: Sandbox, row: Row, changes: readonly Change[], nowMs: number): number | undefined {
+function missingSince(
+  left: ReadonlySet<string>,
+  sandbox: Sandbox,
+  { row, changes, nowMs }: { row: Row; changes: readonly Change[]; nowMs: number },
+): number | undefined {
   const { modifiedMs, exportedMs } = row
+  const exportOnly = (ms: number) => recordWithout(left, sandbox, row, ms)
   const missing = changes.find(({ ms }) => ms > Number(modifiedMs ?? 0))?.ms
   if (exportedMs === null) return changes[0]!.ms
   const later = changes.filter(({ ms }) => ms > Number(exportedMs))
   if (later.length === 0) return missing
-  const held = exportOnly(sandbox, row, Number(exportedMs))
-  if (exportOnly(sandbox, row, nowMs) === held) return missing
-  const differs = later.find(({ ms }) => exportOnly(sandbox, row, ms) !== held)?.ms ?? nowMs
+  const held = exportOnly(Number(exportedMs))
+  if (exportOnly(nowMs) === held) return missing
+  const differs = later.find(({ ms }) => exportOnly(ms) !== held)?.ms ?? nowMs
   return Math.min(missing ?? differs, differs)
 }
 
-/** Ages of all rows of the warehouse, ms; 0 for rows that equal the vendor's record. */
-export async function agesOf(simulated: SimulatedApp, changes: Changes, nowMs: number): Promise<number[]> {
+/** Ages of a row, ms; 0 if it equals the vendor's record in the compared fields. */
+export interface Ages {
+  all: number
+  withoutViews: number
+  /** Without any field that nobody analyzes. */
+  analyzed: number
+}
+
+/** Fields of events are compared by the time of the last change instead. */
+const without = (names: Iterable<string>): ReadonlySet<string> => new Set([...LIGHT_FIELDS, ...names])
+const LEFT = { all: without([]), withoutViews: without(['lastViewed']), analyzed: without(NOT_ANALYZED) }
+
+/** Ages of all rows of the warehouse. */
+export async function agesOf(simulated: SimulatedApp, changes: Changes, nowMs: number): Promise<Ages[]> {
   const rows = await simulated.rows<Row>(`SELECT agent_id AS "agentId", conversation_id AS id,
     epoch_ms(last_modified)::VARCHAR AS "modifiedMs", CASE WHEN _complete THEN epoch_ms(_as_of)::VARCHAR END AS "exportedMs"
     FROM conversations`)
   return rows.map(row => {
-    const since = missingSince(simulated.sandbox, row, changes.of(row.agentId, row.id), nowMs)
-    return since === undefined ? 0 : nowMs - since
+    const own = { row, changes: changes.of(row.agentId, row.id), nowMs }
+    const age = (of: keyof Ages) => nowMs - (missingSince(LEFT[of], simulated.sandbox, own) ?? nowMs)
+    return { all: age('all'), withoutViews: age('withoutViews'), analyzed: age('analyzed') }
   })
 }
 
