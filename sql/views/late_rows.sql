@@ -14,7 +14,8 @@ CREATE OR REPLACE VIEW late_rows AS
 WITH rereads AS (
   SELECT workspace_id, agent_id, window_name, from_at, to_at, opened_at,
     coalesce(CAST(json_extract_string(progress, '$.window.skipped') AS BIGINT), 0) AS skipped_before
-  FROM _windows WHERE kind = 'reread' AND done
+  -- Ranges that are read again because a record left them, not because some were skipped, have no such number.
+  FROM _windows WHERE kind = 'reread' AND done AND json_exists(progress, '$.window.skipped')
 ),
 first_seen AS (
   SELECT workspace_id, agent_id, conversation_id, min(observed_at) AS seen_at, min_by(kind, observed_at) AS kind

@@ -3,9 +3,9 @@ import { quoteText } from '../catalog/layout.ts'
 import type { WorkspaceConfig } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import type { Gap } from '../core/planning/gaps.ts'
-import { EVIDENCE_MS, rereadsAhead } from '../core/planning/rereads.ts'
+import { EVIDENCE_MS, type ReadRange, rereadsAhead } from '../core/planning/rereads.ts'
 import { parseMoment } from '../core/time.ts'
-import { hidingRanges, isTsLastActivity, lateRowsSeen } from '../warehouse/planning/refresh.ts'
+import { hidingRanges, isTsLastActivity, lateRowsSeen, shiftedRanges } from '../warehouse/planning/refresh.ts'
 import { type Rows, withParams } from '../warehouse/query/rows.ts'
 import { type ReadCoverage, readCoverage } from './coverage.ts'
 import { readGaps } from './gaps.ts'
@@ -28,6 +28,8 @@ export interface WorkspaceReconciliation {
   coverage: ReadCoverage
   rereads: Rereads
   gaps: Gap[]
+  /** Ranges in which pages have shifted, and that nothing has read again. */
+  unverified: ReadRange[]
 }
 
 /** What syncs read again because conversations were skipped there. */
@@ -41,6 +43,7 @@ const DIFFERENCES = [
   'missing',
   'notExportable',
   'unreadable',
+  'unverified',
   'uncovered',
   'unread',
 ] as const
@@ -75,15 +78,19 @@ export async function reconcileWorkspace(options: ReconciliationOptions): Promis
   const sessions = await sessionsEach(query, scope)
   const rereads = await rereadsOf(options)
   const gaps = (await readGaps({ rows: query }, workspaceId, nowMs)).filter(isInScope(options))
+  const { mirrorLagMs = 0 } = options.settings ?? {}
+  const shifted = await shiftedRanges(withParams(query), workspaceId, { sinceMs: 0, mirrorLagMs })
+  const unverified = shifted.filter(isInScope(options))
   return {
     workspaceId,
     by,
     rows,
     totals,
-    differences: differencesOf({ totals, sessionsEach: sessions, coverage, rereads, gaps }),
+    differences: differencesOf({ totals, sessionsEach: sessions, coverage, rereads, gaps, unverified }),
     coverage,
     rereads,
     gaps,
+    unverified,
   }
 }
 
@@ -105,12 +112,20 @@ async function rereadsOf(options: ReconciliationOptions): Promise<Rereads> {
   return rereadsAhead({ ranges, nowMs, horizonMs, quietMs, late })
 }
 
-interface DifferenceInput extends Pick<WorkspaceReconciliation, 'totals' | 'coverage' | 'rereads' | 'gaps'> {
+interface DifferenceInput
+  extends Pick<WorkspaceReconciliation, 'totals' | 'coverage' | 'rereads' | 'gaps' | 'unverified'> {
   sessionsEach: number
 }
 
 /** The kinds of differences that occur at least once. */
-export function differencesOf({ totals, sessionsEach, coverage, rereads, gaps }: DifferenceInput): Difference[] {
+export function differencesOf({
+  totals,
+  sessionsEach,
+  coverage,
+  rereads,
+  gaps,
+  unverified,
+}: DifferenceInput): Difference[] {
   const refreshed = (count: number) => ({ count, sessions: Math.ceil(count * sessionsEach) })
   const found: Record<Difference['kind'], Omit<Difference, 'kind'>> = {
     skipped: { count: totals.skipped, sessions: rereads.sessions },
@@ -120,6 +135,7 @@ export function differencesOf({ totals, sessionsEach, coverage, rereads, gaps }:
     missing: { count: totals.missing, sessions: 0 },
     notExportable: { count: totals.notExportable, sessions: 0 },
     unreadable: { count: gaps.length, sessions: null },
+    unverified: { count: unverified.length, sessions: unverified.reduce((sum, { sessions }) => sum + sessions, 0) },
     uncovered: { count: coverage.uncovered.length, sessions: null },
     unread: { count: coverage.unread.length, sessions: null },
   }

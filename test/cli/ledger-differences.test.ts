@@ -11,6 +11,7 @@ const NONE = {
   coverage: { uncovered: [], unread: [], readThrough: null },
   rereads: { count: 0, sessions: 0, firstMs: NOW },
   gaps: [],
+  unverified: [],
 }
 
 const none = Object.fromEntries(COUNT_NAMES.map(name => [name, 0])) as Counts

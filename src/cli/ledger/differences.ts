@@ -98,6 +98,13 @@ const unreadable: Describe = (n, { gaps }) => ({
   hint: 'Syncs ask for each again after its time, within 1 % of the quota a period.',
 })
 
+const unverified: Describe = (n, { settings, sessions }) => ({
+  what: `${counted(n, 'range')} ${verb(n, 'is', 'are')} not verified: conversations left while the pages around ${verb(n, 'it', 'them')} were read, so the vendor may have passed over others.`,
+  hint: settings?.rereadShare
+    ? `The next syncs read ${verb(n, 'it', 'them')} again once, ${pricedText(sessions)}, within ${settings.rereadShare * 100} % of the quota a period (\`rereadShare\`).`
+    : 'Nothing is read again, since `rereadShare` is 0 or the workspace is not configured.',
+})
+
 const uncovered: Describe = (n, { coverage: { uncovered: spans } }) => {
   const days = spans.reduce((sum, span) => sum + (span.days ?? 0), 0)
   const endless = spans.some(span => span.days === null) ? ' and all earlier time' : ''
@@ -120,6 +127,7 @@ const DESCRIBED: Record<Difference['kind'], Describe> = {
   missing,
   notExportable,
   unreadable,
+  unverified,
   uncovered,
   unread,
 }

@@ -2,7 +2,7 @@
 //
 // The export skips conversations in which no person has written yet, and reports only how many it looked at. Conversations that enter the
 // mirror late appear in seconds that a head window has already read. Reading a range again finds both, and bills the range's conversations
-// again. So a range is read again only while conversations may still appear in it (`horizonMs`), at growing intervals, and if it is expected
+// again. Except where pages have shifted, a range is read again only while conversations may still appear in it (`horizonMs`), at growing intervals, and if it is expected
 // to yield a minimum of finds per session; the best ranges come first, within a budget.
 import { DAY } from '../time.ts'
 import type { Estimate } from './estimate.ts'
@@ -21,6 +21,8 @@ export interface ReadRange {
   knownFromEvents: number
   /** Billed sessions. */
   sessions: number
+  /** A record left the window while it was read, so the vendor may have passed over others here (ADR 36): read again once, at once. */
+  shifted?: true
 }
 
 export interface RereadOptions {
@@ -60,10 +62,10 @@ const dueMs = (range: ReadRange, { quietMs }: Pick<RereadOptions, 'quietMs'>): n
   range.readAtMs + Math.max(quietMs, range.readAtMs - endedMs(range))
 
 const isDue = (range: ReadRange, options: RereadOptions): boolean =>
-  endedMs(range) > options.nowMs - options.horizonMs && options.nowMs >= dueMs(range, options)
+  range.shifted || (endedMs(range) > options.nowMs - options.horizonMs && options.nowMs >= dueMs(range, options))
 
 const worthOf = (range: ReadRange): number =>
-  range.sessions === 0 ? Number.POSITIVE_INFINITY : hiddenIn(range) / range.sessions
+  range.shifted || range.sessions === 0 ? Number.POSITIVE_INFINITY : hiddenIn(range) / range.sessions
 
 /** True for enough finds per session, and for a range that hides nothing, which is listed only as a sample or because of late rows. */
 const isWorth = (range: ReadRange, { late }: Pick<RereadOptions, 'late'>): boolean =>
@@ -112,8 +114,9 @@ function reread(range: ReadRange, { nowMs, maxPage }: RereadOptions): Reread {
   const { agentId, fromSec, toSec, scanned, returned, sessions } = range
   const skipped = skippedIn(range)
   const requests = Math.max(1, Math.ceil(scanned / maxPage))
+  const window = { agentId, kind: 'reread' as const, fromSec, toSec, openedAtMs: nowMs }
   return {
-    progress: newProgress(openWindow({ agentId, kind: 'reread', fromSec, toSec, openedAtMs: nowMs, skipped })),
+    progress: newProgress(openWindow({ ...window, ...(!range.shifted && { skipped }) })),
     estimate: {
       conversations: { low: returned, high: returned + skipped },
       sessions: { low: sessions, high: sessions + skipped },
@@ -136,9 +139,12 @@ export function rereadsAhead(options: Pick<RereadOptions, 'ranges' | 'nowMs' | '
 
 /** The ranges to read again now, as priced windows. */
 export function planRereads(options: RereadOptions): Reread[] {
-  const byAgent = new Map<string, ReadRange[]>()
-  for (const range of affordable(options)) byAgent.set(range.agentId, [...(byAgent.get(range.agentId) ?? []), range])
-  return [...byAgent.values()].flatMap(ranges =>
+  const alike = new Map<string, ReadRange[]>()
+  for (const range of affordable(options)) {
+    const key = JSON.stringify([range.agentId, range.shifted])
+    alike.set(key, [...(alike.get(key) ?? []), range])
+  }
+  return [...alike.values()].flatMap(ranges =>
     merged(ranges.sort((a, b) => (a.fromSec ?? 0) - (b.fromSec ?? 0) || a.toSec - b.toSec)).map(range =>
       reread(range, options),
     ),

@@ -35,6 +35,7 @@ import {
   measuredRefreshes,
   randomIds,
   refreshedSince,
+  shiftedRanges,
 } from '../../warehouse/planning/refresh.ts'
 import type { Fetching } from '../export/fetch.ts'
 import type { Pending } from '../pending.ts'
@@ -75,6 +76,7 @@ export interface PlanningFacts {
   refreshedSince(sinceMs: number): Promise<ConversationKey[]>
   lastSampledMs(): Promise<number | null>
   hidingRanges(options: Parameters<typeof hidingRanges>[2]): Promise<ReadRange[]>
+  shiftedRanges(options: Parameters<typeof shiftedRanges>[2]): Promise<ReadRange[]>
   lateRowsSeen(sinceMs: number): Promise<boolean>
   isTsLastActivity(sinceMs: number): Promise<boolean>
   billedByRereads(sinceMs: number): Promise<number>
@@ -120,6 +122,7 @@ export function warehouseFacts({ writer }: Pick<Warehouse, 'writer'>, workspaceI
     refreshedSince: sinceMs => refreshedSince(writer, workspaceId, sinceMs),
     lastSampledMs: () => lastSampledMs(writer, workspaceId),
     hidingRanges: options => hidingRanges(writer, workspaceId, options),
+    shiftedRanges: options => shiftedRanges(writer, workspaceId, options),
     lateRowsSeen: sinceMs => lateRowsSeen(writer, workspaceId, sinceMs),
     isTsLastActivity: sinceMs => isTsLastActivity(writer, workspaceId, sinceMs),
     billedByRereads: sinceMs => billedByRereads(writer, workspaceId, sinceMs),

@@ -94,12 +94,16 @@ async function rangesToReread(
   const none = { ranges: [], budgetSessions: 0, late: false }
   if (settings.rereadShare === 0) return none
   const late = await facts.lateRowsSeen(nowMs - EVIDENCE_MS)
-  const ranges = await facts.hidingRanges({
-    sinceMs: nowMs - settings.rereadHorizonMs,
+  const sinceMs = nowMs - settings.rereadHorizonMs
+  const shifted = await facts.shiftedRanges({ sinceMs, mirrorLagMs: settings.mirrorLagMs })
+  const hiding = await facts.hidingRanges({
+    sinceMs,
     others: late ? 'all' : sampling ? SAMPLED_RANGES : 0,
     seed: Math.floor(nowMs / SAMPLE_EVERY_MS),
   })
-  if (ranges.length === 0 || (await facts.isTsLastActivity(nowMs - EVIDENCE_MS))) return none
+  const isHiding = hiding.length > 0 && !(await facts.isTsLastActivity(nowMs - EVIDENCE_MS))
+  const ranges = [...shifted, ...(isHiding ? hiding : [])]
+  if (ranges.length === 0) return none
   const spent = await facts.billedByRereads(quota.periodSinceMs ?? nowMs - PERIOD_DAYS * DAY)
   const budget = Math.floor(quota.includedSessions * settings.rereadShare)
   return { ranges, budgetSessions: Math.max(0, budget - spent), late }

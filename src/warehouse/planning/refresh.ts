@@ -39,6 +39,36 @@ export async function hidingRanges(
   }))
 }
 
+/** Ranges that may hide conversations because pages have shifted since `sinceMs` (ADR 36), and that nothing has read again. */
+export async function shiftedRanges(
+  reader: Reader,
+  workspaceId: string,
+  { sinceMs, mirrorLagMs }: { sinceMs: number; mirrorLagMs: number },
+): Promise<ReadRange[]> {
+  const params = { workspace: workspaceId, since: iso(sinceMs) }
+  // Polls have one page, and the query reads all observations.
+  const several = await reader.rows(
+    `SELECT 1 FROM _windows WHERE workspace_id = $workspace AND pages > 1 AND opened_at >= $since::TIMESTAMP LIMIT 1`,
+    params,
+  )
+  if (several.length === 0) return []
+  const rows = await reader.rows<Record<'agentId' | 'fromSec' | 'toSec' | 'readAtMs' | 'stored' | 'sessions', string>>(
+    sqlFile('planning/shifted_ranges'),
+    { ...params, lag: mirrorLagMs / 1_000 },
+  )
+  return rows.map(({ agentId, fromSec, toSec, readAtMs, stored, sessions }) => ({
+    agentId,
+    fromSec: fromSec === null ? null : Number(fromSec),
+    toSec: Number(toSec),
+    readAtMs: Number(readAtMs),
+    scanned: Number(stored),
+    returned: Number(stored),
+    knownFromEvents: 0,
+    sessions: Number(sessions),
+    shifted: true,
+  }))
+}
+
 /** Sessions that re-reads begun since `sinceMs` have billed. */
 export async function billedByRereads(reader: Reader, workspaceId: string, sinceMs: number): Promise<number> {
   const [row] = await reader.rows<{ billed: string }>(

@@ -83,7 +83,8 @@ function exported(vendor: ModelledVendor, records: readonly ModelledRecord[], qu
     return { data: records.filter(({ ID }) => ids.has(ID)), hasMore: false, nextCursor: null, mode: 'selected' }
   }
   const sign = sort === 'asc' ? 1 : -1
-  const order = (a: ModelledRecord, b: ModelledRecord) => sign * (a.ts - b.ts || (a.ID < b.ID ? -1 : 1))
+  const order = (a: ModelledRecord, b: ModelledRecord) =>
+    sign * (a.ts - b.ts || (a.ID < b.ID ? -1 : a.ID > b.ID ? 1 : 0))
   const inRange = records
     .filter(({ ts }) => fromTs === undefined || second(ts) >= second(Number(fromTs)))
     .filter(({ ts }) => toTs === undefined || second(ts) <= second(Number(toTs)))
