@@ -9,7 +9,7 @@ import { largestPage } from '../../core/planning/failed-pages.ts'
 import { isAtRest } from '../../core/planning/no-progress.ts'
 import { advance } from '../../core/planning/window-progress.ts'
 import { nextRequest, restarted, type WindowQuery } from '../../core/planning/window-query.ts'
-import type { PageFacts, WindowProgress } from '../../core/planning/windows.ts'
+import { newProgress, openWindow, type PageFacts, type WindowProgress } from '../../core/planning/windows.ts'
 import { fitsReport } from '../../core/quota/granted-period.ts'
 import { DAY, EARLIEST_MS } from '../../core/time.ts'
 import type { ExportAnswer } from '../../vendor/answers.ts'
@@ -219,8 +219,8 @@ export async function pastLanded(fetching: Fetching, start: WindowProgress, gran
   return progress
 }
 
-/** Lands a page that brought no conversation and whose request is in the lease log already. */
-async function landEmpty(
+/** Lands a page whose request is in the lease log already. */
+async function landLogged(
   fetching: Fetching,
   grant: Grant,
   page: { progress: WindowProgress; query: WindowQuery; answer: ExportAnswer; unread?: PageFacts['unread'] },
@@ -254,7 +254,18 @@ async function requestEmptyWindow(
   const received = { ...answerOf(answer), isProbe: true }
   used.answers.push(received)
   await logAnswer(fetching, grant, agentId, received, null)
+  await landUnasked(fetching, agentId, grant, answer)
   return answer
+}
+
+/** Lands the conversations with which a vendor that ignores ranges answers an empty window, as a selection: they may be billed. */
+async function landUnasked(fetching: Fetching, agentId: string, grant: Grant, answer: ExportAnswer): Promise<void> {
+  const ids = answer.records().flatMap(record => (record as { ID?: unknown } | null)?.ID ?? [])
+  if (ids.length === 0) return
+  const convoIds = ids.map(String)
+  const openedAtMs = fetching.clock.at(answer.exchange.sentAtMs)
+  const window = openWindow({ agentId, kind: 'selected', fromSec: null, toSec: 0, openedAtMs, ids: convoIds })
+  await landLogged(fetching, grant, { progress: newProgress(window), query: { convoIds }, answer })
 }
 
 async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant: Grant): Promise<LeaseOutcome> {
@@ -282,7 +293,7 @@ async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant:
         pageSessions: Math.ceil((grant.pageSessions * (query.limit ?? query.convoIds?.length ?? 1)) / grant.limit),
         nowMs: fetching.clock.at(fetching.now()),
         requestEmptyWindow: () => requestEmptyWindow(fetching, agentId, grant, used, trips),
-        land: page => landEmpty(fetching, grant, { ...page, progress: next.progress }),
+        land: page => landLogged(fetching, grant, { ...page, progress: next.progress }),
       })
       progress = past.progress
       if (past.failure) throw past.failure
