@@ -166,7 +166,7 @@ const messagesIn =
 
 /** Mean and 95th percentile. */
 function hoursOf(name: string, ages: readonly Ages[], of: keyof Ages): Record<string, number> {
-  const own = ages.map(age => age[of])
+  const own = ages.flatMap(age => age[of] ?? [])
   return {
     [`mean${name}Hours`]: rounded(meanOf(own) / HOUR),
     [`p95${name}Hours`]: rounded(quantileOf(own, 0.95) / HOUR),
@@ -199,6 +199,7 @@ async function evaluate(lived: Lived): Promise<Record<string, number>> {
     ...hoursOf('Age', ages, 'all'),
     ...hoursOf('AgeWithoutViews', ages, 'withoutViews'),
     ...hoursOf('AgeAnalyzed', ages, 'analyzed'),
+    ...hoursOf('AgeExportable', ages, 'exportable'),
   }
 }
 

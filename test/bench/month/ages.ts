@@ -50,6 +50,8 @@ export interface Ages {
   withoutViews: number
   /** Without any field that nobody analyzes. */
   analyzed: number
+  /** The same; null for a conversation in which no person has written: no export returns it, so its row lacks nothing that can be had. */
+  exportable: number | null
 }
 
 /** Fields of events are compared by the time of the last change instead. */
@@ -63,8 +65,11 @@ export async function agesOf(simulated: SimulatedApp, changes: Changes, nowMs: n
     FROM conversations`)
   return rows.map(row => {
     const own = { row, changes: changes.of(row.agentId, row.id), nowMs }
-    const age = (of: keyof Ages) => nowMs - (missingSince(LEFT[of], simulated.sandbox, own) ?? nowMs)
-    return { all: age('all'), withoutViews: age('withoutViews'), analyzed: age('analyzed') }
+    const { world } = simulated.sandbox
+    const isExportable = world.billable(world.find(row.agentId, row.id, nowMs)!, nowMs) > 0
+    const age = (of: keyof typeof LEFT) => nowMs - (missingSince(LEFT[of], simulated.sandbox, own) ?? nowMs)
+    const analyzed = age('analyzed')
+    return { all: age('all'), withoutViews: age('withoutViews'), analyzed, exportable: isExportable ? analyzed : null }
   })
 }
 

@@ -30,6 +30,9 @@ async function fill(workspace: Workspace, id: string): Promise<void> {
     }),
     eventOf('no_such_type', { convoId: id, createdAt: SENT_AT_MS }),
   )
+  await app.warehouse.writer.run(
+    `INSERT INTO _measured_refreshes VALUES ('${workspace.id}', '${AGENT}', '${id}', '2026-11-20', [])`,
+  )
 }
 
 /** Quarantines an event of each conversation, by a table that cannot take it. */
