@@ -2,7 +2,7 @@
 // Such a page is requested again from the last landed `ts`, with smaller limits. If a page of one conversation fails too, the window ends with a
 // gap: the conversation behind the last landed one cannot be read. Together, the failed requests of one place ask for less than two full pages.
 import type { ErrorCode } from '../errors.ts'
-import { DAY, HOUR } from '../time.ts'
+import { DAY, HOUR, MINUTE } from '../time.ts'
 import { restarted } from './window-query.ts'
 import type { PageCap, PageFacts, WindowProgress } from './windows.ts'
 
@@ -22,8 +22,22 @@ export interface PageFailure {
 
 const slowUntilMs = (slow: number, atMs: number): number => atMs + Math.min(DAY, HOUR * 2 ** Math.min(slow - 1, 5))
 
-/** The window's next generation, with smaller pages; null where even a page of one conversation failed. */
-export function withSmallerPages(progress: WindowProgress, failure: PageFailure): WindowProgress | null {
+/** A page that fails within this time after such a proof needs no further one, unless it is of one conversation. */
+const PROOF_LASTS_MS = MINUTE
+
+/** True where the vendor is known to answer other requests, so that the failure concerns the page. */
+export const isProved = ({ cap }: WindowProgress, { limit, atMs }: Pick<PageFailure, 'limit' | 'atMs'>): boolean =>
+  limit > 1 && cap !== undefined && atMs - cap.provedMs < PROOF_LASTS_MS
+
+/**
+ * The window's next generation, with smaller pages; null where even a page of one conversation failed. `isNew`: a request for an empty window was
+ * just answered.
+ */
+export function withSmallerPages(
+  progress: WindowProgress,
+  failure: PageFailure,
+  isNew: boolean,
+): WindowProgress | null {
   const { code, limit, billedUpTo, atMs } = failure
   const smaller = SMALLER.find(size => size < limit)
   if (smaller === undefined) return null
@@ -37,6 +51,7 @@ export function withSmallerPages(progress: WindowProgress, failure: PageFailure)
       untilMs: slow > 0 ? slowUntilMs(slow, atMs) : 0,
       slow,
       billedUpTo: (cap?.billedUpTo ?? 0) + billedUpTo,
+      provedMs: isNew ? atMs : (cap?.provedMs ?? 0),
     },
   }
 }

@@ -16,7 +16,7 @@ export function otherEnd({ window, gap }: WindowProgress): WindowProgress | null
 }
 
 /** Pages of a window that requests a gap again begin with one conversation. */
-const FIRST_PAGE = { limit: 1, left: 1, untilMs: 0, slow: 0, billedUpTo: 0 }
+export const FIRST_PAGE = { limit: 1, left: 1, untilMs: 0, slow: 0, billedUpTo: 0, provedMs: 0 }
 
 /** The windows that request a gap again: from the middle of its range towards both ends; of a short one, a single window. */
 export function gapWindows({ agentId, fromSec, toSec, sinceMs, tries }: Gap, nowMs: number): WindowProgress[] {

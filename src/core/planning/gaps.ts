@@ -18,6 +18,8 @@ export interface Gap {
   tries: number
   /** It is not asked again before this time, ms. */
   retryAtMs: number
+  /** The vendor answered with records of other ranges: nothing of the agent is requested before `retryAtMs`. */
+  elsewhere?: true
 }
 
 /** When a gap is asked again, ms: after 1 h · 2^tries, at most a day. */

@@ -118,8 +118,8 @@ export function afterRefusedCursor(progress: WindowProgress): WindowProgress | n
   return { ...restarted(progress), vain: vain + 1, badCursors: badCursors + 1 }
 }
 
-/** 1 for an empty page for which the vendor looked at nothing; 0.25 if it looked at some, or does not say. */
-const idleWeight = ({ scanned }: PageFacts): number => (scanned === 0 ? 1 : 0.25)
+/** 1 for an empty page for which the vendor looked at nothing; 0.5 if it looked at some, or does not say. */
+const idleWeight = ({ scanned }: PageFacts): number => (scanned === 0 ? 1 : 0.5)
 
 /**
  * A window that has led to empty pages throughout a run backs off: they bill nothing, but take the requests of others. A sync that a person

@@ -28,7 +28,7 @@ import {
   resumableFullExport,
   type StoredDay,
 } from './full-export.ts'
-import { gapWindows } from './gap-windows.ts'
+import { FIRST_PAGE, gapWindows } from './gap-windows.ts'
 import type { Gap } from './gaps.ts'
 import { idWindows } from './id-windows.ts'
 import type { MeasuredRefreshes } from './refresh-rule.ts'
@@ -282,7 +282,8 @@ function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
   const wanted = requestedInterval(options)
   if (wanted.from > wanted.to) return resumed
   if (options.mode.kind === 'full') return [...resumed, ...fullWindow(agent, wanted, options)]
-  if ((agent.refusedUntilMs ?? 0) > options.nowMs) return []
+  const misled = (agent.gaps ?? []).filter(gap => gap.elsewhere)
+  if (Math.max(agent.refusedUntilMs ?? 0, ...misled.map(gap => gap.retryAtMs)) > options.nowMs) return []
   const poll = pollSeconds(options.agents.length, options.requestsPerHour)
   const readable = { ...wanted, to: Math.min(wanted.to, (agent.active?.sinceSec ?? Number.POSITIVE_INFINITY) - 1) }
   const due = uncoveredRanges(agent, readable).filter(
@@ -291,7 +292,10 @@ function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
   const { refresh, sample } = options.refreshes
   return [
     ...resumed,
-    ...due.map(({ kind, interval }) => priced(newWindow(agent, kind, interval, options), false, agent, options)),
+    ...due.map(({ kind, interval }) => {
+      const window = newWindow(agent, kind, interval, options)
+      return priced(misled.length > 0 ? { ...window, cap: FIRST_PAGE } : window, false, agent, options)
+    }),
     ...dueGaps(agent, wanted, options).map(window => priced(window, false, agent, options)),
     ...pricedIds(agent, 'refresh', refresh.get(agentId) ?? [], options),
     ...pricedIds(agent, 'sample', sample.get(agentId) ?? [], options),

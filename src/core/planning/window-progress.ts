@@ -49,14 +49,18 @@ export function advance(progress: WindowProgress, page: PageFacts): WindowProgre
   const { isVain, ...judged } = judgePage(progress, page)
   const after = { ...placed, ...judged }
   if (page.unread) return withGap(after, page, page.unread)
-  if (judged.vain >= MAX_VAIN) return withGap(after, page, NOTHING_NEW)
+  if (judged.vain >= MAX_VAIN)
+    return withGap(after, page, { ...NOTHING_NEW, ...(page.elsewhere && { elsewhere: true }) })
   if (isVain) return after
   const moved = { ...after, lastTsMs: page.lastTsMs ?? next.lastTsMs }
   if (page.hasMore) return { ...moved, ...updateHoles(progress, page) }
   // Nothing behind the last second of a full page: it was the last one, as it said.
   if (progress.verifies && page.returned === 0) return { ...moved, done: true }
-  if (isFull(page) && isFollowedBySeconds(moved))
-    return { ...moved, ...updateHoles(progress, { ...page, hasMore: true }), verifies: true }
+  if (isFull(page) && isFollowedBySeconds(moved)) {
+    // What lies behind the last conversation of a head window is part of the next one, which is requested anyway.
+    const read = { ...moved, ...updateHoles(progress, { ...page, hasMore: true }) }
+    return isPoll(moved) ? endedAtLast(read) : { ...read, verifies: true }
+  }
   return { ...moved, done: true, ...updateHoles(progress, page) }
 }
 
@@ -65,6 +69,15 @@ export function advance(progress: WindowProgress, page: PageFacts): WindowProgre
  * have no `ts`: behind the last dated one, they would be exported again.
  */
 const isFull = ({ returned, limit, undated = 0 }: PageFacts): boolean => returned >= limit && undated === 0
+
+const isPoll = ({ window: { kind, gap }, disordered }: WindowProgress): boolean =>
+  kind === 'head' && !gap && !disordered
+
+/** Ends the window at its last landed conversation. */
+function endedAtLast(progress: WindowProgress): WindowProgress {
+  const { window, holes = [] } = progress
+  return { ...progress, done: true, holes: cover(holes, { from: reachedBy(progress) + 1, to: window.toSec }) }
+}
 
 /** True where the window has seconds behind its last landed conversation. */
 function isFollowedBySeconds({ window, lastTsMs }: WindowProgress): boolean {
@@ -79,7 +92,11 @@ const NOTHING_NEW = {
 }
 
 /** Ends the window: what it has not read is a hole and its gap. */
-function withGap(progress: WindowProgress, page: PageFacts, unread: NonNullable<PageFacts['unread']>): WindowProgress {
+function withGap(
+  progress: WindowProgress,
+  page: PageFacts,
+  unread: NonNullable<PageFacts['unread']> & Pick<WindowGap, 'elsewhere'>,
+): WindowProgress {
   const { window, disordered, holes = [] } = progress
   const { start, end } = readingOrder(window)
   const left = between(disordered ? start : reachedBy(progress), end)
@@ -92,6 +109,7 @@ function withGap(progress: WindowProgress, page: PageFacts, unread: NonNullable<
     atMs: page.atMs,
     tries: window.gap?.tries ?? 0,
     billedUpTo: unread.billedUpTo,
+    ...(unread.elsewhere && { elsewhere: true }),
   }
   return { ...progress, done: true, holes: cover(holes, left), gap }
 }

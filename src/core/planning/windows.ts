@@ -83,6 +83,8 @@ export interface PageCap {
   slow: number
   /** Sessions that failed requests since the last landed page may have billed. */
   billedUpTo: number
+  /** When the vendor last answered a request for an empty window although this page failed, ms of the server's clock. */
+  provedMs: number
 }
 
 /** The part of a landed page's head that concerns its window. */
@@ -137,6 +139,8 @@ export interface WindowGap {
   tries: number
   /** Sessions that requests without a readable answer may have billed for it. */
   billedUpTo: number
+  /** The vendor answered with records of other ranges: until the gap is requested again, no request of the agent can be relied on. */
+  elsewhere?: true
 }
 
 export interface WindowProgress {

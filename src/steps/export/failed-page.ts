@@ -8,7 +8,7 @@
 //
 // An answer that arrived completely and cannot be read is never requested again unchanged, since it may have been billed.
 import { isCode } from '../../core/errors.ts'
-import { type PageFailure, withSmallerPages } from '../../core/planning/failed-pages.ts'
+import { isProved, type PageFailure, withSmallerPages } from '../../core/planning/failed-pages.ts'
 import { afterRefusedCursor } from '../../core/planning/no-progress.ts'
 import { withFewerIds } from '../../core/planning/window-ids.ts'
 import type { WindowQuery } from '../../core/planning/window-query.ts'
@@ -84,6 +84,8 @@ export async function pastFailedPage(failed: FailedPage): Promise<Past> {
   if (isById(progress.window.kind) && isCode(error, 'API_NOT_FOUND', 'API_BAD_REQUEST')) return pastRefusedIds(failed)
   if (query.cursor !== undefined && isCode(error, 'API_BAD_REQUEST')) return pastRefusedCursor(failed)
   if (!mayConcernPage(error)) return { progress, failure: error }
+  const known = isProved(progress, failureOf(failed)) ? withSmaller(failed, false) : null
+  if (known) return { progress: known }
   let answer: ExportAnswer
   try {
     answer = await failed.requestEmptyWindow()
@@ -96,19 +98,19 @@ export async function pastFailedPage(failed: FailedPage): Promise<Past> {
       'API_RATE_LIMITED',
       'INTERRUPTED',
     )
-    const smaller = isComplete(error) ? withSmaller(failed) : null
+    const smaller = isComplete(error) ? withSmaller(failed, false) : null
     return { progress: smaller ?? progress, failure: isAboutAgent ? other : error }
   }
-  return { progress: withSmaller(failed) ?? (await landUnread(failed, answer)) }
+  return { progress: withSmaller(failed, true) ?? (await landUnread(failed, answer)) }
 }
 
 const isComplete = ({ code, facts, exchange }: VendorError): boolean =>
   exchange?.status === 200 && facts.reason === undefined && (code === 'API_NOT_JSON' || code === 'API_PROTOCOL')
 
 /** The window with a smaller next page; null where the page was of one conversation. */
-function withSmaller(failed: FailedPage): WindowProgress | null {
+function withSmaller(failed: FailedPage, isNew: boolean): WindowProgress | null {
   const { progress, query } = failed
-  if (!query.convoIds) return withSmallerPages(progress, failureOf(failed))
+  if (!query.convoIds) return withSmallerPages(progress, failureOf(failed), isNew)
   return query.convoIds.length > 1 ? withFewerIds(progress, query.convoIds.length) : null
 }
 

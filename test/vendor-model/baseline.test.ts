@@ -1,0 +1,34 @@
+// What syncs cost where the vendor behaves: no seed costs more sessions or requests than it once did. RECORD_BASELINE=1 writes the file again,
+// after a change that lowers the figures.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { drawHistory } from './draw-history.ts'
+import { exportsOf, type History, runHistory } from './history.ts'
+
+const FILE = join(import.meta.dirname, 'baseline.json')
+const SEEDS = Array.from({ length: 40 }, (_, index) => index + 1)
+
+/** The seed's history without misbehaviour, kills, limits and odd ids: everything is exported, whatever the code reserves. */
+function behaving(seed: number): History {
+  const drawn = drawHistory(seed)
+  const agents = drawn.agents.map((agent, index) => ({ ...agent, id: `agent-${index}` }))
+  const { includedSessions: _, usedElsewhere: __, ...vendor } = drawn.vendor ?? {}
+  const steps = drawn.steps.map(step => ('sync' in step ? { ...step, sync: {}, killAt: -1 } : step))
+  return { ...drawn, vendor, agents, steps, behaviours: [] }
+}
+
+async function costOf(seed: number): Promise<[requests: number, sessions: number]> {
+  const world = await runHistory(behaving(seed))
+  return [exportsOf(world).length, world.vendor.bills.reduce((sum, { sessions }) => sum + sessions, 0)]
+}
+
+it('a vendor that behaves is sent no more requests, and bills no more sessions, than before', async () => {
+  const costs: Record<string, [number, number]> = {}
+  for (const seed of SEEDS) costs[seed] = await costOf(seed)
+  const lines = SEEDS.map(seed => `  "${seed}": [${costs[seed]!.join(', ')}]`)
+  if (process.env.RECORD_BASELINE) writeFileSync(FILE, `{\n${lines.join(',\n')}\n}\n`)
+  const baseline = JSON.parse(readFileSync(FILE, 'utf8')) as typeof costs
+  const dearer = SEEDS.filter(seed => costs[seed]![0] > baseline[seed]![0] || costs[seed]![1] > baseline[seed]![1])
+  expect(dearer.map(seed => ({ seed, now: costs[seed], before: baseline[seed] }))).toEqual([])
+})

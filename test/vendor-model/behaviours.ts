@@ -1,0 +1,331 @@
+// What a vendor does wrong: each behaviour changes answers of one agent or of the account, for some time or for good, always, sometimes or a
+// few times. A behaviour is plain data, so that a history is, too; several combine.
+import type { Conversation, ExportQuery, ModelPage, VendorModel } from './vendor-model.ts'
+
+export interface Behaviour {
+  kind: BehaviourKind
+  /** Absent: the whole account. */
+  agentId?: string
+  /** Since the history's start, ms. Absent: from the start; for good. */
+  fromMs?: number
+  untilMs?: number
+  /** How many answers it changes; absent: all. */
+  times?: number
+  /** Share of the answers that it changes; absent: all. */
+  share?: number
+  /** Only pages that hold one of these conversations. */
+  records?: readonly string[]
+  /** A number or a word that the kind explains. */
+  value?: number
+  word?: string
+}
+
+/** An answer that is being made. */
+export interface Draft {
+  agentId: string
+  asked: ExportQuery
+  /** The query as the vendor understands it. */
+  query: ExportQuery
+  /** Path and query, as sent. */
+  address: string
+  atMs: number
+  /** The time whose state the mirror shows. */
+  viewMs: number
+  shift: number
+  page: ModelPage
+  status: number
+  /** True: billed although the answer is an error or never arrives. */
+  bills: boolean
+  body: Record<string, unknown>
+  /** Replaces the body. */
+  text: string | null
+  dateMs: number | null
+  retryAfter: string | null
+  /** `reset` and `timeout`: no answer arrives. `cut`: half of one. `unsent`: no connection. */
+  fate: 'answered' | 'timeout' | 'reset' | 'cut' | 'unsent'
+}
+
+/** What a behaviour remembers between answers. */
+export interface Memory {
+  /** Number of changed answers. */
+  shown: number
+  number: number
+  pages: Map<string, ModelPage>
+  texts: Map<string, Draft>
+  usage: Record<string, unknown> | null
+}
+
+type Change = (draft: Draft, given: { behaviour: Behaviour; memory: Memory; vendor: VendorModel }) => boolean
+
+/** Returns whether it changed the answer: before the vendor reads the query, before it selects, before it bills, before it answers. */
+interface Effect {
+  before?: Change
+  select?: Change
+  page?: Change
+  answer?: Change
+}
+
+/** A cursor that no answer has had, and that continues at the same place. */
+const fresh = (cursor: string | null, memory: Memory): string =>
+  `${(cursor ?? 'start').split('~')[0]}~${++memory.number}`
+
+const place = ({ agentId, asked: { sort, fromMs, toMs } }: Draft): string => `${agentId} ${sort} ${fromMs} ${toMs}`
+
+const nothingOn = (draft: Draft, page: Partial<ModelPage>): true => {
+  draft.page = { records: [], scanned: 0, hasMore: true, nextCursor: null, ...page }
+  return true
+}
+
+const usageOf = ({ body }: Draft): Record<string, unknown> => (body.usage ?? {}) as Record<string, unknown>
+
+const changeUsage = (draft: Draft, changed: Record<string, unknown>): true => {
+  draft.body.usage = { ...usageOf(draft), ...changed }
+  return true
+}
+
+const fail = (draft: Draft, status: number, bills = false): true => {
+  draft.status = status
+  draft.bills = bills
+  return true
+}
+
+/** Assigns, and is true. */
+const set = <T extends object>(target: T, changes: Partial<T>): true => {
+  Object.assign(target, changes)
+  return true
+}
+
+const isPaged = ({ asked }: Draft): boolean => asked.ids === null
+
+const recordsOf = ({ body }: Draft): Record<string, unknown>[] => (body.data ?? []) as Record<string, unknown>[]
+
+const changeRecords = (draft: Draft, change: (record: Record<string, unknown>) => Record<string, unknown>): boolean => {
+  draft.body.data = recordsOf(draft).map(change)
+  return recordsOf(draft).length > 0
+}
+
+const UNREADABLE: Record<string, (body: Record<string, unknown>) => string> = {
+  'data-null': body => JSON.stringify({ ...body, data: null }),
+  'success-false': body => JSON.stringify({ ...body, success: false }),
+  'not-json': () => '<html><body>502</body></html>',
+  half: body => JSON.stringify(body).slice(0, -40),
+}
+
+const EFFECTS = {
+  // Cursors
+  'cursor-repeats': {
+    page: ({ page, asked }) => page.hasMore && asked.cursor !== null && set(page, { nextCursor: asked.cursor }),
+  },
+  'cursor-ignored': {
+    select: draft => isPaged(draft) && set(draft.query, { cursor: null }),
+    page: ({ page, asked }, { memory }) => page.hasMore && set(page, { nextCursor: fresh(asked.cursor, memory) }),
+  },
+  'cursor-is-offset': {
+    page: ({ page, query }) => {
+      if (!page.hasMore) return false
+      const at = query.cursor?.startsWith('o.') ? Number(query.cursor.slice(2)) : 0
+      page.nextCursor = `o.${at + query.limit}`
+      return true
+    },
+  },
+  'cursor-refused': { before: draft => draft.asked.cursor !== null && fail(draft, 400) },
+  // Parameters
+  'range-ignored': {
+    select: draft => isPaged(draft) && set(draft.query, { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }),
+  },
+  'sort-ignored': {
+    select: draft => isPaged(draft) && set(draft.query, { sort: draft.asked.sort === 'asc' ? 'desc' : 'asc' }),
+  },
+  /** `value`: the page size that it uses. */
+  'limit-ignored': {
+    select: (draft, { behaviour: { value = 20 } }) => isPaged(draft) && set(draft.query, { limit: value }),
+  },
+  // Pages
+  'last-page-repeats': {
+    page(draft, { memory }) {
+      if (!isPaged(draft)) return false
+      const repeats = draft.query.cursor?.startsWith('again~') ? memory.pages.get(place(draft)) : undefined
+      if (!repeats && (draft.page.hasMore || draft.page.records.length === 0)) return false
+      const page = { ...(repeats ?? draft.page), hasMore: true, nextCursor: fresh('again', memory) }
+      memory.pages.set(place(draft), page)
+      draft.page = page
+      return true
+    },
+  },
+  'page-repeats': {
+    page(draft, { memory }) {
+      const before = memory.pages.get(place(draft))
+      memory.pages.set(place(draft), draft.page)
+      if (!before || draft.asked.cursor === null) return false
+      return nothingOn(draft, { ...before, hasMore: true, nextCursor: fresh(draft.asked.cursor, memory) })
+    },
+  },
+  /** `value`: by how many conversations; negative: pages overlap. */
+  'page-shifted': {
+    select: (draft, { behaviour: { value = 1 } }) => draft.asked.cursor !== null && set(draft, { shift: value }),
+  },
+  'page-empty': {
+    page: (draft, { memory }) => isPaged(draft) && nothingOn(draft, { nextCursor: fresh(draft.asked.cursor, memory) }),
+  },
+  'skips-without-end': {
+    page: (draft, { memory }) =>
+      isPaged(draft) && nothingOn(draft, { scanned: draft.asked.limit, nextCursor: fresh(draft.asked.cursor, memory) }),
+  },
+  /** `value`: so many conversations of the pages before are deleted when the next page is requested. */
+  'records-leave': {
+    select: (draft, { behaviour: { value = 3 }, vendor }) => {
+      if (draft.asked.cursor === null) return false
+      const { records } = vendor.select(draft.agentId, { ...draft.asked, cursor: null }, draft.viewMs)
+      for (const { id } of records.slice(0, value)) vendor.remove(draft.agentId, id, draft.atMs)
+      return records.length > 0
+    },
+  },
+  'says-last': {
+    page: ({ page }) => page.hasMore && set(page, { hasMore: false, nextCursor: null }),
+  },
+  /** The mirror shows the state that it had when this began. */
+  'mirror-stalls': {
+    select: (draft, { behaviour: { fromMs = 0 }, vendor }) =>
+      set(draft, { viewMs: Math.min(draft.viewMs, vendor.options.startMs + fromMs) }),
+  },
+  'mirror-empty': { page: draft => nothingOn(draft, { hasMore: false }) },
+  // Failures
+  /** `value`: the status; 1 as `word`: billed all the same. */
+  fails: {
+    page: (draft, { behaviour: { value = 500, word } }) => fail(draft, value, word === 'billed'),
+  },
+  /** `value`: larger pages are not answered in time. They are billed. */
+  slow: {
+    page: (draft, { behaviour: { value = 0 } }) => {
+      if (draft.asked.limit <= value || !isPaged(draft)) return false
+      draft.fate = 'timeout'
+      return true
+    },
+  },
+  lost: { answer: draft => set(draft, { fate: 'reset' }) },
+  cut: { answer: draft => set(draft, { fate: 'cut' }) },
+  unreachable: { before: draft => set(draft, { fate: 'unsent' }) },
+  /** `value`: the status. */
+  refused: { before: (draft, { behaviour: { value = 403 } }) => fail(draft, value) },
+  /** `word`: `Retry-After`. */
+  limited: {
+    before: (draft, { behaviour: { word } }) => {
+      draft.retryAfter = word ?? null
+      return fail(draft, 429)
+    },
+  },
+  /** `word`: how. */
+  unreadable: {
+    answer: (draft, { behaviour: { word = 'data-null' } }) => {
+      if (recordsOf(draft).length === 0) return false
+      draft.text = UNREADABLE[word]!(draft.body)
+      return true
+    },
+  },
+  /** A cache answers a request whose address it knows: the vendor neither counts nor bills it. */
+  cached: {
+    before: (draft, { memory }) => {
+      const known = memory.texts.get(draft.address)
+      return known !== undefined && set(draft, { ...known, atMs: draft.atMs })
+    },
+    answer: (draft, { memory }) => {
+      memory.texts.set(draft.address, { ...draft, bills: false })
+      return false
+    },
+  },
+  // Usage
+  'usage-absent': { answer: ({ body }) => delete body.usage },
+  /** Repeats the first usage that it sees. */
+  'usage-frozen': {
+    answer: (draft, { memory }) => {
+      memory.usage ??= usageOf(draft)
+      return changeUsage(draft, { ...memory.usage, billableUsedThisRequest: usageOf(draft).billableUsedThisRequest })
+    },
+  },
+  /** Names another period. `value`: its usage; `word`: its key, by default that of last month. */
+  'usage-of-another-period': {
+    answer: (draft, { behaviour: { value = 0, word = 'period--1' }, vendor }) => {
+      const left = vendor.options.includedSessions - value
+      const usage = { periodKey: word, billableUsedThisPeriod: value, billableRemainingThisPeriod: left }
+      return changeUsage(draft, { ...usage, overageUsedThisPeriod: 0, overagePacksCharged: 0 })
+    },
+  },
+  'usage-exhausted': {
+    answer: (draft, { vendor }) =>
+      changeUsage(draft, {
+        billableUsedThisPeriod: vendor.options.includedSessions,
+        billableRemainingThisPeriod: 0,
+      }),
+  },
+  /** Nothing left and packs charged, without the quota. `value`: the usage that it reports. */
+  'usage-contradicts': {
+    answer: (draft, { behaviour: { value = 3_000 } }) => {
+      const { includedQuota: _, ...others } = usageOf(draft)
+      const nothingLeft = { billableRemainingThisPeriod: 0, overagePacksCharged: 3 }
+      draft.body.usage = { ...others, ...nothingLeft, billableUsedThisPeriod: value }
+      return true
+    },
+  },
+  'rate-limit-absent': { answer: ({ body }) => delete body.rateLimit },
+  // Times
+  /** `value`: by how many ms `Date` is ahead; absent: there is none. */
+  date: {
+    answer: (draft, { behaviour: { value } }) => {
+      draft.dateMs = value === undefined ? null : draft.atMs + value
+      return true
+    },
+  },
+  /** `value`: by how many ms every `ts` is ahead; absent: there is none. */
+  'record-times': {
+    answer: (draft, { behaviour: { value }, vendor: { options } }) =>
+      changeRecords(draft, ({ ts, ...record }) =>
+        value === undefined ? record : { ...record, ts: Number(ts) + (options.unit === 's' ? value / 1_000 : value) },
+      ),
+  },
+  // Ids of conversations. `word`: `missing`, `number`, `doubled`, `foreign`
+  ids: {
+    answer: (draft, { behaviour: { word = 'missing' } }) => {
+      const [first] = recordsOf(draft)
+      if (!first) return false
+      if (word === 'doubled') draft.body.data = [...recordsOf(draft), { ...first }]
+      if (word === 'foreign') draft.body.data = [...recordsOf(draft), { ...first, ID: 'foreign' }]
+      if (word === 'missing') draft.body.data = [{ ...first, ID: undefined }, ...recordsOf(draft).slice(1)]
+      if (word === 'number') draft.body.data = [{ ...first, ID: 4_711 }, ...recordsOf(draft).slice(1)]
+      return true
+    },
+  },
+  // The list of agents. `value`: how many are listed
+  'agents-short': {},
+  /** Every agent twice. */
+  'agents-doubled': {},
+  /** Without `total` and `hasMore`, and the first page whatever page is requested. */
+  'agents-unpaged': {},
+} satisfies Record<string, Effect>
+
+export type BehaviourKind = keyof typeof EFFECTS
+export const BEHAVIOUR_KINDS = Object.keys(EFFECTS) as BehaviourKind[]
+
+export const newMemory = (): Memory => ({ shown: 0, number: 0, pages: new Map(), texts: new Map(), usage: null })
+
+/** True where the behaviour may change an answer at that time. */
+export const isActive = (behaviour: Behaviour, sinceStartMs: number, { shown }: Pick<Memory, 'shown'>): boolean =>
+  sinceStartMs >= (behaviour.fromMs ?? 0) &&
+  sinceStartMs < (behaviour.untilMs ?? Number.POSITIVE_INFINITY) &&
+  shown < (behaviour.times ?? Number.POSITIVE_INFINITY)
+
+const holdsRecord = ({ records }: Behaviour, page: readonly Conversation[]): boolean =>
+  records === undefined || page.some(({ id }) => records.includes(id))
+
+/** Applies one stage of a behaviour to an answer; true where it changed it. */
+export function spoil(
+  stage: keyof Effect,
+  draft: Draft,
+  given: { behaviour: Behaviour; memory: Memory; vendor: VendorModel },
+): boolean {
+  const { behaviour } = given
+  if (behaviour.agentId !== undefined && behaviour.agentId !== draft.agentId) return false
+  const isPageKnown = stage === 'page' || stage === 'answer'
+  if (isPageKnown && !holdsRecord(behaviour, draft.page.records)) return false
+  const effect: Effect = EFFECTS[behaviour.kind]
+  return effect[stage]?.(draft, given) ?? false
+}

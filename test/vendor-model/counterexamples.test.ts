@@ -1,0 +1,158 @@
+// Small histories that broke a promise once: each is a vendor that is legal, careless or has been seen, and what a user would see.
+import { describe, expect, it } from 'vitest'
+import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
+import type { Behaviour } from './behaviours.ts'
+import { type AgentPlan, type History, runHistory, type Step } from './history.ts'
+import { violationsOf } from './invariants.ts'
+
+const agent = (id: string, history: number, more: Partial<AgentPlan> = {}): AgentPlan => ({
+  id,
+  history,
+  historyDays: 30,
+  perDay: 0,
+  ...more,
+})
+
+/** Syncs, so far apart. */
+const syncs = (count: number, apartMs = 6 * HOUR): Step[] =>
+  Array.from({ length: count }, () => [{ sync: {} }, { waitMs: apartMs }]).flat()
+
+const history = (agents: AgentPlan[], behaviours: Behaviour[], more: Partial<History> = {}): History => ({
+  seed: 1,
+  maxPage: 20,
+  agents,
+  behaviours,
+  steps: syncs(4),
+  ...more,
+})
+
+const violated = async (given: History) =>
+  violationsOf(await runHistory(given)).map(({ invariant, text }) => `${invariant}: ${text}`)
+
+const few = { includedSessions: 300 }
+
+describe('progress', () => {
+  it('a last page that is repeated with fresh cursors is read twice, not a thousand times', async () => {
+    expect(await violated(history([agent('a', 60)], [{ kind: 'last-page-repeats', agentId: 'a' }]))).toEqual([])
+  })
+
+  it('a vendor that ignores its cursors is asked by time, and everything arrives', async () => {
+    expect(await violated(history([agent('a', 60)], [{ kind: 'cursor-ignored', agentId: 'a' }]))).toEqual([])
+  })
+
+  it('a vendor that ignores the range is not billed for its whole history at every poll', async () => {
+    const given = history([agent('a', 300)], [{ kind: 'range-ignored', agentId: 'a' }], { steps: syncs(8, HOUR) })
+    expect(await violated(given)).toEqual([])
+  })
+
+  it('a full page that says it is the last one hides nothing', async () => {
+    const saysLast: Behaviour = { kind: 'says-last', agentId: 'a', times: 1 }
+    expect(await violated(history([agent('a', 60)], [saysLast]))).toEqual([])
+  })
+})
+
+describe('a damaged page', () => {
+  it('whose body is {"data":null} is not exported again and again, and everything older arrives', async () => {
+    const damaged: Behaviour = { kind: 'unreadable', word: 'data-null', agentId: 'a', records: ['a40'] }
+    expect(await violated(history([agent('a', 60)], [damaged], { steps: syncs(8) }))).toEqual([])
+  })
+
+  it('that holds a record which the vendor cannot serve costs at most four pages, and everything older arrives', async () => {
+    const failing: Behaviour = { kind: 'fails', word: 'billed', agentId: 'a', records: ['a40'] }
+    expect(await violated(history([agent('a', 60)], [failing], { steps: syncs(8) }))).toEqual([])
+  })
+
+  it('that is too slow at the usual size is read at a smaller one', async () => {
+    const slow: Behaviour = { kind: 'slow', value: 10, agentId: 'a' }
+    expect(await violated(history([agent('a', 60)], [slow], { steps: syncs(8) }))).toEqual([])
+  })
+})
+
+describe('a refusal', () => {
+  it('of one agent leaves the conversations of all others', async () => {
+    const refused: Behaviour = { kind: 'refused', value: 403, agentId: 'a' }
+    const given = history([agent('a', 30), agent('b', 30), agent('c', 30)], [refused])
+    expect(await violated(given)).toEqual([])
+  })
+})
+
+describe('the quota', () => {
+  it('is not overspent because the last answer of a run names last month', async () => {
+    const stale: Behaviour = { kind: 'usage-of-another-period', value: 0, fromMs: 29 * HOUR, times: 1 }
+    const vendor = { includedSessions: 300, usedElsewhere: 230 }
+    const steps = [...syncs(6), { waitMs: 5 * DAY }, ...syncs(2)]
+    expect(await violated(history([agent('a', 3, { perDay: 40 })], [stale], { vendor, steps }))).toEqual([])
+  })
+
+  it('that three stale answers call exhausted is probed, not stormed', async () => {
+    const stale: Behaviour = { kind: 'usage-of-another-period', value: 100, fromMs: 30 * MINUTE, times: 3 }
+    const given = history([agent('a', 400, { perDay: 40 })], [stale], { vendor: few, steps: syncs(4, HOUR) })
+    expect(await violated(given)).toEqual([])
+  })
+
+  it('that one stale answer calls exhausted is used again once the vendor reports it', async () => {
+    const exhausted: Behaviour = { kind: 'usage-exhausted', fromMs: 5 * HOUR, times: 1 }
+    expect(await violated(history([agent('a', 10, { perDay: 10 })], [exhausted], { vendor: few }))).toEqual([])
+  })
+
+  it('of which nothing is left by one of two contradicting numbers is not spent', async () => {
+    const contradicts: Behaviour = { kind: 'usage-contradicts', value: 3_000 }
+    expect(await violated(history([agent('a', 60)], [contradicts]))).toEqual([])
+  })
+
+  it('is used for history although most agents have no conversation', async () => {
+    const agents = Array.from({ length: 60 }, (_, index) => agent(`i${index}`, index < 6 ? 300 : 0))
+    expect(await violated(history(agents, [], { maxPage: 100, vendor: { includedSessions: 5_000 } }))).toEqual([])
+  })
+
+  it('is used for history where the setting reserves nothing', async () => {
+    const given = history([agent('a', 150, { historyDays: 5 })], [], { vendor: few, headReserve: 0 })
+    expect(await violated(given)).toEqual([])
+  })
+
+  it('is not spent beyond --max-sessions because conversations have several sessions', async () => {
+    const limited = { maxPage: 100, steps: [{ sync: { maxSessions: 100 } }] }
+    const given = history([agent('a', 60, { sessions: 10 })], [], limited)
+    expect(await violated(given)).toEqual([])
+  })
+
+  it('is not spent on the whole history again because one page held only conversations in which nobody has written', async () => {
+    const agents = [agent('a', 120, { historyDays: 90, silent: 0.5 }), agent('b', 0)]
+    const given = history(agents, [], { vendor: { includedSessions: 700 }, seed: 1_197, maxPage: 100, steps: [] })
+    expect(await violated(given)).toEqual([])
+  })
+})
+
+describe('an agent', () => {
+  it.each(['constructor', '__proto__', 'toString'])('with the id %s is exported', async id => {
+    expect(await violated(history([agent(id, 10)], []))).toEqual([])
+  })
+
+  it('whose skipped conversations never end leaves requests to the others', async () => {
+    const skips: Behaviour = { kind: 'skips-without-end', agentId: 'a' }
+    const given = history([agent('a', 10), agent('b', 10, { perDay: 40 })], [skips], { steps: syncs(4, HOUR) })
+    expect(await violated(given)).toEqual([])
+  })
+
+  it('that a list lacks is still polled', async () => {
+    const short: Behaviour = { kind: 'agents-short', value: 1, fromMs: HOUR, untilMs: DAY }
+    expect(await violated(history([agent('a', 10), agent('b', 10, { perDay: 40 })], [short]))).toEqual([])
+  })
+
+  it('whose list is empty once is still polled', async () => {
+    const empty: Behaviour = { kind: 'agents-short', value: 0, fromMs: HOUR, untilMs: DAY }
+    expect(await violated(history([agent('a', 10, { perDay: 40 })], [empty]))).toEqual([])
+  })
+})
+
+describe('time', () => {
+  it('covers nothing of the future when answers are dated a day ahead', async () => {
+    const ahead: Behaviour = { kind: 'date', value: DAY, fromMs: HOUR, untilMs: 8 * HOUR }
+    expect(await violated(history([agent('a', 10, { perDay: 40 })], [ahead]))).toEqual([])
+  })
+
+  it('of records that leave the range while it is read by offsets hides nothing silently', async () => {
+    const leave: Behaviour = { kind: 'records-leave', agentId: 'a', value: 3, times: 1 }
+    expect(await violated(history([agent('a', 60)], [leave, { kind: 'cursor-is-offset', agentId: 'a' }]))).toEqual([])
+  })
+})

@@ -1,0 +1,235 @@
+// The invariants of a history: it ends, keeps, returns and says. What it spends is in spending.ts. Each violation names what a user would see.
+
+import { ConvohouseError } from '../../src/core/errors.ts'
+import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
+import type { Behaviour, BehaviourKind } from './behaviours.ts'
+import { exportsOf, START_MS, type SyncOutcome, type World } from './history.ts'
+import { spending } from './spending.ts'
+import { behavedBadly, isAffordable, keyOf, missingAfter, namesOf, newFromMs, requestsOf } from './truth.ts'
+import type { Conversation } from './vendor-model.ts'
+
+export interface Violation {
+  invariant: 'ends' | 'spends' | 'keeps' | 'returns' | 'says'
+  text: string
+}
+
+const isUnlimited = ({ asked }: SyncOutcome): boolean =>
+  (asked.maxRequests ?? null) === null &&
+  (asked.maxSessions ?? null) === null &&
+  asked.wait !== false &&
+  asked.untilMs === undefined &&
+  asked.sinceMs === undefined &&
+  (asked.agents ?? []).length === 0 &&
+  (asked.mode ?? 'incremental') === 'incremental'
+
+/** Requests without anything new that a run may send: polls, probes, repetitions, a stretch of skipped conversations. */
+const FRUITLESS = { base: 150, perAgent: 12 }
+const PROBES_AN_HOUR = 6
+
+/** The most entries within one hour. */
+function mostInAnHour(timesMs: readonly number[]): number {
+  let from = 0
+  return timesMs.reduce((most, atMs, index) => {
+    while (timesMs[from]! <= atMs - HOUR) from += 1
+    return Math.max(most, index - from + 1)
+  }, 0)
+}
+
+/** Errors that a run may end with, because the vendor refused or did not answer it. */
+const isVendorsError = (error: unknown): boolean =>
+  error instanceof ConvohouseError && ['access', 'transient', 'vendor'].includes(error.kind)
+
+function* ends(world: World): Generator<string> {
+  const known = new Set<string>()
+  for (const sync of world.syncs) {
+    const requests = requestsOf(world, sync)
+    if (sync.isRunaway) yield `sync ${sync.index} does not end: ${requests.length} requests`
+    if (sync.error !== null && !isVendorsError(sync.error)) yield `sync ${sync.index} failed: ${String(sync.error)}`
+    const fruitless = requests.filter(({ agentId, records }) => {
+      const keys = records.map(({ id, version }) => `${keyOf(agentId, id)} ${version}`)
+      const isNew = keys.some(key => !known.has(key))
+      for (const key of keys) known.add(key)
+      return !isNew
+    })
+    const allowed = FRUITLESS.base + FRUITLESS.perAgent * world.history.agents.length
+    if (fruitless.length > allowed)
+      yield `sync ${sync.index} sent ${fruitless.length} requests that brought nothing new`
+    const probes = mostInAnHour(
+      requests.filter(({ isProbe, status }) => isProbe && status === 200).map(({ atMs }) => atMs),
+    )
+    if (probes > PROBES_AN_HOUR) yield `sync ${sync.index} sent ${probes} probes in an hour`
+  }
+}
+
+/** New conversations of agents that nothing concerns arrive within this time, whatever other agents do. */
+const SOON_MS = 30 * MINUTE
+
+/** Agents that no behaviour has concerned. */
+function healthyAgents(world: World): Set<string> {
+  const { agents, behaviours } = world.history
+  if (behaviours.some(({ agentId }) => agentId === undefined)) return new Set()
+  const touched = new Set(behaviours.map(({ agentId }) => agentId))
+  return new Set(agents.map(({ id }) => id).filter(id => !touched.has(id)))
+}
+
+function* starves(world: World): Generator<string> {
+  const healthy = healthyAgents(world)
+  const isAllWell = healthy.size === world.history.agents.length
+  for (const sync of world.syncs) {
+    if (sync.isKilled || !isUnlimited(sync) || world.syncs.slice(0, sync.index).some(({ isKilled }) => isKilled))
+      continue
+    const isFirst = sync.index === 0 || isAllWell
+    const byMs = isFirst ? sync.endedMs : Math.min(sync.endedMs, sync.beganMs + SOON_MS)
+    const missing = missingAfter(world, sync, byMs).filter(
+      ({ agentId, createdMs }) => healthy.has(agentId) && (isFirst || createdMs > newFromMs(world)),
+    )
+    const isPaid = isAffordable(world, missing, { atMs: sync.endedMs, isNew: !isFirst })
+    const used = requestsOf(world, sync).length
+    if (missing.length > 0 && isPaid && (!isFirst || used < world.vendor.options.requestsPerHour))
+      yield `sync ${sync.index} left ${namesOf(missing)} conversations of agents that work`
+  }
+}
+
+function* keeps(world: World): Generator<string> {
+  const unloaded = [...world.store.pages.values()].filter(({ address }) => !world.warehouse.loaded.has(address))
+  const stored = new Set(world.warehouse.conversations.keys())
+  for (const { head, body } of unloaded) {
+    const { data = [] } = JSON.parse(body.toString()) as { data?: { ID?: unknown }[] }
+    for (const { ID } of data) stored.add(keyOf(head.place.agentId ?? '', String(ID)))
+  }
+  for (const sync of world.syncs) {
+    const answered = requestsOf(world, sync).filter(({ received }) => received !== null)
+    // What a process that is killed has received at that moment is lost, in each of its four loops.
+    const safe = sync.isKilled || sync.isRunaway ? answered.slice(0, -4) : answered
+    const lost = safe.flatMap(({ agentId, received }) => received!.filter(id => !stored.has(keyOf(agentId, id))))
+    if (lost.length > 0)
+      yield `${lost.length} conversations that sync ${sync.index} received are not stored (${lost[0]})`
+  }
+}
+
+/** Nothing in the answers shows what these hide. */
+const UNPROVABLE: ReadonlySet<BehaviourKind> = new Set(['cursor-is-offset', 'page-shifted'])
+
+const isProvable = (world: World) => {
+  const hidden = new Map<string, boolean>()
+  return ({ agentId }: Conversation): boolean => {
+    if (!hidden.has(agentId))
+      hidden.set(
+        agentId,
+        [...behavedBadly(world, agentId)].some(kind => UNPROVABLE.has(kind)),
+      )
+    return !hidden.get(agentId)
+  }
+}
+
+function* returns(world: World): Generator<string> {
+  const last = world.syncs.at(-1)
+  if (!last || last.isRunaway || !Number.isFinite(world.behavesFromMs)) return
+  const missing = missingAfter(world, last).filter(isProvable(world))
+  const since = missing.filter(({ createdMs }) => createdMs > newFromMs(world))
+  const isPaid =
+    isAffordable(world, missing, { atMs: last.endedMs, isNew: false }) ||
+    (since.length > 0 && isAffordable(world, since, { atMs: last.endedMs, isNew: true }))
+  if (missing.length > 0 && isPaid)
+    yield `${namesOf(missing)} conversations are missing although the vendor has behaved for two syncs`
+}
+
+/** Behaviours that damage single conversations, or none: everything else arrives although they go on. */
+const GOES_AROUND: ReadonlySet<BehaviourKind> = new Set([
+  'fails',
+  'unreadable',
+  'slow',
+  'last-page-repeats',
+  'cursor-ignored',
+])
+/** After so many syncs, over so long. */
+const PATIENCE = { syncs: 6, ms: DAY }
+
+function* reaches(world: World): Generator<string> {
+  const { agents, behaviours, steps } = world.history
+  const last = world.syncs.findLast(({ endedMs }) => endedMs <= world.behavesFromMs)
+  const tries = steps.filter(step => 'sync' in step && step.killAt === undefined).length
+  if (!last || last.isKilled || last.isRunaway || !isUnlimited(last)) return
+  if (tries < PATIENCE.syncs || last.beganMs - START_MS < PATIENCE.ms) return
+  for (const { id } of agents) {
+    const own = behaviours.filter(({ agentId = id }) => agentId === id)
+    const isDone = own.every(
+      one => GOES_AROUND.has(one.kind) && one.times === undefined && (one.records !== undefined || isPassable(one)),
+    )
+    if (own.length === 0 || !isDone) continue
+    const damaged = new Set(own.flatMap(({ records = [] }) => records))
+    const missing = missingAfter(world, last).filter(one => one.agentId === id && !damaged.has(one.id))
+    if (missing.length > 2 * damaged.size && isAffordable(world, missing, { atMs: last.endedMs, isNew: false }))
+      yield `${namesOf(missing)} conversations that are not damaged never arrive`
+  }
+}
+
+/** True where smaller pages, or restarts by time, get past it. */
+const isPassable = ({ kind, value = 0 }: Behaviour): boolean =>
+  kind === 'last-page-repeats' || kind === 'cursor-ignored' || (kind === 'slow' && value >= 5)
+
+export interface Gap {
+  /** Null: any agent. */
+  agentId: string | null
+  fromSec: number
+  toSec: number
+  reason: string
+  sinceMs: number
+}
+
+const ALWAYS = { fromSec: 0, toSec: Number.POSITIVE_INFINITY }
+
+/** The gaps that the result of a sync names. */
+export function gapsOf({ report, endedMs }: SyncOutcome): Gap[] {
+  if (report === null) return [{ agentId: null, ...ALWAYS, reason: 'the sync failed', sinceMs: endedMs }]
+  const gap = (agentId: string | null, reason: string): Gap => ({ agentId, ...ALWAYS, reason, sinceMs: endedMs })
+  return [
+    ...(report.gaps ?? []).map(({ agentId, fromSec, toSec, what, sinceMs }) => ({
+      ...{ agentId, fromSec: fromSec ?? 0, toSec, reason: what, sinceMs },
+    })),
+    ...report.failures.map(({ agentId, code }) => gap(agentId, code)),
+    ...report.agentsGone.map(agentId => gap(agentId, 'gone')),
+    ...(report.windowsLeft > 0 || report.outcome !== 'done' ? [gap(null, report.outcome)] : []),
+    ...(report.warnings ?? []).map(warning => gap(null, warning)),
+  ]
+}
+
+function* says(world: World): Generator<string> {
+  for (const sync of world.syncs) {
+    if (sync.isKilled || sync.isRunaway || !isUnlimited(sync)) continue
+    const gaps = gapsOf(sync)
+    const isNamed = (agentId: string) => gaps.some(gap => gap.agentId === null || gap.agentId === agentId)
+    const silent = missingAfter(world, sync).filter(({ agentId }) => !isNamed(agentId))
+    if (silent.length > 0) yield `sync ${sync.index} says nothing about ${namesOf(silent)} missing conversations`
+    const unreadable = requestsOf(world, sync).filter(({ received, billed }) => received === null && billed > 0)
+    const unsaid = unreadable.filter(({ agentId }) => !isNamed(agentId))
+    if (unsaid.length > 0 && (sync.report?.lostAnswers ?? 0) === 0)
+      yield `sync ${sync.index} says nothing about ${unsaid.length} billed answers that nobody could read`
+    if (behavedBadly(world).size === 0 && (sync.report?.failures.length || sync.report?.warnings?.length))
+      yield `sync ${sync.index} warns although nothing is wrong: ${sync.report.failures[0]?.what ?? sync.report.warnings?.[0]}`
+  }
+}
+
+const CHECKS: [Violation['invariant'], (world: World) => Iterable<string>][] = [
+  ['ends', ends],
+  ['ends', starves],
+  ['spends', spending],
+  ['keeps', keeps],
+  ['returns', returns],
+  ['returns', reaches],
+  ['says', says],
+]
+
+export const violationsOf = (world: World): Violation[] =>
+  CHECKS.flatMap(([invariant, check]) => [...check(world)].map(text => ({ invariant, text })))
+
+/** A history as text: each sync's outcome. */
+export const accountOf = (world: World): string =>
+  world.syncs
+    .map(({ index, report, error, isKilled }) => {
+      const { outcome = 'none', requests = 0, sessions = 0, conversations = 0 } = report ?? {}
+      const how = isKilled ? 'killed' : error ? String(error) : outcome
+      return `  sync ${index}: ${how}, ${requests} requests, ${sessions} sessions, ${conversations} conversations`
+    })
+    .concat(`  in all ${exportsOf(world).length} requests, ${world.warehouse.conversations.size} conversations stored`)
+    .join('\n')

@@ -1,0 +1,158 @@
+// The billing periods that the loaded pages of a history have reported, as `sql/planning/reported_periods` and `reported_keys` read them.
+import { FIRST_REPORTS, type KeyReports } from '../../src/core/quota/period-keys.ts'
+import { INCLUDED_SESSIONS, PACK_SESSIONS } from '../../src/core/quota/quota.ts'
+import type { ReportedPeriod } from '../../src/core/quota/quota-recovery.ts'
+import { DAY, MINUTE } from '../../src/core/time.ts'
+import type { LoadedRequest, MemoryWarehouse } from './memory-warehouse.ts'
+
+const sum = <T>(rows: readonly T[], of: (row: T) => number): number => rows.reduce((total, row) => total + of(row), 0)
+
+const median = (values: readonly number[]): number => {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = (sorted.length - 1) / 2
+  return sorted.length === 0 ? 0 : (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle)]!) / 2
+}
+
+/** The greatest of those that are known; null: none is. */
+const greatest = (...values: (number | null | undefined)[]): number | null => {
+  const known = values.flatMap(value => value ?? [])
+  return known.length === 0 ? null : Math.max(...known)
+}
+
+const least = (...values: (number | null | undefined)[]): number | null => {
+  const known = values.flatMap(value => value ?? [])
+  return known.length === 0 ? null : Math.min(...known)
+}
+
+/** Reports with a key, oldest first, each with the time at which its answer came. */
+function keyedReports({ usages, requests }: MemoryWarehouse, days: number) {
+  const lastMs = usages.reduce((last, { reportedMs }) => Math.max(last, reportedMs), 0)
+  const sent = [...requests].sort((a, b) => a.sentMs - b.sentMs)
+  let own = -1
+  return usages
+    .filter(({ usage, reportedMs }) => usage.periodKey !== null && reportedMs >= lastMs - days * DAY)
+    .sort((a, b) => a.reportedMs - b.reportedMs)
+    .map(({ reportedMs, usage }) => {
+      while (own + 1 < sent.length && sent[own + 1]!.sentMs <= reportedMs) own += 1
+      const request = sent[own]
+      return { key: usage.periodKey!, reportedMs, usage, cameMs: reportedMs + (request?.durationMs ?? 0), own: request }
+    })
+}
+
+type KeyedReport = ReturnType<typeof keyedReports>[number]
+
+const byKey = (reports: readonly KeyedReport[]): Map<string, KeyedReport[]> => {
+  const groups = new Map<string, KeyedReport[]>()
+  for (const report of reports) groups.set(report.key, [...(groups.get(report.key) ?? []), report])
+  return groups
+}
+
+/** The most careful count of each report under one key; a count that both following ones contradict was a mistake. */
+function countsOf(own: readonly KeyedReport[]): (number | null)[] {
+  const included = greatest(...own.map(({ usage }) => usage.includedQuota)) ?? INCLUDED_SESSIONS
+  const most = own.map(({ usage }) => {
+    const quota = usage.includedQuota ?? included
+    const { billableUsedThisPeriod: used, billableRemainingThisPeriod: left, overagePacksCharged: packs } = usage
+    const overage = greatest(usage.overageUsedThisPeriod, packs ? (packs - 1) * PACK_SESSIONS + 1 : 0) ?? 0
+    return greatest(used, left === null ? null : quota - left, overage > 0 ? quota + overage : null)
+  })
+  return most.map((count, index) =>
+    index + 2 >= most.length || most[index + 2] === null
+      ? count
+      : least(count, greatest(most[index + 1], most[index + 2])),
+  )
+}
+
+/** What our own answers billed under each key, and what is certainly used: that, and the least that others have used. */
+function billsOf(
+  reports: readonly KeyedReport[],
+  counts: ReadonlyMap<KeyedReport, number | null>,
+  requests: readonly LoadedRequest[],
+): Map<string, { own: number; certain: number }> {
+  const bills = new Map<string, { own: number; certain: number }>()
+  const sent = [...requests].sort((a, b) => a.sentMs - b.sentMs)
+  for (const key of new Set(reports.map(report => report.key))) {
+    let [own, others, next, latest] = [0, 0, 0, -1]
+    const countUntil = (ms: number) => {
+      for (; next < sent.length && sent[next]!.sentMs <= ms; next++) {
+        while (latest + 1 < reports.length && reports[latest + 1]!.reportedMs <= sent[next]!.sentMs) latest += 1
+        if (reports[latest]?.key === key) own += sent[next]!.billed ?? 0
+      }
+    }
+    for (const report of reports.filter(one => one.key === key)) {
+      // A report may include requests that were sent up to two minutes after its own.
+      countUntil(report.reportedMs + 2 * MINUTE)
+      others = Math.max(others, (counts.get(report) ?? 0) - own)
+    }
+    countUntil(Number.POSITIVE_INFINITY)
+    bills.set(key, { own, certain: own + others })
+  }
+  return bills
+}
+
+const KEYS = 5
+const NEWEST = 20
+
+export function reportedPeriods(warehouse: MemoryWarehouse): ReportedPeriod[] {
+  const reports = keyedReports(warehouse, 100)
+  const groups = byKey(reports)
+  const counts = new Map(
+    [...groups.values()].flatMap(own => countsOf(own).map((count, index) => [own[index]!, count] as const)),
+  )
+  const bills = billsOf(reports, counts, warehouse.requests)
+  const newest = new Set(reports.slice(-NEWEST))
+  return [...groups]
+    .map(([key, own]) => {
+      const most = (name: 'overageUsedThisPeriod' | 'overagePacksCharged') =>
+        greatest(0, ...own.map(({ usage }) => usage[name]))!
+      const included = own.flatMap(({ usage }) => {
+        const { billableUsedThisPeriod: used, billableRemainingThisPeriod: left } = usage
+        return least(usage.includedQuota, used === null || left === null ? null : used + left) ?? []
+      })
+      return {
+        ...{ key, reports: own.length, ownSessions: bills.get(key)!.own, certainSessions: bills.get(key)!.certain },
+        usedSessions: greatest(0, ...own.map(report => counts.get(report)))!,
+        includedSessions: included.at(-1) ?? null,
+        ...{ overageSessions: most('overageUsedThisPeriod'), overagePacks: most('overagePacksCharged') },
+        ...{ sinceMs: own[0]!.reportedMs, reportedAtMs: own.at(-1)!.reportedMs },
+        amongNewest: own.filter(report => newest.has(report)).length,
+      }
+    })
+    .sort((a, b) => b.reportedAtMs - a.reportedAtMs)
+    .slice(0, KEYS)
+    .sort((a, b) => a.amongNewest - b.amongNewest || a.sinceMs - b.sinceMs)
+    .map(({ amongNewest: _, ...period }) => period)
+}
+
+export function keysReported(warehouse: MemoryWarehouse): KeyReports[] {
+  const reports = keyedReports(warehouse, 200)
+  const usedOf = ({ usage }: KeyedReport): number | null => {
+    const { billableUsedThisPeriod: used, includedQuota: included, billableRemainingThisPeriod: left } = usage
+    return used ?? (included !== null && left !== null ? included - left : null)
+  }
+  return [...byKey(reports)].flatMap(([key, own]) => {
+    const sinceMs = own[0]!.reportedMs
+    if (own.length < 2) return []
+    const since = warehouse.requests.filter(({ sentMs }) => sentMs >= sinceMs)
+    let least = Number.NEGATIVE_INFINITY
+    const first = own.slice(0, FIRST_REPORTS).flatMap(report => {
+      const used = usedOf(report)
+      if (used === null) return []
+      const begun = since.filter(({ sentMs }) => sentMs <= report.cameMs)
+      const ended = since.filter(one => one.sentMs + one.durationMs <= report.reportedMs)
+      least = Math.max(least, used - sum(begun, one => one.billed ?? 0))
+      const alone = report.cameMs > report.reportedMs ? (report.own?.billed ?? 0) : 0
+      const most = used - sum(ended, one => one.billed ?? 0) - alone
+      return [{ most, lacks: least - most }]
+    })
+    const used = own.flatMap(report => usedOf(report) ?? [])
+    return [
+      {
+        ...{ key, sinceMs, untilMs: own.at(-1)!.reportedMs },
+        mostUsed: used.length === 0 ? null : Math.max(...used),
+        carried: first.length === 0 ? null : Math.max(...first.map(({ most }) => most)),
+        behind: median(first.map(({ lacks }) => Math.max(0, lacks))),
+      },
+    ]
+  })
+}

@@ -1,0 +1,178 @@
+// The invariant Spends: nothing is billed twice beyond four full pages per misbehaving place and the budgets for repetitions, each request fits
+// what the most careful answer leaves, and there is no overage.
+import { DAY } from '../../src/core/time.ts'
+import type { BehaviourKind } from './behaviours.ts'
+import { exportsOf, type World } from './history.ts'
+import type { Served } from './model-transport.ts'
+import { behavedBadly, keyOf } from './truth.ts'
+
+/** Included sessions where no answer names a number (section 8). */
+const DOCUMENTED_SESSIONS = 50_000
+const PACK_SESSIONS = 1_000
+
+/** Failures of single answers: each place at which one fails may cost pages. Any other behaviour has one place per agent. */
+const AT_A_PLACE: ReadonlySet<BehaviourKind> = new Set(['lost', 'cut', 'unreadable', 'slow', 'fails'])
+const PAGES_PER_PLACE = 4
+/** Shares of the quota in a period: of re-reads, and of repeated questions about gaps. */
+const REREAD_SHARE = 0.02
+const GAP_SHARE = 0.01
+
+/** Places at which the vendor misbehaved, as far as it changes which conversations arrive. */
+function placesOf(requests: readonly Served[]): Set<string> {
+  return new Set(
+    requests.flatMap(({ agentId, records, spoilt }) =>
+      spoilt.map(kind => `${kind} ${agentId} ${AT_A_PLACE.has(kind) ? (records[0]?.id ?? '') : ''}`),
+    ),
+  )
+}
+
+/** Sessions of conversations that had been billed already: by re-reads, and by all other windows. */
+function repetitionsOf(world: World): { rereads: number; others: number } {
+  const keyOfRequest = (agentId: string | null, atMs: number, sort: unknown, toMs: unknown, cursor: unknown) =>
+    [agentId, atMs, sort, toMs, cursor].join(' ')
+  const kinds = new Map(
+    [...world.store.pages.values()].map(({ head: { place, sentAtMs, request, facts } }) => {
+      const { sort, toTs, cursor } = request.query
+      return [keyOfRequest(place.agentId, sentAtMs, sort, Number(toTs), cursor), facts?.window.kind]
+    }),
+  )
+  const billed = new Set<string>()
+  const again = { rereads: 0, others: 0 }
+  for (const { agentId, records, billed: sessions, query, sentAtMs } of exportsOf(world)) {
+    const keys = records.map(({ id, version }) => `${keyOf(agentId, id)} ${version}`)
+    const known = keys.filter(key => billed.has(key)).length
+    for (const key of keys) if (sessions > 0) billed.add(key)
+    // Conversations that are requested by id were named by a person, or are a sample.
+    if (query.ids !== null || known === 0) continue
+    const kind = kinds.get(keyOfRequest(agentId, sentAtMs, query.sort, query.toMs, query.cursor ?? undefined))
+    again[kind === 'reread' ? 'rereads' : 'others'] += (sessions * known) / keys.length
+  }
+  return again
+}
+
+function* billedAgain(world: World): Generator<string> {
+  const requests = exportsOf(world)
+  const { includedSessions, periodDays, startMs } = world.vendor.options
+  const fullPage = Math.max(0, ...requests.map(one => one.billed))
+  const kills = world.syncs.filter(({ isKilled, isRunaway }) => isKilled || isRunaway).length
+  const inPeriods = includedSessions * (Math.ceil((world.clock.now() - startMs) / (periodDays * DAY)) + 1)
+  const places = placesOf(requests)
+  const hasGaps = [...places].some(place => AT_A_PLACE.has(place.split(' ')[0] as BehaviourKind))
+  const { rereads, others } = repetitionsOf(world)
+  // Each restart reads one second again.
+  const edges = 10 + 2 * world.history.agents.length
+  const allowed = (places.size * PAGES_PER_PLACE + kills * 4) * fullPage + (hasGaps ? GAP_SHARE * inPeriods : 0) + edges
+  if (others > allowed)
+    yield `${Math.round(others)} sessions were billed again; ${places.size} misbehaving places and ${kills} kills allow ${Math.round(allowed)}`
+  if (rereads > REREAD_SHARE * inPeriods + fullPage / 2)
+    yield `${Math.round(rereads)} sessions were billed again by re-reads; their budget is ${Math.round(REREAD_SHARE * inPeriods)}`
+}
+
+/** What an answer says to be left, by the most careful of its numbers. Negative: overage. Null: it says nothing. */
+function statedLeft(usage: NonNullable<Served['usage']>, allowedPacks: number): number | null {
+  const number = (name: string) => (typeof usage[name] === 'number' ? (usage[name] as number) : null)
+  const included = number('includedQuota') ?? DOCUMENTED_SESSIONS
+  const [used, remaining] = [number('billableUsedThisPeriod'), number('billableRemainingThisPeriod')]
+  const packs = number('overagePacksCharged') ?? 0
+  const allowed = allowedPacks * PACK_SESSIONS
+  const overage = number('overageUsedThisPeriod') ?? 0
+  const left = [
+    ...(used === null ? [] : [included + allowed - used]),
+    ...(remaining === null ? [] : [remaining + allowed - overage]),
+    ...(packs > allowedPacks ? [0] : []),
+  ]
+  return left.length === 0 ? null : Math.min(...left)
+}
+
+/** What an answer allows: with everything billed before it. */
+interface Stated {
+  number: number
+  atMs: number
+  receivedAtMs: number
+  key: unknown
+  limit: number
+}
+
+/**
+ * Adds an answer to those that count. A probe contradicts all before it; so do two answers that agree on another period, the second one
+ * requested after the first arrived.
+ */
+function standing(before: readonly Stated[], answer: Stated, isProbe: boolean): Stated[] {
+  if (isProbe) return [answer]
+  const all = [...before, answer]
+  const foreign = all.findLastIndex(({ key }) => key !== answer.key)
+  const agreeing = all.slice(foreign + 1)
+  return foreign >= 0 && agreeing[0]!.receivedAtMs <= answer.atMs ? agreeing : all
+}
+
+function* beyondWhatIsLeft(world: World): Generator<string> {
+  const requests = exportsOf(world)
+  // An answer of the same millisecond counts as not received yet.
+  const events = requests
+    .flatMap(request => [
+      { atMs: request.atMs, request, isAnswer: false },
+      { atMs: request.receivedAtMs, request, isAnswer: true },
+    ])
+    .sort((a, b) => a.atMs - b.atMs || Number(a.isAnswer) - Number(b.isAnswer) || a.request.number - b.request.number)
+  /** What had been billed when each request had been answered, and what we can know of it: not what one in flight costs beyond its number. */
+  const billedBy = new Map<number, number>()
+  let [billed, known] = [0, 0]
+  let stated: Stated[] = []
+  for (const { request, isAnswer } of events) {
+    const { number, sync, usage, atMs, receivedAtMs, isProbe, query } = request
+    const packs = world.syncs[sync]?.asked.allowedPacks ?? 0
+    const asked = query.ids?.length ?? query.limit
+    if (isAnswer) {
+      known += Math.max(0, request.billed - asked)
+      const left = usage === null ? null : statedLeft(usage, packs)
+      if (usage === null || left === null || !billedBy.has(number)) continue
+      const answer = { number, atMs, receivedAtMs, key: usage.periodKey, limit: left + billedBy.get(number)! }
+      stated = standing(stated, answer, isProbe)
+      continue
+    }
+    const unknown = DOCUMENTED_SESSIONS + packs * PACK_SESSIONS - world.vendor.options.usedElsewhere
+    const left = Math.min(...(stated.length > 0 ? stated.map(({ limit }) => limit) : [unknown])) - known
+    billed += request.billed
+    known += Math.min(request.billed, asked)
+    billedBy.set(number, billed)
+    if (isProbe || asked <= left) continue
+    yield `request ${number} (sync ${sync}) asks for ${asked} conversations when the most careful answer leaves ${left} sessions`
+    return
+  }
+}
+
+const LIES: (kind: BehaviourKind) => boolean = kind => kind.startsWith('usage-') || kind === 'cached'
+
+function* overage(world: World): Generator<string> {
+  const { includedSessions, usedElsewhere } = world.vendor.options
+  const packs = Math.max(0, ...world.syncs.map(({ asked }) => asked.allowedPacks ?? 0))
+  const periods = new Map<string, number>()
+  for (const { periodKey, sessions } of world.vendor.bills)
+    periods.set(periodKey, (periods.get(periodKey) ?? (periodKey === 'period-0' ? usedElsewhere : 0)) + sessions)
+  // The last conversation of a period may have more sessions than are left.
+  const dearest = Math.max(0, ...exportsOf(world).map(one => one.dearest))
+  for (const [key, used] of periods) {
+    const beyond = used - includedSessions - packs * PACK_SESSIONS - dearest
+    if (beyond > 0 && ![...behavedBadly(world)].some(LIES)) yield `${beyond + dearest} sessions of overage in ${key}`
+  }
+}
+
+/** Within two pages of a run's limit, a request asks for what fits it, by the most sessions that a conversation of the agent has had so far. */
+function* beyondTheLimit(world: World): Generator<string> {
+  for (const { index, asked } of world.syncs) {
+    const limit = asked.maxSessions ?? null
+    if (limit === null) continue
+    const requests = exportsOf(world).filter(({ sync }) => sync === index)
+    const billed = requests.reduce((sum, one) => sum + one.billed, 0)
+    const dearest = Math.max(1, ...requests.map(one => one.dearest))
+    // At most one page of five, or one conversation in each loop, was dearer than anything seen.
+    if (billed > limit + 5 * dearest) yield `sync ${index} billed ${billed} sessions with a limit of ${limit}`
+  }
+}
+
+export function* spending(world: World): Generator<string> {
+  yield* billedAgain(world)
+  yield* beyondWhatIsLeft(world)
+  yield* overage(world)
+  yield* beyondTheLimit(world)
+}
