@@ -67,7 +67,7 @@ function restingAmong(
   { clock, now, pending }: Planning,
 ): Set<string> {
   const ids = new Set(listed.map(({ agentId }) => agentId))
-  const waiting = pending.all().map(({ head }) => head)
+  const waiting = pending.all().flatMap(({ head }) => (head.goneAgentId === undefined ? [] : [head]))
   const resting = known.filter(({ agentId, isListed, refusedMs }) => {
     const refused = waiting.filter(({ goneAgentId }) => goneAgentId === agentId).map(head => head.sentAtServerMs)
     const isBack = ids.has(agentId) && !isListed

@@ -11,22 +11,9 @@ import { sqlFile } from '../sql-files.ts'
 
 type Reader = Pick<Writer, 'rows'>
 
-/**
- * Ranges since `sinceMs` that may hide conversations, each by its newest reading, and `others` head windows that hide none:
- * conversations that enter the mirror late may lie in any of them.
- */
-export async function hidingRanges(
-  reader: Reader,
-  workspaceId: string,
-  options: { sinceMs: number; others: 'all' | number; seed: number },
-): Promise<ReadRange[]> {
-  const { sinceMs, others, seed } = options
-  const rows = await reader.rows<Record<keyof ReadRange, string>>(sqlFile('planning/hiding_ranges'), {
-    workspace: workspaceId,
-    since: iso(sinceMs),
-    others: others === 'all' ? null : others,
-    seed,
-  })
+/** Runs a query for ranges. */
+async function readRanges(reader: Reader, query: string, params: Params): Promise<ReadRange[]> {
+  const rows = await reader.rows<Record<Exclude<keyof ReadRange, 'shifted'>, string>>(sqlFile(query), params)
   return rows.map(row => ({
     agentId: row.agentId,
     fromSec: row.fromSec === null ? null : Number(row.fromSec),
@@ -38,6 +25,22 @@ export async function hidingRanges(
     sessions: Number(row.sessions),
   }))
 }
+
+/**
+ * Ranges since `sinceMs` that may hide conversations, each by its newest reading, and `others` head windows that hide none:
+ * conversations that enter the mirror late may lie in any of them.
+ */
+export const hidingRanges = (
+  reader: Reader,
+  workspaceId: string,
+  { sinceMs, others, seed }: { sinceMs: number; others: 'all' | number; seed: number },
+): Promise<ReadRange[]> =>
+  readRanges(reader, 'planning/hiding_ranges', {
+    workspace: workspaceId,
+    since: iso(sinceMs),
+    others: others === 'all' ? null : others,
+    seed,
+  })
 
 /** Ranges that may hide conversations because pages have shifted since `sinceMs` (ADR 36), and that nothing has read again. */
 export async function shiftedRanges(
@@ -52,21 +55,8 @@ export async function shiftedRanges(
     params,
   )
   if (several.length === 0) return []
-  const rows = await reader.rows<Record<'agentId' | 'fromSec' | 'toSec' | 'readAtMs' | 'stored' | 'sessions', string>>(
-    sqlFile('planning/shifted_ranges'),
-    { ...params, lag: mirrorLagMs / 1_000 },
-  )
-  return rows.map(({ agentId, fromSec, toSec, readAtMs, stored, sessions }) => ({
-    agentId,
-    fromSec: fromSec === null ? null : Number(fromSec),
-    toSec: Number(toSec),
-    readAtMs: Number(readAtMs),
-    scanned: Number(stored),
-    returned: Number(stored),
-    knownFromEvents: 0,
-    sessions: Number(sessions),
-    shifted: true,
-  }))
+  const ranges = await readRanges(reader, 'planning/shifted_ranges', { ...params, lag: mirrorLagMs / 1_000 })
+  return ranges.map(range => ({ ...range, shifted: true }))
 }
 
 /** Sessions that re-reads begun since `sinceMs` have billed. */
