@@ -17,6 +17,9 @@ import type { Failure } from './steps.ts'
 /** Consecutive failures, a minute apart, that a run survives; the next one ends it. */
 const MAX_FAILURES = 5
 
+/** Consecutive 429, a minute apart, that a run survives: the vendor's limit is that of an hour (section 8). */
+const MAX_LIMITED = 90
+
 /** Refused agents in a row that show that the account is refused. A token that is not accepted concerns the account in most cases. */
 const MAX_REFUSED = 25
 const MAX_UNAUTHORIZED = 3
@@ -39,7 +42,8 @@ export function applyFailurePolicy(run: Run, progress: WindowProgress, failure: 
     return null
   }
   if (kind === 'transient') run.pausedBy = code
-  if (code === 'API_RATE_LIMITED' && !run.request.wait) {
+  if (code === 'API_RATE_LIMITED') run.limited += 1
+  if (code === 'API_RATE_LIMITED' && (!run.request.wait || run.limited > MAX_LIMITED)) {
     stop(run, 'hour-spent')
     return progress
   }
@@ -78,6 +82,7 @@ export function isRefused(run: Run, { window }: WindowProgress): boolean {
 /** Records that the vendor answered an export of that agent. */
 export function exportAnswered(run: Run, answeredId: string): void {
   run.failing = 0
+  run.limited = 0
   run.suspects = run.suspects
     .filter(({ agentId }) => agentId !== answeredId)
     .map(suspect => ({ ...suspect, isAlone: true }))

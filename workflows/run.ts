@@ -24,6 +24,8 @@ export interface Run {
   pausedBy: ErrorCode | null
   stopped: boolean
   handingOver: boolean
+  /** Number of 429 since the last answer. */
+  limited: number
   /** Agents whose last request failed, oldest failure first (`failure-policy.ts`). */
   suspects: readonly Suspect[]
   /** Up to two agents whose exports were answered in this run. */
@@ -129,6 +131,7 @@ export function newRun(steps: Steps, host: Host, request: SyncRequest, checkpoin
     pausedBy: null,
     stopped: false,
     handingOver: false,
+    limited: 0,
     suspects,
     answered,
     changed: newDeferred(),

@@ -1,7 +1,8 @@
 // The Steps port: everything that the orchestration needs from the outside world, as types. Inputs and results are plain JSON:
 // references and counts, never records, never a token.
 import type { ErrorCode, ErrorKind } from '../src/core/errors.ts'
-import type { Answer, GovernorState, Grant } from '../src/core/governor/governor.ts'
+import type { Answer } from '../src/core/governor/answer.ts'
+import type { GovernorState, Grant } from '../src/core/governor/governor.ts'
 import type { Gap } from '../src/core/planning/gaps.ts'
 import type { IdsByAgent } from '../src/core/planning/id-windows.ts'
 import type { Plan } from '../src/core/planning/planner.ts'

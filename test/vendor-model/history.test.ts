@@ -6,7 +6,7 @@ import { type History, runHistory } from './history.ts'
 import { accountOf, violationsOf } from './invariants.ts'
 import { shrunk } from './shrink-history.ts'
 
-const ROUNDS = rounds('HISTORY_ROUNDS', { usual: 150, deep: 20_000 })
+const ROUNDS = rounds('HISTORY_ROUNDS', { usual: 12, deep: 20_000 })
 const FIRST_SEED = Number(process.env.HISTORY_SEED ?? 1)
 
 const isViolated = async (history: History): Promise<boolean> => violationsOf(await runHistory(history)).length > 0

@@ -219,6 +219,18 @@ export function missingNow(warehouse: MemoryWarehouse, nowMs: number): { windows
   }
 }
 
+/** By agent: the last second that may hold a conversation, as `seenThrough` finds it in the warehouse. */
+function seenThrough({ conversations, requests }: MemoryWarehouse, nowMs: number): Map<string, number> {
+  const seen = new Map<string, number>()
+  const at = (agentId: string, sec: number) => {
+    if (sec * 1_000 <= nowMs) seen.set(agentId, Math.max(seen.get(agentId) ?? 0, sec))
+  }
+  for (const { agentId, tsMs } of conversations.values()) if (tsMs !== null) at(agentId, Math.floor(tsMs / 1_000))
+  for (const { agentId, scanned, returned, range } of requests)
+    if (range && scanned !== null && scanned > returned) at(agentId, range.to)
+  return seen
+}
+
 /** Facts of a workspace without events. */
 export function memoryFacts(warehouse: MemoryWarehouse, store: MemoryStore): PlanningFacts {
   const all = (): WindowProgress[] => [...warehouse.windows.values()]
@@ -245,6 +257,11 @@ export function memoryFacts(warehouse: MemoryWarehouse, store: MemoryStore): Pla
       return warehouse.coverage
     },
     gaps: async nowMs => rangeGaps(warehouse, nowMs),
+    seenThrough: async nowMs => seenThrough(warehouse, nowMs),
+    activeConversations: async () => [],
+    measuredRefreshes: async () => null,
+    // Shifts are tested with the real queries (test/workflows/shifted-pages.test.ts).
+    shiftedRanges: async () => [],
     leftAgents: async () => leftAgents(warehouse),
     billedForGaps: async sinceMs =>
       sum(

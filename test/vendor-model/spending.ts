@@ -60,7 +60,9 @@ function* billedAgain(world: World): Generator<string> {
   const hasGaps = [...places].some(place => AT_A_PLACE.has(place.split(' ')[0] as BehaviourKind))
   const { rereads, others } = repetitionsOf(world)
   // Each restart reads one second again.
-  const edges = 10 + 2 * world.history.agents.length
+  const returned = requests.reduce((sum, { records }) => sum + records.length, 0)
+  const mean = requests.reduce((sum, one) => sum + one.billed, 0) / Math.max(1, returned)
+  const edges = (10 + 2 * world.history.agents.length) * Math.max(1, mean)
   const allowed = (places.size * PAGES_PER_PLACE + kills * 4) * fullPage + (hasGaps ? GAP_SHARE * inPeriods : 0) + edges
   if (others > allowed)
     yield `${Math.round(others)} sessions were billed again; ${places.size} misbehaving places and ${kills} kills allow ${Math.round(allowed)}`

@@ -21,9 +21,10 @@ import type { WindowKind, WindowProgress } from '../planning/windows.ts'
 import { applyUsage } from '../quota/billing-period.ts'
 import { type GrantedPeriod, grantedPeriod } from '../quota/granted-period.ts'
 import { countBilled, holdPending, newQuota, type QuotaState, resolvesAtMs } from '../quota/quota.ts'
-import { isVendorFailure, type ReportedRateLimit, type ReportedUsage, sanitizeAnswer } from '../quota/reported-usage.ts'
+import { isVendorFailure, sanitizeAnswer } from '../quota/reported-usage.ts'
 import { MINUTE } from '../time.ts'
 import { type Allowance, raised } from './allowance.ts'
+import type { Answer } from './answer.ts'
 import { type AgentBills, pageSessions, pageSize, surpriseReserve, withPage } from './page-size.ts'
 import { nextProbeMs, withProbe } from './probe-times.ts'
 import {
@@ -133,26 +134,6 @@ export type Decision =
 
 type Decided = [GovernorState, Decision]
 type Reason<K extends Decision['kind']> = Extract<Decision, { kind: K; reason: unknown }>['reason']
-
-export interface Answer {
-  sentAtMs: number
-  receivedAtMs: number
-  /** HTTP status; null where no answer came. */
-  status: number | null
-  /** True where we aborted the request, so that its outcome is no sign of the vendor's state. */
-  givenUp?: boolean
-  /** True where no connection was made: the vendor can neither have counted nor billed the request. */
-  unsent?: boolean
-  /** True for the answer to a probe. */
-  isProbe?: boolean
-  returned: number
-  billed: number | null
-  /** Most sessions that one of the records shows; absent where there are no records. */
-  mostSessions?: number
-  usage: ReportedUsage | null
-  rateLimit: ReportedRateLimit | null
-  retryAfterMs: number | null
-}
 
 type GovernorEvent =
   | { kind: 'answered'; lease: string | null; answer: Answer }

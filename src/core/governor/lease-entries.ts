@@ -1,5 +1,5 @@
 // Entries of the lease log: each granted lease, each request's outcome, each lease's end.
-import type { Answer } from './governor.ts'
+import type { Answer } from './answer.ts'
 
 export interface LeaseGranted {
   kind: 'lease'

@@ -50,3 +50,14 @@ export const without = (coverage: Coverage, taken: Interval): Coverage =>
           { from: Math.max(interval.from, taken.to + 1), to: interval.to },
         ].filter(({ from, to }) => from <= to),
   )
+
+/**
+ * The second, at least `from`, from which on everything that was read last was empty; null where nothing was, or it is not known. A poll begins there:
+ * it bills nothing more, and finds what a stalled mirror lacked. `seenThroughSec`: the last second that may hold a conversation; null: none has.
+ */
+export function quietFrom(coverage: Coverage, from: number, seenThroughSec: number | null | undefined): number | null {
+  const last = coverage.at(-1)
+  if (seenThroughSec === undefined || last === undefined) return null
+  const since = Math.max(from, (seenThroughSec ?? -1) + 1)
+  return since >= last.from && since <= last.to ? since : null
+}

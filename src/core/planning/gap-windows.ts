@@ -1,13 +1,16 @@
 // Windows over gaps. A window that cannot be read from one end is read from the other end at once, so that everything but the conversations between
 // the two nearest readable ones arrives. What is left is requested again at growing intervals, from its middle towards both ends and in small
 // pages at first: each time, at most the conversations around the unreadable ones stay in the gap.
-import type { Interval } from './coverage.ts'
+import { type Coverage, type Interval, gaps as uncovered } from './coverage.ts'
 import type { Gap } from './gaps.ts'
 import { newProgress, openWindow, sortOf, type WindowProgress } from './windows.ts'
 
-/** The window that reads from the other end what this one could not; null if it is one itself, or covers what is read already. */
+/**
+ * The window that reads from the other end what this one could not; null if it is one itself, covers what is read already, or was answered with
+ * other ranges.
+ */
 export function otherEnd({ window, gap }: WindowProgress): WindowProgress | null {
-  if (!gap || window.gap || window.kind === 'reread') return null
+  if (!gap || gap.elsewhere || window.gap || window.kind === 'reread') return null
   const { agentId } = window
   const { fromSec, toSec, sinceMs, atMs } = gap
   const kind = window.kind === 'full' ? 'tail' : window.kind
@@ -19,7 +22,7 @@ export function otherEnd({ window, gap }: WindowProgress): WindowProgress | null
 export const FIRST_PAGE = { limit: 1, left: 1, untilMs: 0, slow: 0, billedUpTo: 0, provedMs: 0 }
 
 /** The windows that request a gap again: from the middle of its range towards both ends; of a short one, a single window. */
-export function gapWindows({ agentId, fromSec, toSec, sinceMs, tries }: Gap, nowMs: number): WindowProgress[] {
+function gapWindows({ agentId, fromSec, toSec, sinceMs, tries }: Gap, nowMs: number): WindowProgress[] {
   const from = fromSec ?? 0
   const middle = Math.floor((from + toSec) / 2)
   const halves: (Interval & { sort: 'asc' | 'desc' })[] =
@@ -43,3 +46,14 @@ export function gapWindows({ agentId, fromSec, toSec, sinceMs, tries }: Gap, now
     cap: FIRST_PAGE,
   }))
 }
+
+/** The windows that request those gaps again that are due and not `claimed` by other windows, within `wanted`. */
+export const dueGaps = (gaps: readonly Gap[], claimed: Coverage, wanted: Interval, nowMs: number): WindowProgress[] =>
+  gaps
+    .filter(gap => gap.retryAtMs <= nowMs)
+    .flatMap(gap => {
+      const range = { from: Math.max(wanted.from, gap.fromSec ?? 0), to: Math.min(wanted.to, gap.toSec) }
+      return uncovered(claimed, range).flatMap(({ from, to }) =>
+        gapWindows({ ...gap, fromSec: from <= 0 ? null : from, toSec: to }, nowMs),
+      )
+    })

@@ -8,7 +8,7 @@
 
 import { ConvohouseError } from '../errors.ts'
 import { DAY, EARLIEST_MS } from '../time.ts'
-import { type Coverage, cover, gaps, type Interval } from './coverage.ts'
+import { type Coverage, cover, gaps, type Interval, quietFrom } from './coverage.ts'
 import {
   type Density,
   type Estimate,
@@ -28,9 +28,10 @@ import {
   resumableFullExport,
   type StoredDay,
 } from './full-export.ts'
-import { FIRST_PAGE, gapWindows } from './gap-windows.ts'
+import { dueGaps, FIRST_PAGE } from './gap-windows.ts'
 import type { Gap } from './gaps.ts'
 import { idWindows } from './id-windows.ts'
+import { MAX_IDLE_PAGES } from './no-progress.ts'
 import type { MeasuredRefreshes } from './refresh-rule.ts'
 import { planRereads, type RereadOptions } from './rereads.ts'
 import { coveredBy } from './window-progress.ts'
@@ -47,8 +48,6 @@ import {
 export interface AgentFacts {
   agentId: string
   title: string | null
-  /** The vendor reports that the agent no longer exists: nothing is requested for it. */
-  gone: boolean
   coverage: Coverage
   active?: ActiveConversations | undefined
   /** Unfinished windows, oldest first. */
@@ -57,6 +56,8 @@ export interface AgentFacts {
   backingOff?: readonly string[]
   /** Ranges that could not be read, in `coverage` or not. */
   gaps?: readonly Gap[]
+  /** The last second that may hold a conversation, as far as pages have shown; null: none has. Absent: not known. */
+  seenThroughSec?: number | null
   /** The vendor refuses the agent: nothing is requested before this time, ms. */
   refusedUntilMs?: number
   density: Density | null
@@ -161,19 +162,6 @@ const claimedBy = ({ open, full = [], coverage }: AgentFacts): Coverage =>
 
 const rangeOf = ({ fromSec, toSec }: Gap): Interval => ({ from: fromSec ?? 0, to: toSec })
 
-/** The windows that request gaps again, as far as they are wanted and due. */
-function dueGaps(agent: AgentFacts, wanted: Interval, { nowMs, retriesGaps }: PlanOptions): WindowProgress[] {
-  if (!retriesGaps) return []
-  const claimed = claimedBy(agent)
-  return (agent.gaps ?? [])
-    .filter(gap => gap.retryAtMs <= nowMs)
-    .flatMap(gap =>
-      gaps(claimed, { from: Math.max(wanted.from, gap.fromSec ?? 0), to: Math.min(wanted.to, gap.toSec) }).flatMap(
-        ({ from, to }) => gapWindows({ ...gap, fromSec: from <= 0 ? null : from, toSec: to }, nowMs),
-      ),
-    )
-}
-
 function uncoveredRanges(agent: AgentFacts, wanted: Interval): { kind: WindowKind; interval: Interval }[] {
   const claimed = (agent.gaps ?? []).map(rangeOf).reduce(cover, claimedBy(agent))
   const end = claimed.at(-1)?.to
@@ -276,8 +264,11 @@ function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
   const { agentId } = agent
   if (options.mode.kind === 'selected')
     return pricedIds(agent, 'selected', options.mode.ids.get(agentId) ?? [], options)
-  const resumed = agent.open
-    .filter(({ window }) => !isById(window.kind) && !agent.backingOff?.includes(window.name))
+  const open = agent.open.filter(({ window }) => !isById(window.kind) && !agent.backingOff?.includes(window.name))
+  // Of windows whose pages are empty without end, one is continued: each takes as many requests as a run may make in vain.
+  const [empty] = open.filter(({ idle }) => idle >= MAX_IDLE_PAGES)
+  const resumed = open
+    .filter(progress => progress === empty || progress.idle < MAX_IDLE_PAGES)
     .map(open => priced(open, true, agent, options))
   const wanted = requestedInterval(options)
   if (wanted.from > wanted.to) return resumed
@@ -293,10 +284,13 @@ function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
   return [
     ...resumed,
     ...due.map(({ kind, interval }) => {
-      const window = newWindow(agent, kind, interval, options)
+      const quiet = kind === 'head' ? quietFrom(agent.coverage, wanted.from, agent.seenThroughSec) : null
+      const window = newWindow(agent, kind, { ...interval, from: quiet ?? interval.from }, options)
       return priced(misled.length > 0 ? { ...window, cap: FIRST_PAGE } : window, false, agent, options)
     }),
-    ...dueGaps(agent, wanted, options).map(window => priced(window, false, agent, options)),
+    ...(options.retriesGaps ? dueGaps(agent.gaps ?? [], claimedBy(agent), wanted, options.nowMs) : []).map(window =>
+      priced(window, false, agent, options),
+    ),
     ...pricedIds(agent, 'refresh', refresh.get(agentId) ?? [], options),
     ...pricedIds(agent, 'sample', sample.get(agentId) ?? [], options),
   ]
@@ -351,13 +345,12 @@ function outlookOf(agents: readonly AgentFacts[], options: PlanOptions): Outlook
 
 /** Plans a run. Deterministic in its options. */
 export function planWindows(options: PlanOptions): Plan {
-  const present = options.agents.filter(agent => !agent.gone)
-  const there = { ...options, agents: present }
-  const planning: Planning = { ...there, resumedFullExport: resumedFullExport(there) }
-  const own = present.flatMap(agent => windowsOf(agent, planning))
-  const windows = [...own, ...rereads(present, options)].sort(inReadingOrder)
+  const { agents } = options
+  const planning: Planning = { ...options, resumedFullExport: resumedFullExport(options) }
+  const own = agents.flatMap(agent => windowsOf(agent, planning))
+  const windows = [...own, ...rereads(agents, options)].sort(inReadingOrder)
   const estimates = windows.flatMap(window => (window.estimate ? [window.estimate] : []))
-  const active = present.reduce((sum, agent) => sum + (agent.active?.conversations ?? 0), 0)
+  const active = agents.reduce((sum, agent) => sum + (agent.active?.conversations ?? 0), 0)
   return {
     windows,
     total: totalOf(estimates),
@@ -365,10 +358,10 @@ export function planWindows(options: PlanOptions): Plan {
     firstBackfills:
       options.mode.kind === 'selected'
         ? 0
-        : present.filter(agent => agent.coverage.length === 0 && agent.open.length === 0).length,
+        : agents.filter(agent => agent.coverage.length === 0 && agent.open.length === 0).length,
     ...(active > 0 && { active }),
     ...(options.refreshes.measured && { measured: options.refreshes.measured }),
-    outlook: outlookOf(present, options),
+    outlook: outlookOf(agents, options),
   }
 }
 

@@ -34,7 +34,8 @@ export function advance(progress: WindowProgress, page: PageFacts): WindowProgre
     cap: _cap,
     ...next
   } = page.generation > progress.generation ? begun : progress
-  const cap = capAfter(page.cap ?? progress.cap, page)
+  const requested = page.cap ?? progress.cap
+  const cap = page.elsewhere ? requested : capAfter(requested, page)
   const placed = {
     ...next,
     ...sums,

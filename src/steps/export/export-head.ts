@@ -5,7 +5,7 @@ import type { Grant } from '../../core/governor/governor.ts'
 import { idPrints } from '../../core/planning/no-progress.ts'
 import { isReaskingIds } from '../../core/planning/window-ids.ts'
 import type { WindowQuery } from '../../core/planning/window-query.ts'
-import { type PageFacts, restartPoint, secondWithin, type WindowProgress } from '../../core/planning/windows.ts'
+import { type PageFacts, restartPoint, secondOf, type WindowProgress } from '../../core/planning/windows.ts'
 import { readTime } from '../../core/time.ts'
 import { isPlainText } from '../../json/body.ts'
 import type { PageHead } from '../../landing/page.ts'
@@ -31,6 +31,12 @@ function missingIds(asked: readonly string[] | undefined, data: readonly unknown
   if (!asked) return []
   const answered = new Set(data.map(record => String((record as { ID?: unknown } | null)?.ID)))
   return asked.filter(id => !answered.has(id))
+}
+
+/** True for a time within the bounds of the query, in whole seconds. */
+function isAskedFor({ fromTs = 0, toTs = Number.POSITIVE_INFINITY }: WindowQuery, ms: number): boolean {
+  const second = secondOf(ms)
+  return second >= secondOf(fromTs) && second <= secondOf(toTs)
 }
 
 /** The query as text, for the head. */
@@ -67,8 +73,7 @@ export function exportHead(
   // The answer to another query is kept, but does not advance this window.
   const isElsewhere =
     !query.convoIds &&
-    (misread(query, envelope.query) !== null ||
-      (times.length > 0 && times.every(ms => secondWithin(progress.window, ms) === null)))
+    (misread(query, envelope.query) !== null || (times.length > 0 && !times.some(ms => isAskedFor(query, ms))))
   const facts: PageFacts = {
     window: progress.window,
     generation: progress.generation,

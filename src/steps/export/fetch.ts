@@ -3,7 +3,8 @@
 
 import type { Failure, LeaseAnswers, LeaseOutcome } from '../../../workflows/steps.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
-import type { Answer, Grant } from '../../core/governor/governor.ts'
+import type { Answer } from '../../core/governor/answer.ts'
+import type { Grant } from '../../core/governor/governor.ts'
 import { mostSessionsShown, sessionsShown } from '../../core/planning/estimate.ts'
 import { largestPage } from '../../core/planning/failed-pages.ts'
 import { isAtRest } from '../../core/planning/no-progress.ts'

@@ -89,6 +89,8 @@ export function factsOf(options: {
   active: readonly ({ agentId: string } & ActiveConversations)[]
   stored: ReadonlyMap<string, readonly StoredDay[]>
   selected: boolean
+  /** The last second of each agent that may hold a conversation. */
+  seenThrough: ReadonlyMap<string, number>
   /** Until when nothing is requested for an agent, ms. */
   refusedUntilMs: ReadonlyMap<string, number>
 }): AgentFacts[] {
@@ -106,12 +108,12 @@ export function factsOf(options: {
   return options.agents.map(({ agentId, title }) => ({
     agentId,
     title,
-    gone: false,
     coverage: windows.coverage.get(agentId) ?? [],
     active: active.get(agentId),
     open: open.get(agentId) ?? [],
     backingOff: resting.filter(window => window.agentId === agentId).map(({ window }) => window),
     gaps: gaps.filter(gap => gap.agentId === agentId),
+    seenThroughSec: options.seenThrough.get(agentId) ?? null,
     refusedUntilMs: options.refusedUntilMs.get(agentId) ?? 0,
     density: densities.get(agentId) ?? null,
     full: full.filter(({ window }) => window.agentId === agentId),

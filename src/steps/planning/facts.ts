@@ -21,6 +21,7 @@ import {
   openWindows,
   type PausedWindow,
   pausedWindows,
+  seenThrough,
 } from '../../warehouse/planning/planner-queries.ts'
 import { keysReported, periodSinceMs, reportedPeriods } from '../../warehouse/planning/quota-reports.ts'
 import {
@@ -52,6 +53,8 @@ export interface PlanningFacts {
   openWindows(): Promise<WindowProgress[]>
   /** Unfinished windows that back off at `nowMs`. */
   pausedWindows(nowMs: number): Promise<PausedWindow[]>
+  /** By agent: the last second that may hold a conversation, as far as pages have shown. Agents without one are absent. */
+  seenThrough(nowMs: number): Promise<ReadonlyMap<string, number>>
   activeConversations(nowMs: number): ReturnType<typeof activeConversations>
   densities(nowMs: number): Promise<ReadonlyMap<string, Density>>
   /** What was reported under each period key; the last one is that of most of the newest pages. */
@@ -103,6 +106,7 @@ export function warehouseFacts({ writer }: Pick<Warehouse, 'writer'>, workspaceI
     },
     openWindows: () => openWindows(writer, workspaceId),
     pausedWindows: nowMs => pausedWindows(writer, workspaceId, nowMs),
+    seenThrough: nowMs => seenThrough(writer, workspaceId, nowMs),
     activeConversations: nowMs => activeConversations(writer, workspaceId, nowMs),
     densities: nowMs => densityByAgent(writer, workspaceId, nowMs),
     reportedPeriods: () => reportedPeriods(writer, workspaceId),

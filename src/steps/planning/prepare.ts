@@ -311,6 +311,7 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
       stored: request.mode === 'full' ? withUnloaded(await facts.storedByDay(), fetching.pending.all()) : new Map(),
       selected: request.mode === 'selected',
       refusedUntilMs: await refusedUntilMs(fetching, request),
+      seenThrough: await facts.seenThrough(nowMs),
     }),
     nowMs,
     settleMs,

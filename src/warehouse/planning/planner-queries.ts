@@ -103,3 +103,20 @@ export async function agentsOfConversations(
     { workspace: workspaceId, ids: JSON.stringify(ids) },
   )
 }
+
+/** By agent: the last second, at most `nowMs`, that may hold a conversation: of a stored one, or of a page for which some were skipped. */
+export async function seenThrough(
+  { rows }: Pick<Writer, 'rows'>,
+  workspaceId: string,
+  nowMs: number,
+): Promise<Map<string, number>> {
+  const here = `workspace_id = ${quoteText(workspaceId)}`
+  const now = `TIMESTAMP '${iso(nowMs)}'`
+  const seen = await rows<{ agentId: string; sec: string }>(
+    `SELECT agent_id AS "agentId", floor(epoch(max(at)))::BIGINT::VARCHAR AS sec FROM (
+       SELECT agent_id, max(ts) AS at FROM conversations WHERE ${here} AND ts <= ${now} GROUP BY ALL
+       UNION ALL SELECT agent_id, max(to_at) FROM _requests WHERE ${here} AND scanned > returned AND to_at <= ${now} GROUP BY ALL
+     ) WHERE at IS NOT NULL GROUP BY ALL ORDER BY ALL`,
+  )
+  return new Map(seen.map(({ agentId, sec }) => [agentId, Number(sec)]))
+}

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { Answer } from '../../../src/core/governor/answer.ts'
 import {
-  type Answer,
   type Decision,
   GOVERNOR_DEFAULTS,
   type GovernorOptions,

@@ -1,7 +1,7 @@
 // A model of a vendor with a quota and an hourly limit, and of workers that obey the governor's grants. Whatever happens to the
 // workers (slow, lost, killed), the model knows what the vendor counted.
+import type { Answer } from '../../../src/core/governor/answer.ts'
 import {
-  type Answer,
   type Decision,
   type GovernorOptions,
   type GovernorState,

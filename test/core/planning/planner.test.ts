@@ -23,7 +23,6 @@ const LAST = NOW_SEC - SETTLE / 1_000 - 1
 const agent = (given: Partial<AgentFacts> = {}): AgentFacts => ({
   agentId: 'a',
   title: null,
-  gone: false,
   coverage: [],
   open: [],
   density: null,
@@ -135,10 +134,6 @@ describe('a plan', () => {
     expect(boundsOf(planned({ agents: [agent({ coverage, full: [open] })], mode: FULL }))).toEqual([
       ['a', 'full', null, LAST - 10],
     ])
-  })
-
-  it('requests nothing of an agent that is gone', () => {
-    expect(planned({ agents: [agent({ gone: true })] }).windows).toEqual([])
   })
 
   it('orders head windows before history, the stalest first', () => {

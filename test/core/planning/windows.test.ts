@@ -86,15 +86,22 @@ describe('a window', () => {
   })
 
   it('asks behind the last second of a full page that says it is the last one, and ends if nothing is there', () => {
-    const start = newProgress(windowOf())
+    const start = newProgress(windowOf({ kind: 'tail' }))
     const full = advance(start, factsAt(start, { hasMore: false, cursorOut: null }))
     expect(full.done).toBe(false)
     const next = nextRequest(full, 10)
-    expect(next.query).toEqual({ sort: 'asc', limit: 10, fromTs: at(151_000), toTs: at(200_999) })
+    expect(next.query).toEqual({ sort: 'desc', limit: 10, fromTs: at(100_000), toTs: at(149_999) })
     const nothing = { hasMore: false, cursorOut: null, returned: 0, lastTsMs: null, beginMs: next.progress.restartMs }
     const ended = advance(next.progress, factsAt(next.progress, nothing))
     expect(ended.done).toBe(true)
     expect(coveredBy(ended)).toEqual([{ from: start.window.fromSec, to: start.window.toSec }])
+  })
+
+  it('of new conversations ends at the last one of a full last page: the next poll begins there', () => {
+    const start = newProgress(windowOf())
+    const ended = advance(start, factsAt(start, { hasMore: false, cursorOut: null }))
+    expect(ended.done).toBe(true)
+    expect(coveredBy(ended).at(-1)!.to).toBe(Math.floor(at(150_000) / 1_000))
   })
 
   it('that is empty is done after one page', () => {

@@ -33,7 +33,6 @@ function preparedFor(...days: number[]): Prepared {
     agents: days.map((unread, at) => ({
       agentId: `a${at}`,
       title: null,
-      gone: false,
       coverage: unread > 0 ? [] : COVERED,
       open: [],
       density: DENSITY,

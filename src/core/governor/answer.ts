@@ -1,0 +1,23 @@
+// The answer to one request, as far as the governor is concerned.
+import type { ReportedRateLimit, ReportedUsage } from '../quota/reported-usage.ts'
+
+/** Times are ms of this machine's clock. */
+export interface Answer {
+  sentAtMs: number
+  receivedAtMs: number
+  /** HTTP status; null where no answer came. */
+  status: number | null
+  /** True where we aborted the request, so that its outcome is no sign of the vendor's state. */
+  givenUp?: boolean
+  /** True where no connection was made: the vendor can neither have counted nor billed the request. */
+  unsent?: boolean
+  /** True for the answer to a probe. */
+  isProbe?: boolean
+  returned: number
+  billed: number | null
+  /** Most sessions that one of the records shows; absent where there are no records. */
+  mostSessions?: number
+  usage: ReportedUsage | null
+  rateLimit: ReportedRateLimit | null
+  retryAfterMs: number | null
+}
