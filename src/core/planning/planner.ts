@@ -284,8 +284,9 @@ function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
   return [
     ...resumed,
     ...due.map(({ kind, interval }) => {
+      const window = newWindow(agent, kind, interval, options)
       const quiet = kind === 'head' ? quietFrom(agent.coverage, wanted.from, agent.seenThroughSec) : null
-      const window = newWindow(agent, kind, { ...interval, from: quiet ?? interval.from }, options)
+      if (quiet !== null) window.window.askFromSec = quiet <= 0 ? null : quiet
       return priced(misled.length > 0 ? { ...window, cap: FIRST_PAGE } : window, false, agent, options)
     }),
     ...(options.retriesGaps ? dueGaps(agent.gaps ?? [], claimedBy(agent), wanted, options.nowMs) : []).map(window =>

@@ -40,8 +40,8 @@ export function nextRequest(progress: WindowProgress, limit: number): { progress
   const cursorLost = progress.cursor === null && progress.sequence > 1
   const current = otherLimit || cursorLost ? restarted(progress) : progress
   const sort = sortOf(current.window)
-  const { fromSec, toSec } = current.window
-  const from = fromSec === null ? null : fromSec * 1_000
+  const { fromSec, toSec, askFromSec = fromSec } = current.window
+  const from = askFromSec === null ? null : askFromSec * 1_000
   const to = toSec * 1_000 + 999
   // A record's `ts` may lie outside of the window, a bound may not. Bounds include whole seconds, because a `ts` in seconds is inexact.
   const restart = current.restartMs === null ? null : secondOf(current.restartMs) * 1_000

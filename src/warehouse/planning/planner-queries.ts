@@ -113,10 +113,10 @@ export async function seenThrough(
   const here = `workspace_id = ${quoteText(workspaceId)}`
   const now = `TIMESTAMP '${iso(nowMs)}'`
   const seen = await rows<{ agentId: string; sec: string }>(
-    `SELECT agent_id AS "agentId", floor(epoch(max(at)))::BIGINT::VARCHAR AS sec FROM (
-       SELECT agent_id, max(ts) AS at FROM conversations WHERE ${here} AND ts <= ${now} GROUP BY ALL
+    `SELECT agent_id AS "agentId", floor(epoch(max(moment)))::BIGINT::VARCHAR AS sec FROM (
+       SELECT agent_id, max(ts) AS moment FROM conversations WHERE ${here} AND ts <= ${now} GROUP BY ALL
        UNION ALL SELECT agent_id, max(to_at) FROM _requests WHERE ${here} AND scanned > returned AND to_at <= ${now} GROUP BY ALL
-     ) WHERE at IS NOT NULL GROUP BY ALL ORDER BY ALL`,
+     ) WHERE moment IS NOT NULL GROUP BY ALL ORDER BY ALL`,
   )
   return new Map(seen.map(({ agentId, sec }) => [agentId, Number(sec)]))
 }
