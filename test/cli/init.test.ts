@@ -64,6 +64,7 @@ describe('init', () => {
               readToken: _read,
               readWebhookSecrets: _secrets,
               since: _since,
+              headReserveShare: _headReserve,
               schedule: _schedule,
               retention: _retention,
               responseRules: _rules,

@@ -22,7 +22,7 @@ const still = (text: string): string => text.replace(/^Left: .*/m, '')
 
 describe('plan beside `sync --watch`', () => {
   it('prints what it prints once the warehouse is free, with any flags, exports nothing, and the watch goes on', async () => {
-    const { plan, release, sandbox, env } = await watching({ conversations: 300 }, {}, '--max-requests', '3')
+    const { plan, release, sandbox, env } = await watching({ conversations: 1_200 }, {}, '--max-requests', '5')
     const [agent] = sandbox.world.agentIds()
     const exports = async () =>
       ((await (await fetch(`${sandbox.url}/_sandbox/requests?kind=export`)).json()) as { requests: unknown[] }).requests

@@ -1,6 +1,6 @@
 // The example alerts about Temporal: workers really export each metric that the rules use, with the labels that the rules match.
 import { readFileSync } from 'node:fs'
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
@@ -78,11 +78,13 @@ describeWithTemporal('the example alerts', ({ command }) => {
     const first = await worker()
     await (await ask()).result()
     const landing = join(there.config.home, 'landing')
+    const id = await readFile(join(landing, '.id'))
     await rm(landing, { recursive: true })
     await writeFile(landing, '')
     await expect((await ask()).result()).rejects.toThrow()
     await rm(landing)
     await mkdir(landing)
+    await writeFile(join(landing, '.id'), id)
     // A workflow that an incompatible release cannot continue.
     const pending = await whileSlowed(there.sandbox, async () => {
       const handle = await ask()

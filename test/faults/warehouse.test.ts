@@ -79,7 +79,7 @@ describe('a warehouse', () => {
     const damaged = { exit: 6, error: 'HOME_UNUSABLE', says: [fileOf(scene), 'convohouse replay'] }
     const intact = await readFile(fileOf(scene))
     const damages: Record<string, Buffer> = {
-      half: intact.subarray(0, intact.length / 2),
+      truncated: intact.subarray(0, intact.length / 4),
       garbage: Buffer.from('no database at all, '.repeat(5_000)),
       zeros: Buffer.alloc(intact.length),
       headers: Buffer.concat([intact.subarray(0, 4_096), Buffer.alloc(8_192, 7), intact.subarray(12_288)]),
@@ -90,7 +90,7 @@ describe('a warehouse', () => {
       const error = await openWarehouse({ home, ...SMALL }).catch(thrown => thrown)
       expect(error, name).toMatchObject({ code: 'HOME_UNUSABLE', hint: expect.stringContaining('replay') })
     }
-    await writeFile(fileOf(scene), damages.half!)
+    await writeFile(fileOf(scene), damages.truncated!)
     for (const command of [['sync', '--yes'], ['replay'], ['query', 'SELECT 1']])
       expectError(scene, await scene.run(command), damaged)
     await expectNothingExported(scene)

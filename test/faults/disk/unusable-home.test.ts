@@ -72,7 +72,7 @@ if (refusesLinks.status !== 0)
 describe.skipIf(refusesLinks.status !== 0)('a file system without hard links', () => {
   it('is reported before any page is requested, also if the folder was copied to it', async () => {
     const scene = await faultScene({ sandbox: { conversations: 20 } })
-    const says = `The file system of ${join(scene.home, 'landing')} does not support hard links (EPERM)`
+    const says = `The file system of ${join(scene.home, 'landing', '.room')} does not support hard links (EPERM)`
     await expectRefused(scene, says, { through: withoutLinks })
     await expectRecovered(scene)
     await expectRefused(scene, says, { through: withoutLinks })

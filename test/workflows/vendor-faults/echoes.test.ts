@@ -105,7 +105,7 @@ it('no file contains a token that an answer echoes, in any encoding or compressi
   })
   const { home } = simulated.config
   const report = await simulated.sync()
-  expect(report.failures.length).toBeGreaterThanOrEqual(5)
+  expect(report.gaps).not.toHaveLength(0)
   expect(holds(JSON.stringify([report, simulated.updates]))).toBe(false)
   const issues = await simulated.rows(
     `SELECT issue, sum(occurrences)::INTEGER AS n FROM _issues WHERE path = '(API token)' GROUP BY 1`,

@@ -13,9 +13,6 @@ import { asLines, warehouseTables } from '../simulated/warehouse-tables.ts'
 const REFUSED: Meddling = {
   answer: { status: 400, body: JSON.stringify({ message: 'Invalid cursor', code: 'BAD_REQUEST', issues: [] }) },
 }
-const DOWN: Meddling = {
-  answer: { status: 503, body: JSON.stringify({ message: 'down', code: 'INTERNAL_SERVER_ERROR', issues: [] }) },
-}
 
 const meddled = (meddle: (passing: Passing) => Meddling | undefined): Promise<SimulatedApp> =>
   simulatedApp({
@@ -106,15 +103,15 @@ describe('pages without a conversation', () => {
 
 describe('a sync whose vendor is down', () => {
   it('retries once a minute, then gives up, and the next sync continues', async () => {
-    let up = false
-    const simulated = await meddled(() => (up ? undefined : DOWN))
+    const simulated = await simulatedApp({ sandbox: { conversations: 120 }, settings: { maxPage: 15 } })
+    simulated.sandbox.faults.set({ rates: { '503': 1 } })
     const report: SyncReport = await simulated.sync()
     expect(report.outcome).toBe('failed')
     expect(report.failures).toMatchObject([{ code: 'API_UNAVAILABLE', kind: 'transient' }])
     expect(report.requests).toBeLessThanOrEqual(12)
     const lasted = simulated.sandbox.clock.now() - START_MS
     expect(lasted).toBeGreaterThanOrEqual(2 * MINUTE)
-    up = true
+    simulated.sandbox.faults.set({})
     expect(await simulated.sync()).toMatchObject({ outcome: 'done' })
     const throughMs = readThrough(simulated.sandbox.clock.now(), 2 * MINUTE)
     const truth = truthOf(simulated.sandbox, { throughMs })
