@@ -205,7 +205,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
   })
 
   it('ends with the access error if the vendor refuses it from the start, and waits for the next sync once a request was accepted', async () => {
-    const there = await app(env, { conversations: 40, paid: false })
+    const there = await app(env, { conversations: 40, paid: false, startMs: Date.now() - 3 * 3_600_000 })
     const refused = await there.begin().ended
     expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining('error API_FORBIDDEN')])
 
@@ -217,7 +217,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
     })
     const says = (text: RegExp) => until(async () => text.test(shown), { everyMs: 100 })
     await says(/ws_demo: up to date/)
-    // The clock advances, so that new conversations are looked for.
+    // The clock advances to moments that have passed, so that new conversations are looked for.
     for (const [paid, text] of [
       [false, /ws_demo: failed/],
       [true, /ws_demo: failed.*ws_demo: up to date/s],

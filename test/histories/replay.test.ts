@@ -37,7 +37,7 @@ describe('a recorded history', () => {
   })
 
   it.each([
-    ['calls another activity', 'cancelled.json', 'heldUntil', 'heldUntilWhen'],
+    ['calls another activity', 'held-lease.json', 'heldUntil', 'heldUntilWhen'],
     ['does not wait for the holder', 'lost-lease.json', 'if (untilMs === null)', 'if (true)'],
     ['forgets a publication that failed for a person', 'publication.json', 'waiting.push(DUE)', 'void DUE'],
     ['fetches pages where a lease was recovered', 'held-lease.json', 'handling.recoverLease(', 'fetchPages('],

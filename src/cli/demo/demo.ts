@@ -6,7 +6,7 @@ import type { SyncReport } from '../../../workflows/steps.ts'
 import { type App, openApp } from '../../app.ts'
 import { type Config, readConfig } from '../../config.ts'
 import { ConvohouseError } from '../../core/errors.ts'
-import { DAY, SECOND } from '../../core/time.ts'
+import { DAY, HOUR, SECOND } from '../../core/time.ts'
 import { count, counted } from '../../core/words.ts'
 import { makeFolder } from '../../files/durable.ts'
 import { type EmbeddedOptions, PLAIN_SYNC, planOnly, syncOnce } from '../../run/embedded.ts'
@@ -185,6 +185,8 @@ export async function runDemo({ home }: { home?: string }): Promise<void> {
     agents: AGENTS,
     conversations: CONVERSATIONS,
     arrivalsPerDay: ARRIVALS_PER_DAY,
+    // A sync reads up to the machine's own time, so the later days, and the time that events advance the clock by, have passed.
+    startMs: Date.now() - LATER_DAYS * DAY - 2 * HOUR,
     traffic: true,
   })
   try {

@@ -84,7 +84,7 @@ export const sandboxCommand = (): Command =>
     .option('--start <moment>', "initial time of the sandbox's clock (default: now)", moment('--start'))
     .option(
       '--speed <n>',
-      'sandbox seconds per real second; 0 stops the clock (default: 1)',
+      "sandbox seconds per real second; 0 stops the clock (default: 1). A sync reads up to the machine's own time, so start in the past",
       number('--speed', { min: 0, max: 1_000_000 }),
     )
     .option('--cache <bytes>', 'memory for rendered records (default: 192 MiB)', whole('--cache', 0, 2 ** 36))

@@ -116,7 +116,10 @@ describe('a full export', () => {
   })
 
   it('that was stopped or dropped leaves no gap in the coverage; once dropped, it is no longer reported, also after a replay, and the next one starts over', async () => {
-    const workspace = await scene({ conversations: 150, arrivalsPerDay: 12 }, { pageSize: 25 })
+    const workspace = await scene(
+      { conversations: 150, arrivalsPerDay: 12, startMs: Date.now() - 86_400_000 },
+      { pageSize: 25 },
+    )
     await convohouse(workspace, 'sync')
     const first = await spent(workspace)
     workspace.sandbox.clock.advance(86_400_000)

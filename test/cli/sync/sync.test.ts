@@ -28,7 +28,7 @@ describe('sync', () => {
   })
 
   it('prints the plan first and the result last as JSON lines with times; plan then prints one object with estimates, and the length of a billing period that it assumes', async () => {
-    const { env, sandbox } = await scene({ arrivalsPerDay: 50 })
+    const { env, sandbox } = await scene({ arrivalsPerDay: 50, startMs: Date.now() - 86_400_000 })
     const { code, stdout, stderr } = await inProcess(['sync', '--json'], { env })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const lines = jsonLines(stdout)
