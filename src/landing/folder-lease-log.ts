@@ -119,7 +119,7 @@ export function openLeaseLog(options: { home: string; workspaceId: string; run: 
       const lines = await readLines(join(folder, name))
       if (!isOld) for (const { id, entry } of lines) entries.set(id, entry)
       const usages = lines.filter(({ entry }) => entry.kind === 'request' && entry.usage !== null)
-      newest = [...usages.reverse(), ...newest].sort((a, b) => sentMs(b) - sentMs(a)).slice(0, USAGES_KEPT)
+      newest = [...newest, ...usages.reverse()].sort((a, b) => sentMs(b) - sentMs(a)).slice(0, USAGES_KEPT)
     }
     const isFresh = (entry: LeaseEntry) => momentOf(entry) >= nowMs - hourMs
     const fresh = [...entries.values()].filter(isFresh).sort((a, b) => momentOf(a) - momentOf(b))

@@ -12,7 +12,10 @@ export interface QuotaStatus {
   periodKey: string | null
   usedSessions: number
   includedSessions: number
+  /** Includes `unansweredSessions`. */
   sessionsLeft: number
+  /** Sessions that unanswered requests may have billed. */
+  unansweredSessions: number
   overagePacks: number
   requestsLeft: number
   requestsPerHour: number
@@ -52,6 +55,7 @@ export async function quotaStatus(question: QuotaQuestion): Promise<QuotaStatus 
     usedSessions: quota.usedSessions,
     includedSessions: quota.includedSessions,
     sessionsLeft: quota.sessionsLeft,
+    unansweredSessions: quota.unansweredSessions,
     overagePacks: quota.overagePacks,
     requestsLeft: rateLimit.requestsLeft,
     requestsPerHour: rateLimit.requestsPerHour,

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { quotaNotes } from '../../src/cli/terminal/quota-notes.ts'
 import type { RequestMade } from '../../src/core/governor/lease-entries.ts'
 import { openLeaseLog } from '../../src/landing/folder-lease-log.ts'
 import { quotaStatus } from '../../src/reports/quota.ts'
@@ -52,5 +53,60 @@ it('sessions billed by concurrent answers are counted once', async () => {
   await answer('b', 66, 68, 111)
   const quota = await quotaStatus({ leaseLog, settings: undefined, nowMs: NOW_MS + 1_000 })
   expect(quota).toMatchObject({ usedSessions: 145, sessionsLeft: 49_855 })
+  await leaseLog.close()
+})
+
+it('an outage uses up no sessions: what unanswered requests may have billed is shown apart', async () => {
+  const home = await temporaryHome()
+  const leaseLog = openLeaseLog({ home, workspaceId: 'ws', run: 'a' })
+  const request = (lease: string, atMs: number, answer: Partial<RequestMade>) =>
+    leaseLog.append({
+      kind: 'request',
+      lease,
+      agentId: 'agent',
+      error: null,
+      sentAtMs: NOW_MS + atMs,
+      receivedAtMs: NOW_MS + atMs + 1,
+      status: 200,
+      returned: 0,
+      billed: 0,
+      usage: null,
+      rateLimit: null,
+      retryAfterMs: null,
+      ...answer,
+    })
+  const usage = {
+    periodKey: '2026-06',
+    billableUsedThisRequest: 0,
+    billableUsedThisPeriod: 296,
+    includedQuota: 1_500,
+    billableRemainingThisPeriod: 1_204,
+    overageUsedThisPeriod: 0,
+    overagePacksCharged: 0,
+    exportRequestCount: 1,
+  }
+  await request('none', 0, { usage })
+  for (const [index, answer] of [{ status: 503 }, { status: null }, { status: null, unsent: true }].entries()) {
+    const lease = `lease-${index}`
+    const atMs = NOW_MS + 10 * (index + 1)
+    await leaseLog.append({
+      kind: 'lease',
+      lease,
+      window: 'w',
+      agentId: 'agent',
+      requests: 1,
+      sessions: 100,
+      pageSessions: 100,
+      atMs,
+      deadlineMs: atMs + 60_000,
+    })
+    await request(lease, atMs - NOW_MS, { error: 'API_UNAVAILABLE', ...answer })
+    await leaseLog.append({ kind: 'end', lease, atMs: atMs + 2 })
+  }
+  const quota = await quotaStatus({ leaseLog, settings: undefined, nowMs: NOW_MS + 1_000 })
+  expect(quota).toMatchObject({ usedSessions: 296, sessionsLeft: 1_204 })
+  expect(quota!.unansweredSessions).toBeGreaterThanOrEqual(200)
+  expect(quota!.unansweredSessions).toBeLessThan(300)
+  expect(quotaNotes(quota!)).toBe(`; up to ${quota!.unansweredSessions} may have been billed by unanswered requests`)
   await leaseLog.close()
 })

@@ -15,6 +15,7 @@ import { quotaStatus } from '../../reports/quota.ts'
 import { aheadBy, clocksApart, type Dated } from '../../steps/server-clock.ts'
 import type { ResourceAnswer } from '../../vendor/answers.ts'
 import { createVendorClient } from '../../vendor/client.ts'
+import { quotaNotes } from '../terminal/quota-notes.ts'
 import { examine, type Finding, fail, ok, type Subject, skip, warn } from './findings.ts'
 
 const placeText = (kept: SecretPlace): string => ('env' in kept ? `the variable ${kept.env}` : `the file ${kept.file}`)
@@ -128,7 +129,7 @@ export function exportCheck(stores: Stores, workspace: WorkspaceConfig): Promise
     const quota = await quotaStatus({ leaseLog, settings: workspace, nowMs })
     const answered = `answered ${when}, so the workspace had paid`
     if (quota === null) return [ok(subject, answered)]
-    const left = `${count(quota.sessionsLeft)} of ${counted(quota.includedSessions, 'session')} left in the billing period`
+    const left = `${count(quota.sessionsLeft)} of ${counted(quota.includedSessions, 'session')} left in the billing period${quotaNotes(quota)}`
     if (quota.sessionsLeft > 0) return [ok(subject, `${answered}; ${left}`)]
     return [
       warn(

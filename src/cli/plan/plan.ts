@@ -21,6 +21,7 @@ import { nothingToRead } from '../sync/progress-text.ts'
 import { type GridOptions, grid, gridOnStdout } from '../terminal/columns.ts'
 import { gapLines } from '../terminal/gap-text.ts'
 import { print, printJson } from '../terminal/print.ts'
+import { quotaNotes } from '../terminal/quota-notes.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
 import { openPlanner, type PlanFacts } from './ask-plan.ts'
 import { economyTexts } from './economy-text.ts'
@@ -62,7 +63,7 @@ function windowRow(
 function budgetLines({ rateLimit, quota, reserveForNewSessions }: Budget): string[] {
   const requests = `${count(rateLimit.requestsLeft)} of ${counted(rateLimit.requestsPerHour, 'request')} this hour`
   const sessions = quota.known
-    ? `${count(quota.sessionsLeft)} of ${counted(quota.allowedSessions, 'session')} this period`
+    ? `${count(quota.sessionsLeft)} of ${counted(quota.allowedSessions, 'session')} this period${quotaNotes(quota)}`
     : `sessions unknown until the first answer (${count(quota.includedSessions)} per period according to the API document)`
   return [
     `Left: ${requests}; ${sessions}.`,

@@ -15,6 +15,7 @@ import { economyTexts } from '../plan/economy-text.ts'
 import { eventsText } from '../sync/progress-text.ts'
 import { type GridOptions, grid, visible } from '../terminal/columns.ts'
 import { gapText } from '../terminal/gap-text.ts'
+import { quotaNotes } from '../terminal/quota-notes.ts'
 import { hintOf, refusedText } from '../terminal/refusal-text.ts'
 import { plain } from '../terminal/style.ts'
 
@@ -51,7 +52,7 @@ const agentRow = (agent: AgentStatus): string[] => [
 
 function quotaText(quota: QuotaStatus | null, nowMs: number): string {
   if (quota === null) return 'not reported yet'
-  const sessions = `${count(quota.usedSessions)} of ${counted(quota.includedSessions, 'session')} used, ${count(quota.sessionsLeft)} left`
+  const sessions = `${count(quota.usedSessions)} of ${counted(quota.includedSessions, 'session')} used, ${count(quota.sessionsLeft)} left${quotaNotes(quota)}`
   const requests = `${count(quota.requestsLeft)} of ${counted(quota.requestsPerHour, 'request')} left this hour`
   return `${sessions}; ${requests} (reported ${ago(Date.parse(quota.reportedAt), nowMs)})`
 }

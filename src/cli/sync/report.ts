@@ -8,6 +8,7 @@ import { count, counted } from '../../core/words.ts'
 import { visible } from '../terminal/columns.ts'
 import { failureLines } from '../terminal/error-text.ts'
 import { gapLines } from '../terminal/gap-text.ts'
+import { quotaNotes } from '../terminal/quota-notes.ts'
 import type { Progress } from './progress.ts'
 import { eventsText } from './progress-text.ts'
 
@@ -43,7 +44,7 @@ function spent({ budget }: Progress): string[] {
   if (budget === null || !budget.quota.known) return []
   const { quota, rateLimit } = budget
   const sessions = `${count(quota.sessionsLeft)} of ${counted(quota.allowedSessions, 'session')} left this period`
-  return [`  ${sessions}, ${counted(rateLimit.requestsLeft, 'request')} left this hour`]
+  return [`  ${sessions}, ${counted(rateLimit.requestsLeft, 'request')} left this hour${quotaNotes(quota)}`]
 }
 
 function webhooks({ events }: Progress): string[] {

@@ -15,7 +15,10 @@ export interface Budget {
     includedSessions: number
     /** Included sessions and those of allowed packs. */
     allowedSessions: number
+    /** Includes `unansweredSessions`. */
     sessionsLeft: number
+    /** Sessions that unanswered requests may have billed: no sync uses them until a usage report shows whether they were. */
+    unansweredSessions: number
     overagePacks: number
     reportedAtMs: number | null
   }
@@ -32,6 +35,7 @@ export const unlimited = (governor: GovernorState): GovernorState => ({
 export function budgetOf(governor: GovernorState, nowMs: number): Budget {
   const { rateLimit, quota, options } = governor
   const all = unlimited(governor)
+  const unansweredSessions = quota.pending?.unanswered ?? 0
   return {
     rateLimit: {
       requestsPerHour: rateLimit.requestsPerHour,
@@ -43,7 +47,8 @@ export function budgetOf(governor: GovernorState, nowMs: number): Budget {
       usedSessions: quota.usedSessions,
       includedSessions: quota.includedSessions,
       allowedSessions: quota.includedSessions + options.allowedPacks * PACK_SESSIONS,
-      sessionsLeft: Math.max(0, sessionsLeft(quota, options.allowedPacks)),
+      sessionsLeft: Math.max(0, sessionsLeft(quota, options.allowedPacks) + unansweredSessions),
+      unansweredSessions,
       overagePacks: quota.overagePacks,
       reportedAtMs: quota.reportedAtMs,
     },

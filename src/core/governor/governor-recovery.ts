@@ -18,7 +18,8 @@ import { countRequest } from './rate-limit.ts'
  * Folds the entries of the lease log, oldest first, into a new governor. Answers count as they do in a running governor.
  *
  * `holdersDead`: the holders of open leases are known to be dead (the warehouse's lock fences embedded runs). The log then lacks at most one
- * request per lease, the one in flight: it is counted, and what it may have billed is held back until a usage report. Otherwise an open
+ * request per lease, the one in flight (none if no connection was made for the one before): it is counted, and what it may have billed is
+ * held back until a usage report. Otherwise an open
  * lease counts as spent until its hour has passed.
  *
  * `quota`: rebuilt from loaded pages, because the newest usage reports in the lease log alone may be too low.
@@ -30,8 +31,9 @@ export function recoverGovernor(
 ): GovernorState {
   const fresh = newGovernor(options)
   const state = entries.reduce(applyEntry, { ...fresh, quota: recovery.quota ?? fresh.quota })
+  const lost = state.leases.filter(lease => mayBeLost(lease, entries))
   const { leases, ...rest } = recovery.holdersDead
-    ? { ...state.leases.reduce((left, lease) => lostRequest(left, lease, recovery.nowMs), state), leases: [] }
+    ? { ...lost.reduce((left, lease) => lostRequest(left, lease, recovery.nowMs), state), leases: [] }
     : state
   // Earlier spending is not part of this run.
   return { ...rest, leases, spent: { requests: 0, sessions: 0 }, lost: NONE_LOST, breaches: 0 }
@@ -62,12 +64,14 @@ const leaseOf = (entry: LeaseGranted): Lease => ({
   deadlineMs: entry.deadlineMs,
 })
 
-/** Counts the request that may have been in flight when the lease's holder was killed; none if the log has all of its requests. */
-const lostRequest = (state: GovernorState, lease: Lease, nowMs: number): GovernorState =>
-  lease.made >= lease.requests
-    ? state
-    : {
-        ...state,
-        rateLimit: countRequest(state.rateLimit, nowMs, lease),
-        quota: lease.pageSessions === 0 ? state.quota : holdBack(state.quota, lease.pageSessions, nowMs),
-      }
+/** True where a request may have been in flight when the lease's holder was killed. */
+function mayBeLost({ id, made, requests }: Lease, entries: readonly LeaseEntry[]): boolean {
+  const newest = entries.findLast(entry => entry.kind === 'request' && entry.lease === id)
+  return made < requests && !(newest?.kind === 'request' && newest.unsent)
+}
+
+const lostRequest = (state: GovernorState, lease: Lease, nowMs: number): GovernorState => ({
+  ...state,
+  rateLimit: countRequest(state.rateLimit, nowMs, lease),
+  quota: lease.pageSessions === 0 ? state.quota : holdBack(state.quota, lease.pageSessions, nowMs),
+})

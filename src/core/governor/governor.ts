@@ -167,7 +167,7 @@ export const newGovernor = (options: Partial<GovernorOptions> = {}): GovernorSta
 
 /** Holds back what a page without an answer may have billed: the expected sessions and the surprise reserve. */
 export const holdBack = (quota: QuotaState, sessions: number, sinceMs: number): QuotaState =>
-  holdPending(quota, Math.max(0, sessions) + surpriseReserve(quota.includedSessions, sessions), sinceMs)
+  holdPending(quota, Math.max(0, sessions) + surpriseReserve(quota.includedSessions, sessions), sinceMs, 'unanswered')
 
 /** Share of the rate limit that is reserved for polls for new conversations, so that a backfill does not delay them. */
 const HEAD_HOUR_SHARE = 0.05
@@ -299,23 +299,17 @@ export function requestLease(given: GovernorState, asked: LeaseRequest, nowMs: n
   return grantLease(state, agentId, grant, nowMs)
 }
 
-/** Holds back the sessions of a lost answer or a failure of the vendor: either may hide a billed page. */
-const quotaWithHeldBack = (state: GovernorState, lease: Lease | undefined, answer: Answer): QuotaState =>
-  lease === undefined || lease.pageSessions === 0 || answer.status === 429 || answer.unsent
-    ? state.quota
-    : holdBack(state.quota, lease.pageSessions, answer.receivedAtMs)
-
-/** Counts an answer that never arrived; an answer with an error status is not lost. */
-const lostAfter = ({ lost }: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState['lost'] =>
-  lease === undefined || lease.pageSessions === 0 || answer.status !== null || answer.unsent
-    ? lost
-    : { answers: lost.answers + 1, sessions: lost.sessions + lease.pageSessions }
-
-const withUnseenAnswer = (state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState => ({
-  ...state,
-  quota: quotaWithHeldBack(state, lease, answer),
-  lost: lostAfter(state, lease, answer),
-})
+/**
+ * Holds back the sessions of a lost answer or a failure of the vendor: either may hide a billed page. Counts an answer that never arrived.
+ * An attempt without a connection hides nothing.
+ */
+function withUnseenAnswer(state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState {
+  if (lease === undefined || lease.pageSessions === 0 || answer.unsent || answer.status === 429) return state
+  const quota = holdBack(state.quota, lease.pageSessions, answer.receivedAtMs)
+  const { answers, sessions } = state.lost
+  const lost = answer.status === null ? { answers: answers + 1, sessions: sessions + lease.pageSessions } : state.lost
+  return { ...state, quota, lost }
+}
 
 const pauseAfter = (state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState => ({
   ...withUnseenAnswer(state, lease, answer),

@@ -54,8 +54,8 @@ export interface QuotaState extends Period {
   /** False until the first usage report; before it, no request that could bill is sent. */
   known: boolean
   reportedAtMs: number | null
-  /** Sessions that lost answers may have billed; held back until a usage report that was requested later. */
-  pending: { sessions: number; sinceMs: number } | null
+  /** Sessions that a usage report requested later will show; `unanswered`: those that lost answers may have billed. */
+  pending: { sessions: number; unanswered: number; sinceMs: number } | null
   /** Other periods that were reported, newest last. */
   others: readonly Period[]
   /** Ids of those `others` that may be the running period. */
@@ -202,12 +202,18 @@ export function countBilled(quota: QuotaState, answer: BilledAnswer): QuotaState
 export const withoutSettledPending = (quota: QuotaState, sentAtMs: number): QuotaState =>
   quota.pending && isComplete(quota.account, sentAtMs, quota.pending.sinceMs) ? { ...quota, pending: null } : quota
 
-/** Holds back the sessions that lost answers may have billed. `sinceMs`: when those answers were given up. */
-export const holdPending = (quota: QuotaState, sessions: number, sinceMs: number): QuotaState => ({
+/** Holds back sessions: of an answer without a usage report, or of a lost one. `sinceMs`: when it arrived or was given up. */
+export const holdPending = (
+  { pending, ...quota }: QuotaState,
+  sessions: number,
+  sinceMs: number,
+  why: 'unreported' | 'unanswered' = 'unreported',
+): QuotaState => ({
   ...quota,
   pending: {
-    sessions: (quota.pending?.sessions ?? 0) + sessions,
-    sinceMs: Math.max(quota.pending?.sinceMs ?? 0, sinceMs),
+    sessions: (pending?.sessions ?? 0) + sessions,
+    unanswered: (pending?.unanswered ?? 0) + (why === 'unanswered' ? sessions : 0),
+    sinceMs: Math.max(pending?.sinceMs ?? 0, sinceMs),
   },
 })
 

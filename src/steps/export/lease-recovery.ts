@@ -51,7 +51,8 @@ export async function recoverLease(fetching: Fetching, start: WindowProgress, gr
   const ended = entries.some(entry => entry.kind === 'end')
   if (began && !ended) {
     const atMs = fetching.now()
-    if (answers.length < grant.requests) {
+    // Without a connection for the newest attempt, none was in flight.
+    if (answers.filter(({ unsent }) => !unsent).length < grant.requests && !answers.at(-1)?.unsent) {
       const answer = unobservedRequest(atMs)
       answers.push(answer)
       const { agentId } = start.window

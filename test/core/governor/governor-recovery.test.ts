@@ -183,6 +183,19 @@ describe('a governor recovered from the lease log', () => {
     expect(state.quota.pending).toMatchObject({ sinceMs: START + 100, sessions: 500 + 4 })
   })
 
+  it('holds back nothing for a lease whose newest attempt made no connection', () => {
+    const { log } = undisturbed([
+      { kind: 'head', wants: 1, outcomes: [{ status: 200, billed: 0, latencyMs: 5 }], pauseMs: 0 },
+      { kind: 'head', wants: 3, outcomes: [{ status: null, billed: 0, latencyMs: 5 }], pauseMs: 0 },
+    ])
+    const killed = log
+      .filter(({ entry }) => entry.kind !== 'end' || entry.lease !== 'l1')
+      .map(({ entry }) => (entry.kind === 'request' && entry.lease === 'l1' ? { ...entry, unsent: true } : entry))
+    const state = recoverGovernor(OPTIONS, killed, { nowMs: START + 100, holdersDead: true })
+    expect(state.quota.pending).toBeNull()
+    expect(requestsFor(state, { kind: 'selected', agentId: 'a' }, START + 100)).toBe(50 - 1)
+  })
+
   it('counts a lease as fully spent until its hour has passed if its holder may be alive', () => {
     const { log } = undisturbed([
       { kind: 'head', wants: 1, outcomes: [{ status: 200, billed: 0, latencyMs: 5 }], pauseMs: 0 },

@@ -228,7 +228,7 @@ describe('sessions without a report', () => {
 
   it('add up, and wait for a count later than the last of them', () => {
     const held = holdPending(holdPending(reported, 50, 1_000), 30, 2_000)
-    expect(held.pending).toEqual({ sessions: 80, sinceMs: 2_000 })
+    expect(held.pending).toEqual({ sessions: 80, unanswered: 0, sinceMs: 2_000 })
   })
 
   it('count as spent if that later answer has no count', () => {

@@ -18,7 +18,7 @@ async function misled(options: SimulatedAppOptions, meddle: (passing: Passing) =
   })
 }
 
-const QUOTA = 120
+const QUOTA = 300
 const LAST_MONTH = reporting({
   periodKey: 'last month',
   billableUsedThisPeriod: 5,
@@ -35,11 +35,11 @@ describe('a last page of a run that names last month', () => {
     ['at once', MINUTE],
     ['hours later', 3 * HOUR],
   ])('makes the next sync spend nothing beyond the quota: %s', async (_, laterMs) => {
-    const world = { conversations: 400, agents: 1, historyDays: 1_800, quotaSessions: QUOTA }
+    const world = { conversations: 400, agents: 1, historyDays: 1_800, quotaSessions: QUOTA, speed: 1 }
     const simulated = await misled({ sandbox: world, settings: { maxPage: 20 } }, ({ number }) =>
-      number === 6 ? LAST_MONTH : undefined,
+      number === 14 ? LAST_MONTH : undefined,
     )
-    await simulated.sync({ maxRequests: 6 })
+    await simulated.sync({ maxRequests: 14 })
     simulated.advance(laterMs)
     await simulated.restart()
     expect(await simulated.sync()).toMatchObject({ outcome: 'period-spent' })
