@@ -1,4 +1,4 @@
-// The billing period of a lease, by which its holder notices an answer that contradicts it.
+// The billing period of a lease, by which its holder notices an answer that contradicts it; then all leases of its process end.
 import { includedOf, PACK_SESSIONS, type QuotaState, reportedUsed } from './quota.ts'
 import type { ReportedUsage } from './reported-usage.ts'
 

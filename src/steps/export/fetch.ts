@@ -91,15 +91,7 @@ const mayRequest = (fetching: Fetching, grant: Grant, used: Used, trips: number)
   fetching.breaker.trips() === trips
 
 const mayRequestPage = (fetching: Fetching, grant: Grant, used: Used, trips: number): boolean =>
-  used.sessions + grant.pageSessions <= grant.sessions &&
-  isWithinQuota(grant, used) &&
-  mayRequest(fetching, grant, used, trips)
-
-/** False once an answer contradicts what the lease knows of the quota: the governor then decides. */
-function isWithinQuota({ period, pageSessions }: Grant, { answers }: Used): boolean {
-  const usage = answers.at(-1)?.usage
-  return !usage || fitsReport(period, usage, pageSessions)
-}
+  used.sessions + grant.pageSessions <= grant.sessions && mayRequest(fetching, grant, used, trips)
 
 async function keepBytes(fetching: Fetching, agentId: string, error: unknown): Promise<void> {
   const exchange = error instanceof VendorError ? error.exchange : undefined
@@ -143,6 +135,8 @@ async function landPage(
   fetching.clock.observe(answer.exchange)
   const head = exportHead(fetching, { ...page, grant })
   const received = answerOf(answer)
+  // After an answer that contradicts what leases know of the quota, the governor decides.
+  if (received.usage && !fitsReport(grant.period, received.usage, grant.pageSessions)) fetching.breaker.trip()
   // Waits for both: when one fails, the other must not continue in the background.
   const [landed, written] = await Promise.allSettled([
     fetching.landing.land(head, answer.exchange.body),
