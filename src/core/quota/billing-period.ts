@@ -45,8 +45,9 @@ export function applyUsage(quota: QuotaState, usage: ReportedUsage, answer: Bill
   const known = periodOf(quota)
   const id = namedPeriod(quota, usage, answer)
   const used = reportedUsed(usage, includedOf(known, usage))
-  const isNew = id !== known.id && quota.others.every(period => period.id !== id)
-  const others = isNew ? [...quota.others, newPeriod(known, id, usage, answer)].slice(-OTHERS_KEPT) : quota.others
+  const named = quota.others.find(period => period.id === id) ?? newPeriod(known, id, usage, answer)
+  const unnamed = quota.others.filter(period => period.id !== id)
+  const others = id === known.id ? quota.others : [...unnamed, named].slice(-OTHERS_KEPT)
   const held = quota.pending?.sessions ?? 0
   const counted = [known, ...others].map(period => {
     if (period.id !== id) return used === null ? period : countOwn(period, answer)
@@ -84,12 +85,14 @@ function namedPeriod(quota: QuotaState, usage: ReportedUsage, answer: BilledAnsw
   const included = includedOf(quota, usage)
   const used = reportedUsed(usage, included)
   if (used === null || quota.mostReported === 0) return quota.id
-  const contrary = (kind: 'low' | 'spent') =>
-    quota.rivals.find(id => id.startsWith(`${kind} `)) ?? `${kind} ${answer.sentAtMs}`
-  if (2 * used < quota.mostReported && (key === null || answer.isProbe)) return contrary('low')
+  const rival = (kind: 'low' | 'spent') => quota.rivals.find(id => id.startsWith(`${kind} `))
+  // Usage only grows: a count that is not below that of a used-up quota confirms it.
+  const spent = quota.others.find(({ id }) => id === rival('spent'))
+  if (spent && used >= spent.mostReported) return spent.id
+  if (2 * used < quota.mostReported && (key === null || answer.isProbe)) return rival('low') ?? `low ${answer.sentAtMs}`
   const unexplained = used - quota.usedSessions - answer.billed
   const isSpent = used >= included && quota.usedSessions < included
-  return isSpent && unexplained > UNEXPLAINED_SHARE * included ? contrary('spent') : quota.id
+  return isSpent && unexplained > UNEXPLAINED_SHARE * included ? `spent ${answer.sentAtMs}` : quota.id
 }
 
 /** A period that no answer has named before. One with the same key has the same own sessions. */
@@ -163,7 +166,11 @@ function withElected(quota: QuotaState, periods: readonly Period[]): QuotaState 
   const isRival = ({ id, key, doubts }: Period) =>
     id !== known && (scores.get(id) ?? 0) > (doubts > MAX_DOUBTS && key !== quota.key ? 2 : 0)
   const rivals = periods.filter(isRival).map(({ id }) => id)
-  const others = periods.filter(({ id }) => id !== known).map(withoutRequests)
+  const { key } = byId.get(known)!
+  // Of one key there is one period, and while it is the known one, rivals that report it otherwise.
+  const isKept = (period: Period) =>
+    period.key === key ? rivals.includes(period.id) : period.key !== quota.key || period.id === quota.id
+  const others = periods.filter(isKept).map(withoutRequests)
   const elected = { ...quota, ...byId.get(known)!, others, rivals }
   if (known === quota.id) return elected
   const left = byId.get(quota.id)!

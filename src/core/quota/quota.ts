@@ -56,7 +56,7 @@ export interface QuotaState extends Period {
   reportedAtMs: number | null
   /** Sessions that a usage report requested later will show; `unanswered`: those that lost answers may have billed. */
   pending: { sessions: number; unanswered: number; sinceMs: number } | null
-  /** Other periods that were reported, newest last. */
+  /** Other periods that were reported; last the one that was reported last. */
   others: readonly Period[]
   /** Ids of those `others` that may be the running period. */
   rivals: readonly string[]
