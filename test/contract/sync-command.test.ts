@@ -51,7 +51,7 @@ describeWithTemporal('sync --on temporal', ({ place, env }) => {
   }
 
   it('shows planning and progress and ends with its report, as an embedded sync does', async () => {
-    const there = await app({ latencyMs: 30 })
+    const there = await app({ latencyMs: 30, startMs: Date.now() - DAY })
     const { code, stdout, stderr } = await there.run('sync', '--on', 'temporal', '--json')
     expect(code, stderr).toBe(0)
     const updates = lines(stdout)
