@@ -9,7 +9,7 @@ import { readByAgent } from '../warehouse/planning/full-exports.ts'
 type Reader = Pick<Writer, 'rows'>
 
 /** An agent whose exports the vendor refuses, or fails, alone. */
-export interface LeftAgent extends Omit<Gap, 'fromSec' | 'toSec'> {}
+export type LeftAgent = Omit<Gap, 'fromSec' | 'toSec'>
 
 /** Agents that runs have left since the vendor last answered an export of them. */
 export async function readLeftAgents(reader: Reader, workspaceId: string): Promise<LeftAgent[]> {
@@ -34,6 +34,7 @@ export async function readLeftAgents(reader: Reader, workspaceId: string): Promi
     retryAtMs: retryAtMs({ lastTriedMs: Number(last), tries: Number(tries) - 1 }),
   }))
 }
+
 /** A gap as the progress of a window records it. */
 type RecordedGap = Omit<Gap, 'agentId' | 'retryAtMs'>
 

@@ -40,6 +40,7 @@ import {
   isById,
   newProgress,
   openWindow,
+  secondOf,
   sortOf,
   type WindowKind,
   type WindowProgress,
@@ -149,8 +150,6 @@ export interface Plan {
 /** Share of the rate limit that polls for new conversations may use; the rest is for history. */
 const HEAD_SHARE = 0.8
 
-const second = (ms: number): number => Math.floor(ms / 1_000)
-
 /** What no new window has to read: it is covered, or an unfinished window reads it. */
 const claimedBy = ({ open, full = [], coverage }: AgentFacts): Coverage =>
   open
@@ -180,9 +179,9 @@ function priced(known: WindowProgress, resumes: boolean, agent: AgentFacts, opti
   // Each run counts empty pages from 0: an earlier run that left the window has not shown that they never end.
   const progress = known.idle ? { ...known, idle: 0 } : known
   const isAscending = sortOf(window) === 'asc'
-  const from = progress.lastTsMs !== null && isAscending ? second(progress.lastTsMs) : window.fromSec
+  const from = progress.lastTsMs !== null && isAscending ? secondOf(progress.lastTsMs) : window.fromSec
   const to =
-    progress.lastTsMs !== null && !isAscending ? Math.min(window.toSec, second(progress.lastTsMs)) : window.toSec
+    progress.lastTsMs !== null && !isAscending ? Math.min(window.toSec, secondOf(progress.lastTsMs)) : window.toSec
   if (window.kind === 'full' && agent.stored && agent.stored.length > 0)
     return { progress, resumes, estimate: estimateStored(agent.stored, { from: from ?? 0, to }, options.maxPage) }
   const estimate = isById(window.kind)
@@ -217,9 +216,9 @@ function pricedIds(agent: AgentFacts, kind: WindowKind, ids: readonly string[], 
 function requestedInterval({ sinceMs, untilMs, nowMs, settleMs }: PlanOptions): Interval {
   const until = untilMs === null ? nowMs - settleMs : Math.min(untilMs, nowMs - settleMs)
   // No request can carry a lower bound before EARLIEST_MS: a window that would need one has no lower bound.
-  const from = sinceMs === null || sinceMs < EARLIEST_MS ? 0 : second(sinceMs)
+  const from = sinceMs === null || sinceMs < EARLIEST_MS ? 0 : secondOf(sinceMs)
   // The second of `until` is left out: it may not be complete yet.
-  return { from, to: second(until) - 1 }
+  return { from, to: secondOf(until) - 1 }
 }
 
 const scopeOf = ({ mode, untilMs }: PlanOptions): FullScope => ({

@@ -4,11 +4,14 @@ import type { PageFacts, WindowProgress } from './windows.ts'
 
 /** Maximum number of pages per window that request ids once more; such pages bill nothing. */
 const MAX_PAGES_AGAIN = 16
+
 /** True where all ids have been requested, and only ids to be requested once more are left. */
 export const isReaskingIds = ({ window, asked }: WindowProgress): boolean => asked >= (window.ids?.length ?? 0)
+
 /** The ids to request next, in order. */
 export const idsAhead = (progress: WindowProgress): readonly string[] =>
   isReaskingIds(progress) ? (progress.again?.[0] ?? []) : (progress.window.ids ?? []).slice(progress.asked)
+
 /**
  * Folds a page of ids. Ids whose state its answer left open are requested again in halves, until the state of each is known or
  * MAX_PAGES_AGAIN is reached. Ids of missing pages are requested last.
@@ -35,11 +38,13 @@ export function advanceIds(progress: WindowProgress, page: PageFacts): Partial<W
     ...(mostIds !== undefined && { mostIds: mostIds * (page.limit > page.missing.length ? 2 : 1) }),
   }
 }
+
 /** After a refused page of ids: the next page requests half as many, since perhaps only one id caused the refusal. */
 export const withFewerIds = (progress: WindowProgress, refused: number): WindowProgress => ({
   ...progress,
   mostIds: Math.max(1, Math.floor(refused / 2)),
 })
+
 /** Limits of the ids in one request: 500 ids (section 8), and a URL that proxies accept. */
 const MAX_IDS = 500
 const MAX_IDS_CHARACTERS = 7_000

@@ -28,12 +28,7 @@ export function advance(progress: WindowProgress, page: PageFacts): WindowProgre
   // A missing page that has reappeared fills its hole; the window's position stays.
   if (isBehind(progress, page)) return { ...progress, ...sums, ...(!byId && updateHoles(progress, page)) }
   const begun = page.generation > progress.generation ? restarted(progress) : progress
-  const {
-    adrift: _,
-    verifies: _verified,
-    cap: _cap,
-    ...next
-  } = page.generation > progress.generation ? begun : progress
+  const { adrift: _, verifies: _verified, cap: _cap, ...next } = begun
   const requested = page.cap ?? progress.cap
   const cap = page.elsewhere ? requested : capAfter(requested, page)
   const placed = {

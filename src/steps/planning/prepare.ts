@@ -6,11 +6,8 @@ import { ConvohouseError, ERRORS, isUnanswered } from '../../core/errors.ts'
 import type { GovernorState } from '../../core/governor/governor.ts'
 import { recoverGovernor } from '../../core/governor/governor-recovery.ts'
 import { type LeaseEntry, momentOf } from '../../core/governor/lease-entries.ts'
-
 import { storedBills } from '../../core/governor/page-size.ts'
-
 import { isResting, restUntilMs } from '../../core/planning/agent-rest.ts'
-
 import { PERIOD_DAYS } from '../../core/planning/estimate.ts'
 import { agentsLeft, type FullExport, newestFullExports } from '../../core/planning/full-export.ts'
 import { conversationKeys, groupedByAgent } from '../../core/planning/id-windows.ts'
@@ -22,11 +19,8 @@ import { recoverQuota } from '../../core/quota/quota-recovery.ts'
 import { DAY, MAX_CLOCK_SKEW_MS, momentText } from '../../core/time.ts'
 import { counted } from '../../core/words.ts'
 import { isSegment } from '../../vendor/address.ts'
-
 import type { LoadablePage } from '../../warehouse/load/load-input.ts'
-
 import type { KnownAgent } from '../../warehouse/planning/planner-queries.ts'
-
 import { failureOf } from '../export/fetch.ts'
 import { type ListedAgent, listAgents } from '../listing/agents.ts'
 import { clocksApart, type ServerClock } from '../server-clock.ts'
