@@ -21,7 +21,7 @@ const ID_CHARACTERS = 4
 const DIGEST_CHARACTERS = 8
 /** Ids of about this many records are compared with those of the next page: four full pages. */
 const RECENT_RECORDS = 400
-/** Of a longer window, the first and the last halves of this many digests are kept. */
+/** A longer window keeps the first and the last half of this many digests. */
 const DIGESTS_KEPT = 1_000
 
 /** Events without progress from the same place after which a window ends with a gap. */

@@ -12,7 +12,7 @@ export type RefreshOn = (typeof REFRESH_ON)[number]
 /** As many of the last refreshes without a new message decide whether such refreshes are skipped. */
 export const DECIDING = 50
 
-/** Of the refreshes that are skipped, one of so many is made nevertheless, and measured. */
+/** One in so many of the skipped refreshes is made nevertheless, and measured. */
 export const MEASURED_ONE_IN = 20
 
 /**

@@ -167,7 +167,7 @@ function withElected(quota: QuotaState, periods: readonly Period[]): QuotaState 
     id !== known && (scores.get(id) ?? 0) > (doubts > MAX_DOUBTS && key !== quota.key ? 2 : 0)
   const rivals = periods.filter(isRival).map(({ id }) => id)
   const { key } = byId.get(known)!
-  // Of one key there is one period, and while it is the known one, rivals that report it otherwise.
+  // A key names one period; while that is the known one, its rivals may report the same key.
   const isKept = (period: Period) =>
     period.key === key ? rivals.includes(period.id) : period.key !== quota.key || period.id === quota.id
   const others = periods.filter(isKept).map(withoutRequests)

@@ -23,7 +23,7 @@ async function recordsIn({ readBody }: LoadContext, address: string): Promise<Ma
   return new Map(data.flatMap(record => (record?.ID == null ? [] : [[String(record.ID), record] as const])))
 }
 
-/** Landed pages that may hold the last export before $before of conversations in $ids: pages of one millisecond are not told apart. */
+/** Landed pages that may hold the last export before $before of conversations in $ids: it does not distinguish pages of one millisecond. */
 const PREVIOUS = `SELECT file, list(id) AS ids FROM (
     SELECT r.file, o.conversation_id AS id FROM conversation_observations o JOIN _requests r
       ON r.workspace_id = o.workspace_id AND r.agent_id = o.agent_id AND r.sent_at = o.observed_at AND r.kind = o.kind

@@ -11,18 +11,9 @@ import { recoverQuota } from '../../../src/core/quota/quota-recovery.ts'
 import type { ReportedUsage } from '../../../src/core/quota/reported-usage.ts'
 import { HOUR, MINUTE, SECOND } from '../../../src/core/time.ts'
 import { rounds } from '../../tier.ts'
+import { NO_USAGE } from '../../warehouse/landed-pages.ts'
 
 const INCLUDED = 1_000
-const NOTHING: ReportedUsage = {
-  periodKey: null,
-  billableUsedThisRequest: null,
-  billableUsedThisPeriod: null,
-  includedQuota: null,
-  billableRemainingThisPeriod: null,
-  overageUsedThisPeriod: null,
-  overagePacksCharged: null,
-  exportRequestCount: null,
-}
 
 /** How an answer reports the usage. */
 type Report = 'honest' | 'stale' | 'earlier-count' | 'exhausted' | 'absent' | 'keyless' | 'absurd' | 'contradicting'
@@ -34,7 +25,7 @@ interface Truth {
 }
 
 const honest = ({ key, used }: Truth, billed: number): ReportedUsage => ({
-  ...NOTHING,
+  ...NO_USAGE,
   periodKey: key,
   billableUsedThisRequest: billed,
   billableUsedThisPeriod: used,
@@ -44,7 +35,7 @@ const honest = ({ key, used }: Truth, billed: number): ReportedUsage => ({
 
 function reported(truth: Truth, report: Report, billed: number): ReportedUsage | null {
   const right = honest(truth, billed)
-  const own = { ...NOTHING, billableUsedThisRequest: billed }
+  const own = { ...NO_USAGE, billableUsedThisRequest: billed }
   switch (report) {
     case 'honest':
       return right
