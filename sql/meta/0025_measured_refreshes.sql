@@ -8,6 +8,6 @@ CREATE TABLE _measured_refreshes (
   conversation_id VARCHAR NOT NULL,
   -- Key: when it was requested, server's clock.
   requested_at TIMESTAMP NOT NULL,
-  -- Keys of the API's record whose values differ from those of the export before, apart from keys that nobody analyzes. Those that events carry are not told apart.
+  -- Keys of the API's record whose values differ from those of the export before, apart from keys that nobody analyzes. They include keys that events carry.
   changed VARCHAR[] NOT NULL
 );
