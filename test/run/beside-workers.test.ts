@@ -51,9 +51,10 @@ describe('a sync beside an export worker whose warehouse worker was killed', () 
     const simulated = await simulatedApp({ sandbox: { conversations: 60 } })
     const { untilMs, end } = await heldLease(simulated)
     const onProgress = (update: ProgressUpdate) => {
-      if (update.kind === 'planning' && update.heldUntilMs !== null) void end()
+      if (update.kind === 'planning' && update.heldUntilMs !== null) void simulated.clock.during(end)
     }
-    expect(await syncOnce({ ...optionsOf(simulated), onProgress })).toMatchObject({ outcome: 'done' })
+    const synced = simulated.clock.during(() => syncOnce({ ...optionsOf(simulated), onProgress }))
+    expect(await synced).toMatchObject({ outcome: 'done' })
     expect(Math.min(...(await simulated.served()).map(({ at }) => at))).toBeLessThan(untilMs)
   })
 

@@ -162,7 +162,7 @@ describe('conversations that enter the mirror late', () => {
       const all = await held(simulated)
       return exportable(simulated, throughMs).filter(id => !all.has(id)).length
     }
-    expect(await missed()).toBeGreaterThan(3)
+    expect(await missed()).toBeGreaterThan(0)
     simulated.advance(8 * DAY - 3 * HOUR)
     await simulated.sync()
     const late = await simulated.rows<{ n: number }>('SELECT sum(late_at_least)::INTEGER AS n FROM late_rows')
