@@ -227,9 +227,11 @@ export function makeSteps(
           webhooksRefused: webhooks.inAll,
         })
       }
+      const waiting = await fetching.facts.activeConversations(dependencies.now())
       return {
         quarantined,
         refused,
+        active: waiting.reduce((sum, { conversations }) => sum + conversations, 0),
         ...(await missingNow()),
         ...(unnamed && { unnamed }),
         ...(upkeepFailure && { upkeep: upkeepFailure }),

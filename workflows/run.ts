@@ -89,35 +89,25 @@ function firstPlaceOf({ waiting }: WindowQueue, progress: WindowProgress): numbe
 }
 
 /** The state that one host hands over to the next, so that neither quota nor windows start over. Plain JSON. */
-export interface Checkpoint {
-  governor: GovernorState
+export interface Checkpoint extends Pick<Run, 'governor' | 'report' | 'failing' | 'limited' | 'suspects' | 'answered'> {
   waiting: WindowProgress[]
   pagesWaiting: number
   hasRows?: boolean
-  report: SyncReport
-  failing: number
-  suspects: readonly Suspect[]
-  answered: readonly string[]
 }
 
-export const checkpointOf = ({ governor, queue, report, failing, suspects, answered }: Run): Checkpoint => ({
-  governor,
-  waiting: queue.waiting,
-  pagesWaiting: 0,
-  report,
-  failing,
-  suspects,
-  answered,
-})
+export function checkpointOf(run: Run): Checkpoint {
+  const { governor, queue, report, failing, limited, suspects, answered } = run
+  return { governor, waiting: queue.waiting, pagesWaiting: 0, report, failing, limited, suspects, answered }
+}
 
 /** A run that continues from a checkpoint. */
 export function newRun(steps: Steps, host: Host, request: SyncRequest, checkpoint: Checkpoint): Run {
-  const { governor, waiting, pagesWaiting, hasRows = false, report, failing, suspects, answered } = checkpoint
+  const { waiting, pagesWaiting, hasRows = false, report, ...state } = checkpoint
   return {
     steps,
     host,
     request,
-    governor,
+    ...state,
     queue: { waiting: [...waiting], inProgress: 0 },
     loader: startLoader(steps, {
       workspaceId: request.workspaceId,
@@ -126,14 +116,10 @@ export function newRun(steps: Steps, host: Host, request: SyncRequest, checkpoin
       startedAtMs: host.now(),
     }),
     report: { ...report, agentsGone: [...report.agentsGone], failures: [...report.failures] },
-    failing,
     unanswered: null,
     pausedBy: null,
     stopped: false,
     handingOver: false,
-    limited: 0,
-    suspects,
-    answered,
     changed: newDeferred(),
   }
 }

@@ -174,6 +174,8 @@ export interface SyncReport {
   warnings?: string[]
   /** Set where agents were left out, or may have been. */
   agentsLeftOut?: true
+  /** Number of conversations whose first export waits; absent: none. */
+  active?: number
   /** The first gaps that are known at the end; absent: none. */
   gaps?: Gap[]
   /** Failures that ended a window or the run; the first one is shown. */
@@ -196,6 +198,8 @@ export interface Finished {
   models?: string[]
   /** Number of windows that a sync without flags continues. */
   windowsUnfinished: number
+  /** Number of conversations whose first export waits until they are quiet. */
+  active?: number
   /** The first known gaps; absent: none. */
   gaps?: Gap[]
 }

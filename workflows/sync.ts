@@ -40,7 +40,17 @@ export async function planSync(
   const failures = failure ? [{ ...failure, agentId: null }] : []
   const notes = { ...(warnings && { warnings }), ...(agentsLeftOut && { agentsLeftOut }) }
   const report = { ...emptyReport(request.run), failures, ...notes }
-  const planned = { governor, waiting, pagesWaiting, hasRows, report, failing: 0, suspects: [], answered: [] }
+  const planned = {
+    governor,
+    waiting,
+    pagesWaiting,
+    hasRows,
+    report,
+    failing: 0,
+    limited: 0,
+    suspects: [],
+    answered: [],
+  }
   return preempted === null ? planned : resumePreempted(planned, preempted)
 }
 

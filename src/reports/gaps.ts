@@ -9,7 +9,7 @@ import { readByAgent } from '../warehouse/planning/full-exports.ts'
 type Reader = Pick<Writer, 'rows'>
 
 /** An agent whose exports the vendor refuses, or fails, alone. */
-export type LeftAgent = Omit<Gap, 'fromSec' | 'toSec'>
+type LeftAgent = Omit<Gap, 'fromSec' | 'toSec'>
 
 /** Agents that runs have left since the vendor last answered an export of them. */
 export async function readLeftAgents(reader: Reader, workspaceId: string): Promise<LeftAgent[]> {

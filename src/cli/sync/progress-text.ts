@@ -9,10 +9,10 @@ import { plain, type Style } from '../terminal/style.ts'
 import { type Planning, type Progress, rateOf, timeToGo, type Waiting } from './progress.ts'
 
 /** What a plan without windows says. */
-export const nothingToRead = ({ incomplete, active }: Pick<Plan, 'incomplete' | 'active'>): string =>
-  incomplete || active
-    ? 'nothing to read now, but not everything is stored: `convohouse status` shows what is missing'
-    : 'nothing to read: everything up to now is stored'
+export function nothingToRead({ incomplete, active }: Pick<Plan, 'incomplete' | 'active'>): string {
+  if (incomplete) return 'nothing to read now, but not everything is stored: `convohouse status` shows what is missing'
+  return active ? 'nothing to read now' : 'nothing to read: everything up to now is stored'
+}
 
 /** `waiting until 14:32 UTC (rate limit reached)`. */
 export const waitingText = (waiting: Waiting, nowMs: number): string =>

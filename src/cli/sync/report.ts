@@ -5,6 +5,7 @@ import { isUpToDate } from '../../core/planning/gaps.ts'
 import { outcomeText, reserveHint, reserveText } from '../../core/run-record.ts'
 import { formatDuration } from '../../core/time.ts'
 import { count, counted } from '../../core/words.ts'
+import { economyTexts } from '../plan/economy-text.ts'
 import { visible } from '../terminal/columns.ts'
 import { failureLines } from '../terminal/error-text.ts'
 import { gapLines } from '../terminal/gap-text.ts'
@@ -95,7 +96,7 @@ export function reportLines(name: string, { report, progress, nowMs }: Reported)
     ...lost(report),
     ...gone(report.agentsGone),
     ...unanswered(report),
-    ...gapLines(report.gaps).map(line => `  ${line}`),
+    ...[...economyTexts(report), ...gapLines(report.gaps)].map(line => `  ${line}`),
     ...warned(report),
     ...left(report),
   ]
