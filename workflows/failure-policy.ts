@@ -8,7 +8,8 @@
 //
 // An answer to another agent's export shows that the failures of a suspect concern that agent alone: its windows are then left to a later run, and all
 // others go on. Otherwise they concern the account. After a transient failure the governor pauses the account, and after several in a row
-// the run fails; it fails after a refusal once every agent left was refused, or many in a row.
+// the run fails. It fails after a refusal once every agent left was refused, or many in a row, and no agent was answered in the run; if one
+// was, it is requested again, and the run fails only if that is refused, too.
 import type { ErrorCode } from '../src/core/errors.ts'
 import type { WindowProgress } from '../src/core/planning/windows.ts'
 import { fail, leaveAgent, type Run, type Suspect, stop } from './run.ts'
@@ -60,8 +61,18 @@ export function applyFailurePolicy(run: Run, progress: WindowProgress, failure: 
     return null
   }
   if (kind === 'transient' && code !== 'API_RATE_LIMITED') countUnanswered(run, suspect)
-  if (kind === 'access' && areManyRefused(run, code)) failAccount(run, failure)
+  if (kind === 'access' && run.answered.length === 0 && areManyRefused(run)) failAccount(run, failure)
   return progress
+}
+
+/**
+ * True where refusals may concern the account although it was answered in this run: before a window of one of several refused agents, and
+ * after many refusals in a row. An agent that was answered is then requested again.
+ */
+export function doubtsAccount(run: Run, { window }: WindowProgress): boolean {
+  const refused = refusedAgents(run)
+  const isNext = refused.some(({ agentId }) => agentId === window.agentId)
+  return run.answered.length > 0 && (isNext ? refused.length > 1 : areManyRefused(run))
 }
 
 /**
@@ -83,10 +94,14 @@ export function isRefused(run: Run, { window }: WindowProgress): boolean {
 export function exportAnswered(run: Run, answeredId: string): void {
   run.failing = 0
   run.limited = 0
-  run.suspects = run.suspects
-    .filter(({ agentId }) => agentId !== answeredId)
-    .map(suspect => ({ ...suspect, isAlone: true }))
+  run.suspects = run.suspects.filter(({ agentId }) => agentId !== answeredId)
+  blameAgents(run)
   if (run.answered.length < 2 && !run.answered.includes(answeredId)) run.answered = [...run.answered, answeredId]
+}
+
+/** The failures so far concern their agents alone. */
+export function blameAgents(run: Run): void {
+  run.suspects = run.suspects.map(suspect => ({ ...suspect, isAlone: true }))
 }
 
 /** Counts the failure of an agent. */
@@ -112,12 +127,16 @@ function countUnanswered(run: Run, { failure }: Suspect): void {
   stop(run, 'failed')
 }
 
-function areManyRefused({ suspects }: Run, code: ErrorCode): boolean {
-  const refused = suspects.filter(({ failure, isAlone }) => failure.kind === 'access' && !isAlone)
-  return refused.length >= (code === 'API_UNAUTHORIZED' ? MAX_UNAUTHORIZED : MAX_REFUSED)
+const refusedAgents = ({ suspects }: Run): Suspect[] =>
+  suspects.filter(({ failure, isAlone }) => failure.kind === 'access' && !isAlone)
+
+function areManyRefused(run: Run): boolean {
+  const refused = refusedAgents(run)
+  const isUnauthorized = refused.some(({ failure }) => failure.code === 'API_UNAUTHORIZED')
+  return refused.length >= (isUnauthorized ? MAX_UNAUTHORIZED : MAX_REFUSED)
 }
 
-function failAccount(run: Run, failure: Failure): void {
+export function failAccount(run: Run, failure: Failure): void {
   if (!run.stopped) fail(run, failure, null)
   stop(run, 'failed')
 }

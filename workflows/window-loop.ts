@@ -6,9 +6,16 @@ import { otherEnd } from '../src/core/planning/gap-windows.ts'
 import { isAtRest } from '../src/core/planning/no-progress.ts'
 import { idsFitting } from '../src/core/planning/window-ids.ts'
 import { isById, type WindowProgress } from '../src/core/planning/windows.ts'
-import { applyFailurePolicy, exportAnswered, isRefused } from './failure-policy.ts'
+import {
+  applyFailurePolicy,
+  blameAgents,
+  doubtsAccount,
+  exportAnswered,
+  failAccount,
+  isRefused,
+} from './failure-policy.ts'
 import { handOver, notifyChange, type Run, requeueWindow, stop, takeWindow } from './run.ts'
-import type { LeaseAnswers, LeaseOutcome } from './steps.ts'
+import type { Failure, LeaseAnswers, LeaseOutcome } from './steps.ts'
 
 /** Number of windows that are read at the same time. */
 export const CONCURRENT_WINDOWS = 4
@@ -39,6 +46,8 @@ export async function windowLoop(run: Run): Promise<void> {
 }
 
 async function workOn(run: Run, progress: WindowProgress): Promise<void> {
+  if (doubtsAccount(run, progress)) await askAnswered(run)
+  if (run.stopped) return requeueWindow(run.queue, progress)
   if (isRefused(run, progress)) return
   if (isUrgent(progress) || !mustYield(run, progress)) return act(run, progress, leaseFor(run, progress))
   requeueWindow(run.queue, progress)
@@ -82,7 +91,7 @@ async function act(run: Run, progress: WindowProgress, decision: Decision): Prom
 /** Reads as many pages of the window as the lease permits. */
 async function fetchPages(run: Run, progress: WindowProgress, grant: Grant): Promise<void> {
   const outcome = await run.steps.fetchPages({ request: run.request, progress, grant })
-  settle(run, progress, grant, outcome)
+  settle(run, progress.window.agentId, grant, outcome)
   const next = outcome.failure ? applyFailurePolicy(run, outcome.progress, outcome.failure) : outcome.progress
   if (next === null) return
   if (!isAtRest(next)) return requeueWindow(run.queue, next)
@@ -95,19 +104,33 @@ async function fetchPages(run: Run, progress: WindowProgress, grant: Grant): Pro
   if (rest) requeueWindow(run.queue, rest)
 }
 
+/** Requests an empty window of an agent that was answered in this run: refused too, it shows that refusals concern the account. */
+async function askAnswered(run: Run): Promise<void> {
+  const agentId = run.answered[0]!
+  const decision = decide(run, { agentId, kind: 'probe', wants: 1 })
+  const failure = decision.kind === 'grant' ? await sendProbe(run, agentId, decision.grant) : null
+  if (failure?.kind === 'access') return failAccount(run, failure)
+  blameAgents(run)
+}
+
 /** Sends the one request of a probe, whose answer reports the quota. */
+async function sendProbe(run: Run, agentId: string, grant: Grant): Promise<Failure | null> {
+  const outcome = await run.steps.probe({ request: run.request, agentId, grant })
+  settle(run, agentId, grant, outcome)
+  return outcome.failure
+}
+
 async function probe(run: Run, progress: WindowProgress, grant: Grant): Promise<void> {
-  const outcome = await run.steps.probe({ request: run.request, agentId: progress.window.agentId, grant })
-  settle(run, progress, grant, outcome)
-  const next = outcome.failure ? applyFailurePolicy(run, progress, outcome.failure) : progress
+  const failure = await sendProbe(run, progress.window.agentId, grant)
+  const next = failure ? applyFailurePolicy(run, progress, failure) : progress
   if (next) requeueWindow(run.queue, next)
 }
 
 /** Applies a lease's outcome to governor and loader, and publishes progress. The lease log already contains the outcome. */
-function settle(run: Run, progress: WindowProgress, grant: Grant, outcome: LeaseAnswers & Partial<LeaseOutcome>): void {
+function settle(run: Run, agentId: string, grant: Grant, outcome: LeaseAnswers & Partial<LeaseOutcome>): void {
   for (const answer of outcome.answers) {
     run.governor = govern(run.governor, { kind: 'answered', lease: grant.lease, answer })
-    if (answer.status === 200) exportAnswered(run, progress.window.agentId)
+    if (answer.status === 200) exportAnswered(run, agentId)
   }
   run.governor = govern(run.governor, { kind: 'ended', lease: grant.lease })
   if (outcome.progress) run.governor = govern(run.governor, { kind: 'seen', progress: outcome.progress })

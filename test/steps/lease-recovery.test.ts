@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openWorkspaceContexts } from '../../src/app/workspace-context.ts'
 import { newRunId } from '../../src/app.ts'
-import type { Grant } from '../../src/core/governor/governor.ts'
+import { type Grant, SPARE_REQUESTS } from '../../src/core/governor/governor.ts'
 import { newProgress, type WindowProgress } from '../../src/core/planning/windows.ts'
 import { grantedPeriod } from '../../src/core/quota/granted-period.ts'
 import { newQuota } from '../../src/core/quota/quota.ts'
@@ -58,7 +58,7 @@ describe('a lease that ended', () => {
     const { simulated, steps, call, request } = await setUp()
     const input = { request, progress: windowOf(simulated), grant: grantOf(simulated.sandbox.clock.now()) }
     const result = await steps.fetchPages(input, call)
-    expect(result.pages).toBe(5)
+    expect(result.pages).toBe(5 - SPARE_REQUESTS)
     expect(await steps.recoverLease(input, call)).toEqual(result)
     expect(await steps.heldUntilMs()).toBeNull()
     // Also if the step's result was lost: the lease log alone shows that the lease ended.
@@ -100,7 +100,10 @@ describe('a lease whose holder was lost', () => {
     const nowMs = simulated.sandbox.clock.now()
     const input = { request, progress: windowOf(simulated), grant: grantOf(nowMs) }
     // The process was killed after two of the lease's five requests, so the lease log has no end of the lease.
-    const served = await steps.fetchPages({ ...input, grant: grantOf(nowMs, { lease: 'wf-0', requests: 2 }) }, call)
+    const served = await steps.fetchPages(
+      { ...input, grant: grantOf(nowMs, { lease: 'wf-0', requests: 2 + SPARE_REQUESTS }) },
+      call,
+    )
     const leaseLog = openLeaseLog({ home: simulated.config.home, workspaceId: WORKSPACE, run: 'killed' })
     onTestFinished(() => leaseLog.close())
     const { agentId, name } = input.progress.window

@@ -65,6 +65,33 @@ describe('a damaged page', () => {
     expect(await violated(history([agent('a', 60)], [failing], { steps: syncs(8) }))).toEqual([])
   })
 
+  it.each([
+    ['unreadable', 'data-null'],
+    ['fails', 'billed'],
+    ['cut', undefined],
+  ] as const)(
+    'is requested at most as four full pages, and nothing waits for the next sync: %s %s',
+    async (kind, word) => {
+      for (const record of ['a0', 'a41', 'a256', 'a471', 'a480', 'a599']) {
+        const damaged: Behaviour = { kind, agentId: 'a', records: [record], ...(word && { word }) }
+        const world = await runHistory(history([agent('a', 600)], [damaged], { maxPage: 100, steps: [{ sync: {} }] }))
+        const { report, endedMs } = world.syncs[0]!
+        expect(report).toMatchObject({ outcome: 'done' })
+        expect(report!.conversations, record).toBeGreaterThanOrEqual(599)
+        const sessions = world.vendor.bills.reduce((sum, bill) => sum + (bill.atMs <= endedMs ? bill.sessions : 0), 0)
+        expect(sessions - 599, record).toBeLessThanOrEqual(4 * 100)
+      }
+    },
+  )
+
+  it('that is the oldest is reached by growing steps, not from 1970 on', async () => {
+    const records = Array.from({ length: 60 }, (_, index) => `a${index * 10}`)
+    const damaged: Behaviour = { kind: 'unreadable', word: 'data-null', agentId: 'a', records }
+    const world = await runHistory(history([agent('a', 600)], [damaged], { steps: syncs(6, DAY) }))
+    const read = world.syncs.slice(1, 6).reduce((sum, { report }) => sum + report!.conversations, 0)
+    expect(read).toBeGreaterThan(100)
+  })
+
   it('that is too slow at the usual size is read at a smaller one', async () => {
     const slow: Behaviour = { kind: 'slow', value: 10, agentId: 'a' }
     expect(await violated(history([agent('a', 60)], [slow], { steps: syncs(8) }))).toEqual([])
@@ -76,6 +103,20 @@ describe('a refusal', () => {
     const refused: Behaviour = { kind: 'refused', value: 403, agentId: 'a' }
     const given = history([agent('a', 30), agent('b', 30), agent('c', 30)], [refused])
     expect(await violated(given)).toEqual([])
+  })
+
+  it.each([403, 401])('of three agents by %i concerns them alone, since others are answered', async value => {
+    const ids = Array.from({ length: 12 }, (_, index) => `a${index}`)
+    const refused = ['a9', 'a10', 'a11'].map((agentId): Behaviour => ({ kind: 'refused', value, agentId }))
+    const given = history(
+      ids.map(id => agent(id, 10, { perDay: 24 })),
+      refused,
+      { steps: syncs(3, 30 * HOUR) },
+    )
+    const world = await runHistory(given)
+    for (const { report } of world.syncs.slice(0, 3))
+      expect(report!.failures.map(({ agentId }) => agentId).sort()).toEqual(['a10', 'a11', 'a9'])
+    expect(violationsOf(world)).toEqual([])
   })
 })
 

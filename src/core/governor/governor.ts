@@ -144,6 +144,9 @@ type GovernorEvent =
 /** A lease takes at most this share of the sessions left, so that other leases need not shrink their pages. */
 const LEASE_SHARE = 0.5
 
+/** Requests of a lease beyond those for its pages. */
+export const SPARE_REQUESTS = 2
+
 export const NONE_LOST: GovernorState['lost'] = { answers: 0, sessions: 0 }
 
 export const newGovernor = (options: Partial<GovernorOptions> = {}): GovernorState => {
@@ -292,8 +295,8 @@ export function requestLease(given: GovernorState, asked: LeaseRequest, nowMs: n
   const wanted = learning !== null || state.quota.rivals.length > 0 ? 1 : asked.wants
   const affordable = Math.floor((sessions * LEASE_SHARE) / page)
   const pages = Math.max(1, Math.min(wanted, Math.floor(available), affordable))
-  // One more request, if there is one: after a page that cannot be read, it finds out whether the vendor answers at all.
-  const requests = Math.min(pages + 1, Math.floor(available))
+  // Two more requests, if there are any: to repeat one whose answer did not arrive, and to find out whether the vendor answers at all.
+  const requests = Math.min(pages + SPARE_REQUESTS, Math.floor(available))
   const deadlineMs = nowMs + options.leaseMs
   const grant = { lease, kind, requests, sessions: pages * page, limit, pageSessions: page, deadlineMs }
   return grantLease(state, agentId, grant, nowMs)

@@ -47,7 +47,8 @@ export function withSmallerPages(
     ...restarted(progress),
     cap: {
       limit: smaller,
-      left: limit,
+      // The restart returns the last landed conversation once more.
+      left: limit + 1,
       untilMs: slow > 0 ? slowUntilMs(slow, atMs) : 0,
       slow,
       billedUpTo: (cap?.billedUpTo ?? 0) + billedUpTo,
@@ -63,7 +64,7 @@ export function capAfter(cap: PageCap | undefined, { returned }: Pick<PageFacts,
   const next = { ...cap, left, billedUpTo: 0 }
   if (left > 0 || cap.untilMs > 0) return next
   const larger = SMALLER[SMALLER.indexOf(cap.limit) - 1]
-  return larger === undefined ? undefined : { ...next, limit: larger, left: larger }
+  return larger === undefined ? undefined : { ...next, limit: larger, left: larger + 1 }
 }
 
 /** The largest page of the window at `nowMs`; `largest` without a cap. */

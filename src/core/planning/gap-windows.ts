@@ -1,6 +1,8 @@
 // Windows over gaps. A window that cannot be read from one end is read from the other end at once, so that everything but the conversations between
 // the two nearest readable ones arrives. What is left is requested again at growing intervals, from its middle towards both ends and in small
 // pages at first: each time, at most the conversations around the unreadable ones stay in the gap.
+
+import { DAY, SECOND } from '../time.ts'
 import { type Coverage, type Interval, gaps as uncovered } from './coverage.ts'
 import type { Gap } from './gaps.ts'
 import { newProgress, openWindow, sortOf, type WindowProgress } from './windows.ts'
@@ -18,13 +20,18 @@ export function otherEnd({ window, gap }: WindowProgress): WindowProgress | null
   return newProgress(openWindow({ agentId, kind, fromSec, toSec, openedAtMs: atMs, gap: { sort, sinceMs, tries: 0 } }))
 }
 
+const DAY_SEC = DAY / SECOND
+
 /** Pages of a window that requests a gap again begin with one conversation. */
 export const FIRST_PAGE = { limit: 1, left: 1, untilMs: 0, slow: 0, billedUpTo: 0, provedMs: 0 }
 
-/** The windows that request a gap again: from the middle of its range towards both ends; of a short one, a single window. */
+/**
+ * The windows that request a gap again: from the middle of its range towards both ends; of a short one, a single window. A gap without a lower
+ * bound has no middle: its windows begin ever longer before its end.
+ */
 function gapWindows({ agentId, fromSec, toSec, sinceMs, tries }: Gap, nowMs: number): WindowProgress[] {
   const from = fromSec ?? 0
-  const middle = Math.floor((from + toSec) / 2)
+  const middle = fromSec === null ? Math.max(0, toSec - DAY_SEC * 4 ** tries) : Math.floor((from + toSec) / 2)
   const halves: (Interval & { sort: 'asc' | 'desc' })[] =
     toSec - from < 2
       ? [{ from, to: toSec, sort: tries % 2 === 0 ? 'asc' : 'desc' }]

@@ -92,8 +92,8 @@ export interface PlanOptions {
   continuesMs?: number | null
   /** What an incremental run exports again. */
   refreshes: RefreshRequest
-  /** True where gaps may be requested again. */
-  retriesGaps: boolean
+  /** Sessions that requesting gaps again may bill for pages that cannot be read. */
+  gapSessions: number
   maxPage: number
   idsPerRequest: number
   requestsPerHour: number
@@ -288,7 +288,7 @@ function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
       if (quiet !== null) window.window.askFromSec = quiet <= 0 ? null : quiet
       return priced(misled.length > 0 ? { ...window, cap: FIRST_PAGE } : window, false, agent, options)
     }),
-    ...(options.retriesGaps ? dueGaps(agent.gaps ?? [], claimedBy(agent), wanted, options.nowMs) : []).map(window =>
+    ...dueGaps(agent.gaps ?? [], claimedBy(agent), wanted, options.nowMs).map(window =>
       priced(window, false, agent, options),
     ),
     ...pricedIds(agent, 'refresh', refresh.get(agentId) ?? [], options),
@@ -347,7 +347,15 @@ function outlookOf(agents: readonly AgentFacts[], options: PlanOptions): Outlook
 export function planWindows(options: PlanOptions): Plan {
   const { agents } = options
   const planning: Planning = { ...options, resumedFullExport: resumedFullExport(options) }
-  const own = agents.flatMap(agent => windowsOf(agent, planning))
+  let { gapSessions } = options
+  const own = agents.flatMap(agent =>
+    windowsOf(agent, planning).filter(({ resumes, progress }) => {
+      if (resumes || !progress.window.gap) return true
+      // Such a window begins with a page of one conversation.
+      gapSessions -= agent.density?.mostSessions ?? 1
+      return gapSessions >= 0
+    }),
+  )
   const windows = [...own, ...rereads(agents, options)].sort(inReadingOrder)
   const estimates = windows.flatMap(window => (window.estimate ? [window.estimate] : []))
   const active = agents.reduce((sum, agent) => sum + (agent.active?.conversations ?? 0), 0)

@@ -90,6 +90,9 @@ export async function pastFailedPage(failed: FailedPage): Promise<Past> {
   try {
     answer = await failed.requestEmptyWindow()
   } catch (other) {
+    const smaller = isComplete(error) ? withSmaller(failed, false) : null
+    // Smaller pages are requested under another lease, since this one has no request left.
+    if (smaller && isCode(other, 'HOUR_SPENT')) return { progress: smaller, failure: other }
     const isAboutAgent = isCode(
       other,
       'API_UNAUTHORIZED',
@@ -98,7 +101,6 @@ export async function pastFailedPage(failed: FailedPage): Promise<Past> {
       'API_RATE_LIMITED',
       'INTERRUPTED',
     )
-    const smaller = isComplete(error) ? withSmaller(failed, false) : null
     return { progress: smaller ?? progress, failure: isAboutAgent ? other : error }
   }
   return { progress: withSmaller(failed, true) ?? (await landUnread(failed, answer)) }

@@ -4,7 +4,7 @@
 import type { Failure, LeaseAnswers, LeaseOutcome } from '../../../workflows/steps.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import type { Answer } from '../../core/governor/answer.ts'
-import type { Grant } from '../../core/governor/governor.ts'
+import { type Grant, SPARE_REQUESTS } from '../../core/governor/governor.ts'
 import { mostSessionsShown, sessionsShown } from '../../core/planning/estimate.ts'
 import { largestPage } from '../../core/planning/failed-pages.ts'
 import { isAtRest } from '../../core/planning/no-progress.ts'
@@ -55,7 +55,7 @@ async function logAnswer(
 }
 
 /** Logs failed attempts at once. The attempt that succeeds is logged later, with the sessions that it billed. */
-function observer(fetching: Fetching, grant: Grant, agentId: string, used: Used, allow: () => boolean) {
+function observer(fetching: Fetching, grant: Grant, agentId: string, used: Used, allow: (attempt: number) => boolean) {
   return {
     allow,
     outcome: async (outcome: AttemptOutcome) => {
@@ -90,8 +90,11 @@ const mayRequest = (fetching: Fetching, grant: Grant, used: Used, trips: number)
   !fetching.stopping?.aborted &&
   fetching.breaker.trips() === trips
 
-const mayRequestPage = (fetching: Fetching, grant: Grant, used: Used, trips: number): boolean =>
-  used.sessions + grant.pageSessions <= grant.sessions && mayRequest(fetching, grant, used, trips)
+/** The spare requests of the lease are left for a page that fails: one to repeat it, and one for an empty window. */
+const mayRequestPage = (fetching: Fetching, grant: Grant, used: Used, trips: number, attempt = 1): boolean =>
+  used.sessions + grant.pageSessions <= grant.sessions &&
+  used.requests < Math.max(1, grant.requests - (attempt === 1 ? SPARE_REQUESTS : 1)) &&
+  mayRequest(fetching, grant, used, trips)
 
 async function keepBytes(fetching: Fetching, agentId: string, error: unknown): Promise<void> {
   const exchange = error instanceof VendorError ? error.exchange : undefined
@@ -227,10 +230,10 @@ async function landLogged(
 
 /**
  * One millisecond of a day in 2001: before any conversation, in whichever unit the vendor reads it. The answer reports the usage and bills
- * nothing. Answers may be cached by their address, so each lease requests another millisecond.
+ * nothing. Answers may be cached by their address, so each request is for another millisecond.
  */
-function emptyWindow(lease: string): WindowQuery {
-  const atMs = EARLIEST_MS + [...lease].reduce((hash, char) => (hash * 31 + char.charCodeAt(0)) % DAY, 0)
+function emptyWindow(request: string): WindowQuery {
+  const atMs = EARLIEST_MS + [...request].reduce((hash, char) => (hash * 31 + char.charCodeAt(0)) % DAY, 0)
   return { sort: 'asc', limit: 1, fromTs: atMs, toTs: atMs }
 }
 
@@ -244,7 +247,8 @@ async function requestEmptyWindow(
 ): Promise<ExportAnswer> {
   const attempts = observer(fetching, grant, agentId, used, () => mayRequest(fetching, grant, used, trips))
   const { vendor, signal } = fetching
-  const answer = await vendor.exportConversations({ agentId, query: emptyWindow(grant.lease), signal, attempts })
+  const query = emptyWindow(`${grant.lease} ${used.requests}`)
+  const answer = await vendor.exportConversations({ agentId, query, signal, attempts })
   fetching.clock.observe(answer.exchange)
   const received = { ...answerOf(answer), isProbe: true }
   used.answers.push(received)
@@ -268,7 +272,10 @@ async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant:
   const used: Used = { requests: 0, sessions: 0, answers: [] }
   const trips = fetching.breaker.trips()
   const mayContinue = () => mayRequestPage(fetching, grant, used, trips)
-  const attempts = observer(fetching, grant, agentId, used, mayContinue)
+  // What a gap holds was requested before: a page that fails there is not repeated.
+  const mayAttempt = (attempt: number) =>
+    mayRequestPage(fetching, grant, used, trips, attempt) && (attempt === 1 || !given.window.gap)
+  const attempts = observer(fetching, grant, agentId, used, mayAttempt)
   let start = given
   let progress = given
   let failure: Failure | null = null

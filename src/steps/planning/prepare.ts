@@ -315,7 +315,7 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
     droppedMs,
     continuesMs: request.exporting?.fullMs ?? null,
     refreshes,
-    retriesGaps: spentOnGaps < quota.includedSessions * GAPS_SHARE,
+    gapSessions: quota.includedSessions * GAPS_SHARE - spentOnGaps,
     maxPage: settings.maxPage,
     idsPerRequest: settings.maxPage,
     requestsPerHour: governor.rateLimit.requestsPerHour,

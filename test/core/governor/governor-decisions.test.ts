@@ -114,7 +114,7 @@ describe('the page size', () => {
       { lease: 'a', agentId: 'a', kind: 'head', wants: 20 },
       NOW,
     )
-    expect(granted(first)).toMatchObject({ limit: 100, requests: 3 + 1 })
+    expect(granted(first)).toMatchObject({ limit: 100, requests: 3 + 2 })
     expect(granted(requestLease(state, { lease: 'b', agentId: 'a', kind: 'head', wants: 20 }, NOW)[1])).toMatchObject({
       limit: 100,
     })

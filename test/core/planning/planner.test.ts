@@ -38,7 +38,7 @@ const planned = (given: Partial<PlanOptions> = {}): Plan =>
     untilMs: null,
     mode: { kind: 'incremental' },
     refreshes: NO_REFRESH,
-    retriesGaps: true,
+    gapSessions: 500,
     maxPage: 100,
     idsPerRequest: 100,
     requestsPerHour: 1_500,

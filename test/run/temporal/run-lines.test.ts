@@ -41,7 +41,7 @@ function preparedFor(...days: number[]): Prepared {
     ...{
       mode: { kind: 'incremental' },
       refreshes: NO_REFRESH,
-      retriesGaps: true,
+      gapSessions: 500,
       maxPage: 100,
       idsPerRequest: 100,
       requestsPerHour: 1_500,
