@@ -227,12 +227,16 @@ export function makeSteps(
           webhooksRefused: webhooks.inAll,
         })
       }
-      const waiting = await fetching.facts.activeConversations(dependencies.now())
+      const nowMs = dependencies.now()
+      const { rereadHorizonMs, mirrorLagMs } = dependencies.settings
+      const waiting = await fetching.facts.activeConversations(nowMs)
+      const shifted = await fetching.facts.shiftedRanges({ sinceMs: nowMs - rereadHorizonMs, mirrorLagMs })
       return {
         quarantined,
         refused,
         active: waiting.reduce((sum, { conversations }) => sum + conversations, 0),
         ...(await missingNow()),
+        ...(shifted.length > 0 && { unverified: shifted.slice(0, MAX_GAPS_REPORTED) }),
         ...(unnamed && { unnamed }),
         ...(upkeepFailure && { upkeep: upkeepFailure }),
         ...(checks.length > 0 && { checks }),

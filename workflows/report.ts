@@ -63,10 +63,22 @@ function reserveOf({ governor, host, report }: Run): Reserve | null {
 /** Adds to the report what the last step (`finish`) has returned. */
 export function addFinished(
   report: SyncReport,
-  { quarantined, refused, unnamed, upkeep, checks = [], models = [], windowsUnfinished = 0, active, gaps }: Finished,
+  {
+    quarantined,
+    refused,
+    unnamed,
+    upkeep,
+    checks = [],
+    models = [],
+    windowsUnfinished = 0,
+    active,
+    unverified,
+    gaps,
+  }: Finished,
 ): void {
   if (gaps) report.gaps = gaps
   if (active) report.active = active
+  if (unverified) report.unverified = unverified
   // A run that stopped early has counted its windows itself: those of this run may not be loaded yet.
   if (report.outcome === 'done') report.windowsLeft = Math.max(report.windowsLeft, windowsUnfinished)
   if (quarantined) {

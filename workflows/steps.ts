@@ -6,6 +6,7 @@ import type { GovernorState, Grant } from '../src/core/governor/governor.ts'
 import type { Gap } from '../src/core/planning/gaps.ts'
 import type { IdsByAgent } from '../src/core/planning/id-windows.ts'
 import type { Plan } from '../src/core/planning/planner.ts'
+import type { ReadRange } from '../src/core/planning/rereads.ts'
 import type { WindowProgress } from '../src/core/planning/windows.ts'
 import type { Origin, Reserve } from '../src/core/run-record.ts'
 
@@ -178,6 +179,8 @@ export interface SyncReport {
   active?: number
   /** The first gaps that are known at the end; absent: none. */
   gaps?: Gap[]
+  /** Ranges in which pages may have shifted while they were read, and that are not read again yet; absent: none. */
+  unverified?: ReadRange[]
   /** Failures that ended a window or the run; the first one is shown. */
   failures: (Failure & { agentId: string | null })[]
 }
@@ -198,6 +201,8 @@ export interface Finished {
   models?: string[]
   /** Number of windows that a sync without flags continues. */
   windowsUnfinished: number
+  /** The first ranges that are not verified; absent: none. */
+  unverified?: ReadRange[]
   /** Number of conversations whose first export waits until they are quiet. */
   active?: number
   /** The first known gaps; absent: none. */

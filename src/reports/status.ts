@@ -3,13 +3,14 @@ import { quoteText } from '../catalog/layout.ts'
 import type { WorkspaceConfig } from '../config.ts'
 import type { Gap } from '../core/planning/gaps.ts'
 import type { MeasuredRefreshes } from '../core/planning/refresh-rule.ts'
+import type { ReadRange } from '../core/planning/rereads.ts'
 import { MAX_CLOCK_SKEW_MS, momentText } from '../core/time.ts'
 import type { Landing } from '../landing/landing.ts'
 import type { LeaseLog } from '../landing/lease-log.ts'
 import { LISTING_PATH, SECRET_REMOVED } from '../warehouse/load/findings.ts'
 import { pausedWindows } from '../warehouse/planning/planner-queries.ts'
-import { activeConversations, measuredRefreshes } from '../warehouse/planning/refresh.ts'
-import type { Rows } from '../warehouse/query/rows.ts'
+import { activeConversations, measuredRefreshes, shiftedRanges } from '../warehouse/planning/refresh.ts'
+import { type Rows, withParams } from '../warehouse/query/rows.ts'
 import { type AgentStatus, agentStatus } from './coverage.ts'
 import { type EventsStatus, eventsStatus } from './events.ts'
 import { readGaps } from './gaps.ts'
@@ -28,6 +29,8 @@ export interface WorkspaceStatus extends RunsStatus {
   backingOff: { agentId: string; window: string; until: string }[]
   /** Ranges that could not be read. */
   gaps: Gap[]
+  /** Ranges in which pages may have shifted while they were read, and that are not read again yet (ADR 36). */
+  unverified: ReadRange[]
   /** How far the vendor's clock was ahead of ours in the last run, ms; null: less than five minutes, or unknown. */
   clockAheadMs: number | null
   /** Null until the vendor has reported usage. */
@@ -72,6 +75,10 @@ export async function workspaceStatus(options: {
     openWindows: agents.reduce((sum, agent) => sum + agent.openWindows, 0),
     backingOff: rows ? await windowsBackingOff(rows, workspaceId, nowMs) : [],
     gaps: rows ? await readGaps({ rows }, workspaceId, nowMs) : [],
+    unverified:
+      rows && settings
+        ? await shiftedRanges(withParams(rows), workspaceId, { ...settings, sinceMs: nowMs - settings.rereadHorizonMs })
+        : [],
     ...(rows ? await runsStatus(rows, here, isHeld) : NO_RUNS),
     clockAheadMs: rows ? await clockAheadMs(rows, here) : null,
     quota: await quotaStatus(options),

@@ -1,5 +1,6 @@
 // Records that leave a window while it is read. Where cursors are offsets, the next page then begins too far on (ADR 36).
 import { describe, expect, it } from 'vitest'
+import { gapLines } from '../../src/cli/terminal/gap-text.ts'
 import { HOUR, MINUTE } from '../../src/core/time.ts'
 import { reconcileWorkspace } from '../../src/reports/reconciliation.ts'
 import { type ModelledVendor, modelled, modelledVendor } from './simulated/modelled-vendor.ts'
@@ -55,10 +56,11 @@ describe('three records that leave the range of a window before its second page'
     await simulated.sync()
     expect(await missing(simulated, vendor)).toEqual(['c00100', 'c00101', 'c00102'])
     simulated.advance(2 * HOUR)
-    await simulated.sync({ refresh: { ids: [['a', left]], ageMs: null } })
+    const report = await simulated.sync({ refresh: { ids: [['a', left]], ageMs: null } })
+    expect(gapLines(report.gaps, report.unverified)[0]).toMatch(/^a: .+ is not verified since .+: conversations left/)
     expect(await unverified(simulated)).toBeGreaterThan(0)
     const { billed } = vendor
-    await simulated.sync()
+    expect((await simulated.sync()).unverified).toBeUndefined()
     expect(await missing(simulated, vendor)).toEqual([])
     expect(await unverified(simulated)).toBe(0)
     // The shift lies at one of four boundaries; each has the records of its two ends.

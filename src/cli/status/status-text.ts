@@ -14,7 +14,7 @@ import type { StoredModel } from '../../warehouse/models/stored-models.ts'
 import { economyTexts } from '../plan/economy-text.ts'
 import { eventsText } from '../sync/progress-text.ts'
 import { type GridOptions, grid, visible } from '../terminal/columns.ts'
-import { gapText } from '../terminal/gap-text.ts'
+import { gapText, unverifiedText } from '../terminal/gap-text.ts'
 import { quotaNotes } from '../terminal/quota-notes.ts'
 import { hintOf, refusedText } from '../terminal/refusal-text.ts'
 import { plain } from '../terminal/style.ts'
@@ -221,6 +221,7 @@ export function workspaceLines(status: WorkspaceStatus, nowMs: number, options: 
     ...unusableLines(agents),
     ...gapLines(agents),
     ...status.gaps.map(gap => `  unreadable   ${gapText(gap)}`),
+    ...status.unverified.map(range => `  unverified   ${unverifiedText(range)}`),
     ...(agents.length > 0 ? ['', ...grid(COLUMNS, agents.map(agentRow), options)] : []),
   ]
 }

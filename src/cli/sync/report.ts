@@ -96,7 +96,7 @@ export function reportLines(name: string, { report, progress, nowMs }: Reported)
     ...lost(report),
     ...gone(report.agentsGone),
     ...unanswered(report),
-    ...[...economyTexts(report), ...gapLines(report.gaps)].map(line => `  ${line}`),
+    ...[...economyTexts(report), ...gapLines(report.gaps, report.unverified)].map(line => `  ${line}`),
     ...warned(report),
     ...left(report),
   ]
