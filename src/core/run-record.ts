@@ -27,7 +27,7 @@ export interface RunEnd {
   quarantined?: number
   /** Total number of webhook events that receivers had refused when the run ended. */
   webhooksRefused?: number
-  /** Agents that the run left to a later one, because the vendor refused or failed their requests alone. */
+  /** Agents that the run left to a later one, because their requests failed while those of others succeeded. */
   agentsLeft?: { agentId: string; code: ErrorCode; what: string }[]
 }
 

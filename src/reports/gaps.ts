@@ -8,7 +8,7 @@ import { readByAgent } from '../warehouse/planning/full-exports.ts'
 
 type Reader = Pick<Writer, 'rows'>
 
-/** An agent whose exports the vendor refuses, or fails, alone. */
+/** An agent whose exports fail while those of other agents succeed. */
 type LeftAgent = Omit<Gap, 'fromSec' | 'toSec'>
 
 /** Agents that runs have left since the vendor last answered an export of them. */
@@ -69,7 +69,7 @@ export async function readRangeGaps(reader: Reader, workspaceId: string, nowMs: 
     const range = { from: fromSec ?? 0, to: toSec }
     const read = claimed.get(agentId) ?? []
     claimed.set(agentId, cover(read, range))
-    // A try in the future is one of a clock that was ahead.
+    // A try dated in the future comes from a clock that was ahead.
     const retry = retryAtMs({ lastTriedMs: Math.min(Number(tried), nowMs), tries: about.tries })
     return gaps(read, range).map(({ from, to }) => ({
       agentId,

@@ -103,7 +103,7 @@ function gapsFindings(rows: Rows, workspaceId: string): Promise<Finding[]> {
   const subject = { check: 'gaps', workspaceId }
   return examine(subject, async () => {
     const gaps = await readGaps({ rows }, workspaceId, Date.now())
-    const hint = 'Syncs ask for it again by themselves, after that time. Show the error to the vendor.'
+    const hint = 'Syncs request it again after that time. Show the error to the vendor.'
     return gaps.map(gap => warn(subject, gapText(gap), hint))
   })
 }

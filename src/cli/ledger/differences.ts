@@ -95,7 +95,7 @@ const spanText = ({ agentId, from, to }: Uncovered): string =>
 
 const unreadable: Describe = (n, { gaps }) => ({
   what: `${counted(n, 'range')} cannot be read: ${listed(gaps.map(gapText))}.`,
-  hint: 'Syncs ask for each again after its time, within 1 % of the quota a period.',
+  hint: 'Syncs request each range again at the time shown, within 1 % of the quota a period.',
 })
 
 const unverified: Describe = (n, { settings, sessions }) => ({

@@ -187,7 +187,7 @@ export interface LeaseRequest {
 
 type Spender = Pick<LeaseRequest, 'agentId' | 'kind'>
 
-/** Of several agents, one that has used its part of the reserve for polls leaves the rest to the polls of others. */
+/** An agent that has used its share of the reserve for polls leaves the rest to the polls of other agents. */
 function requestReserve({ options, rateLimit }: GovernorState, { agentId, kind }: Spender, nowMs: number): number {
   if (kind === 'selected' || kind === 'refresh' || kind === 'probe') return 0
   const forPeople = Math.floor(rateLimit.requestsPerHour * options.hourReserveShare)

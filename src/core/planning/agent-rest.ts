@@ -11,5 +11,5 @@ export function restUntilMs(refusedMs: readonly number[]): number {
   return tries === 0 ? 0 : times.at(-1)! + Math.min(MAX_REST_MS, HOUR * 2 ** (tries - 1))
 }
 
-/** True for an agent that is not asked yet. A time further ahead than any rest is that of a wrong clock. */
+/** True for an agent that is not asked yet. Ignores a time beyond the longest rest: a clock was wrong. */
 export const isResting = (untilMs: number, nowMs: number): boolean => untilMs > nowMs && untilMs - nowMs <= MAX_REST_MS

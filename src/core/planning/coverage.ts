@@ -52,7 +52,7 @@ export const without = (coverage: Coverage, taken: Interval): Coverage =>
   )
 
 /**
- * The second, at least `from`, from which on everything that was read last was empty; null where nothing was, or it is not known. A poll begins there:
+ * The second, at least `from`, after the last known conversation: everything later was read and was empty; null if nothing was read, or it is not known. A poll begins there:
  * it bills nothing more, and finds what a stalled mirror lacked. `seenThroughSec`: the last second that may hold a conversation; null: none has.
  */
 export function quietFrom(coverage: Coverage, from: number, seenThroughSec: number | null | undefined): number | null {

@@ -22,7 +22,7 @@ export interface PageFailure {
 
 const slowUntilMs = (slow: number, atMs: number): number => atMs + Math.min(DAY, HOUR * 2 ** Math.min(slow - 1, 5))
 
-/** A page that fails within this time after such a proof needs no further one, unless it is of one conversation. */
+/** Within this time after such a proof, another failed page needs no proof of its own, except a page of one conversation. */
 const PROOF_LASTS_MS = MINUTE
 
 /** True where the vendor is known to answer other requests, so that the failure concerns the page. */

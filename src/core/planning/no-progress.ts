@@ -1,4 +1,4 @@
-// Judges whether a page of a window over time brought the window further: by its records, never by its cursor.
+// Decides by a page's records, never by its cursor, whether a window over time made progress.
 //
 // A page brings nothing new if none of its records is new to the window, or none of its dated records lies in the window. After the first
 // such page, or after a refused cursor, the window continues by `ts`; if that brings nothing new either, it ends with a gap. A page in which

@@ -150,7 +150,7 @@ export interface Plan {
 /** Share of the rate limit that polls for new conversations may use; the rest is for history. */
 const HEAD_SHARE = 0.8
 
-/** What no new window has to read: it is covered, or an unfinished window reads it. */
+/** Seconds that are covered or that an unfinished window reads. */
 const claimedBy = ({ open, full = [], coverage }: AgentFacts): Coverage =>
   open
     .filter(({ window }) => !isById(window.kind))
@@ -264,7 +264,7 @@ function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
   if (options.mode.kind === 'selected')
     return pricedIds(agent, 'selected', options.mode.ids.get(agentId) ?? [], options)
   const open = agent.open.filter(({ window }) => !isById(window.kind) && !agent.backingOff?.includes(window.name))
-  // Of windows whose pages are empty without end, one is continued: each takes as many requests as a run may make in vain.
+  // One window whose pages are empty without end is continued: each may use up the run's limit of empty pages.
   const [empty] = open.filter(({ idle }) => idle >= MAX_IDLE_PAGES)
   const resumed = open
     .filter(progress => progress === empty || progress.idle < MAX_IDLE_PAGES)

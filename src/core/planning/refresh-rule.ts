@@ -9,10 +9,10 @@ export const REFRESH_ON = ['auto', 'change', 'message'] as const
 
 export type RefreshOn = (typeof REFRESH_ON)[number]
 
-/** As many of the last refreshes without a new message decide whether such refreshes are skipped. */
+/** The number of recent refreshes without a new message that decide whether such refreshes are skipped. */
 export const DECIDING = 50
 
-/** One in so many of the skipped refreshes is made nevertheless, and measured. */
+/** One in this many skipped refreshes is still made, to keep measuring. */
 export const MEASURED_ONE_IN = 20
 
 /**

@@ -1,5 +1,5 @@
 // Windows that were opened while the clock was ahead. They claim seconds that had not passed when they were read. Two facts prove this: the
-// clock shows an earlier time now, or a window with an earlier opening begins inside. In true order, a window begins where earlier ones end.
+// clock shows an earlier time now, or a window with an earlier opening begins inside. With a right clock, each window begins where earlier ones end.
 import { SECOND } from '../time.ts'
 import type { Window, WindowProgress } from './windows.ts'
 
@@ -14,7 +14,7 @@ export interface ClockReading {
 }
 
 export interface CertainTime extends Pick<ClockReading, 'latestMs'> {
-  /** What any window has read for certain: `settle` before the newest record that was exported. */
+  /** The last second that has certainly been read: `settle` before the newest record that was exported. */
   certainSec: number
 }
 

@@ -122,7 +122,7 @@ export interface PageFacts {
   undated?: number
   /** True where the page has dated records and none lies in the window, or where the vendor says that it answers another query. */
   elsewhere?: true
-  /** The limit of pages that failed requests before this page have led to. */
+  /** The limit of pages after earlier failures. */
   cap?: PageCap
   /** Why this page ends the window although not everything was read: no request from this place succeeded. */
   unread?: { code: ErrorCode; what: string; billedUpTo: number }

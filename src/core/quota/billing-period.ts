@@ -9,7 +9,7 @@
 // rival: until it is outvoted, exports stay within what both have left. After three such doubts, a single vote no longer makes it a rival.
 //
 // Two periods of the same key can compete: a report of a used-up quota that our own use does not explain may be a mistake, and so may one of
-// less than half. With keys, only a probe may report less.
+// less than half. If periods have keys, a lower count is believed only from a probe.
 import { countGoesOn, FIRST_REPORTS } from './period-keys.ts'
 import {
   type BilledAnswer,

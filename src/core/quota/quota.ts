@@ -24,7 +24,7 @@ export interface Period {
   usedSessions: number
   /** The highest reported usage; 0: none. */
   mostReported: number
-  /** Reports with a usage, and the most that the first of them show to have been used otherwise than by our own answers since. */
+  /** Number of reports with a usage, and the highest usage by others in the first of them. */
   reports: number
   carried: number
   includedSessions: number

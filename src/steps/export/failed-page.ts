@@ -1,4 +1,4 @@
-// What a window does after a request for a page that brought no readable page.
+// Decides how a window continues after a page that cannot be read.
 //
 //   a cursor was refused                      continue by `ts`; the second time without progress, the window ends with a gap
 //   ids were refused, or their page failed    fewer ids; a single id counts as not exportable

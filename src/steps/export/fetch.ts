@@ -257,7 +257,7 @@ async function requestEmptyWindow(
   return answer
 }
 
-/** Lands the conversations with which a vendor that ignores ranges answers an empty window, as a selection: they may be billed. */
+/** If the vendor ignores ranges, an empty window returns conversations. They land as selected ones, since they may be billed. */
 async function landUnasked(fetching: Fetching, agentId: string, grant: Grant, answer: ExportAnswer): Promise<void> {
   const ids = answer.records().flatMap(record => (record as { ID?: unknown } | null)?.ID ?? [])
   if (ids.length === 0) return

@@ -45,7 +45,7 @@ async function namedIds({ dependencies, request }: RefreshContext): Promise<Conv
   return exporting ? without(named, await dependencies.facts.refreshedSince(exporting.sinceMs)) : named
 }
 
-/** Conversations that changed without a new message: all, or those that go on measuring where skipping them has been shown to lose nothing. */
+/** Conversations that changed without a new message: all of them, or, once they are skipped, the few that keep measuring. */
 async function knownIds({ dependencies, nowMs }: RefreshContext) {
   const { facts, settings } = dependencies
   const { quietMs } = settings

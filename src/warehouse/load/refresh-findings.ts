@@ -6,7 +6,7 @@ import type { LoadablePage, LoadContext } from './load-input.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** The record's version, which alone is no finding, and fields that nobody analyzes: when something was looked at, and what is pending. */
+/** Fields whose change does not count: the record's version, and fields that nobody analyzes (times of looking at it, pending states). */
 export const NOT_ANALYZED: ReadonlySet<string> = new Set(
   'lastModified lastViewed funnelLastEvaluated pendingAiReplyAt isTyping'.split(' '),
 )

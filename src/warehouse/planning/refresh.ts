@@ -49,7 +49,7 @@ export async function shiftedRanges(
   { sinceMs, mirrorLagMs }: { sinceMs: number; mirrorLagMs: number },
 ): Promise<ReadRange[]> {
   const params = { workspace: workspaceId, since: iso(sinceMs) }
-  // Polls have one page, and the query reads all observations.
+  // The query reads all observations, and only windows of several pages can shift.
   const several = await reader.rows(
     `SELECT 1 FROM _windows WHERE workspace_id = $workspace AND pages > 1 AND opened_at >= $since::TIMESTAMP LIMIT 1`,
     params,

@@ -13,8 +13,8 @@ const ANNOUNCED = / landing (\S+)$/
 export const identityOf = (landingId: string): string => `${process.pid}@${hostname()} landing ${landingId}`
 
 /**
- * Refuses a worker if another one holds the warehouse of another landing. A server that does not tell who polls is believed: leases and
- * loads are then refused one by one. @throws LANDING_DIFFERS
+ * Refuses a worker if another one holds the warehouse of another landing. If the server does not list pollers, this check is skipped:
+ * leases and loads are then refused one by one. @throws LANDING_DIFFERS
  */
 export async function expectOneLanding(
   client: Pick<Client, 'workflowService' | 'options'>,

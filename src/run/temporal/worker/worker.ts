@@ -209,7 +209,7 @@ export async function runWorker(settings: WorkerSettings): Promise<void> {
     config,
     leaseMs: config.temporal.leaseMs,
     ...(holder !== undefined && { holder }),
-    // An export worker with another landing ends. Of two that hold a warehouse, nobody knows here which one is wrong.
+    // An export worker with another landing ends. If two workers hold warehouses, this one cannot tell which is wrong.
     ...(role === 'export' && { refused: refuse }),
   })
   const { stopping, aborted } = settings.ending
