@@ -90,12 +90,15 @@ export function isRefused(run: Run, { window }: WindowProgress): boolean {
   return true
 }
 
-/** Records that the vendor answered an export of that agent. */
-export function exportAnswered(run: Run, answeredId: string): void {
+/** Records that the vendor answered an export of that agent. `isProbe`: only an empty window, which says nothing about its pages. */
+export function exportAnswered(run: Run, answeredId: string, isProbe: boolean): void {
   run.failing = 0
-  run.limited = 0
-  run.suspects = run.suspects.filter(({ agentId }) => agentId !== answeredId)
-  blameAgents(run)
+  if (!isProbe) run.limited = 0
+  run.suspects = run.suspects.map(suspect => ({
+    ...suspect,
+    isAlone: suspect.isAlone || suspect.agentId !== answeredId,
+  }))
+  if (!isProbe) run.suspects = run.suspects.filter(({ agentId }) => agentId !== answeredId)
   if (run.answered.length < 2 && !run.answered.includes(answeredId)) run.answered = [...run.answered, answeredId]
 }
 

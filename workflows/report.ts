@@ -35,7 +35,7 @@ export function finalReport(run: Run): SyncReport {
   if (maxSessions !== null && governor.spent.sessions > maxSessions)
     warn(
       report,
-      `${maxSessions} sessions allowed, ${governor.spent.sessions} billed: a conversation had more sessions than any before of its agent`,
+      `${maxSessions} sessions allowed, ${governor.spent.sessions} billed: an answer had more conversations, or one had more sessions, than could be foreseen`,
     )
   const unanswered = run.failing > 0 && report.failures.length === 0 ? run.unanswered : null
   return {

@@ -130,7 +130,7 @@ async function probe(run: Run, progress: WindowProgress, grant: Grant): Promise<
 function settle(run: Run, agentId: string, grant: Grant, outcome: LeaseAnswers & Partial<LeaseOutcome>): void {
   for (const answer of outcome.answers) {
     run.governor = govern(run.governor, { kind: 'answered', lease: grant.lease, answer })
-    if (answer.status === 200) exportAnswered(run, agentId)
+    if (answer.status === 200) exportAnswered(run, agentId, answer.isProbe === true)
   }
   run.governor = govern(run.governor, { kind: 'ended', lease: grant.lease })
   if (outcome.progress) run.governor = govern(run.governor, { kind: 'seen', progress: outcome.progress })

@@ -133,7 +133,8 @@ export function readExportEnvelope(parsed: unknown, { selected = false } = {}): 
   const limit = flat.limit ?? paging?.limit ?? null
   return {
     data: flat.data,
-    hasMore: more ?? Boolean(cursor),
+    // A cursor contradicts `hasMore: false`; following it bills nothing if nothing follows.
+    hasMore: Boolean(more) || Boolean(cursor),
     nextCursor: cursor || null,
     ...(limit === null ? {} : { limit }),
     scanned: flat.scannedConvoCount ?? paging?.scannedConvoCount ?? null,

@@ -220,7 +220,7 @@ export function missingNow(warehouse: MemoryWarehouse, nowMs: number): { windows
 }
 
 /** By agent: the last second that may hold a conversation, as `seenThrough` finds it in the warehouse. */
-function seenThrough({ conversations, requests }: MemoryWarehouse, nowMs: number): Map<string, number> {
+function seenThrough({ conversations, requests, windows }: MemoryWarehouse, nowMs: number): Map<string, number> {
   const seen = new Map<string, number>()
   const at = (agentId: string, sec: number) => {
     if (sec * 1_000 <= nowMs) seen.set(agentId, Math.max(seen.get(agentId) ?? 0, sec))
@@ -228,6 +228,7 @@ function seenThrough({ conversations, requests }: MemoryWarehouse, nowMs: number
   for (const { agentId, tsMs } of conversations.values()) if (tsMs !== null) at(agentId, Math.floor(tsMs / 1_000))
   for (const { agentId, scanned, returned, range } of requests)
     if (range && scanned !== null && scanned > returned) at(agentId, range.to)
+  for (const { window, undated } of windows.values()) if (undated) at(window.agentId, window.toSec)
   return seen
 }
 

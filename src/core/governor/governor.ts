@@ -327,7 +327,7 @@ const pauseAfter = (state: GovernorState, lease: Lease | undefined, answer: Answ
 
 function countBilledAnswer(state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState {
   const billed = answer.billed ?? answer.usage?.billableUsedThisRequest ?? answer.returned
-  const certain = (answer.usage?.billableUsedThisRequest ?? null) !== null
+  const certain = answer.usage?.billableUsedThisRequest == null ? answer.returned : billed
   const billedAnswer = { ...answer, billed, certain, unseen: unseenSessions(state, lease) }
   const quota = answer.usage
     ? applyUsage(state.quota, answer.usage, billedAnswer)

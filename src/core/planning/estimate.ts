@@ -59,6 +59,10 @@ function sessionsOf(record: unknown): number {
 export const sessionsShown = (records: readonly unknown[]): number =>
   records.reduce<number>((sum, record) => sum + sessionsOf(record), 0)
 
+/** Sessions that a page billed. Each record bills at least one (section 4.12, rules 1 and 2), whatever the answer reports. */
+export const billOf = (records: readonly unknown[], reported: number | null): number =>
+  Math.max(records.length, reported ?? sessionsShown(records))
+
 /** Most sessions that one of these records shows. */
 export const mostSessionsShown = (records: readonly unknown[]): number =>
   records.reduce<number>((most, record) => Math.max(most, sessionsOf(record)), 0)

@@ -54,9 +54,24 @@ function gapWindows({ agentId, fromSec, toSec, sinceMs, tries }: Gap, nowMs: num
   }))
 }
 
+/** Gaps of one agent in which those that touch are one: between them nothing was read, and each further split would double their requests. */
+export function joined(gaps: readonly Gap[]): Gap[] {
+  const all: Gap[] = []
+  for (const gap of gaps.toSorted((a, b) => a.toSec - b.toSec)) {
+    const last = all.at(-1)
+    if (last === undefined || (gap.fromSec ?? 0) > last.toSec + 1) all.push(gap)
+    else {
+      const [fromSec, tries] = [last.fromSec, Math.max(last.tries, gap.tries)]
+      const [sinceMs, retryAtMs] = [Math.min(last.sinceMs, gap.sinceMs), Math.max(last.retryAtMs, gap.retryAtMs)]
+      all[all.length - 1] = { ...last, ...gap, fromSec, tries, sinceMs, retryAtMs }
+    }
+  }
+  return all
+}
+
 /** The windows that request those gaps again that are due and not `claimed` by other windows, within `wanted`. */
 export const dueGaps = (gaps: readonly Gap[], claimed: Coverage, wanted: Interval, nowMs: number): WindowProgress[] =>
-  gaps
+  joined(gaps)
     .filter(gap => gap.retryAtMs <= nowMs)
     .flatMap(gap => {
       const range = { from: Math.max(wanted.from, gap.fromSec ?? 0), to: Math.min(wanted.to, gap.toSec) }

@@ -1,27 +1,31 @@
 // Ids that a page requested and that the answer does not contain.
+import type { PageFacts } from './windows.ts'
 
 interface Unanswered {
-  /** Not scanned: the vendor no longer has them. */
+  /** Not scanned, by a page that returned no conversation: the vendor no longer has them. */
   gone: string[]
   /** Scanned and not exported: no person has written in them (section 4.12, rule 1). */
   notExportable: string[]
-  /** Some are gone and some not exportable; the answer does not show which. */
+  /** Some may be gone and some not exportable, or the vendor may have answered only some of the ids: the answer does not show which. */
   either: string[]
 }
 
-/** Classifies `missing` ids by `scannedConvoCount` (`scanned`). All lists are empty where that number is absent or implausible. */
+/**
+ * Classifies `missing` ids by `scannedConvoCount` (`scanned`). All lists are empty where that number is absent or implausible. A vendor that
+ * answers with other conversations only does not select by id: requesting the ids again would bill others again.
+ */
 export function unansweredOf({
   limit,
   missing,
   scanned,
-}: {
-  limit: number
-  missing: string[]
-  scanned: number | null
-}): Unanswered {
+  returned,
+  hasMore,
+}: Pick<PageFacts, 'limit' | 'missing' | 'scanned' | 'returned' | 'hasMore'>): Unanswered {
   const answered = limit - missing.length
   const none = { gone: [], notExportable: [], either: [] }
+  if (answered === 0 && returned > 0) return { ...none, notExportable: missing }
+  if (hasMore) return { ...none, either: missing }
   if (scanned === null || scanned < answered) return none
   if (scanned >= limit) return { ...none, notExportable: missing }
-  return scanned === answered ? { ...none, gone: missing } : { ...none, either: missing }
+  return scanned === 0 ? { ...none, gone: missing } : { ...none, either: missing }
 }

@@ -13,8 +13,8 @@ export const idsAhead = (progress: WindowProgress): readonly string[] =>
   isReaskingIds(progress) ? (progress.again?.[0] ?? []) : (progress.window.ids ?? []).slice(progress.asked)
 
 /**
- * Folds a page of ids. Ids whose state its answer left open are requested again in halves, until the state of each is known or
- * MAX_PAGES_AGAIN is reached. Ids of missing pages are requested last.
+ * Folds a page of ids. Ids whose state its answer left open are requested again, in halves if some were scanned and not exported, until the
+ * state of each is known or MAX_PAGES_AGAIN is reached. Ids of missing pages are requested last.
  */
 export function advanceIds(progress: WindowProgress, page: PageFacts): Partial<WindowProgress> {
   const { window, asked, again = [], pagesAgain = 0, mostIds } = progress
@@ -24,7 +24,9 @@ export function advanceIds(progress: WindowProgress, page: PageFacts): Partial<W
   const now = before + (page.again ? 0 : page.limit)
   const rest = page.again ? [again[0]?.slice(page.limit) ?? [], ...again.slice(1)] : again
   const { either } = unansweredOf(page)
-  const half = Math.ceil(either.length / 2)
+  // As many as were answered were scanned: the others are gone, or the vendor answers only so many ids at once.
+  const isCut = page.hasMore || page.scanned === page.limit - page.missing.length
+  const half = isCut ? either.length : Math.ceil(either.length / 2)
   const made = pagesAgain + (page.again ? 1 : 0)
   const groups = [...rest, either.slice(0, half), either.slice(half)].filter(group => group.length > 0)
   const left = made < MAX_PAGES_AGAIN ? groups : []

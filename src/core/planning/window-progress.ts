@@ -39,6 +39,7 @@ export function advance(progress: WindowProgress, page: PageFacts): WindowProgre
     generation: page.generation,
     sequence: page.sequence + 1,
     limit: page.limit,
+    ...(page.undated && { undated: true as const }),
     ...(cap && { cap }),
   }
   if (byId) return { ...placed, ...advanceIds(progress, page), cursor: page.cursorOut }
@@ -52,7 +53,7 @@ export function advance(progress: WindowProgress, page: PageFacts): WindowProgre
   if (page.hasMore) return { ...moved, ...updateHoles(progress, page) }
   // Nothing behind the last second of a full page: it was the last one, as it said.
   if (progress.verifies && page.returned === 0) return { ...moved, done: true }
-  if (isFull(page) && isFollowedBySeconds(moved)) {
+  if ((isFull(page) || isBrokenPromise(progress, page)) && isFollowedBySeconds(moved)) {
     // What lies behind the last conversation of a head window is part of the next one, which is requested anyway.
     const read = { ...moved, ...updateHoles(progress, { ...page, hasMore: true }) }
     return isPoll(moved) ? endedAtLast(read) : { ...read, verifies: true }
@@ -65,6 +66,10 @@ export function advance(progress: WindowProgress, page: PageFacts): WindowProgre
  * have no `ts`: behind the last dated one, they would be exported again.
  */
 const isFull = ({ returned, limit, undated = 0 }: PageFacts): boolean => returned >= limit && undated === 0
+
+/** The page before promised more, and nothing came, not even skipped conversations. */
+const isBrokenPromise = (progress: WindowProgress, page: PageFacts): boolean =>
+  page.cursorIn !== null && page.returned === 0 && (page.scanned ?? 0) === 0 && isNextPage(progress, page)
 
 const isPoll = ({ window: { kind, gap }, disordered }: WindowProgress): boolean =>
   kind === 'head' && !gap && !disordered

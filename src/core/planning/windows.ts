@@ -118,7 +118,7 @@ export interface PageFacts {
   again?: true
   /** Fingerprints of the ids in the page (`no-progress.ts`); only of windows over time. */
   ids?: string
-  /** Number of records without a usable `ts`; absent: none. */
+  /** Number of records without a usable `ts` or `ID`; absent: none. */
   undated?: number
   /** True where the page has dated records and none lies in the window, or where the vendor says that it answers another query. */
   elsewhere?: true
@@ -168,6 +168,8 @@ export interface WindowProgress {
   verifies?: true
   /** Limit of pages after requests that failed. */
   cap?: PageCap
+  /** Set where a page had records without a usable `ts` or `ID`: they may lie anywhere in the window. */
+  undated?: true
   /** Of a window by id: number of ids requested so far. */
   asked: number
   /** Groups of ids to request once more, because an answer left open what became of each. */

@@ -72,9 +72,9 @@ export function applyUsage(quota: QuotaState, usage: ReportedUsage, answer: Bill
   if (used === null) return countBilled(next, answer)
   const settled = next.id === id ? withoutSettledPending(next, sentAtMs) : next
   const result = { ...settled, known: true, reportedAtMs: latestReport(quota, answer) }
-  // The billed sessions are a guess, and the report may be late or about another period: they are held back.
-  const isGuess = answer.certain === false && answer.billed > 0 && (next.account.lag !== null || next.id !== id)
-  return withContinuedCount(isGuess ? holdPending(result, answer.billed, receivedAtMs) : result)
+  // The report may be late or about another period: sessions that are a guess are held back.
+  const guessed = next.account.lag !== null || next.id !== id ? answer.billed - (answer.certain ?? answer.billed) : 0
+  return withContinuedCount(guessed > 0 ? holdPending(result, guessed, receivedAtMs) : result)
 }
 
 /** The id of the period that an answer reports. */

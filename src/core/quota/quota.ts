@@ -73,8 +73,8 @@ export interface BilledAnswer {
   sentAtMs: number
   receivedAtMs: number
   billed: number
-  /** False where the answer did not report what it billed: `billed` is a guess, which the next usage report replaces. */
-  certain?: boolean
+  /** What it certainly billed, where it did not report that: the rest of `billed` is a guess, which the next usage report replaces. */
+  certain?: number
   /** True for the answer to a probe: its address was new, so it cannot be a cached one. */
   isProbe?: boolean
   /** Sessions that our other requests, whose answers are not known yet, may have billed meanwhile. */
@@ -154,10 +154,10 @@ export const latestReport = (quota: QuotaState, { sentAtMs }: BilledAnswer): num
  * Without a count, only the other numbers are taken.
  */
 export function countReport(period: Period, usage: ReportedUsage, answer: BilledAnswer, heldSessions: number): Period {
-  const { sentAtMs, receivedAtMs, billed, certain = true, unseen = 0 } = answer
+  const { sentAtMs, receivedAtMs, billed, certain = billed, unseen = 0 } = answer
   const includedSessions = includedOf(period, usage)
   const used = reportedUsed(usage, includedSessions)
-  const request = { sentAtMs, receivedAtMs, sessions: certain ? billed : 0, unseen: unseen + heldSessions }
+  const request = { sentAtMs, receivedAtMs, sessions: certain, unseen: unseen + heldSessions }
   const account = used === null ? period.account : applyReport(period.account, used, request)
   const carried = (used ?? 0) - account.own - heldSessions
   return {
@@ -177,8 +177,8 @@ export function countReport(period: Period, usage: ReportedUsage, answer: Billed
 }
 
 /** Counts what an answer billed that reported another period: it may belong to this one. */
-export function countOwn(period: Period, { sentAtMs, receivedAtMs, billed, certain = true }: BilledAnswer): Period {
-  const account = countRequest(period.account, { sentAtMs, receivedAtMs, sessions: certain ? billed : 0 })
+export function countOwn(period: Period, { sentAtMs, receivedAtMs, billed, certain = billed }: BilledAnswer): Period {
+  const account = countRequest(period.account, { sentAtMs, receivedAtMs, sessions: certain })
   return { ...period, account, usedSessions: Math.max(period.usedSessions, certainSessions(account)) }
 }
 

@@ -2,11 +2,12 @@
 import { conversation } from '../../catalog/conversation/conversation.ts'
 import { compileInspection, type PageNotes, TOO_DEEP_AROUND } from '../../catalog/inspection/inspect.ts'
 import type { Grant } from '../../core/governor/governor.ts'
+import { billOf } from '../../core/planning/estimate.ts'
 import { idPrints } from '../../core/planning/no-progress.ts'
 import { isReaskingIds } from '../../core/planning/window-ids.ts'
 import type { WindowQuery } from '../../core/planning/window-query.ts'
 import { type PageFacts, restartPoint, secondOf, type WindowProgress } from '../../core/planning/windows.ts'
-import { readTime } from '../../core/time.ts'
+import { EARLIEST_MS, readTime } from '../../core/time.ts'
 import { isPlainText } from '../../json/body.ts'
 import type { PageHead } from '../../landing/page.ts'
 import { exportPath } from '../../vendor/address.ts'
@@ -17,14 +18,16 @@ import { type Heading, pageHead } from '../page-head.ts'
 
 const inspect = compileInspection(conversation)
 
-/** The `ts` of the records that have one, ms, in their order. */
+/** The `ts` of the records that have a plausible one, ms, in their order. */
 function timesOf(data: readonly unknown[]): number[] {
   return data.flatMap(record => {
     const ts = (record as { ts?: unknown } | null)?.ts
     const ms = typeof ts === 'number' || typeof ts === 'string' ? readTime(Number(ts)).ms : null
-    return ms ?? []
+    return ms !== null && ms >= EARLIEST_MS ? [ms] : []
   })
 }
+
+const isStorable = (record: unknown): boolean => ((record as { ID?: unknown } | null)?.ID ?? null) !== null
 
 /** Ids that were requested and not returned. */
 function missingIds(asked: readonly string[] | undefined, data: readonly unknown[]): string[] {
@@ -70,6 +73,10 @@ export function exportHead(
   const { agentId, name } = progress.window
   const usable = envelope.nextCursor !== null && envelope.nextCursor !== query.cursor
   const times = timesOf(envelope.data)
+  const asked = query.convoIds?.length ?? query.limit!
+  // The vendor allows fewer conversations per page than were asked for, and returned as many as it allows.
+  const isCut = envelope.limit !== undefined && envelope.limit < asked && envelope.data.length >= envelope.limit
+  const undated = envelope.data.length - timesOf(envelope.data.filter(isStorable)).length
   // The answer to another query is kept, but does not advance this window.
   const isElsewhere =
     !query.convoIds &&
@@ -78,13 +85,13 @@ export function exportHead(
     window: progress.window,
     generation: progress.generation,
     sequence: progress.sequence,
-    limit: query.convoIds?.length ?? query.limit!,
+    limit: asked,
     cursorIn: query.cursor ?? null,
     cursorOut: usable && !isElsewhere ? envelope.nextCursor : null,
-    hasMore: envelope.hasMore || isElsewhere,
+    hasMore: envelope.hasMore || isElsewhere || isCut,
     returned: envelope.data.length,
     scanned: envelope.scanned,
-    billed: envelope.usage?.billableUsedThisRequest ?? null,
+    billed: billOf(envelope.data, envelope.usage?.billableUsedThisRequest ?? null),
     atMs: fetching.clock.at(exchange.sentAtMs),
     firstTsMs: isElsewhere ? null : (times[0] ?? null),
     lastTsMs: isElsewhere ? null : restartPoint(progress.window, times),
@@ -94,7 +101,7 @@ export function exportHead(
       : {
           beginMs: progress.restartMs,
           ...(envelope.data.length > 0 && { ids: idPrints(envelope.data) }),
-          ...(times.length < envelope.data.length && { undated: envelope.data.length - times.length }),
+          ...(undated > 0 && { undated }),
           ...(isElsewhere && { elsewhere: true as const }),
           ...(progress.cap && { cap: progress.cap }),
           ...(unread && { unread }),

@@ -82,7 +82,9 @@ function mayConcernPage(error: unknown): error is VendorError {
 export async function pastFailedPage(failed: FailedPage): Promise<Past> {
   const { progress, query, error } = failed
   if (isById(progress.window.kind) && isCode(error, 'API_NOT_FOUND', 'API_BAD_REQUEST')) return pastRefusedIds(failed)
-  if (query.cursor !== undefined && isCode(error, 'API_BAD_REQUEST')) return pastRefusedCursor(failed)
+  // Without the cursor, the next request shows whether the agent is refused, too.
+  if (query.cursor !== undefined && isCode(error, 'API_BAD_REQUEST', 'API_NOT_FOUND', 'API_FORBIDDEN'))
+    return pastRefusedCursor(failed)
   if (!mayConcernPage(error)) return { progress, failure: error }
   const known = isProved(progress, failureOf(failed)) ? withSmaller(failed, false) : null
   if (known) return { progress: known }
@@ -103,7 +105,12 @@ export async function pastFailedPage(failed: FailedPage): Promise<Past> {
     )
     return { progress: smaller ?? progress, failure: isAboutAgent ? other : error }
   }
-  return { progress: withSmaller(failed, true) ?? (await landUnread(failed, answer)) }
+  const smaller = withSmaller(failed, true)
+  if (smaller) return { progress: smaller }
+  // As long as none of several ids was answered, the vendor may fail all of them, for a while.
+  const mayBeAll = (progress.window.ids?.length ?? 0) > 1 && progress.returned === 0
+  if (mayBeAll && !isComplete(error)) return { progress, failure: error }
+  return { progress: await landUnread(failed, answer) }
 }
 
 const isComplete = ({ code, facts, exchange }: VendorError): boolean =>

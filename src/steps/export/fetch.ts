@@ -5,7 +5,7 @@ import type { Failure, LeaseAnswers, LeaseOutcome } from '../../../workflows/ste
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import type { Answer } from '../../core/governor/answer.ts'
 import { type Grant, SPARE_REQUESTS } from '../../core/governor/governor.ts'
-import { mostSessionsShown, sessionsShown } from '../../core/planning/estimate.ts'
+import { billOf, mostSessionsShown } from '../../core/planning/estimate.ts'
 import { largestPage } from '../../core/planning/failed-pages.ts'
 import { isAtRest } from '../../core/planning/no-progress.ts'
 import { advance } from '../../core/planning/window-progress.ts'
@@ -119,8 +119,7 @@ const answerOf = (answer: ExportAnswer): Answer => ({
   receivedAtMs: answer.exchange.receivedAtMs,
   status: 200,
   returned: answer.envelope.data.length,
-  // Without a reported figure, count the sessions that the records show.
-  billed: answer.envelope.usage?.billableUsedThisRequest ?? sessionsShown(answer.envelope.data),
+  billed: billOf(answer.envelope.data, answer.envelope.usage?.billableUsedThisRequest ?? null),
   mostSessions: mostSessionsShown(answer.envelope.data),
   usage: answer.envelope.usage,
   rateLimit: answer.envelope.rateLimit,

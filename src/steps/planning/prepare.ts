@@ -19,6 +19,7 @@ import { recoverQuota } from '../../core/quota/quota-recovery.ts'
 import { DAY, MAX_CLOCK_SKEW_MS, momentText } from '../../core/time.ts'
 import { counted } from '../../core/words.ts'
 import { isSegment } from '../../vendor/address.ts'
+import { VendorError } from '../../vendor/faults.ts'
 import type { LoadablePage } from '../../warehouse/load/load-input.ts'
 import type { KnownAgent } from '../../warehouse/planning/planner-queries.ts'
 import { failureOf } from '../export/fetch.ts'
@@ -92,8 +93,9 @@ async function agentsNow(fetching: Planning): Promise<Agents> {
       ],
     }
   } catch (error) {
-    if (!isUnanswered(error) || known.length === 0) throw error
-    const warning = `The agents could not be listed (${(error as ConvohouseError).code}): the sync continues with the agents of the last listing; new agents are missing.`
+    // Whatever refuses the list, the exports of known agents may still be answered.
+    if (!(error instanceof VendorError) || error.code === 'INTERRUPTED' || known.length === 0) throw error
+    const warning = `The agents could not be listed (${error.code}): the sync continues with the agents of the last listing; new agents are missing.`
     const resting = restingAmong(known, [], fetching)
     return { agents: known, resting, warnings: [warning], failure: failureOf(error) }
   }

@@ -104,7 +104,10 @@ export async function agentsOfConversations(
   )
 }
 
-/** By agent: the last second, at most `nowMs`, that may hold a conversation: of a stored one, or of a page for which some were skipped. */
+/**
+ * By agent: the last second, at most `nowMs`, that may hold a conversation: of a stored one, of a page for which some were skipped, or of a
+ * window with records that have no usable `ts`.
+ */
 export async function seenThrough(
   { rows }: Pick<Writer, 'rows'>,
   workspaceId: string,
@@ -116,6 +119,7 @@ export async function seenThrough(
     `SELECT agent_id AS "agentId", floor(epoch(max(moment)))::BIGINT::VARCHAR AS sec FROM (
        SELECT agent_id, max(ts) AS moment FROM conversations WHERE ${here} AND ts <= ${now} GROUP BY ALL
        UNION ALL SELECT agent_id, max(to_at) FROM _requests WHERE ${here} AND scanned > returned AND to_at <= ${now} GROUP BY ALL
+       UNION ALL SELECT agent_id, max(to_at) FROM _windows WHERE ${here} AND (progress->'undated') IS NOT NULL AND to_at <= ${now} GROUP BY ALL
      ) WHERE moment IS NOT NULL GROUP BY ALL ORDER BY ALL`,
   )
   return new Map(seen.map(({ agentId, sec }) => [agentId, Number(sec)]))

@@ -59,7 +59,19 @@ describe('ids without an answer', () => {
     ],
     [
       { limit: 3, missing: ['x'], scanned: 2 },
-      { gone: ['x'], notExportable: [], either: [] },
+      { gone: [], notExportable: [], either: ['x'] },
+    ],
+    [
+      { limit: 2, missing: ['x', 'y'], scanned: 0 },
+      { gone: ['x', 'y'], notExportable: [], either: [] },
+    ],
+    [
+      { limit: 3, missing: ['x'], scanned: 3, hasMore: true },
+      { gone: [], notExportable: [], either: ['x'] },
+    ],
+    [
+      { limit: 2, missing: ['x', 'y'], scanned: null, returned: 20 },
+      { gone: [], notExportable: ['x', 'y'], either: [] },
     ],
     [
       { limit: 3, missing: ['x', 'y'], scanned: 2 },
@@ -78,7 +90,8 @@ describe('ids without an answer', () => {
       { gone: [], notExportable: [], either: [] },
     ],
   ])('of %j are %j', (facts, fates) => {
-    expect(unansweredOf(facts)).toEqual(fates)
+    const returned = facts.limit - facts.missing.length
+    expect(unansweredOf({ returned, hasMore: false, ...facts })).toEqual(fates)
   })
 
   it('are never misclassified, and few requests classify a few of them', () => {

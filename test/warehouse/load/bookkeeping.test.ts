@@ -269,8 +269,11 @@ describe('a conversation that was requested by id and not returned', () => {
       })
     const missing = () => workspace.rows('conversations', 'conversation_id AS id, _missing_since AS since')
     await workspace.load(await page(0, ['here', "o'there"], []))
-    await workspace.load(await page(1, ['here'], ["o'there", 'never seen']))
-    await workspace.load(await page(2, ['here'], ["o'there"]))
+    // A page that returns others may be one that the vendor cut.
+    await workspace.load(await page(1, ['here'], ["o'there"]))
+    expect(await missing()).toMatchObject([{ since: null }, { since: null }])
+    await workspace.load(await page(1, [], ["o'there", 'never seen']))
+    await workspace.load(await page(2, [], ["o'there"]))
     expect(await missing()).toEqual([
       { id: 'here', since: null },
       { id: "o'there", since: shown(SENT_AT_MS + MINUTE) },
