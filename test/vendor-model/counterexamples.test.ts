@@ -191,6 +191,16 @@ describe('an agent', () => {
 })
 
 describe('time', () => {
+  it.each([undefined, 400 * DAY])(
+    'that records lack, or have of the future (%s), does not export the history at every poll',
+    async value => {
+      const undated: Behaviour = { kind: 'record-times', agentId: 'a', ...(value !== undefined && { value }) }
+      const world = await runHistory(history([agent('a', 60)], [undated], { steps: syncs(8, HOUR) }))
+      const sessions = world.vendor.bills.reduce((sum, bill) => sum + bill.sessions, 0)
+      expect(sessions).toBeLessThanOrEqual(60 + 4 * 20)
+    },
+  )
+
   it('covers nothing of the future when answers are dated a day ahead', async () => {
     const ahead: Behaviour = { kind: 'date', value: DAY, fromMs: HOUR, untilMs: 8 * HOUR }
     expect(await violated(history([agent('a', 10, { perDay: 40 })], [ahead]))).toEqual([])

@@ -100,9 +100,11 @@ function* starves(world: World): Generator<string> {
       ({ agentId, createdMs }) => healthy.has(agentId) && (isFirst || createdMs > newFrom(agentId)),
     )
     const isPaid = isAffordable(world, missing, { atMs: sync.endedMs, isNew: !isFirst })
-    // Of the hour, also as an earlier sync has used it; a tenth of it is reserved, of which each agent has its part.
-    const used = exportsOf(world).filter(({ atMs }) => atMs > sync.beganMs - HOUR && atMs <= byMs).length
-    if (missing.length > 0 && isPaid && (!isFirst || used < 0.9 * world.vendor.options.requestsPerHour))
+    const used = requestsOf(world, sync).length
+    // Of the requests that are reserved for polls, each agent has its part of the hour, also where an earlier sync has used it.
+    const usedBefore = exportsOf(world).filter(({ atMs }) => atMs > sync.beganMs - HOUR && atMs <= sync.beganMs).length
+    if (usedBefore > 0.9 * world.vendor.options.requestsPerHour) continue
+    if (missing.length > 0 && isPaid && (!isFirst || used < world.vendor.options.requestsPerHour))
       yield `sync ${sync.index} left ${namesOf(missing)} conversations of agents that work`
   }
 }
