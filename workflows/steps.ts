@@ -157,7 +157,7 @@ export interface SyncReport {
   windowsLeft: number
   /** Number of pages that billed more sessions than their lease had left. */
   breaches: number
-  /** Answers that never arrived completely, and sessions that they may have billed; not part of `sessions`. */
+  /** Answers that failed or never arrived completely, and sessions that they may have billed; not part of `sessions`. */
   lostAnswers: number
   lostSessions: number
   agentsGone: string[]

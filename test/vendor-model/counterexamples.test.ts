@@ -48,6 +48,19 @@ describe('progress', () => {
     expect(sessions).toBeLessThan(300 + 2 * 4 * 20 + 100)
   })
 
+  it('a vendor that ignores the order loses no conversation because pages grow', async () => {
+    const ignored: Behaviour = { kind: 'sort-ignored', agentId: 'b' }
+    const agents = [agent('a', 3, { historyDays: 5 }), agent('b', 3, { historyDays: 5, perDay: 10 })]
+    const given = history(agents, [ignored], { maxPage: 100, vendor: { includedSessions: 120 }, steps: syncs(2, DAY) })
+    expect(await violated(given)).toEqual([])
+  })
+
+  it('a page of which most was skipped, and that says it is the last one, hides nothing', async () => {
+    const saysLast: Behaviour = { kind: 'says-last', agentId: 'a', untilMs: DAY }
+    const given = history([agent('a', 18, { silent: 0.5 })], [saysLast], { seed: 406, maxPage: 10, steps: syncs(1) })
+    expect(await violated(given)).toEqual([])
+  })
+
   it('a full page that says it is the last one hides nothing', async () => {
     const saysLast: Behaviour = { kind: 'says-last', agentId: 'a', times: 1 }
     expect(await violated(history([agent('a', 60)], [saysLast]))).toEqual([])
@@ -160,6 +173,28 @@ describe('the quota', () => {
     expect(await violated(given)).toEqual([])
   })
 
+  it('is not spent beyond --max-sessions because failures are billed', async () => {
+    const failing: Behaviour = { kind: 'fails', word: 'billed', agentId: 'a', records: ['a5', 'a24'] }
+    const limited = { maxPage: 100, steps: [{ sync: { maxSessions: 100 }, watchMs: 15 * MINUTE }] }
+    expect(await violated(history([agent('a', 30)], [failing], limited))).toEqual([])
+  })
+
+  it('is not spent on history again that a limited run has left, because its pages hide conversations', async () => {
+    const given = history([agent('a', 200, { historyDays: 90, silent: 0.5 })], [], {
+      seed: 279,
+      maxPage: 100,
+      vendor: { includedSessions: 1_500 },
+      steps: [{ sync: { maxSessions: 20, wait: false } }, { sync: {} }],
+    })
+    expect(await violated(given)).toEqual([])
+  })
+
+  it('is spent on hidden conversations within their budget, although pages without any conversation seem to bill nothing', async () => {
+    const agents = [agent('a', 300, { historyDays: 1, silent: 0.95 }), agent('b', 3, { historyDays: 1 })]
+    const given = history(agents, [], { seed: 481, maxPage: 50, vendor: few, headReserve: 0, steps: syncs(2, DAY) })
+    expect(await violated(given)).toEqual([])
+  })
+
   it('is not spent on the whole history again because one page held only conversations in which nobody has written', async () => {
     const agents = [agent('a', 120, { historyDays: 90, silent: 0.5 }), agent('b', 0)]
     const given = history(agents, [], { vendor: { includedSessions: 700 }, seed: 1_197, maxPage: 100, steps: [] })
@@ -178,6 +213,13 @@ describe('an agent', () => {
     expect(await violated(given)).toEqual([])
   })
 
+  it('whose skipped conversations never ended is read completely once they end', async () => {
+    const skips: Behaviour = { kind: 'skips-without-end', agentId: 'a', fromMs: MINUTE, untilMs: 2 * DAY }
+    const steps = [{ waitMs: HOUR }, ...syncs(1, MINUTE), ...syncs(1, 12 * HOUR), ...syncs(1)]
+    const given = history([agent('a', 3, { historyDays: 90, perDay: 2 })], [skips], { seed: 296, maxPage: 100, steps })
+    expect(await violated(given)).toEqual([])
+  })
+
   it('that a list lacks is still polled', async () => {
     const short: Behaviour = { kind: 'agents-short', value: 1, fromMs: HOUR, untilMs: DAY }
     expect(await violated(history([agent('a', 10), agent('b', 10, { perDay: 40 })], [short]))).toEqual([])
@@ -190,6 +232,16 @@ describe('an agent', () => {
 })
 
 describe('time', () => {
+  it.each([undefined, 400 * DAY])(
+    'that records lack, or have of the future (%s), does not export the history at every poll',
+    async value => {
+      const undated: Behaviour = { kind: 'record-times', agentId: 'a', ...(value !== undefined && { value }) }
+      const world = await runHistory(history([agent('a', 60)], [undated], { steps: syncs(8, HOUR) }))
+      const sessions = world.vendor.bills.reduce((sum, bill) => sum + bill.sessions, 0)
+      expect(sessions).toBeLessThanOrEqual(60 + 4 * 20)
+    },
+  )
+
   it('covers nothing of the future when answers are dated a day ahead', async () => {
     const ahead: Behaviour = { kind: 'date', value: DAY, fromMs: HOUR, untilMs: 8 * HOUR }
     expect(await violated(history([agent('a', 10, { perDay: 40 })], [ahead]))).toEqual([])

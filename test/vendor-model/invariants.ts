@@ -4,8 +4,19 @@ import { ConvohouseError } from '../../src/core/errors.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import type { Behaviour, BehaviourKind } from './behaviours.ts'
 import { exportsOf, START_MS, type SyncOutcome, type World } from './history.ts'
-import { spending } from './spending.ts'
-import { behavedBadly, isAffordable, keyOf, missingAfter, namesOf, newFromMs, requestsOf } from './truth.ts'
+import type { Served } from './model-transport.ts'
+import { GAP_SHARE, spending } from './spending.ts'
+import {
+  answersKept,
+  behavedBadly,
+  isAffordable,
+  keyOf,
+  missingAfter,
+  namesOf,
+  newFromMs,
+  requestsOf,
+  sessionsOf,
+} from './truth.ts'
 import type { Conversation } from './vendor-model.ts'
 
 export interface Violation {
@@ -79,16 +90,20 @@ function* starves(world: World): Generator<string> {
   if (areClocksApart(world)) return
   const healthy = healthyAgents(world)
   const isAllWell = healthy.size === world.history.agents.length
+  const newFrom = newFromMs(world)
   for (const sync of world.syncs) {
     if (sync.isKilled || !isUnlimited(sync) || world.syncs.slice(0, sync.index).some(({ isKilled }) => isKilled))
       continue
     const isFirst = sync.index === 0 || isAllWell
     const byMs = isFirst ? sync.endedMs : Math.min(sync.endedMs, sync.beganMs + SOON_MS)
     const missing = missingAfter(world, sync, byMs).filter(
-      ({ agentId, createdMs }) => healthy.has(agentId) && (isFirst || createdMs > newFromMs(world)),
+      ({ agentId, createdMs }) => healthy.has(agentId) && (isFirst || createdMs > newFrom(agentId)),
     )
     const isPaid = isAffordable(world, missing, { atMs: sync.endedMs, isNew: !isFirst })
     const used = requestsOf(world, sync).length
+    // Of the requests that are reserved for polls, each agent has its part of the hour, also where an earlier sync has used it.
+    const usedBefore = exportsOf(world).filter(({ atMs }) => atMs > sync.beganMs - HOUR && atMs <= sync.beganMs).length
+    if (usedBefore > 0.9 * world.vendor.options.requestsPerHour) continue
     if (missing.length > 0 && isPaid && (!isFirst || used < world.vendor.options.requestsPerHour))
       yield `sync ${sync.index} left ${namesOf(missing)} conversations of agents that work`
   }
@@ -102,26 +117,42 @@ function* keeps(world: World): Generator<string> {
     for (const { ID } of data) stored.add(keyOf(head.place.agentId ?? '', String(ID)))
   }
   for (const sync of world.syncs) {
-    const answered = requestsOf(world, sync).filter(({ received }) => received !== null)
-    // What a process that is killed has received at that moment is lost, in each of its four loops.
-    const safe = sync.isKilled || sync.isRunaway ? answered.slice(0, -4) : answered
-    const lost = safe.flatMap(({ agentId, received }) => received!.filter(id => !stored.has(keyOf(agentId, id))))
+    const lost = answersKept(world, sync).flatMap(({ agentId, received }) =>
+      received!.filter(id => !stored.has(keyOf(agentId, id))),
+    )
     if (lost.length > 0)
       yield `${lost.length} conversations that sync ${sync.index} received are not stored (${lost[0]})`
   }
 }
 
-/** Nothing in the answers shows what these hide. */
-const UNPROVABLE: ReadonlySet<BehaviourKind> = new Set(['cursor-is-offset', 'page-shifted'])
+/** Nothing in the answers shows what these hide: pages that shift, and a mirror that is late without saying so. */
+const SHIFTS: ReadonlySet<BehaviourKind> = new Set(['cursor-is-offset', 'page-shifted'])
+const LATE: ReadonlySet<BehaviourKind> = new Set([...SHIFTS, 'mirror-empty', 'mirror-stalls'])
 
-const isProvable = (world: World) => {
+/**
+ * An id that no conversation has stands in the place of the right one. A restart by a plausible `ts` that is not the one by which the vendor
+ * selects passes over conversations. A page of a single record shows no order, and one without any record no time behind which to verify that
+ * it was the last one.
+ */
+function isMisled(world: World, agentId: string): boolean {
+  const concerns = (one: Behaviour) => (one.agentId ?? agentId) === agentId
+  const isPlausible = ({ kind, word, value }: Behaviour) =>
+    (kind === 'ids' && word === 'number') || (kind === 'record-times' && Math.abs(value ?? DAY) === HOUR)
+  const isLone = ({ spoilt, records, hasMore }: Served) =>
+    (records.length === 1 && hasMore && spoilt.includes('sort-ignored')) ||
+    (records.length === 0 && spoilt.includes('says-last'))
+  return (
+    world.history.behaviours.some(one => concerns(one) && isPlausible(one)) ||
+    exportsOf(world).some(request => request.agentId === agentId && isLone(request))
+  )
+}
+
+const isProvable = (world: World, hiding: ReadonlySet<BehaviourKind>) => {
   const hidden = new Map<string, boolean>()
+  const isHidden = (agentId: string): boolean =>
+    [...behavedBadly(world, agentId)].some(kind => hiding.has(kind)) || isMisled(world, agentId)
   return ({ agentId }: Conversation): boolean => {
-    if (!hidden.has(agentId))
-      hidden.set(
-        agentId,
-        [...behavedBadly(world, agentId)].some(kind => UNPROVABLE.has(kind)),
-      )
+    if (!hidden.has(agentId)) hidden.set(agentId, isHidden(agentId))
     return !hidden.get(agentId)
   }
 }
@@ -129,8 +160,17 @@ const isProvable = (world: World) => {
 function* returns(world: World): Generator<string> {
   const last = world.syncs.at(-1)
   if (!last || last.isRunaway || !Number.isFinite(world.behavesFromMs)) return
-  const missing = missingAfter(world, last).filter(isProvable(world))
-  const since = missing.filter(({ createdMs }) => createdMs > newFromMs(world))
+  // What may be asked again about gaps in a period is limited (`spending.ts`); a tiny quota leaves next to nothing.
+  const inGaps = new Set((last.report?.gaps ?? []).map(gap => gap.agentId))
+  const all = missingAfter(world, last).filter(isProvable(world, SHIFTS))
+  const asked = sessionsOf(
+    all.filter(({ agentId }) => inGaps.has(agentId)),
+    last.endedMs,
+  )
+  const isAsked = asked < GAP_SHARE * world.vendor.options.includedSessions
+  const missing = all.filter(({ agentId }) => isAsked || !inGaps.has(agentId))
+  const newFrom = newFromMs(world)
+  const since = missing.filter(({ agentId, createdMs }) => createdMs > newFrom(agentId))
   const isPaid =
     isAffordable(world, missing, { atMs: last.endedMs, isNew: false }) ||
     (since.length > 0 && isAffordable(world, since, { atMs: last.endedMs, isNew: true }))
@@ -203,7 +243,13 @@ function* says(world: World): Generator<string> {
     if (sync.isKilled || sync.isRunaway || !isUnlimited(sync)) continue
     const gaps = gapsOf(sync)
     const isNamed = (agentId: string) => gaps.some(gap => gap.agentId === null || gap.agentId === agentId)
-    const silent = missingAfter(world, sync).filter(({ agentId }) => !isNamed(agentId))
+    // An agent that no list has named is not known, and never polled. A record without an id is in the quarantine, which `status` names.
+    const polled = new Set(exportsOf(world).flatMap(one => (one.sync <= sync.index ? one.agentId : [])))
+    const isListed = (agentId: string) => polled.has(agentId) || !behavedBadly(world).has('agents-short')
+    const isKnown = (agentId: string) => isListed(agentId) && !world.warehouse.quarantined.has(agentId)
+    const silent = missingAfter(world, sync)
+      .filter(isProvable(world, LATE))
+      .filter(({ agentId }) => !isNamed(agentId) && isKnown(agentId))
     if (silent.length > 0) yield `sync ${sync.index} says nothing about ${namesOf(silent)} missing conversations`
     const unreadable = requestsOf(world, sync).filter(({ received, billed }) => received === null && billed > 0)
     const unsaid = unreadable.filter(({ agentId }) => !isNamed(agentId))

@@ -225,7 +225,8 @@ function seenThrough({ conversations, requests, windows }: MemoryWarehouse, nowM
   const at = (agentId: string, sec: number) => {
     if (sec * 1_000 <= nowMs) seen.set(agentId, Math.max(seen.get(agentId) ?? 0, sec))
   }
-  for (const { agentId, tsMs } of conversations.values()) if (tsMs !== null) at(agentId, Math.floor(tsMs / 1_000))
+  for (const { agentId, tsMs, fetchedMs } of conversations.values())
+    at(agentId, Math.floor(Math.min(tsMs ?? fetchedMs, fetchedMs) / 1_000))
   for (const { agentId, scanned, returned, range } of requests)
     if (range && scanned !== null && scanned > returned) at(agentId, range.to)
   for (const { window, undated } of windows.values()) if (undated) at(window.agentId, window.toSec)

@@ -75,9 +75,12 @@ export class MemoryWarehouse {
   readonly agents = new Map<string, LoadedAgent>()
   readonly conversations = new Map<string, LoadedConversation>()
   readonly agentsLeft: AgentLeft[] = []
+  /** Agents of which a record without an id arrived. */
+  readonly quarantined = new Set<string>()
   /** When the newest listing was requested, ms. */
   listedMs = 0
-  private readonly lastPages = new Map<string, LoadedRequest>()
+  /** Of each window: the newest page with a `ts`, and the pages after it. */
+  private readonly lastPages = new Map<string, LoadedRequest[]>()
 
   /** Loads pages in their order. */
   load(pages: readonly StoredPage[]): void {
@@ -125,9 +128,9 @@ export class MemoryWarehouse {
       durationMs: Math.round(head.receivedAtMs - head.sentAtMs),
       ...{ returned: facts.returned, scanned: facts.scanned, billed: facts.billed, range: pageRangeOf(before, facts) },
     }
-    const previous = this.lastPages.get(key)
-    if (previous?.range) previous.range = reachingTo(previous.range, before, facts)
-    this.lastPages.set(key, request)
+    const previous = this.lastPages.get(key) ?? []
+    for (const one of previous) if (one.range) one.range = reachingTo(one.range, before, facts)
+    this.lastPages.set(key, facts.lastTsMs === null ? [...previous, request] : [request])
     this.requests.push(request)
     if (head.usage) this.usages.push({ reportedMs: head.sentAtServerMs, usage: head.usage })
     this.windows.set(key, advance(before, facts))
@@ -137,7 +140,7 @@ export class MemoryWarehouse {
 
   private loadRecord(agentId: string, record: Record<string, unknown>, { sentMs, kind, window }: LoadedRequest): void {
     const { ID, ts, firstMessageTS, lastMessageTS, sessionsNum } = record
-    if (typeof ID !== 'string' && typeof ID !== 'number') return
+    if (typeof ID !== 'string' && typeof ID !== 'number') return void this.quarantined.add(agentId)
     const key = keyOf(agentId, String(ID))
     const known = this.conversations.get(key)
     const seen = [...(known?.seen ?? []), { atMs: sentMs, kind, window }]

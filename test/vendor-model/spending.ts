@@ -4,7 +4,7 @@ import { DAY } from '../../src/core/time.ts'
 import type { BehaviourKind } from './behaviours.ts'
 import { exportsOf, type World } from './history.ts'
 import type { Served } from './model-transport.ts'
-import { behavedBadly, keyOf } from './truth.ts'
+import { answersKept, behavedBadly, keyOf } from './truth.ts'
 
 /** Included sessions where no answer names a number (section 8). */
 const DOCUMENTED_SESSIONS = 50_000
@@ -15,7 +15,7 @@ const AT_A_PLACE: ReadonlySet<BehaviourKind> = new Set(['lost', 'cut', 'unreadab
 const PAGES_PER_PLACE = 4
 /** Shares of the quota in a period: of re-reads, and of repeated questions about gaps. */
 const REREAD_SHARE = 0.02
-const GAP_SHARE = 0.01
+export const GAP_SHARE = 0.01
 
 /** Places at which the vendor misbehaved, as far as it changes which conversations arrive. */
 function placesOf(requests: readonly Served[]): Set<string> {
@@ -39,13 +39,15 @@ function repetitionsOf(world: World): { rereads: number; others: number } {
   const billed = new Set<string>()
   const again = { rereads: 0, others: 0 }
   for (const { agentId, records, billed: sessions, query, sentAtMs } of exportsOf(world)) {
-    const keys = records.map(({ id, version }) => `${keyOf(agentId, id)} ${version}`)
-    const known = keys.filter(key => billed.has(key)).length
-    for (const key of keys) if (sessions > 0) billed.add(key)
+    if (sessions === 0) continue
+    const versions = records.map(({ id, version }) => ({ key: `${keyOf(agentId, id)} ${version}`, version }))
+    // The version of a conversation is its number of sessions.
+    const known = versions.reduce((sum, { key, version }) => sum + (billed.has(key) ? Math.max(1, version) : 0), 0)
+    for (const { key } of versions) billed.add(key)
     // Conversations that are requested by id were named by a person, or are a sample.
     if (query.ids !== null || known === 0) continue
     const kind = kinds.get(keyOfRequest(agentId, sentAtMs, query.sort, query.toMs, query.cursor ?? undefined))
-    again[kind === 'reread' ? 'rereads' : 'others'] += (sessions * known) / keys.length
+    again[kind === 'reread' ? 'rereads' : 'others'] += known
   }
   return again
 }
@@ -55,14 +57,20 @@ function* billedAgain(world: World): Generator<string> {
   const { includedSessions, periodDays, startMs } = world.vendor.options
   const fullPage = Math.max(0, ...requests.map(one => one.billed))
   const kills = world.syncs.filter(({ isKilled, isRunaway }) => isKilled || isRunaway).length
-  const inPeriods = includedSessions * (Math.ceil((world.clock.now() - startMs) / (periodDays * DAY)) + 1)
+  // Without any usage report, nobody knows that the quota is smaller than documented.
+  const included = behavedBadly(world).has('usage-absent') ? DOCUMENTED_SESSIONS : includedSessions
+  const inPeriods = included * (Math.ceil((world.clock.now() - startMs) / (periodDays * DAY)) + 1)
   const places = placesOf(requests)
-  const hasGaps = [...places].some(place => AT_A_PLACE.has(place.split(' ')[0] as BehaviourKind))
+  const hasGaps = world.syncs.some(({ report }) => (report?.gaps ?? []).length > 0)
   const { rereads, others } = repetitionsOf(world)
-  // Each restart reads one second again.
+  // Each restart, as at another page size, reads one second again; the conversation of the most sessions may be in one of them.
+  const restarts = [...world.store.pages.values()].filter(
+    ({ head: { place } }) => place.generation > 1 && place.sequence === 1,
+  )
   const returned = requests.reduce((sum, { records }) => sum + records.length, 0)
   const mean = requests.reduce((sum, one) => sum + one.billed, 0) / Math.max(1, returned)
-  const edges = (10 + 2 * world.history.agents.length) * Math.max(1, mean)
+  const dearest = Math.max(0, ...requests.map(one => one.dearest))
+  const edges = (10 + 2 * world.history.agents.length + restarts.length) * Math.max(1, mean) + dearest
   const allowed = (places.size * PAGES_PER_PLACE + kills * 4) * fullPage + (hasGaps ? GAP_SHARE * inPeriods : 0) + edges
   if (others > allowed)
     yield `${Math.round(others)} sessions were billed again; ${places.size} misbehaving places and ${kills} kills allow ${Math.round(allowed)}`
@@ -109,13 +117,15 @@ function standing(before: readonly Stated[], answer: Stated, isProbe: boolean): 
 
 function* beyondWhatIsLeft(world: World): Generator<string> {
   const requests = exportsOf(world)
-  // An answer of the same millisecond counts as not received yet.
+  // An answer of the same millisecond counts as not received yet, unless it is a probe's: the lease after a probe follows at once.
+  const kept = new Set(world.syncs.flatMap(sync => answersKept(world, sync)))
   const events = requests
     .flatMap(request => [
-      { atMs: request.atMs, request, isAnswer: false },
-      { atMs: request.receivedAtMs, request, isAnswer: true },
+      { atMs: request.atMs, request, isAnswer: false, order: 1 },
+      { atMs: request.receivedAtMs, request, isAnswer: true, order: request.isProbe ? 0 : 2 },
     ])
-    .sort((a, b) => a.atMs - b.atMs || Number(a.isAnswer) - Number(b.isAnswer) || a.request.number - b.request.number)
+    .filter(({ isAnswer, request }) => !isAnswer || kept.has(request))
+    .sort((a, b) => a.atMs - b.atMs || a.order - b.order || a.request.number - b.request.number)
   /** What had been billed when each request had been answered, and what we can know of it: not what one in flight costs beyond its number. */
   const billedBy = new Map<number, number>()
   let [billed, known] = [0, 0]
@@ -145,17 +155,29 @@ function* beyondWhatIsLeft(world: World): Generator<string> {
 
 const LIES: (kind: BehaviourKind) => boolean = kind => kind.startsWith('usage-') || kind === 'cached'
 
+/**
+ * The most that a page billed beyond what could be foreseen, which the reserve of a small quota does not cover: its conversations had more
+ * sessions than any before of the agent. The last conversation of a period may have more sessions than are left.
+ */
+function mostUnforeseen(world: World): number {
+  const most = new Map<string, number>()
+  return exportsOf(world).reduce((unforeseen, { agentId, billed, dearest, records }) => {
+    const known = most.get(agentId) ?? 1
+    most.set(agentId, Math.max(known, dearest))
+    return Math.max(unforeseen, dearest, billed - records.length * known)
+  }, 0)
+}
+
 function* overage(world: World): Generator<string> {
   const { includedSessions, usedElsewhere } = world.vendor.options
   const packs = Math.max(0, ...world.syncs.map(({ asked }) => asked.allowedPacks ?? 0))
   const periods = new Map<string, number>()
   for (const { periodKey, sessions } of world.vendor.bills)
     periods.set(periodKey, (periods.get(periodKey) ?? (periodKey === 'period-0' ? usedElsewhere : 0)) + sessions)
-  // The last conversation of a period may have more sessions than are left.
-  const dearest = Math.max(0, ...exportsOf(world).map(one => one.dearest))
+  const unforeseen = mostUnforeseen(world)
   for (const [key, used] of periods) {
-    const beyond = used - includedSessions - packs * PACK_SESSIONS - dearest
-    if (beyond > 0 && ![...behavedBadly(world)].some(LIES)) yield `${beyond + dearest} sessions of overage in ${key}`
+    const beyond = used - includedSessions - packs * PACK_SESSIONS
+    if (beyond > unforeseen && ![...behavedBadly(world)].some(LIES)) yield `${beyond} sessions of overage in ${key}`
   }
 }
 

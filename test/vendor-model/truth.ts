@@ -26,8 +26,13 @@ function firstReceived(world: World): Map<string, number> {
   return first
 }
 
-/** From when on conversations are new; what the first sync finds is history. */
-export const newFromMs = ({ syncs }: World): number => syncs.find(({ report }) => report !== null)?.beganMs ?? 0
+/** From when on conversations of each agent are new; what the first sync finds that gets an answer about it is history. */
+export function newFromMs(world: World): (agentId: string) => number {
+  const from = new Map<string, number>()
+  for (const { agentId, sync, received, isProbe } of exportsOf(world))
+    if (received !== null && !isProbe && !from.has(agentId)) from.set(agentId, world.syncs[sync]!.beganMs)
+  return agentId => from.get(agentId) ?? Number.POSITIVE_INFINITY
+}
 
 /** Conversations that an export at `atMs` could return and that had settled, unless their `ts` moves until `byMs`. */
 export function settledAt(world: World, atMs: number, byMs = atMs): Conversation[] {
@@ -54,6 +59,12 @@ export const sessionsOf = (conversations: readonly Conversation[], atMs: number)
 /** The export requests of a sync. */
 export const requestsOf = (world: World, { index }: SyncOutcome): Served[] =>
   exportsOf(world).filter(({ sync }) => sync === index)
+
+/** The readable answers of a sync. What a process that is killed has received at that moment is lost, in each of its four loops. */
+export function answersKept(world: World, sync: SyncOutcome): Served[] {
+  const answered = requestsOf(world, sync).filter(({ received }) => received !== null)
+  return sync.isKilled || sync.isRunaway ? answered.slice(0, -4) : answered
+}
 
 /** Behaviours that changed an answer about the agent, or any answer without an agent. */
 export function behavedBadly(world: World, agentId: string | null = null): Set<BehaviourKind> {

@@ -60,7 +60,7 @@ function breaches(pages: number): string[] {
 function lost({ lostAnswers, lostSessions }: SyncReport): string[] {
   if (lostAnswers === 0) return []
   return [
-    `  ${counted(lostAnswers, 'answer')} did not arrive completely and may have billed up to ${counted(lostSessions, 'session')} more`,
+    `  ${counted(lostAnswers, 'answer')} failed or did not arrive completely and may have billed up to ${counted(lostSessions, 'session')} more`,
   ]
 }
 

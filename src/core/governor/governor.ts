@@ -101,7 +101,7 @@ export interface GovernorState {
   probes: readonly number[]
   /** Spent by this run; limited by `--max-requests` and `--max-sessions`. */
   spent: { requests: number; sessions: number }
-  /** Answers of this run that never arrived, and the sessions that they may have billed. */
+  /** Answers of this run that never arrived or failed, and the sessions that they may have billed. */
   lost: { answers: number; sessions: number }
   /** What the conversations of each agent have billed. */
   agents: readonly AgentBills[]
@@ -303,15 +303,14 @@ export function requestLease(given: GovernorState, asked: LeaseRequest, nowMs: n
 }
 
 /**
- * Holds back the sessions of a lost answer or a failure of the vendor: either may hide a billed page. Counts an answer that never arrived.
+ * Holds back the sessions of a lost answer or a failure of the vendor: either may hide a billed page, and counts against the run's limit.
  * An attempt without a connection hides nothing.
  */
 function withUnseenAnswer(state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState {
   if (lease === undefined || lease.pageSessions === 0 || answer.unsent || answer.status === 429) return state
   const quota = holdBack(state.quota, lease.pageSessions, answer.receivedAtMs)
   const { answers, sessions } = state.lost
-  const lost = answer.status === null ? { answers: answers + 1, sessions: sessions + lease.pageSessions } : state.lost
-  return { ...state, quota, lost }
+  return { ...state, quota, lost: { answers: answers + 1, sessions: sessions + lease.pageSessions } }
 }
 
 const pauseAfter = (state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState => ({

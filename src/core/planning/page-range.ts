@@ -27,15 +27,16 @@ export function pageRangeOf(before: WindowProgress, page: PageFacts): PageRange 
 }
 
 /**
- * Extends the range of the previous page (`earlier`) once the next `page` is known: conversations that the vendor skipped between the two
- * lie before the first one of the next page, or anywhere in that page's range if it has no `ts`. Unchanged if a page between is missing.
+ * Ends the range of a page (`earlier`) with which, or after which without any `ts`, the window's position `before` the next `page` was
+ * reached: conversations that the vendor skipped since then lie before the first one of the next page, or anywhere in that page's range if it
+ * has no `ts`. Unchanged if a page between is missing, or if pages did not arrive in order.
  */
 export function reachingTo(earlier: PageRange, before: WindowProgress, page: PageFacts): PageRange {
   const { window } = page
-  if (!isNextPage(before, page)) return earlier
+  if (!isNextPage(before, page) || before.disordered) return earlier
   const own = pageRangeOf(before, page) ?? earlier
-  const first = secondWithin(window, page.firstTsMs ?? null)
-  if (sortOf(window) === 'asc') return { ...earlier, to: Math.max(earlier.to, first ?? own.to) }
+  const [first, reached] = [secondWithin(window, page.firstTsMs ?? null), secondWithin(window, before.lastTsMs)]
+  if (sortOf(window) === 'asc') return { ...earlier, to: Math.max(reached ?? earlier.from ?? 0, first ?? own.to) }
   const from = first ?? own.from
-  return { ...earlier, from: earlier.from === null || from === null ? null : Math.min(earlier.from, from) }
+  return { ...earlier, from: from === null ? null : Math.min(reached ?? earlier.to, from) }
 }

@@ -34,7 +34,7 @@ import { idWindows } from './id-windows.ts'
 import { MAX_IDLE_PAGES } from './no-progress.ts'
 import type { MeasuredRefreshes } from './refresh-rule.ts'
 import { planRereads, type RereadOptions } from './rereads.ts'
-import { coveredBy } from './window-progress.ts'
+import { aheadOf, coveredBy } from './window-progress.ts'
 import {
   type FullScope,
   isById,
@@ -174,10 +174,16 @@ function uncoveredRanges(agent: AgentFacts, wanted: Interval): { kind: WindowKin
 export const pollSeconds = (agents: number, requestsPerHour: number): number =>
   Math.floor((agents / Math.max(1, requestsPerHour * HEAD_SHARE)) * 3_600)
 
-function priced(known: WindowProgress, resumes: boolean, agent: AgentFacts, options: PlanOptions): PlannedWindow {
+/** `idle`: each run counts empty pages anew, since an earlier run that left the window has not shown that they never end. */
+function priced(
+  known: WindowProgress,
+  resumes: boolean,
+  agent: AgentFacts,
+  options: PlanOptions,
+  idle = 0,
+): PlannedWindow {
   const { window } = known
-  // Each run counts empty pages from 0: an earlier run that left the window has not shown that they never end.
-  const progress = known.idle ? { ...known, idle: 0 } : known
+  const progress = { ...known, idle }
   const isAscending = sortOf(window) === 'asc'
   const from = progress.lastTsMs !== null && isAscending ? secondOf(progress.lastTsMs) : window.fromSec
   const to =
@@ -264,11 +270,11 @@ function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
   if (options.mode.kind === 'selected')
     return pricedIds(agent, 'selected', options.mode.ids.get(agentId) ?? [], options)
   const open = agent.open.filter(({ window }) => !isById(window.kind) && !agent.backingOff?.includes(window.name))
-  // One window whose pages are empty without end is continued: each may use up the run's limit of empty pages.
-  const [empty] = open.filter(({ idle }) => idle >= MAX_IDLE_PAGES)
-  const resumed = open
-    .filter(progress => progress === empty || progress.idle < MAX_IDLE_PAGES)
-    .map(open => priced(open, true, agent, options))
+  // Windows whose pages are empty without end share the requests that a run may make in vain.
+  const empty = open.filter(({ idle }) => idle >= MAX_IDLE_PAGES).length
+  const resumed = open.map(progress =>
+    priced(progress, true, agent, options, progress.idle < MAX_IDLE_PAGES ? 0 : MAX_IDLE_PAGES * (1 - 1 / empty)),
+  )
   const wanted = requestedInterval(options)
   if (wanted.from > wanted.to) return resumed
   if (options.mode.kind === 'full') return [...resumed, ...fullWindow(agent, wanted, options)]
@@ -296,14 +302,15 @@ function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
   ]
 }
 
-/** Ranges that may hide conversations, to be read again. Agents with an unfinished reread are left out. */
+/** Ranges that may hide conversations, to be read again; not those that an unfinished window is still going to read. */
 function rereads(agents: readonly AgentFacts[], options: PlanOptions): PlannedWindow[] {
   if (options.mode.kind !== 'incremental') return []
-  const underWay = new Set(
-    agents.flatMap(({ agentId, open }) => (open.some(({ window }) => window.kind === 'reread') ? [agentId] : [])),
+  const ahead = new Map(
+    agents.map(({ agentId, open }) => [agentId, open.filter(({ window }) => !isById(window.kind)).map(aheadOf)]),
   )
-  const here = new Set(agents.map(({ agentId }) => agentId).filter(agentId => !underWay.has(agentId)))
-  const ranges = options.refreshes.ranges.filter(({ agentId }) => here.has(agentId))
+  const ranges = options.refreshes.ranges.filter(({ agentId, fromSec, toSec }) =>
+    ahead.get(agentId)?.every(({ from, to }) => (fromSec ?? 0) >= to || toSec <= from),
+  )
   return planRereads({ ...options, ...options.refreshes, ranges }).map(planned => ({
     ...planned,
     resumes: false,

@@ -83,8 +83,10 @@ function affordable(options: RereadOptions): ReadRange[] {
     .filter(range => isDue(range, options) && isWorth(range, options))
     .sort(byWorth)
     .filter(range => {
-      if (range.sessions > left) return false
-      left -= range.sessions
+      // The conversation at which it begins belongs to the page before, and is exported again, too.
+      const price = range.sessions + 1
+      if (price > left) return false
+      left -= price
       return true
     })
 }

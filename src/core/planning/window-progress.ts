@@ -62,10 +62,11 @@ export function advance(progress: WindowProgress, page: PageFacts): WindowProgre
 }
 
 /**
- * A page with as many conversations as were requested may have been cut off, whatever it says about further ones. Not verified where records
- * have no `ts`: behind the last dated one, they would be exported again.
+ * A page with as many conversations as were requested, skipped ones included, may have been cut off, whatever it says about further ones. Not
+ * verified where records have no `ts`: behind the last dated one, they would be exported again.
  */
-const isFull = ({ returned, limit, undated = 0 }: PageFacts): boolean => returned >= limit && undated === 0
+const isFull = ({ returned, scanned, limit, undated = 0 }: PageFacts): boolean =>
+  (returned >= limit || scanned === limit) && undated === 0
 
 /** The page before promised more, and nothing came, not even skipped conversations. */
 const isBrokenPromise = (progress: WindowProgress, page: PageFacts): boolean =>
@@ -92,15 +93,20 @@ const NOTHING_NEW = {
   billedUpTo: 0,
 }
 
+/** What the window has not read yet, from the second that it has reached. */
+export function aheadOf(progress: WindowProgress): Interval {
+  const { start, end } = readingOrder(progress.window)
+  return between(progress.disordered ? start : reachedBy(progress), end)
+}
+
 /** Ends the window: what it has not read is a hole and its gap. */
 function withGap(
   progress: WindowProgress,
   page: PageFacts,
   unread: NonNullable<PageFacts['unread']> & Pick<WindowGap, 'elsewhere'>,
 ): WindowProgress {
-  const { window, disordered, holes = [] } = progress
-  const { start, end } = readingOrder(window)
-  const left = between(disordered ? start : reachedBy(progress), end)
+  const { window, holes = [] } = progress
+  const left = aheadOf(progress)
   const gap: WindowGap = {
     fromSec: left.from <= 0 && window.fromSec === null ? null : left.from,
     toSec: left.to,
@@ -123,7 +129,10 @@ export function isNextPage(progress: WindowProgress, page: PageFacts): boolean {
   if (progress.adrift || isBehind(progress, page)) return false
   if (page.generation === progress.generation)
     return page.sequence === progress.sequence && page.cursorIn === progress.cursor
-  return page.sequence === 1 && (page.beginMs == null || secondsTo(progress, page.beginMs) <= 0)
+  // A request behind a full last page begins one second after it.
+  return (
+    page.sequence === 1 && (page.beginMs == null || secondsTo(progress, page.beginMs) <= (progress.verifies ? 1 : 0))
+  )
 }
 
 /** Seconds from the window's position to a time, in reading order; 0 or less: already read. */

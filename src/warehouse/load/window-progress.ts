@@ -67,18 +67,23 @@ export async function advanceWindows(
   const windows = new Map<string, WindowProgress>(
     rows.map(row => [windowKey(row.agent_id, row.window_name), JSON.parse(row.progress) as WindowProgress]),
   )
-  const newest = new Map<string, LoadablePage>()
+  /** Of each window: the newest page with a `ts`, and the pages after it. */
+  const newest = new Map<string, LoadablePage[]>()
   for (const page of pages) {
     const fact = page.head.facts
     if (fact === null) continue
     const key = windowKey(fact.window.agentId, fact.window.name)
     const before = windows.get(key) ?? newProgress(fact.window)
     ranges.set(page, pageRangeOf(before, fact))
-    const previous = newest.get(key)
-    const range = previous && ranges.get(previous)
-    if (range) ranges.set(previous, reachingTo(range, before, fact))
-    else if (before.pages > 0 && !isById(fact.window.kind)) await extendStoredPage(writer, workspaceId, before, page)
-    newest.set(key, page)
+    const previous = newest.get(key) ?? []
+    for (const one of previous) {
+      const range = ranges.get(one)
+      if (range) ranges.set(one, reachingTo(range, before, fact))
+    }
+    const isPositionStored = previous.every(({ head }) => head.facts!.lastTsMs === null)
+    if (isPositionStored && before.pages > 0 && !isById(fact.window.kind))
+      await endStoredPages(writer, workspaceId, before, page)
+    newest.set(key, fact.lastTsMs === null ? [...previous, page] : [page])
     windows.set(key, advance(before, fact))
   }
   await writer.run(`DELETE FROM _windows WHERE ${where}`)
@@ -92,8 +97,8 @@ export async function advanceWindows(
   return ranges
 }
 
-/** Extends the range of the page before this one, which an earlier batch loaded, up to this page. */
-async function extendStoredPage(
+/** Ends the ranges of the pages before this one that earlier batches loaded: the newest with conversations, and those after it. */
+async function endStoredPages(
   writer: Writer,
   workspaceId: string,
   before: WindowProgress,
@@ -102,17 +107,19 @@ async function extendStoredPage(
   const { window } = head.facts!
   const here = 'workspace_id = $workspace AND agent_id = $agent AND window_name = $window'
   const params = { workspace: workspaceId, agent: window.agentId, window: window.name }
-  const [row] = await writer.rows<{ file: string; from: string | null; to: string }>(
+  const rows = await writer.rows<{ file: string; from: string | null; to: string }>(
     `SELECT file, epoch(from_at)::BIGINT::VARCHAR AS "from", epoch(to_at)::BIGINT::VARCHAR AS "to" FROM _requests
-     WHERE ${here} AND file < $file AND to_at IS NOT NULL ORDER BY file DESC LIMIT 1`,
+     WHERE ${here} AND file < $file AND to_at IS NOT NULL
+       AND file >= coalesce((SELECT max(file) FROM _requests WHERE ${here} AND file < $file AND returned > 0), '')`,
     { ...params, file: address },
   )
-  if (!row) return
-  const stored = { from: row.from === null ? null : Number(row.from), to: Number(row.to) }
-  const { from, to } = reachingTo(stored, before, head.facts!)
-  if (from === stored.from && to === stored.to) return
-  await writer.run(
-    `UPDATE _requests SET from_at = $from::TIMESTAMP, to_at = $to::TIMESTAMP WHERE ${here} AND file = $file`,
-    { ...params, file: row.file, from: atSecond(from), to: atSecond(to) },
-  )
+  for (const row of rows) {
+    const stored = { from: row.from === null ? null : Number(row.from), to: Number(row.to) }
+    const { from, to } = reachingTo(stored, before, head.facts!)
+    if (from === stored.from && to === stored.to) continue
+    await writer.run(
+      `UPDATE _requests SET from_at = $from::TIMESTAMP, to_at = $to::TIMESTAMP WHERE ${here} AND file = $file`,
+      { ...params, file: row.file, from: atSecond(from), to: atSecond(to) },
+    )
+  }
 }

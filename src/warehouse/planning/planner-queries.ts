@@ -105,8 +105,8 @@ export async function agentsOfConversations(
 }
 
 /**
- * By agent: the last second, at most `nowMs`, that may hold a conversation: of a stored one, of a page for which some were skipped, or of a
- * window with records that have no usable `ts`.
+ * By agent: the last second that may hold a conversation: of a stored one (if its `ts` is absent or ahead: when it was exported), of a page for
+ * which some were skipped, or of a window with records that have no usable `ts` or `ID`.
  */
 export async function seenThrough(
   { rows }: Pick<Writer, 'rows'>,
@@ -117,7 +117,7 @@ export async function seenThrough(
   const now = `TIMESTAMP '${iso(nowMs)}'`
   const seen = await rows<{ agentId: string; sec: string }>(
     `SELECT agent_id AS "agentId", floor(epoch(max(moment)))::BIGINT::VARCHAR AS sec FROM (
-       SELECT agent_id, max(ts) AS moment FROM conversations WHERE ${here} AND ts <= ${now} GROUP BY ALL
+       SELECT agent_id, max(least(ts, _fetched_at)) AS moment FROM conversations WHERE ${here} GROUP BY ALL
        UNION ALL SELECT agent_id, max(to_at) FROM _requests WHERE ${here} AND scanned > returned AND to_at <= ${now} GROUP BY ALL
        UNION ALL SELECT agent_id, max(to_at) FROM _windows WHERE ${here} AND (progress->'undated') IS NOT NULL AND to_at <= ${now} GROUP BY ALL
      ) WHERE moment IS NOT NULL GROUP BY ALL ORDER BY ALL`,

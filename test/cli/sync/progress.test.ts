@@ -170,7 +170,7 @@ describe('a report', () => {
     const lost = { lostAnswers: 2, lostSessions: 250 }
     expect(lines({ outcome: 'hour-spent', breaches: 1, ...lost, agentsGone: ['x'], windowsLeft: 2 }).slice(2)).toEqual([
       '  1 page billed more sessions than expected',
-      '  2 answers did not arrive completely and may have billed up to 250 sessions more',
+      '  2 answers failed or did not arrive completely and may have billed up to 250 sessions more',
       '  the vendor no longer knows this agent: x; asked again after an hour, then at growing intervals',
       '  2 windows left. The same command continues where it stopped, once the hour has passed.',
     ])

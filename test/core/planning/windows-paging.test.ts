@@ -279,7 +279,7 @@ describe('landed pages that are missing', () => {
             limit,
             cursorIn,
             cursorOut,
-            scanned: 9,
+            scanned: 1,
           }
           return { facts: { ...facts, hasMore: cursorOut !== null }, times }
         })

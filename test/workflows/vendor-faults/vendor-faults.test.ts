@@ -138,8 +138,8 @@ describe('a sync of a vendor with faults', () => {
       expect(first.outcome).toBe(outcome)
       for (const name of names) expect(faults.report().served[name], name).toBeGreaterThan(0)
       const lost = (await simulated.served()).filter(request => !isProbe(request) && request.status !== 429)
-      const unanswered = lost.filter(request => wasLost(request) || request.status === 0).length
-      expect(first.lostAnswers).toBe(unanswered)
+      const failed = lost.filter(request => wasLost(request) || request.status === 0 || request.status >= 500).length
+      expect(first.lostAnswers).toBe(failed)
 
       clock.advance(HOUR)
       const { violations, plannedAtMs } = await finish(simulated)
