@@ -102,15 +102,14 @@ async function extendStoredPage(
   const { window } = head.facts!
   const here = 'workspace_id = $workspace AND agent_id = $agent AND window_name = $window'
   const params = { workspace: workspaceId, agent: window.agentId, window: window.name }
-  const [row] = await writer.rows<{ file: string; from: string | null; to: string }>(
-    `SELECT file, epoch(from_at)::BIGINT::VARCHAR AS "from", epoch(to_at)::BIGINT::VARCHAR AS "to" FROM _requests
+  const [row] = await writer.rows<PageRange & { file: string }>(
+    `SELECT file, epoch(from_at)::BIGINT::DOUBLE AS "from", epoch(to_at)::BIGINT::DOUBLE AS "to" FROM _requests
      WHERE ${here} AND file < $file AND to_at IS NOT NULL ORDER BY file DESC LIMIT 1`,
     { ...params, file: address },
   )
   if (!row) return
-  const stored = { from: row.from === null ? null : Number(row.from), to: Number(row.to) }
-  const { from, to } = reachingTo(stored, before, head.facts!)
-  if (from === stored.from && to === stored.to) return
+  const { from, to } = reachingTo(row, before, head.facts!)
+  if (from === row.from && to === row.to) return
   await writer.run(
     `UPDATE _requests SET from_at = $from::TIMESTAMP, to_at = $to::TIMESTAMP WHERE ${here} AND file = $file`,
     { ...params, file: row.file, from: atSecond(from), to: atSecond(to) },

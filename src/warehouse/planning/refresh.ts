@@ -11,21 +11,6 @@ import { sqlFile } from '../sql-files.ts'
 
 type Reader = Pick<Writer, 'rows'>
 
-/** Runs a query for ranges. */
-async function readRanges(reader: Reader, query: string, params: Params): Promise<ReadRange[]> {
-  const rows = await reader.rows<Record<Exclude<keyof ReadRange, 'shifted'>, string>>(sqlFile(query), params)
-  return rows.map(row => ({
-    agentId: row.agentId,
-    fromSec: row.fromSec === null ? null : Number(row.fromSec),
-    toSec: Number(row.toSec),
-    readAtMs: Number(row.readAtMs),
-    scanned: Number(row.scanned),
-    returned: Number(row.returned),
-    knownFromEvents: Number(row.knownFromEvents),
-    sessions: Number(row.sessions),
-  }))
-}
-
 /**
  * Ranges since `sinceMs` that may hide conversations, each by its newest reading, and `others` head windows that hide none:
  * conversations that enter the mirror late may lie in any of them.
@@ -35,7 +20,7 @@ export const hidingRanges = (
   workspaceId: string,
   { sinceMs, others, seed }: { sinceMs: number; others: 'all' | number; seed: number },
 ): Promise<ReadRange[]> =>
-  readRanges(reader, 'planning/hiding_ranges', {
+  reader.rows(sqlFile('planning/hiding_ranges'), {
     workspace: workspaceId,
     since: iso(sinceMs),
     others: others === 'all' ? null : others,
@@ -55,18 +40,17 @@ export async function shiftedRanges(
     params,
   )
   if (several.length === 0) return []
-  const ranges = await readRanges(reader, 'planning/shifted_ranges', { ...params, lag: mirrorLagMs / 1_000 })
-  return ranges.map(range => ({ ...range, shifted: true }))
+  return reader.rows(sqlFile('planning/shifted_ranges'), { ...params, lag: mirrorLagMs / 1_000 })
 }
 
 /** Sessions that re-reads begun since `sinceMs` have billed. */
 export async function billedByRereads(reader: Reader, workspaceId: string, sinceMs: number): Promise<number> {
-  const [row] = await reader.rows<{ billed: string }>(
-    `SELECT coalesce(sum(billed), 0)::VARCHAR AS billed FROM _windows
+  const [row] = await reader.rows<{ billed: number }>(
+    `SELECT coalesce(sum(billed), 0)::DOUBLE AS billed FROM _windows
      WHERE workspace_id = $workspace AND kind = 'reread' AND opened_at >= $since::TIMESTAMP`,
     { workspace: workspaceId, since: iso(sinceMs) },
   )
-  return Number(row?.billed ?? 0)
+  return row!.billed
 }
 
 /** True if re-reads since `sinceMs` found more conversations in a range than had been skipped there: some entered the mirror late. */
@@ -190,11 +174,11 @@ export const randomIds = (
 
 /** When the last sample was begun, ms; null: never. */
 export async function lastSampledMs(reader: Reader, workspaceId: string): Promise<number | null> {
-  const [row] = await reader.rows<{ at: string | null }>(
-    `SELECT epoch_ms(max(opened_at))::VARCHAR AS at FROM _windows WHERE workspace_id = $workspace AND kind = 'sample'`,
+  const [row] = await reader.rows<{ at: number | null }>(
+    `SELECT epoch_ms(max(opened_at))::DOUBLE AS at FROM _windows WHERE workspace_id = $workspace AND kind = 'sample'`,
     { workspace: workspaceId },
   )
-  return row?.at == null ? null : Number(row.at)
+  return row!.at
 }
 
 /** Conversations that refreshes begun since `sinceMs` have requested. */
