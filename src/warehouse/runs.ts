@@ -1,5 +1,5 @@
 // Runs: one row for each requested sync, written when it begins and completed when it ends, for whatever reason.
-import { type RunEnd, type RunRecord, succeeded } from '../core/run-record.ts'
+import type { RunEnd, RunRecord } from '../core/run-record.ts'
 import { iso, type Params, type Writer } from './connection.ts'
 
 const [text, at, count] = ['VARCHAR', 'TIMESTAMP', 'BIGINT']
@@ -35,7 +35,6 @@ const ROW = 'workspace_id = $workspace AND run = $run'
 
 const columnsOf = ({ startedMs, endedMs, errorCode, webhooksRefused, agentsLeft, ...run }: RunRecord) => ({
   ...run,
-  success: succeeded(run as RunRecord),
   started_at: iso(startedMs),
   ended_at: endedMs === undefined ? null : iso(endedMs),
   ...(errorCode && { error_code: errorCode }),
