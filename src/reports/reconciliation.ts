@@ -35,22 +35,9 @@ export interface WorkspaceReconciliation {
 /** What syncs read again because conversations were skipped there. */
 type Rereads = ReturnType<typeof rereadsAhead>
 
-const DIFFERENCES = [
-  'skipped',
-  'quarantined',
-  'incomplete',
-  'stale',
-  'missing',
-  'notExportable',
-  'unreadable',
-  'unverified',
-  'uncovered',
-  'unread',
-] as const
-
 /** A kind of difference between what the vendor reported and what the tables hold. */
 export interface Difference {
-  kind: (typeof DIFFERENCES)[number]
+  kind: keyof ReturnType<typeof differencesByKind>
   count: number
   /** About how many sessions syncs bill to resolve the difference; null if unknown, because nothing of it has been exported. */
   sessions: number | null
@@ -117,17 +104,9 @@ interface DifferenceInput
   sessionsEach: number
 }
 
-/** The kinds of differences that occur at least once. */
-export function differencesOf({
-  totals,
-  sessionsEach,
-  coverage,
-  rereads,
-  gaps,
-  unverified,
-}: DifferenceInput): Difference[] {
+function differencesByKind({ totals, sessionsEach, coverage, rereads, gaps, unverified }: DifferenceInput) {
   const refreshed = (count: number) => ({ count, sessions: Math.ceil(count * sessionsEach) })
-  const found: Record<Difference['kind'], Omit<Difference, 'kind'>> = {
+  return {
     skipped: { count: totals.skipped, sessions: rereads.sessions },
     quarantined: { count: totals.quarantined, sessions: 0 },
     incomplete: refreshed(totals.incomplete),
@@ -139,8 +118,13 @@ export function differencesOf({
     uncovered: { count: coverage.uncovered.length, sessions: null },
     unread: { count: coverage.unread.length, sessions: null },
   }
-  return DIFFERENCES.map(kind => ({ kind, ...found[kind] })).filter(({ count }) => count > 0)
 }
+
+/** The kinds of differences that occur at least once. */
+export const differencesOf = (input: DifferenceInput): Difference[] =>
+  Object.entries(differencesByKind(input))
+    .map(([kind, found]) => ({ kind: kind as Difference['kind'], ...found }))
+    .filter(({ count }) => count > 0)
 
 /** The start of the wanted time: the later of the requested and the configured start; null: everything is wanted. */
 function wantedSince({ sinceMs, settings, nowMs }: ReconciliationOptions): number | null {
