@@ -5,7 +5,7 @@ import { ConvohouseError } from '../core/errors.ts'
 import type { Gap } from '../core/planning/gaps.ts'
 import { EVIDENCE_MS, type ReadRange, rereadsAhead } from '../core/planning/rereads.ts'
 import { parseMoment } from '../core/time.ts'
-import { hidingRanges, isTsLastActivity, lateRowsSeen, shiftedRanges } from '../warehouse/planning/refresh.ts'
+import { hidingRanges, lateRowsSeen, shiftedRanges } from '../warehouse/planning/refresh.ts'
 import { type Rows, withParams } from '../warehouse/query/rows.ts'
 import { type ReadCoverage, readCoverage } from './coverage.ts'
 import { readGaps } from './gaps.ts'
@@ -87,16 +87,15 @@ const isInScope =
   ({ agentId, toSec }: { agentId: string; toSec: number }): boolean =>
     (agents.length === 0 || agents.includes(agentId)) && toSec * 1_000 >= (sinceMs ?? 0)
 
-/** As planning decides it (`steps/planning/refresh.ts`). */
 async function rereadsOf(options: ReconciliationOptions): Promise<Rereads> {
   const { workspaceId, settings, nowMs } = options
   const reader = withParams(options.rows)
   const { rereadHorizonMs: horizonMs = 0, quietMs = 0, rereadShare = 0 } = settings ?? {}
-  const isRead = rereadShare > 0 && !(await isTsLastActivity(reader, workspaceId, nowMs - EVIDENCE_MS))
-  const late = isRead && (await lateRowsSeen(reader, workspaceId, nowMs - EVIDENCE_MS))
-  const found = await hidingRanges(reader, workspaceId, { sinceMs: nowMs - horizonMs, others: 0, seed: 0 })
-  const ranges = isRead ? found.filter(isInScope(options)) : []
-  return rereadsAhead({ ranges, nowMs, horizonMs, quietMs, late })
+  const evidenceSinceMs = nowMs - EVIDENCE_MS
+  const late = rereadShare > 0 && (await lateRowsSeen(reader, workspaceId, evidenceSinceMs))
+  const asked = { sinceMs: nowMs - horizonMs, evidenceSinceMs, others: 0, seed: 0 }
+  const found = rereadShare > 0 ? await hidingRanges(reader, workspaceId, asked) : []
+  return rereadsAhead({ ranges: found.filter(isInScope(options)), nowMs, horizonMs, quietMs, late })
 }
 
 interface DifferenceInput

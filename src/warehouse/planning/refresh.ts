@@ -13,19 +13,19 @@ type Reader = Pick<Writer, 'rows'>
 
 /**
  * Ranges since `sinceMs` that may hide conversations, each by its newest reading, and `others` head windows that hide none:
- * conversations that enter the mirror late may lie in any of them.
+ * conversations that enter the mirror late may lie in any of them. None where conversations since `evidenceSinceMs` show that `ts` is the
+ * last activity: those that go on then appear in the next head window by themselves.
  */
-export const hidingRanges = (
+export async function hidingRanges(
   reader: Reader,
   workspaceId: string,
-  { sinceMs, others, seed }: { sinceMs: number; others: 'all' | number; seed: number },
-): Promise<ReadRange[]> =>
-  reader.rows(sqlFile('planning/hiding_ranges'), {
-    workspace: workspaceId,
-    since: iso(sinceMs),
-    others: others === 'all' ? null : others,
-    seed,
-  })
+  options: { sinceMs: number; evidenceSinceMs: number; others: 'all' | number; seed: number },
+): Promise<ReadRange[]> {
+  const { sinceMs, evidenceSinceMs, others, seed } = options
+  const params = { workspace: workspaceId, since: iso(sinceMs), others: others === 'all' ? null : others, seed }
+  const ranges = await reader.rows<ReadRange>(sqlFile('planning/hiding_ranges'), params)
+  return ranges.length > 0 && (await isTsLastActivity(reader, workspaceId, evidenceSinceMs)) ? [] : ranges
+}
 
 /** Ranges that may hide conversations because pages have shifted since `sinceMs` (ADR 36), and that nothing has read again. */
 export async function shiftedRanges(
@@ -73,10 +73,10 @@ export async function lateRowsSeen(reader: Reader, workspaceId: string, sinceMs:
 const ENOUGH = 20
 
 /**
- * True if the stored conversations show that `ts` is the time of the last activity: then a conversation that goes on appears in the next
- * head window by itself. False if `ts` is the time of the first message, or if too few conversations show which it is.
+ * True if the stored conversations show that `ts` is the time of the last activity. False if it is the time of the first message, or if too
+ * few conversations show which it is.
  */
-export async function isTsLastActivity(reader: Reader, workspaceId: string, sinceMs: number): Promise<boolean> {
+async function isTsLastActivity(reader: Reader, workspaceId: string, sinceMs: number): Promise<boolean> {
   const [row] = await reader.rows<{ seen: number; moved: number }>(
     `SELECT count(*)::INTEGER AS seen,
       count(*) FILTER (abs(epoch(ts - last_message_ts)) < abs(epoch(ts - first_message_ts)))::INTEGER AS moved
