@@ -1,6 +1,7 @@
 // Lost leases: the worker that held the lease was given up, but may still be alive and sending requests to the vendor. So the lease counts
 // as held until the lease log shows that it has ended or that its process is dead, or until its deadline and one request's timeout have
 // passed. Then the orchestration recovers the lease's outcome.
+import { unobservedAnswer } from '../src/core/governor/answer.ts'
 import type { Grant } from '../src/core/governor/governor.ts'
 import type { Host } from './host.ts'
 import type { FetchInput, LeaseAnswers, LeaseOutcome } from './steps.ts'
@@ -43,9 +44,7 @@ export async function probeOrRecover(
   } catch (error) {
     if (!handling.isLost(error)) throw error
     await untilOver(handling, grant)
-    const nowMs = handling.host.now()
-    const answer = { sentAtMs: nowMs, receivedAtMs: nowMs, status: null, givenUp: true, returned: 0, billed: null }
-    return { answers: [{ ...answer, usage: null, rateLimit: null, retryAfterMs: null }], failure: null }
+    return { answers: [unobservedAnswer(handling.host.now())], failure: null }
   }
 }
 

@@ -57,11 +57,11 @@ export interface Prepared {
   /** The planned agents, with titles for people. */
   agents: { agentId: string; title: string | null }[]
   governor: GovernorState
-  /** When the run was planned, on the server's clock, ms; absent from older workers. */
-  plannedAtMs?: number
+  /** When the run was planned, on the server's clock, ms. */
+  plannedAtMs: number
   /** Landed pages that are not loaded. */
   pagesWaiting: number
-  /** True where the workspace has rows already, so that no first rows are awaited. Absent from older workers. */
+  /** True where the workspace has rows already, so that no first rows are awaited. */
   hasRows?: boolean
   /** How far the vendor's clock is ahead of ours, according to its answers, ms. */
   aheadMs: number

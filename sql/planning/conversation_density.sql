@@ -10,7 +10,11 @@ WITH daily AS (
 billed AS (
   SELECT agent_id, sum(billed) / nullif(sum(returned), 0) AS sessions FROM _windows WHERE workspace_id = $workspace GROUP BY agent_id
 )
-SELECT daily.agent_id AS "agentId", count(*)::VARCHAR AS days, min(n)::VARCHAR AS low, max(n)::VARCHAR AS high,
-  ((sum(n) - 1) / greatest(1, epoch($now::TIMESTAMP - min(first)) / 86400))::VARCHAR AS mean, (sum(week) / 7)::VARCHAR AS week,
-  coalesce(any_value(sessions), 1)::VARCHAR AS sessions, coalesce(max(most), 1)::VARCHAR AS most
+SELECT daily.agent_id AS "agentId",
+  -- A day without conversations has no row, so a single day says nothing about the fewest.
+  {low: if(count(*) < 2, 0, min(n))::DOUBLE, high: max(n)::DOUBLE} AS "perDay",
+  -- If the last week was busier, the coming days may be as well.
+  greatest((sum(n) - 1) / greatest(1, epoch($now::TIMESTAMP - min(first)) / 86400), sum(week) / 7)::DOUBLE AS "newPerDay",
+  greatest(1, any_value(sessions))::DOUBLE AS "sessionsPerConversation",
+  greatest(1, max(most), ceil(any_value(sessions)))::DOUBLE AS "mostSessions"
 FROM daily LEFT JOIN billed USING (agent_id) GROUP BY daily.agent_id

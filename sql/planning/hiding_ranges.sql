@@ -36,7 +36,7 @@ chosen AS (
   UNION ALL
   (FROM pages WHERE hidden <= 0 AND kind = 'head' ORDER BY hash(file, $seed) LIMIT $others)
 )
-SELECT agent_id AS "agentId", epoch(from_at)::BIGINT::VARCHAR AS "fromSec", epoch(to_at)::BIGINT::VARCHAR AS "toSec",
-  epoch_ms(sent_at)::VARCHAR AS "readAtMs", scanned::VARCHAR AS scanned, returned::VARCHAR AS returned,
-  found::VARCHAR AS "knownFromEvents", coalesce(billed_sessions, returned)::VARCHAR AS sessions
+SELECT agent_id AS "agentId", epoch(from_at)::BIGINT::DOUBLE AS "fromSec", epoch(to_at)::BIGINT::DOUBLE AS "toSec",
+  epoch_ms(sent_at)::DOUBLE AS "readAtMs", scanned::DOUBLE AS scanned, returned::DOUBLE AS returned,
+  found::DOUBLE AS "knownFromEvents", coalesce(billed_sessions, returned)::DOUBLE AS sessions
 FROM chosen ORDER BY agent_id, to_at, file

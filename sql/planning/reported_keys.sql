@@ -36,6 +36,6 @@ bounds AS (
 carried AS (
   SELECT *, max(least) OVER (PARTITION BY period_key ORDER BY reported_at) - most AS lacks FROM bounds
 )
-SELECT k.period_key AS key, epoch_ms(k.since)::VARCHAR AS since, epoch_ms(k.until)::VARCHAR AS until, k.most::VARCHAR AS most,
-  max(c.most)::VARCHAR AS carried, median(greatest(0, c.lacks))::VARCHAR AS behind
+SELECT k.period_key AS key, epoch_ms(k.since)::DOUBLE AS "sinceMs", epoch_ms(k.until)::DOUBLE AS "untilMs", k.most::DOUBLE AS "mostUsed",
+  max(c.most)::DOUBLE AS carried, coalesce(median(greatest(0, c.lacks)), 0)::DOUBLE AS behind
 FROM keys k LEFT JOIN carried c USING (period_key) GROUP BY k.period_key, k.since, k.until, k.most ORDER BY k.since

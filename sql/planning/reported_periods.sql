@@ -41,11 +41,12 @@ certain AS (
   FROM bills GROUP BY period_key
 ),
 newest AS (
-  SELECT period_key, count(*)::VARCHAR AS reports, coalesce(max(used), 0)::VARCHAR AS used,
-    arg_max(least(included_sessions, used_sessions + remaining_sessions), reported_at)::VARCHAR AS included, coalesce(max(overage_sessions), 0)::VARCHAR AS overage,
-    coalesce(max(overage_packs), 0)::VARCHAR AS packs, epoch_ms(min(reported_at))::VARCHAR AS since,
-    epoch_ms(max(reported_at))::VARCHAR AS reported_at, count(*) FILTER (age <= 20) AS among_newest
-  FROM counted GROUP BY period_key ORDER BY max(counted.reported_at) DESC LIMIT 5
+  SELECT period_key, count(*)::DOUBLE AS reports, coalesce(max(used), 0)::DOUBLE AS "usedSessions",
+    arg_max(least(included_sessions, used_sessions + remaining_sessions), reported_at)::DOUBLE AS "includedSessions",
+    coalesce(max(overage_sessions), 0)::DOUBLE AS "overageSessions", coalesce(max(overage_packs), 0)::DOUBLE AS "overagePacks",
+    epoch_ms(min(reported_at))::DOUBLE AS "sinceMs", epoch_ms(max(reported_at))::DOUBLE AS "reportedAtMs",
+    count(*) FILTER (age <= 20) AS among_newest
+  FROM counted GROUP BY period_key ORDER BY max(reported_at) DESC LIMIT 5
 )
-SELECT n.*, c.own::VARCHAR AS own, c.sessions::VARCHAR AS certain
-FROM newest n JOIN certain c USING (period_key) ORDER BY n.among_newest, n.since
+SELECT n.period_key AS key, n.* EXCLUDE (period_key, among_newest), c.own::DOUBLE AS "ownSessions", c.sessions::DOUBLE AS "certainSessions"
+FROM newest n JOIN certain c USING (period_key) ORDER BY n.among_newest, n."sinceMs"

@@ -59,10 +59,10 @@ shifted AS (
     WHERE w.workspace_id = $workspace AND w.agent_id = b.agent_id AND w.kind IN ('full', 'reread') AND w.opened_at > b.before_at
       AND w.to_at >= b.to_at AND coalesce(w.from_at, '-infinity'::TIMESTAMP) <= b.from_at)
 )
-SELECT s.agent_id AS "agentId", CASE WHEN s.from_at > '-infinity' THEN epoch(s.from_at)::BIGINT::VARCHAR END AS "fromSec", epoch(s.to_at)::BIGINT::VARCHAR AS "toSec",
-  epoch_ms(s.before_at)::VARCHAR AS "readAtMs", count(c.conversation_id)::VARCHAR AS scanned,
-  count(c.conversation_id)::VARCHAR AS returned, '0' AS "knownFromEvents",
-  greatest(count(c.conversation_id), coalesce(sum(c.sessions_num), 0))::BIGINT::VARCHAR AS sessions
+SELECT s.agent_id AS "agentId", CASE WHEN s.from_at > '-infinity' THEN epoch(s.from_at)::BIGINT::DOUBLE END AS "fromSec", epoch(s.to_at)::BIGINT::DOUBLE AS "toSec",
+  epoch_ms(s.before_at)::DOUBLE AS "readAtMs", count(c.conversation_id)::DOUBLE AS scanned,
+  count(c.conversation_id)::DOUBLE AS returned, 0 AS "knownFromEvents",
+  greatest(count(c.conversation_id), coalesce(sum(c.sessions_num), 0))::DOUBLE AS sessions, true AS shifted
 FROM shifted s LEFT JOIN conversations c ON c.workspace_id = $workspace AND c.agent_id = s.agent_id
   AND c.ts >= s.from_at AND c.ts < s.to_at + INTERVAL 1 SECOND
 GROUP BY ALL ORDER BY ALL

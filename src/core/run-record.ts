@@ -122,10 +122,6 @@ const SPENT: Partial<Record<string, Omit<RunEnd, 'outcome' | 'success'>>> = {
 
 const SUCCESSES = new Set(['done', 'limit-reached', 'preempted'])
 
-/** Whether the run succeeded, also for a record of an earlier version; null: the run has not ended. */
-export const succeeded = ({ outcome, success }: RunRecord): boolean | null =>
-  outcome === undefined ? null : (success ?? SUCCESSES.has(outcome))
-
 /** Outcomes that are a success if only history was left unread. */
 const HISTORY_LEFT = new Set(['preempted', 'hour-spent'])
 

@@ -27,6 +27,16 @@ export async function syncFile(path: string, flags: 'r' | 'r+' = 'r+'): Promise<
 /** Syncs a folder: makes the names in it durable. */
 export const syncFolder = (folder: string): Promise<void> => syncFile(folder, 'r')
 
+/** @throws HOME_UNUSABLE where this cannot be determined */
+export const isThere = (folder: string): Promise<boolean> =>
+  stat(folder).then(
+    () => true,
+    (cause: NodeJS.ErrnoException) => {
+      if (cause.code === 'ENOENT') return false
+      throw homeUnusable(folder, cause)
+    },
+  )
+
 const isFolder = (path: string): Promise<boolean> =>
   stat(path).then(
     found => found.isDirectory(),

@@ -1,9 +1,9 @@
 // The landing as files below `<home>/landing`.
 import { randomBytes, randomUUID } from 'node:crypto'
-import { readFile, rm, stat } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { homeUnusable } from '../core/disk.ts'
-import { ensureFile, entriesIn, writeOnce } from '../files/durable.ts'
+import { ensureFile, entriesIn, isThere, writeOnce } from '../files/durable.ts'
 import { bytesBelow } from '../files/stored-bytes.ts'
 import { keepReserve } from './disk-reserve.ts'
 import type { LandingStore } from './landing.ts'
@@ -48,13 +48,3 @@ export function openLanding(home: string): LandingStore {
     },
   }
 }
-
-/** @throws HOME_UNUSABLE where this cannot be determined */
-const isThere = (folder: string): Promise<boolean> =>
-  stat(folder).then(
-    () => true,
-    (cause: NodeJS.ErrnoException) => {
-      if (cause.code === 'ENOENT') return false
-      throw homeUnusable(folder, cause)
-    },
-  )

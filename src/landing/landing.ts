@@ -53,7 +53,7 @@ export interface Landing {
   folders(): Promise<LandedFolder[]>
   /** The pages of these folders, in load order. @throws HOME_UNUSABLE */
   listFolders(folders: readonly string[]): Promise<LandedPage[]>
-  /** The page at that place, including one that an earlier version landed; null where there is none. @throws LANDING_CORRUPT */
+  /** The page at that place; null where there is none. @throws LANDING_CORRUPT */
   find(place: PagePlace): Promise<{ address: string; head: PageHead } | null>
   /** @throws LANDING_CORRUPT */
   head(address: string): Promise<PageHead>

@@ -36,15 +36,6 @@ const monthOf = ({ window }: PagePlace): string => `${window.slice(0, 4)}-${wind
 export const pageAddress = (workspaceId: string, place: PagePlace): string =>
   posix.join(streamFolder(workspaceId, place.stream, place.agentId), monthOf(place), pageName(place))
 
-/** The address that earlier versions gave the page. The names of their agent folders could differ by case alone. */
-export const legacyPageAddress = (workspaceId: string, place: PagePlace): string =>
-  posix.join(
-    streamFolder(workspaceId, place.stream, null),
-    ...(place.agentId === null ? [] : [pathSegment(place.agentId)]),
-    monthOf(place),
-    pageName(place),
-  )
-
 /** The folder of a page: its address up to the last slash. */
 export const folderOf = (address: string): string => address.slice(0, address.lastIndexOf('/'))
 

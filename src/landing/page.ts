@@ -20,13 +20,11 @@ export interface PageHead {
   requestedAgentId?: string
   /** On pages of a list: those who answered for it, where lists of several are united; `listedBy` of the resource is their column. */
   answeredBy?: readonly string[]
-  /** The requested id on pages of earlier versions. */
-  organizationId?: string
   /** The agent that the vendor reported as deleted. */
   goneAgentId?: string
   /**
    * Of a listing with a second list of starred records: ids of this page's records that are in it, on whichever page of the listing. The
-   * list itself cannot tell, because repeated entries are not landed. Absent on pages of earlier versions.
+   * list itself cannot tell, because repeated entries are not landed.
    */
   starredIds?: readonly string[]
   run: string
@@ -50,7 +48,7 @@ export interface PageHead {
   /** Position in the window; null outside of the conversations stream. */
   facts: PageFacts | null
   usage: ReportedUsage | null
-  /** Absent where the vendor reported none, and on pages of earlier versions. */
+  /** Absent where the vendor reported none. */
   bill?: ReportedBill
   rateLimit: ReportedRateLimit | null
   notes: PageNotes

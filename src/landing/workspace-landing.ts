@@ -32,7 +32,7 @@ import { withReserve } from './disk-reserve.ts'
 import { readExpired, recordExpired } from './expired-folders.ts'
 import type { Landing, PageFile } from './landing.ts'
 import { encodePage, type PageHead, readBody, readHead, verifyChecksums } from './page.ts'
-import { folderOf, legacyPageAddress, pageAddress } from './page-address.ts'
+import { folderOf, pageAddress } from './page-address.ts'
 import { landedFolders, pagesIn } from './page-folders.ts'
 import { isPoll, openPolls, type PolledPage } from './poll-log.ts'
 import { appendRun, readFullsDropped, readRuns } from './runs.ts'
@@ -158,13 +158,9 @@ export function openWorkspace(root: string, workspaceId: string): Landing {
     folders: () => landedFolders(root, workspaceId),
     listFolders,
     async find(place) {
-      for (const address of new Set([pageAddress(workspaceId, place), legacyPageAddress(workspaceId, place)])) {
-        if (!((await isReadable(fileOf(address))) || (await hasMoved(address)))) continue
-        const head = await readHeadOf(address)
-        // The legacy folder may belong to another agent whose ID differs only by case.
-        if (head.place.agentId === place.agentId) return { address, head }
-      }
-      return null
+      const address = pageAddress(workspaceId, place)
+      const isThere = (await isReadable(fileOf(address))) || (await hasMoved(address))
+      return isThere ? { address, head: await readHeadOf(address) } : null
     },
     head: readHeadOf,
     body: address => readPage(address, { file: readBody, bundle: readBundledBody, line: ({ body }) => body }),

@@ -1,6 +1,5 @@
 // What is known to be missing of a workspace: ranges that could not be read, and windows that are not finished.
 import { quoteText } from '../catalog/layout.ts'
-import type { ErrorCode } from '../core/errors.ts'
 import { cover, gaps } from '../core/planning/coverage.ts'
 import { type Gap, retryAtMs } from '../core/planning/gaps.ts'
 import type { Writer } from '../warehouse/connection.ts'
@@ -14,7 +13,7 @@ type LeftAgent = Omit<Gap, 'fromSec' | 'toSec'>
 /** Agents that runs have left since the vendor last answered an export of them. */
 export async function readLeftAgents(reader: Reader, workspaceId: string): Promise<LeftAgent[]> {
   const here = `workspace_id = ${quoteText(workspaceId)}`
-  const rows = await reader.rows<Record<'agentId' | 'code' | 'what' | 'since' | 'last' | 'tries', string>>(`
+  const rows = await reader.rows<Omit<LeftAgent, 'retryAtMs'> & { lastTriedMs: number }>(`
     WITH left_agents AS (
       SELECT unnest(from_json(agents_left, '[{"agentId":"VARCHAR","code":"VARCHAR","what":"VARCHAR"}]')) AS agent, ended_at
       FROM _runs WHERE ${here} AND agents_left IS NOT NULL
@@ -22,16 +21,12 @@ export async function readLeftAgents(reader: Reader, workspaceId: string): Promi
       SELECT agent_id, max(sent_at) AS at FROM _requests WHERE ${here} AND stream = 'conversations' AND status = 200 GROUP BY ALL
     )
     SELECT agent.agentId AS "agentId", arg_max(agent.code, ended_at) AS code, arg_max(agent.what, ended_at) AS what,
-      epoch_ms(min(ended_at))::VARCHAR AS since, epoch_ms(max(ended_at))::VARCHAR AS last, count(*)::VARCHAR AS tries
+      epoch_ms(min(ended_at))::DOUBLE AS "sinceMs", epoch_ms(max(ended_at))::DOUBLE AS "lastTriedMs", count(*)::DOUBLE AS tries
     FROM left_agents LEFT JOIN answered ON answered.agent_id = agent.agentId
     WHERE ended_at > coalesce(answered.at, '-infinity'::TIMESTAMP) GROUP BY ALL ORDER BY ALL`)
-  return rows.map(({ agentId, code, what, since, last, tries }) => ({
-    agentId,
-    code: code as ErrorCode,
-    what,
-    sinceMs: Number(since),
-    tries: Number(tries),
-    retryAtMs: retryAtMs({ lastTriedMs: Number(last), tries: Number(tries) - 1 }),
+  return rows.map(({ lastTriedMs, ...agent }) => ({
+    ...agent,
+    retryAtMs: retryAtMs({ lastTriedMs, tries: agent.tries - 1 }),
   }))
 }
 
@@ -41,10 +36,10 @@ type RecordedGap = Omit<Gap, 'agentId' | 'retryAtMs'>
 /** Recorded gaps and when each was last tried, newest first. The id is part of the SQL, since queries to the warehouse's holder allow no parameters. */
 const recordedSql = (workspaceId: string): string => `
   SELECT w.agent_id AS "agentId", any_value(w.progress->'gap')::VARCHAR AS gap,
-    epoch_ms(coalesce(max(r.sent_at), any_value(w.opened_at)))::VARCHAR AS tried
+    epoch_ms(coalesce(max(r.sent_at), any_value(w.opened_at)))::DOUBLE AS tried
   FROM _windows w LEFT JOIN _requests r USING (workspace_id, agent_id, window_name)
   WHERE w.workspace_id = ${quoteText(workspaceId)} AND json_type(w.progress->'gap') = 'OBJECT'
-  GROUP BY w.agent_id, w.window_name ORDER BY tried::BIGINT DESC, w.agent_id, w.window_name`
+  GROUP BY w.agent_id, w.window_name ORDER BY tried DESC, w.agent_id, w.window_name`
 
 /** All that could not be read: ranges, and the unread time of agents that the vendor refuses. */
 export async function readGaps(reader: Reader, workspaceId: string, nowMs: number): Promise<Gap[]> {
@@ -61,7 +56,7 @@ export async function readGaps(reader: Reader, workspaceId: string, nowMs: numbe
 
 /** Ranges that could not be read and that nothing has read since, by the newest try of each; oldest range first within an agent. */
 export async function readRangeGaps(reader: Reader, workspaceId: string, nowMs: number): Promise<Gap[]> {
-  const recorded = await reader.rows<{ agentId: string; gap: string; tried: string }>(recordedSql(workspaceId))
+  const recorded = await reader.rows<{ agentId: string; gap: string; tried: number }>(recordedSql(workspaceId))
   if (recorded.length === 0) return []
   const claimed = new Map(await readByAgent(reader, workspaceId, nowMs))
   const found = recorded.flatMap(({ agentId, gap, tried }) => {
@@ -70,7 +65,7 @@ export async function readRangeGaps(reader: Reader, workspaceId: string, nowMs: 
     const read = claimed.get(agentId) ?? []
     claimed.set(agentId, cover(read, range))
     // A try dated in the future comes from a clock that was ahead.
-    const retry = retryAtMs({ lastTriedMs: Math.min(Number(tried), nowMs), tries: about.tries })
+    const retry = retryAtMs({ lastTriedMs: Math.min(tried, nowMs), tries: about.tries })
     return gaps(read, range).map(({ from, to }) => ({
       agentId,
       fromSec: from <= 0 ? null : from,

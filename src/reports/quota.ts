@@ -8,19 +8,8 @@ import { lengthOf, type periodsOf } from '../core/quota/period-keys.ts'
 import { HOUR, momentText } from '../core/time.ts'
 import type { LeaseLog } from '../landing/lease-log.ts'
 
-export interface QuotaStatus {
-  periodKey: string | null
-  usedSessions: number
-  includedSessions: number
-  /** Includes `unansweredSessions`. */
-  sessionsLeft: number
-  /** Sessions that unanswered requests may have billed. */
-  unansweredSessions: number
-  overagePacks: number
-  requestsLeft: number
-  requestsPerHour: number
-  reportedAt: string
-}
+export type QuotaStatus = Omit<Budget['quota'], 'known' | 'key' | 'allowedSessions' | 'reportedAtMs'> &
+  Budget['rateLimit'] & { periodKey: string | null; reportedAt: string }
 
 interface QuotaQuestion {
   leaseLog: Pick<LeaseLog, 'recent'>
@@ -50,17 +39,8 @@ export async function quotaStatus(question: QuotaQuestion): Promise<QuotaStatus 
   const governor = await governorNow(question)
   if (governor === null) return null
   const { rateLimit, quota } = budgetOf(governor, question.nowMs)
-  return {
-    periodKey: quota.key,
-    usedSessions: quota.usedSessions,
-    includedSessions: quota.includedSessions,
-    sessionsLeft: quota.sessionsLeft,
-    unansweredSessions: quota.unansweredSessions,
-    overagePacks: quota.overagePacks,
-    requestsLeft: rateLimit.requestsLeft,
-    requestsPerHour: rateLimit.requestsPerHour,
-    reportedAt: momentText(quota.reportedAtMs!),
-  }
+  const { key: periodKey, reportedAtMs, known: _known, allowedSessions: _allowed, ...sessions } = quota
+  return { periodKey, ...sessions, ...rateLimit, reportedAt: momentText(reportedAtMs!) }
 }
 
 /** What the warehouse can tell about the sessions that new conversations will use until the period ends. */

@@ -5,7 +5,7 @@ import { ConvohouseError } from '../core/errors.ts'
 import type { Gap } from '../core/planning/gaps.ts'
 import { EVIDENCE_MS, type ReadRange, rereadsAhead } from '../core/planning/rereads.ts'
 import { parseMoment } from '../core/time.ts'
-import { hidingRanges, isTsLastActivity, lateRowsSeen, shiftedRanges } from '../warehouse/planning/refresh.ts'
+import { hidingRanges, lateRowsSeen, shiftedRanges } from '../warehouse/planning/refresh.ts'
 import { type Rows, withParams } from '../warehouse/query/rows.ts'
 import { type ReadCoverage, readCoverage } from './coverage.ts'
 import { readGaps } from './gaps.ts'
@@ -35,22 +35,9 @@ export interface WorkspaceReconciliation {
 /** What syncs read again because conversations were skipped there. */
 type Rereads = ReturnType<typeof rereadsAhead>
 
-const DIFFERENCES = [
-  'skipped',
-  'quarantined',
-  'incomplete',
-  'stale',
-  'missing',
-  'notExportable',
-  'unreadable',
-  'unverified',
-  'uncovered',
-  'unread',
-] as const
-
 /** A kind of difference between what the vendor reported and what the tables hold. */
 export interface Difference {
-  kind: (typeof DIFFERENCES)[number]
+  kind: keyof ReturnType<typeof differencesByKind>
   count: number
   /** About how many sessions syncs bill to resolve the difference; null if unknown, because nothing of it has been exported. */
   sessions: number | null
@@ -100,16 +87,15 @@ const isInScope =
   ({ agentId, toSec }: { agentId: string; toSec: number }): boolean =>
     (agents.length === 0 || agents.includes(agentId)) && toSec * 1_000 >= (sinceMs ?? 0)
 
-/** As planning decides it (`steps/planning/refresh.ts`). */
 async function rereadsOf(options: ReconciliationOptions): Promise<Rereads> {
   const { workspaceId, settings, nowMs } = options
   const reader = withParams(options.rows)
   const { rereadHorizonMs: horizonMs = 0, quietMs = 0, rereadShare = 0 } = settings ?? {}
-  const isRead = rereadShare > 0 && !(await isTsLastActivity(reader, workspaceId, nowMs - EVIDENCE_MS))
-  const late = isRead && (await lateRowsSeen(reader, workspaceId, nowMs - EVIDENCE_MS))
-  const found = await hidingRanges(reader, workspaceId, { sinceMs: nowMs - horizonMs, others: 0, seed: 0 })
-  const ranges = isRead ? found.filter(isInScope(options)) : []
-  return rereadsAhead({ ranges, nowMs, horizonMs, quietMs, late })
+  const evidenceSinceMs = nowMs - EVIDENCE_MS
+  const late = rereadShare > 0 && (await lateRowsSeen(reader, workspaceId, evidenceSinceMs))
+  const asked = { sinceMs: nowMs - horizonMs, evidenceSinceMs, others: 0, seed: 0 }
+  const found = rereadShare > 0 ? await hidingRanges(reader, workspaceId, asked) : []
+  return rereadsAhead({ ranges: found.filter(isInScope(options)), nowMs, horizonMs, quietMs, late })
 }
 
 interface DifferenceInput
@@ -117,17 +103,9 @@ interface DifferenceInput
   sessionsEach: number
 }
 
-/** The kinds of differences that occur at least once. */
-export function differencesOf({
-  totals,
-  sessionsEach,
-  coverage,
-  rereads,
-  gaps,
-  unverified,
-}: DifferenceInput): Difference[] {
+function differencesByKind({ totals, sessionsEach, coverage, rereads, gaps, unverified }: DifferenceInput) {
   const refreshed = (count: number) => ({ count, sessions: Math.ceil(count * sessionsEach) })
-  const found: Record<Difference['kind'], Omit<Difference, 'kind'>> = {
+  return {
     skipped: { count: totals.skipped, sessions: rereads.sessions },
     quarantined: { count: totals.quarantined, sessions: 0 },
     incomplete: refreshed(totals.incomplete),
@@ -139,8 +117,13 @@ export function differencesOf({
     uncovered: { count: coverage.uncovered.length, sessions: null },
     unread: { count: coverage.unread.length, sessions: null },
   }
-  return DIFFERENCES.map(kind => ({ kind, ...found[kind] })).filter(({ count }) => count > 0)
 }
+
+/** The kinds of differences that occur at least once. */
+export const differencesOf = (input: DifferenceInput): Difference[] =>
+  Object.entries(differencesByKind(input))
+    .map(([kind, found]) => ({ kind: kind as Difference['kind'], ...found }))
+    .filter(({ count }) => count > 0)
 
 /** The start of the wanted time: the later of the requested and the configured start; null: everything is wanted. */
 function wantedSince({ sinceMs, settings, nowMs }: ReconciliationOptions): number | null {

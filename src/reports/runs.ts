@@ -1,9 +1,9 @@
 // A workspace's last run, last successful run and last failed run, each with its state and outcome.
-import type { Fact, Rows } from '../warehouse/query/rows.ts'
+import type { Rows } from '../warehouse/query/rows.ts'
 
 export interface RunStatus {
   run: string
-  /** What started the run: sync, watch, schedule or backfill; null in rows of earlier versions. */
+  /** What started the run: sync, watch, schedule or backfill. */
   origin: string | null
   /** `waiting`: the run continues as soon as a Temporal worker runs. */
   state: 'running' | 'paused' | 'waiting' | 'killed' | 'ended'
@@ -41,44 +41,31 @@ export const NO_RUNS: RunsStatus = { lastRun: null, lastSuccess: null, lastFailu
 
 const KILLED_HINT = 'The next sync continues where it stopped; nothing that landed is lost.'
 
-type Row = Record<string, Fact | undefined>
+type Row = Omit<RunStatus, 'state' | 'durationMs'> & { host: string }
+
+const COLUMNS = `run, origin, host, started_at AS "startedAt", ended_at AS "endedAt", seen_at AS "seenAt", paused_at AS "pausedAt", pid,
+  outcome, success, error_code AS "errorCode", error, hint, requests, sessions, pages, conversations, quarantined`
 
 /** An embedded run dies with the process that holds the warehouse; a run on Temporal continues with the next worker. */
 function stateOf(row: Row, isHeld: boolean): RunStatus['state'] {
   const continues = row.outcome === 'preempted' && row.host === 'temporal'
-  if (row.ended_at && !continues) return row.outcome === 'killed' ? 'killed' : 'ended'
-  if (row.paused_at) return 'paused'
+  if (row.endedAt && !continues) return row.outcome === 'killed' ? 'killed' : 'ended'
+  if (row.pausedAt) return 'paused'
   if (isHeld) return 'running'
   return row.host === 'temporal' ? 'waiting' : 'killed'
 }
 
 function runOf(row: Row, isHeld: boolean): RunStatus {
-  const text = (name: string) => (row[name] ?? null) as string | null
-  const number = (name: string) => (row[name] ?? null) as number | null
+  const { host: _host, ...run } = row
   const state = stateOf(row, isHeld)
   const killed = state === 'killed'
-  const startedAt = text('started_at')!
-  const endedAt = text('ended_at') ?? (killed ? (text('seen_at') ?? startedAt) : null)
+  const endedAt = run.endedAt ?? (killed ? (run.seenAt ?? run.startedAt) : null)
   return {
-    run: text('run')!,
-    origin: text('origin'),
+    ...run,
     state,
-    startedAt,
     endedAt,
-    seenAt: text('seen_at'),
-    pausedAt: text('paused_at'),
-    pid: number('pid'),
-    durationMs: endedAt === null ? null : Date.parse(endedAt) - Date.parse(startedAt),
-    outcome: killed ? 'killed' : text('outcome'),
-    success: killed ? false : ((row.success ?? null) as boolean | null),
-    errorCode: text('error_code'),
-    error: text('error'),
-    hint: killed ? KILLED_HINT : text('hint'),
-    requests: number('requests'),
-    sessions: number('sessions'),
-    pages: number('pages'),
-    conversations: number('conversations'),
-    quarantined: number('quarantined'),
+    durationMs: endedAt === null ? null : Date.parse(endedAt) - Date.parse(run.startedAt),
+    ...(killed && { outcome: 'killed', success: false, hint: KILLED_HINT }),
   }
 }
 
@@ -92,15 +79,14 @@ const withoutPartialEnd = (run: RunStatus): RunStatus =>
 export async function runsStatus(rows: Rows, here: string, isHeld: () => boolean): Promise<RunsStatus> {
   const newest = async (which: string): Promise<Row | null> => {
     const [row] = await rows<Row>(
-      `SELECT * FROM _runs WHERE ${here} AND ${which} ORDER BY started_at DESC, run LIMIT 1`,
+      `SELECT ${COLUMNS} FROM _runs WHERE ${here} AND ${which} ORDER BY started_at DESC, run LIMIT 1`,
     )
     return row ?? null
   }
   const last = await newest('true')
   if (last === null) return NO_RUNS
-  const success = 'success' in last ? 'success' : "outcome IN ('done', 'limit-reached', 'preempted')"
-  const succeeded = await newest(success)
-  const failed = await newest(`NOT (${success}) AND outcome NOT IN ('interrupted', 'declined')`)
+  const succeeded = await newest('success')
+  const failed = await newest("NOT success AND outcome NOT IN ('interrupted', 'declined')")
   const statusOf = (row: Row | null) => row && runOf(row, isHeld())
   const lastRun = withoutPartialEnd(runOf(last, isHeld()))
   return {

@@ -17,14 +17,11 @@
 
 import { z } from 'zod'
 import { SECOND } from '../core/time.ts'
-import type { FaultSettings } from './faults/fault-settings.ts'
-import type { ConditionSettings } from './limits/condition-settings.ts'
 import { issueTexts } from './rates.ts'
 import { type Answer, fault, jsonAnswer } from './routes/answer.ts'
 import { existingJobs } from './routes/crawler.ts'
 import { metricsOf } from './routes/metrics.ts'
 import type { SandboxService } from './service.ts'
-import type { WebhookSettings } from './webhooks/webhook-settings.ts'
 
 interface ControlRequest {
   method: string
@@ -42,9 +39,9 @@ const ROUTES: Record<string, Record<string, ControlRoute>> = {
   resources: { GET: getResources },
   truth: { GET: getTruth },
   clock: { POST: setClock },
-  faults: { GET: getFaults, POST: setFaults },
-  conditions: { GET: getConditions, POST: setConditions },
-  webhooks: { GET: getWebhooks, POST: setWebhooks },
+  faults: settingsOf('faults'),
+  conditions: settingsOf('conditions'),
+  webhooks: settingsOf('webhooks'),
   events: { GET: getEvents },
   'reset-requests': { POST: resetRequests },
 }
@@ -107,28 +104,19 @@ function getResources(service: SandboxService): Answer {
   return jsonAnswer({ agents, metrics, crawlerJobs, organizations: organizations.ids(nowMs) })
 }
 
-function getFaults({ faults }: SandboxService): Answer {
-  return jsonAnswer(faults.report())
-}
-
-function setFaults({ faults }: SandboxService, { body }: ControlRequest): Answer {
-  return set<FaultSettings>(faults, 'faults', body)
-}
-
-function getConditions({ conditions }: SandboxService): Answer {
-  return jsonAnswer(conditions.report())
-}
-
-function setConditions({ conditions }: SandboxService, { body }: ControlRequest): Answer {
-  return set<ConditionSettings>(conditions, 'conditions', body)
-}
-
-function getWebhooks({ webhooks }: SandboxService): Answer {
-  return jsonAnswer(webhooks.report())
-}
-
-function setWebhooks({ webhooks }: SandboxService, { body }: ControlRequest): Answer {
-  return set<WebhookSettings>(webhooks, 'webhooks', body)
+/** Shows a part of the service, and changes its settings. */
+function settingsOf(name: 'faults' | 'conditions' | 'webhooks'): Record<string, ControlRoute> {
+  return {
+    GET: service => jsonAnswer(service[name].report()),
+    POST(service, { body }) {
+      const part = service[name]
+      const given = parseJson(body)
+      const issues = part.issuesOf(given)
+      if (issues.length > 0) return fault(400, `Invalid ${name}`, { issues })
+      part.set(given as object)
+      return jsonAnswer(part.report())
+    },
+  }
 }
 
 /** Payloads take kilobytes per event, so they are left out unless the request has `payload=true`. */
@@ -142,20 +130,6 @@ function getEvents({ webhooks }: SandboxService, { params }: ControlRequest): An
     return params.get('payload') === 'true' ? event : Object.defineProperties({}, others)
   })
   return jsonAnswer({ total: webhooks.log.total, events })
-}
-
-interface Settable<S> {
-  issuesOf(given: unknown): string[]
-  set(settings: S): void
-  report(): unknown
-}
-
-function set<S>(settable: Settable<S>, name: string, body: string): Answer {
-  const given = parseJson(body)
-  const issues = settable.issuesOf(given)
-  if (issues.length > 0) return fault(400, `Invalid ${name}`, { issues })
-  settable.set(given as S)
-  return jsonAnswer(settable.report())
 }
 
 function resetRequests({ log }: SandboxService): Answer {

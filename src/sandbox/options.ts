@@ -1,8 +1,7 @@
 // The sandbox's options, their defaults and ranges.
-import { ConvohouseError } from '../core/errors.ts'
 import type { FaultSettings } from './faults/fault-settings.ts'
 import { HOSTILE, type HostileName } from './hostile/hostile-table.ts'
-import { issueTexts, type Rate, ratesSchema } from './rates.ts'
+import { invalidOption, issueTexts, type Rate, ratesSchema } from './rates.ts'
 import { type Readings, resolveReadings } from './readings.ts'
 import type { WebhookSettings } from './webhooks/webhook-settings.ts'
 
@@ -178,49 +177,29 @@ export function resolveOptions(given: Partial<SandboxOptions>, realNowMs: number
 
 function checkRange(name: string, value: number, { min, max, integer }: Range): void {
   if (value >= min && value <= max && (!integer || Number.isInteger(value))) return
-  throw new ConvohouseError('CONFIG_INVALID', {
-    what: `The sandbox's ${name} cannot be ${value}`,
-    hint: `Give a ${integer ? 'whole ' : ''}number from ${min} to ${max}.`,
-    facts: { option: name },
-  })
+  throw invalidOption(name, `cannot be ${value}`, `Give a ${integer ? 'whole ' : ''}number from ${min} to ${max}.`)
 }
 
 function checkBursts({ burstEvery, burstSize }: SandboxOptions): void {
   if (burstEvery === 0 || burstEvery >= burstSize) return
-  throw new ConvohouseError('CONFIG_INVALID', {
-    what: `The sandbox's burstEvery (${burstEvery}) is smaller than its burstSize (${burstSize})`,
-    hint: 'Give 0, or a burstEvery of at least burstSize.',
-    facts: { option: 'burstEvery' },
-  })
+  const problem = `(${burstEvery}) is smaller than its burstSize (${burstSize})`
+  throw invalidOption('burstEvery', problem, 'Give 0, or a burstEvery of at least burstSize.')
 }
 
 function checkHostile({ hostile }: SandboxOptions): void {
   const read = ratesSchema(HOSTILE, 'hostile record').safeParse(hostile)
   if (read.success) return
-  throw new ConvohouseError('CONFIG_INVALID', {
-    what: `The sandbox's hostile records cannot be read: ${issueTexts(read.error).join('; ')}`,
-    hint: 'Give rates by name; docs/sandbox.md lists the names.',
-    facts: { option: 'hostile' },
-  })
+  const problem = `records cannot be read: ${issueTexts(read.error).join('; ')}`
+  throw invalidOption('hostile', problem, 'Give rates by name; docs/sandbox.md lists the names.')
 }
 
 function checkWord(name: 'ts' | 'tsUnit', word: string, known: readonly string[]): void {
   if (known.includes(word)) return
-  throw new ConvohouseError('CONFIG_INVALID', {
-    what: `The sandbox's ${name} cannot be ${JSON.stringify(word)}`,
-    hint: `Give one of ${known.join(', ')}.`,
-    facts: { option: name },
-  })
+  throw invalidOption(name, `cannot be ${JSON.stringify(word)}`, `Give one of ${known.join(', ')}.`)
 }
 
 function checkTexts({ ts, tsUnit, token }: SandboxOptions): void {
   checkWord('ts', ts, ['created', 'activity'])
   checkWord('tsUnit', tsUnit, TS_UNITS)
-  if (token === '') {
-    throw new ConvohouseError('CONFIG_INVALID', {
-      what: "The sandbox's token is empty",
-      hint: 'Give a token of at least one character.',
-      facts: { option: 'token' },
-    })
-  }
+  if (token === '') throw invalidOption('token', 'is empty', 'Give a token of at least one character.')
 }

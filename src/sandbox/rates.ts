@@ -1,5 +1,10 @@
 // Rates and parameters of faults (per request) and hostile records (per conversation), and their validation.
 import { type ZodError, z } from 'zod'
+import { ConvohouseError } from '../core/errors.ts'
+
+/** The refusal of an option of the sandbox. `problem` follows its name. */
+export const invalidOption = (option: string, problem: string, hint: string): ConvohouseError =>
+  new ConvohouseError('CONFIG_INVALID', { what: `The sandbox's ${option} ${problem}`, hint, facts: { option } })
 
 /** A probability, optionally with the parameter of the fault. */
 export type Rate = number | { rate: number; param?: number | undefined }

@@ -1,6 +1,6 @@
 // Readings: every point that the API document leaves open, with the ways in which a vendor may serve it. The first value is
 // the default. Each reading is applied in exactly one place.
-import { ConvohouseError } from '../core/errors.ts'
+import { invalidOption } from './rates.ts'
 
 export interface ReadingDefinition {
   /** The first is the default. */
@@ -276,11 +276,11 @@ export function resolveReadings(given: Partial<Readings>, literal: boolean): Rea
   for (const [name, value] of Object.entries(given)) {
     const issue = readingIssue(name, value)
     if (issue === undefined) continue
-    throw new ConvohouseError('CONFIG_INVALID', {
-      what: `The sandbox's readings cannot be used: ${issue}`,
-      hint: 'Give values by name; docs/sandbox.md lists the readings.',
-      facts: { option: 'readings' },
-    })
+    throw invalidOption(
+      'readings',
+      `cannot be used: ${issue}`,
+      'Give values by name; docs/sandbox.md lists the readings.',
+    )
   }
   const defaults = Object.fromEntries(READING_NAMES.map(name => [name, READINGS[name].values[0]])) as Readings
   return { ...defaults, ...(literal && LITERAL), ...given }

@@ -1,5 +1,5 @@
 // Runs: one row for each requested sync, written when it begins and completed when it ends, for whatever reason.
-import { type RunEnd, type RunRecord, succeeded } from '../core/run-record.ts'
+import type { RunEnd, RunRecord } from '../core/run-record.ts'
 import { iso, type Params, type Writer } from './connection.ts'
 
 const [text, at, count] = ['VARCHAR', 'TIMESTAMP', 'BIGINT']
@@ -35,7 +35,6 @@ const ROW = 'workspace_id = $workspace AND run = $run'
 
 const columnsOf = ({ startedMs, endedMs, errorCode, webhooksRefused, agentsLeft, ...run }: RunRecord) => ({
   ...run,
-  success: succeeded(run as RunRecord),
   started_at: iso(startedMs),
   ended_at: endedMs === undefined ? null : iso(endedMs),
   ...(errorCode && { error_code: errorCode }),
@@ -151,14 +150,14 @@ export async function refusedBefore(writer: Writer, workspaceId: string, run: st
  */
 export const endKilledRuns = (writer: Writer): Promise<KilledRun[]> =>
   writer.transaction(async () => {
-    const killed = await writer.rows<{ workspaceId: string; run: string; endedMs: string }>(
+    const killed = await writer.rows<{ workspaceId: string; run: string; endedMs: number }>(
       `UPDATE _runs SET outcome = 'killed', success = false, ended_at = coalesce(seen_at, started_at), seen_at = NULL
         WHERE ended_at IS NULL AND host IS DISTINCT FROM 'temporal'
-        RETURNING workspace_id AS "workspaceId", run, epoch_ms(ended_at) AS "endedMs"`,
+        RETURNING workspace_id AS "workspaceId", run, epoch_ms(ended_at)::DOUBLE AS "endedMs"`,
     )
-    return killed.map(({ workspaceId, run, endedMs }) => ({
+    return killed.map(({ workspaceId, ...run }) => ({
       workspaceId,
-      record: { run, endedMs: Number(endedMs), outcome: 'killed', success: false },
+      record: { ...run, outcome: 'killed', success: false },
     }))
   })
 

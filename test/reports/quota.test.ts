@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { quotaNotes } from '../../src/cli/terminal/quota-notes.ts'
+import { quotaNotes } from '../../src/cli/terminal/notes.ts'
 import type { RequestMade } from '../../src/core/governor/lease-entries.ts'
 import { openLeaseLog } from '../../src/landing/folder-lease-log.ts'
 import { quotaStatus } from '../../src/reports/quota.ts'

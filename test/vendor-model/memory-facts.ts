@@ -74,7 +74,8 @@ function densities(warehouse: MemoryWarehouse, nowMs: number): Map<string, Densi
 const OVER_RANGES = (kind: WindowKind) => kind !== 'selected' && kind !== 'refresh' && kind !== 'sample'
 
 function hidingRanges(warehouse: MemoryWarehouse, options: Parameters<PlanningFacts['hidingRanges']>[0]): ReadRange[] {
-  const { sinceMs, others, seed } = options
+  const { sinceMs, evidenceSinceMs, others, seed } = options
+  if (isTsLastActivity(warehouse, evidenceSinceMs)) return []
   const again = [...warehouse.windows.values()].filter(({ window: { kind } }) => kind === 'full' || kind === 'reread')
   const isReadAgain = ({ agentId, sentMs, range }: LoadedRequest) =>
     again.some(
@@ -321,7 +322,6 @@ export function memoryFacts(warehouse: MemoryWarehouse, store: MemoryStore): Pla
     },
     hidingRanges: async options => hidingRanges(warehouse, options),
     lateRowsSeen: async sinceMs => lateRowsSeen(warehouse, sinceMs),
-    isTsLastActivity: async sinceMs => isTsLastActivity(warehouse, sinceMs),
     billedByRereads: async sinceMs =>
       sum(
         all().filter(({ window }) => window.kind === 'reread' && window.openedAtMs >= sinceMs),

@@ -1,6 +1,6 @@
 // Records that leave a window while it is read. Where cursors are offsets, the next page then begins too far on (ADR 36).
 import { describe, expect, it } from 'vitest'
-import { gapLines } from '../../src/cli/terminal/gap-text.ts'
+import { gapLines } from '../../src/cli/terminal/notes.ts'
 import { HOUR, MINUTE } from '../../src/core/time.ts'
 import { reconcileWorkspace } from '../../src/reports/reconciliation.ts'
 import { type ModelledVendor, modelled, modelledVendor } from './simulated/modelled-vendor.ts'

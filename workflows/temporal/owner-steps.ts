@@ -69,12 +69,10 @@ function expectConsent({ consented, workspaceId }: SyncRequest, { plan, governor
 }
 
 /** The times that the sync's next planning needs. */
-function exportingOf({ exporting }: SyncRequest, { plan, plannedAtMs }: Prepared): Exporting | undefined {
-  const sinceMs = exporting?.sinceMs ?? plannedAtMs
-  if (sinceMs === undefined) return undefined
+function exportingOf({ exporting }: SyncRequest, { plan, plannedAtMs }: Prepared): Exporting {
   const full = plan.windows.find(({ progress }) => progress.window.kind === 'full')
   const fullMs = full?.progress.window.openedAtMs ?? exporting?.fullMs
-  return { sinceMs, ...(fullMs !== undefined && { fullMs }) }
+  return { sinceMs: exporting?.sinceMs ?? plannedAtMs, ...(fullMs !== undefined && { fullMs }) }
 }
 
 /** The steps of the running sync. */
@@ -99,8 +97,7 @@ export function activitySteps(owner: Owner, host: Host): Steps {
         owner.current.urgent = false
         // `dropFull` is applied only once: the next planning would drop the full export that this plan starts.
         const { dropFull: _dropped, ...kept } = owner.current.request
-        const exporting = exportingOf(kept, prepared)
-        owner.current.request = { ...kept, ...(exporting && { exporting }) }
+        owner.current.request = { ...kept, exporting: exportingOf(kept, prepared) }
       }
       owner.timeoutMs = timeoutMs
       owner.aheadMs = prepared.aheadMs

@@ -15,7 +15,7 @@ import { quotaStatus } from '../../reports/quota.ts'
 import { aheadBy, clocksApart, type Dated } from '../../steps/server-clock.ts'
 import type { ResourceAnswer } from '../../vendor/answers.ts'
 import { createVendorClient } from '../../vendor/client.ts'
-import { quotaNotes } from '../terminal/quota-notes.ts'
+import { quotaNotes } from '../terminal/notes.ts'
 import { examine, type Finding, fail, ok, type Subject, skip, warn } from './findings.ts'
 
 const placeText = (kept: SecretPlace): string => ('env' in kept ? `the variable ${kept.env}` : `the file ${kept.file}`)

@@ -1,4 +1,5 @@
 // Checks the contents of the warehouse: consistency rules, models, quarantined records, ids in service levels, and pages that are not loaded yet.
+
 import { join } from 'node:path'
 import type { WorkspaceConfig } from '../../config.ts'
 import { ConvohouseError } from '../../core/errors.ts'
@@ -16,7 +17,7 @@ import { modelFiles } from '../../warehouse/models/declaration.ts'
 import { wrongModels } from '../../warehouse/models/stored-models.ts'
 import type { Rows } from '../../warehouse/query/rows.ts'
 import { modelText } from '../status/status-text.ts'
-import { gapText } from '../terminal/gap-text.ts'
+import { gapText } from '../terminal/notes.ts'
 import { examine, type Finding, fail, ok, skip, warn } from './findings.ts'
 
 const RULES = { check: 'rules' }

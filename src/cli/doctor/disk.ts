@@ -3,24 +3,14 @@ import { randomBytes } from 'node:crypto'
 import { rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Stores } from '../../app/stores.ts'
-import { homeUnusable } from '../../core/disk.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { bytes } from '../../core/words.ts'
-import { writeOnce } from '../../files/durable.ts'
+import { isThere, writeOnce } from '../../files/durable.ts'
 import { warehouseSize } from '../../files/stored-bytes.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { examine, type Finding, fail, ok, warn } from './findings.ts'
 
 const SUBJECT = { check: 'data folder' }
-
-const isThere = (folder: string): Promise<boolean> =>
-  stat(folder).then(
-    () => true,
-    (cause: NodeJS.ErrnoException) => {
-      if (cause.code === 'ENOENT') return false
-      throw homeUnusable(folder, cause)
-    },
-  )
 
 /** The folder if it exists, else the nearest parent folder that exists, in which it would be created. */
 export async function nearest(folder: string): Promise<string> {

@@ -26,27 +26,22 @@ export interface Finding {
   exitCode: number
 }
 
-const finding = (subject: Subject, state: State, rest: Partial<Finding> & { found: string }): Finding => ({
-  check: subject.check,
-  workspaceId: subject.workspaceId ?? null,
-  state,
-  found: rest.found,
-  hint: rest.hint ?? null,
-  code: rest.code ?? null,
-  exitCode: rest.exitCode ?? 0,
+const finding = (subject: Subject, state: State, found: string, hint: string | null = null): Finding => ({
+  workspaceId: null,
+  ...subject,
+  ...{ state, found, hint, code: null, exitCode: 0 },
 })
 
-export const ok = (subject: Subject, found: string): Finding => finding(subject, 'ok', { found })
+export const ok = (subject: Subject, found: string): Finding => finding(subject, 'ok', found)
 
-export const warn = (subject: Subject, found: string, hint: string): Finding =>
-  finding(subject, 'warn', { found, hint })
+export const warn = (subject: Subject, found: string, hint: string): Finding => finding(subject, 'warn', found, hint)
 
-export const skip = (subject: Subject, why: string): Finding => finding(subject, 'skip', { found: why })
+export const skip = (subject: Subject, why: string): Finding => finding(subject, 'skip', why)
 
 /** The finding of a check that failed with this error. */
 export function fail(subject: Subject, error: unknown): Finding {
   const { code, what, hint, exitCode } = describeError(error)
-  return finding(subject, 'fail', { found: what, hint: hint ?? null, code, exitCode })
+  return { ...finding(subject, 'fail', what, hint), code, exitCode }
 }
 
 /** Runs a check. A thrown error becomes a failed finding, so that the other checks still run. */

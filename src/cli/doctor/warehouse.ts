@@ -1,5 +1,5 @@
 // Checks the warehouse: whether it exists and opens, which process holds it, its version, and files that killed processes left behind.
-import { stat } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { isCode } from '../../core/errors.ts'
 import { bytes } from '../../core/words.ts'
@@ -87,12 +87,6 @@ export async function warehouseChecks(storage: Storage, landedPages: number): Pr
 
 const LOCKS = { check: 'locks' }
 
-const isThere = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    () => false,
-  )
-
 interface Leftover {
   file: string
   /** What the next sync does with the file. */
@@ -100,13 +94,10 @@ interface Leftover {
 }
 
 /** Files that a killed process left behind. */
-async function leftovers(home: string): Promise<Leftover[]> {
-  const [socket, log] = await Promise.all([isThere(join(home, 'query.sock')), isThere(`${warehouseFile(home)}.wal`)])
-  return [
-    ...(socket ? [{ file: 'its query socket', cleanup: 'removes the socket' }] : []),
-    ...(log ? [{ file: 'its write-ahead log', cleanup: 'applies the log' }] : []),
-  ]
-}
+const leftovers = (home: string): Leftover[] => [
+  ...(existsSync(join(home, 'query.sock')) ? [{ file: 'its query socket', cleanup: 'removes the socket' }] : []),
+  ...(existsSync(`${warehouseFile(home)}.wal`) ? [{ file: 'its write-ahead log', cleanup: 'applies the log' }] : []),
+]
 
 const leftoversText = (left: readonly Leftover[]): string => {
   const joined = (part: keyof Leftover) => left.map(one => one[part]).join(' and ')
@@ -123,7 +114,7 @@ export function locksCheck(home: string, holding: Holding | null): Promise<Findi
       const hint = 'The old warehouse is unchanged. `convohouse replay` starts over and removes the file.'
       return [warn(LOCKS, `${REBUILT} (${bytes(halfBuilt)}) was left by a killed replay`, hint)]
     }
-    const left = await leftovers(home)
+    const left = leftovers(home)
     if (left.length === 0) return [ok(LOCKS, 'no process holds the warehouse')]
     return [ok(LOCKS, `no process holds the warehouse; ${leftoversText(left)}`)]
   })

@@ -5,7 +5,7 @@ import { durationText } from '../../core/time.ts'
 import { count, counted, utc } from '../../core/words.ts'
 import type { Uncovered } from '../../reports/coverage.ts'
 import type { Difference, WorkspaceReconciliation } from '../../reports/reconciliation.ts'
-import { gapText } from '../terminal/gap-text.ts'
+import { gapText } from '../terminal/notes.ts'
 
 export interface DescribedDifference extends Difference {
   what: string

@@ -1,4 +1,5 @@
 // `convohouse plan`: what a sync would read and cost, and what is left of rate limit and quota. Exports nothing.
+
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -19,12 +20,10 @@ import { namedBy } from '../flags/ids-file.ts'
 import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
 import { nothingToRead } from '../sync/progress-text.ts'
 import { type GridOptions, grid, gridOnStdout } from '../terminal/columns.ts'
-import { gapLines } from '../terminal/gap-text.ts'
+import { economyTexts, gapLines, quotaNotes } from '../terminal/notes.ts'
 import { print, printJson } from '../terminal/print.ts'
-import { quotaNotes } from '../terminal/quota-notes.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
 import { openPlanner, type PlanFacts } from './ask-plan.ts'
-import { economyTexts } from './economy-text.ts'
 
 const COLUMNS = [
   { name: 'agent' },

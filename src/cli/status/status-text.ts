@@ -1,4 +1,5 @@
 // The status of a workspace as text.
+
 import { outcomeText } from '../../core/run-record.ts'
 import { formatDuration, SECOND } from '../../core/time.ts'
 import { ago, bytes, count, counted } from '../../core/words.ts'
@@ -11,11 +12,9 @@ import { clocksApart } from '../../steps/server-clock.ts'
 import { isSegment } from '../../vendor/address.ts'
 import type { StoredResult } from '../../warehouse/checks/results.ts'
 import type { StoredModel } from '../../warehouse/models/stored-models.ts'
-import { economyTexts } from '../plan/economy-text.ts'
 import { eventsText } from '../sync/progress-text.ts'
 import { type GridOptions, grid, visible } from '../terminal/columns.ts'
-import { gapText, unverifiedText } from '../terminal/gap-text.ts'
-import { quotaNotes } from '../terminal/quota-notes.ts'
+import { economyTexts, gapText, quotaNotes, unverifiedText } from '../terminal/notes.ts'
 import { hintOf, refusedText } from '../terminal/refusal-text.ts'
 import { plain } from '../terminal/style.ts'
 

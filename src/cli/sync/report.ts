@@ -1,15 +1,14 @@
 // The report of a sync as text (results, cost, what is left, how to continue), and its exit code (docs/errors.md).
+
 import type { SyncReport } from '../../../workflows/steps.ts'
 import { ERRORS, EXIT_CODES } from '../../core/errors.ts'
 import { isUpToDate } from '../../core/planning/gaps.ts'
 import { outcomeText, reserveHint, reserveText } from '../../core/run-record.ts'
 import { formatDuration } from '../../core/time.ts'
 import { count, counted } from '../../core/words.ts'
-import { economyTexts } from '../plan/economy-text.ts'
 import { visible } from '../terminal/columns.ts'
 import { failureLines } from '../terminal/error-text.ts'
-import { gapLines } from '../terminal/gap-text.ts'
-import { quotaNotes } from '../terminal/quota-notes.ts'
+import { economyTexts, gapLines, quotaNotes } from '../terminal/notes.ts'
 import type { Progress } from './progress.ts'
 import { eventsText } from './progress-text.ts'
 

@@ -21,3 +21,16 @@ export interface Answer {
   rateLimit: ReportedRateLimit | null
   retryAfterMs: number | null
 }
+
+/** The answer to a request that may have been in flight when its worker was lost. Its bill is unknown. */
+export const unobservedAnswer = (nowMs: number): Answer => ({
+  sentAtMs: nowMs,
+  receivedAtMs: nowMs,
+  status: null,
+  givenUp: true,
+  returned: 0,
+  billed: null,
+  usage: null,
+  rateLimit: null,
+  retryAfterMs: null,
+})

@@ -19,6 +19,7 @@ import {
   holdPending,
   includedOf,
   latestReport,
+  NOTHING_REPORTED,
   type Period,
   periodOf,
   type QuotaState,
@@ -102,20 +103,15 @@ function newPeriod(known: Period, id: string, usage: ReportedUsage, { sentAtMs }
   const own = { own: known.account.own, ownBefore: known.ownBefore, sinceMs: known.sinceMs }
   const { own: counted, ownBefore, sinceMs } = isSame ? own : { own: 0, ownBefore: 0, sinceMs: sentAtMs }
   return {
+    ...NOTHING_REPORTED,
     id,
     key,
     usedSessions: ownBefore,
-    mostReported: 0,
-    reports: 0,
-    carried: 0,
     includedSessions: known.includedSessions,
     isIncludedReported: isSame && known.isIncludedReported,
-    overageSessions: 0,
-    overagePacks: 0,
     sinceMs,
     ownBefore,
     account: { ...newAccount(), own: counted },
-    doubts: 0,
   }
 }
 

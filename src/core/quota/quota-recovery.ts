@@ -1,8 +1,7 @@
 // The quota after a restart. What the loaded pages reported gives the counts of each period; the newest answers, which the lease log repeats,
 // decide again which one is running.
 import { idOfKey, MAX_DOUBTS } from './billing-period.ts'
-import { INCLUDED_SESSIONS, newQuota, type Period, type QuotaState } from './quota.ts'
-import { newAccount } from './usage-account.ts'
+import { INCLUDED_SESSIONS, NOTHING_REPORTED, newQuota, type Period, type QuotaState } from './quota.ts'
 
 /** What the loaded pages have reported under one key. */
 export interface ReportedPeriod {
@@ -24,22 +23,20 @@ export interface ReportedPeriod {
 /** A period that fewer pages reported may have been a mistake of the vendor. */
 const REPORTS_OF_A_PERIOD = 10
 
-const periodFrom = (reported: ReportedPeriod): Period => ({
-  id: idOfKey(reported.key),
-  key: reported.key,
-  usedSessions: Math.max(reported.usedSessions, reported.certainSessions),
-  mostReported: reported.usedSessions,
-  reports: reported.reports,
-  carried: 0,
-  includedSessions: reported.includedSessions ?? INCLUDED_SESSIONS,
-  isIncludedReported: reported.includedSessions !== null,
-  overageSessions: reported.overageSessions,
-  overagePacks: reported.overagePacks,
-  sinceMs: reported.sinceMs,
-  ownBefore: reported.ownSessions,
-  account: newAccount(),
-  doubts: reported.reports > REPORTS_OF_A_PERIOD ? MAX_DOUBTS + 1 : 0,
-})
+function periodFrom(reported: ReportedPeriod): Period {
+  const { ownSessions, certainSessions, reportedAtMs: _at, ...period } = reported
+  return {
+    ...NOTHING_REPORTED,
+    ...period,
+    id: idOfKey(period.key),
+    usedSessions: Math.max(period.usedSessions, certainSessions),
+    mostReported: period.usedSessions,
+    includedSessions: period.includedSessions ?? INCLUDED_SESSIONS,
+    isIncludedReported: period.includedSessions !== null,
+    ownBefore: ownSessions,
+    doubts: period.reports > REPORTS_OF_A_PERIOD ? MAX_DOUBTS + 1 : 0,
+  }
+}
 
 /** Rebuilds the quota from the reported periods; the last one is the period that most of the newest pages named. */
 export function recoverQuota(reported: readonly ReportedPeriod[]): QuotaState {

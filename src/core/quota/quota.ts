@@ -87,10 +87,10 @@ export const INCLUDED_SESSIONS = 50_000
 /** Sessions in a pack of overage (section 8). */
 export const PACK_SESSIONS = 1_000
 
-export const newQuota = (): QuotaState => ({
+/** A period of which nothing is known. */
+export const NOTHING_REPORTED: Period = {
   id: 'key ',
   key: null,
-  known: false,
   usedSessions: 0,
   mostReported: 0,
   reports: 0,
@@ -99,11 +99,16 @@ export const newQuota = (): QuotaState => ({
   isIncludedReported: false,
   overageSessions: 0,
   overagePacks: 0,
-  reportedAtMs: null,
   sinceMs: null,
   ownBefore: 0,
   account: newAccount(),
   doubts: 0,
+}
+
+export const newQuota = (): QuotaState => ({
+  ...NOTHING_REPORTED,
+  known: false,
+  reportedAtMs: null,
   pending: null,
   others: [],
   rivals: [],

@@ -37,7 +37,7 @@ const isOurs = (details: unknown): details is Failure =>
   typeof details === 'object' && details !== null && Object.hasOwn(ERRORS, String((details as Failure).code))
 
 /** The error that the failure describes. */
-export const errorOf = ({ code, what, hint }: Failure): ConvohouseError =>
+export const errorOf = ({ code, what, hint }: Omit<Failure, 'kind'>): ConvohouseError =>
   new ConvohouseError(code, { what, ...(hint && { hint }) })
 
 /** The failure that `asFailure` attached to the error or to one of its causes; null if there is none. */

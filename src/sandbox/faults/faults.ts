@@ -2,9 +2,8 @@
 //
 // A rate's random draw depends on seed, request number and fault: changing one rate does not change which requests another fault
 // hits, and the same sequence of requests gets the same faults. The script takes precedence over the rates.
-import { ConvohouseError } from '../../core/errors.ts'
 import type { Conditions } from '../limits/conditions.ts'
-import { paramOf, shareOf } from '../rates.ts'
+import { invalidOption, paramOf, shareOf } from '../rates.ts'
 import { Draw, PURPOSE } from '../world/random.ts'
 import {
   FAULT_KINDS,
@@ -92,11 +91,8 @@ export class Faults {
   set(given: FaultSettings): void {
     const read = this.read(given)
     if ('issues' in read) {
-      throw new ConvohouseError('CONFIG_INVALID', {
-        what: `The sandbox's faults cannot be read: ${read.issues.join('; ')}`,
-        hint: 'Give rates by name, a script of rules, or both; docs/sandbox.md lists the faults.',
-        facts: { option: 'faults' },
-      })
+      const hint = 'Give rates by name, a script of rules, or both; docs/sandbox.md lists the faults.'
+      throw invalidOption('faults', `cannot be read: ${read.issues.join('; ')}`, hint)
     }
     this.settings = read.settings
     const { rates = {}, script = [] } = read.settings

@@ -1,8 +1,9 @@
 // Conditions of the workspace and its mirror: paid or not, deleted agents, mirror lag, clock offset. Settings can also trigger
 // one-time changes: a new billing period, a reset of the hourly count.
-import { ConvohouseError } from '../../core/errors.ts'
+
 import type { SandboxClock } from '../clock.ts'
 import type { ResolvedOptions } from '../options.ts'
+import { invalidOption } from '../rates.ts'
 import { type ConditionSettings, shapeIssues } from './condition-settings.ts'
 import type { Quota } from './quota.ts'
 import type { RateLimit } from './rate-limit.ts'
@@ -81,13 +82,8 @@ export class Conditions {
   /** @throws ConvohouseError CONFIG_INVALID */
   set(given: ConditionSettings): void {
     const issues = this.issuesOf(given)
-    if (issues.length > 0) {
-      throw new ConvohouseError('CONFIG_INVALID', {
-        what: `The sandbox's conditions cannot be read: ${issues.join('; ')}`,
-        hint: 'docs/sandbox.md lists the conditions.',
-        facts: { option: 'conditions' },
-      })
-    }
+    if (issues.length > 0)
+      throw invalidOption('conditions', `cannot be read: ${issues.join('; ')}`, 'docs/sandbox.md lists the conditions.')
     this.trigger(given)
     if (given.mirrorLagMs !== undefined) this.setLag(given.mirrorLagMs)
     this.hasPaid = given.paid ?? this.hasPaid

@@ -8,43 +8,9 @@ import { readBody } from './body.ts'
 import { changeAgent, differences, type FoundAgent, ofAgent } from './of-agent.ts'
 import { NO_QUERY } from './query.ts'
 import { envelope, type Route, type RouteRequest } from './route.ts'
-import { SentVariable, VariableSchema, variableOf } from './variables.ts'
+import { SentField, VariableSchema, variableOf } from './variables.ts'
 
 const TOOLS = { path: '/v3/agents/{agentId}/tools', kind: 'tools', faultKind: 'tools', query: NO_QUERY } as const
-
-/** Fields of section 2.2 in the request of a tool. */
-const Field = SentVariable.extend({
-  id: z.string().optional(),
-  type: z.string().optional(),
-  agentId: z.string().optional(),
-  userId: z.string().optional(),
-})
-
-/** The fields that only answers have (`id`, `createdAt`, …) are known, and ignored. */
-const Body = z.object({
-  tool: z.object({
-    id: z.string().optional(),
-    name: z.string().min(1),
-    description: z.string().min(1),
-    isDefault: z.boolean().optional(),
-    method: z.string().optional(),
-    serverUrl: z.string().optional(),
-    serverUrlSecret: z.string().optional(),
-    createdAt: z.string().optional(),
-    updatedAt: z.string().optional(),
-    disabled: z.boolean().optional(),
-    isExtTool: z.boolean().optional(),
-    extId: z.string().nullable().optional(),
-    isGlobal: z.boolean().optional(),
-    variablesIds: z.array(z.string()).optional(),
-    agentId: z.string().optional(),
-    userId: z.string().optional(),
-    backchannellingPhrases: z.array(z.string()).optional(),
-    toolsSettings: z.unknown().optional(),
-    fields: z.array(Field).optional(),
-    channels: z.array(z.string()).optional(),
-  }),
-})
 
 const ToolSchema = z.object({
   id: z.string(),
@@ -67,6 +33,15 @@ const ToolSchema = z.object({
   toolsSettings: z.unknown(),
   fields: z.array(VariableSchema),
   channels: z.array(z.string()),
+})
+
+/** The fields that only answers have (`id`, `createdAt`, …) are known, and ignored. */
+const Body = z.object({
+  tool: ToolSchema.partial().extend({
+    name: z.string().min(1),
+    description: z.string().min(1),
+    fields: z.array(SentField).optional(),
+  }),
 })
 
 export const TOOL_ROUTES: readonly Route[] = [
@@ -118,32 +93,36 @@ interface Creation {
   nowMs: number
 }
 
-/** The tool as it is stored: with an id, an owner, times, and defaults for what the caller left out. */
+/** What a tool has where its caller left it out. */
+const DEFAULTS = {
+  isDefault: false,
+  method: 'GET',
+  serverUrl: '',
+  serverUrlSecret: '',
+  disabled: false,
+  isExtTool: false,
+  extId: null,
+  isGlobal: false,
+  variablesIds: [],
+  backchannellingPhrases: [],
+  channels: [],
+}
+
+/** The tool as it is stored, with an id, an owner and times. */
 function toolOf(sent: z.output<typeof Body>['tool'], owner: FoundAgent, { number, nowMs }: Creation): Tool {
   const at = new Date(nowMs).toISOString()
   const { agentId, workspaceId: userId } = owner
-  return {
+  return ToolSchema.parse({
+    ...DEFAULTS,
+    ...sent,
     id: `tool_${new Draw(owner.seed, number, PURPOSE.written).hex(12)}`,
-    name: sent.name,
-    description: sent.description,
-    isDefault: sent.isDefault ?? false,
-    method: sent.method ?? 'GET',
-    serverUrl: sent.serverUrl ?? '',
-    serverUrlSecret: sent.serverUrlSecret ?? '',
     createdAt: at,
     updatedAt: at,
-    disabled: sent.disabled ?? false,
-    isExtTool: sent.isExtTool ?? false,
-    extId: sent.extId ?? null,
-    isGlobal: sent.isGlobal ?? false,
-    variablesIds: sent.variablesIds ?? [],
     agentId,
     userId,
-    backchannellingPhrases: sent.backchannellingPhrases ?? [],
     toolsSettings: sent.toolsSettings ?? {},
     fields: (sent.fields ?? []).map((field, index) =>
       variableOf(field, { id: field.id ?? `fld_${index + 1}`, type: field.type ?? 'string', agentId, userId }),
     ),
-    channels: sent.channels ?? [],
-  }
+  })
 }

@@ -16,25 +16,6 @@ const VARIABLES = {
   query: NO_QUERY,
 } as const
 
-/** What a request has of a variable, and of a tool's field (section 2.2). */
-export const SentVariable = z.object({
-  in: z.string().optional(),
-  value: z.unknown().optional(),
-  defaultValue: z.unknown().optional(),
-  key: z.string(),
-  description: z.string().optional(),
-  required: z.boolean().optional(),
-  reusable: z.boolean().optional(),
-  isEnv: z.boolean().optional(),
-  isSystem: z.boolean().optional(),
-  isGlobal: z.boolean().optional(),
-})
-
-/** A key is required and has at least one character that is no space; the document has no other rule. */
-const Body = z.object({
-  variable: SentVariable.extend({ key: z.string().regex(/\S/, 'must not be empty') }),
-})
-
 export const VariableSchema = z.object({
   id: z.string(),
   in: z.string(),
@@ -50,6 +31,16 @@ export const VariableSchema = z.object({
   isGlobal: z.boolean(),
   agentId: z.string(),
   userId: z.string(),
+})
+
+/** What a request has of a tool's field (section 2.2). */
+export const SentField = VariableSchema.partial().extend({ key: z.string() })
+
+/** A key is required and has at least one character that is no space; the document has no other rule. */
+const Body = z.object({
+  variable: SentField.omit({ id: true, type: true, agentId: true, userId: true }).extend({
+    key: z.string().regex(/\S/, 'must not be empty'),
+  }),
 })
 
 export const VARIABLE_ROUTES: readonly Route[] = [
@@ -106,26 +97,23 @@ function createVariable(service: SandboxService, agent: FoundAgent, { body, nowM
   return jsonAnswer({ success: true, message: 'Variable created successfully', data: variable })
 }
 
-/** The variable as it is stored, with defaults for what the caller left out. */
+/** What a variable has where its caller left it out. */
+const DEFAULTS = {
+  in: 'query',
+  value: null,
+  description: '',
+  required: false,
+  reusable: false,
+  isEnv: false,
+  isSystem: false,
+  isGlobal: false,
+}
+
+/** The variable as it is stored. */
 export const variableOf = (
-  sent: z.output<typeof SentVariable>,
-  { id, type, agentId, userId }: Pick<Variable, 'id' | 'type' | 'agentId' | 'userId'>,
-): Variable => ({
-  id,
-  in: sent.in ?? 'query',
-  type,
-  value: sent.value ?? null,
-  defaultValue: sent.defaultValue ?? '',
-  key: sent.key,
-  description: sent.description ?? '',
-  required: sent.required ?? false,
-  reusable: sent.reusable ?? false,
-  isEnv: sent.isEnv ?? false,
-  isSystem: sent.isSystem ?? false,
-  isGlobal: sent.isGlobal ?? false,
-  agentId,
-  userId,
-})
+  sent: z.output<typeof SentField>,
+  own: Pick<Variable, 'id' | 'type' | 'agentId' | 'userId'>,
+): Variable => VariableSchema.parse({ ...DEFAULTS, ...sent, defaultValue: sent.defaultValue ?? '', ...own })
 
 /** The request has no type; `string` is the only one that the document shows. */
 function typeOf(value: unknown): string {

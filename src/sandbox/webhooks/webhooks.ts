@@ -3,10 +3,11 @@
 //   world, announcements ──▶ subscribed? ──▶ faults ──▶ dispatch (delayed, reordered, duplicated) ──▶ POST ──▶ log
 //
 // A payload is built when it is sent, with the state at the event's creation.
-import { ConvohouseError } from '../../core/errors.ts'
+
 import type { SandboxClock } from '../clock.ts'
 import type { EventName, WorldEvent } from '../events/event-types.ts'
 import type { Turn } from '../events/transcript.ts'
+import { invalidOption } from '../rates.ts'
 import type { Readings } from '../readings.ts'
 import { Dispatch, type Dispatched, Poster } from './dispatch.ts'
 import { type EventFaultPlan, EventFaults } from './event-faults.ts'
@@ -74,11 +75,8 @@ export class Webhooks {
   set({ faults, test, ...given }: WebhookSettings): void {
     const issues = webhookIssues({ faults, test, ...given })
     if (issues.length > 0) {
-      throw new ConvohouseError('CONFIG_INVALID', {
-        what: `The sandbox's webhooks cannot be read: ${issues.join('; ')}`,
-        hint: 'Give an address and the settings that docs/sandbox.md lists.',
-        facts: { option: 'webhooks' },
-      })
+      const hint = 'Give an address and the settings that docs/sandbox.md lists.'
+      throw invalidOption('webhooks', `cannot be read: ${issues.join('; ')}`, hint)
     }
     const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
     const silent = this.settings.url === null

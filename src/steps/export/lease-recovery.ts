@@ -5,7 +5,7 @@ import { hostname } from 'node:os'
 import type { HeldLease } from '../../../workflows/lost-lease.ts'
 import type { LeaseOutcome } from '../../../workflows/steps.ts'
 import { hasCode } from '../../core/disk.ts'
-import type { Answer } from '../../core/governor/answer.ts'
+import { type Answer, unobservedAnswer } from '../../core/governor/answer.ts'
 import type { Grant } from '../../core/governor/governor.ts'
 import type { LeaseEntry, LeaseGranted, RequestMade } from '../../core/governor/lease-entries.ts'
 import type { WindowProgress } from '../../core/planning/windows.ts'
@@ -16,19 +16,6 @@ const WORKFLOW_LEASE = 'wf-'
 
 const answerOf = ({ kind: _kind, lease: _lease, agentId: _agentId, error: _error, ...answer }: RequestMade): Answer =>
   answer
-
-/** The request that may have been in flight when the worker was lost. Its bill is unknown. */
-const unobservedRequest = (nowMs: number): Answer => ({
-  sentAtMs: nowMs,
-  receivedAtMs: nowMs,
-  status: null,
-  givenUp: true,
-  returned: 0,
-  billed: null,
-  usage: null,
-  rateLimit: null,
-  retryAfterMs: null,
-})
 
 type LeaseReader = Pick<Fetching, 'leaseLog' | 'now' | 'settings' | 'holder'>
 
@@ -53,7 +40,7 @@ export async function recoverLease(fetching: Fetching, start: WindowProgress, gr
     const atMs = fetching.now()
     // Without a connection for the newest attempt, none was in flight.
     if (answers.filter(({ unsent }) => !unsent).length < grant.requests && !answers.at(-1)?.unsent) {
-      const answer = unobservedRequest(atMs)
+      const answer = unobservedAnswer(atMs)
       answers.push(answer)
       const { agentId } = start.window
       await fetching.leaseLog.append({ kind: 'request', lease: grant.lease, agentId, error: 'INTERRUPTED', ...answer })

@@ -51,7 +51,6 @@ const QUERIES = {
   hidingRanges: refresh.hidingRanges,
   shiftedRanges: refresh.shiftedRanges,
   lateRowsSeen: refresh.lateRowsSeen,
-  isTsLastActivity: refresh.isTsLastActivity,
   billedByRereads: refresh.billedByRereads,
 }
 

@@ -98,11 +98,11 @@ async function rangesToReread(
   const shifted = await facts.shiftedRanges({ sinceMs, mirrorLagMs: settings.mirrorLagMs })
   const hiding = await facts.hidingRanges({
     sinceMs,
+    evidenceSinceMs: nowMs - EVIDENCE_MS,
     others: late ? 'all' : sampling ? SAMPLED_RANGES : 0,
     seed: Math.floor(nowMs / SAMPLE_EVERY_MS),
   })
-  const isHiding = hiding.length > 0 && !(await facts.isTsLastActivity(nowMs - EVIDENCE_MS))
-  const ranges = [...shifted, ...(isHiding ? hiding : [])]
+  const ranges = [...shifted, ...hiding]
   if (ranges.length === 0) return none
   const spent = await facts.billedByRereads(quota.periodSinceMs ?? nowMs - PERIOD_DAYS * DAY)
   const budget = Math.floor(quota.includedSessions * settings.rereadShare)

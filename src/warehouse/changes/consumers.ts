@@ -46,11 +46,9 @@ export interface Consumer {
 }
 
 /** All consumers, by name. */
-export async function consumers(reader: Pick<Writer, 'rows'>): Promise<Consumer[]> {
-  const rows = await reader.rows<Record<'name' | 'seq' | 'behind', string>>(`SELECT name, seq::VARCHAR AS seq,
-    (SELECT count(*) FROM _changes WHERE _changes.seq > c.seq)::VARCHAR AS behind FROM _consumers c ORDER BY name`)
-  return rows.map(({ name, seq, behind }) => ({ name, seq: Number(seq), behind: Number(behind) }))
-}
+export const consumers = ({ rows }: Pick<Writer, 'rows'>): Promise<Consumer[]> =>
+  rows(`SELECT name, seq::DOUBLE AS seq,
+    (SELECT count(*) FROM _changes WHERE _changes.seq > c.seq)::DOUBLE AS behind FROM _consumers c ORDER BY name`)
 
 /**
  * Records that a consumer's copy has reached `watermark`, and trims the log. To be called after the copy is durable.
@@ -76,13 +74,13 @@ export const trimChanges = (writer: Writer, { maxAgeMs = MAX_AGE_MS }: { maxAgeM
   writer.transaction(() => trim(writer, maxAgeMs))
 
 async function trim(writer: Writer, maxAgeMs = MAX_AGE_MS): Promise<void> {
-  const [row] = await writer.rows<{ upTo: string | null }>(
+  const [row] = await writer.rows<{ upTo: number | null }>(
     `SELECT greatest((SELECT min(seq) FROM _consumers),
-      (SELECT max(seq) FROM _changes WHERE logged_at < now()::TIMESTAMP - to_milliseconds($age)))::VARCHAR AS "upTo"`,
+      (SELECT max(seq) FROM _changes WHERE logged_at < now()::TIMESTAMP - to_milliseconds($age)))::DOUBLE AS "upTo"`,
     { age: maxAgeMs },
   )
-  if (row?.upTo == null) return
-  const upTo = Number(row.upTo)
+  const { upTo } = row!
+  if (upTo === null) return
   // A statement that changes nothing still makes the transaction write to the disk.
   const [any] = await writer.rows('SELECT 1 FROM _changes WHERE seq <= $upTo LIMIT 1', { upTo })
   if (!any) return

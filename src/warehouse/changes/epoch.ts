@@ -17,10 +17,10 @@ export const LAST_SEQ =
   '(SELECT greatest((SELECT coalesce(max(seq), 0) FROM _changes), (SELECT trimmed_to FROM _change_log)))'
 
 export async function logRange(reader: Pick<Writer, 'rows'>): Promise<LogRange> {
-  const [row] = await reader.rows<{ epoch: string; trimmed: string; last: string }>(
-    `SELECT epoch, trimmed_to::VARCHAR AS trimmed, ${LAST_SEQ}::VARCHAR AS last FROM _change_log`,
+  const [range] = await reader.rows<LogRange>(
+    `SELECT epoch, trimmed_to::DOUBLE AS "trimmedTo", ${LAST_SEQ}::DOUBLE AS seq FROM _change_log`,
   )
-  return { epoch: row!.epoch, seq: Number(row!.last), trimmedTo: Number(row!.trimmed) }
+  return range!
 }
 
 /**

@@ -103,9 +103,9 @@ interface LastPublications {
 
 /** The last publications to each target. */
 export async function lastPublications(reader: Pick<Writer, 'rows'>): Promise<Map<string, LastPublications>> {
-  const rows = await reader.rows<{ target: string; started: string; held: string[] | null }>(`
-    SELECT target, epoch_ms(max(started_at))::VARCHAR AS started,
-      arg_max(held, ended_at) FILTER (WHERE ended_at IS NOT NULL AND error IS NULL) AS held
+  const rows = await reader.rows<LastPublications & { target: string }>(`
+    SELECT target, epoch_ms(max(started_at))::DOUBLE AS "startedMs",
+      coalesce(arg_max(held, ended_at) FILTER (WHERE ended_at IS NOT NULL AND error IS NULL), []) AS held
     FROM _publications GROUP BY target`)
-  return new Map(rows.map(({ target, started, held }) => [target, { startedMs: Number(started), held: held ?? [] }]))
+  return new Map(rows.map(({ target, ...last }) => [target, last]))
 }

@@ -2,7 +2,7 @@
 import { isCode } from '../../core/errors.ts'
 import { iso, type Writer } from '../connection.ts'
 import { type Check, publishedTableOf, type Severity } from './declaration.ts'
-import type { CheckResult, ExampleKey, Outcome } from './run-check.ts'
+import type { CheckResult, ExampleKey } from './run-check.ts'
 
 /** A position in the change log. */
 interface Position {
@@ -29,47 +29,25 @@ export interface StoredResult extends Omit<CheckResult, 'durationMs'> {
 /** `changes`: only the records that had changed. */
 export type Scope = 'all' | 'changes'
 
-interface StoredRow {
-  name: string
-  about: string
-  table_name: string
-  severity: Severity
-  blocks: boolean
-  outcome: Outcome
-  scope: Scope
-  violations: string | number | null
+type StoredRow = Omit<StoredResult, 'examples' | 'position'> & {
   examples: string
-  error: string | null
-  checked: string
-  full: string | null
-  duration: string | number
   epoch: string | null
-  seq: string | number | null
+  seq: number | null
 }
 
 type Reader = { rows: <R>(sql: string) => Promise<R[]> }
 
 const time = (column: string): string => `strftime(${column}, '%Y-%m-%dT%H:%M:%S.%gZ')`
 
-const STORED = `SELECT name, about, table_name, severity, blocks, outcome, scope, violations::VARCHAR AS violations, examples::VARCHAR AS examples,
-  error, ${time('checked_at')} AS checked, ${time('full_at')} AS "full", duration_ms::VARCHAR AS duration, epoch, seq::VARCHAR AS seq
+const STORED = `SELECT name, about, table_name AS "table", severity, blocks, outcome, scope, violations::DOUBLE AS violations,
+  examples::VARCHAR AS examples, error, ${time('checked_at')} AS "checkedAt", ${time('full_at')} AS "fullAt",
+  duration_ms::DOUBLE AS "durationMs", epoch, seq::DOUBLE AS seq
   FROM _checks ORDER BY name`
 
-const resultOf = (row: StoredRow): StoredResult => ({
-  name: row.name,
-  about: row.about,
-  table: row.table_name,
-  severity: row.severity,
-  blocks: row.blocks,
-  outcome: row.outcome,
-  scope: row.scope,
-  violations: row.violations === null ? null : Number(row.violations),
-  examples: JSON.parse(row.examples) as ExampleKey[],
-  error: row.error,
-  checkedAt: row.checked,
-  fullAt: row.full,
-  durationMs: Number(row.duration),
-  position: row.epoch === null ? null : { epoch: row.epoch, seq: Number(row.seq) },
+const resultOf = ({ examples, epoch, seq, ...row }: StoredRow): StoredResult => ({
+  ...row,
+  examples: JSON.parse(examples) as ExampleKey[],
+  position: epoch === null ? null : { epoch, seq: seq! },
 })
 
 /** The stored results, by name; none of a warehouse that is not migrated yet. */
@@ -137,22 +115,14 @@ const COLUMNS = {
   seq: 'BIGINT',
 }
 
-const rowOf = (result: StoredResult) => ({
-  name: result.name,
-  about: result.about,
-  table_name: result.table,
-  severity: result.severity,
-  blocks: result.blocks,
-  outcome: result.outcome,
-  scope: result.scope,
-  violations: result.violations,
-  examples: JSON.stringify(result.examples),
-  error: result.error,
-  checked_at: iso(Date.parse(result.checkedAt)),
-  duration_ms: result.durationMs,
-  full_at: result.fullAt === null ? null : iso(Date.parse(result.fullAt)),
-  epoch: result.position?.epoch ?? null,
-  seq: result.position?.seq ?? null,
+const rowOf = ({ table, examples, checkedAt, fullAt, durationMs, position, ...result }: StoredResult) => ({
+  ...result,
+  ...position,
+  table_name: table,
+  examples: JSON.stringify(examples),
+  checked_at: iso(Date.parse(checkedAt)),
+  duration_ms: durationMs,
+  full_at: fullAt === null ? null : iso(Date.parse(fullAt)),
 })
 
 /** Replaces the stored results by `results`: those of checks that no longer exist are left out by the caller. */

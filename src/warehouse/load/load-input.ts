@@ -13,11 +13,10 @@ export interface LoadablePage {
   head: {
     catalogVersion: number
     place: { stream: Stream; agentId: string | null; window: string; sequence: number }
-    /** The id in the path of a resource's request; earlier versions wrote it as `organizationId`. */
+    /** The id in the path of a resource's request. */
     requestedId?: string
     requestedAgentId?: string
     answeredBy?: readonly string[]
-    organizationId?: string
     /** The agent that the answer reports as gone. */
     goneAgentId?: string
     /** Ids of the page's records that the listing also has in its second list. */

@@ -130,10 +130,10 @@ export async function resolveVersions(
   staged: number,
 ): Promise<ResolvedVersions> {
   await findSuperseded(writer, options)
-  const [counts] = await writer.rows<{ superseded: string; replaced: string }>(
-    'SELECT (SELECT count(*) FROM superseded) AS superseded, (SELECT count(*) FROM stored WHERE wins) AS replaced',
+  const [counts] = await writer.rows<Omit<ResolvedVersions, 'staged'>>(
+    'SELECT (SELECT count(*) FROM superseded)::DOUBLE AS superseded, (SELECT count(*) FROM stored WHERE wins)::DOUBLE AS replaced',
   )
-  return { staged, superseded: Number(counts!.superseded), replaced: Number(counts!.replaced) }
+  return { staged, ...counts! }
 }
 
 /**

@@ -45,9 +45,8 @@ function unansweredIds(facts: PageFacts, sentMs: number, mirrorLagMs: number): A
 }
 
 function absencesOfResource(resource: DeclaredResource, pages: readonly LoadablePage[], page: LoadablePage): Absence[] {
-  const { requestedId, requestedAgentId = '', organizationId, answeredBy, status, lastPage, sentAtServerMs } = page.head
+  const { requestedId: id, requestedAgentId = '', answeredBy, status, lastPage, sentAtServerMs } = page.head
   const { table } = resource.record
-  const id = requestedId ?? organizationId
   if (resource.absence === 'never') return []
   if (resource.absence === 'not found') {
     if (status !== 404 || id === undefined) return []

@@ -107,16 +107,15 @@ async function endStoredPages(
   const { window } = head.facts!
   const here = 'workspace_id = $workspace AND agent_id = $agent AND window_name = $window'
   const params = { workspace: workspaceId, agent: window.agentId, window: window.name }
-  const rows = await writer.rows<{ file: string; from: string | null; to: string }>(
-    `SELECT file, epoch(from_at)::BIGINT::VARCHAR AS "from", epoch(to_at)::BIGINT::VARCHAR AS "to" FROM _requests
+  const rows = await writer.rows<PageRange & { file: string }>(
+    `SELECT file, epoch(from_at)::BIGINT::DOUBLE AS "from", epoch(to_at)::BIGINT::DOUBLE AS "to" FROM _requests
      WHERE ${here} AND file < $file AND to_at IS NOT NULL
        AND file >= coalesce((SELECT max(file) FROM _requests WHERE ${here} AND file < $file AND returned > 0), '')`,
     { ...params, file: address },
   )
   for (const row of rows) {
-    const stored = { from: row.from === null ? null : Number(row.from), to: Number(row.to) }
-    const { from, to } = reachingTo(stored, before, head.facts!)
-    if (from === stored.from && to === stored.to) continue
+    const { from, to } = reachingTo(row, before, head.facts!)
+    if (from === row.from && to === row.to) continue
     await writer.run(
       `UPDATE _requests SET from_at = $from::TIMESTAMP, to_at = $to::TIMESTAMP WHERE ${here} AND file = $file`,
       { ...params, file: row.file, from: atSecond(from), to: atSecond(to) },

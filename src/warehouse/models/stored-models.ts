@@ -35,33 +35,21 @@ export interface StoredModel {
   triedAt: string
 }
 
-type Row = Omit<StoredModel, 'columns' | 'position' | 'rows' | 'durationMs'> &
-  Record<'columns' | 'rows' | 'duration' | 'keyText' | 'sharedText', string> & {
-    epoch: string | null
-    seq: string | null
-  }
+type Row = Omit<StoredModel, 'columns' | 'position'> & { columns: string; epoch: string | null; seq: number | null }
 
 type Reader = { rows: <R>(sql: string) => Promise<R[]> }
 
-const STORED = `SELECT name, about, definition, to_json(key)::VARCHAR AS "keyText", to_json(shared)::VARCHAR AS "sharedText", columns, table_id AS "tableId", epoch, seq::VARCHAR AS seq, outcome,
-  error, hint, row_count::VARCHAR AS rows, duration_ms::VARCHAR AS duration, strftime(tried_at, '%Y-%m-%dT%H:%M:%S.%gZ') AS "triedAt"
+const STORED = `SELECT name, about, definition, key, shared, columns, table_id AS "tableId", epoch, seq::DOUBLE AS seq, outcome,
+  error, hint, row_count::DOUBLE AS rows, duration_ms::DOUBLE AS "durationMs", strftime(tried_at, '%Y-%m-%dT%H:%M:%S.%gZ') AS "triedAt"
   FROM _models ORDER BY name`
-
-const numberOf = (text: string | null): number | null => (text === null ? null : Number(text))
 
 /** All models, by name. */
 export async function storedModels({ rows }: Reader): Promise<StoredModel[]> {
-  return (await rows<Row>(STORED)).map(
-    ({ keyText, sharedText, columns, epoch, seq, rows: count, duration, ...row }) => ({
-      ...row,
-      key: JSON.parse(keyText) as string[],
-      shared: JSON.parse(sharedText) as string[],
-      columns: JSON.parse(columns) as ModelColumn[],
-      position: epoch === null ? null : { epoch, seq: Number(seq) },
-      rows: numberOf(count),
-      durationMs: numberOf(duration),
-    }),
-  )
+  return (await rows<Row>(STORED)).map(({ columns, epoch, seq, ...row }) => ({
+    ...row,
+    columns: JSON.parse(columns) as ModelColumn[],
+    position: epoch === null ? null : { epoch, seq: seq! },
+  }))
 }
 
 /** All models, by name; none of a warehouse that is not migrated yet. */

@@ -1,6 +1,6 @@
 // Coverage in the warehouse: which seconds finished windows cover, by agent.
 import { quoteText } from '../../catalog/layout.ts'
-import { type Coverage, cover, coverAll } from '../../core/planning/coverage.ts'
+import { type Coverage, cover, coverAll, type Interval } from '../../core/planning/coverage.ts'
 import { type CertainTime, type ClockReading, withoutUnpassedTime } from '../../core/planning/unpassed-time.ts'
 import { coveredBy } from '../../core/planning/window-progress.ts'
 import { isById, type WindowProgress } from '../../core/planning/windows.ts'
@@ -16,15 +16,12 @@ export async function coverageByAgent(
   table = '_covered',
 ): Promise<Map<string, Coverage>> {
   const only = agents ? `AND agent_id IN (${agents.map(quoteText).join(', ')})` : ''
-  const rows = await writer.rows<{ agent_id: string; from_sec: string; to_sec: string }>(
-    `SELECT agent_id, from_sec::VARCHAR AS from_sec, to_sec::VARCHAR AS to_sec FROM ${table} AS c
+  const rows = await writer.rows<Interval & { agent_id: string }>(
+    `SELECT agent_id, from_sec::DOUBLE AS "from", to_sec::DOUBLE AS "to" FROM ${table} AS c
      WHERE ${WHERE(workspaceId)} ${only} ORDER BY agent_id, c.from_sec`,
   )
   const coverage = new Map<string, Coverage>()
-  for (const row of rows) {
-    const interval = { from: Number(row.from_sec), to: Number(row.to_sec) }
-    coverage.set(row.agent_id, [...(coverage.get(row.agent_id) ?? []), interval])
-  }
+  for (const { agent_id, ...interval } of rows) coverage.set(agent_id, [...(coverage.get(agent_id) ?? []), interval])
   return coverage
 }
 

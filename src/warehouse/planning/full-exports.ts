@@ -17,10 +17,10 @@ export async function fullWindows(writer: Pick<Writer, 'rows'>, workspaceId: str
 
 /** The time until which full exports were planned that are now dropped, ms; null if none is dropped. */
 export async function droppedFullsMs(writer: Pick<Writer, 'rows'>, workspaceId: string): Promise<number | null> {
-  const [row] = await writer.rows<{ ms: string | null }>(
-    `SELECT epoch_ms(max(planned_until))::VARCHAR AS ms FROM _full_exports_dropped WHERE workspace_id = ${quoteText(workspaceId)}`,
+  const [row] = await writer.rows<{ ms: number | null }>(
+    `SELECT epoch_ms(max(planned_until))::DOUBLE AS ms FROM _full_exports_dropped WHERE workspace_id = ${quoteText(workspaceId)}`,
   )
-  return row?.ms == null ? null : Number(row.ms)
+  return row!.ms
 }
 
 /** Seconds read by agent until now, as the planner counts them: covered, or read by an unfinished full export. */
@@ -54,15 +54,10 @@ export const dropFulls = (writer: Writer, workspaceId: string, untilMs: number):
 
 /** Stored conversations and their sessions by day of `ts`, by agent: what exporting them again would bill. */
 export async function storedByDay(writer: Writer, workspaceId: string): Promise<Map<string, StoredDay[]>> {
-  const rows = await writer.rows<
-    Record<'n' | 'sessions' | 'rate', number> & { agent_id: string; first: string | null; last: string | null }
-  >(sqlFile('planning/stored_by_day'), { workspace: workspaceId })
+  const rows = await writer.rows<StoredDay & { agentId: string }>(sqlFile('planning/stored_by_day'), {
+    workspace: workspaceId,
+  })
   const stored = new Map<string, StoredDay[]>()
-  for (const { agent_id, first, last, n, sessions, rate } of rows) {
-    const days = stored.get(agent_id) ?? []
-    const range = first === null || last === null ? null : { from: Number(first), to: Number(last) }
-    days.push({ range, conversations: n, billed: n * rate, sessions })
-    stored.set(agent_id, days)
-  }
+  for (const { agentId, ...day } of rows) stored.set(agentId, [...(stored.get(agentId) ?? []), day])
   return stored
 }

@@ -34,9 +34,9 @@ export async function knownIds(
   const passed = (time: string) => `CASE WHEN ${time} <= TIMESTAMP '${iso(nowMs)}' THEN ${time} END`
   const changes = streams.map(
     ({ stream, freshness: { changedAt = [] } }) =>
-      `, epoch_ms(greatest(${['NULL::TIMESTAMP', ...changedAt.map(passed)].join(', ')}))::VARCHAR AS ${stream}`,
+      `, epoch_ms(greatest(${['NULL::TIMESTAMP', ...changedAt.map(passed)].join(', ')}))::DOUBLE AS ${stream}`,
   )
-  const found = await rows<Record<string, string | boolean | string[] | null>>(
+  const found = await rows<Record<string, number | boolean | string[] | null>>(
     `SELECT [${key}] AS ids, coalesce(_complete AND _missing_since IS NULL, false) AS listed${changes.join('')}
      FROM (${named.join(' UNION ')}) LEFT JOIN (FROM ${table} WHERE ${here}) USING (${key})
      WHERE ${id.column} IS NOT NULL${resource.record.deletable ? ' AND _deleted_at IS NULL' : ''}${perAgent ? ` AND agent_id IN (${listedAgents})` : ''} ORDER BY ids`,
@@ -44,9 +44,7 @@ export async function knownIds(
   return found.map(row => ({
     ids: row.ids as string[],
     isListed: row.listed as boolean,
-    changedMs: Object.fromEntries(
-      streams.map(({ stream }) => [stream, row[stream] === null ? null : Number(row[stream])]),
-    ),
+    changedMs: Object.fromEntries(streams.map(({ stream }) => [stream, row[stream] as number | null])),
   }))
 }
 
@@ -62,12 +60,12 @@ export async function lastRequested(
   workspaceId: string,
   { stream }: DeclaredResource,
 ): Promise<Map<string, LastRequest>> {
-  const requested = await rows<{ name: string; at: string; status: string }>(
-    `SELECT substr(window_name, strpos(window_name, '-') + 1) AS name, epoch_ms(max(sent_at))::VARCHAR AS at,
-       arg_max(status, sent_at)::VARCHAR AS status FROM _requests
+  const requested = await rows<LastRequest & { name: string }>(
+    `SELECT substr(window_name, strpos(window_name, '-') + 1) AS name, epoch_ms(max(sent_at))::DOUBLE AS "atMs",
+       arg_max(status, sent_at)::DOUBLE AS status FROM _requests
      WHERE workspace_id = ${quoteText(workspaceId)} AND stream = ${quoteText(stream)} GROUP BY ALL`,
   )
-  return new Map(requested.map(({ name, at, status }) => [name, { atMs: Number(at), status: Number(status) }]))
+  return new Map(requested.map(({ name, ...last }) => [name, last]))
 }
 
 /** The second of the newest stored entry of an agent's audit log, apart from entries with a future date; null if none is stored. */
@@ -76,10 +74,10 @@ export async function newestEntrySec(
   workspaceId: string,
   agentId: string,
 ): Promise<number | null> {
-  const [row] = await rows<{ sec: string | null }>(
-    `SELECT floor(epoch(max(changed_at)))::BIGINT::VARCHAR AS sec FROM audit_log
+  const [row] = await rows<{ sec: number | null }>(
+    `SELECT floor(epoch(max(changed_at)))::DOUBLE AS sec FROM audit_log
      WHERE workspace_id = $workspace AND agent_id = $agent AND changed_at <= _fetched_at`,
     { workspace: workspaceId, agent: agentId },
   )
-  return row?.sec == null ? null : Number(row.sec)
+  return row!.sec
 }

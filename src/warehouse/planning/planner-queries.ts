@@ -29,15 +29,15 @@ export async function pausedWindows(
   workspaceId: string,
   nowMs: number,
 ): Promise<PausedWindow[]> {
-  const retried = await rows<{ progress: string; sent: string }>(
-    `SELECT any_value(w.progress)::VARCHAR AS progress, epoch_ms(max(r.sent_at))::VARCHAR AS sent
+  const retried = await rows<{ progress: string; sent: number }>(
+    `SELECT any_value(w.progress)::VARCHAR AS progress, epoch_ms(max(r.sent_at))::DOUBLE AS sent
      FROM _windows w JOIN _requests r USING (workspace_id, agent_id, window_name)
      WHERE w.workspace_id = ${quoteText(workspaceId)} AND NOT w.done AND (w.progress->>'idle')::DOUBLE >= ${MAX_IDLE_PAGES}
      GROUP BY w.agent_id, w.window_name ORDER BY w.agent_id, w.window_name`,
   )
   return retried.flatMap(({ progress, sent }) => {
     const read = JSON.parse(progress) as WindowProgress
-    const untilMs = backoffUntilMs(read, Number(sent), nowMs)
+    const untilMs = backoffUntilMs(read, sent, nowMs)
     return untilMs === null ? [] : [{ agentId: read.window.agentId, window: read.window.name, untilMs }]
   })
 }
@@ -48,26 +48,9 @@ export async function densityByAgent(
   workspaceId: string,
   nowMs: number,
 ): Promise<Map<string, Density>> {
-  const rows = await reader.rows<
-    Record<'agentId' | 'days' | 'low' | 'high' | 'mean' | 'week' | 'sessions' | 'most', string>
-  >(sqlFile('planning/conversation_density'), {
-    workspace: workspaceId,
-    since: iso(observedSince(nowMs)),
-    now: iso(nowMs),
-  })
-  return new Map(
-    rows.map(({ agentId, ...row }) => [
-      agentId,
-      {
-        // A day without conversations has no row, so a single day says nothing about the fewest.
-        perDay: { low: Number(row.days) < 2 ? 0 : Number(row.low), high: Number(row.high) },
-        // If the last week was busier, the coming days may be as well.
-        newPerDay: Math.max(Number(row.mean), Number(row.week)),
-        sessionsPerConversation: Math.max(1, Number(row.sessions)),
-        mostSessions: Math.max(Number(row.most), Math.ceil(Number(row.sessions))),
-      },
-    ]),
-  )
+  const params = { workspace: workspaceId, since: iso(observedSince(nowMs)), now: iso(nowMs) }
+  const rows = await reader.rows<Density & { agentId: string }>(sqlFile('planning/conversation_density'), params)
+  return new Map(rows.map(({ agentId, ...density }) => [agentId, density]))
 }
 
 export interface KnownAgent {
@@ -115,12 +98,12 @@ export async function seenThrough(
 ): Promise<Map<string, number>> {
   const here = `workspace_id = ${quoteText(workspaceId)}`
   const now = `TIMESTAMP '${iso(nowMs)}'`
-  const seen = await rows<{ agentId: string; sec: string }>(
-    `SELECT agent_id AS "agentId", floor(epoch(max(moment)))::BIGINT::VARCHAR AS sec FROM (
+  const seen = await rows<{ agentId: string; sec: number }>(
+    `SELECT agent_id AS "agentId", floor(epoch(max(moment)))::DOUBLE AS sec FROM (
        SELECT agent_id, max(least(ts, _fetched_at)) AS moment FROM conversations WHERE ${here} GROUP BY ALL
        UNION ALL SELECT agent_id, max(to_at) FROM _requests WHERE ${here} AND scanned > returned AND to_at <= ${now} GROUP BY ALL
        UNION ALL SELECT agent_id, max(to_at) FROM _windows WHERE ${here} AND (progress->'undated') IS NOT NULL AND to_at <= ${now} GROUP BY ALL
      ) WHERE moment IS NOT NULL GROUP BY ALL ORDER BY ALL`,
   )
-  return new Map(seen.map(({ agentId, sec }) => [agentId, Number(sec)]))
+  return new Map(seen.map(({ agentId, sec }) => [agentId, sec]))
 }

@@ -11,36 +11,21 @@ import { sqlFile } from '../sql-files.ts'
 
 type Reader = Pick<Writer, 'rows'>
 
-/** Runs a query for ranges. */
-async function readRanges(reader: Reader, query: string, params: Params): Promise<ReadRange[]> {
-  const rows = await reader.rows<Record<Exclude<keyof ReadRange, 'shifted'>, string>>(sqlFile(query), params)
-  return rows.map(row => ({
-    agentId: row.agentId,
-    fromSec: row.fromSec === null ? null : Number(row.fromSec),
-    toSec: Number(row.toSec),
-    readAtMs: Number(row.readAtMs),
-    scanned: Number(row.scanned),
-    returned: Number(row.returned),
-    knownFromEvents: Number(row.knownFromEvents),
-    sessions: Number(row.sessions),
-  }))
-}
-
 /**
  * Ranges since `sinceMs` that may hide conversations, each by its newest reading, and `others` head windows that hide none:
- * conversations that enter the mirror late may lie in any of them.
+ * conversations that enter the mirror late may lie in any of them. None where conversations since `evidenceSinceMs` show that `ts` is the
+ * last activity: those that go on then appear in the next head window by themselves.
  */
-export const hidingRanges = (
+export async function hidingRanges(
   reader: Reader,
   workspaceId: string,
-  { sinceMs, others, seed }: { sinceMs: number; others: 'all' | number; seed: number },
-): Promise<ReadRange[]> =>
-  readRanges(reader, 'planning/hiding_ranges', {
-    workspace: workspaceId,
-    since: iso(sinceMs),
-    others: others === 'all' ? null : others,
-    seed,
-  })
+  options: { sinceMs: number; evidenceSinceMs: number; others: 'all' | number; seed: number },
+): Promise<ReadRange[]> {
+  const { sinceMs, evidenceSinceMs, others, seed } = options
+  const params = { workspace: workspaceId, since: iso(sinceMs), others: others === 'all' ? null : others, seed }
+  const ranges = await reader.rows<ReadRange>(sqlFile('planning/hiding_ranges'), params)
+  return ranges.length > 0 && (await isTsLastActivity(reader, workspaceId, evidenceSinceMs)) ? [] : ranges
+}
 
 /** Ranges that may hide conversations because pages have shifted since `sinceMs` (ADR 36), and that nothing has read again. */
 export async function shiftedRanges(
@@ -55,18 +40,17 @@ export async function shiftedRanges(
     params,
   )
   if (several.length === 0) return []
-  const ranges = await readRanges(reader, 'planning/shifted_ranges', { ...params, lag: mirrorLagMs / 1_000 })
-  return ranges.map(range => ({ ...range, shifted: true }))
+  return reader.rows(sqlFile('planning/shifted_ranges'), { ...params, lag: mirrorLagMs / 1_000 })
 }
 
 /** Sessions that re-reads begun since `sinceMs` have billed. */
 export async function billedByRereads(reader: Reader, workspaceId: string, sinceMs: number): Promise<number> {
-  const [row] = await reader.rows<{ billed: string }>(
-    `SELECT coalesce(sum(billed), 0)::VARCHAR AS billed FROM _windows
+  const [row] = await reader.rows<{ billed: number }>(
+    `SELECT coalesce(sum(billed), 0)::DOUBLE AS billed FROM _windows
      WHERE workspace_id = $workspace AND kind = 'reread' AND opened_at >= $since::TIMESTAMP`,
     { workspace: workspaceId, since: iso(sinceMs) },
   )
-  return Number(row?.billed ?? 0)
+  return row!.billed
 }
 
 /** True if re-reads since `sinceMs` found more conversations in a range than had been skipped there: some entered the mirror late. */
@@ -89,10 +73,10 @@ export async function lateRowsSeen(reader: Reader, workspaceId: string, sinceMs:
 const ENOUGH = 20
 
 /**
- * True if the stored conversations show that `ts` is the time of the last activity: then a conversation that goes on appears in the next
- * head window by itself. False if `ts` is the time of the first message, or if too few conversations show which it is.
+ * True if the stored conversations show that `ts` is the time of the last activity. False if it is the time of the first message, or if too
+ * few conversations show which it is.
  */
-export async function isTsLastActivity(reader: Reader, workspaceId: string, sinceMs: number): Promise<boolean> {
+async function isTsLastActivity(reader: Reader, workspaceId: string, sinceMs: number): Promise<boolean> {
   const [row] = await reader.rows<{ seen: number; moved: number }>(
     `SELECT count(*)::INTEGER AS seen,
       count(*) FILTER (abs(epoch(ts - last_message_ts)) < abs(epoch(ts - first_message_ts)))::INTEGER AS moved
@@ -190,11 +174,11 @@ export const randomIds = (
 
 /** When the last sample was begun, ms; null: never. */
 export async function lastSampledMs(reader: Reader, workspaceId: string): Promise<number | null> {
-  const [row] = await reader.rows<{ at: string | null }>(
-    `SELECT epoch_ms(max(opened_at))::VARCHAR AS at FROM _windows WHERE workspace_id = $workspace AND kind = 'sample'`,
+  const [row] = await reader.rows<{ at: number | null }>(
+    `SELECT epoch_ms(max(opened_at))::DOUBLE AS at FROM _windows WHERE workspace_id = $workspace AND kind = 'sample'`,
     { workspace: workspaceId },
   )
-  return row?.at == null ? null : Number(row.at)
+  return row!.at
 }
 
 /** Conversations that refreshes begun since `sinceMs` have requested. */

@@ -11,16 +11,10 @@ export async function storedProviders(
   { rows }: Pick<Writer, 'rows'>,
   workspaceId: string,
 ): Promise<Map<string, StoredProvider>> {
-  const stored = await rows<Record<'provider' | 'success' | 'failure' | 'error', string | null>>(
-    `SELECT provider, epoch_ms(last_success_at)::VARCHAR AS success, epoch_ms(last_failure_at)::VARCHAR AS failure,
+  const stored = await rows<StoredProvider & { provider: string }>(
+    `SELECT provider, epoch_ms(last_success_at)::DOUBLE AS "successMs", epoch_ms(last_failure_at)::DOUBLE AS "failureMs",
        last_error AS error FROM voice_providers WHERE workspace_id = $workspace`,
     { workspace: workspaceId },
   )
-  const ms = (text: string | null) => (text === null ? null : Number(text))
-  return new Map(
-    stored.map(({ provider, success, failure, error }) => [
-      provider!,
-      { successMs: ms(success), failureMs: ms(failure), error },
-    ]),
-  )
+  return new Map(stored.map(({ provider, ...answered }) => [provider, answered]))
 }

@@ -48,7 +48,7 @@ function preparedFor(...days: number[]): Prepared {
     },
     period: { ageMs: null, lengthMs: null },
   })
-  return { plan, governor: newGovernor(), agents: [], pagesWaiting: 0, aheadMs: 0 }
+  return { plan, governor: newGovernor(), agents: [], pagesWaiting: 0, plannedAtMs: 0, aheadMs: 0 }
 }
 
 const resumed = ({ plan, ...prepared }: Prepared): Prepared => ({

@@ -4,7 +4,6 @@ import { Client } from '@temporalio/client'
 import { type InjectedSinks, NativeConnection, Worker } from '@temporalio/worker'
 import { exportQueue, warehouseQueue } from '../../../../workflows/activities.ts'
 import type { AcceptedRequest } from '../../../../workflows/requests.ts'
-import type { Failure } from '../../../../workflows/steps.ts'
 import type { RunSinks } from '../../../../workflows/temporal/sinks.ts'
 import { openStores } from '../../../app/stores.ts'
 import { type TaskLogs, taskLogs } from '../../../app/warehouse-steps.ts'
@@ -12,7 +11,7 @@ import { openWorkspaceContexts, type WorkspaceContexts, workspaceOf } from '../.
 import { type App, newRunId } from '../../../app.ts'
 import { systemClock } from '../../../clock.ts'
 import type { Config } from '../../../config.ts'
-import { ConvohouseError } from '../../../core/errors.ts'
+import type { ConvohouseError } from '../../../core/errors.ts'
 import { SECOND } from '../../../core/time.ts'
 import { holderOf } from '../../../steps/export/lease-recovery.ts'
 import { publicationText, type RunningPublishing } from '../../publishing.ts'
@@ -20,6 +19,7 @@ import { workflowCode } from '../../workflow-code.ts'
 import { expectNamespace, settingsAt, type TemporalPlace, unreachable } from '../client/connection.ts'
 import { askForSync } from '../client/owner.ts'
 import { scheduledSync } from '../client/schedules.ts'
+import { errorOf } from '../failure.ts'
 import { dataConverter } from '../payload-codec.ts'
 import { removePlace, storePlace } from '../worker-place.ts'
 import { exportActivities, warehouseActivities } from './activities.ts'
@@ -123,18 +123,16 @@ function runSinks(logs: TaskLogs, lines: RunLines): InjectedSinks<RunSinks> {
       paused: { fn: (_info, workspaceId, run, paused) => logs({ workspaceId, run }).paused(paused) },
       gaveUp: {
         fn(_info, workspaceId, run, failure) {
-          lines.gaveUp({ workspaceId, run }, errorOf(failure))
-          return logs({ workspaceId, run }).gaveUp(errorOf(failure))
+          const error = errorOf(failure ?? CANCELLED)
+          lines.gaveUp({ workspaceId, run }, error)
+          return logs({ workspaceId, run }).gaveUp(error)
         },
       },
     },
   }
 }
 
-const errorOf = (failure: Failure | null): ConvohouseError => {
-  const { code, what, hint } = failure ?? { code: 'INTERRUPTED', what: 'The sync was cancelled.', hint: null }
-  return new ConvohouseError(code, { what, ...(hint && { hint }) })
-}
+const CANCELLED = { code: 'INTERRUPTED', what: 'The sync was cancelled.', hint: null } as const
 
 async function warehouseWorker(holding: OpenWorker, app: App): Promise<Worker> {
   const logs = taskLogs({ app, home: holding.config.home })

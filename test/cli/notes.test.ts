@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { economyTexts } from '../../src/cli/plan/economy-text.ts'
 import { nothingToRead } from '../../src/cli/sync/progress-text.ts'
+import { economyTexts } from '../../src/cli/terminal/notes.ts'
 
 const measured = { measured: 412, changed: 3, skips: true, savedSessions: 880 }
 

@@ -1,0 +1,58 @@
+// What commands add about the workspace: sessions that may be billed, exports that wait or are saved, and ranges that could not be read.
+import { type Gap, MAX_GAPS_REPORTED } from '../../core/planning/gaps.ts'
+import { DECIDING, type MeasuredRefreshes } from '../../core/planning/refresh-rule.ts'
+import type { ReadRange } from '../../core/planning/rereads.ts'
+import { count, counted, utc } from '../../core/words.ts'
+import { visible } from './columns.ts'
+
+/** `; up to 1,201 may have been billed by unanswered requests; the vendor has charged 3 overage packs`, or nothing. */
+export function quotaNotes(quota: { unansweredSessions: number; overagePacks: number }): string {
+  const { unansweredSessions, overagePacks } = quota
+  const unanswered = `; up to ${count(unansweredSessions)} may have been billed by unanswered requests`
+  const packs = `; the vendor has charged ${counted(overagePacks, 'overage pack')}`
+  return `${unansweredSessions > 0 ? unanswered : ''}${overagePacks > 0 ? packs : ''}`
+}
+
+/** `refreshes without a new message changed 3 of 412 conversations; skipping them saves about 880 sessions a month` */
+function measuredText({ measured, changed, skips, savedSessions }: MeasuredRefreshes): string {
+  const saves = `skipping them saves about ${counted(savedSessions, 'session')} a month`
+  const until = `they are skipped once at most one of the last ${DECIDING} finds a change`
+  return `refreshes without a new message changed ${count(changed)} of ${counted(measured, 'conversation')}; ${skips ? saves : until}`
+}
+
+/** How many conversations wait for their first export, and what refreshes have found. */
+export const economyTexts = (of: { active?: number; measured?: MeasuredRefreshes | null }): string[] => [
+  ...(of.active
+    ? [
+        `${counted(of.active, 'new conversation waits', 'new conversations wait')} until quiet for an hour, six hours at most`,
+      ]
+    : []),
+  ...(of.measured ? [measuredText(of.measured)] : []),
+]
+
+const minute = (ms: number): string => utc(ms).slice(0, 16)
+
+function rangeText({ fromSec, toSec }: Pick<Gap, 'fromSec' | 'toSec'>): string {
+  const from = fromSec === null ? 'the beginning' : minute(fromSec * 1_000)
+  const to = minute(toSec * 1_000)
+  return `${from} to ${to.startsWith(from.slice(0, 10)) ? to.slice(11) : to}`
+}
+
+/** `agent_7: 2026-11-03 10:02 to 10:05 cannot be read since 2026-11-20 (API_NOT_JSON: …); tried again after 2026-11-21 04:00`; times are UTC. */
+export const gapText = (gap: Gap): string =>
+  visible(
+    `${gap.agentId}: ${rangeText(gap)} cannot be read since ${utc(gap.sinceMs).slice(0, 10)} (${gap.code}: ${gap.what.replace(/\.$/, '')}); tried again after ${minute(gap.retryAtMs)}`,
+  )
+
+/** `agent_7: 2026-11-03 10:02 to 10:05 is not verified since 2026-11-20: …`; times are UTC. */
+export const unverifiedText = ({ readAtMs, ...range }: ReadRange): string =>
+  visible(
+    `${range.agentId}: ${rangeText(range)} is not verified since ${utc(readAtMs).slice(0, 10)}: conversations left while it was read, so the vendor may have passed over others (\`convohouse ledger\`)`,
+  )
+
+/** A line for each gap of a plan or a report. */
+export const gapLines = (gaps: readonly Gap[] = [], unverified: readonly ReadRange[] = []): string[] => [
+  ...gaps.map(gapText),
+  ...unverified.map(unverifiedText),
+  ...(gaps.length < MAX_GAPS_REPORTED ? [] : ['there may be more: `convohouse status` names all']),
+]
