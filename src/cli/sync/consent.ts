@@ -1,7 +1,7 @@
 // Asks for consent before a full export, and before a backfill or refresh that may use most of the quota; refuses without a terminal.
 
 import type { Prepared } from '../../../workflows/steps.ts'
-import { confirmationNeeded, isBilledAgain, needsConsent } from '../../core/planning/planner.ts'
+import { confirmationNeeded, isBilledAgain, needsConsent } from '../../core/planning/consent.ts'
 import { historyPrice } from '../../core/planning/price-text.ts'
 import { planSummary } from '../plan/plan.ts'
 import { confirm } from '../terminal/confirm.ts'

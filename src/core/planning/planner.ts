@@ -6,7 +6,6 @@
 // Head begins where coverage ends. Everything before the coverage is tail, read newest first, so that the newest history arrives after the
 // fewest requests. Ranges of unfinished windows are not planned again.
 
-import { ConvohouseError } from '../errors.ts'
 import { DAY, EARLIEST_MS } from '../time.ts'
 import { type Coverage, cover, gaps, type Interval, quietFrom } from './coverage.ts'
 import {
@@ -17,7 +16,6 @@ import {
   knownPerDay,
   type Outlook,
   type PeriodAge,
-  rangeText,
   totalOf,
 } from './estimate.ts'
 import {
@@ -378,32 +376,6 @@ export function planWindows(options: PlanOptions): Plan {
     ...(options.refreshes.measured && { measured: options.refreshes.measured }),
     outlook: outlookOf(agents, options),
   }
-}
-
-/** True where the plan exports and bills stored conversations again: a person must confirm it, whatever the price. */
-export const isBilledAgain = (plan: Plan): boolean =>
-  plan.windows.some(({ progress, estimate }) => progress.window.kind === 'full' && (estimate?.sessions.high ?? 0) > 0)
-
-/** True where a person must confirm the plan. */
-export const needsConsent = (plan: Plan, includedSessions: number): boolean =>
-  isBilledAgain(plan) || takesMostOfQuota(plan, includedSessions)
-
-/** Refuses a plan that needs consent and has none. */
-export const confirmationNeeded = (workspaceId: string, plan: Plan): ConvohouseError => {
-  const again = isBilledAgain(plan)
-  return new ConvohouseError('CONFIRMATION_NEEDED', {
-    what: again
-      ? `This sync of workspace ${workspaceId} exports stored conversations again, which bills ${rangeText(plan.total.sessions)} sessions again.`
-      : `This sync of workspace ${workspaceId} may use most of the quota.`,
-    // A full export needs consent whatever its range, so the hint does not suggest --since.
-    hint: `Run \`convohouse plan\` with the same flags, then confirm with --yes, or limit the sync with --max-sessions${again ? '' : ' or --since'}.`,
-  })
-}
-
-/** True where history or a refresh may use most of the included sessions. */
-export function takesMostOfQuota(plan: Plan, includedSessions: number): boolean {
-  const refreshes = plan.windows.some(({ progress }) => progress.window.kind === 'refresh')
-  return (plan.firstBackfills > 0 || refreshes) && plan.total.sessions.high > includedSessions / 2
 }
 
 const DAYS_OBSERVED = 28

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { takesMostOfQuota } from '../../../src/core/planning/consent.ts'
 import { type Coverage, cover } from '../../../src/core/planning/coverage.ts'
 import { projectedSessions } from '../../../src/core/planning/estimate.ts'
 import {
@@ -9,7 +10,6 @@ import {
   type PlanOptions,
   planWindows,
   pollSeconds,
-  takesMostOfQuota,
 } from '../../../src/core/planning/planner.ts'
 import { newProgress, type WindowProgress } from '../../../src/core/planning/windows.ts'
 import { DAY, HOUR, MINUTE } from '../../../src/core/time.ts'
