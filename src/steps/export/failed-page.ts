@@ -7,7 +7,7 @@
 //   anything else                             a failure of the agent or of the account: `workflows/failure-policy.ts` decides
 //
 // An answer that arrived completely and cannot be read is never requested again unchanged, since it may have been billed.
-import { isCode } from '../../core/errors.ts'
+import { ConvohouseError, isCode } from '../../core/errors.ts'
 import { isProved, type PageFailure, withSmallerPages } from '../../core/planning/failed-pages.ts'
 import { afterRefusedCursor } from '../../core/planning/no-progress.ts'
 import { withFewerIds } from '../../core/planning/window-ids.ts'
@@ -109,7 +109,7 @@ export async function pastFailedPage(failed: FailedPage): Promise<Past> {
   if (smaller) return { progress: smaller }
   // As long as none of several ids was answered, the vendor may fail all of them, for a while.
   const mayBeAll = (progress.window.ids?.length ?? 0) > 1 && progress.returned === 0
-  if (mayBeAll && !isComplete(error)) return { progress, failure: error }
+  if (mayBeAll && !isComplete(error)) return { progress, failure: selectionFails(error.message) }
   return { progress: await landUnread(failed, answer) }
 }
 
@@ -122,6 +122,10 @@ function withSmaller(failed: FailedPage, isNew: boolean): WindowProgress | null 
   if (!query.convoIds) return withSmallerPages(progress, failureOf(failed), isNew)
   return query.convoIds.length > 1 ? withFewerIds(progress, query.convoIds.length) : null
 }
+
+/** The failure of a window by id: its ids are requested again by the next sync. */
+export const selectionFails = (why: string): ConvohouseError =>
+  new ConvohouseError('API_PROTOCOL', { what: `Conversations could not be requested by their IDs: ${why}` })
 
 /** Ends the window with a gap; a single id counts as not exportable until it changes. */
 function landUnread(failed: FailedPage, answer: ExportAnswer): Promise<WindowProgress> {

@@ -21,7 +21,7 @@ import type { Pending } from '../pending.ts'
 import type { ServerClock } from '../server-clock.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
 import { exportHead, textQuery } from './export-head.ts'
-import { pastFailedPage } from './failed-page.ts'
+import { pastFailedPage, selectionFails } from './failed-page.ts'
 import { landGone } from './gone-agents.ts'
 
 export interface Fetching extends FetchDependencies {
@@ -285,6 +285,9 @@ async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant:
     try {
       const answer = await fetching.vendor.exportConversations({ agentId, query, signal: fetching.signal, attempts })
       progress = await landPage(fetching, grant, used, { ...next, answer })
+      const isOther = (record: unknown) => !query.convoIds?.includes(String((record as { ID?: unknown } | null)?.ID))
+      if (query.convoIds && answer.envelope.data.length > 0 && answer.records().every(isOther))
+        failure = failureOf(selectionFails('the answer has only other conversations'))
     } catch (error) {
       if (mayBeBilled(error)) await keepBytes(fetching, agentId, error)
       const past = await pastFailedPage({
