@@ -3,7 +3,7 @@
 WITH rates AS (
   SELECT agent_id, sum(billed) / nullif(sum(returned), 0) AS rate FROM _windows WHERE workspace_id = $workspace GROUP BY agent_id
 )
-SELECT c.agent_id, epoch(min(c.ts))::BIGINT::VARCHAR AS first, epoch(max(c.ts))::BIGINT::VARCHAR AS last, count(*)::INTEGER AS n,
+SELECT c.agent_id, floor(epoch(min(c.ts)))::BIGINT::VARCHAR AS first, floor(epoch(max(c.ts)))::BIGINT::VARCHAR AS last, count(*)::INTEGER AS n,
   sum(greatest(1, coalesce(c.sessions_num, 1)))::DOUBLE AS sessions, coalesce(any_value(rates.rate), 1)::DOUBLE AS rate
 FROM conversations c LEFT JOIN rates ON rates.agent_id = c.agent_id
 WHERE c.workspace_id = $workspace GROUP BY c.agent_id, c.ts::DATE ORDER BY c.agent_id, c.ts::DATE

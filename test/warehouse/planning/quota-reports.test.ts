@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { lengthOf, periodsOf } from '../../../src/core/quota/period-keys.ts'
 import { DAY } from '../../../src/core/time.ts'
-import { keysReported } from '../../../src/warehouse/planning/quota-reports.ts'
+import { keysReported, reportedPeriods } from '../../../src/warehouse/planning/quota-reports.ts'
 import { answersOf, keyedRuns } from '../../core/quota/keyed-vendor.ts'
 import { rounds } from '../../tier.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
@@ -69,5 +69,45 @@ describe('period keys that name days', () => {
       }),
       { numRuns: rounds('FAULT_RUNS', { usual: 6, deep: 200 }), endOnFailure: true },
     )
+  })
+})
+
+describe('reports of pages that were requested at the same moment', () => {
+  /** Stores an answer's report of usage and its request; all are of the key `a`, and sent in that second. */
+  async function report(id: string, answers: readonly Record<'second' | 'used' | 'included' | 'billed', number>[]) {
+    const at = (second: number) => `TIMESTAMP '2026-01-01' + INTERVAL ${second} SECOND`
+    const quota = answers.map(({ second, used, included }) => `('${id}', ${at(second)}, 'a', ${used}, ${included})`)
+    const requests = answers.map(
+      ({ second, billed }, index) =>
+        `('${id}', '${index}', 'run', 'conversations', 'head', ${at(second)}, 200, 200, 0, ${billed})`,
+    )
+    const { writer } = app.warehouse
+    await writer.run(
+      `INSERT INTO _quota (workspace_id, reported_at, period_key, used_sessions, included_sessions) VALUES ${quota.join()}`,
+    )
+    await writer.run(
+      `INSERT INTO _requests (workspace_id, file, run, stream, window_name, sent_at, duration_ms, status, body_bytes, billed_sessions) VALUES ${requests.join()}`,
+    )
+    return { keys: await keysReported(writer, id), periods: await reportedPeriods(writer, id) }
+  }
+
+  const AT_ONCE = [
+    { second: 9, used: 169, included: 900, billed: 4 },
+    { second: 9, used: 166, included: 500, billed: 1 },
+    { second: 9, used: 165, included: 900, billed: 2 },
+  ]
+
+  it('do not contradict each other: the highest count and the smallest quota are those of the period', async () => {
+    for (const answers of [AT_ONCE, [...AT_ONCE].reverse()])
+      expect((await report(app.workspace().id, answers)).periods).toMatchObject([
+        { usedSessions: 169, includedSessions: 500 },
+      ])
+  })
+
+  it('leave open which of the requests was whose, so others may have used as much as if it was the cheapest', async () => {
+    for (const answers of [AT_ONCE, [...AT_ONCE].reverse()])
+      expect((await report(app.workspace().id, answers)).keys).toMatchObject([
+        { key: 'a', mostUsed: 169, carried: 168 },
+      ])
   })
 })
