@@ -42,4 +42,4 @@ carried AS (
 )
 SELECT k.period_key AS key, epoch_ms(k.since)::VARCHAR AS since, epoch_ms(k.until)::VARCHAR AS until, k.most::VARCHAR AS most,
   max(c.most)::VARCHAR AS carried, median(greatest(0, c.lacks))::VARCHAR AS behind
-FROM keys k LEFT JOIN carried c USING (period_key) GROUP BY k.period_key, k.since, k.until, k.most ORDER BY k.since
+FROM keys k LEFT JOIN carried c USING (period_key) GROUP BY k.period_key, k.since, k.until, k.most ORDER BY k.since, k.period_key

@@ -7,7 +7,7 @@
 -- `certain` is what our own answers billed (`own`), plus the least that others have used: reported usage minus what our answers had billed
 -- by then.
 WITH numbers AS (
-  SELECT *, rank() OVER (ORDER BY reported_at DESC) AS age,
+  SELECT *, rank() OVER (ORDER BY reported_at DESC) AS age, count(*) OVER (PARTITION BY period_key) AS alike,
     coalesce(included_sessions, max(included_sessions) OVER (PARTITION BY period_key), $included) AS included,
     greatest(overage_sessions, if(overage_packs > 0, (overage_packs - 1) * $pack + 1, 0)) AS overage
   FROM _quota WHERE workspace_id = $workspace AND period_key IS NOT NULL
@@ -26,11 +26,15 @@ requests AS (
   SELECT sent_at, billed_sessions FROM _requests
   WHERE workspace_id = $workspace AND sent_at >= (SELECT min(reported_at) FROM reports)
 ),
+-- Of several keys that were reported at one moment, that of the most reports has the bills.
+keys AS (
+  SELECT reported_at, arg_max(period_key, (alike, period_key)) AS period_key FROM numbers GROUP BY reported_at
+),
 moments AS (
   SELECT period_key, reported_at AS moment, used, 0 AS billed FROM counted
   UNION ALL
   SELECT t.period_key, r.sent_at, NULL, coalesce(r.billed_sessions, 0)
-  FROM requests r ASOF JOIN reports t ON r.sent_at >= t.reported_at
+  FROM requests r ASOF JOIN keys t ON r.sent_at >= t.reported_at
 ),
 bills AS (
   -- A report may include requests that were sent up to two minutes after its own.
@@ -47,7 +51,7 @@ newest AS (
     arg_max(said, (reported_at, -said))::VARCHAR AS included, coalesce(max(overage_sessions), 0)::VARCHAR AS overage,
     coalesce(max(overage_packs), 0)::VARCHAR AS packs, epoch_ms(min(reported_at))::VARCHAR AS since,
     epoch_ms(max(reported_at))::VARCHAR AS reported_at, count(*) FILTER (age <= 20) AS among_newest
-  FROM counted GROUP BY period_key ORDER BY max(counted.reported_at) DESC LIMIT 5
+  FROM counted GROUP BY period_key ORDER BY max(counted.reported_at) DESC, period_key LIMIT 5
 )
 SELECT n.*, c.own::VARCHAR AS own, c.sessions::VARCHAR AS certain
-FROM newest n JOIN certain c USING (period_key) ORDER BY n.among_newest, n.since
+FROM newest n JOIN certain c USING (period_key) ORDER BY n.among_newest, n.since, n.period_key

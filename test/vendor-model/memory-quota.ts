@@ -72,6 +72,17 @@ function countsOf(own: readonly KeyedReport[]): (readonly [KeyedReport, number |
   })
 }
 
+const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+/** The key of each moment; of several, that of the most reports. */
+function keysByMoment(reports: readonly KeyedReport[]): KeyedReport[] {
+  const groups = byKey(reports)
+  const alike = ({ key }: KeyedReport) => groups.get(key)!.length
+  return [...reports]
+    .sort((a, b) => a.reportedMs - b.reportedMs || alike(b) - alike(a) || order(b.key, a.key))
+    .filter(({ reportedMs }, index, all) => reportedMs !== all[index - 1]?.reportedMs)
+}
+
 /** What our own answers billed under each key, and what is certainly used: that, and the least that others have used. */
 function billsOf(
   reports: readonly KeyedReport[],
@@ -80,12 +91,13 @@ function billsOf(
 ): Map<string, { own: number; certain: number }> {
   const bills = new Map<string, { own: number; certain: number }>()
   const sent = [...requests].sort((a, b) => a.sentMs - b.sentMs)
+  const keys = keysByMoment(reports)
   for (const key of new Set(reports.map(report => report.key))) {
     let [own, others, next, latest] = [0, 0, 0, -1]
     const countUntil = (ms: number) => {
       for (; next < sent.length && sent[next]!.sentMs <= ms; next++) {
-        while (latest + 1 < reports.length && reports[latest + 1]!.reportedMs <= sent[next]!.sentMs) latest += 1
-        if (reports[latest]?.key === key) own += sent[next]!.billed ?? 0
+        while (latest + 1 < keys.length && keys[latest + 1]!.reportedMs <= sent[next]!.sentMs) latest += 1
+        if (keys[latest]?.key === key) own += sent[next]!.billed ?? 0
       }
     }
     for (const report of reports.filter(one => one.key === key)) {
@@ -127,9 +139,9 @@ export function reportedPeriods(warehouse: MemoryWarehouse): ReportedPeriod[] {
         amongNewest: own.filter(({ reportedMs }) => reportedMs >= newestMs).length,
       }
     })
-    .sort((a, b) => b.reportedAtMs - a.reportedAtMs)
+    .sort((a, b) => b.reportedAtMs - a.reportedAtMs || order(a.key, b.key))
     .slice(0, KEYS)
-    .sort((a, b) => a.amongNewest - b.amongNewest || a.sinceMs - b.sinceMs)
+    .sort((a, b) => a.amongNewest - b.amongNewest || a.sinceMs - b.sinceMs || order(a.key, b.key))
     .map(({ amongNewest: _, ...period }) => period)
 }
 
@@ -139,7 +151,7 @@ export function keysReported(warehouse: MemoryWarehouse): KeyReports[] {
     const { billableUsedThisPeriod: used, includedQuota: included, billableRemainingThisPeriod: left } = usage
     return used ?? (included !== null && left !== null ? included - left : null)
   }
-  return [...byKey(reports)].flatMap(([key, own]) => {
+  const found = [...byKey(reports)].flatMap(([key, own]) => {
     const sinceMs = own[0]!.reportedMs
     if (own.length < 2) return []
     const since = warehouse.requests.filter(({ sentMs }) => sentMs >= sinceMs)
@@ -167,4 +179,5 @@ export function keysReported(warehouse: MemoryWarehouse): KeyReports[] {
       },
     ]
   })
+  return found.sort((a, b) => a.sinceMs - b.sinceMs || order(a.key, b.key))
 }

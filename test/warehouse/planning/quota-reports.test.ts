@@ -73,41 +73,58 @@ describe('period keys that name days', () => {
 })
 
 describe('reports of pages that were requested at the same moment', () => {
-  /** Stores an answer's report of usage and its request; all are of the key `a`, and sent in that second. */
-  async function report(id: string, answers: readonly Record<'second' | 'used' | 'included' | 'billed', number>[]) {
-    const at = (second: number) => `TIMESTAMP '2026-01-01' + INTERVAL ${second} SECOND`
-    const quota = answers.map(({ second, used, included }) => `('${id}', ${at(second)}, 'a', ${used}, ${included})`)
-    const requests = answers.map(
-      ({ second, billed }, index) =>
-        `('${id}', '${index}', 'run', 'conversations', 'head', ${at(second)}, 200, 200, 0, ${billed})`,
-    )
-    const { writer } = app.warehouse
-    await writer.run(
-      `INSERT INTO _quota (workspace_id, reported_at, period_key, used_sessions, included_sessions) VALUES ${quota.join()}`,
-    )
-    await writer.run(
-      `INSERT INTO _requests (workspace_id, file, run, stream, window_name, sent_at, duration_ms, status, body_bytes, billed_sessions) VALUES ${requests.join()}`,
-    )
-    return { keys: await keysReported(writer, id), periods: await reportedPeriods(writer, id) }
+  interface Answer {
+    key: string
+    used: number
+    included: number
+    billed: number
   }
 
-  const AT_ONCE = [
-    { second: 9, used: 169, included: 900, billed: 4 },
-    { second: 9, used: 166, included: 500, billed: 1 },
-    { second: 9, used: 165, included: 900, billed: 2 },
+  const AT = `TIMESTAMP '2026-01-01 09:00'`
+
+  /** What is read of these answers, stored in this order and in the reverse one. */
+  async function readOf(answers: readonly Answer[]) {
+    const { writer } = app.warehouse
+    const read = async (stored: readonly Answer[]) => {
+      const { id } = app.workspace()
+      const reports = stored.map(({ key, used, included }) => `('${id}', ${AT}, '${key}', ${used}, ${included})`)
+      const requests = stored.map(
+        ({ billed }, at) => `('${id}', '${at}', 'run', 'conversations', 'head', ${AT}, 200, 200, 0, ${billed})`,
+      )
+      await writer.run(
+        `INSERT INTO _quota (workspace_id, reported_at, period_key, used_sessions, included_sessions) VALUES ${reports.join()}`,
+      )
+      await writer.run(
+        `INSERT INTO _requests (workspace_id, file, run, stream, window_name, sent_at, duration_ms, status, body_bytes, billed_sessions) VALUES ${requests.join()}`,
+      )
+      return { keys: await keysReported(writer, id), periods: await reportedPeriods(writer, id) }
+    }
+    return [await read(answers), await read(answers.toReversed())]
+  }
+
+  const ANSWERS = [
+    { key: 'a', used: 169, included: 900, billed: 4 },
+    { key: 'a', used: 166, included: 500, billed: 1 },
+    { key: 'a', used: 165, included: 900, billed: 2 },
   ]
 
   it('do not contradict each other: the highest count and the smallest quota are those of the period', async () => {
-    for (const answers of [AT_ONCE, [...AT_ONCE].reverse()])
-      expect((await report(app.workspace().id, answers)).periods).toMatchObject([
-        { usedSessions: 169, includedSessions: 500 },
-      ])
+    for (const { periods } of await readOf(ANSWERS))
+      expect(periods).toMatchObject([{ usedSessions: 169, includedSessions: 500 }])
   })
 
   it('leave open which of the requests was whose, so others may have used as much as if it was the cheapest', async () => {
-    for (const answers of [AT_ONCE, [...AT_ONCE].reverse()])
-      expect((await report(app.workspace().id, answers)).keys).toMatchObject([
-        { key: 'a', mostUsed: 169, carried: 168 },
+    for (const { keys } of await readOf(ANSWERS)) expect(keys).toMatchObject([{ mostUsed: 169, carried: 168 }])
+  })
+
+  it('name several keys in one order, and that of the most reports has the bills', async () => {
+    const other = { key: 'b', used: 3, included: 900, billed: 3 }
+    for (const { keys, periods } of await readOf([...ANSWERS, other, other])) {
+      expect(keys).toMatchObject([{ key: 'a' }, { key: 'b' }])
+      expect(periods).toMatchObject([
+        { key: 'b', ownSessions: 0 },
+        { key: 'a', ownSessions: 13 },
       ])
+    }
   })
 })
