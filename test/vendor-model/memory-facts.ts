@@ -84,8 +84,13 @@ function hidingRanges(warehouse: MemoryWarehouse, options: Parameters<PlanningFa
         window.toSec >= range!.to &&
         (window.fromSec === null || (range!.from !== null && window.fromSec <= range!.from)),
     )
+  // A page without a number of scanned conversations stands for answers that could not be read.
   const newest = warehouse.requests.filter(
-    request => request.range !== null && request.range.to * 1_000 >= sinceMs && !isReadAgain(request),
+    request =>
+      request.range !== null &&
+      request.scanned !== null &&
+      request.range.to * 1_000 >= sinceMs &&
+      !isReadAgain(request),
   )
   const foundOtherwise = byAgent(
     [...warehouse.conversations.values()].filter(({ seen }) =>
@@ -95,7 +100,7 @@ function hidingRanges(warehouse: MemoryWarehouse, options: Parameters<PlanningFa
   const isIn = ({ tsMs }: LoadedConversation, { range }: LoadedRequest) =>
     tsMs !== null && tsMs < (range!.to + 1) * 1_000 && (range!.from === null || tsMs >= range!.from * 1_000)
   const pages = newest.map(request => {
-    const skipped = (request.scanned ?? request.returned) - request.returned
+    const skipped = request.scanned! - request.returned
     const found = skipped > 0 ? (foundOtherwise.get(request.agentId) ?? []).filter(one => isIn(one, request)).length : 0
     return { request, found, hidden: skipped - found }
   })
@@ -106,7 +111,7 @@ function hidingRanges(warehouse: MemoryWarehouse, options: Parameters<PlanningFa
     fromSec: request.range!.from,
     toSec: request.range!.to,
     readAtMs: request.sentMs,
-    scanned: request.scanned ?? request.returned,
+    scanned: request.scanned!,
     returned: request.returned,
     knownFromEvents: found,
     sessions: request.billed ?? request.returned,
@@ -117,14 +122,19 @@ function hidingRanges(warehouse: MemoryWarehouse, options: Parameters<PlanningFa
 function lateRowsSeen({ windows, conversations }: MemoryWarehouse, sinceMs: number): boolean {
   const found = new Map<string, number>()
   for (const { agentId, seen } of conversations.values()) {
-    const [first] = seen
-    if (first?.kind !== 'reread') continue
+    // A page of an older window may have been requested later.
+    const first = seen.reduce((earliest, one) => (one.atMs < earliest.atMs ? one : earliest))
+    if (first.kind !== 'reread') continue
     const key = JSON.stringify([agentId, first.window])
     found.set(key, (found.get(key) ?? 0) + 1)
   }
   return [...windows].some(
     ([key, { window, done }]) =>
-      window.kind === 'reread' && done && window.openedAtMs >= sinceMs && (found.get(key) ?? 0) > (window.skipped ?? 0),
+      window.kind === 'reread' &&
+      window.skipped !== undefined &&
+      done &&
+      window.openedAtMs >= sinceMs &&
+      (found.get(key) ?? 0) > window.skipped,
   )
 }
 
@@ -251,7 +261,9 @@ export function memoryFacts(warehouse: MemoryWarehouse, store: MemoryStore): Pla
         refusedMs: refusedOf(agent),
       })),
     goneAgents: async () =>
-      [...warehouse.agents.values()].filter(agent => refusedOf(agent).length > 0).map(({ agentId }) => agentId),
+      [...warehouse.agents.values()]
+        .filter(({ refusedMs, seenMs }) => refusedMs.some(atMs => atMs >= seenMs))
+        .map(({ agentId }) => agentId),
     async coverage(clock) {
       warehouse.cutUnpassedTime(clock)
       return warehouse.coverage
