@@ -8,7 +8,7 @@ import { backoffUntilMs } from '../../src/core/planning/no-progress.ts'
 import { observedSince } from '../../src/core/planning/planner.ts'
 import type { ReadRange } from '../../src/core/planning/rereads.ts'
 import type { WindowKind, WindowProgress } from '../../src/core/planning/windows.ts'
-import { DAY, HOUR } from '../../src/core/time.ts'
+import { DAY, HOUR, MAX_CLOCK_SKEW_MS } from '../../src/core/time.ts'
 import type { PlanningFacts } from '../../src/steps/planning/facts.ts'
 import { drawsOf } from './draws.ts'
 import type { MemoryStore } from './memory-landing.ts'
@@ -241,6 +241,10 @@ function seenThrough({ conversations, requests }: MemoryWarehouse, nowMs: number
   return seen
 }
 
+/** By the times of the record that are not later than everything that was received of it. */
+const lastActivityMs = ({ tsMs, lastMs, fetchedMs }: LoadedConversation): number =>
+  Math.max(0, ...[tsMs, lastMs].map(ms => (ms !== null && ms <= fetchedMs + MAX_CLOCK_SKEW_MS ? ms : 0)))
+
 /** Facts of a workspace without events. */
 export function memoryFacts(warehouse: MemoryWarehouse, store: MemoryStore): PlanningFacts {
   const all = (): WindowProgress[] => [...warehouse.windows.values()]
@@ -308,10 +312,7 @@ export function memoryFacts(warehouse: MemoryWarehouse, store: MemoryStore): Pla
     dirtyIds: async () => [],
     agedIds: async ({ activeSinceMs, readBeforeMs }) =>
       keys(
-        stored().filter(
-          one =>
-            isThere(one) && Math.max(one.tsMs ?? 0, one.lastMs ?? 0) >= activeSinceMs && one.fetchedMs <= readBeforeMs,
-        ),
+        stored().filter(one => isThere(one) && lastActivityMs(one) >= activeSinceMs && one.fetchedMs <= readBeforeMs),
       ),
     randomIds: async ({ readBeforeMs, count, seed }) =>
       keys(

@@ -39,6 +39,8 @@ export interface LoadedConversation {
   firstMs: number | null
   lastMs: number | null
   sessions: number
+  /** The record's own last change. */
+  modifiedMs: number | null
   fetchedMs: number
   missingSinceMs: number | null
   notExportableSinceMs: number | null
@@ -66,6 +68,14 @@ export const keyOf = (agentId: string, name: string): string => JSON.stringify([
 
 const timeIn = (value: unknown): number | null =>
   typeof value === 'number' || typeof value === 'string' ? readTime(Number(value)).ms : null
+
+type Version = Pick<LoadedConversation, 'modifiedMs' | 'fetchedMs'>
+
+/** True if version `a` replaces version `b`: by the records' own last changes, else by when they were read. */
+const replaces = (a: Version, b: Version): boolean =>
+  a.modifiedMs !== null && b.modifiedMs !== null && a.modifiedMs !== b.modifiedMs
+    ? a.modifiedMs > b.modifiedMs
+    : a.fetchedMs >= b.fetchedMs
 
 export class MemoryWarehouse {
   readonly loaded = new Set<string>()
@@ -141,21 +151,20 @@ export class MemoryWarehouse {
   }
 
   private loadRecord(agentId: string, record: Record<string, unknown>, { sentMs, kind, window }: LoadedRequest): void {
-    const { ID, ts, firstMessageTS, lastMessageTS, sessionsNum } = record
+    const { ID, ts, firstMessageTS, lastMessageTS, sessionsNum, lastModified } = record
     if (typeof ID !== 'string' && typeof ID !== 'number') return
     const key = keyOf(agentId, String(ID))
     const known = this.conversations.get(key)
     const seen = [...(known?.seen ?? []), { atMs: sentMs, kind, window }]
-    if (known && known.fetchedMs > sentMs) return void this.conversations.set(key, { ...known, seen })
+    const modifiedMs = timeIn(lastModified)
+    const unmarked = { missingSinceMs: null, notExportableSinceMs: null }
+    if (known && !replaces({ modifiedMs, fetchedMs: sentMs }, known)) {
+      const isSeenLater = sentMs > known.fetchedMs
+      return void this.conversations.set(key, { ...known, ...(isSeenLater && unmarked), seen })
+    }
     this.conversations.set(key, {
       ...{ agentId, id: String(ID), tsMs: timeIn(ts), firstMs: timeIn(firstMessageTS), lastMs: timeIn(lastMessageTS) },
-      ...{
-        sessions: Number(sessionsNum ?? 1),
-        fetchedMs: sentMs,
-        missingSinceMs: null,
-        notExportableSinceMs: null,
-        seen,
-      },
+      ...{ sessions: Number(sessionsNum ?? 1), modifiedMs, fetchedMs: sentMs, ...unmarked, seen },
     })
   }
 

@@ -53,7 +53,8 @@ function histories(): History[] {
   return IS_CHOSEN ? drawn : [SELDOM, ...(isDeep ? drawn : FEW.map(drawHistory))]
 }
 
-const storedIn = ({ conversations }: MemoryWarehouse) => [...conversations.values()].map(({ seen: _, ...row }) => row)
+const storedIn = ({ conversations }: MemoryWarehouse) =>
+  [...conversations.values()].map(({ seen: _, modifiedMs: __, ...row }) => row)
 
 /** A workspace of the warehouse and a warehouse in memory, into which the same is loaded. */
 function openBoth() {
