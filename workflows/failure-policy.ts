@@ -21,6 +21,9 @@ const MAX_FAILURES = 5
 /** Consecutive 429, a minute apart, that a run survives: the vendor's limit is that of an hour (section 8). */
 const MAX_LIMITED = 90
 
+/** A 429 of a page counts as so many: a probe had been answered before it, so that the limit may be that of the page. */
+const LIMITED_PAGE = 18
+
 /** Refused agents in a row that show that the account is refused. A token that is not accepted concerns the account in most cases. */
 const MAX_REFUSED = 25
 const MAX_UNAUTHORIZED = 3
@@ -30,7 +33,12 @@ const MAX_ALONE: Partial<Record<ErrorCode, number>> = { API_RATE_LIMITED: 3 }
 const MAX_ALONE_OTHERWISE = 2
 
 /** Applies a failure to its window and the run. Returns the window to continue with; null where this run reads no more of it. */
-export function applyFailurePolicy(run: Run, progress: WindowProgress, failure: Failure): WindowProgress | null {
+export function applyFailurePolicy(
+  run: Run,
+  progress: WindowProgress,
+  failure: Failure,
+  { isProbe = false } = {},
+): WindowProgress | null {
   const { agentId } = progress.window
   const { code, kind } = failure
   if (code === 'INTERRUPTED') {
@@ -43,7 +51,7 @@ export function applyFailurePolicy(run: Run, progress: WindowProgress, failure: 
     return null
   }
   if (kind === 'transient') run.pausedBy = code
-  if (code === 'API_RATE_LIMITED') run.limited += 1
+  if (code === 'API_RATE_LIMITED') run.limited += isProbe ? 1 : LIMITED_PAGE
   if (code === 'API_RATE_LIMITED' && (!run.request.wait || run.limited > MAX_LIMITED)) {
     stop(run, 'hour-spent')
     return progress

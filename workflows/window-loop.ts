@@ -122,7 +122,7 @@ async function sendProbe(run: Run, agentId: string, grant: Grant): Promise<Failu
 
 async function probe(run: Run, progress: WindowProgress, grant: Grant): Promise<void> {
   const failure = await sendProbe(run, progress.window.agentId, grant)
-  const next = failure ? applyFailurePolicy(run, progress, failure) : progress
+  const next = failure ? applyFailurePolicy(run, progress, failure, { isProbe: true }) : progress
   if (next) requeueWindow(run.queue, next)
 }
 

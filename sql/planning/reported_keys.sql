@@ -5,7 +5,7 @@
 -- that were answered before the reporting request was sent, and may include those of requests sent before its answer arrived.
 WITH reports AS (
   SELECT period_key, reported_at, coalesce(used_sessions, included_sessions - remaining_sessions) AS used,
-    min(reported_at) OVER keyed AS since, row_number() OVER (keyed ORDER BY reported_at) AS number
+    min(reported_at) OVER keyed AS since, rank() OVER (keyed ORDER BY reported_at) AS number
   FROM _quota WHERE workspace_id = $workspace AND period_key IS NOT NULL
     AND reported_at >= (SELECT max(reported_at) FROM _quota WHERE workspace_id = $workspace) - INTERVAL 200 DAY
   WINDOW keyed AS (PARTITION BY period_key)
@@ -18,7 +18,11 @@ requests AS (
   SELECT sent_at, sent_at + to_milliseconds(coalesce(duration_ms, 0)) AS came_at, coalesce(billed_sessions, 0) AS billed
   FROM _requests WHERE workspace_id = $workspace AND sent_at >= (SELECT min(reported_at) FROM reports)
 ),
-sent AS (SELECT sent_at, came_at, billed AS alone, sum(billed) OVER (ORDER BY sent_at) AS billed FROM requests),
+-- A report does not name its request: of those that were sent at its moment, it may be the longest and the cheapest one.
+sent AS (
+  SELECT sent_at, max(came_at) AS came_at, min(billed) AS alone, sum(sum(billed)) OVER (ORDER BY sent_at) AS billed
+  FROM requests GROUP BY sent_at
+),
 came AS (SELECT came_at, sum(billed) OVER (ORDER BY came_at) AS billed FROM requests),
 first AS (
   SELECT t.*, coalesce(own.came_at, t.reported_at) AS came_at, coalesce(own.alone, 0) AS alone
@@ -38,4 +42,4 @@ carried AS (
 )
 SELECT k.period_key AS key, epoch_ms(k.since)::DOUBLE AS "sinceMs", epoch_ms(k.until)::DOUBLE AS "untilMs", k.most::DOUBLE AS "mostUsed",
   max(c.most)::DOUBLE AS carried, coalesce(median(greatest(0, c.lacks)), 0)::DOUBLE AS behind
-FROM keys k LEFT JOIN carried c USING (period_key) GROUP BY k.period_key, k.since, k.until, k.most ORDER BY k.since
+FROM keys k LEFT JOIN carried c USING (period_key) GROUP BY k.period_key, k.since, k.until, k.most ORDER BY k.since, k.period_key

@@ -25,10 +25,16 @@ first_seen AS (
   GROUP BY ALL
 ),
 found AS (
-  SELECT r.workspace_id, r.agent_id, r.window_name, count(*) AS found
-  FROM rereads r
-  JOIN _requests q ON q.workspace_id = r.workspace_id AND q.agent_id = r.agent_id AND q.window_name = r.window_name
-  JOIN first_seen f ON f.workspace_id = r.workspace_id AND f.agent_id = r.agent_id AND f.kind = 'reread' AND f.seen_at = q.sent_at
+  SELECT workspace_id, agent_id, window_name, count(*) AS found
+  FROM (
+    SELECT q.workspace_id, q.agent_id, q.window_name
+    FROM first_seen f
+    JOIN _requests q ON q.workspace_id = f.workspace_id AND q.agent_id = f.agent_id AND q.sent_at = f.seen_at AND q.kind = 'reread'
+    JOIN conversations c ON c.workspace_id = f.workspace_id AND c.agent_id = f.agent_id AND c.conversation_id = f.conversation_id
+    WHERE f.kind = 'reread'
+    -- An observation does not name its page: of those that were requested at the same moment, it is the one whose range has the conversation.
+    QUALIFY row_number() OVER (PARTITION BY f.workspace_id, f.agent_id, f.conversation_id ORDER BY
+      coalesce(c.ts >= q.from_at, true) AND c.ts < q.to_at + INTERVAL 1 SECOND DESC NULLS LAST, q.window_name) = 1)
   GROUP BY ALL
 )
 SELECT

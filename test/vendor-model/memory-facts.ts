@@ -8,7 +8,7 @@ import { backoffUntilMs } from '../../src/core/planning/no-progress.ts'
 import { observedSince } from '../../src/core/planning/planner.ts'
 import type { ReadRange } from '../../src/core/planning/rereads.ts'
 import type { WindowKind, WindowProgress } from '../../src/core/planning/windows.ts'
-import { DAY, HOUR } from '../../src/core/time.ts'
+import { DAY, HOUR, MAX_CLOCK_SKEW_MS } from '../../src/core/time.ts'
 import type { PlanningFacts } from '../../src/steps/planning/facts.ts'
 import { drawsOf } from './draws.ts'
 import type { MemoryStore } from './memory-landing.ts'
@@ -85,8 +85,13 @@ function hidingRanges(warehouse: MemoryWarehouse, options: Parameters<PlanningFa
         window.toSec >= range!.to &&
         (window.fromSec === null || (range!.from !== null && window.fromSec <= range!.from)),
     )
+  // A page without a number of scanned conversations stands for answers that could not be read.
   const newest = warehouse.requests.filter(
-    request => request.range !== null && request.range.to * 1_000 >= sinceMs && !isReadAgain(request),
+    request =>
+      request.range !== null &&
+      request.scanned !== null &&
+      request.range.to * 1_000 >= sinceMs &&
+      !isReadAgain(request),
   )
   const foundOtherwise = byAgent(
     [...warehouse.conversations.values()].filter(({ seen }) =>
@@ -96,7 +101,7 @@ function hidingRanges(warehouse: MemoryWarehouse, options: Parameters<PlanningFa
   const isIn = ({ tsMs }: LoadedConversation, { range }: LoadedRequest) =>
     tsMs !== null && tsMs < (range!.to + 1) * 1_000 && (range!.from === null || tsMs >= range!.from * 1_000)
   const pages = newest.map(request => {
-    const skipped = (request.scanned ?? request.returned) - request.returned
+    const skipped = request.scanned! - request.returned
     const found = skipped > 0 ? (foundOtherwise.get(request.agentId) ?? []).filter(one => isIn(one, request)).length : 0
     return { request, found, hidden: skipped - found }
   })
@@ -107,7 +112,7 @@ function hidingRanges(warehouse: MemoryWarehouse, options: Parameters<PlanningFa
     fromSec: request.range!.from,
     toSec: request.range!.to,
     readAtMs: request.sentMs,
-    scanned: request.scanned ?? request.returned,
+    scanned: request.scanned!,
     returned: request.returned,
     knownFromEvents: found,
     sessions: request.billed ?? request.returned,
@@ -118,14 +123,19 @@ function hidingRanges(warehouse: MemoryWarehouse, options: Parameters<PlanningFa
 function lateRowsSeen({ windows, conversations }: MemoryWarehouse, sinceMs: number): boolean {
   const found = new Map<string, number>()
   for (const { agentId, seen } of conversations.values()) {
-    const [first] = seen
-    if (first?.kind !== 'reread') continue
+    // A page of an older window may have been requested later.
+    const first = seen.reduce((earliest, one) => (one.atMs < earliest.atMs ? one : earliest))
+    if (first.kind !== 'reread') continue
     const key = JSON.stringify([agentId, first.window])
     found.set(key, (found.get(key) ?? 0) + 1)
   }
   return [...windows].some(
     ([key, { window, done }]) =>
-      window.kind === 'reread' && done && window.openedAtMs >= sinceMs && (found.get(key) ?? 0) > (window.skipped ?? 0),
+      window.kind === 'reread' &&
+      window.skipped !== undefined &&
+      done &&
+      window.openedAtMs >= sinceMs &&
+      (found.get(key) ?? 0) > window.skipped,
   )
 }
 
@@ -234,6 +244,10 @@ function seenThrough({ conversations, requests, windows }: MemoryWarehouse, nowM
   return seen
 }
 
+/** By the times of the record that are not later than everything that was received of it. */
+const lastActivityMs = ({ tsMs, lastMs, fetchedMs }: LoadedConversation): number =>
+  Math.max(0, ...[tsMs, lastMs].map(ms => (ms !== null && ms <= fetchedMs + MAX_CLOCK_SKEW_MS ? ms : 0)))
+
 /** Facts of a workspace without events. */
 export function memoryFacts(warehouse: MemoryWarehouse, store: MemoryStore): PlanningFacts {
   const all = (): WindowProgress[] => [...warehouse.windows.values()]
@@ -254,7 +268,9 @@ export function memoryFacts(warehouse: MemoryWarehouse, store: MemoryStore): Pla
         refusedMs: refusedOf(agent),
       })),
     goneAgents: async () =>
-      [...warehouse.agents.values()].filter(agent => refusedOf(agent).length > 0).map(({ agentId }) => agentId),
+      [...warehouse.agents.values()]
+        .filter(({ refusedMs, seenMs }) => refusedMs.some(atMs => atMs >= seenMs))
+        .map(({ agentId }) => agentId),
     async coverage(clock) {
       warehouse.cutUnpassedTime(clock)
       return warehouse.coverage
@@ -299,10 +315,7 @@ export function memoryFacts(warehouse: MemoryWarehouse, store: MemoryStore): Pla
     dirtyIds: async () => [],
     agedIds: async ({ activeSinceMs, readBeforeMs }) =>
       keys(
-        stored().filter(
-          one =>
-            isThere(one) && Math.max(one.tsMs ?? 0, one.lastMs ?? 0) >= activeSinceMs && one.fetchedMs <= readBeforeMs,
-        ),
+        stored().filter(one => isThere(one) && lastActivityMs(one) >= activeSinceMs && one.fetchedMs <= readBeforeMs),
       ),
     randomIds: async ({ readBeforeMs, count, seed }) =>
       keys(

@@ -27,15 +27,18 @@ const least = (...values: (number | null | undefined)[]): number | null => {
 /** Reports with a key, oldest first, each with the time at which its answer came. */
 function keyedReports({ usages, requests }: MemoryWarehouse, days: number) {
   const lastMs = usages.reduce((last, { reportedMs }) => Math.max(last, reportedMs), 0)
-  const sent = [...requests].sort((a, b) => a.sentMs - b.sentMs)
-  let own = -1
+  // A report does not name its request: of those that were sent at its moment, it may be the longest and the cheapest one.
+  const sent = new Map<number, { tookMs: number; billed: number }>()
+  for (const { sentMs, durationMs, billed } of requests) {
+    const { tookMs = 0, billed: least = Number.POSITIVE_INFINITY } = sent.get(sentMs) ?? {}
+    sent.set(sentMs, { tookMs: Math.max(tookMs, durationMs), billed: Math.min(least, billed ?? 0) })
+  }
   return usages
     .filter(({ usage, reportedMs }) => usage.periodKey !== null && reportedMs >= lastMs - days * DAY)
     .sort((a, b) => a.reportedMs - b.reportedMs)
     .map(({ reportedMs, usage }) => {
-      while (own + 1 < sent.length && sent[own + 1]!.sentMs <= reportedMs) own += 1
-      const request = sent[own]
-      return { key: usage.periodKey!, reportedMs, usage, cameMs: reportedMs + (request?.durationMs ?? 0), own: request }
+      const { tookMs = 0, billed = 0 } = sent.get(reportedMs) ?? {}
+      return { key: usage.periodKey!, reportedMs, usage, cameMs: reportedMs + tookMs, alone: billed }
     })
 }
 
@@ -47,20 +50,37 @@ const byKey = (reports: readonly KeyedReport[]): Map<string, KeyedReport[]> => {
   return groups
 }
 
-/** The most careful count of each report under one key; a count that both following ones contradict was a mistake. */
-function countsOf(own: readonly KeyedReport[]): (number | null)[] {
+/**
+ * The most careful count of each report under one key. A count that both following ones contradict was a mistake; reports of the same moment
+ * do not contradict each other.
+ */
+function countsOf(own: readonly KeyedReport[]): (readonly [KeyedReport, number | null])[] {
   const included = greatest(...own.map(({ usage }) => usage.includedQuota)) ?? INCLUDED_SESSIONS
-  const most = own.map(({ usage }) => {
+  const most = own.map(report => {
+    const { usage } = report
     const quota = usage.includedQuota ?? included
     const { billableUsedThisPeriod: used, billableRemainingThisPeriod: left, overagePacksCharged: packs } = usage
     const overage = greatest(usage.overageUsedThisPeriod, packs ? (packs - 1) * PACK_SESSIONS + 1 : 0) ?? 0
-    return greatest(used, left === null ? null : quota - left, overage > 0 ? quota + overage : null)
+    const count = greatest(used, left === null ? null : quota - left, overage > 0 ? quota + overage : null)
+    return { report, count }
   })
-  return most.map((count, index) =>
-    index + 2 >= most.length || most[index + 2] === null
-      ? count
-      : least(count, greatest(most[index + 1], most[index + 2])),
-  )
+  const last = Number.POSITIVE_INFINITY
+  most.sort((a, b) => a.report.reportedMs - b.report.reportedMs || (a.count ?? last) - (b.count ?? last))
+  return most.map(({ report, count }, index) => {
+    const [next, second] = [most[index + 1]?.count, most[index + 2]?.count]
+    return [report, second == null ? count : least(count, greatest(next, second))]
+  })
+}
+
+const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+/** The key of each moment; of several, that of the most reports. */
+function keysByMoment(reports: readonly KeyedReport[]): KeyedReport[] {
+  const groups = byKey(reports)
+  const alike = ({ key }: KeyedReport) => groups.get(key)!.length
+  return [...reports]
+    .sort((a, b) => a.reportedMs - b.reportedMs || alike(b) - alike(a) || order(b.key, a.key))
+    .filter(({ reportedMs }, index, all) => reportedMs !== all[index - 1]?.reportedMs)
 }
 
 /** What our own answers billed under each key, and what is certainly used: that, and the least that others have used. */
@@ -71,12 +91,13 @@ function billsOf(
 ): Map<string, { own: number; certain: number }> {
   const bills = new Map<string, { own: number; certain: number }>()
   const sent = [...requests].sort((a, b) => a.sentMs - b.sentMs)
+  const keys = keysByMoment(reports)
   for (const key of new Set(reports.map(report => report.key))) {
     let [own, others, next, latest] = [0, 0, 0, -1]
     const countUntil = (ms: number) => {
       for (; next < sent.length && sent[next]!.sentMs <= ms; next++) {
-        while (latest + 1 < reports.length && reports[latest + 1]!.reportedMs <= sent[next]!.sentMs) latest += 1
-        if (reports[latest]?.key === key) own += sent[next]!.billed ?? 0
+        while (latest + 1 < keys.length && keys[latest + 1]!.reportedMs <= sent[next]!.sentMs) latest += 1
+        if (keys[latest]?.key === key) own += sent[next]!.billed ?? 0
       }
     }
     for (const report of reports.filter(one => one.key === key)) {
@@ -96,31 +117,31 @@ const NEWEST = 20
 export function reportedPeriods(warehouse: MemoryWarehouse): ReportedPeriod[] {
   const reports = keyedReports(warehouse, 100)
   const groups = byKey(reports)
-  const counts = new Map(
-    [...groups.values()].flatMap(own => countsOf(own).map((count, index) => [own[index]!, count] as const)),
-  )
+  const counts = new Map([...groups.values()].flatMap(countsOf))
   const bills = billsOf(reports, counts, warehouse.requests)
-  const newest = new Set(reports.slice(-NEWEST))
+  const newestMs = (reports.at(-NEWEST) ?? reports[0])?.reportedMs ?? 0
   return [...groups]
     .map(([key, own]) => {
       const most = (name: 'overageUsedThisPeriod' | 'overagePacksCharged') =>
         greatest(0, ...own.map(({ usage }) => usage[name]))!
-      const included = own.flatMap(({ usage }) => {
+      const included = own.flatMap(({ usage, reportedMs }) => {
         const { billableUsedThisPeriod: used, billableRemainingThisPeriod: left } = usage
-        return least(usage.includedQuota, used === null || left === null ? null : used + left) ?? []
+        const said = least(usage.includedQuota, used === null || left === null ? null : used + left)
+        return said === null ? [] : { said, reportedMs }
       })
+      const ofLast = included.filter(({ reportedMs }) => reportedMs === included.at(-1)!.reportedMs)
       return {
         ...{ key, reports: own.length, ownSessions: bills.get(key)!.own, certainSessions: bills.get(key)!.certain },
         usedSessions: greatest(0, ...own.map(report => counts.get(report)))!,
-        includedSessions: included.at(-1) ?? null,
+        includedSessions: least(...ofLast.map(({ said }) => said)),
         ...{ overageSessions: most('overageUsedThisPeriod'), overagePacks: most('overagePacksCharged') },
         ...{ sinceMs: own[0]!.reportedMs, reportedAtMs: own.at(-1)!.reportedMs },
-        amongNewest: own.filter(report => newest.has(report)).length,
+        amongNewest: own.filter(({ reportedMs }) => reportedMs >= newestMs).length,
       }
     })
-    .sort((a, b) => b.reportedAtMs - a.reportedAtMs)
+    .sort((a, b) => b.reportedAtMs - a.reportedAtMs || order(a.key, b.key))
     .slice(0, KEYS)
-    .sort((a, b) => a.amongNewest - b.amongNewest || a.sinceMs - b.sinceMs)
+    .sort((a, b) => a.amongNewest - b.amongNewest || a.sinceMs - b.sinceMs || order(a.key, b.key))
     .map(({ amongNewest: _, ...period }) => period)
 }
 
@@ -130,29 +151,33 @@ export function keysReported(warehouse: MemoryWarehouse): KeyReports[] {
     const { billableUsedThisPeriod: used, includedQuota: included, billableRemainingThisPeriod: left } = usage
     return used ?? (included !== null && left !== null ? included - left : null)
   }
-  return [...byKey(reports)].flatMap(([key, own]) => {
+  const found = [...byKey(reports)].flatMap(([key, own]) => {
     const sinceMs = own[0]!.reportedMs
     if (own.length < 2) return []
     const since = warehouse.requests.filter(({ sentMs }) => sentMs >= sinceMs)
-    let least = Number.NEGATIVE_INFINITY
-    const first = own.slice(0, FIRST_REPORTS).flatMap(report => {
+    const untilMs = own.at(FIRST_REPORTS - 1)?.reportedMs ?? Number.POSITIVE_INFINITY
+    const bounds = own.flatMap(report => {
       const used = usedOf(report)
-      if (used === null) return []
+      if (used === null || report.reportedMs > untilMs) return []
       const begun = since.filter(({ sentMs }) => sentMs <= report.cameMs)
       const ended = since.filter(one => one.sentMs + one.durationMs <= report.reportedMs)
-      least = Math.max(least, used - sum(begun, one => one.billed ?? 0))
-      const alone = report.cameMs > report.reportedMs ? (report.own?.billed ?? 0) : 0
+      const least = used - sum(begun, one => one.billed ?? 0)
+      const alone = report.cameMs > report.reportedMs ? report.alone : 0
       const most = used - sum(ended, one => one.billed ?? 0) - alone
-      return [{ most, lacks: least - most }]
+      return [{ reportedMs: report.reportedMs, least, most }]
     })
+    const lacks = bounds.map(({ reportedMs, most }) =>
+      bounds.reduce((lack, one) => (one.reportedMs <= reportedMs ? Math.max(lack, one.least - most) : lack), 0),
+    )
     const used = own.flatMap(report => usedOf(report) ?? [])
     return [
       {
         ...{ key, sinceMs, untilMs: own.at(-1)!.reportedMs },
         mostUsed: used.length === 0 ? null : Math.max(...used),
-        carried: first.length === 0 ? null : Math.max(...first.map(({ most }) => most)),
-        behind: median(first.map(({ lacks }) => Math.max(0, lacks))),
+        carried: bounds.length === 0 ? null : Math.max(...bounds.map(({ most }) => most)),
+        behind: median(lacks),
       },
     ]
   })
+  return found.sort((a, b) => a.sinceMs - b.sinceMs || order(a.key, b.key))
 }

@@ -3,6 +3,7 @@
 import type { ErrorCode } from '../../src/core/errors.ts'
 import { type Coverage, coverAll } from '../../src/core/planning/coverage.ts'
 import { type PageRange, pageRangeOf, reachingTo } from '../../src/core/planning/page-range.ts'
+import { unansweredOf } from '../../src/core/planning/unanswered-ids.ts'
 import { type CertainTime, type ClockReading, withoutUnpassedTime } from '../../src/core/planning/unpassed-time.ts'
 import { advance, coveredBy } from '../../src/core/planning/window-progress.ts'
 import { isById, newProgress, type WindowKind, type WindowProgress } from '../../src/core/planning/windows.ts'
@@ -38,6 +39,8 @@ export interface LoadedConversation {
   firstMs: number | null
   lastMs: number | null
   sessions: number
+  /** The record's own last change. */
+  modifiedMs: number | null
   fetchedMs: number
   missingSinceMs: number | null
   notExportableSinceMs: number | null
@@ -65,6 +68,14 @@ export const keyOf = (agentId: string, name: string): string => JSON.stringify([
 
 const timeIn = (value: unknown): number | null =>
   typeof value === 'number' || typeof value === 'string' ? readTime(Number(value)).ms : null
+
+type Version = Pick<LoadedConversation, 'modifiedMs' | 'fetchedMs'>
+
+/** True if version `a` replaces version `b`: by the records' own last changes, else by when they were read. */
+const replaces = (a: Version, b: Version): boolean =>
+  a.modifiedMs !== null && b.modifiedMs !== null && a.modifiedMs !== b.modifiedMs
+    ? a.modifiedMs > b.modifiedMs
+    : a.fetchedMs >= b.fetchedMs
 
 export class MemoryWarehouse {
   readonly loaded = new Set<string>()
@@ -115,7 +126,9 @@ export class MemoryWarehouse {
     )
     for (const [index, [key]] of own.entries()) this.windows.set(key, read[index]!)
     const done = read.filter(progress => progress.done && !isById(progress.window.kind))
-    this.coverage.set(agentId, coverAll(done.flatMap(coveredBy)))
+    const covered = coverAll(done.flatMap(coveredBy))
+    if (covered.length > 0) this.coverage.set(agentId, covered)
+    else this.coverage.delete(agentId)
   }
 
   private loadExport({ address, head, body }: StoredPage, facts: NonNullable<PageHead['facts']>): void {
@@ -135,33 +148,35 @@ export class MemoryWarehouse {
     if (head.usage) this.usages.push({ reportedMs: head.sentAtServerMs, usage: head.usage })
     this.windows.set(key, advance(before, facts))
     for (const record of recordsIn(body)) this.loadRecord(agentId, record, request)
-    for (const id of facts.missing) this.markUnanswered(keyOf(agentId, id), facts.scanned, request)
+    const { gone, notExportable } = unansweredOf(facts)
+    for (const id of gone) this.markUnanswered(keyOf(agentId, id), 'missingSinceMs', head.sentAtServerMs)
+    for (const id of notExportable) this.markUnanswered(keyOf(agentId, id), 'notExportableSinceMs', head.sentAtServerMs)
   }
 
   private loadRecord(agentId: string, record: Record<string, unknown>, { sentMs, kind, window }: LoadedRequest): void {
-    const { ID, ts, firstMessageTS, lastMessageTS, sessionsNum } = record
+    const { ID, ts, firstMessageTS, lastMessageTS, sessionsNum, lastModified } = record
     if (typeof ID !== 'string' && typeof ID !== 'number') return void this.quarantined.add(agentId)
     const key = keyOf(agentId, String(ID))
     const known = this.conversations.get(key)
     const seen = [...(known?.seen ?? []), { atMs: sentMs, kind, window }]
-    if (known && known.fetchedMs > sentMs) return void this.conversations.set(key, { ...known, seen })
+    const modifiedMs = timeIn(lastModified)
+    const unmarked = { missingSinceMs: null, notExportableSinceMs: null }
+    if (known && !replaces({ modifiedMs, fetchedMs: sentMs }, known)) {
+      const isSeenLater = sentMs > known.fetchedMs
+      return void this.conversations.set(key, { ...known, ...(isSeenLater && unmarked), seen })
+    }
     this.conversations.set(key, {
       ...{ agentId, id: String(ID), tsMs: timeIn(ts), firstMs: timeIn(firstMessageTS), lastMs: timeIn(lastMessageTS) },
-      ...{
-        sessions: Number(sessionsNum ?? 1),
-        fetchedMs: sentMs,
-        missingSinceMs: null,
-        notExportableSinceMs: null,
-        seen,
-      },
+      ...{ sessions: Number(sessionsNum ?? 1), modifiedMs, fetchedMs: sentMs, ...unmarked, seen },
     })
   }
 
-  private markUnanswered(key: string, scanned: number | null, { sentMs }: LoadedRequest): void {
+  /** Marks the conversation since the first such answer; one of the other kind revokes the mark. */
+  private markUnanswered(key: string, mark: 'missingSinceMs' | 'notExportableSinceMs', sentMs: number): void {
     const known = this.conversations.get(key)
-    if (!known || known.fetchedMs > sentMs || scanned === null) return
-    const since = scanned > 0 ? { notExportableSinceMs: sentMs } : { missingSinceMs: sentMs }
-    this.conversations.set(key, { ...known, ...since })
+    if (!known || known.fetchedMs >= sentMs) return
+    const unmarked = { missingSinceMs: null, notExportableSinceMs: null }
+    this.conversations.set(key, { ...known, ...unmarked, [mark]: known[mark] ?? sentMs })
   }
 
   private markGone(agentId: string, atMs: number): void {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { lengthOf, periodsOf } from '../../../src/core/quota/period-keys.ts'
 import { DAY } from '../../../src/core/time.ts'
-import { keysReported } from '../../../src/warehouse/planning/quota-reports.ts'
+import { keysReported, reportedPeriods } from '../../../src/warehouse/planning/quota-reports.ts'
 import { answersOf, keyedRuns } from '../../core/quota/keyed-vendor.ts'
 import { rounds } from '../../tier.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
@@ -69,5 +69,62 @@ describe('period keys that name days', () => {
       }),
       { numRuns: rounds('FAULT_RUNS', { usual: 6, deep: 200 }), endOnFailure: true },
     )
+  })
+})
+
+describe('reports of pages that were requested at the same moment', () => {
+  interface Answer {
+    key: string
+    used: number
+    included: number
+    billed: number
+  }
+
+  const AT = `TIMESTAMP '2026-01-01 09:00'`
+
+  /** What is read of these answers, stored in this order and in the reverse one. */
+  async function readOf(answers: readonly Answer[]) {
+    const { writer } = app.warehouse
+    const read = async (stored: readonly Answer[]) => {
+      const { id } = app.workspace()
+      const reports = stored.map(({ key, used, included }) => `('${id}', ${AT}, '${key}', ${used}, ${included})`)
+      const requests = stored.map(
+        ({ billed }, at) => `('${id}', '${at}', 'run', 'conversations', 'head', ${AT}, 200, 200, 0, ${billed})`,
+      )
+      await writer.run(
+        `INSERT INTO _quota (workspace_id, reported_at, period_key, used_sessions, included_sessions) VALUES ${reports.join()}`,
+      )
+      await writer.run(
+        `INSERT INTO _requests (workspace_id, file, run, stream, window_name, sent_at, duration_ms, status, body_bytes, billed_sessions) VALUES ${requests.join()}`,
+      )
+      return { keys: await keysReported(writer, id), periods: await reportedPeriods(writer, id) }
+    }
+    return [await read(answers), await read(answers.toReversed())]
+  }
+
+  const ANSWERS = [
+    { key: 'a', used: 169, included: 900, billed: 4 },
+    { key: 'a', used: 166, included: 500, billed: 1 },
+    { key: 'a', used: 165, included: 900, billed: 2 },
+  ]
+
+  it('do not contradict each other: the highest count and the smallest quota are those of the period', async () => {
+    for (const { periods } of await readOf(ANSWERS))
+      expect(periods).toMatchObject([{ usedSessions: 169, includedSessions: 500 }])
+  })
+
+  it('leave open which of the requests was whose, so others may have used as much as if it was the cheapest', async () => {
+    for (const { keys } of await readOf(ANSWERS)) expect(keys).toMatchObject([{ mostUsed: 169, carried: 168 }])
+  })
+
+  it('name several keys in one order, and that of the most reports has the bills', async () => {
+    const other = { key: 'b', used: 3, included: 900, billed: 3 }
+    for (const { keys, periods } of await readOf([...ANSWERS, other, other])) {
+      expect(keys).toMatchObject([{ key: 'a' }, { key: 'b' }])
+      expect(periods).toMatchObject([
+        { key: 'b', ownSessions: 0 },
+        { key: 'a', ownSessions: 13 },
+      ])
+    }
   })
 })

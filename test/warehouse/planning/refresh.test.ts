@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { HOUR, MINUTE } from '../../../src/core/time.ts'
 import type { SpooledEvent } from '../../../src/warehouse/events/incoming.ts'
-import { dirtyIds } from '../../../src/warehouse/planning/refresh.ts'
+import { dirtyIds, lateRowsSeen } from '../../../src/warehouse/planning/refresh.ts'
 import { applyTo, eventOf } from '../events/events-in.ts'
 import { AGENT, freshWindow, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
@@ -98,5 +98,25 @@ describe('a conversation that was never exported', () => {
     const window = freshWindow({ toSec: Math.floor(LATER / 1_000) })
     await workspace.load(await landConversations(workspace.landing, { records: [], window }))
     expect(await ids()).toEqual([{ agentId: AGENT, id: 'new' }])
+  })
+})
+
+describe('ranges that are read again at the same moment', () => {
+  /** Whether rows count as late where this many conversations had been skipped in a range that has three. */
+  async function isLate(skipped: number): Promise<boolean> {
+    const workspace = app.workspace()
+    const begun = WRITTEN / 1_000
+    const read = (from: number, had: number, seconds: readonly number[]) =>
+      landConversations(workspace.landing, {
+        records: seconds.map(second => ({ ID: `c${second}`, ts: WRITTEN + second * 1_000 })),
+        window: freshWindow({ kind: 'reread', fromSec: begun + from, toSec: begun + from + 99, skipped: had }),
+      })
+    await workspace.load(await read(0, skipped, [10, 20, 30]), await read(100, 1, [110]))
+    return lateRowsSeen(app.warehouse.writer, workspace.id, 0)
+  }
+
+  it('have found late rows only where one has found more than had been skipped in it', async () => {
+    expect(await isLate(3)).toBe(false)
+    expect(await isLate(2)).toBe(true)
   })
 })

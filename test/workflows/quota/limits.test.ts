@@ -73,7 +73,7 @@ describe('a run with a limit of sessions', () => {
     const { sessions, warnings } = await simulated.sync({ maxSessions: 100 })
     expect(sessions).toBeGreaterThan(200)
     expect(sessions).toBeLessThanOrEqual(100 + 150)
-    expect(warnings).toEqual([expect.stringMatching(`^100 sessions allowed, ${sessions} billed: a conversation had`)])
+    expect(warnings).toEqual([expect.stringMatching(`^100 sessions allowed, ${sessions} billed: an answer had`)])
   })
 })
 
