@@ -6,7 +6,7 @@ import { RESOURCES, type Stream } from './catalog/resources/resources.ts'
 import { isUpToDate, MAX_GAPS_REPORTED } from './core/planning/gaps.ts'
 import { NO_RESPONSE_RULES } from './core/response-rules.ts'
 import { endOf } from './core/run-record.ts'
-import { readGaps, unfinishedWindows } from './reports/gaps.ts'
+import { readGaps, unfinishedWindows, unusableConversations } from './reports/gaps.ts'
 import { checkAfterLoads } from './steps/checks.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
 import { newCircuitBreaker } from './steps/export/circuit-breaker.ts'
@@ -148,10 +148,11 @@ export function makeSteps(
     }
   }
 
-  async function missingNow(): Promise<Pick<Finished, 'windowsUnfinished' | 'gaps'>> {
+  async function missingNow(): Promise<Pick<Finished, 'windowsUnfinished' | 'gaps' | 'unusable'>> {
     const gaps = await readGaps(warehouse.writer, workspaceId, dependencies.now())
     const windowsUnfinished = await unfinishedWindows(warehouse.writer, workspaceId)
-    return { windowsUnfinished, ...(gaps.length > 0 && { gaps: gaps.slice(0, MAX_GAPS_REPORTED) }) }
+    const unusable = await unusableConversations(warehouse.writer, workspaceId)
+    return { windowsUnfinished, unusable, ...(gaps.length > 0 && { gaps: gaps.slice(0, MAX_GAPS_REPORTED) }) }
   }
 
   async function loadStreams(streams: readonly Stream[]): Promise<void> {
@@ -175,8 +176,8 @@ export function makeSteps(
       // The refresh finds outdated conversations in the tables, so all landed pages are loaded first.
       while (!beside && request.refresh && pending.all().length > 0) await loadNext()
       const prepared = await spoilingOnFailure(() => prepare(fetching, request))
-      const { windowsUnfinished: windowsLeft, ...known } = await missingNow()
-      const isComplete = isUpToDate({ outcome: 'done', windowsLeft, ...prepared }, known.gaps)
+      const { windowsUnfinished: windowsLeft, unusable = 0, ...known } = await missingNow()
+      const isComplete = isUpToDate({ outcome: 'done', windowsLeft, unusable, ...prepared }, known.gaps)
       return { ...prepared, ...known, plan: { ...prepared.plan, ...(!isComplete && { incomplete: true as const }) } }
     },
     resourceRequests: ({ resources }, { agents }) =>

@@ -72,12 +72,14 @@ export function addFinished(
     models = [],
     windowsUnfinished = 0,
     active,
+    unusable,
     unverified,
     gaps,
   }: Finished,
 ): void {
   if (gaps) report.gaps = gaps
   if (active) report.active = active
+  if (unusable) report.unusable = unusable
   if (unverified) report.unverified = unverified
   // A run that stopped early has counted its windows itself: those of this run may not be loaded yet.
   if (report.outcome === 'done') report.windowsLeft = Math.max(report.windowsLeft, windowsUnfinished)

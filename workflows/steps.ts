@@ -177,6 +177,8 @@ export interface SyncReport {
   agentsLeftOut?: true
   /** Number of conversations whose first export waits; absent: none. */
   active?: number
+  /** Number of conversation records in the quarantine; absent: none. */
+  unusable?: number
   /** The first gaps that are known at the end; absent: none. */
   gaps?: Gap[]
   /** Ranges in which pages may have shifted while they were read, and that are not read again yet; absent: none. */
@@ -205,6 +207,8 @@ export interface Finished {
   unverified?: ReadRange[]
   /** Number of conversations whose first export waits until they are quiet. */
   active?: number
+  /** Number of conversation records in the quarantine. */
+  unusable?: number
   /** The first known gaps; absent: none. */
   gaps?: Gap[]
 }

@@ -1,4 +1,5 @@
 // What is known to be missing of a workspace: ranges that could not be read, and windows that are not finished.
+import { conversation } from '../catalog/conversation/conversation.ts'
 import { quoteText } from '../catalog/layout.ts'
 import { cover, gaps } from '../core/planning/coverage.ts'
 import { type Gap, retryAtMs } from '../core/planning/gaps.ts'
@@ -83,6 +84,15 @@ export async function unfinishedWindows(reader: Reader, workspaceId: string): Pr
     `SELECT count(*)::INTEGER AS n FROM _windows w JOIN agents a USING (workspace_id, agent_id)
      WHERE w.workspace_id = ${quoteText(workspaceId)} AND NOT w.done AND w.kind IN ('head', 'tail', 'reread')
        AND a._missing_since IS NULL`,
+  )
+  return row?.n ?? 0
+}
+
+/** Conversation records in the quarantine: exported, and in no table. */
+export async function unusableConversations(reader: Reader, workspaceId: string): Promise<number> {
+  const [row] = await reader.rows<{ n: number }>(
+    `SELECT count(*)::INTEGER AS n FROM _quarantine
+     WHERE workspace_id = ${quoteText(workspaceId)} AND record = ${quoteText(conversation.name)}`,
   )
   return row?.n ?? 0
 }

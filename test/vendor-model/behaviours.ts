@@ -233,7 +233,30 @@ const EFFECTS = {
       return false
     },
   },
+  /** `value`: the status with which cursors are refused. */
+  'cursor-status': {
+    before: (draft, { behaviour: { value = 404 } }) => draft.asked.cursor !== null && fail(draft, value),
+  },
+  'cursor-leads-nowhere': { page: draft => draft.asked.cursor !== null && nothingOn(draft, { hasMore: false }) },
+  /** Pages have at most 20 conversations, and each says that it is the last one and that 20 was the limit. */
+  'limit-clamped': {
+    select: draft => isPaged(draft) && set(draft.query, { limit: Math.min(20, draft.query.limit) }),
+    page: ({ page }) => page.hasMore && set(page, { hasMore: false, nextCursor: null }),
+    answer: draft => {
+      draft.body.limit = 20
+      return false
+    },
+  },
+  'ids-limited': {
+    select: draft => draft.asked.ids !== null && set(draft.query, { ids: draft.asked.ids.slice(0, 20) }),
+  },
   // Usage
+  'usage-object-frozen': {
+    answer: (draft, { memory }) => {
+      memory.usage ??= { ...usageOf(draft) }
+      return changeUsage(draft, memory.usage)
+    },
+  },
   'usage-absent': { answer: ({ body }) => delete body.usage },
   /** Repeats the first usage that it sees. */
   'usage-frozen': {

@@ -61,6 +61,41 @@ describe('progress', () => {
     expect(await violated(given)).toEqual([])
   })
 
+  it.each(['cursor-leads-nowhere', 'limit-clamped', 'cursor-status'] as const)(
+    'a page that promised more, or was cut by the vendor, hides nothing: %s',
+    async kind => {
+      const given = history([agent('a', 150), agent('b', 10)], [{ kind, agentId: 'a' }], { maxPage: 50 })
+      const { syncs: made, vendor } = await runHistory(given)
+      expect(made[0]!.report).toMatchObject({ outcome: 'done', agentsGone: [] })
+      expect(made[0]!.report!.conversations).toBeGreaterThanOrEqual(160)
+      expect(vendor.bills.reduce((sum, bill) => sum + bill.sessions, 0)).toBeLessThan(160 + 40)
+    },
+  )
+
+  it('conversations are not gone because the vendor selects only the first of them', async () => {
+    const ids = Array.from({ length: 60 }, (_, at) => `a${at}`)
+    const refresh = { sync: { refresh: { ids: [['a', ids]], ageMs: null } } } as const
+    const steps: Step[] = [{ sync: {} }, { waitMs: DAY }, refresh]
+    const { syncs: made, warehouse } = await runHistory(
+      history([agent('a', 60)], [{ kind: 'ids-limited', agentId: 'a' }], { maxPage: 100, steps }),
+    )
+    expect(made[1]!.report!.conversations).toBe(60)
+    expect([...warehouse.conversations.values()].filter(one => one.missingSinceMs !== null)).toEqual([])
+  })
+
+  it('conversations without a usable time are not exported by each poll', async () => {
+    const given = history([agent('a', 60)], [{ kind: 'record-times', agentId: 'a' }], { steps: syncs(24, HOUR) })
+    const { vendor } = await runHistory(given)
+    expect(vendor.bills.reduce((sum, bill) => sum + bill.sessions, 0)).toBeLessThan(60 + 4 * 20)
+  })
+
+  it('a vendor that ignores the end of the range is not requested in ever more pieces', async () => {
+    const given = history([agent('a', 200, { perDay: 20 })], [{ kind: 'range-ignored', agentId: 'a' }], {
+      steps: syncs(10, DAY),
+    })
+    expect(violationsOf(await runHistory(given))).toEqual([])
+  })
+
   it('a full page that says it is the last one hides nothing', async () => {
     const saysLast: Behaviour = { kind: 'says-last', agentId: 'a', times: 1 }
     expect(await violated(history([agent('a', 60)], [saysLast]))).toEqual([])
@@ -155,6 +190,15 @@ describe('the quota', () => {
   it('of which nothing is left by one of two contradicting numbers is not spent', async () => {
     const contradicts: Behaviour = { kind: 'usage-contradicts', value: 3_000 }
     expect(await violated(history([agent('a', 60)], [contradicts]))).toEqual([])
+  })
+
+  it('is not overspent, nor --max-sessions exceeded, because each answer repeats the usage of the first one', async () => {
+    const frozen: Behaviour = { kind: 'usage-object-frozen' }
+    const agents = [agent('a', 600)]
+    expect(await violated(history(agents, [frozen], { vendor: few, headReserve: 0 }))).toEqual([])
+    const limited = await runHistory(history(agents, [frozen], { steps: [{ sync: { maxSessions: 100 } }] }))
+    expect(limited.syncs[0]!.report!.sessions).toBeLessThanOrEqual(100)
+    expect(await violated(limited.history)).toEqual([])
   })
 
   it('is used for history although most agents have no conversation', async () => {

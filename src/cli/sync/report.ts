@@ -70,6 +70,13 @@ function gone(agents: string[]): string[] {
   ]
 }
 
+function unusable({ unusable: records = 0 }: SyncReport): string[] {
+  if (records === 0) return []
+  return [
+    `  ${counted(records, 'conversation record')} cannot be stored: \`convohouse quarantine list\` shows which, and why`,
+  ]
+}
+
 const unanswered = ({ unanswered: failure }: SyncReport): string[] =>
   failure ? failureLines(failure).map(line => `  ${line}`) : []
 
@@ -96,6 +103,7 @@ export function reportLines(name: string, { report, progress, nowMs }: Reported)
     ...gone(report.agentsGone),
     ...unanswered(report),
     ...[...economyTexts(report), ...gapLines(report.gaps, report.unverified)].map(line => `  ${line}`),
+    ...unusable(report),
     ...warned(report),
     ...left(report),
   ]

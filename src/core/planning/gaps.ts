@@ -35,12 +35,14 @@ interface Reached {
   outcome: string
   /** Windows that are unfinished. */
   windowsLeft: number
+  /** Number of conversation records in the quarantine; absent: none. */
+  unusable?: number
   /** Agents are left out, or may be: the list of agents may be short or could not be read, or an id cannot be requested. */
   agentsLeftOut?: boolean
 }
 
 /** The only judge of "up to date": everything up to now is stored, as far as is known. */
 export const isUpToDate = (
-  { outcome, windowsLeft, agentsLeftOut = false }: Reached,
+  { outcome, windowsLeft, unusable = 0, agentsLeftOut = false }: Reached,
   gaps: readonly Gap[] = [],
-): boolean => outcome === 'done' && windowsLeft === 0 && !agentsLeftOut && gaps.length === 0
+): boolean => outcome === 'done' && windowsLeft === 0 && unusable === 0 && !agentsLeftOut && gaps.length === 0
