@@ -10,7 +10,6 @@
 // others go on. Otherwise they concern the account. After a transient failure the governor pauses the account, and after several in a row
 // the run fails. It fails after a refusal once every agent left was refused, or many in a row, and no agent was answered in the run; if one
 // was, it is requested again, and the run fails only if that is refused, too.
-import type { ErrorCode } from '../src/core/errors.ts'
 import type { WindowProgress } from '../src/core/planning/windows.ts'
 import { fail, leaveAgent, type Run, type Suspect, stop } from './run.ts'
 import type { Failure } from './steps.ts'
@@ -28,9 +27,8 @@ const LIMITED_PAGE = 18
 const MAX_REFUSED = 25
 const MAX_UNAUTHORIZED = 3
 
-/** Failures in a row after which an agent is left to a later run, once they concern it alone. A 429 mostly concerns the account. */
-const MAX_ALONE: Partial<Record<ErrorCode, number>> = { API_RATE_LIMITED: 3 }
-const MAX_ALONE_OTHERWISE = 2
+/** Failures in a row after which an agent is left to a later run, once they concern it alone. */
+const MAX_ALONE = 3
 
 /** Applies a failure to its window and the run. Returns the window to continue with; null where this run reads no more of it. */
 export function applyFailurePolicy(
@@ -63,7 +61,7 @@ export function applyFailurePolicy(
     return null
   }
   const suspect = suspectOf(run, agentId, failure)
-  if (suspect.isAlone && suspect.failures >= (MAX_ALONE[code] ?? MAX_ALONE_OTHERWISE)) {
+  if (suspect.isAlone && suspect.failures >= MAX_ALONE) {
     leaveSuspect(run, suspect)
     run.report.windowsLeft += 1
     return null
@@ -98,15 +96,13 @@ export function isRefused(run: Run, { window }: WindowProgress): boolean {
   return true
 }
 
-/** Records that the vendor answered an export of that agent. `isProbe`: only an empty window, which says nothing about its pages. */
+/** Records that the vendor answered an export of that agent. `isProbe`: an empty window, which does not show that its pages are within the limit. */
 export function exportAnswered(run: Run, answeredId: string, isProbe: boolean): void {
   run.failing = 0
   if (!isProbe) run.limited = 0
-  run.suspects = run.suspects.map(suspect => ({
-    ...suspect,
-    isAlone: suspect.isAlone || suspect.agentId !== answeredId,
-  }))
-  if (!isProbe) run.suspects = run.suspects.filter(({ agentId }) => agentId !== answeredId)
+  run.suspects = run.suspects
+    .filter(({ agentId, failure }) => agentId !== answeredId || (isProbe && failure.code === 'API_RATE_LIMITED'))
+    .map(suspect => ({ ...suspect, isAlone: suspect.isAlone || suspect.agentId !== answeredId }))
   if (run.answered.length < 2 && !run.answered.includes(answeredId)) run.answered = [...run.answered, answeredId]
 }
 
@@ -118,7 +114,8 @@ export function blameAgents(run: Run): void {
 /** Counts the failure of an agent. */
 function suspectOf(run: Run, agentId: string, failure: Failure): Suspect {
   const known = run.suspects.find(suspect => suspect.agentId === agentId)
-  const suspect = { agentId, failure, failures: (known?.failures ?? 0) + 1, isAlone: known?.isAlone ?? false }
+  const before = known?.failure.code === failure.code ? known.failures : 0
+  const suspect = { agentId, failure, failures: before + 1, isAlone: known?.isAlone ?? false }
   run.suspects = [...run.suspects.filter(other => other !== known), suspect]
   return suspect
 }

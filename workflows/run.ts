@@ -37,7 +37,7 @@ export interface Run {
 export interface Suspect {
   agentId: string
   failure: Failure
-  /** Number of failures in a row. */
+  /** Number of failures with the same code in a row. */
   failures: number
   /** Another agent's export was answered after the first of these failures: they concern this agent alone. */
   isAlone: boolean

@@ -307,7 +307,8 @@ export function requestLease(given: GovernorState, asked: LeaseRequest, nowMs: n
  * An attempt without a connection hides nothing.
  */
 function withUnseenAnswer(state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState {
-  if (lease === undefined || lease.pageSessions === 0 || answer.unsent || answer.status === 429) return state
+  if (lease === undefined || lease.pageSessions === 0 || answer.isProbe || answer.unsent || answer.status === 429)
+    return state
   const quota = holdBack(state.quota, lease.pageSessions, answer.receivedAtMs)
   const { answers, sessions } = state.lost
   return { ...state, quota, lost: { answers: answers + 1, sessions: sessions + lease.pageSessions } }

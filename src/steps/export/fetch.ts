@@ -55,14 +55,21 @@ async function logAnswer(
 }
 
 /** Logs failed attempts at once. The attempt that succeeds is logged later, with the sessions that it billed. */
-function observer(fetching: Fetching, grant: Grant, agentId: string, used: Used, allow: (attempt: number) => boolean) {
+function observer(
+  fetching: Fetching,
+  grant: Grant,
+  agentId: string,
+  used: Used,
+  allow: (attempt: number) => boolean,
+  { isProbe = false } = {},
+) {
   return {
     allow,
     outcome: async (outcome: AttemptOutcome) => {
       if (!outcome.unsent) used.requests += 1
       if (outcome.error === null) return
       // A page may have been billed although its answer was lost.
-      if (outcome.status !== 429 && !outcome.unsent) used.sessions += grant.pageSessions
+      if (outcome.status !== 429 && !outcome.unsent && !isProbe) used.sessions += grant.pageSessions
       const answer: Answer = {
         sentAtMs: outcome.sentAtMs,
         receivedAtMs: outcome.receivedAtMs,
@@ -70,6 +77,7 @@ function observer(fetching: Fetching, grant: Grant, agentId: string, used: Used,
         status: outcome.status === 200 ? null : outcome.status,
         ...(outcome.error === 'INTERRUPTED' && { givenUp: true }),
         ...(outcome.unsent && { unsent: true }),
+        ...(isProbe && { isProbe }),
         returned: 0,
         billed: 0,
         usage: null,
@@ -244,7 +252,8 @@ async function requestEmptyWindow(
   used: Used,
   trips: number,
 ): Promise<ExportAnswer> {
-  const attempts = observer(fetching, grant, agentId, used, () => mayRequest(fetching, grant, used, trips))
+  const allow = () => mayRequest(fetching, grant, used, trips)
+  const attempts = observer(fetching, grant, agentId, used, allow, { isProbe: true })
   const { vendor, signal } = fetching
   const query = emptyWindow(`${grant.lease} ${used.requests}`)
   const answer = await vendor.exportConversations({ agentId, query, signal, attempts })
@@ -290,6 +299,9 @@ async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant:
         failure = failureOf(selectionFails('the answer has only other conversations'))
     } catch (error) {
       if (mayBeBilled(error)) await keepBytes(fetching, agentId, error)
+      progress = next.progress
+      // Another request has failed since then, so this one was not repeated: it shows nothing about its page or its agent.
+      if (fetching.breaker.trips() !== trips && isCode(error, 'API_UNAVAILABLE', 'API_TIMEOUT')) return
       const past = await pastFailedPage({
         progress: next.progress,
         query,
