@@ -12,7 +12,6 @@ import type { Pending } from './steps/pending.ts'
 import { openRunLog, type RunLog } from './steps/run-log.ts'
 import { makeSteps, openPendingPages, type RunSteps } from './steps.ts'
 import { createVendorClient } from './vendor/client.ts'
-import { openReplaced } from './warehouse/maintenance/older-warehouse.ts'
 import { openWarehouse, type Warehouse } from './warehouse/open.ts'
 import { queriesAtOnce } from './warehouse/query/concurrency.ts'
 import type { QueryObserver, Questions } from './warehouse/query/http/handler.ts'
@@ -49,8 +48,6 @@ export interface AppOptions {
   config: Config
   /** Tunes DuckDB for a replay: the memory limit of replays, large batches. */
   bulk?: boolean
-  /** Also opens a warehouse of an older layout, which is then read and not written: for a replay, which replaces it. */
-  acceptOlder?: boolean
   /** Called when a query from the query socket starts, and when it ends. */
   onQuery?: QueryObserver
 }
@@ -70,15 +67,14 @@ export interface App {
 }
 
 /** Opens the warehouse for writing, and answers its owner's queries until it is closed. @throws WAREHOUSE_LOCKED, WAREHOUSE_NEWER, WAREHOUSE_OLDER */
-export function openApp({ config, bulk = false, acceptOlder = false, onQuery }: AppOptions): Promise<App> {
+export function openApp({ config, bulk = false, onQuery }: AppOptions): Promise<App> {
   return withReleasers(async acquire => {
     const { home, threads } = config
     const memoryLimit = bulk ? config.replayMemoryLimit : config.memoryLimit
     restrictUmask()
     const begunMs = Date.now()
     const stores = openStores(home)
-    const open = acceptOlder ? openReplaced : openWarehouse
-    const warehouse = acquire(await open({ home, memoryLimit, threads, bulk }), opened => opened.close())
+    const warehouse = acquire(await openWarehouse({ home, memoryLimit, threads, bulk }), opened => opened.close())
     await removeStaleCopies(home, begunMs)
     // Disk errors are ignored here: they occur again in the caller, which reports them.
     for (const { workspaceId, record } of await endKilledRuns(warehouse.writer))

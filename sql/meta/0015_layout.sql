@@ -1,5 +1,4 @@
--- The tables of a new warehouse that the catalog does not declare. Layouts up to 14 are not migrated: `replay` reads them through
--- `src/warehouse/maintenance/layout-map.ts`. Later layouts are migrated by files with higher numbers.
+-- The tables of a new warehouse that the catalog does not declare; files with higher numbers add to them.
 --
 -- Times are UTC. No primary keys on tables that grow with the data, because they make an upsert of wide tables seventy times slower:
 -- sql/checks test uniqueness instead.

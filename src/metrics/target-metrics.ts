@@ -5,7 +5,7 @@ import { SECOND } from '../core/time.ts'
 import { type TargetStatus, targetStatuses } from '../reports/publications.ts'
 import { storedResults } from '../warehouse/checks/results.ts'
 import { iso } from '../warehouse/connection.ts'
-import { knownModels, MODEL_OUTCOMES, type ModelOutcome } from '../warehouse/models/stored-models.ts'
+import { MODEL_OUTCOMES, type ModelOutcome, storedModels } from '../warehouse/models/stored-models.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
 import { latest, STATE } from './latest.ts'
 import { type Described, mapped, set } from './series.ts'
@@ -46,7 +46,7 @@ export class TargetMetrics {
     this.failures = new Counter({ name, help, labelNames, registers })
     this.statuses = latest({ ...STATE, read: () => targetStatuses(rows(), targets, now()) })
     this.checks = latest({ ...STATE, read: () => storedResults({ rows: rows() }) })
-    this.models = latest({ ...STATE, read: () => knownModels({ rows: rows() }) })
+    this.models = latest({ ...STATE, read: () => storedModels({ rows: rows() }) })
     this.countFailures = latest({ ...STATE, read: this.failureReader() })
   }
 

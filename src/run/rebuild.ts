@@ -35,10 +35,6 @@ export interface ReplayReport {
   expiredArchives: number
   /** Damaged archive files of the spool. */
   damaged: DamagedArchive[]
-  /** The layout of the warehouse that was replaced, if it was an older one. */
-  olderLayout?: number
-  /** Events that only that older warehouse held: they are in the spool's archive now. */
-  restoredEvents?: number
   /** Events that no file of the spool holds: their rows come from the warehouse that is replaced, without payloads. */
   keptEvents: number
 }

@@ -37,7 +37,6 @@ import {
   rebuiltFile,
   removeRebuilt,
 } from './rebuild.ts'
-import { restoreEvents } from './restore-events.ts'
 
 interface WholeReplayOptions extends ReplayOptions {
   /** Continue when loaded files are missing: rows that only they supplied are kept from the old warehouse. */
@@ -80,15 +79,11 @@ async function replayIntoNothing(options: ReplayOptions): Promise<ReplayReport> 
 
 async function rebuildFrom(options: WholeReplayOptions, old: App): Promise<ReplayReport> {
   const { config } = options
-  const { writer, olderLayout } = old.warehouse
+  const { writer } = old.warehouse
   const { gone, expired } = await goneOf(config, old, {
     allowIncomplete: options.allowIncomplete === true,
     hint: 'Restore them from a backup; or pass --allow-incomplete, which keeps the rows that only they supplied.',
   })
-  const restored =
-    olderLayout === undefined
-      ? {}
-      : { olderLayout, restoredEvents: await restoreEvents(old.warehouse, config.home, (options.now ?? Date.now)()) }
   let report = { ...EMPTY_REPLAY, expired }
   await rebuildBeside(config, async rebuilt => {
     for (const workspace of config.workspaces) {
@@ -112,7 +107,7 @@ async function rebuildFrom(options: WholeReplayOptions, old: App): Promise<Repla
     expectNothingLost(options.allowIncomplete ? await lostRows(writer, ids) : lost)
   })
   await buildMarts(config)
-  return { ...report, ...restored, keptEvents }
+  return { ...report, keptEvents }
 }
 
 /**
@@ -131,14 +126,14 @@ async function expectNoLog({ home }: Config, file: string): Promise<void> {
 
 /**
  * Rebuilds the data of every configured workspace; other workspaces stay unchanged.
- * @throws WAREHOUSE_MISSING if there is no warehouse and nothing has landed; WAREHOUSE_OLDER if its layout is too old to be read; WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS, HOME_UNUSABLE
+ * @throws WAREHOUSE_MISSING if there is no warehouse and nothing has landed; WAREHOUSE_OLDER, WAREHOUSE_NEWER, WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS, HOME_UNUSABLE
  */
 export async function replay(options: WholeReplayOptions): Promise<ReplayReport> {
   const { config } = options
   const file = warehouseFile(config.home)
   if (!existsSync(file)) return replayIntoNothing(options)
   // The old warehouse stays open during the replay: no sync can write to it, and queries are still answered from it.
-  const old = await openApp({ config, acceptOlder: true })
+  const old = await openApp({ config })
   let report: ReplayReport
   try {
     report = await rebuildFrom(options, old)

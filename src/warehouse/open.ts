@@ -18,7 +18,7 @@ import { sizeOf } from '../core/words.ts'
 import { type Connectable, openWriter, type Writer } from './connection.ts'
 import { isLocked, openingError } from './fault.ts'
 import { MACROS } from './macros.ts'
-import { migrateWarehouse } from './maintenance/migrate.ts'
+import { createTables } from './maintenance/create-tables.ts'
 import { createSpillParent, removeStaleSpills, spillFolder } from './temporary-files.ts'
 
 export interface Warehouse {
@@ -26,8 +26,6 @@ export interface Warehouse {
   /** Makes further connections, for reading. */
   instance: Connectable
   writer: Writer
-  /** The layout of the file, where it is an older one that is read through `maintenance/layout-map.ts`. */
-  olderLayout?: number
   /** Checkpoints and closes; the lock is free when it resolves. */
   close(): Promise<void>
 }
@@ -159,13 +157,6 @@ async function fitMemoryLimit(writer: Writer, configured: string): Promise<void>
   if (rows > COVERED_ROWS) await writer.run(`SET memory_limit = '${limitOf(configured, rows)}B'`)
 }
 
-interface Opening {
-  /** Attaches the file, and a database `warehouse`, which is the file itself or reads from it. */
-  attach: (instance: DuckDBInstance, file: string) => Promise<void>
-  /** Prepares the tables of `warehouse`. */
-  prepare: (writer: Writer) => Promise<void>
-}
-
 /** Lets the instance close without a checkpoint, which would write the log of a killed process into a file that was refused. */
 async function keepLog(instance: DuckDBInstance): Promise<void> {
   const connection = await instance.connect()
@@ -173,8 +164,11 @@ async function keepLog(instance: DuckDBInstance): Promise<void> {
   connection.closeSync()
 }
 
-/** Opens the warehouse as `opening` says. @throws as its functions */
-export async function openAs(options: WarehouseOptions, { attach, prepare }: Opening): Promise<Warehouse> {
+/**
+ * Opens the warehouse, and creates in it what is missing.
+ * @throws WAREHOUSE_LOCKED, WAREHOUSE_NEWER, WAREHOUSE_OLDER, HOME_UNUSABLE
+ */
+export async function openWarehouse(options: WarehouseOptions): Promise<Warehouse> {
   const file = warehouseFile(options.home, options.name)
   await createSpillParent(file)
   const instance = await DuckDBInstance.create(':memory:', {
@@ -188,18 +182,19 @@ export async function openAs(options: WarehouseOptions, { attach, prepare }: Ope
     autoinstall_known_extensions: 'false',
   })
   try {
-    await attach(instance, file)
+    await attachTo(instance, file)
     await removeStaleSpills(file)
     let connection = await writingConnection(instance)
     const writer = openWriter(connection, file, async broken => {
       // Closing a connection within a transaction would end the process.
       await broken.run('ROLLBACK').catch(() => {})
       broken.closeSync()
-      await attach(instance, file)
+      await attachTo(instance, file)
       connection = await writingConnection(instance)
       return connection
     })
-    await prepare(writer)
+    await createTables(writer, file)
+    await fitMemoryLimit(writer, options.memoryLimit)
     return {
       file,
       instance: { connect: () => connectTo(instance) },
@@ -217,16 +212,3 @@ export async function openAs(options: WarehouseOptions, { attach, prepare }: Ope
     throw error
   }
 }
-
-/**
- * Opens and migrates the warehouse.
- * @throws WAREHOUSE_LOCKED, WAREHOUSE_NEWER, WAREHOUSE_OLDER, HOME_UNUSABLE
- */
-export const openWarehouse = (options: WarehouseOptions): Promise<Warehouse> =>
-  openAs(options, {
-    attach: attachTo,
-    prepare: async writer => {
-      await migrateWarehouse(writer)
-      await fitMemoryLimit(writer, options.memoryLimit)
-    },
-  })

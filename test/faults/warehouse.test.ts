@@ -57,20 +57,31 @@ describe('a warehouse', () => {
     await expectNothingExported(scene)
   })
 
-  it('that a newer version wrote is refused before anything is changed', async () => {
+  it.each([
+    ['an earlier', 'WAREHOUSE_OLDER', 'DELETE FROM _migrations WHERE number > 15'],
+    ['a newer', 'WAREHOUSE_NEWER', `INSERT INTO _migrations VALUES (9999, '9999_tomorrow.sql', now()::TIMESTAMP)`],
+  ])('that %s version wrote is refused and unchanged; moved away, it is rebuilt', async (_, error, to) => {
     const scene = await synced()
     const warehouse = await openWarehouse({ home: scene.home, ...SMALL })
-    await warehouse.writer.run(`INSERT INTO _migrations VALUES (9999, '9999_tomorrow.sql', now()::TIMESTAMP)`)
+    await warehouse.writer.run(to)
     await warehouse.close()
     const before = await digest(fileOf(scene))
-    for (const command of [['sync', '--yes'], ['replay']])
+    for (const command of [
+      ['sync', '--yes'],
+      ['replay'],
+      ['replay', '--table', '_drift'],
+      ['query', 'SELECT 1'],
+      ['status'],
+    ])
       expectError(scene, await scene.run(command), {
         exit: 6,
-        error: 'WAREHOUSE_NEWER',
-        says: ['9999', 'or a newer one'],
+        error,
+        says: [fileOf(scene), 'convohouse replay', 'lost'],
       })
     expect(await digest(fileOf(scene))).toBe(before)
     expect((await readdir(scene.home)).filter(name => name.startsWith('warehouse'))).toEqual(['warehouse.duckdb'])
+    await rename(fileOf(scene), `${fileOf(scene)}.other-layout`)
+    await expectRecovered(scene)
     await expectNothingExported(scene)
   })
 

@@ -64,8 +64,7 @@ const fromNewestEvent = {
 
 const sessionId = text('Session of the event')
 
-const TURN_EXTRA =
-  'What no other column holds of a turn with a list of messages, as sent: beside its first message. The whole turn if an older warehouse supplied it'
+const TURN_EXTRA = 'What no other column holds of a turn with a list of messages, as sent: beside its first message'
 
 /** Child table of the messages in a list of turns (`turns.ts`). */
 const messages = (table: string, about: string) =>

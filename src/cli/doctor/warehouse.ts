@@ -5,7 +5,7 @@ import { isCode } from '../../core/errors.ts'
 import { bytes } from '../../core/words.ts'
 import { fileBytes, warehouseSize } from '../../files/stored-bytes.ts'
 import { REBUILT } from '../../run/rebuild.ts'
-import { bundledMigrations, layoutNumberOf, newerWarehouse } from '../../warehouse/maintenance/migrate.ts'
+import { expectLayout } from '../../warehouse/maintenance/create-tables.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { openReader } from '../../warehouse/query/reader.ts'
 import { type Rows, withWarehouseRows } from '../../warehouse/query/rows.ts'
@@ -49,14 +49,6 @@ function missing(storage: Storage, landedPages: number): Finding {
   return warn(SUBJECT, `${file} is missing, although pages have landed`, hint)
 }
 
-async function layoutFinding(rows: Rows): Promise<Finding> {
-  const found = await layoutNumberOf(rows)
-  const newest = (await bundledMigrations()).at(-1)!.number
-  if (found > newest) return fail(LAYOUT, newerWarehouse(found, newest))
-  if (found < newest) return ok(LAYOUT, `layout ${found}; the next sync migrates to ${newest}`)
-  return ok(LAYOUT, `layout ${found}, the newest`)
-}
-
 async function opened(
   rows: Rows,
   storage: Storage,
@@ -70,7 +62,10 @@ async function opened(
   }
   const how = holding.state === 'free' ? 'opens' : `is held by ${holderText(holding.pid)}, which answers queries`
   const found = ok(SUBJECT, `${file}: ${how}`)
-  const layout = await layoutFinding(rows).catch(error => fail(LAYOUT, error))
+  const layout = await expectLayout(rows, warehouseFile(storage.home)).then(
+    number => ok(LAYOUT, `layout ${number}, that of this version`),
+    error => fail(LAYOUT, error),
+  )
   return { findings: [found, layout], holding, answers: true }
 }
 

@@ -18,7 +18,7 @@ export const replayCommand = (): Command =>
       'after',
       `
 Examples:
-  $ convohouse replay                        after an update that adds fields or refuses the older warehouse, or when it is damaged
+  $ convohouse replay                        after an update that adds fields, or when the warehouse was damaged or refused, and is moved away
   $ convohouse replay --table _drift --table _issues
 
 The old warehouse answers queries until the new one is complete and replaces it. Its runs, other workspaces, and rows whose files have

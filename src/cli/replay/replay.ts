@@ -56,16 +56,6 @@ async function progressReporter(
 const summary = (report: ReplayReport, what: string, tookMs: number): string[] => [
   `Rebuilt ${what} from ${counted(report.files, 'page')} in ${formatDuration(tookMs)}, without a request.`,
   `  ${counted(report.records, 'record')}, ${counted(report.coerced, 'page')} coerced to declared types, ${counted(report.quarantined, 'record')} quarantined`,
-  ...(report.olderLayout === undefined
-    ? []
-    : [
-        `  The replaced warehouse had the older layout ${report.olderLayout}: runs, other workspaces and rows without files were converted.`,
-        ...(report.restoredEvents
-          ? [
-              `  ${counted(report.restoredEvents, 'webhook event')} that only the warehouse held ${report.restoredEvents === 1 ? 'was' : 'were'} added to the spool's archive.`,
-            ]
-          : []),
-      ]),
 ]
 
 const keptLines = ({ keptEvents }: ReplayReport): string[] =>

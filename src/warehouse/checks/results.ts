@@ -1,5 +1,4 @@
 // The last result of each check, in `_checks`.
-import { isCode } from '../../core/errors.ts'
 import { iso, type Writer } from '../connection.ts'
 import { type Check, publishedTableOf, type Severity } from './declaration.ts'
 import type { CheckResult, ExampleKey } from './run-check.ts'
@@ -50,15 +49,9 @@ const resultOf = ({ examples, epoch, seq, ...row }: StoredRow): StoredResult => 
   position: epoch === null ? null : { epoch, seq: seq! },
 })
 
-/** The stored results, by name; none of a warehouse that is not migrated yet. */
-export async function storedResults({ rows }: Reader): Promise<StoredResult[]> {
-  try {
-    return (await rows<StoredRow>(STORED)).map(resultOf)
-  } catch (error) {
-    if (isCode(error, 'SQL_INVALID')) return []
-    throw error
-  }
-}
+/** The stored results, by name. */
+export const storedResults = async ({ rows }: Reader): Promise<StoredResult[]> =>
+  (await rows<StoredRow>(STORED)).map(resultOf)
 
 /** The checks that stop the publication of a table, by table. */
 export async function blockedTables({ rows }: Reader): Promise<Map<string, string[]>> {

@@ -40,8 +40,7 @@ export async function sharedColumns(from: Writer, table: string): Promise<string
 
 /** Copies the rows of every workspace except `ids`, so that workspaces that are not configured are kept. */
 export async function preserveOtherWorkspaces(from: Writer, ids: readonly string[]): Promise<void> {
-  // The tables of the rebuilt warehouse: in the replaced one they are views if it has an older layout. One query for all, because each
-  // call of `duckdb_columns()` takes 10 ms.
+  // One query for all tables, because each call of `duckdb_columns()` takes 10 ms.
   const tables = await from.rows<{ name: string; columns: string[] }>(`
     SELECT table_name AS name, list(column_name) AS columns FROM (
       SELECT table_name, column_name FROM duckdb_columns()

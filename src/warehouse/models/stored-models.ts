@@ -1,6 +1,5 @@
 // What is stored about models (`_models`): how their tables look, how far they have followed the change log, and how the last attempt ended.
 
-import { isCode } from '../../core/errors.ts'
 import type { PublishedTable } from '../changes/published-tables.ts'
 import type { Writer } from '../connection.ts'
 import type { DescribedColumn } from '../dictionary/described.ts'
@@ -52,19 +51,9 @@ export async function storedModels({ rows }: Reader): Promise<StoredModel[]> {
   }))
 }
 
-/** All models, by name; none of a warehouse that is not migrated yet. */
-export async function knownModels(reader: Reader): Promise<StoredModel[]> {
-  try {
-    return await storedModels(reader)
-  } catch (error) {
-    if (isCode(error, 'SQL_INVALID')) return []
-    throw error
-  }
-}
-
 /** The models whose last attempt failed. */
 export const wrongModels = async (reader: Reader): Promise<StoredModel[]> =>
-  (await knownModels(reader)).filter(({ outcome }) => outcome !== 'built')
+  (await storedModels(reader)).filter(({ outcome }) => outcome !== 'built')
 
 /** The models that have a table. */
 export const builtModels = async (reader: Reader): Promise<StoredModel[]> =>

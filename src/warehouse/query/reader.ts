@@ -3,7 +3,7 @@
 import { rmSync } from 'node:fs'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { openingError } from '../fault.ts'
-import { expectReadable } from '../maintenance/migrate.ts'
+import { expectLayout } from '../maintenance/create-tables.ts'
 import { expectFile } from '../open.ts'
 import { createSpillParent, readerSpillFolder } from '../temporary-files.ts'
 import { partOf } from './parquet.ts'
@@ -27,7 +27,7 @@ export interface Reader {
  * Opens the warehouse READ_ONLY without access to files and network, with locked settings, in UTC. A process that holds the warehouse must
  * not call this: closing a second instance drops the lock of the first.
  *
- * @throws WAREHOUSE_MISSING; WAREHOUSE_OLDER; WAREHOUSE_LOCKED where another process holds it, which then answers queries on its socket; HOME_UNUSABLE
+ * @throws WAREHOUSE_MISSING; WAREHOUSE_OLDER, WAREHOUSE_NEWER; WAREHOUSE_LOCKED where another process holds it, which then answers queries on its socket; HOME_UNUSABLE
  */
 export async function openReader(options: ReaderOptions): Promise<Reader> {
   const spill = readerSpillFolder(options.file)
@@ -35,10 +35,8 @@ export async function openReader(options: ReaderOptions): Promise<Reader> {
   try {
     const connection = await instance.connect()
     await restrict(connection, options.parquetFile)
-    await expectReadable(async <R>(sql: string) => {
-      const result = await connection.runAndReadAll(sql)
-      return result.getRowObjectsJson() as R[]
-    })
+    const rows = async <R>(sql: string) => (await connection.runAndReadAll(sql)).getRowObjectsJson() as R[]
+    await expectLayout(rows, options.file)
     return {
       connection,
       close: () => {

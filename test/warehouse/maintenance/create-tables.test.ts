@@ -4,12 +4,10 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { DuckDBInstance } from '@duckdb/node-api'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { conversation } from '../../../src/catalog/conversation/conversation.ts'
 import { tablesOf } from '../../../src/catalog/ddl.ts'
 import { layoutOf } from '../../../src/catalog/layout.ts'
-import { agent } from '../../../src/catalog/resources/agents.ts'
 import type { ConvohouseError } from '../../../src/core/errors.ts'
 import { openLanding } from '../../../src/landing/folder-landing.ts'
 import type { Landing } from '../../../src/landing/landing.ts'
@@ -17,10 +15,11 @@ import { logRange } from '../../../src/warehouse/changes/epoch.ts'
 import type { Writer } from '../../../src/warehouse/connection.ts'
 import { loadPages } from '../../../src/warehouse/load/load.ts'
 import type { LoadContext } from '../../../src/warehouse/load/load-input.ts'
-import { bundledMigrations, migrateWarehouse } from '../../../src/warehouse/maintenance/migrate.ts'
+import { metaFiles } from '../../../src/warehouse/maintenance/create-tables.ts'
 import { openWarehouse, type Warehouse, warehouseFile } from '../../../src/warehouse/open.ts'
+import { openReader } from '../../../src/warehouse/query/reader.ts'
 import { temporaryFolder } from '../../../src/warehouse/temporary-files.ts'
-import { landAgents, landConversations } from '../landed-pages.ts'
+import { landConversations } from '../landed-pages.ts'
 import { SMALL } from '../temporary-warehouse.ts'
 
 let home: string
@@ -90,7 +89,7 @@ describe('a warehouse', () => {
     expect(await visit(tables)).toEqual(before)
     expect(await visit(epochOf)).toBe(epoch)
     expect(await visit(({ writer }) => writer.rows('SELECT number, name FROM _migrations'))).toEqual(
-      (await bundledMigrations()).map(({ number, name }) => ({ number, name })),
+      metaFiles().map(({ number, name }) => ({ number, name })),
     )
   })
 
@@ -143,74 +142,24 @@ describe('a warehouse', () => {
     ])
   })
 
-  it('of a catalog in which agents had no child tables gets the details of an agent with its next listing', async () => {
-    const details = layoutOf(agent).children.map(({ table }) => table)
-    const landing = openLanding(home).workspace('w')
-    const list = async ({ writer }: Warehouse, sentAtMs: number) => {
-      const agents = [{ ID: 'a', nodes: [{ id: 'n' }] }, { ID: 'b' }]
-      await loadPages(contextOf(writer, landing), [await landAgents(landing, { agents, sentAtMs })])
-    }
-    await visit(async warehouse => {
-      await list(warehouse, 1_780_000_000_000)
-      for (const table of details) await warehouse.writer.run(`DROP TABLE ${table}`)
-      for (const column of ['_record', 'is_starred', 'advanced_server_url'])
-        await warehouse.writer.run(`ALTER TABLE agents DROP COLUMN ${column}`)
-    })
-    const warehouse = await open()
-    const numbers = () =>
-      warehouse.writer.rows('SELECT agent_id, _record IS NOT NULL AS numbered FROM agents ORDER BY ALL')
-    const numbered = ['a', 'b'].map(agent_id => ({ agent_id, numbered: true }))
-    expect(await numbers()).toEqual(numbered)
-    await list(warehouse, 1_780_000_060_000)
-    expect(await numbers()).toEqual(numbered)
-    expect(await warehouse.writer.rows('SELECT agent_id, node_id FROM agent_nodes')).toEqual([
-      { agent_id: 'a', node_id: 'n' },
-    ])
-  })
-
-  it('is migrated by each later migration once, in order, and in a new epoch; after a failure the next opening continues', async () => {
-    const later = (number: number, sql: string) => ({ number, name: `${number}_later.sql`, sql })
-    const bundled = await bundledMigrations()
-    const newest = bundled.at(-1)!.number
-    const renamed = later(
-      newest + 1,
-      "ALTER TABLE _drift RENAME COLUMN seen TO found; UPDATE _drift SET found = found || '!'",
-    )
-    const altered = later(newest + 2, 'ALTER TABLE _drift ADD COLUMN added INTEGER')
+  it.each([
+    ['an earlier', 'WAREHOUSE_OLDER', 'DELETE FROM _migrations WHERE number > 15', 'layout 15'],
+    ['a newer', 'WAREHOUSE_NEWER', `INSERT INTO _migrations VALUES (9999, 'future', now()::TIMESTAMP)`, 'layout 9999'],
+  ])('of %s layout is refused to writers and readers, with what to do, and is unchanged', async (_, code, to, says) => {
     await visit(async ({ writer }) => {
-      await writer.run(
-        `INSERT INTO _drift VALUES ('w', 'conversation', 'p', 'text', 1, now()::TIMESTAMP, now()::TIMESTAMP, 'f')`,
-      )
-      const epoch = await epochOf({ writer })
-      const broken = { ...altered, sql: `${altered.sql}; SELECT error('on purpose')` }
-      await expect(migrateWarehouse(writer, [...bundled, renamed, broken])).rejects.toThrow('on purpose')
-      expect(await writer.rows('SELECT max(number) AS n FROM _migrations')).toEqual([{ n: newest + 1 }])
-      expect(await epochOf({ writer })).not.toBe(epoch)
-      for (let times = 0; times < 2; times++) await migrateWarehouse(writer, [...bundled, renamed, altered])
-      expect(await writer.rows('SELECT found, added FROM _drift')).toEqual([{ found: 'text!', added: null }])
-      expect(await writer.rows('SELECT number FROM _migrations ORDER BY ALL')).toEqual(
-        [...bundled, renamed, altered].map(({ number }) => ({ number })),
-      )
-    })
-  })
-
-  it('of a newer convohouse is refused before anything is changed', async () => {
-    await visit(async ({ writer }) => {
-      await writer.run(`INSERT INTO _migrations VALUES (9999, '9999_future.sql', now()::TIMESTAMP)`)
+      await writer.run(to)
       await writer.run('ALTER TABLE conversations DROP COLUMN csat_ease10')
     })
-    const error = await refusal(open())
-    expect(error).toMatchObject({ code: 'WAREHOUSE_NEWER', exitCode: 6 })
-    expect(error.message).toContain('9999')
+    const file = warehouseFile(home)
+    const before = await readFile(file)
+    for (const opening of [() => open(), () => openReader({ file, ...SMALL })]) {
+      const error = await refusal(opening())
+      expect(error).toMatchObject({ code, exitCode: 6 })
+      expect(error.message).toContain(says)
+      for (const part of [file, '.wal', 'convohouse replay', 'lost']) expect(error.hint).toContain(part)
+    }
     // The refusal releases the file, and has not restored the column.
-    const instance = await DuckDBInstance.create(warehouseFile(home))
-    const connection = await instance.connect()
-    const reader = await connection.runAndReadAll(
-      `SELECT count(*)::INTEGER FROM duckdb_columns() WHERE column_name = 'csat_ease10'`,
-    )
-    expect(reader.getRowsJson()).toEqual([[0]])
-    connection.closeSync()
-    instance.closeSync()
+    expect((await readFile(file)).equals(before)).toBe(true)
   })
 
   it('that another process holds is refused with the id of that process', async () => {
