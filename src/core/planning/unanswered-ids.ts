@@ -12,7 +12,7 @@ interface Unanswered {
 
 /**
  * Classifies `missing` ids by `scannedConvoCount` (`scanned`). All lists are empty where that number is absent or implausible. A vendor that
- * answers with other conversations only does not select by id: requesting the ids again would bill others again.
+ * answers with other conversations only does not select by id, and one that fails for an id may do so for ever: each request may be billed.
  */
 export function unansweredOf({
   limit,
@@ -20,10 +20,11 @@ export function unansweredOf({
   scanned,
   returned,
   hasMore,
-}: Pick<PageFacts, 'limit' | 'missing' | 'scanned' | 'returned' | 'hasMore'>): Unanswered {
+  unread,
+}: Pick<PageFacts, 'limit' | 'missing' | 'scanned' | 'returned' | 'hasMore' | 'unread'>): Unanswered {
   const answered = limit - missing.length
   const none = { gone: [], notExportable: [], either: [] }
-  if (answered === 0 && returned > 0) return { ...none, notExportable: missing }
+  if (unread || (answered === 0 && returned > 0)) return { ...none, notExportable: missing }
   if (hasMore) return { ...none, either: missing }
   if (scanned === null || scanned < answered) return none
   if (scanned >= limit) return { ...none, notExportable: missing }

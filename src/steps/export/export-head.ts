@@ -104,8 +104,8 @@ export function exportHead(
           ...(undated > 0 && { undated }),
           ...(isElsewhere && { elsewhere: true as const }),
           ...(progress.cap && { cap: progress.cap }),
-          ...(unread && { unread }),
         }),
+    ...(unread && { unread }),
   }
   return pageHead(fetching, exchange, {
     place: { stream: 'conversations', agentId, window: name, generation: facts.generation, sequence: facts.sequence },

@@ -44,7 +44,7 @@ interface Past {
   failure?: unknown
 }
 
-/** The answer to a request that brought no conversation. `scanned`: 0 says that the vendor does not have the id, 1 that it does not export it. */
+/** The answer to a request that brought no conversation. `scanned`: 0 says that the vendor does not have the id. */
 const emptyAnswer = (exchange: Exchange, scanned: number | null): ExportAnswer => ({
   exchange,
   invalidUtf8: false,
@@ -130,10 +130,10 @@ export const selectionFails = (why: string): ConvohouseError =>
 /** Ends the window with a gap; a single id counts as not exportable until it changes. */
 function landUnread(failed: FailedPage, answer: ExportAnswer): Promise<WindowProgress> {
   const { query, land, progress } = failed
-  if (query.convoIds) return land({ query, answer: emptyAnswer(answer.exchange, 1) })
   const { code, what, billedUpTo } = failureOf(failed)
   const unread = { code, what, billedUpTo: billedUpTo + (progress.cap?.billedUpTo ?? 0) }
-  return land({ query: { ...query, limit: 1 }, answer: emptyAnswer(answer.exchange, null), unread })
+  const asked = query.convoIds ? query : { ...query, limit: 1 }
+  return land({ query: asked, answer: emptyAnswer(answer.exchange, null), unread })
 }
 
 async function pastRefusedCursor(failed: FailedPage): Promise<Past> {
