@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { SyncReport } from '../../../workflows/steps.ts'
 import { type App, openApp } from '../../app.ts'
+import { type Clock, systemClock } from '../../clock.ts'
 import { type Config, readConfig } from '../../config.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { DAY, HOUR, SECOND } from '../../core/time.ts'
@@ -34,7 +35,14 @@ const QUERY_TIMEOUT_MS = 30 * SECOND
 interface Demo {
   config: Config
   stop: Stop
+  clock: Clock
 }
+
+/** The sandbox's clock is days behind the machine's at first: the demo lives by it. */
+const clockOf = ({ clock }: Sandbox): Clock => ({
+  now: () => clock.now(),
+  sleepUntil: (untilMs, signal) => systemClock.sleepUntil(systemClock.now() + untilMs - clock.now(), signal),
+})
 
 const heading = (text: string): void => print('', styleOf(process.stdout)('bold', `── ${text}`), '')
 
@@ -69,13 +77,14 @@ async function configFor(sandbox: Sandbox, home: string): Promise<Config> {
   return { ...config, workspaces, webhooks: { ...config.webhooks, port: 0 } }
 }
 
-const optionsFor = ({ config, stop }: Demo, app: App): EmbeddedOptions => ({
+const optionsFor = ({ config, stop, clock }: Demo, app: App): EmbeddedOptions => ({
   config,
   workspace: config.workspaces[0]!,
   app,
   request: PLAIN_SYNC,
   signal: stop.aborted,
   stopping: stop.stopping,
+  clock,
 })
 
 /** Opens the app for one step only, so that other processes can read the warehouse between the steps. */
@@ -88,14 +97,14 @@ async function withApp<T>(demo: Demo, work: (options: EmbeddedOptions) => Promis
   }
 }
 
-async function showPlan(options: EmbeddedOptions): Promise<void> {
-  const { resourceRequests, ...prepared } = await planOnly(options)
-  const facts = { workspaceId: options.workspace.id, prepared, resourceRequests, nowMs: Date.now() }
+async function showPlan({ clock = systemClock, ...options }: EmbeddedOptions): Promise<void> {
+  const { resourceRequests, ...prepared } = await planOnly({ ...options, clock })
+  const facts = { workspaceId: options.workspace.id, prepared, resourceRequests, nowMs: clock.now() }
   print(...planLines(facts, gridOnStdout()))
 }
 
 async function sync(options: EmbeddedOptions): Promise<SyncReport> {
-  const display = (await chooseDisplays({ json: false, several: false })).of(options.workspace.id)
+  const display = (await chooseDisplays({ json: false, several: false, clock: options.clock })).of(options.workspace.id)
   try {
     const confirm: EmbeddedOptions['confirm'] = async prepared => {
       display.planned(plannedBy(prepared))
@@ -185,7 +194,7 @@ export async function runDemo({ home }: { home?: string }): Promise<void> {
     agents: AGENTS,
     conversations: CONVERSATIONS,
     arrivalsPerDay: ARRIVALS_PER_DAY,
-    // A sync reads up to the machine's own time, so the later days, and the time that events advance the clock by, have passed.
+    // So the later days, and the time that events advance the clock by, have passed when somebody looks at the warehouse afterwards.
     startMs: Date.now() - LATER_DAYS * DAY - 2 * HOUR,
     traffic: true,
   })
@@ -193,7 +202,7 @@ export async function runDemo({ home }: { home?: string }): Promise<void> {
     print(
       `A sandbox on ${sandbox.url} serves the API: ${AGENTS} agents, ${count(CONVERSATIONS)} conversations. No account is needed, and nothing leaves this machine.`,
     )
-    await play({ config: await configFor(sandbox, folder), stop }, sandbox)
+    await play({ config: await configFor(sandbox, folder), stop, clock: clockOf(sandbox) }, sandbox)
     heading('Next steps')
     print(...ending(folder))
   } finally {

@@ -1,5 +1,6 @@
 // Chooses the display of a sync: JSON lines, a redrawn board on a terminal, or plain lines.
 
+import type { Now } from '../../clock.ts'
 import { type Board, boardOnTerminal } from '../terminal/board.ts'
 
 import { errorJson, errorLines } from '../terminal/error-text.ts'
@@ -9,6 +10,11 @@ import { jsonDisplay } from './json-display.ts'
 import { liveDisplay } from './live-display.ts'
 import { plainDisplay } from './plain-display.ts'
 import type { Display } from './progress.ts'
+
+interface DisplayOptions {
+  several: boolean
+  clock?: Now | undefined
+}
 
 /** The displays of one command. */
 export interface Displays {
@@ -32,8 +38,8 @@ function inTurn(): Displays['ask'] {
   }
 }
 
-/** `several`: the command syncs more than one workspace, so each failure names its own. */
-export async function chooseDisplays({ json, several }: { json: boolean; several: boolean }): Promise<Displays> {
+/** `several`: the command syncs more than one workspace, so each failure names its own. `clock`: that of the syncs; default: the machine's. */
+export async function chooseDisplays({ json, several, clock }: DisplayOptions & { json: boolean }): Promise<Displays> {
   const ask = inTurn()
   if (json)
     return {
@@ -45,7 +51,7 @@ export async function chooseDisplays({ json, several }: { json: boolean; several
   const board = await boardOnTerminal()
   const write: Displays['remark'] = board ? (...lines) => board.printAbove(logLines(lines)) : log
   return {
-    of: workspaceId => displayOn(board, workspaceId, several),
+    of: workspaceId => displayOn(board, workspaceId, { several, clock }),
     remark: write,
     failed: (workspaceId, error) =>
       write(...errorLines(error, styleOf(process.stderr), several ? workspaceId : undefined)),
@@ -54,7 +60,7 @@ export async function chooseDisplays({ json, several }: { json: boolean; several
 }
 
 /** The display of a workspace on the shared board; plain lines if `board` is null. */
-export function displayOn(board: Board | null, workspaceId: string, several: boolean): Display {
-  if (board) return liveDisplay(workspaceId, board, { style: styleOf(process.stderr), several })
-  return plainDisplay(workspaceId, { to: process.stderr, result: process.stdout, several })
+export function displayOn(board: Board | null, workspaceId: string, options: DisplayOptions): Display {
+  if (board) return liveDisplay(workspaceId, board, { style: styleOf(process.stderr), ...options })
+  return plainDisplay(workspaceId, { to: process.stderr, result: process.stdout, ...options })
 }

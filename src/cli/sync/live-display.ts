@@ -1,6 +1,6 @@
 // The display on a terminal: a few lines are redrawn in place; the final report is permanent.
 import type { Failure } from '../../../workflows/steps.ts'
-import { systemClock } from '../../clock.ts'
+import { type Now, systemClock } from '../../clock.ts'
 import type { Board } from '../terminal/board.ts'
 import { failureLines } from '../terminal/error-text.ts'
 import type { Style } from '../terminal/style.ts'
@@ -21,12 +21,12 @@ import { reportLines } from './report.ts'
 export function liveDisplay(
   name: string,
   board: Board,
-  { style, several }: { style: Style; several: boolean },
+  { style, several, clock = systemClock }: { style: Style; several: boolean; clock?: Now | undefined },
 ): Display {
   const fail = (failure: Failure) => board.printAbove(failureLines(failure, style, several ? name : undefined))
-  let progress: Progress = startProgress(systemClock.now())
+  let progress: Progress = startProgress(clock.now())
   let syncs = false
-  const show = () => board.show(name, () => liveLines({ name, progress, nowMs: systemClock.now(), syncs, style }))
+  const show = () => board.show(name, () => liveLines({ name, progress, nowMs: clock.now(), syncs, style }))
   const begin = () => {
     syncs = true
     show()
@@ -37,25 +37,25 @@ export function liveDisplay(
   }
   return {
     planned(planned) {
-      progress = plannedProgress(planned, progress, systemClock.now())
+      progress = plannedProgress(planned, progress, clock.now())
       begin()
     },
     page(page) {
-      progress = withPage(progress, page, systemClock.now())
+      progress = withPage(progress, page, clock.now())
     },
     waits(ahead) {
       progress = { ...progress, ahead }
       begin()
     },
     news(news) {
-      progress = withNews(progress, news, systemClock.now())
+      progress = withNews(progress, news, clock.now())
       if (news.kind === 'planning') begin()
       if (news.kind === 'events') show()
       if (news.kind === 'failure') fail(news.failure)
     },
     note: text => board.printAbove([`${style('cyan', name)}  ${text}`]),
     report(report) {
-      const nowMs = systemClock.now()
+      const nowMs = clock.now()
       end()
       for (const failure of unreportedFailures(progress, report)) fail(failure)
       board.printAbove(reportLines(name, { report, progress, nowMs }))

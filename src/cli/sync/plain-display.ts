@@ -3,7 +3,7 @@
 import type { Writable } from 'node:stream'
 import { agentsOf } from '../../../workflows/progress.ts'
 import type { Failure } from '../../../workflows/steps.ts'
-import { systemClock } from '../../clock.ts'
+import { type Now, systemClock } from '../../clock.ts'
 import { MINUTE, SECOND } from '../../core/time.ts'
 import { counted, range } from '../../core/words.ts'
 import { failureLines } from '../terminal/error-text.ts'
@@ -29,10 +29,15 @@ const EVENTS_EVERY_MS = MINUTE
 /** Writes progress to `to` and the report to `result`; with `several`, each failure names its workspace. */
 export function plainDisplay(
   name: string,
-  { to, result, several }: { to: Writable; result: Writable; several: boolean },
+  {
+    to,
+    result,
+    several,
+    clock = systemClock,
+  }: { to: Writable; result: Writable; several: boolean; clock?: Now | undefined },
 ): Display {
-  let progress: Progress = startProgress(systemClock.now())
-  let lastPageMs = systemClock.now()
+  let progress: Progress = startProgress(clock.now())
+  let lastPageMs = clock.now()
   let lastWaiting = ''
   let lastAhead = ''
   let lastEvents = { text: '', atMs: Number.NEGATIVE_INFINITY }
@@ -51,7 +56,7 @@ export function plainDisplay(
   return {
     planned(planned) {
       const { plan } = planned
-      progress = plannedProgress(planned, progress, systemClock.now())
+      progress = plannedProgress(planned, progress, clock.now())
       const size = progress.expected ? `an estimated ${range(progress.expected)} conversations` : 'of unknown size'
       line(
         plan.windows.length === 0
@@ -60,18 +65,18 @@ export function plainDisplay(
       )
     },
     page(page) {
-      const nowMs = systemClock.now()
+      const nowMs = clock.now()
       progress = withPage(progress, page, nowMs)
       if (nowMs - lastPageMs < LINE_EVERY_MS) return
       lastPageMs = nowMs
       line(`${doneText(progress, nowMs)} · ${leftText(progress, nowMs)}`)
     },
     waits(ahead) {
-      if (ahead.run !== lastAhead) line(aheadText(ahead, systemClock.now()))
+      if (ahead.run !== lastAhead) line(aheadText(ahead, clock.now()))
       lastAhead = ahead.run
     },
     news(news) {
-      const nowMs = systemClock.now()
+      const nowMs = clock.now()
       progress = withNews(progress, news, nowMs)
       if (news.kind === 'planning' && progress.planning) line(planningText(progress.planning, nowMs))
       if (news.kind === 'failure') fail(news.failure)
@@ -80,7 +85,7 @@ export function plainDisplay(
     },
     note: line,
     report: report => {
-      const nowMs = systemClock.now()
+      const nowMs = clock.now()
       for (const failure of unreportedFailures(progress, report)) fail(failure)
       write(reportLines(name, { report, progress, nowMs }), result)
       progress = overProgress(progress, nowMs)

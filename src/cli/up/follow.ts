@@ -48,7 +48,7 @@ function listenerOf(
   { board, config, remark, signal }: FollowOptions,
   ended: (end: SyncReport | ConvohouseError) => void,
 ): SyncListener & Pick<Display, 'end' | 'news'> {
-  const display = displayOn(board, workspaceId, config.workspaces.length > 1)
+  const display = displayOn(board, workspaceId, { several: config.workspaces.length > 1 })
   const next = () => void (signal.aborted || noteNext(client, workspaceId, display))
   return {
     begun: () => showProgressOn(display),
