@@ -1,11 +1,7 @@
 // The clock of the hosts. Tests replace it by a simulated one, together with the sandbox's.
 
-/** Of a clock, only the time. */
-export interface Now {
+export interface Clock {
   now(): number
-}
-
-export interface Clock extends Now {
   /** Resolves at that time; rejects with the signal's reason when it is aborted. */
   sleepUntil(untilMs: number, signal: AbortSignal): Promise<void>
 }

@@ -151,7 +151,7 @@ CREATE TABLE _requests (
   returned BIGINT,
   -- Conversations scanned, including skipped ones (`scannedConvoCount`).
   scanned BIGINT,
-  -- Sessions billed; NULL if not reported (`usage.billableUsedThisRequest`).
+  -- Sessions billed (`usage.billableUsedThisRequest`), at least one a conversation; if not reported, those that the records show. NULL for a listing.
   billed_sessions BIGINT,
   -- Length of the body (bytes).
   body_bytes BIGINT,

@@ -48,7 +48,7 @@ export interface PageHead {
   /** Position in the window; null outside of the conversations stream. */
   facts: PageFacts | null
   usage: ReportedUsage | null
-  /** Absent where the vendor reported none. */
+  /** The vendor reports no bill for some answers; the field is then absent. */
   bill?: ReportedBill
   rateLimit: ReportedRateLimit | null
   notes: PageNotes

@@ -1,6 +1,5 @@
 // Chooses the display of a sync: JSON lines, a redrawn board on a terminal, or plain lines.
 
-import type { Now } from '../../clock.ts'
 import { type Board, boardOnTerminal } from '../terminal/board.ts'
 
 import { errorJson, errorLines } from '../terminal/error-text.ts'
@@ -9,12 +8,7 @@ import { styleOf } from '../terminal/style.ts'
 import { jsonDisplay } from './json-display.ts'
 import { liveDisplay } from './live-display.ts'
 import { plainDisplay } from './plain-display.ts'
-import type { Display } from './progress.ts'
-
-interface DisplayOptions {
-  several: boolean
-  clock?: Now | undefined
-}
+import type { Display, DisplayOptions } from './progress.ts'
 
 /** The displays of one command. */
 export interface Displays {

@@ -1,11 +1,12 @@
 // The display on a terminal: a few lines are redrawn in place; the final report is permanent.
 import type { Failure } from '../../../workflows/steps.ts'
-import { type Now, systemClock } from '../../clock.ts'
+import { systemClock } from '../../clock.ts'
 import type { Board } from '../terminal/board.ts'
 import { failureLines } from '../terminal/error-text.ts'
 import type { Style } from '../terminal/style.ts'
 import {
   type Display,
+  type DisplayOptions,
   overProgress,
   type Progress,
   plannedProgress,
@@ -21,7 +22,7 @@ import { reportLines } from './report.ts'
 export function liveDisplay(
   name: string,
   board: Board,
-  { style, several, clock = systemClock }: { style: Style; several: boolean; clock?: Now | undefined },
+  { style, several, clock = systemClock }: DisplayOptions & { style: Style },
 ): Display {
   const fail = (failure: Failure) => board.printAbove(failureLines(failure, style, several ? name : undefined))
   let progress: Progress = startProgress(clock.now())

@@ -3,7 +3,7 @@
 import type { Writable } from 'node:stream'
 import { agentsOf } from '../../../workflows/progress.ts'
 import type { Failure } from '../../../workflows/steps.ts'
-import { type Now, systemClock } from '../../clock.ts'
+import { systemClock } from '../../clock.ts'
 import { MINUTE, SECOND } from '../../core/time.ts'
 import { counted, range } from '../../core/words.ts'
 import { failureLines } from '../terminal/error-text.ts'
@@ -11,6 +11,7 @@ import { logLines } from '../terminal/print.ts'
 import { plain } from '../terminal/style.ts'
 import {
   type Display,
+  type DisplayOptions,
   overProgress,
   type Progress,
   plannedProgress,
@@ -29,12 +30,7 @@ const EVENTS_EVERY_MS = MINUTE
 /** Writes progress to `to` and the report to `result`; with `several`, each failure names its workspace. */
 export function plainDisplay(
   name: string,
-  {
-    to,
-    result,
-    several,
-    clock = systemClock,
-  }: { to: Writable; result: Writable; several: boolean; clock?: Now | undefined },
+  { to, result, several, clock = systemClock }: DisplayOptions & { to: Writable; result: Writable },
 ): Display {
   let progress: Progress = startProgress(clock.now())
   let lastPageMs = clock.now()

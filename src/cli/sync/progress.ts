@@ -3,6 +3,7 @@
 import type { ProgressUpdate } from '../../../workflows/host.ts'
 import { type PlanSummary, planSummary } from '../../../workflows/progress.ts'
 import type { Failure, Prepared, SyncReport } from '../../../workflows/steps.ts'
+import type { Clock } from '../../clock.ts'
 import type { ErrorCode } from '../../core/errors.ts'
 import { type Budget, budgetOf } from '../../core/governor/budget.ts'
 import type { GovernorState } from '../../core/governor/governor.ts'
@@ -152,6 +153,11 @@ export function timeToGo(progress: Progress, nowMs: number): number | null {
   if (expected === null || rate === null || rate <= 0) return null
   const left = (expected.low + expected.high) / 2 - conversations
   return left > 0 ? (left / rate) * SECOND : null
+}
+
+export interface DisplayOptions {
+  several: boolean
+  clock?: Pick<Clock, 'now'> | undefined
 }
 
 /** Shows a running sync: live, as plain lines, or as JSON. */

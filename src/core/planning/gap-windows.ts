@@ -55,7 +55,7 @@ function gapWindows({ agentId, fromSec, toSec, sinceMs, tries }: Gap, nowMs: num
 }
 
 /** Gaps of one agent in which those that touch are one: between them nothing was read, and each further split would double their requests. */
-export function joined(gaps: readonly Gap[]): Gap[] {
+function joined(gaps: readonly Gap[]): Gap[] {
   const all: Gap[] = []
   for (const gap of gaps.toSorted((a, b) => a.toSec - b.toSec)) {
     const last = all.at(-1)

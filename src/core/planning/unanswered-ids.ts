@@ -10,6 +10,13 @@ interface Unanswered {
   either: string[]
 }
 
+/** True for a page of ids with other conversations than the requested ones only. */
+export const holdsOnlyOthers = ({
+  limit,
+  missing,
+  returned,
+}: Pick<PageFacts, 'limit' | 'missing' | 'returned'>): boolean => missing.length === limit && returned > 0
+
 /**
  * Classifies `missing` ids by `scannedConvoCount` (`scanned`). All lists are empty where that number is absent or implausible. A vendor that
  * answers with other conversations only does not select by id, and one that fails for an id may do so for ever: each request may be billed.
@@ -24,7 +31,7 @@ export function unansweredOf({
 }: Pick<PageFacts, 'limit' | 'missing' | 'scanned' | 'returned' | 'hasMore' | 'unread'>): Unanswered {
   const answered = limit - missing.length
   const none = { gone: [], notExportable: [], either: [] }
-  if (unread || (answered === 0 && returned > 0)) return { ...none, notExportable: missing }
+  if (unread || holdsOnlyOthers({ limit, missing, returned })) return { ...none, notExportable: missing }
   if (hasMore) return { ...none, either: missing }
   if (scanned === null || scanned < answered) return none
   if (scanned >= limit) return { ...none, notExportable: missing }

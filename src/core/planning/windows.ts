@@ -42,7 +42,7 @@ export interface Window {
   /** First second; null: no lower bound (conversations without `ts` count as 0). */
   fromSec: number | null
   toSec: number
-  /** Of a poll: its requests begin at this second, since everything from there on was empty when it was read; null: no lower bound. */
+  /** A poll's requests begin at this second, since everything later was empty when it was read; null: no lower bound. */
   askFromSec?: number | null
   openedAtMs: number
   /** Ids of a window by id, in request order. */

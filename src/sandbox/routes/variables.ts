@@ -1,7 +1,7 @@
 // GET and POST /v3/agents/{agentId}/variables (API document, sections 2.2, 4.3 and 4.4).
 import { z } from 'zod'
 import type { SandboxService } from '../service.ts'
-import { agentVariables, type Variable } from '../world/agents/variables.ts'
+import { agentVariables, VARIABLE_DEFAULTS, type Variable } from '../world/agents/variables.ts'
 import { Draw, PURPOSE } from '../world/random.ts'
 import { type Answer, fault, jsonAnswer } from './answer.ts'
 import { readBody } from './body.ts'
@@ -97,23 +97,11 @@ function createVariable(service: SandboxService, agent: FoundAgent, { body, nowM
   return jsonAnswer({ success: true, message: 'Variable created successfully', data: variable })
 }
 
-/** What a variable has where its caller left it out. */
-const DEFAULTS = {
-  in: 'query',
-  value: null,
-  description: '',
-  required: false,
-  reusable: false,
-  isEnv: false,
-  isSystem: false,
-  isGlobal: false,
-}
-
 /** The variable as it is stored. */
 export const variableOf = (
   sent: z.output<typeof SentField>,
   own: Pick<Variable, 'id' | 'type' | 'agentId' | 'userId'>,
-): Variable => VariableSchema.parse({ ...DEFAULTS, ...sent, defaultValue: sent.defaultValue ?? '', ...own })
+): Variable => VariableSchema.parse({ ...VARIABLE_DEFAULTS, ...sent, defaultValue: sent.defaultValue ?? '', ...own })
 
 /** The request has no type; `string` is the only one that the document shows. */
 function typeOf(value: unknown): string {

@@ -8,6 +8,7 @@ import { type Grant, SPARE_REQUESTS } from '../../core/governor/governor.ts'
 import { billOf, mostSessionsShown } from '../../core/planning/estimate.ts'
 import { largestPage } from '../../core/planning/failed-pages.ts'
 import { isAtRest } from '../../core/planning/no-progress.ts'
+import { holdsOnlyOthers } from '../../core/planning/unanswered-ids.ts'
 import { advance } from '../../core/planning/window-progress.ts'
 import { nextRequest, restarted, type WindowQuery } from '../../core/planning/window-query.ts'
 import { newProgress, openWindow, type PageFacts, type WindowProgress } from '../../core/planning/windows.ts'
@@ -139,7 +140,7 @@ async function landPage(
   grant: Grant,
   used: Used,
   page: { progress: WindowProgress; query: WindowQuery; answer: ExportAnswer },
-): Promise<WindowProgress> {
+): Promise<PageFacts> {
   const { progress, answer } = page
   const { agentId } = progress.window
   fetching.clock.observe(answer.exchange)
@@ -159,7 +160,7 @@ async function landPage(
   fetching.pending.add(landed.value, head)
   if (written.status === 'rejected') throw written.reason
   fetching.onPage?.({ agentId, records: received.returned, billed: received.billed })
-  return advance(progress, head.facts!)
+  return head.facts!
 }
 
 /**
@@ -293,10 +294,9 @@ async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant:
     const { query } = next
     try {
       const answer = await fetching.vendor.exportConversations({ agentId, query, signal: fetching.signal, attempts })
-      progress = await landPage(fetching, grant, used, { ...next, answer })
-      const isOther = (record: unknown) => !query.convoIds?.includes(String((record as { ID?: unknown } | null)?.ID))
-      if (query.convoIds && answer.envelope.data.length > 0 && answer.records().every(isOther))
-        failure = failureOf(selectionFails('the answer has only other conversations'))
+      const facts = await landPage(fetching, grant, used, { ...next, answer })
+      progress = advance(next.progress, facts)
+      if (holdsOnlyOthers(facts)) failure = failureOf(selectionFails('the answer has only other conversations'))
     } catch (error) {
       if (mayBeBilled(error)) await keepBytes(fetching, agentId, error)
       progress = next.progress

@@ -67,7 +67,7 @@ export async function advanceWindows(
   const windows = new Map<string, WindowProgress>(
     rows.map(row => [windowKey(row.agent_id, row.window_name), JSON.parse(row.progress) as WindowProgress]),
   )
-  /** Of each window: the newest page with a `ts`, and the pages after it. */
+  /** The newest page of each window that has a `ts`, and the pages after it; their ranges end at the next page. */
   const newest = new Map<string, LoadablePage[]>()
   for (const page of pages) {
     const fact = page.head.facts

@@ -98,8 +98,8 @@ export function agentVariables(owner: VariableOwner, nowMs: number): Variable[] 
   return [...first, ...later]
 }
 
-const variable = (kind: Kind, { agentId, workspaceId }: VariableOwner, draw: Draw): Variable => ({
-  id: `var_${draw.hex(12)}`,
+/** What a variable has where nobody has set it. */
+export const VARIABLE_DEFAULTS = {
   in: 'query',
   type: 'string',
   value: null,
@@ -110,6 +110,11 @@ const variable = (kind: Kind, { agentId, workspaceId }: VariableOwner, draw: Dra
   isEnv: false,
   isSystem: false,
   isGlobal: false,
+}
+
+const variable = (kind: Kind, { agentId, workspaceId }: VariableOwner, draw: Draw): Variable => ({
+  id: `var_${draw.hex(12)}`,
+  ...VARIABLE_DEFAULTS,
   agentId,
   userId: workspaceId,
   ...kind,
