@@ -6,7 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { needsTemporal } from './test/temporal-command.ts'
 
 /** `npm run test:fast`: rules and formats, which need neither a warehouse nor a build. */
-const FAST = ['test/*.test.ts', 'test/{catalog,config,core,files,json,landing,receiver,spool,vendor}/**/*.test.ts']
+const FAST = ['test/*.test.ts', 'test/{catalog,config,core,files,json,landing,receiver,spool,client}/**/*.test.ts']
 
 /**
  * Tests that depend on process-wide state (umask, memory) or load a native runtime: a process per file. All others share a few

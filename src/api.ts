@@ -1,9 +1,15 @@
 // What `import … from 'convohouse/api'` has. It loads neither DuckDB nor Temporal.
-export type { ApiClient, CallOptions, ExportArguments, SearchArguments, VoicesArguments } from './api/api-client.ts'
-export { createApiClient } from './api/client.ts'
-export { type Effect, OPERATIONS, type Operation, type OperationName, type Parameter } from './api/operations.ts'
-export { allAgents, allAuditEntries, allTeams, allVoices, exportPages } from './api/pages.ts'
-export type { Agent } from './api/records/agent.ts'
+export type {
+  ApiClient,
+  CallOptions,
+  ExportArguments,
+  SearchArguments,
+  VoicesArguments,
+} from './client/api/api-client.ts'
+export { createApiClient } from './client/api/create-api-client.ts'
+export { type Effect, OPERATIONS, type Operation, type OperationName, type Parameter } from './client/api/operations.ts'
+export { allAgents, allAuditEntries, allTeams, allVoices, exportPages } from './client/api/pages.ts'
+export type { Agent } from './client/api/records/agent.ts'
 export type {
   AuditEntry,
   Metric,
@@ -13,9 +19,9 @@ export type {
   Tool,
   ToolField,
   Variable,
-} from './api/records/agent-resources.ts'
-export type { Conversation, ExportedConversations, Usage } from './api/records/conversation.ts'
-export type { Answer, Succeeded } from './api/records/record.ts'
+} from './client/api/records/agent-resources.ts'
+export type { Conversation, ExportedConversations, Usage } from './client/api/records/conversation.ts'
+export type { Answer, Succeeded } from './client/api/records/record.ts'
 export type {
   CrawlerPage,
   Organization,
@@ -23,7 +29,7 @@ export type {
   Voice,
   Workspace,
   WorkspaceChanges,
-} from './api/records/workspace-resources.ts'
+} from './client/api/records/workspace-resources.ts'
+export type { VendorClientOptions as ApiClientOptions } from './client/caller.ts'
+export { VendorError } from './client/faults.ts'
 export { ConvohouseError, type ErrorCode } from './core/errors.ts'
-export type { VendorClientOptions as ApiClientOptions } from './vendor/caller.ts'
-export { VendorError } from './vendor/faults.ts'

@@ -1,7 +1,7 @@
 // Authentication: an event belongs to the workspace whose secret it contains. All secrets are compared in constant time, even after a match.
 import { timingSafeEqual } from 'node:crypto'
 import { EVENT_SECRET } from '../catalog/events/event-types.ts'
-import { writtenForms } from '../vendor/redaction/redaction.ts'
+import { writtenForms } from '../client/redaction/redaction.ts'
 
 export interface WorkspaceSecrets {
   id: string

@@ -1,5 +1,5 @@
 // Agents that cannot be exported.
-import { isSegment } from '../vendor/address.ts'
+import { isSegment } from '../client/address.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
 
 /** Agents whose id cannot be part of a URL. */

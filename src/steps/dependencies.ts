@@ -1,9 +1,10 @@
 // The resources of one workspace that the composition root opens for the steps.
+
+import type { VendorClient } from '../client/client.ts'
 import type { RefreshOn } from '../core/planning/refresh-rule.ts'
 import type { ResponseRules } from '../core/response-rules.ts'
 import type { Landing } from '../landing/landing.ts'
 import type { LeaseLog } from '../landing/lease-log.ts'
-import type { VendorClient } from '../vendor/client.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 
 export interface StepsDependencies {

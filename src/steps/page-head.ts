@@ -1,7 +1,7 @@
 // The head of a landed page of any resource.
 import { CATALOG_VERSION } from '../catalog/records.ts'
+import type { Receipt } from '../client/exchange.ts'
 import type { PageHead } from '../landing/page.ts'
-import type { Receipt } from '../vendor/exchange.ts'
 import type { ServerClock } from './server-clock.ts'
 
 /** What the heads of all pages of a run share. */

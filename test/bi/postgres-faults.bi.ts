@@ -23,7 +23,7 @@ const run = promisify(execFile)
 const HAS_NAMESPACES = spawnSync('unshare', ['--mount', '--net', 'true']).status === 0
 const NO_NAMESPACES = 'unshare is not allowed here: it needs root'
 
-const CERTIFICATES = join(import.meta.dirname, '../vendor/certificates')
+const CERTIFICATES = join(import.meta.dirname, '../client/certificates')
 const DIST = join(import.meta.dirname, '../../dist/src')
 
 const nameIn = async (target: PostgresTarget, { id }: Workspace) =>

@@ -16,7 +16,7 @@ import { describeWithS3, s3Scene } from './s3-scene.ts'
 const scene = s3Scene()
 const { app, newTarget, publish, query } = scene
 
-const CERTIFICATES = join(import.meta.dirname, '../vendor/certificates')
+const CERTIFICATES = join(import.meta.dirname, '../client/certificates')
 const PROCESS = pathToFileURL(join(import.meta.dirname, '../../dist/src/publish/target-process.js')).href
 
 const unverified = (target: ParquetTarget, options = {}) => publish(target, { verify: false, ...options })

@@ -1,13 +1,13 @@
 // The rules that run inside a workflow neither throw nor wait forever, even if a vendor's answers are absurd.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { readExportEnvelope } from '../../src/client/envelopes.ts'
+import { readRetryAfter } from '../../src/client/exchange.ts'
 import type { Answer } from '../../src/core/governor/answer.ts'
 import { type GovernorState, govern, newGovernor, requestLease } from '../../src/core/governor/governor.ts'
 import { recoverGovernor } from '../../src/core/governor/governor-recovery.ts'
 import { HOUR } from '../../src/core/time.ts'
 import { clockTime, utc } from '../../src/core/words.ts'
-import { readExportEnvelope } from '../../src/vendor/envelopes.ts'
-import { readRetryAfter } from '../../src/vendor/exchange.ts'
 import { applyUpdate, newProgress, progressMarkdown } from '../../workflows/progress.ts'
 import { rounds } from '../tier.ts'
 

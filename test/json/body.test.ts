@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseBody, parseShape } from '../../src/json/body.ts'
-import { json, PAGE } from '../vendor/scripted-server.ts'
-import { clientFor } from '../vendor/vendor-fixture.ts'
+import { json, PAGE } from '../client/scripted-server.ts'
+import { clientFor } from '../client/vendor-fixture.ts'
 
 /** The text with each of its bytes read as one character. */
 const byteWise = (text: string): string => Buffer.from(text).toString('latin1')

@@ -3,9 +3,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { AGENTS } from '../../src/catalog/resources/agents.ts'
+import { createVendorClient } from '../../src/client/client.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { fetchResource, type ResourceListing } from '../../src/steps/listing/resource-pages.ts'
-import { createVendorClient } from '../../src/vendor/client.ts'
 import { TOKEN, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
 
 export interface ListedAgent {

@@ -1,6 +1,7 @@
 // A process of ours on the model's clock: the embedded host and the steps of one sync, with a landing, a lease log and facts in memory. It may
 // die at any operation; what it had made durable stays.
 
+import { createVendorClient } from '../../src/client/client.ts'
 import { endOf } from '../../src/core/run-record.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
@@ -10,7 +11,6 @@ import { openPending } from '../../src/steps/pending.ts'
 import type { Planning } from '../../src/steps/planning/facts.ts'
 import { prepare } from '../../src/steps/planning/prepare.ts'
 import { openServerClock } from '../../src/steps/server-clock.ts'
-import { createVendorClient } from '../../src/vendor/client.ts'
 import type { Host } from '../../workflows/host.ts'
 import type { Steps } from '../../workflows/steps.ts'
 import { syncWorkspace } from '../../workflows/sync.ts'

@@ -1,6 +1,6 @@
 // The transport of a history: the model of the vendor behind the client's `Transport` port, and the record of every exchange, for invariants.
-import type { Exchange } from '../../src/vendor/exchange.ts'
-import type { Sent, Transport } from '../../src/vendor/http/transport.ts'
+import type { Exchange } from '../../src/client/exchange.ts'
+import type { Sent, Transport } from '../../src/client/http/transport.ts'
 import {
   type Behaviour,
   type BehaviourKind,

@@ -1,7 +1,7 @@
 // The arguments of an operation, from flags.
 import { readFile } from 'node:fs/promises'
-import { idsIn, type Operation, type Parameter } from '../../api/operations.ts'
-import type { Arguments } from '../../api/target.ts'
+import { idsIn, type Operation, type Parameter } from '../../client/api/operations.ts'
+import type { Arguments } from '../../client/api/target.ts'
 import { invalidFlag } from '../flags/values.ts'
 
 export interface RequestFlags {

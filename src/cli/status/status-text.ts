@@ -1,5 +1,6 @@
 // The status of a workspace as text.
 
+import { isSegment } from '../../client/address.ts'
 import { outcomeText } from '../../core/run-record.ts'
 import { formatDuration, SECOND } from '../../core/time.ts'
 import { ago, bytes, count, counted } from '../../core/words.ts'
@@ -9,7 +10,6 @@ import type { QuotaStatus } from '../../reports/quota.ts'
 import type { RunStatus, RunsStatus } from '../../reports/runs.ts'
 import type { Finding, WorkspaceStatus } from '../../reports/status.ts'
 import { clocksApart } from '../../steps/server-clock.ts'
-import { isSegment } from '../../vendor/address.ts'
 import type { StoredResult } from '../../warehouse/checks/results.ts'
 import type { StoredModel } from '../../warehouse/models/stored-models.ts'
 import { eventsText } from '../sync/progress-text.ts'

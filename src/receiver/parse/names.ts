@@ -1,8 +1,8 @@
 // The meaning of member names, looked up by their bytes: nearly every name has been seen before, and decoding each one into a string would
 // take longer than the rest of the scan.
 import { EVENT_SECRET, EVENT_TYPES } from '../../catalog/events/event-types.ts'
-import { nameMeaning } from '../../vendor/redaction/secret-names.ts'
-import { withoutSecretValues } from '../../vendor/redaction/secret-values.ts'
+import { nameMeaning } from '../../client/redaction/secret-names.ts'
+import { withoutSecretValues } from '../../client/redaction/secret-values.ts'
 
 const DECLARED: ReadonlySet<string> = new Set(
   EVENT_TYPES.flatMap(({ fields }) =>

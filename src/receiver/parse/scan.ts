@@ -5,8 +5,8 @@
 // duplicate keys, names or values outside of customer data that suggest a secret, numbers that a double cannot represent exactly, line breaks,
 // deep nesting and many unknown names. Doubtful bodies are parsed.
 
+import { maySecretBeIn } from '../../client/redaction/secret-values.ts'
 import { BYTE, ESCAPED, firstByte, isBlank, isDigit, PLAIN, specials, WORD_BYTES, WORDS } from '../../json/bytes.ts'
-import { maySecretBeIn } from '../../vendor/redaction/secret-values.ts'
 import { isAt, MEANING, type Name, Names } from './names.ts'
 
 /** The member that contains the workspace's secret, with its byte range including one adjacent comma. */

@@ -1,6 +1,10 @@
 // The head of a page of conversations: its place in its window, the query, and the reported usage and limits.
 import { conversation } from '../../catalog/conversation/conversation.ts'
 import { compileInspection, type PageNotes, TOO_DEEP_AROUND } from '../../catalog/inspection/inspect.ts'
+import { exportPath } from '../../client/address.ts'
+import { type ExportAnswer, maskedPaths } from '../../client/answers.ts'
+import { misread } from '../../client/echo.ts'
+import { countRemoved } from '../../client/redaction/redaction.ts'
 import type { Grant } from '../../core/governor/governor.ts'
 import { billOf } from '../../core/planning/estimate.ts'
 import { idPrints } from '../../core/planning/no-progress.ts'
@@ -10,10 +14,6 @@ import { type PageFacts, restartPoint, secondOf, type WindowProgress } from '../
 import { EARLIEST_MS, readTime } from '../../core/time.ts'
 import { isPlainText } from '../../json/body.ts'
 import type { PageHead } from '../../landing/page.ts'
-import { exportPath } from '../../vendor/address.ts'
-import { type ExportAnswer, maskedPaths } from '../../vendor/answers.ts'
-import { misread } from '../../vendor/echo.ts'
-import { countRemoved } from '../../vendor/redaction/redaction.ts'
 import { type Heading, pageHead } from '../page-head.ts'
 
 const inspect = compileInspection(conversation)

@@ -7,15 +7,16 @@
 //   anything else                             a failure of the agent or of the account: `workflows/failure-policy.ts` decides
 //
 // An answer that arrived completely and cannot be read is never requested again unchanged, since it may have been billed.
+
+import type { ExportAnswer } from '../../client/answers.ts'
+import type { Exchange } from '../../client/exchange.ts'
+import { VendorError } from '../../client/faults.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import { isProved, type PageFailure, withSmallerPages } from '../../core/planning/failed-pages.ts'
 import { afterRefusedCursor } from '../../core/planning/no-progress.ts'
 import { withFewerIds } from '../../core/planning/window-ids.ts'
 import type { WindowQuery } from '../../core/planning/window-query.ts'
 import { isById, type PageFacts, type WindowProgress } from '../../core/planning/windows.ts'
-import type { ExportAnswer } from '../../vendor/answers.ts'
-import type { Exchange } from '../../vendor/exchange.ts'
-import { VendorError } from '../../vendor/faults.ts'
 
 interface EmptyPage {
   query: WindowQuery

@@ -2,6 +2,9 @@
 // most the request in flight.
 
 import type { Failure, LeaseAnswers, LeaseOutcome } from '../../../workflows/steps.ts'
+import type { ExportAnswer } from '../../client/answers.ts'
+import { VendorError } from '../../client/faults.ts'
+import type { AttemptOutcome } from '../../client/http/attempts.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import type { Answer } from '../../core/governor/answer.ts'
 import { type Grant, SPARE_REQUESTS } from '../../core/governor/governor.ts'
@@ -14,9 +17,6 @@ import { nextRequest, restarted, type WindowQuery } from '../../core/planning/wi
 import { newProgress, openWindow, type PageFacts, type WindowProgress } from '../../core/planning/windows.ts'
 import { fitsReport } from '../../core/quota/granted-period.ts'
 import { DAY, EARLIEST_MS } from '../../core/time.ts'
-import type { ExportAnswer } from '../../vendor/answers.ts'
-import { VendorError } from '../../vendor/faults.ts'
-import type { AttemptOutcome } from '../../vendor/http/attempts.ts'
 import type { FetchDependencies } from '../dependencies.ts'
 import type { Pending } from '../pending.ts'
 import type { ServerClock } from '../server-clock.ts'

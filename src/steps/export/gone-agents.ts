@@ -1,11 +1,11 @@
 // Agents that the vendor no longer has.
 import { emptyNotes } from '../../catalog/inspection/inspect.ts'
 import { AGENTS } from '../../catalog/resources/agents.ts'
+import { exportPath } from '../../client/address.ts'
+import type { VendorError } from '../../client/faults.ts'
 import { isCode } from '../../core/errors.ts'
 import { compactTimestamp } from '../../core/time.ts'
 import { caselessPathSegment } from '../../files/path-segment.ts'
-import { exportPath } from '../../vendor/address.ts'
-import type { VendorError } from '../../vendor/faults.ts'
 import type { Landing } from '../listing/resource-pages.ts'
 import { pageHead } from '../page-head.ts'
 

@@ -1,7 +1,7 @@
 // Reads the audit log of an agent: from its newest entry back to the newest one that is stored, and one second further.
 import type { DeclaredResource } from '../../catalog/resources/resources.ts'
+import { type LogPage, readLog } from '../../client/log-pages.ts'
 import { parseCount } from '../../core/quota/reported-usage.ts'
-import { type LogPage, readLog } from '../../vendor/log-pages.ts'
 import { newestEntrySec } from '../../warehouse/planning/known-ids.ts'
 import type { ResourceFetching } from '../planning/facts.ts'
 import type { ResourceListing } from './resource-pages.ts'

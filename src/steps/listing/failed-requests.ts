@@ -7,8 +7,8 @@
 //   401, 429, an interruption                               no more requests
 import type { Failure } from '../../../workflows/steps.ts'
 import type { DeclaredResource } from '../../catalog/resources/resources.ts'
+import type { VendorError } from '../../client/faults.ts'
 import type { ErrorCode } from '../../core/errors.ts'
-import type { VendorError } from '../../vendor/faults.ts'
 import { failureOf } from '../export/fetch.ts'
 
 /** A run stops requesting a resource after so many failures in a row. */

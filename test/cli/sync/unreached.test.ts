@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { AUTHORITY, unreachedAddresses } from '../../vendor/unreached-servers.ts'
+import { AUTHORITY, unreachedAddresses } from '../../client/unreached-servers.ts'
 import { cli, TOKEN, temporaryFolder } from '../cli-process.ts'
 import { inProcess } from '../in-process.ts'
 

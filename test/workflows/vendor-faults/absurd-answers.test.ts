@@ -153,7 +153,7 @@ describe('an error answer to an export', () => {
     expect(await marked(simulated)).toHaveLength(1)
   })
 
-  // Deep tier only: npm test covers the rule in test/vendor/refusals.test.ts.
+  // Deep tier only: npm test covers the rule in test/client/refusals.test.ts.
   it.runIf(isDeep).each([408, 425])('is retried without a failure if its status is %i', async status => {
     const simulated = await simulatedApp({
       sandbox: { conversations: 60, agents: 1 },

@@ -1,8 +1,8 @@
 // The vendor echoes the query that it applied. If the echo differs from the request, the answer proves nothing about the requested
 // range.
 import { describe, expect, it } from 'vitest'
+import { misread } from '../../../src/client/echo.ts'
 import { DAY, HOUR } from '../../../src/core/time.ts'
-import { misread } from '../../../src/vendor/echo.ts'
 import { isDeep } from '../../tier.ts'
 import { type Meddling, meddlingProxy, type Passing } from '../simulated/meddling-proxy.ts'
 import type { SimulatedApp } from '../simulated/open-simulated-app.ts'

@@ -2,6 +2,7 @@
 // is stopped. Then the faults end, and syncs run until everything is exported.
 
 import type { App } from '../../../src/app.ts'
+import { VendorError } from '../../../src/client/faults.ts'
 import { RESOURCE_NAMES } from '../../../src/config/resources.ts'
 import type { WorkspaceConfig } from '../../../src/config.ts'
 import { DAY, HOUR, MINUTE } from '../../../src/core/time.ts'
@@ -10,7 +11,6 @@ import type { ConditionSettings } from '../../../src/sandbox/limits/condition-se
 import type { SandboxOptions } from '../../../src/sandbox/options.ts'
 import type { Rate } from '../../../src/sandbox/rates.ts'
 import { Draw } from '../../../src/sandbox/world/random.ts'
-import { VendorError } from '../../../src/vendor/faults.ts'
 import { type SimulatedApp, START_MS } from '../simulated/open-simulated-app.ts'
 import { simulatedApp } from '../simulated/simulated-app.ts'
 import { appViolations, truthViolations } from './fault-invariants.ts'

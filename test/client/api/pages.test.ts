@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { ApiClient } from '../../src/api/api-client.ts'
-import { allAgents, allAuditEntries, allTeams, allVoices, exportPages } from '../../src/api/pages.ts'
-import type { SandboxOptions } from '../../src/sandbox/options.ts'
-import type { Resources } from '../sandbox/endpoints/writer.ts'
-import { json } from '../vendor/scripted-server.ts'
+import type { ApiClient } from '../../../src/client/api/api-client.ts'
+import { allAgents, allAuditEntries, allTeams, allVoices, exportPages } from '../../../src/client/api/pages.ts'
+import type { SandboxOptions } from '../../../src/sandbox/options.ts'
+import type { Resources } from '../../sandbox/endpoints/writer.ts'
+import { json } from '../scripted-server.ts'
 import { openApi, scriptedApi } from './api-scene.ts'
 
 const collected = async <T>(pages: AsyncIterable<T>): Promise<T[]> => {

@@ -1,5 +1,5 @@
 // From an operation and its arguments to a request. Arguments that cannot be sent are refused before a request is made.
-import { ConvohouseError } from '../core/errors.ts'
+import { ConvohouseError } from '../../core/errors.ts'
 import {
   type ApiAddress,
   compose,
@@ -8,7 +8,7 @@ import {
   isSegment,
   selection,
   type Target,
-} from '../vendor/address.ts'
+} from '../address.ts'
 import { idsIn, type Operation, type Parameter } from './operations.ts'
 
 /** Arguments of an operation by name: ids of the path, query parameters, and the body. */

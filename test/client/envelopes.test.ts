@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { AGENTS } from '../../src/catalog/resources/agents.ts'
+import { readErrorEnvelope, readExportEnvelope, readResourceEnvelope } from '../../src/client/envelopes.ts'
 import { isCode } from '../../src/core/errors.ts'
-import { readErrorEnvelope, readExportEnvelope, readResourceEnvelope } from '../../src/vendor/envelopes.ts'
 
 const USAGE = {
   periodKey: '2026-11',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { readRetryAfter, readServerDate } from '../../src/client/exchange.ts'
 import { HOUR } from '../../src/core/time.ts'
-import { readRetryAfter, readServerDate } from '../../src/vendor/exchange.ts'
 
 const DATE = 'Fri, 20 Nov 2026 20:49:46 GMT'
 const NOW = Date.parse(DATE)

@@ -1,13 +1,13 @@
 // A sandbox and a client of its API; both are closed when the test ends.
 import { onTestFinished } from 'vitest'
-import type { ApiClient } from '../../src/api/api-client.ts'
-import { createApiClient } from '../../src/api/client.ts'
-import type { SandboxOptions } from '../../src/sandbox/options.ts'
-import type { Sandbox } from '../../src/sandbox/server.ts'
-import type { VendorClientOptions } from '../../src/vendor/caller.ts'
-import { open } from '../sandbox/caller.ts'
-import { type Resources, resources } from '../sandbox/endpoints/writer.ts'
-import { type ScriptedAnswer, type ScriptedServer, startScriptedServer } from '../vendor/scripted-server.ts'
+import type { ApiClient } from '../../../src/client/api/api-client.ts'
+import { createApiClient } from '../../../src/client/api/create-api-client.ts'
+import type { VendorClientOptions } from '../../../src/client/caller.ts'
+import type { SandboxOptions } from '../../../src/sandbox/options.ts'
+import type { Sandbox } from '../../../src/sandbox/server.ts'
+import { open } from '../../sandbox/caller.ts'
+import { type Resources, resources } from '../../sandbox/endpoints/writer.ts'
+import { type ScriptedAnswer, type ScriptedServer, startScriptedServer } from '../scripted-server.ts'
 
 interface ApiScene {
   sandbox: Sandbox

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { keyEntries } from '../../src/catalog/resources/audit-log.ts'
-import { VendorError } from '../../src/vendor/faults.ts'
-import { type LogPage, readLog, SECOND_CUT, STUCK } from '../../src/vendor/log-pages.ts'
+import { VendorError } from '../../src/client/faults.ts'
+import { type LogPage, readLog, SECOND_CUT, STUCK } from '../../src/client/log-pages.ts'
 
 interface Entry {
   ts: number

@@ -4,8 +4,8 @@ import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import { temporaryFolder } from '../cli/cli-process.ts'
-import { root } from '../import-graph.ts'
+import { temporaryFolder } from '../../cli/cli-process.ts'
+import { root } from '../../import-graph.ts'
 import { openApi } from './api-scene.ts'
 
 const run = promisify(execFile)

@@ -4,7 +4,7 @@ import {
   maySecretBeIn,
   withoutSecretsInMessage,
   withoutSecretValues,
-} from '../../src/vendor/redaction/secret-values.ts'
+} from '../../src/client/redaction/secret-values.ts'
 
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl'
 

@@ -1,9 +1,9 @@
 // Makes the requests of the whole API for other programs.
 import { z } from 'zod'
-import { readCsvAnswer, readJsonAnswer } from '../vendor/answers.ts'
-import { createCaller, JSON_TYPE, type VendorClientOptions } from '../vendor/caller.ts'
-import { parseOrFault } from '../vendor/envelopes.ts'
-import type { RequestContext } from '../vendor/faults.ts'
+import { readCsvAnswer, readJsonAnswer } from '../answers.ts'
+import { createCaller, JSON_TYPE, type VendorClientOptions } from '../caller.ts'
+import { parseOrFault } from '../envelopes.ts'
+import type { RequestContext } from '../faults.ts'
 import type { ApiClient, CallOptions } from './api-client.ts'
 import { type Effect, OPERATIONS, type Operation } from './operations.ts'
 import { type Arguments, operationTarget } from './target.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { exportTarget, readApiAddress } from '../../src/vendor/address.ts'
+import { exportTarget, readApiAddress } from '../../src/client/address.ts'
 
 describe('an API address', () => {
   it.each([

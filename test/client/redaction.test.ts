@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { redactSecrets, redactText } from '../../src/vendor/redaction/redaction.ts'
-import { isSecret, isSecretName, nameMeaning } from '../../src/vendor/redaction/secret-names.ts'
+import { redactSecrets, redactText } from '../../src/client/redaction/redaction.ts'
+import { isSecret, isSecretName, nameMeaning } from '../../src/client/redaction/secret-names.ts'
 
 const LONGER_NAMES = ['vg_variables', 'n[1].requestHeaders.X', 'toolFields', 'envVars.A', 'env_vars', 'environment.B']
 

@@ -1,6 +1,6 @@
 // The operations of the API, one declaration each (section 4 of the API document). The client's methods, the command `api` and its checks of
 // arguments derive from them.
-import type { Target } from '../vendor/address.ts'
+import type { Target } from '../address.ts'
 
 /** A query parameter. `texts`: several values, separated by commas; `ids`: the same, and errors show only their number. */
 export type Parameter =

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { backoffMs } from '../../src/vendor/http/attempts.ts'
+import { backoffMs } from '../../src/client/http/attempts.ts'
 
 describe('the wait between attempts', () => {
   it('doubles from half a second up to twenty seconds', () => {

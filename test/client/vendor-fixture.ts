@@ -1,10 +1,10 @@
 // A client and its scripted server; both are closed when the test ends.
 
 import { onTestFinished } from 'vitest'
-import type { VendorClientOptions } from '../../src/vendor/caller.ts'
-import { createVendorClient, type VendorClient } from '../../src/vendor/client.ts'
-import { VendorError } from '../../src/vendor/faults.ts'
-import type { AttemptObserver, AttemptOutcome } from '../../src/vendor/http/attempts.ts'
+import type { VendorClientOptions } from '../../src/client/caller.ts'
+import { createVendorClient, type VendorClient } from '../../src/client/client.ts'
+import { VendorError } from '../../src/client/faults.ts'
+import type { AttemptObserver, AttemptOutcome } from '../../src/client/http/attempts.ts'
 import { type ScriptedAnswer, type ScriptedServer, startScriptedServer } from './scripted-server.ts'
 
 export const TOKEN = 'sk_live_C4n4ry+T0ken/9=='

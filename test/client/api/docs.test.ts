@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { idsIn, OPERATIONS, type Operation } from '../../src/api/operations.ts'
-import { root } from '../import-graph.ts'
+import { idsIn, OPERATIONS, type Operation } from '../../../src/client/api/operations.ts'
+import { root } from '../../import-graph.ts'
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 
@@ -31,7 +31,7 @@ describe('docs/api-client.md', () => {
 describe('the type of a conversation', () => {
   it('has every field of section 2.10', () => {
     const { conversation } = JSON.parse(read('test/catalog/api-v3-fields.json')) as { conversation: object }
-    const type = read('src/api/records/conversation.ts')
+    const type = read('src/client/api/records/conversation.ts')
     const names = Object.keys(conversation).map(path => path.split('.').at(-1)!.replace('[]', ''))
     expect(names.filter(name => !new RegExp(`'${name}'|readonly ${name}\\??:`).test(type))).toEqual([])
   })

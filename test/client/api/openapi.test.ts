@@ -1,7 +1,7 @@
 // Compares the client's declarations with the OpenAPI document that the sandbox serves. Each is written from the API document alone.
 import { describe, expect, it } from 'vitest'
-import { idsIn, OPERATIONS, type Operation, type Parameter } from '../../src/api/operations.ts'
-import { open } from '../sandbox/caller.ts'
+import { idsIn, OPERATIONS, type Operation, type Parameter } from '../../../src/client/api/operations.ts'
+import { open } from '../../sandbox/caller.ts'
 
 interface Schema {
   type?: string

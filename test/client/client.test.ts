@@ -1,9 +1,9 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { AGENTS } from '../../src/catalog/resources/agents.ts'
-import type { ReadTarget, Target } from '../../src/vendor/address.ts'
-import type { Caller } from '../../src/vendor/caller.ts'
-import { createVendorClient } from '../../src/vendor/client.ts'
+import type { ReadTarget, Target } from '../../src/client/address.ts'
+import type { Caller } from '../../src/client/caller.ts'
+import { createVendorClient } from '../../src/client/client.ts'
 import { bytes, json, later, PAGE } from './scripted-server.ts'
 import { clientFor, failureOf, observer, TOKEN } from './vendor-fixture.ts'
 

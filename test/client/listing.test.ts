@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { ListedPage } from '../../src/vendor/envelopes.ts'
-import { readListing } from '../../src/vendor/listing.ts'
+import type { ListedPage } from '../../src/client/envelopes.ts'
+import { readListing } from '../../src/client/listing.ts'
 
 /** A correct vendor that marks the last page in one of the ways that the document allows. */
 interface Vendor {

@@ -10,7 +10,7 @@ import {
 } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { failedWithoutToken, pageWithoutToken, textWithoutToken } from '../../src/vendor/redaction/token-mask.ts'
+import { failedWithoutToken, pageWithoutToken, textWithoutToken } from '../../src/client/redaction/token-mask.ts'
 import { rounds } from '../tier.ts'
 import { clientFor, failureOf, TOKEN } from './vendor-fixture.ts'
 
