@@ -32,7 +32,7 @@ export function startLoader(
   let waiting = waitingAtStart
   let running: Promise<void> | null = null
   // The time of the newest answer, not the host's clock: a replay on Temporal may apply an event at another time than the first execution
-  // did (ADR 9), and would then start a load that the history does not contain.
+  // did (ADR 8), and would then start a load that the history does not contain.
   let newestMs = startedAtMs
   // Pages that an earlier run left unloaded are loaded at once.
   let loadedAtMs = hasRows && waitingAtStart === 0 ? startedAtMs : Number.NEGATIVE_INFINITY

@@ -29,7 +29,7 @@ export interface WorkspaceStatus extends RunsStatus {
   backingOff: { agentId: string; window: string; until: string }[]
   /** Ranges that could not be read. */
   gaps: Gap[]
-  /** Ranges in which pages may have shifted while they were read, and that are not read again yet (ADR 36). */
+  /** Ranges in which pages may have shifted while they were read, and that are not read again yet (ADR 6). */
   unverified: ReadRange[]
   /** How far the vendor's clock was ahead of ours in the last run, ms; null: less than five minutes, or unknown. */
   clockAheadMs: number | null

@@ -9,7 +9,7 @@ import { shrunk } from './shrink-history.ts'
 const ROUNDS = rounds('HISTORY_ROUNDS', { usual: 12, deep: 1_500 })
 const FIRST_SEED = Number(process.env.HISTORY_SEED ?? 1)
 
-/** Seeds that still violate an invariant; ADR 37 says of which kinds they are. */
+/** Seeds that still violate an invariant; ADR 7 says of which kinds they are. */
 const OPEN = new Set([309, 314, 403, 677, 706, 963, 992, 1037, 1105, 1309, 1317, 1347, 1393, 1459])
 
 const isViolated = async (history: History): Promise<boolean> => violationsOf(await runHistory(history)).length > 0

@@ -1,4 +1,4 @@
-// Records that leave a window while it is read. Where cursors are offsets, the next page then begins too far on (ADR 36).
+// Records that leave a window while it is read. Where cursors are offsets, the next page then begins too far on (ADR 6).
 import { describe, expect, it } from 'vitest'
 import { gapLines } from '../../src/cli/terminal/notes.ts'
 import { HOUR, MINUTE } from '../../src/core/time.ts'

@@ -2,7 +2,7 @@
 //
 // Entries have no id, and identical entries of one second are legitimate. The key is the second, a digest of the content, and the number of the
 // entry among identical ones. Pages overlap by a whole second, so every page but the first begins with all entries of its newest second, and an
-// entry gets the same key on each page (ADR 28).
+// entry gets the same key on each page (ADR 13).
 import { createHash } from 'node:crypto'
 import { DAY } from '../../core/time.ts'
 import { writeExactly } from '../../json/exact-json.ts'

@@ -1,7 +1,7 @@
 // Removes secrets from JSON before it lands, and masks tokens in text before it is shown.
 //
 // A secret is recognised by its key, by the configuration that contains it, by a sibling field (an environment variable, a tool field or
-// header named after a secret, an audit entry about one), or by its value. Rules about names do not apply to customer data (ADR 13).
+// header named after a secret, an audit entry about one), or by its value. Rules about names do not apply to customer data (ADR 11).
 
 import { safeKey } from '../../catalog/inspection/safe-path.ts'
 import { ExactNumber, MAX_DEPTH } from '../../json/exact-json.ts'

@@ -1,4 +1,4 @@
-// Masks the API token where the vendor, or a proxy in front of it, echoes the request (ADR 16).
+// Masks the API token where the vendor, or a proxy in front of it, echoes the request (ADR 11).
 //
 // A usable page is searched only for the forms that a token can have in JSON, at a thousandth of the cost of parsing. An unusable response
 // may be anything: an HTML dump of headers, truncated, compressed, in UTF-16; there each character is matched in every common escaping.

@@ -21,7 +21,7 @@ export interface ReadRange {
   knownFromEvents: number
   /** Billed sessions. */
   sessions: number
-  /** A record left the window while it was read, so the vendor may have passed over others here (ADR 36): read again once, at once. */
+  /** A record left the window while it was read, so the vendor may have passed over others here (ADR 6): read again once, at once. */
   shifted?: true
 }
 

@@ -3,7 +3,7 @@
 //
 // Our own sessions under the new key are no evidence, so they are subtracted. If the rest is at least the usage reported under the previous
 // key, the count continues. In a new period where others have used as much already, it looks the same. Two rules bound this mistake: a key
-// that lasted longer than eight days is a period of its own, and no period lasts longer than 31 days (ADR 14).
+// that lasted longer than eight days is a period of its own, and no period lasts longer than 31 days (ADR 12).
 import { PERIOD_DAYS } from '../planning/estimate.ts'
 import { DAY } from '../time.ts'
 

@@ -12,7 +12,7 @@ const DECLARED: ReadonlySet<string> = new Set(
   ),
 )
 
-/** True for fields that contain a person's words or names: only the workspace's own secret is removed from them (ADR 13). */
+/** True for fields that contain a person's words or names: only the workspace's own secret is removed from them (ADR 11). */
 export const isCustomerField = (name: string): boolean => DECLARED.has(name) || nameMeaning(name).isCustomerData
 
 /** What the name of a member means for secrets, as bits; most names mean nothing. */

@@ -27,7 +27,7 @@ export async function hidingRanges(
   return ranges.length > 0 && (await isTsLastActivity(reader, workspaceId, evidenceSinceMs)) ? [] : ranges
 }
 
-/** Ranges that may hide conversations because pages have shifted since `sinceMs` (ADR 36), and that nothing has read again. */
+/** Ranges that may hide conversations because pages have shifted since `sinceMs` (ADR 6), and that nothing has read again. */
 export async function shiftedRanges(
   reader: Reader,
   workspaceId: string,

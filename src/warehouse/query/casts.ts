@@ -19,7 +19,7 @@ import { utcColumns } from './utc-columns.ts'
 /**
  * `rows`: every value can be read as a cell. `columns`: only types that both Arrow and Parquet have, so that a column has the same type
  * in either. HUGEINT, the type of every sum of integers, becomes BIGINT, where DuckDB's Parquet writer would write DOUBLE; larger values are
- * refused (ADR 20). Types that either lacks, JSON among them, become text as DuckDB prints it. Times of the warehouse become TIMESTAMPTZ,
+ * refused (ADR 2). Types that either lacks, JSON among them, become text as DuckDB prints it. Times of the warehouse become TIMESTAMPTZ,
  * which marks them as UTC.
  */
 export type ResultLayout = 'rows' | 'columns'
