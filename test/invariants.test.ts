@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '..')
-const PAGE = readFileSync(join(ROOT, 'docs', 'invariants.md'), 'utf8')
+const PAGE = readFileSync(join(ROOT, 'test', 'invariants.md'), 'utf8')
 
 /** Items of the page: a number, the invariant, and the tests that check it. */
 const items = PAGE.split(/^(?=\d+\. )/m)
@@ -16,7 +16,7 @@ const items = PAGE.split(/^(?=\d+\. )/m)
     }
   })
 
-describe('docs/invariants.md', () => {
+describe('test/invariants.md', () => {
   it('numbers the invariants from 1 without a gap', () => {
     expect(items.map(item => item.number)).toEqual(items.map((_, index) => index + 1))
     expect(items.length).toBeGreaterThan(20)

@@ -157,9 +157,9 @@ describe('a sync of a vendor with faults', () => {
   )
 })
 
-describe('docs/faults.md', () => {
+describe('test/faults.md', () => {
   it('has a row for each fault', () => {
-    const page = readFileSync(new URL('../../../docs/faults.md', import.meta.url), 'utf8')
+    const page = readFileSync(new URL('../../faults.md', import.meta.url), 'utf8')
     const rows = page.split('\n').filter(line => line.startsWith('| `'))
     const documented = rows.flatMap(row => [...row.split(' | ')[0]!.matchAll(/`([^`]+)`/g)].map(match => match[1]!))
     expect([...FAULT_NAMES, ...HOSTILE_NAMES].filter(name => !documented.includes(name))).toEqual([])
