@@ -15,7 +15,7 @@ const pages = [
   ...readdirSync(join(ROOT, 'docs'))
     .filter(name => name.endsWith('.md'))
     .map(name => `docs/${name}`),
-  ...readdirSync(join(ROOT, 'docs/bi')).map(name => `docs/bi/${name}`),
+  ...['bi', 'targets'].flatMap(folder => readdirSync(join(ROOT, 'docs', folder)).map(name => `docs/${folder}/${name}`)),
   ...decisions.map(name => `docs/adr/${name}`),
 ]
 

@@ -59,7 +59,7 @@ describeWithPostgres('a lake with its catalog in PostgreSQL', () => {
     const place = app.workspace()
     const [writer, reader] = ['lake_writer', 'lake_reader']
     const target = newTarget({}, { user: writer })
-    const page = await readFile(join(import.meta.dirname, '../../docs/publishing.md'), 'utf8')
+    const page = await readFile(join(import.meta.dirname, '../../docs/targets/ducklake.md'), 'utf8')
     const [, statements] = /```sql\n(CREATE ROLE [^`]+CREATE SCHEMA convohouse_lake[^`]+)```/.exec(page)!
     await scene.admin.execute(`CREATE ROLE ${reader} LOGIN PASSWORD '${scene.server.password}'`)
     await scene.admin.execute(
