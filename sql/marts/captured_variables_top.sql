@@ -8,6 +8,11 @@
 -- Use: which values contacts give most often. Only conversations that count (`is_counted`), on the day on which they began. For the top of a longer time
 -- add `conversations` up by `variable` and `value_text`: it is exact while a variable has at most 20 values a day, as choices have. Names, numbers and free
 -- texts have more: `is_rest` says how many conversations have another value. Values of the same day are ranked by their conversations, then by their text.
+-- Example:
+-- SELECT variable, value_text, sum(conversations) AS conversations FROM marts.captured_variables_top
+-- WHERE NOT is_rest GROUP BY variable, value_text ORDER BY variable, conversations DESC, value_text LIMIT 100;
+-- -- How much of a variable the values that are shown cover.
+-- SELECT variable, sum(conversations) FILTER (NOT is_rest) / sum(conversations) AS covered FROM marts.captured_variables_top GROUP BY variable;
 -- Columns:
 --   workspace_id   VARCHAR  none     Workspace
 --   agent_id       VARCHAR  none     Agent

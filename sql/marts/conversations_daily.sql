@@ -6,6 +6,11 @@
 -- Use: dashboards. Only conversations that count (`is_counted`). Columns about conversations belong to the day on which they began, and change while
 -- these conversations go on; costs belong to the day on which they were spent. Averages are quotients of sums, never averages of averages, and a
 -- day may have costs, but no conversations: `sum(csat_score_sum) / nullif(sum(csat_answers), 0)`. Joins dim_calendar by `day` for weeks and months.
+-- Example:
+-- SELECT week_begin, sum(conversations) AS conversations, round(100 * sum(ever_resolved) / nullif(sum(conversations), 0), 1) AS resolved_percent,
+--   sum(csat_score_sum) / nullif(sum(csat_answers), 0) AS csat, sum(tokens_usd) AS usd
+-- FROM marts.conversations_daily JOIN marts.dim_calendar USING (workspace_id, day)
+-- GROUP BY week_begin ORDER BY week_begin;
 -- Columns:
 --   workspace_id                      VARCHAR  none  Workspace
 --   agent_id                          VARCHAR  none  Agent

@@ -6,6 +6,8 @@
 -- conversations that count (`is_counted`). The vendor does not say whether one measure includes another, and states no unit for most: a row is one measure, and
 -- rows of different measures are never added up. The measures by model come from another object of the record, and need not equal its totals: a model that
 -- later records no longer name keeps what it has used, so they have no `reported`.
+-- Example:
+-- SELECT measure, unit, sum(booked) AS booked, sum(reported) AS reported, sum(difference) AS difference FROM marts.credits GROUP BY measure, unit ORDER BY measure;
 -- Columns:
 --   workspace_id  VARCHAR  none  Workspace
 --   agent_id      VARCHAR  none  Agent

@@ -8,6 +8,9 @@
 -- Shared: assignee_name
 -- Use: what is to be done for contacts, by due day and by person. An activity that does not say whether it is completed is open. Nothing here depends on today:
 -- overdue are rows with a `due_day` before it. An activity leaves the table when an export or an event reports it as completed.
+-- Example:
+-- SELECT assignee_name, count(*) AS activities, count(*) FILTER (due_day < '2026-11-24') AS overdue
+-- FROM marts.crm_activities_open WHERE is_counted GROUP BY assignee_name ORDER BY overdue DESC;
 -- Columns:
 --   workspace_id       VARCHAR    none      Workspace
 --   agent_id           VARCHAR    none      Agent

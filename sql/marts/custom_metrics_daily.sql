@@ -9,6 +9,11 @@
 -- declares, else that of the value. Metrics of the type number (also integer, float and decimal) have their numbers in the row with `value_rank` 0: an average is `sum(value_sum) /
 -- sum(measurements)` over these. All other values, and values of a number's metric that are no numbers, are texts: each has a row with its number of
 -- measurements. A metric that a conversation names by its key alone has the id that the agent's metric with this key has, else its key as id.
+-- Example:
+-- SELECT metric_key, sum(value_sum) / nullif(sum(measurements), 0) AS average, min(value_min) AS smallest, max(value_max) AS largest
+-- FROM marts.custom_metrics_daily WHERE value_type = 'number' GROUP BY metric_key;
+-- SELECT metric_key, value_text, sum(measurements) AS measurements FROM marts.custom_metrics_daily
+-- WHERE value_type = 'text' AND NOT is_rest GROUP BY metric_key, value_text ORDER BY metric_key, measurements DESC, value_text;
 -- Columns:
 --   workspace_id   VARCHAR  none     Workspace
 --   agent_id       VARCHAR  none     Agent

@@ -4,6 +4,9 @@
 -- Built from: agents, conversations, organizations, voices
 -- Shared: voice_name, organizations, organization_names
 -- Use: names and settings beside the agent_id of every fact. Agents that are gone keep their row.
+-- Example:
+-- SELECT region, sum(conversations) AS conversations
+-- FROM marts.conversations_daily JOIN marts.dim_agents USING (workspace_id, agent_id) GROUP BY region;
 -- Columns:
 --   workspace_id        VARCHAR    none   Workspace
 --   agent_id            VARCHAR    none   Agent

@@ -7,6 +7,10 @@
 -- Use: left join figures to it by `workspace_id` and `day`, so that days without any appear, and group by its columns for weeks, months and quarters.
 -- Days are those of the workspace's time zone, and so are the weeks: `date_trunc('week', …)` of a stored time would have weeks of UTC. Weeks are those
 -- of ISO 8601: they begin on Monday, and the week belongs to the year of its Thursday. Days before 1970 and after 2199 are left out.
+-- Example:
+-- SELECT c.day, coalesce(sum(d.conversations), 0) AS conversations
+-- FROM marts.dim_calendar c LEFT JOIN marts.conversations_daily d USING (workspace_id, day)
+-- GROUP BY c.day ORDER BY c.day;
 -- Columns:
 --   workspace_id  VARCHAR  none  Workspace
 --   day           DATE     none  Day

@@ -9,6 +9,10 @@
 -- lower case, the telephone number in international form (on calls also where it is the user's id), the user's id within the channel. Conversations are joined
 -- by equal ids alone: a contact who once gives an address, and once only a number, is two contacts, since joining them could merge two people who share one of
 -- both. Contacts belong to an agent, because users' ids are not unique across agents. Conversations without any of these have no contact.
+-- Example:
+-- SELECT channels, count(*) AS contacts, sum(conversations) AS conversations FROM marts.dim_contacts GROUP BY channels ORDER BY channels;
+-- SELECT c.conversation_id, c.channel, d.name, d.conversations
+-- FROM marts.fct_conversations c JOIN marts.dim_contacts d USING (workspace_id, agent_id, contact_id) WHERE c.is_counted AND d.conversations > 3;
 -- Columns:
 --   workspace_id      VARCHAR    none      Workspace
 --   agent_id          VARCHAR    none      Agent

@@ -3,6 +3,10 @@
 -- Refresh: whole
 -- Built from: _people, chat_delegations, bug_reports, organizations, teams
 -- Use: names beside the ids of people. The name and the address are those of the newest record that has one.
+-- Example:
+-- SELECT p.team_labels, count(*) AS resolved
+-- FROM marts.fct_conversations c JOIN marts.dim_people p ON p.workspace_id = c.workspace_id AND p.user_id = c.resolved_by
+-- WHERE c.is_counted GROUP BY p.team_labels;
 -- Columns:
 --   workspace_id        VARCHAR  none   Workspace
 --   user_id             VARCHAR  staff  Person

@@ -4,6 +4,8 @@
 -- Built from: teams, organizations
 -- Use: names beside the ids and keys of teams. Teams that the vendor no longer lists keep their row. The members by name: `team_members` joined with
 -- dim_people.
+-- Example:
+-- SELECT organization_name, team_label, members FROM marts.dim_teams WHERE is_listed ORDER BY ALL;
 -- Columns:
 --   workspace_id       VARCHAR    none  Workspace
 --   team_id            VARCHAR    none  Team

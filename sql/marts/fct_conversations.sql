@@ -8,6 +8,10 @@
 -- Use: `WHERE is_counted` for every figure about customers; `is_test` and `is_complete` say why a row is left out. Costs are those of the whole
 -- life of a conversation: for costs by day use conversations_daily, fct_spend or token_usage_daily. Values of leads have currencies: group by
 -- `lead_currency`. Every number may change while the conversation goes on; `last_activity_at` says how far it has gone.
+-- Example:
+-- SELECT agent_title, count(*) AS conversations, median(first_human_response_seconds) AS median_seconds
+-- FROM marts.fct_conversations WHERE is_counted AND handoffs > 0
+-- GROUP BY agent_title ORDER BY conversations DESC;
 -- Columns:
 --   workspace_id                    VARCHAR    none   Workspace
 --   agent_id                        VARCHAR    none   Agent

@@ -8,6 +8,10 @@
 -- Use: satisfaction by the day of the answer (conversations_daily has it by the day on which the conversation began). An average is `sum(csat_score) /
 -- count(csat_score)` over rows, never an average of daily averages. The vendor does not state the range of the scores. A later answer to the same
 -- conversation replaces the earlier one.
+-- Example:
+-- SELECT month_begin, avg(csat_score) AS score, count(csat_score) AS answers
+-- FROM marts.fct_csat JOIN marts.dim_calendar USING (workspace_id, day)
+-- WHERE is_counted GROUP BY month_begin ORDER BY month_begin;
 -- Columns:
 --   workspace_id      VARCHAR    none     Workspace
 --   agent_id          VARCHAR    none     Agent

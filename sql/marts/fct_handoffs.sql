@@ -9,6 +9,15 @@
 -- Use: waiting times, and the share of handoffs that a person accepted, by day, team or person. `count(*)` counts handoffs. A handoff to several
 -- teams has them beside it in `team_ids` and `team_labels`: for figures by team, join conversation_handoff_team_ids, and do not add these up, since a
 -- handoff counts for each of its teams.
+-- Example:
+-- SELECT accepted_by_name, count(*) AS handoffs, avg(wait_seconds) AS average_wait, max(wait_seconds) AS longest_wait
+-- FROM marts.fct_handoffs WHERE is_counted AND is_accepted GROUP BY accepted_by_name;
+-- SELECT t.team_label, count(*) AS handoffs
+-- FROM marts.fct_handoffs h
+-- JOIN conversation_handoff_team_ids b ON b.workspace_id = h.workspace_id AND b.agent_id = h.agent_id
+--   AND b.conversation_id = h.conversation_id AND b.handoff_position = h.position
+-- JOIN marts.dim_teams t ON t.workspace_id = b.workspace_id AND t.team_id = b.team_id
+-- WHERE h.is_counted GROUP BY t.team_label;
 -- Columns:
 --   workspace_id          VARCHAR    none   Workspace
 --   agent_id              VARCHAR    none   Agent

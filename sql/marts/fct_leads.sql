@@ -8,6 +8,9 @@
 -- Use: the pipeline by stage. Values have currencies, and the vendor states none for some: always group by `lead_currency`, in which these are
 -- `unknown`, and never add values of different currencies. Stage and value are those of now; earlier stages are in conversation_changes. The
 -- table `leads` is something else: the events in which a contact left a name or an address.
+-- Example:
+-- SELECT lead_stage, lead_currency, count(*) AS leads, sum(lead_value) AS value
+-- FROM marts.fct_leads WHERE is_counted GROUP BY lead_stage, lead_currency;
 -- Columns:
 --   workspace_id       VARCHAR    none   Workspace
 --   agent_id           VARCHAR    none   Agent

@@ -10,6 +10,12 @@
 -- contact that nobody has answered yet, and ends with the next message of the agent or a person; transcripts are known where an event has reported the
 -- turns. `handoff` is the wait from the request of a person to the acceptance. `resolution`, from the start of the conversation, has rows where a target
 -- for it is configured. Whether a wait that has not ended is late depends on the time: compare `deadline_at`, in UTC, with that of your query.
+-- Example:
+-- SELECT sla_name, metric, count(*) AS waits, count(*) FILTER (is_met) AS met,
+--   count(*) FILTER (NOT is_met OR (is_open AND deadline_at < now() AT TIME ZONE 'UTC')) AS breached,
+--   count(*) FILTER (NOT is_open AND ended_at IS NULL) AS unjudged,
+--   quantile_cont(CASE sla_hours WHEN 'business' THEN wait_business_seconds ELSE wait_seconds END, 0.9) AS p90_seconds
+-- FROM marts.fct_responses WHERE is_counted AND sla_name IS NOT NULL GROUP BY ALL ORDER BY ALL;
 -- Columns:
 --   workspace_id           VARCHAR    none   Workspace
 --   agent_id               VARCHAR    none   Agent

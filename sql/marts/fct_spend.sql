@@ -7,6 +7,9 @@
 -- before the later one (else of the record's change). All rows of a conversation add up to its costs in fct_conversations. A conversation that was
 -- observed once has one row. An observation that arrives later, but is older, may move costs between days; a cost that the vendor corrects is a
 -- negative growth.
+-- Example:
+-- SELECT conversation_id, sum(tokens_usd) AS usd FROM marts.fct_spend
+-- WHERE is_counted AND day = '2026-10-31' GROUP BY conversation_id ORDER BY usd DESC LIMIT 20;
 -- Columns:
 --   workspace_id      VARCHAR  none  Workspace
 --   agent_id          VARCHAR  none  Agent

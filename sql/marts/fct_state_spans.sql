@@ -7,6 +7,9 @@
 -- observations is not known: a span ends with the change that the next observation of another state reports, and a state that came and went in between is in no
 -- row. The last span is open, because its end is unknown: `seconds` is NULL, and `observed_seconds` goes to the last observation. A conversation that was seen once
 -- has one open span, and one whose state was never reported has none. `sum(observed_seconds)` of a conversation is the time from its first to its last observation.
+-- Example:
+-- SELECT state, count(*) AS spans, avg(seconds) AS average_of_ended, sum(observed_seconds) / 3600 AS observed_hours, count(*) FILTER (is_open) AS open
+-- FROM marts.fct_state_spans WHERE is_counted GROUP BY state ORDER BY spans DESC;
 -- Columns:
 --   workspace_id      VARCHAR    none  Workspace
 --   agent_id          VARCHAR    none  Agent

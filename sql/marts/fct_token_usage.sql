@@ -6,6 +6,9 @@
 -- Use: which conversations used a model on a day. The vendor reports cumulative usage by model, so a row has the growth between two observations,
 -- booked on the day of the last message before the later one, as in fct_spend. The rows of a conversation and model add up to its row in
 -- token_usage_by_model. A model that later observations no longer name keeps what it has used.
+-- Example:
+-- SELECT conversation_id, sum(tokens) AS tokens FROM marts.fct_token_usage
+-- WHERE is_counted AND model_id = 'gpt-4o' GROUP BY conversation_id ORDER BY tokens DESC LIMIT 20;
 -- Columns:
 --   workspace_id     VARCHAR  none  Workspace
 --   agent_id         VARCHAR  none  Agent

@@ -9,6 +9,9 @@
 -- Use: reading and searching transcripts, and times between messages. Transcripts are known where an event has reported the turns (`has_transcript`
 -- of fct_conversations). Messages are in the order of their times, and messages of the same time in the order of the vendor's list. `text` is dropped
 -- in targets unless they keep `content`. Waiting times of contacts are in fct_responses.
+-- Example:
+-- SELECT position, sender, sender_name, text FROM marts.fct_turns
+-- WHERE agent_id = 'AGENT' AND conversation_id = 'CONVERSATION' ORDER BY position;
 -- Columns:
 --   workspace_id            VARCHAR    none     Workspace
 --   agent_id                VARCHAR    none     Agent

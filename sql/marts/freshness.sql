@@ -5,6 +5,8 @@
 -- Use: which agents' data is old, from what is stored alone: compare `newest_observation_at`, a time in UTC, with the time of your query. An agent
 -- without new conversations has an old observation although it is read: `as_of` in the table `_publication` of a published copy says when data was
 -- last read.
+-- Example:
+-- SELECT agent_title, newest_observation_at, now() AT TIME ZONE 'UTC' - newest_observation_at AS age, stale FROM marts.freshness ORDER BY age DESC;
 -- Columns:
 --   workspace_id             VARCHAR    none  Workspace
 --   agent_id                 VARCHAR    none  Agent

@@ -8,6 +8,9 @@
 -- Use: how far conversations get. Only conversations that count (`is_counted`), on the day on which they began. A conversation counts once for each
 -- step that it reached: the rate of a step is its `conversations` by those of an earlier step, or of all conversations (conversations_daily). The vendor
 -- does not state the order of the steps: `sum(position_sum) / sum(conversations)`, their average place in the conversations' lists, orders them.
+-- Example:
+-- SELECT step, sum(conversations) AS conversations, sum(seconds_to_step_sum) / nullif(sum(timed), 0) AS seconds
+-- FROM marts.funnel_daily GROUP BY step ORDER BY sum(position_sum) / nullif(sum(conversations), 0), step;
 -- Columns:
 --   workspace_id         VARCHAR  none  Workspace
 --   agent_id             VARCHAR  none  Agent

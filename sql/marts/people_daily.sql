@@ -9,6 +9,10 @@
 -- Use: what each person did. Only conversations that count (`is_counted`). Assigned and resolved conversations belong to the day on which they began, and
 -- handoffs to the day of the request. A conversation may be assigned to one person and resolved by another: never add `assigned` and `resolved`. Averages
 -- are quotients of sums: `sum(handoff_wait_seconds_sum) / nullif(sum(handoffs_accepted), 0)`.
+-- Example:
+-- SELECT user_name, sum(assigned) AS assigned, sum(resolved) AS resolved, sum(handoffs_accepted) AS handoffs,
+--   sum(handoff_wait_seconds_sum) / nullif(sum(handoffs_accepted), 0) AS average_wait
+-- FROM marts.people_daily WHERE day >= '2026-10-01' AND day < '2026-11-01' GROUP BY user_name ORDER BY handoffs DESC;
 -- Columns:
 --   workspace_id              VARCHAR  none   Workspace
 --   agent_id                  VARCHAR  none   Agent

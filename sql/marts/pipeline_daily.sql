@@ -7,6 +7,8 @@
 -- Use: the pipeline by stage. Only conversations that count (`is_counted`), on the day on which they began, with the stage and the value of now. Values of
 -- different currencies are never added up: always group by `lead_currency`, in which values without a stated currency are `unknown`. Numbers of leads may
 -- be added up across currencies.
+-- Example:
+-- SELECT lead_stage, lead_currency, sum(leads) AS leads, sum(lead_value_sum) AS value FROM marts.pipeline_daily GROUP BY lead_stage, lead_currency;
 -- Columns:
 --   workspace_id     VARCHAR  none  Workspace
 --   agent_id         VARCHAR  none  Agent

@@ -8,6 +8,9 @@
 -- conversations of any day (fct_spend), and, as `lifetime_...`, for the whole life of the conversations that began on the day, so far (fct_conversations).
 -- Over all days of an agent and channel both add up to the same. Costs per conversation are `sum(lifetime_...) / nullif(sum(conversations), 0)`. The vendor does not
 -- say whether one measure includes another, and states no unit for most: never add different measures up.
+-- Example:
+-- SELECT c.month_begin, sum(s.credits) AS spent, sum(s.lifetime_credits) / nullif(sum(s.conversations), 0) AS credits_per_conversation
+-- FROM marts.spend_daily s JOIN marts.dim_calendar c USING (workspace_id, day) GROUP BY c.month_begin ORDER BY c.month_begin;
 -- Columns:
 --   workspace_id                VARCHAR  none  Workspace
 --   agent_id                    VARCHAR  none  Agent

@@ -8,6 +8,9 @@
 -- Use: what conversations are about. Only conversations that count (`is_counted`), on the day on which they began. A conversation counts for each of its
 -- tags, once: never add tags up to a number of conversations, which conversations_daily has. Tags of the same day are ranked by their conversations, then
 -- by name. Beyond 100 they are one row with `is_rest`, and without a name.
+-- Example:
+-- SELECT coalesce(tag, 'all others') AS tag, sum(conversations) AS conversations, sum(csat_score_sum) / nullif(sum(csat_answers), 0) AS csat
+-- FROM marts.tags_daily GROUP BY tag ORDER BY conversations DESC;
 -- Columns:
 --   workspace_id    VARCHAR  none  Workspace
 --   agent_id        VARCHAR  none  Agent

@@ -5,6 +5,10 @@
 -- Built from: marts.fct_token_usage
 -- Use: tokens and their cost by model and day. Only conversations that count (`is_counted`). Usage belongs to the day on which it was spent, whenever
 -- the conversation began. Joins dim_calendar by `day` for weeks and months.
+-- Example:
+-- SELECT model_id, sum(tokens) AS tokens, sum(tokens_usd) AS usd
+-- FROM marts.token_usage_daily WHERE day >= '2026-10-01' AND day < '2026-11-01'
+-- GROUP BY model_id ORDER BY usd DESC;
 -- Columns:
 --   workspace_id   VARCHAR  none  Workspace
 --   agent_id       VARCHAR  none  Agent

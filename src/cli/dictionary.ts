@@ -117,9 +117,10 @@ const COLUMNS = [
   { name: 'description' },
 ]
 
-const tableLines = ({ name, kind, about, columns }: DescribedTable): string[] => [
+const tableLines = ({ name, kind, about, example, columns }: DescribedTable): string[] => [
   `${name} (${kind}): ${about}`,
   '',
+  ...(example ? [example, ''] : []),
   ...grid(
     COLUMNS,
     columns.map(({ name, sqlType, pii, path, about }) => [name, sqlType, pii === 'none' ? '' : pii, path ?? '', about]),

@@ -14,5 +14,7 @@ export interface DescribedTable {
   name: string
   kind: 'table' | 'view'
   about: string
+  /** Queries of a mart. */
+  example?: string
   columns: readonly DescribedColumn[]
 }

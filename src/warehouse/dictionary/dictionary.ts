@@ -26,10 +26,11 @@ const recordTables = (): DescribedTable[] =>
 
 /** Marts have the name under which a query reads them: `marts.NAME`. */
 const martTables = (): DescribedTable[] =>
-  marts().map(({ name, about, use, columns }) => ({
+  marts().map(({ name, about, use, example, columns }) => ({
     name: `marts.${name}`,
     kind: 'table',
     about: `${about[0]!.toUpperCase()}${about.slice(1)}. Use: ${use}`,
+    example,
     columns: columns.map(columnOf),
   }))
 

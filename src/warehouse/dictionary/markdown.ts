@@ -35,13 +35,14 @@ function resourceLines(table: string): string[] {
   ]
 }
 
-const section = ({ name, kind, about, columns }: DescribedTable): string =>
+const section = ({ name, kind, about, example, columns }: DescribedTable): string =>
   [
     `## ${name}`,
     '',
     kind === 'view' ? `View: ${about}` : about,
     '',
     ...resourceLines(name),
+    ...(example ? ['```sql', example, '```', ''] : []),
     '| Column | Type | Field of the API | Personal data | Description |',
     '|---|---|---|---|---|',
     ...columns.map(columnLine),

@@ -11,6 +11,7 @@
 //   -- Joins: columns with the keys of other marts under another name: assignee_id = dim_people.user_id (omitted: none)
 //   -- Shared: columns whose values come from records that are not only of the row's agent, such as names of people (omitted: none)
 //   -- Use: what it is for, on as many lines as needed
+//   -- Example: queries, each ended by a semicolon
 //   -- Columns:
 //   --   name  TYPE  PII class  description      (separated by at least two spaces)
 import type { PiiClass } from '../../catalog/shape.ts'
@@ -59,6 +60,8 @@ export interface Mart {
   /** Columns whose values come from records that are not only of the row's agent. Targets with a row filter do not receive them. */
   shared: readonly string[]
   use: string
+  /** Queries that show its use. */
+  example: string
   columns: readonly MartColumn[]
   /** Computes the rows. */
   select: string
@@ -71,7 +74,7 @@ const PII: readonly string[] = ['none', 'identity', 'content', 'device', 'staff'
 const SCOPES: readonly string[] = ['conversations', 'groups', 'whole'] satisfies RefreshScope[]
 const KEY_TYPES: readonly string[] = ['VARCHAR', 'TIMESTAMP', 'DATE', 'INTEGER'] satisfies KeyType[]
 
-const FIELD = /^(Grain|Month|Refresh|Groups|Published by|Built from|Rows of|Joins|Shared|Use|Columns):\s*(.*)$/
+const FIELD = /^(Grain|Month|Refresh|Groups|Published by|Built from|Rows of|Joins|Shared|Use|Example|Columns):\s*(.*)$/
 
 /** Splits a header into its first paragraph and its fields; a line that names no field continues the one before. */
 function fieldsOf(lines: readonly string[]): Map<string, string[]> {
@@ -145,6 +148,7 @@ export function parseMart({ name, sql }: SqlFile): Mart {
     joins,
     shared,
     use: text('Use'),
+    example: (fields.get('Example') ?? []).join('\n'),
     columns,
     select: lines.slice(end).join('\n'),
   }
