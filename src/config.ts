@@ -3,8 +3,8 @@
 // One workspace needs no file: CONVOHOUSE_API_URL, CONVOHOUSE_API_TOKEN (or CONVOHOUSE_API_TOKEN_FILE), CONVOHOUSE_WORKSPACE and
 // CONVOHOUSE_HOME are enough. Several workspaces are configured in `convohouse.yaml`, each with the variable or file that holds its token.
 import { existsSync, readFileSync } from 'node:fs'
-import { availableParallelism, homedir } from 'node:os'
-import { delimiter, dirname, join, resolve } from 'node:path'
+import { availableParallelism } from 'node:os'
+import { delimiter, dirname, resolve } from 'node:path'
 import { isMap, isSeq, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { type ListenAddress, parseAddress } from './config/address.ts'
@@ -377,16 +377,6 @@ export const readChecks = (env: Environment = process.env, cwd = process.cwd()):
 /** The environment of this process, for processes that it starts, and for what libuv reads (UV_THREADPOOL_SIZE). */
 export const ownEnvironment = (): Environment => process.env
 
-/** Folders of external tools: those on the PATH, and our cache of downloaded tools. */
-export interface ToolPlaces {
-  searchPath: string[]
-  cache: string
-}
-
-/** Reads PATH and the user's cache folder. */
-export function readToolPlaces(env: Environment = process.env): ToolPlaces {
-  return {
-    searchPath: (env.PATH ?? '').split(delimiter).filter(folder => folder !== ''),
-    cache: join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'convohouse'),
-  }
-}
+/** The folders of the PATH. */
+export const searchPath = (env: Environment = process.env): string[] =>
+  (env.PATH ?? '').split(delimiter).filter(folder => folder !== '')

@@ -4,9 +4,8 @@ import { mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, type SuiteFactory } from 'vitest'
-import { readToolPlaces } from '../src/config.ts'
 import { MINUTE } from '../src/core/time.ts'
-import { executableName, firstIn, intoCache } from '../src/run/temporal/server/tools.ts'
+import { findTool, intoCache } from './tools.ts'
 
 const run = promisify(execFile)
 
@@ -41,11 +40,8 @@ export async function downloadPrometheus(folder: string): Promise<string> {
 const downloadPromtool = async (folder: string): Promise<void> =>
   rename(join(await downloadPrometheus(folder), 'promtool'), join(folder, 'promtool'))
 
-async function provide(): Promise<string> {
-  const { searchPath, cache } = readToolPlaces()
-  const found = await firstIn(searchPath, 'promtool')
-  return found ?? intoCache({ place: join(cache, 'promtool'), name: executableName('promtool') }, downloadPromtool)
-}
+const provide = async (): Promise<string> =>
+  (await findTool('promtool', 'promtool')) ?? intoCache('promtool', 'promtool', downloadPromtool)
 
 /** Promtool's output and exit code; the code is 3 if a rule only violates a recommendation. */
 export interface Checked {

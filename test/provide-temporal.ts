@@ -2,7 +2,7 @@
 import { obtainTemporal } from './temporal-cli.ts'
 
 try {
-  process.stdout.write(`${await obtainTemporal({ log: line => process.stderr.write(`${line}\n`) })}\n`)
+  process.stdout.write(`${await obtainTemporal(line => process.stderr.write(`${line}\n`))}\n`)
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`)
   process.exitCode = 1

@@ -6,8 +6,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import type { TestProject, Vitest } from 'vitest/node'
 import { type DevServer, startDevServer } from '../src/run/temporal/server/dev-server.ts'
-import { findTemporal } from '../src/run/temporal/server/temporal-cli.ts'
-import { obtainTemporal } from './temporal-cli.ts'
+import { findTemporal, obtainTemporal } from './temporal-cli.ts'
 
 /** The Temporal CLI and the shared server's address, or the reason why there is none. */
 export type TemporalVerdict = { command: string; address: string } | { command: null; reason: string }
@@ -55,7 +54,7 @@ export default async function setup(project: TestProject): Promise<undefined | (
   const verdict = join(folder, 'verdict.json')
   const ending = new AbortController()
   const { signal } = ending
-  const written = obtainTemporal({ log: line => console.warn(line), signal })
+  const written = obtainTemporal(line => console.warn(line), signal)
     .then(start)
     .catch(unavailable)
     .then(async reached => {

@@ -1,7 +1,7 @@
 // `convohouse dictionary`: what the tables and views hold, in words.
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { diskErrorText, notWritable } from '../core/disk.ts'
 import type { GrafanaDashboard } from '../publish/dbt-properties.ts'
 import type { DescribedTable } from '../warehouse/dictionary/described.ts'
@@ -19,9 +19,8 @@ interface DictionaryFlags {
   json?: boolean
 }
 
-export const dictionaryCommand = (): Command =>
-  new Command('dictionary')
-    .description('print the data dictionary: every table and view with its columns, or one of them')
+export const define = (command: Command): Command =>
+  command
     .argument('[table]', 'only this table or view')
     .option('-o, --output <file>', 'write it to a file', filled('--output'))
     .addOption(

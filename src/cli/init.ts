@@ -1,14 +1,13 @@
 // `convohouse init`: writes a commented configuration.
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { notWritable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { print } from './terminal/print.ts'
 
-export const initCommand = (): Command =>
-  new Command('init')
-    .description('write a commented convohouse.yaml into this folder')
+export const define = (command: Command): Command =>
+  command
     .option('-f, --force', 'overwrite an existing file')
     .option('--print', 'print it instead')
     .addHelpText(

@@ -1,54 +1,75 @@
-// The command line. Each command has a folder of its name: command.ts declares flags and help, and imports the rest only when the command
-// runs, so that `--help` starts fast. A short command is one file.
+// The command line: a line for each command. Its module declares flags, examples and the work, and is loaded only if the command is named.
 import { Command } from 'commander'
-import { apiCommand } from './api/command.ts'
-import { checkCommand } from './check/command.ts'
-import { allowCommand, cancelCommand, pauseCommand, resumeCommand } from './control/command.ts'
-import { demoCommand } from './demo/command.ts'
-import { dictionaryCommand } from './dictionary.ts'
-import { doctorCommand } from './doctor/command.ts'
-import { initCommand } from './init.ts'
-import { ledgerCommand } from './ledger/command.ts'
 import { packageFacts } from './package-facts.ts'
-import { planCommand } from './plan/command.ts'
-import { pruneCommand } from './prune/command.ts'
-import { publishCommand } from './publish/command.ts'
-import { quarantineCommand } from './quarantine/command.ts'
-import { queryCommand } from './query/command.ts'
-import { receiveCommand } from './receive/command.ts'
-import { replayCommand } from './replay/command.ts'
-import { sandboxCommand } from './sandbox/command.ts'
-import { scheduleCommand } from './schedule/command.ts'
-import { statusCommand } from './status/command.ts'
-import { syncCommand } from './sync/command.ts'
-import { upCommand } from './up/command.ts'
-import { workerCommand } from './worker/command.ts'
 
-const COMMANDS = [
-  initCommand,
-  planCommand,
-  syncCommand,
-  upCommand,
-  workerCommand,
-  receiveCommand,
-  scheduleCommand,
-  pauseCommand,
-  resumeCommand,
-  allowCommand,
-  cancelCommand,
-  statusCommand,
-  ledgerCommand,
-  doctorCommand,
-  checkCommand,
-  queryCommand,
-  publishCommand,
-  quarantineCommand,
-  dictionaryCommand,
-  apiCommand,
-  replayCommand,
-  pruneCommand,
-  sandboxCommand,
-  demoCommand,
+interface CommandModule {
+  /** Adds arguments, flags, help and the action. */
+  define(command: Command): unknown
+}
+
+const control = () => import('./control.ts')
+
+const COMMANDS: readonly [name: string, about: string, load: () => Promise<CommandModule>][] = [
+  ['init', 'write a commented convohouse.yaml into this folder', () => import('./init.ts')],
+  ['plan', 'show what a sync would read and cost; costs no session', () => import('./plan/plan.ts')],
+  ['sync', 'export new conversations, land them, and load them into the warehouse', () => import('./sync/sync.ts')],
+  [
+    'up',
+    'run everything in one process: a Temporal server, a worker and the schedules, until Ctrl-C',
+    () => import('./up/up.ts'),
+  ],
+  ['worker', 'run a Temporal worker: for exports, for the warehouse, or both', () => import('./worker.ts')],
+  ['receive', "receive the vendor's webhooks until it is stopped", () => import('./receive/command.ts')],
+  [
+    'schedule',
+    'recurring syncs by Temporal: ensure, list, pause, resume, trigger, backfill, delete',
+    () => import('./schedule.ts'),
+  ],
+  ['pause', 'pause the sync on Temporal: it makes no requests until it is resumed', control],
+  ['resume', 'resume a paused sync', control],
+  ['allow', 'raise the session limit of the sync on Temporal', control],
+  ['cancel', 'end the sync on Temporal; a cancelled full export continues only with `sync --full`', control],
+  [
+    'status',
+    'show what is stored, how current it is, and what is left of the quota',
+    () => import('./status/status.ts'),
+  ],
+  [
+    'ledger',
+    'compare what the vendor reported with what the tables contain, and explain the differences',
+    () => import('./ledger/ledger.ts'),
+  ],
+  [
+    'doctor',
+    'check everything that a sync depends on, and explain how to fix problems; costs no session',
+    () => import('./doctor/doctor.ts'),
+  ],
+  ['check', 'run the checks of the tables, and your own; works while a sync runs', () => import('./check/command.ts')],
+  ['query', 'run one SELECT; works while a sync runs', () => import('./query/command.ts')],
+  [
+    'publish',
+    'publish what changed in the warehouse to the configured targets, for dashboards and notebooks',
+    () => import('./publish/command.ts'),
+  ],
+  ['quarantine', 'records that could not be loaded: list them, show one, retry them', () => import('./quarantine.ts')],
+  [
+    'dictionary',
+    'print the data dictionary: every table and view with its columns, or one of them',
+    () => import('./dictionary.ts'),
+  ],
+  ['api', "call one operation of the vendor's API: JSON in and out", () => import('./api/api.ts')],
+  [
+    'replay',
+    'rebuild the warehouse from landed pages and received events, without a request',
+    () => import('./replay.ts'),
+  ],
+  ['prune', 'remove landed pages and event payloads that are older than `retention`', () => import('./prune.ts')],
+  ['sandbox', "serve the vendor's API with generated data until it is stopped", () => import('./sandbox/command.ts')],
+  [
+    'demo',
+    'try it without an account: a sandbox, a sync, queries, and a second sync',
+    () => import('./demo/command.ts'),
+  ],
 ]
 
 const DESCRIPTION = "Every conversation of a workspace's AI agents, in a DuckDB warehouse that you own."
@@ -60,8 +81,11 @@ Start with your own:         convohouse init, then convohouse plan, then convoho
 A single workspace needs no configuration file: set CONVOHOUSE_API_URL, CONVOHOUSE_API_TOKEN (or CONVOHOUSE_API_TOKEN_FILE, the path of
 a file that holds it), CONVOHOUSE_WORKSPACE, and CONVOHOUSE_HOME for the data folder. \`convohouse COMMAND --help\` shows examples.`
 
-/** Creates commander's program. It prints help, but throws usage errors (as commander's) instead of printing them. */
-export function createProgram(): Command {
+/**
+ * Creates commander's program. It prints help, but throws usage errors (as commander's) instead of printing them. Only commands whose names
+ * are among `args` get their flags; without `args`, all do.
+ */
+export async function createProgram(args?: readonly string[]): Promise<Command> {
   const program = new Command('convohouse')
     .description(DESCRIPTION)
     .version(packageFacts().version, '-V, --version', 'print the version')
@@ -72,10 +96,12 @@ export function createProgram(): Command {
     .configureOutput({ writeErr: () => {} })
     .exitOverride()
     .addHelpText('after', GUIDE)
-  for (const create of COMMANDS) {
-    const command = create().copyInheritedSettings(program)
+  for (const [name, about, load] of COMMANDS) {
+    const command = program.command(name).description(about).copyInheritedSettings(program)
+    if (args && !args.includes(name)) continue
+    const { define } = await load()
+    define(command)
     for (const below of command.commands) below.copyInheritedSettings(program)
-    program.addCommand(command)
   }
   return program
 }

@@ -42,7 +42,7 @@ export async function runCommand(args: readonly string[]): Promise<void> {
   })
   // Tests run several commands in one process, and the previous one may have switched timestamps on.
   stampLines(false)
-  const program = createProgram()
+  const program = await createProgram(args)
   try {
     const given = args.includes('query') ? args.map(protectSqlComment) : args
     await program.parseAsync(given, { from: 'user' })

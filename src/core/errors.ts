@@ -104,7 +104,6 @@ export const ERRORS = {
   PUBLICATION_DIFFERS: define('storage', 'A target does not contain what was published'),
 
   SCHEDULE_MISSING: define('input', 'The workspace has no schedule on that Temporal server'),
-  TEMPORAL_MISSING: define('input', 'No Temporal CLI could be found or downloaded'),
   TEMPORAL_UNREACHABLE: define('transient', 'No Temporal server answers at the configured address'),
 
   INTERRUPTED: define('transient', 'Stopped on request; nothing is lost', EXIT_CODES.interrupted),

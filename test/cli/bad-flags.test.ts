@@ -10,7 +10,7 @@ import { inProcess } from './in-process.ts'
 /** The usage error that these arguments cause, or `none`; no command runs. */
 async function violation(line: string): Promise<string> {
   const args = line.split(' ')
-  const program = createProgram()
+  const program = await createProgram()
   for (const command of program.commands) command.action(flags => checkTogether(flags, Date.now()))
   try {
     await program.parseAsync(args, { from: 'user' })

@@ -9,7 +9,7 @@ import { cli, start, TOKEN, temporaryFolder } from './cli-process.ts'
 /** The sandbox options that result from these arguments, without starting a sandbox. */
 async function optionsOf(...args: string[]): Promise<Partial<SandboxOptions>> {
   let options: Partial<SandboxOptions> = {}
-  const program = createProgram()
+  const program = await createProgram(['sandbox'])
   const command = program.commands.find(one => one.name() === 'sandbox')!
   command.action(async (flags: SandboxFlags) => {
     options = await sandboxOptions(flags)

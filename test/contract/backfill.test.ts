@@ -1,7 +1,7 @@
 // `schedule backfill`: its range, and what it exports; also Temporal's own backfill of a schedule.
 import type { Client } from '@temporalio/client'
 import { describe, expect, it } from 'vitest'
-import { checkRange } from '../../src/cli/schedule/schedule.ts'
+import { checkRange } from '../../src/cli/schedule.ts'
 import { DAY } from '../../src/core/time.ts'
 import { ownerId } from '../../src/run/temporal/client/owner.ts'
 import { inProcess } from '../cli/in-process.ts'

@@ -1,4 +1,5 @@
 // `convohouse api`: makes one request of the API with arguments from flags, and prints its answer.
+import type { Command } from 'commander'
 import type { ApiClient } from '../../client/api/api-client.ts'
 import { createApiClient } from '../../client/api/create-api-client.ts'
 import { type Effect, OPERATIONS, type Operation } from '../../client/api/operations.ts'
@@ -9,12 +10,45 @@ import type { WorkspaceConfig } from '../../config.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { counted } from '../../core/words.ts'
 import { chooseWorkspaces, configAt } from '../flags/configuration.ts'
-import { invalidFlag } from '../flags/values.ts'
+import { addConfigFlag } from '../flags/sync-flags.ts'
+import { filled, invalidFlag, repeated } from '../flags/values.ts'
 import { grid, gridOnStdout } from '../terminal/columns.ts'
 import { confirm, isInteractive } from '../terminal/confirm.ts'
 import { log, print, printJson } from '../terminal/print.ts'
 import { STOPPING, stopOnSignals } from '../terminal/signals.ts'
 import { argumentsFrom, type RequestFlags } from './arguments.ts'
+
+export const define = (command: Command): Command =>
+  addConfigFlag(command)
+    .argument('[operation]', 'for example listTools; without it, all operations are listed')
+    .option('-w, --workspace <id>', 'the workspace; needed if several are configured', filled('--workspace'))
+    .option('-a, --agent <id>', 'the agent', filled('--agent'))
+    .option('--metric <id>', 'the custom metric', filled('--metric'))
+    .option('--org <id>', 'the organization', filled('--org'))
+    .option('--job <id>', 'the crawler job', filled('--job'))
+    .option('--page <id>', 'the page of the crawler job', filled('--page'))
+    .option('-q, --query <name=value>', 'a query parameter; may be repeated', repeated('--query'))
+    .option('-b, --body <file>', 'the body as JSON; - reads standard input', filled('--body'))
+    .option('--show-secrets', 'print secrets in answers, which are left out otherwise; never the API token')
+    .option('-y, --yes', 'skip the question before an operation that writes, deletes or bills')
+    .option('--json', 'the list of operations, and errors, as JSON')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse api
+  $ convohouse api listTools --agent ag_1
+  $ convohouse api listVoices --query language=de --query limit=5
+  $ convohouse api createVariable --agent ag_1 --body variable.json
+  $ echo '{"updates": {"workspaceName": "North"}}' | convohouse api updateWorkspace --body - --yes
+  $ convohouse api exportConversations --agent ag_1 --query limit=5 --yes
+
+Operations that write or delete ask first, and are never repeated automatically once they may have been carried out. exportConversations asks, too:
+it bills sessions and uses hourly requests, outside the limits that a sync keeps, and what it prints is not loaded.`,
+    )
+    .action(async (operation: string | undefined, flags: ApiFlags) => {
+      await runApi(operation, flags)
+    })
 
 export interface ApiFlags extends RequestFlags {
   config?: string

@@ -1,9 +1,9 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import type { CheckFlags } from './check.ts'
 
-export const checkCommand = (): Command =>
-  addConfigFlag(new Command('check').description('run the checks of the tables, and your own; works while a sync runs'))
+export const define = (command: Command): Command =>
+  addConfigFlag(command)
     .argument('[names...]', 'only these checks; default: all')
     .option('--json', 'one JSON object, for machines')
     .addHelpText(

@@ -1,9 +1,8 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { filled } from '../flags/values.ts'
 
-export const demoCommand = (): Command =>
-  new Command('demo')
-    .description('try it without an account: a sandbox, a sync, queries, and a second sync')
+export const define = (command: Command): Command =>
+  command
     .option(
       '--home <folder>',
       'empty folder for the warehouse (default: a new temporary folder, which is kept)',

@@ -1,10 +1,12 @@
 // `convohouse doctor`: checks everything that a sync depends on, in order. It exports nothing and leaves no files behind, but for the extension that a
 // target in PostgreSQL needs, if that has to be downloaded.
+import type { Command } from 'commander'
 import { openStores, type Stores } from '../../app/stores.ts'
 import { CATALOG_VERSION } from '../../catalog/records.ts'
 import { EXIT_CODES } from '../../core/errors.ts'
 import { type Rows, withWarehouseRows } from '../../warehouse/query/rows.ts'
 import type { Storage } from '../flags/configuration.ts'
+import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
 import { packageFacts } from '../package-facts.ts'
 import { print, printJson } from '../terminal/print.ts'
 import { styleOf } from '../terminal/style.ts'
@@ -18,6 +20,26 @@ import { memoryFinding, memoryOf, nodeFinding } from './machine.ts'
 import { targetChecks } from './targets.ts'
 import { locksCheck, warehouseChecks } from './warehouse.ts'
 import { commonWebhooksCheck, webhooksCheck } from './webhooks.ts'
+
+export const define = (command: Command): Command =>
+  addWorkspaceFlag(addConfigFlag(command))
+    .option('--offline', 'make no request and no connection: check only the configuration and the data folder')
+    .option('--json', 'one JSON object, for machines')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse doctor                        configuration, token, API, clock, disk, landing, warehouse, versions
+  $ convohouse doctor --offline              no requests
+  $ convohouse doctor --json | jq '.checks[] | select(.state != "ok")'
+
+It makes one request per workspace, for the list of agents, which costs nothing, and connects to targets in PostgreSQL and S3
+(in S3 it writes, copies and deletes an object).
+The exit code is 0 if every check passed, else the code of the first failed check.`,
+    )
+    .action(async (flags: DoctorFlags) => {
+      process.exitCode = await runDoctor(flags)
+    })
 
 /** Token, API, clock, export and webhooks of each workspace. `stores` is null if the data folder is unknown. */
 async function accessChecks(

@@ -1,8 +1,10 @@
 // `convohouse ledger`: the reconciliation report as text, JSON or rows. Queries only the warehouse.
+import type { Command } from 'commander'
 import { SECOND } from '../../core/time.ts'
 import { count } from '../../core/words.ts'
 import type { Uncovered } from '../../reports/coverage.ts'
 import {
+  BYS,
   type By,
   COUNT_NAMES,
   type CountName,
@@ -16,12 +18,38 @@ import { workspacesIn } from '../../reports/status.ts'
 import { type Rows, warehouseRows, withWarehouseRows } from '../../warehouse/query/rows.ts'
 import { queryWarehouse } from '../../warehouse/query/warehouse-client.ts'
 import { chooseIds, configIfAny, type Storage, storageOf } from '../flags/configuration.ts'
-import { invalidFlag } from '../flags/values.ts'
+import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
+import { invalidFlag, moment, oneOf, repeated } from '../flags/values.ts'
 import { chooseFormat, type RowFormat, writeResult } from '../output/write.ts'
 import { type GridOptions, grid, gridOnStdout, visible } from '../terminal/columns.ts'
 import { print, printJson } from '../terminal/print.ts'
 import { plain } from '../terminal/style.ts'
 import { type DescribedDifference, describeDifference, type Settings } from './differences.ts'
+
+const FORMATS = ['table', 'csv', 'json', 'ndjson'] as const satisfies readonly RowFormat[]
+
+export const define = (command: Command): Command =>
+  addWorkspaceFlag(addConfigFlag(command))
+    .option('-a, --agent <id>', 'only this agent; may be repeated', repeated('--agent'))
+    .option('--since <moment>', 'only from this day on: a date, a time, or an age such as 30d', moment('--since'))
+    .option('--by <what>', `one row per ${BYS.join(', ')}`, oneOf('--by', BYS), 'agent' as const)
+    .option('--format <format>', `print only the rows, as ${FORMATS.join(', ')}`, oneOf('--format', FORMATS))
+    .option('--json', 'one JSON object with rows, totals and differences, for machines')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse ledger                                    works while a sync runs
+  $ convohouse ledger --since 30d --by day
+  $ convohouse ledger --agent a_1 --by month --format csv
+  $ convohouse ledger --json | jq '.workspaces[].differences'
+
+A conversation counts on the day of its ts, in the workspace's time zone. "scanned" counts the conversations that the vendor looked at: those it
+returned, and those it skipped because no person had written in them. In SQL, the view \`_ledger\` has the same figures.`,
+    )
+    .action(async (flags: LedgerFlags) => {
+      await runLedger(flags)
+    })
 
 export interface LedgerFlags {
   config?: string

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Command } from 'commander'
 import type { Prepared } from '../../../workflows/steps.ts'
 import { openStores } from '../../app/stores.ts'
 import type { Config } from '../../config.ts'
@@ -17,13 +18,30 @@ import { count, counted, range, utc } from '../../core/words.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { configAt, workspacesFor } from '../flags/configuration.ts'
 import { namedBy } from '../flags/ids-file.ts'
-import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
+import { addSyncFlags, checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
 import { nothingToRead } from '../sync/progress-text.ts'
 import { type GridOptions, grid, gridOnStdout } from '../terminal/columns.ts'
 import { economyTexts, gapLines, quotaNotes } from '../terminal/notes.ts'
 import { print, printJson } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
 import { openPlanner, type PlanFacts } from './ask-plan.ts'
+
+export const define = (command: Command): Command =>
+  addSyncFlags(command)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse plan                          all agents of all configured workspaces
+  $ convohouse plan --since 90d              for the last 90 days only
+  $ convohouse plan --agent a_1 --full       what exporting one agent again would cost
+  $ convohouse plan --json | jq .budget      what is left this hour and this period
+
+While a sync, \`up\` or a worker runs, that process plans, by the configuration that it has read.`,
+    )
+    .action(async (flags: SyncFlags) => {
+      await runPlan(flags)
+    })
 
 const COLUMNS = [
   { name: 'agent' },

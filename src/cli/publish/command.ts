@@ -1,13 +1,9 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import type { PublishFlags } from './publish.ts'
 
-export const publishCommand = (): Command =>
-  addConfigFlag(
-    new Command('publish')
-      .description('publish what changed in the warehouse to the configured targets, for dashboards and notebooks')
-      .argument('[target]', 'name of a target (default: all)'),
-  )
+export const define = (command: Command): Command =>
+  addConfigFlag(command.argument('[target]', 'name of a target (default: all)'))
     .option('--verify', 'then compare rows and checksums of each table in warehouse and target')
     .option('--refill', 'write the target from empty')
     .option('--json', 'one JSON object per target, for machines')

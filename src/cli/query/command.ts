@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { DAY, SECOND } from '../../core/time.ts'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import { duration, filled, oneOf, whole } from '../flags/values.ts'
@@ -17,8 +17,8 @@ const COMMENT_FIRST = /^--(?:\s|[^\n=]*\n)/
 export const protectSqlComment = (argument: string): string =>
   COMMENT_FIRST.test(argument) ? ` ${argument}` : argument
 
-export const queryCommand = (): Command =>
-  addConfigFlag(new Command('query').description('run one SELECT; works while a sync runs'))
+export const define = (command: Command): Command =>
+  addConfigFlag(command)
     .argument(
       '[sql]',
       'one SELECT (or WITH, FROM, DESCRIBE, SHOW TABLES, EXPLAIN); without it, or with -, SQL is read from standard input',

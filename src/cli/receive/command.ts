@@ -1,10 +1,10 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import { filled, whole } from '../flags/values.ts'
 import type { ReceiveFlags } from './receive.ts'
 
-export const receiveCommand = (): Command =>
-  addConfigFlag(new Command('receive').description("receive the vendor's webhooks until it is stopped"))
+export const define = (command: Command): Command =>
+  addConfigFlag(command)
     .option('--host <address>', 'address to listen on (default: 127.0.0.1)', filled('--host'))
     .option('--port <n>', 'port; 0 takes a free one (default: 8787)', whole('--port', 0, 65_535))
     .option('--json', 'print the address as one JSON object')

@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { DAY, parseDuration, SECOND } from '../../core/time.ts'
 import { FAULTS } from '../../sandbox/faults/fault-settings.ts'
 import { HOSTILE } from '../../sandbox/hostile/hostile-table.ts'
@@ -9,9 +9,8 @@ import { EVENT_FAULTS } from '../../sandbox/webhooks/webhook-settings.ts'
 import { duration, filled, invalidFlag, moment, number, oneOf, signedDuration, whole } from '../flags/values.ts'
 import type { SandboxFlags } from './sandbox.ts'
 
-export const sandboxCommand = (): Command =>
-  new Command('sandbox')
-    .description("serve the vendor's API with generated data until it is stopped")
+export const define = (command: Command): Command =>
+  command
     .option('--port <n>', 'port; 0 takes a free one (default: 4010)', whole('--port', 0, 65_535))
     .option('--host <address>', 'address to listen on (default: 127.0.0.1)', filled('--host'))
     .option('--workspace-id <id>', 'id of the workspace (default: ws_demo)', filled('--workspace-id'))

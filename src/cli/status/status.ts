@@ -1,4 +1,5 @@
 // `convohouse status`: what is stored, how current it is, and what is left of the quota. Reads only the data folder.
+import type { Command } from 'commander'
 import { openStores } from '../../app/stores.ts'
 import { isCode } from '../../core/errors.ts'
 import { bytes } from '../../core/words.ts'
@@ -11,10 +12,25 @@ import { type StoredModel, wrongModels } from '../../warehouse/models/stored-mod
 import { warehouseFile } from '../../warehouse/open.ts'
 import { type Rows, withWarehouseRows } from '../../warehouse/query/rows.ts'
 import { chooseIds, configIfAny, type Storage, storageOf } from '../flags/configuration.ts'
+import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
 import { gridOnStdout } from '../terminal/columns.ts'
 import { print, printJson } from '../terminal/print.ts'
 import { checkLines, modelLines, refusedLines, workspaceLines } from './status-text.ts'
 import { targetLines } from './target-text.ts'
+
+export const define = (command: Command): Command =>
+  addWorkspaceFlag(addConfigFlag(command))
+    .option('--json', 'one JSON object, for machines')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse status                                    works while a sync runs
+  $ convohouse status --json | jq '.workspaces[].quota'`,
+    )
+    .action(async (flags: StatusFlags) => {
+      await runStatus(flags)
+    })
 
 export interface StatusFlags {
   config?: string

@@ -1,6 +1,7 @@
 // `convohouse sync`: syncs the chosen workspaces concurrently, once or in rounds (--watch). Each workspace has its own rate limit; the
 // shared warehouse serialises their loads.
 
+import { type Command, Option } from 'commander'
 import type { DrainFailing } from '../../../workflows/ingest.ts'
 import type { SyncReport } from '../../../workflows/steps.ts'
 import { spoolOf } from '../../app/spool.ts'
@@ -18,7 +19,7 @@ import { connectToSupervisor } from '../../run/supervision/child.ts'
 import { type EventCounts, type EventWatch, watchEvents } from '../../run/watch-events.ts'
 import { configAt, workspacesFor } from '../flags/configuration.ts'
 import { type NamedConversation, namedBy, notFound, withLines } from '../flags/ids-file.ts'
-import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
+import { addSyncFlags, checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
 import { lookUpIn, syncRequest } from '../flags/sync-request.ts'
 import { openAppWhenReleased, openMeasuredApp } from '../open-app.ts'
 import { metricsOf } from '../serve-metrics.ts'
@@ -30,6 +31,31 @@ import { askConsent } from './consent.ts'
 import { chooseDisplays, type Displays } from './displays.ts'
 import { type Display, plannedBy } from './progress.ts'
 import { exitCodeOfAll, exitCodeOfReport } from './report.ts'
+
+export const define = (command: Command): Command =>
+  addSyncFlags(command)
+    .addOption(new Option('--supervised').hideHelp())
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse sync                          everything new; history on the first run
+  $ convohouse sync --since 30d              no history before the last 30 days
+  $ convohouse sync --watch 15m              repeat every 15 minutes
+  $ convohouse sync --refresh 7d             also refresh what was active in the last 7 days
+  $ convohouse sync --full --agent a_1       export one agent again (billed again)
+  $ convohouse sync --max-sessions 5000      at most 5,000 billed sessions in this run
+  $ convohouse sync --on temporal            on Temporal workers; Ctrl-C only detaches
+  $ convohouse sync --no-wait                stop at the rate limit (exit code 7)
+  $ convohouse query "SELECT agent_id, conversation_id FROM conversations WHERE NOT is_resolved" --format csv \\
+      | tail -n +2 | convohouse sync --ids -      export only these again
+
+Exit codes: 0 done, or stopped at --max-requests or --max-sessions, 2 input, 3 access, 4 vendor, 5 transient, 6 storage,
+7 rate limit reached, 8 quota used up, 130 stopped on request. A sync that was stopped or killed continues where it stopped.`,
+    )
+    .action(async (flags: SyncFlags) => {
+      process.exitCode = await runSync(flags)
+    })
 
 interface Syncing {
   flags: SyncFlags

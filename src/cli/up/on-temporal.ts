@@ -13,11 +13,11 @@ import { connectClient, settingsAt, type TemporalPlace } from '../../run/tempora
 import { changeSchedule, ensureSchedule, scheduleState } from '../../run/temporal/client/schedules.ts'
 import { lastEndedExecution } from '../../run/temporal/client/watch-workspace.ts'
 import { startDevServer } from '../../run/temporal/server/dev-server.ts'
-import { whenText } from '../schedule/schedule.ts'
+import { whenText } from '../schedule.ts'
 import { boardOnTerminal } from '../terminal/board.ts'
 import { log, logLines, print } from '../terminal/print.ts'
 import { STOPPING, type Stop, stopOnSignals } from '../terminal/signals.ts'
-import { runTeam, sdkMetrics, superviseWarehouse } from '../worker/worker.ts'
+import { runTeam, sdkMetrics, superviseWarehouse } from '../worker.ts'
 import { type FollowOptions, followSyncs } from './follow.ts'
 
 export interface UpFlags {

@@ -1,16 +1,18 @@
 // `convohouse up`: runs on the configured Temporal server, else on its own dev server, else without Temporal.
-
+import { type Command, Option } from 'commander'
 import type { Config } from '../../config.ts'
-import { type ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
-import { durationText, SECOND } from '../../core/time.ts'
+import { EXIT_CODES, isCode } from '../../core/errors.ts'
+import { durationText, MINUTE, SECOND } from '../../core/time.ts'
 import { restrictUmask } from '../../files/durable.ts'
 import { listenForScrapes } from '../../metrics/listen.ts'
 import type { ProcessMetrics } from '../../metrics/process-metrics.ts'
 import { supervise } from '../../run/supervision/supervisor.ts'
 import { isTemporalConfigured } from '../../run/temporal/client/connection.ts'
-import { provideTemporal } from '../../run/temporal/server/temporal-cli.ts'
+import { findTemporal } from '../../run/temporal/server/dev-server.ts'
 import { findHolder } from '../doctor/warehouse.ts'
 import { configAt } from '../flags/configuration.ts'
+import { addConfigFlag } from '../flags/sync-flags.ts'
+import { duration, metricsAddress, whole } from '../flags/values.ts'
 import {
   CLOSE_MS,
   hasWebhooks,
@@ -24,6 +26,42 @@ import { log, stampLines } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
 import type { UpFlags } from './on-temporal.ts'
 
+export const define = (command: Command): Command =>
+  addConfigFlag(command)
+    .addOption(
+      new Option('--every <duration>', 'sync interval of workspaces without a configured schedule')
+        .argParser(duration('--every', { min: 10 * SECOND }))
+        .default(15 * MINUTE, '15m'),
+    )
+    .option(
+      '--port <n>',
+      'port of the Temporal server that it starts (default: 7233, or a free one)',
+      whole('--port', 1, 65_535),
+    )
+    .option('--ui-port <n>', "port of that server's UI (default: 8233, or a free one)", whole('--ui-port', 1, 65_535))
+    .option(
+      '--metrics <host:port>',
+      'address of the metrics for Prometheus (default: as configured, else that of the webhook receiver, else 127.0.0.1:9464 or a free port)',
+      metricsAddress,
+    )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse up                            sync every workspace on its schedule, else every 15 minutes
+  $ convohouse up --every 1h
+  $ TEMPORAL_ADDRESS=temporal:7233 convohouse up      worker and schedules with an existing server
+
+Without TEMPORAL_ADDRESS (or a Temporal profile file that sets an address) it starts its own server, which keeps its data in temporal.db
+in the data folder. It needs the Temporal CLI on the PATH (https://docs.temporal.io/cli). Without it, syncs run without Temporal, as with \`convohouse sync --watch\`.
+A first backfill starts without asking for confirmation, once its price is printed: run \`convohouse plan\` first. If a workspace has a
+webhook secret, it also receives the vendor's webhooks, as \`convohouse receive\` does.
+After Ctrl-C, requests in flight still land and every process that it started ends; the next \`convohouse up\` continues where this one stopped.`,
+    )
+    .action(async (flags: UpFlags) => {
+      process.exitCode = await runUp(flags)
+    })
+
 /** The shortest interval of all schedules. For a workspace without a schedule, or with a cron expression, the flag's interval counts. */
 const shortest = ({ workspaces }: Config, everyMs: number): number =>
   Math.min(...workspaces.map(({ schedule }) => (schedule && 'everyMs' in schedule ? schedule.everyMs : everyMs)))
@@ -34,9 +72,11 @@ interface UpContext {
   metrics: ProcessMetrics
 }
 
-async function withoutTemporal({ flags, config }: UpContext, why: ConvohouseError): Promise<number> {
+async function withoutTemporal({ flags, config }: UpContext): Promise<number> {
   const watch = shortest(config, flags.every)
-  log(`Syncing every ${durationText(watch)} without Temporal. ${why.message}`)
+  log(
+    `Syncing every ${durationText(watch)} without Temporal, whose CLI is not on the PATH. To have its server and UI, install it (https://docs.temporal.io/cli).`,
+  )
   const named = flags.config === undefined ? [] : ['--config', flags.config]
   const args = ['sync', '--watch', `${watch / SECOND}s`, '--yes', '--supervised', ...named]
   restrictUmask()
@@ -47,11 +87,8 @@ async function withoutTemporal({ flags, config }: UpContext, why: ConvohouseErro
   return code === EXIT_CODES.interrupted ? EXIT_CODES.ok : code
 }
 
-/** The Temporal CLI; null if a server is configured. @throws TEMPORAL_MISSING */
-const commandForServer = async (): Promise<string | null> => (isTemporalConfigured() ? null : provideTemporal({ log }))
-
 /** Runs until it is stopped; returns the exit code. @throws CONFIG_INVALID, CONFIG_MISSING, HOME_UNUSABLE, ADDRESS_IN_USE, WAREHOUSE_LOCKED, TEMPORAL_UNREACHABLE */
-export async function runUp(flags: UpFlags): Promise<number> {
+async function runUp(flags: UpFlags): Promise<number> {
   stampLines()
   const config = configAt(flags.config)
   const up = { flags, config, metrics: metricsOf(config, 'up') }
@@ -106,13 +143,10 @@ async function measured(up: UpContext, receiver: OpenedReceiver | null): Promise
 }
 
 async function runSyncs(up: UpContext, metricsUrl: string): Promise<number> {
-  let command: string | null
-  try {
-    command = await commandForServer()
-  } catch (error) {
-    if (!isCode(error, 'TEMPORAL_MISSING')) throw error
+  const command = isTemporalConfigured() ? null : await findTemporal()
+  if (command === null && !isTemporalConfigured()) {
     log(`Metrics at ${metricsUrl}.`)
-    return withoutTemporal(up, error)
+    return withoutTemporal(up)
   }
   const { upOnTemporal } = await import('./on-temporal.ts')
   return upOnTemporal({ ...up, command, metricsUrl })

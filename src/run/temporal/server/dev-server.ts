@@ -1,11 +1,27 @@
 // Runs Temporal's dev server as a process that ends when this one does, even if SIGKILL ends it. (If the server is not ready after 5 s,
 // the SDK's own helper gives up.)
 import { type ChildProcess, spawn } from 'node:child_process'
+import { access, constants } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection } from '@temporalio/client'
+import { searchPath } from '../../../config.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { SECOND } from '../../../core/time.ts'
 import { freePort, usualPort } from './ports.ts'
+
+/** Path of the Temporal CLI, which contains the dev server, on the PATH; null if it is not there. */
+export async function findTemporal(folders: readonly string[] = searchPath()): Promise<string | null> {
+  const name = process.platform === 'win32' ? 'temporal.exe' : 'temporal'
+  for (const path of folders.map(folder => join(folder, name))) {
+    const isExecutable = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    )
+    if (isExecutable) return path
+  }
+  return null
+}
 
 interface DevServerOptions {
   /** The Temporal CLI. */

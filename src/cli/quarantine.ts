@@ -1,26 +1,69 @@
 // `convohouse quarantine`: lists the records that could not be loaded, prints one, or tries to load them again. A record is the user's
 // own data, so it is printed on standard output only.
-import { openStores } from '../../app/stores.ts'
-import type { App } from '../../app.ts'
-import type { Config, WorkspaceConfig } from '../../config.ts'
-import { counted } from '../../core/words.ts'
-import { type QuarantinedRecord, quarantinedRecords, recordBytes, recordsNamed } from '../../reports/quarantine.ts'
-import { type RetryReport, retryRecords } from '../../run/quarantine-retry.ts'
-import { expectWarehouse } from '../../warehouse/open.ts'
-import { type Rows, warehouseRows } from '../../warehouse/query/rows.ts'
-import { chooseWorkspaces, configAt, storageOf } from '../flags/configuration.ts'
-import { openAppWhenReleased } from '../open-app.ts'
-import { grid, gridOnStdout } from '../terminal/columns.ts'
-import { log, print, printJson } from '../terminal/print.ts'
+import { Command } from 'commander'
+import { openStores } from '../app/stores.ts'
+import type { App } from '../app.ts'
+import type { Config, WorkspaceConfig } from '../config.ts'
+import { counted } from '../core/words.ts'
+import { type QuarantinedRecord, quarantinedRecords, recordBytes, recordsNamed } from '../reports/quarantine.ts'
+import { type RetryReport, retryRecords } from '../run/quarantine-retry.ts'
+import { expectWarehouse } from '../warehouse/open.ts'
+import { type Rows, warehouseRows } from '../warehouse/query/rows.ts'
+import { chooseWorkspaces, configAt, storageOf } from './flags/configuration.ts'
+import { addConfigFlag, addWorkspaceFlag } from './flags/sync-flags.ts'
+import { openAppWhenReleased } from './open-app.ts'
+import { grid, gridOnStdout } from './terminal/columns.ts'
+import { log, print, printJson } from './terminal/print.ts'
 
-export interface QuarantineFlags {
+const RECORD_HELP = 'an id from `list`, or FILE#ELEMENT'
+
+const addFlags = (command: Command): Command =>
+  addWorkspaceFlag(addConfigFlag(command)).option('--json', 'one JSON object, for machines')
+
+const listCommand = (): Command =>
+  addFlags(new Command('list').description('list the records, with reason and date; works while a sync runs')).action(
+    runList,
+  )
+
+const showCommand = (): Command =>
+  addFlags(new Command('show').description('print a record as it landed; works while a sync runs'))
+    .argument('<record>', RECORD_HELP)
+    .action(runShow)
+
+const retryCommand = (): Command =>
+  addFlags(
+    new Command('retry').description(
+      'read the records from landing and spool again and load those that can be loaded now',
+    ),
+  )
+    .argument('[records...]', `${RECORD_HELP}; default: all`)
+    .action(runRetry)
+
+export const define = (command: Command): Command =>
+  command
+    .addCommand(listCommand(), { isDefault: true })
+    .addCommand(showCommand())
+    .addCommand(retryCommand())
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse quarantine list
+  $ convohouse quarantine show 3f2a91c0 | jq .
+  $ convohouse quarantine retry              after an update, or with more memory
+
+A record that cannot be loaded does not stop a sync and is not lost: it stays unchanged in the landing, an event in the
+spool's archive.`,
+    )
+
+interface QuarantineFlags {
   config?: string
   workspace?: string
   json?: boolean
 }
 
 /** `quarantine list`. @throws WAREHOUSE_MISSING; WAREHOUSE_LOCKED if the process that holds the warehouse does not answer */
-export async function runList(flags: QuarantineFlags): Promise<void> {
+async function runList(flags: QuarantineFlags): Promise<void> {
   const records = await quarantinedRecords(warehouseRows(storageOf(flags.config)), flags.workspace)
   if (flags.json) printJson({ quarantined: records })
   else print(...listLines(records))
@@ -54,7 +97,7 @@ const cells = ({ id, workspaceId, since, reason, element, file }: QuarantinedRec
 ]
 
 /** `quarantine show`. @throws RECORD_UNKNOWN, LANDING_CORRUPT, SPOOL_CORRUPT, WAREHOUSE_MISSING */
-export async function runShow(name: string, flags: QuarantineFlags): Promise<void> {
+async function runShow(name: string, flags: QuarantineFlags): Promise<void> {
   const storage = storageOf(flags.config)
   const rows = warehouseRows(storage)
   const [record] = recordsNamed(await quarantinedRecords(rows, flags.workspace), [name])
@@ -104,7 +147,7 @@ async function retryAll(
 }
 
 /** `quarantine retry`, during which this process holds the warehouse. @throws RECORD_UNKNOWN, WORKSPACE_UNKNOWN, WAREHOUSE_MISSING, WAREHOUSE_LOCKED, LOAD_FAILED */
-export async function runRetry(names: readonly string[], flags: QuarantineFlags): Promise<void> {
+async function runRetry(names: readonly string[], flags: QuarantineFlags): Promise<void> {
   const config = configAt(flags.config)
   const workspaces = chooseWorkspaces(config, flags.workspace)
   expectWarehouse(config.home)

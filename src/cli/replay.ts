@@ -1,18 +1,40 @@
 // `convohouse replay`: rebuilds the warehouse from landed pages, without a request.
+
 import { existsSync } from 'node:fs'
-import { ConvohouseError } from '../../core/errors.ts'
-import { formatDuration, SECOND } from '../../core/time.ts'
-import { count, counted } from '../../core/words.ts'
-import type { ReplayOptions, ReplayReport } from '../../run/rebuild.ts'
-import { replay } from '../../run/replay.ts'
-import { replayTables } from '../../run/replay-tables.ts'
-import { warehouseFile } from '../../warehouse/open.ts'
-import { chooseWorkspaces, configAt } from '../flags/configuration.ts'
-import { invalidFlag } from '../flags/values.ts'
-import { log, print, printJsonLine } from '../terminal/print.ts'
-import { stopOnSignals } from '../terminal/signals.ts'
-import { isTerminal } from '../terminal/style.ts'
-import { letYoungSpaceGrow } from '../young-space.ts'
+import type { Command } from 'commander'
+import { ConvohouseError } from '../core/errors.ts'
+import { formatDuration, SECOND } from '../core/time.ts'
+import { count, counted } from '../core/words.ts'
+import type { ReplayOptions, ReplayReport } from '../run/rebuild.ts'
+import { replay } from '../run/replay.ts'
+import { replayTables } from '../run/replay-tables.ts'
+import { warehouseFile } from '../warehouse/open.ts'
+import { chooseWorkspaces, configAt } from './flags/configuration.ts'
+import { addConfigFlag, addWorkspaceFlag } from './flags/sync-flags.ts'
+import { invalidFlag, repeated } from './flags/values.ts'
+import { log, print, printJsonLine } from './terminal/print.ts'
+import { stopOnSignals } from './terminal/signals.ts'
+import { isTerminal } from './terminal/style.ts'
+import { letYoungSpaceGrow } from './young-space.ts'
+
+export const define = (command: Command): Command =>
+  addWorkspaceFlag(addConfigFlag(command))
+    .option('--table <name>', 'rebuild only this table; may be repeated', repeated('--table'))
+    .option('--allow-incomplete', 'continue if source files are missing; rows that only they supplied are kept')
+    .option('--json', 'one JSON object per line, for machines')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse replay                        after an update that adds fields, or when the warehouse was damaged or refused, and is moved away
+  $ convohouse replay --table _drift --table _issues
+
+The old warehouse answers queries until the new one is complete and replaces it. Its runs, other workspaces, and rows whose files have
+expired (\`prune\`) are kept.`,
+    )
+    .action(async (flags: ReplayFlags) => {
+      await runReplay(flags)
+    })
 
 export interface ReplayFlags {
   config?: string

@@ -1,10 +1,30 @@
 // `convohouse prune`: removes pages and event payloads that are older than the configured retention.
-import { openApp } from '../../app.ts'
-import { bytes, counted } from '../../core/words.ts'
-import { type Expired, expire } from '../../steps/expiry.ts'
-import { expectWarehouse } from '../../warehouse/open.ts'
-import { chooseWorkspaces, configAt } from '../flags/configuration.ts'
-import { print, printJsonLine } from '../terminal/print.ts'
+import type { Command } from 'commander'
+import { openApp } from '../app.ts'
+import { bytes, counted } from '../core/words.ts'
+import { type Expired, expire } from '../steps/expiry.ts'
+import { expectWarehouse } from '../warehouse/open.ts'
+import { chooseWorkspaces, configAt } from './flags/configuration.ts'
+import { addConfigFlag, addWorkspaceFlag } from './flags/sync-flags.ts'
+import { print, printJsonLine } from './terminal/print.ts'
+
+export const define = (command: Command): Command =>
+  addWorkspaceFlag(addConfigFlag(command))
+    .option('--dry-run', 'show what would be removed, and remove nothing')
+    .option('--json', 'one JSON object per workspace, for machines')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse prune --dry-run
+  $ convohouse prune
+
+Rows stay in the warehouse, which then is the only place that has them: back it up. Syncs do the same once a day. Pages expire by agent
+and month, when all of them are older, loaded, and of finished windows; event payloads expire by day. Without \`retention\` in the configuration nothing expires.`,
+    )
+    .action(async (flags: PruneFlags) => {
+      await runPrune(flags)
+    })
 
 export interface PruneFlags {
   config?: string

@@ -1,22 +1,50 @@
 // `convohouse pause`, `resume`, `allow` and `cancel`: send a request to the owner workflow of each chosen workspace.
 import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client'
-import type { Allowance } from '../../core/governor/allowance.ts'
-import { type Absence, awaitWorker, hasPollers } from '../../run/temporal/client/await-worker.ts'
-import { connectClient } from '../../run/temporal/client/connection.ts'
-import { ownerId } from '../../run/temporal/client/owner.ts'
-import { chooseWorkspaces, configAt } from '../flags/configuration.ts'
-import { invalidFlag } from '../flags/values.ts'
-import { noWorkerText } from '../no-worker-text.ts'
-import { log, print } from '../terminal/print.ts'
+import type { Command } from 'commander'
+import type { Allowance } from '../core/governor/allowance.ts'
+import { type Absence, awaitWorker, hasPollers } from '../run/temporal/client/await-worker.ts'
+import { connectClient } from '../run/temporal/client/connection.ts'
+import { ownerId } from '../run/temporal/client/owner.ts'
+import { chooseWorkspaces, configAt } from './flags/configuration.ts'
+import { addConfigFlag, addWorkspaceFlag } from './flags/sync-flags.ts'
+import { invalidFlag, whole } from './flags/values.ts'
+import { noWorkerText } from './no-worker-text.ts'
+import { log, print } from './terminal/print.ts'
 
-export type ControlCommand = 'pause' | 'resume' | 'cancel' | 'allow'
+type ControlCommand = 'pause' | 'resume' | 'cancel' | 'allow'
 
-export interface ControlFlags {
+interface ControlFlags {
   config?: string
   workspace?: string
   /** For `allow`. */
   overagePacks?: number
   maxSessions?: number
+}
+
+const EXAMPLES: Record<ControlCommand, string> = {
+  pause: '     requests in flight still land',
+  resume: '     continues where it stopped',
+  allow: ' --overage-packs 2     two packs in total, beyond the quota',
+  cancel: '     requests in flight still land; the next sync continues',
+}
+
+export function define(command: Command): void {
+  const name = command.name() as ControlCommand
+  addWorkspaceFlag(addConfigFlag(command))
+    .addHelpText('after', `\nExamples:\n  $ convohouse ${name} --workspace ws_1${EXAMPLES[name]}`)
+    .action((flags: ControlFlags) => runControl(name, flags))
+  if (name === 'allow')
+    command
+      .option(
+        '--overage-packs <n>',
+        'total number of overage packs that the sync may use; history that was skipped for lack of sessions is planned again',
+        whole('--overage-packs', 1),
+      )
+      .option(
+        '--max-sessions <n>',
+        'new limit of billed sessions, higher than the current one',
+        whole('--max-sessions', 1),
+      )
 }
 
 const DONE: Record<ControlCommand, string> = {
@@ -79,7 +107,7 @@ async function send(client: Client, workspaceId: string, update: Update | null):
 }
 
 /** @throws FLAG_INVALID, TEMPORAL_UNREACHABLE, WORKSPACE_UNKNOWN */
-export async function runControl(command: ControlCommand, flags: ControlFlags): Promise<void> {
+async function runControl(command: ControlCommand, flags: ControlFlags): Promise<void> {
   const update = updateOf(command, flags)
   const workspaces = chooseWorkspaces(configAt(flags.config), flags.workspace)
   const client = await connectClient()

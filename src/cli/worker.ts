@@ -1,24 +1,59 @@
 // `convohouse worker`: runs Temporal workers until it is stopped.
 
-import { newRunId } from '../../app.ts'
-import type { ListenAddress } from '../../config/address.ts'
-import type { Config } from '../../config.ts'
-import { EXIT_CODES } from '../../core/errors.ts'
-import { restrictUmask } from '../../files/durable.ts'
-import { listenForScrapes } from '../../metrics/listen.ts'
-import type { MetricsPage } from '../../metrics/page.ts'
-import { connectToSupervisor } from '../../run/supervision/child.ts'
-import { type Supervisor, supervise } from '../../run/supervision/supervisor.ts'
-import type { TemporalPlace } from '../../run/temporal/client/connection.ts'
-import { installRuntime } from '../../run/temporal/worker/runtime.ts'
-import { fetchMetrics, mergeMetrics } from '../../run/temporal/worker/sdk-metrics.ts'
-import { type Role, runWorker, type WorkerSettings } from '../../run/temporal/worker/worker.ts'
-import { holderOf } from '../../steps/export/lease-recovery.ts'
-import { configAt } from '../flags/configuration.ts'
-import { openAppWhenReleased } from '../open-app.ts'
-import { metricsOf } from '../serve-metrics.ts'
-import { log, stampLines } from '../terminal/print.ts'
-import { endOnParentRequest, STOPPING, stopOnSignals } from '../terminal/signals.ts'
+import { type Command, Option } from 'commander'
+import { newRunId } from '../app.ts'
+import type { ListenAddress } from '../config/address.ts'
+import type { Config } from '../config.ts'
+import { EXIT_CODES } from '../core/errors.ts'
+import { restrictUmask } from '../files/durable.ts'
+import { listenForScrapes } from '../metrics/listen.ts'
+import type { MetricsPage } from '../metrics/page.ts'
+import { connectToSupervisor } from '../run/supervision/child.ts'
+import { type Supervisor, supervise } from '../run/supervision/supervisor.ts'
+import type { TemporalPlace } from '../run/temporal/client/connection.ts'
+import { installRuntime } from '../run/temporal/worker/runtime.ts'
+import { fetchMetrics, mergeMetrics } from '../run/temporal/worker/sdk-metrics.ts'
+import { type Role, runWorker, type WorkerSettings } from '../run/temporal/worker/worker.ts'
+import { holderOf } from '../steps/export/lease-recovery.ts'
+import { configAt } from './flags/configuration.ts'
+import { addConfigFlag } from './flags/sync-flags.ts'
+import { invalidFlag, metricsAddress } from './flags/values.ts'
+import { openAppWhenReleased } from './open-app.ts'
+import { metricsOf } from './serve-metrics.ts'
+import { log, stampLines } from './terminal/print.ts'
+import { endOnParentRequest, STOPPING, stopOnSignals } from './terminal/signals.ts'
+
+const ROLES = ['export', 'warehouse', 'all'] as const satisfies readonly Role[]
+
+function role(text: string): Role {
+  const known = ROLES.find(one => one === text)
+  if (known) return known
+  throw invalidFlag(`--role cannot be ${JSON.stringify(text)}.`, `Give one of: ${ROLES.join(', ')}.`)
+}
+
+export const define = (command: Command): Command =>
+  addConfigFlag(command)
+    .option('--role <role>', 'export (any number of workers), warehouse (exactly one), or all', role, 'all')
+    .option(
+      '--metrics <host:port>',
+      'serve metrics for Prometheus at this address (default: as configured, else none)',
+      metricsAddress,
+    )
+    .addOption(new Option('--supervised').hideHelp())
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse worker                                    all roles on one machine
+  $ convohouse worker --role export                      on each machine that shares the data folder
+  $ convohouse worker --role warehouse --metrics 0.0.0.0:9464
+
+Temporal's own variables and profile files configure the server: TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY,
+TEMPORAL_TLS_…, TEMPORAL_PROFILE. SIGTERM and Ctrl-C stop the worker once requests in flight have landed.`,
+    )
+    .action(async (flags: WorkerFlags) => {
+      await runWorkerCommand(flags)
+    })
 
 export interface WorkerFlags {
   config?: string

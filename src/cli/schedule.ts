@@ -1,14 +1,16 @@
 // `convohouse schedule`: creates, shows and changes the Temporal schedules of the chosen workspaces, and runs backfills.
+
 import type { Client } from '@temporalio/client'
-import { warehouseQueue } from '../../../workflows/activities.ts'
-import { systemClock } from '../../clock.ts'
-import type { Config, WorkspaceConfig } from '../../config.ts'
-import { outcomeText } from '../../core/run-record.ts'
-import { durationText, formatDuration } from '../../core/time.ts'
-import { count, utc } from '../../core/words.ts'
-import { hasPollers } from '../../run/temporal/client/await-worker.ts'
-import { connectClient } from '../../run/temporal/client/connection.ts'
-import { type LastRun, lastRun } from '../../run/temporal/client/last-run.ts'
+import { Command } from 'commander'
+import { warehouseQueue } from '../../workflows/activities.ts'
+import { systemClock } from '../clock.ts'
+import type { Config, WorkspaceConfig } from '../config.ts'
+import { outcomeText } from '../core/run-record.ts'
+import { durationText, formatDuration } from '../core/time.ts'
+import { count, utc } from '../core/words.ts'
+import { hasPollers } from '../run/temporal/client/await-worker.ts'
+import { connectClient } from '../run/temporal/client/connection.ts'
+import { type LastRun, lastRun } from '../run/temporal/client/last-run.ts'
 import {
   type Change,
   changeSchedule,
@@ -18,14 +20,65 @@ import {
   expectSchedule,
   type ScheduleState,
   scheduleState,
-} from '../../run/temporal/client/schedules.ts'
-import { chooseWorkspaces, configAt } from '../flags/configuration.ts'
-import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
-import { invalidFlag } from '../flags/values.ts'
-import { noWorkerText } from '../no-worker-text.ts'
-import { syncOnTemporal } from '../sync/on-temporal.ts'
-import { type GridOptions, grid, gridOnStdout } from '../terminal/columns.ts'
-import { log, print, printJson } from '../terminal/print.ts'
+} from '../run/temporal/client/schedules.ts'
+import { chooseWorkspaces, configAt } from './flags/configuration.ts'
+import { addConfigFlag, addWorkspaceFlag, checkTogether, type SyncFlags } from './flags/sync-flags.ts'
+import { invalidFlag, moment, whole } from './flags/values.ts'
+import { noWorkerText } from './no-worker-text.ts'
+import { syncOnTemporal } from './sync/on-temporal.ts'
+import { type GridOptions, grid, gridOnStdout } from './terminal/columns.ts'
+import { log, print, printJson } from './terminal/print.ts'
+
+const addFlags = (command: Command): Command =>
+  addWorkspaceFlag(addConfigFlag(command)).option('--json', 'one JSON object per workspace, for machines')
+
+const ABOUT: Record<Change, string> = {
+  pause: 'start no more syncs until the schedule is resumed; a running sync continues',
+  resume: 'resume a paused schedule',
+  trigger: 'start a sync now',
+  delete: 'delete the schedule; `ensure` creates it again',
+}
+
+const ensureCommand = (): Command =>
+  addFlags(new Command('ensure').description('create, update or delete schedules to match the configuration')).action(
+    runEnsure,
+  )
+
+const listCommand = (): Command =>
+  addFlags(new Command('list').description('list schedules, their next run, and the outcome of the last run')).action(
+    runList,
+  )
+
+const changeCommand = (change: Change): Command =>
+  addFlags(new Command(change).description(ABOUT[change])).action((flags: ScheduleFlags) => runChange(change, flags))
+
+const backfillCommand = (): Command =>
+  addFlags(new Command('backfill').description('export what is missing in a time range; Ctrl-C only detaches'))
+    .option('--since <moment>', 'start of the range: a date, a time, or an age such as 90d', moment('--since'))
+    .option('--until <moment>', 'end of the range (default: now)', moment('--until'))
+    .option('--max-sessions <n>', 'bill at most this many sessions', whole('--max-sessions', 1))
+    .option('-y, --yes', 'start without asking for confirmation, even if it may use most of the quota')
+    .action(async (flags: BackfillFlags) => {
+      process.exitCode = await runBackfill(flags)
+    })
+
+export function define(command: Command): void {
+  command.addCommand(ensureCommand()).addCommand(listCommand(), { isDefault: true })
+  for (const change of Object.keys(ABOUT) as Change[]) command.addCommand(changeCommand(change))
+  command.addCommand(backfillCommand()).addHelpText(
+    'after',
+    `
+Examples:
+  $ convohouse schedule ensure               can be run repeatedly
+  $ convohouse schedule list
+  $ convohouse schedule pause --workspace ws_1
+  $ convohouse schedule backfill --since 2026-01-01 --until 2026-04-01
+
+A workspace's \`schedule: { every: 15m }\` in convohouse.yaml sets the interval. A scheduled run does the same as \`convohouse sync\`, or
+joins a sync that is already running. A missed run needs no backfill: the next one reads everything new. A backfill is for older
+time ranges, such as history before the configured \`since\`; it does not export stored conversations again.`,
+  )
+}
 
 export interface ScheduleFlags {
   config?: string
