@@ -15,7 +15,7 @@ const TIERS = [
   ['catalog', 'files'],
   ['client', 'landing', 'spool', 'warehouse', 'sandbox', 'config', 'clock'],
   ['reports', 'api'],
-  ['metrics'],
+  ['telemetry'],
   ['receiver', 'publish'],
   ['steps'],
   ['app'],

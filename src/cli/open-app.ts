@@ -5,7 +5,7 @@ import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
 import { SECOND } from '../core/time.ts'
-import type { ProcessMetrics } from '../metrics/process-metrics.ts'
+import type { ProcessMetrics } from '../telemetry/process-metrics.ts'
 import { answerPlan, PLAN_PATH } from './plan/ask-plan.ts'
 
 const PATIENCE_MS = 2 * SECOND

@@ -2,9 +2,9 @@
 import { openStores } from '../app/stores.ts'
 import type { Config } from '../config.ts'
 import { isCode } from '../core/errors.ts'
-import { listenForScrapes, type MetricsListener } from '../metrics/listen.ts'
-import type { MetricsPage } from '../metrics/page.ts'
-import { type ProcessMetrics, type ProcessRole, processMetrics } from '../metrics/process-metrics.ts'
+import { listenForScrapes, type MetricsListener } from '../telemetry/listen.ts'
+import type { MetricsPage } from '../telemetry/page.ts'
+import { type ProcessMetrics, type ProcessRole, processMetrics } from '../telemetry/process-metrics.ts'
 import { packageFacts } from './package-facts.ts'
 
 /** Usual address of the Temporal SDK's metrics: scrapers look there first. */

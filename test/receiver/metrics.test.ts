@@ -1,7 +1,7 @@
 // The receiver's metrics, parsed as Prometheus does.
 import { expect, it } from 'vitest'
-import { families, sampleOf } from '../metrics/scrape.ts'
 import { describeWithPromtool } from '../promtool.ts'
+import { families, sampleOf } from '../telemetry/scrape.ts'
 import { startTestReceiver, WORKSPACE } from './test-receiver.ts'
 
 const event = { event: 'webhook_test', createdAt: 1, message: 'a' }

@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { listenAt, urlOf } from '../../config/address.ts'
-import type { MetricsPage } from '../../metrics/page.ts'
+import type { MetricsPage } from '../../telemetry/page.ts'
 import type { Intake } from '../intake.ts'
 import type { ReceiverMetrics } from '../metrics.ts'
 import { type IntakeResult, REFUSALS, type Refusal } from '../refusals.ts'

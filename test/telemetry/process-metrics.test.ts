@@ -158,7 +158,7 @@ await describeWithPromtool('the metrics of a process', promtool => {
 
 it('every documented metric exists', () => {
   const sources = [
-    ...['workspace-metrics', 'target-metrics', 'process-metrics'].map(name => `src/metrics/${name}.ts`),
+    ...['workspace-metrics', 'target-metrics', 'process-metrics'].map(name => `src/telemetry/${name}.ts`),
     'src/receiver/metrics.ts',
   ]
   const text = sources.map(file => readFileSync(join(import.meta.dirname, '../..', file), 'utf8')).join()

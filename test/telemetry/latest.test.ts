@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { latest } from '../../src/metrics/latest.ts'
+import { latest } from '../../src/telemetry/latest.ts'
 
 /** A source whose answers the test controls, with its own clock. */
 function source() {
