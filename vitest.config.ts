@@ -86,7 +86,7 @@ const deep = () => [{ ...BUILT, test: { name: 'deep', include: deepFiles(), env:
 
 export default defineConfig(({ mode }) => ({
   test: {
-    globalSetup: 'test/temporal-command.ts',
+    globalSetup: ['test/temporal-command.ts', 'test/warehouse/corpus/setup.ts'],
     // For two cores: many tests wait for processes, servers and deadlines. With four workers, a quarter of both cores was idle.
     maxWorkers: 6,
     sequence: { sequencer: ByProject },

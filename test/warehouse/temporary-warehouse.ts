@@ -36,7 +36,15 @@ export interface TemporaryWarehouse {
   workspace(options?: { timeZone?: string }): Workspace
 }
 
-function workspaceIn(home: string, warehouse: Warehouse, id: string, timeZone: string): Workspace {
+interface WorkspacePlace {
+  home: string
+  warehouse: Warehouse
+  id: string
+  timeZone: string
+}
+
+/** A workspace of an open warehouse, and its landing in the same data folder. */
+export function workspaceIn({ home, warehouse, id, timeZone }: WorkspacePlace): Workspace {
   const landing = openLanding(home).workspace(id)
   const context: LoadContext = {
     writer: warehouse.writer,
@@ -79,6 +87,6 @@ export function temporaryWarehouse(): TemporaryWarehouse {
     get warehouse() {
       return warehouse
     },
-    workspace: ({ timeZone = 'UTC' } = {}) => workspaceIn(home, warehouse, `ws_${++workspaces}`, timeZone),
+    workspace: ({ timeZone = 'UTC' } = {}) => workspaceIn({ home, warehouse, id: `ws_${++workspaces}`, timeZone }),
   }
 }

@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs'
 import { readdir, readFile, truncate, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { inflateRawSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -13,6 +11,7 @@ import { anyConversation } from '../../catalog/arbitrary-records.ts'
 import { flipped } from '../../landing/flipped.ts'
 import { landedFile } from '../../landing/landed-file.ts'
 import { isDeep, rounds } from '../../tier.ts'
+import { recordsText } from '../corpus/cases.ts'
 import { freshWindow, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { recordRows } from '../record-rows.ts'
 import { temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
@@ -20,8 +19,7 @@ import { temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
 const app = temporaryWarehouse()
 const fileOf = (page: LoadablePage) => landedFile(app.home, page.address)
 
-const goldenRecords = (name: string): object[] =>
-  JSON.parse(readFileSync(join(import.meta.dirname, `../../golden/${name}.records.json`), 'utf8')) as object[]
+const goldenRecords = (name: string): object[] => JSON.parse(recordsText(name)) as object[]
 
 const page = (workspace: Workspace, body: string | Uint8Array) => landConversations(workspace.landing, { body })
 

@@ -1,30 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { MINUTE } from '../../../src/core/time.ts'
 import { landOrganization, landTeams, SENT_AT_MS } from '../landed-pages.ts'
-import { recordRows } from '../record-rows.ts'
 import { temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
 
-const folder = join(import.meta.dirname, '../../golden/organizations')
-const cases = readdirSync(folder).flatMap(name =>
-  name.endsWith('.answer.json') ? [basename(name, '.answer.json')] : [],
-)
-
 const app = temporaryWarehouse()
-
-describe('a golden answer about an organization', () => {
-  it.each(cases)('%s: becomes exactly its golden rows', async name => {
-    const { data, teams } = JSON.parse(readFileSync(join(folder, `${name}.answer.json`), 'utf8'))
-    const workspace = app.workspace()
-    const page = teams
-      ? await landTeams(workspace.landing, { id: 'org_1', teams })
-      : await landOrganization(workspace.landing, { id: 'org_1', data })
-    await workspace.load(page)
-    const rows = { ...(await recordRows(workspace)), drift: await workspace.rows('_drift', 'record, path, seen') }
-    await expect(`${JSON.stringify(rows, null, 2)}\n`).toMatchFileSnapshot(join(folder, `${name}.rows.json`))
-  })
-})
 
 const at = (minute: number) => SENT_AT_MS + minute * MINUTE
 

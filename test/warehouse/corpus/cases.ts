@@ -1,0 +1,45 @@
+// The cases of the corpus. `NAME.records.json` is one page of conversations, as text, because some cases hold what no JavaScript value can: digits
+// of large numbers, a duplicate key. `NAME.case.yaml` is a workspace: what lands and arrives in it, in this order. `NAME.rows.json` has the
+// expected rows.
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { parse } from 'yaml'
+import type { ResponseRules } from '../../../src/core/response-rules.ts'
+
+export const FOLDER = join(import.meta.dirname, 'cases')
+
+/** What lands or arrives at once. `at`: time of the request, server's clock, or of the receipt. */
+export type Step = { at?: string } & (
+  | { conversations: object[]; agent?: string; window?: { kind?: 'head' | 'refresh'; from?: number; to?: number } }
+  | { agents: object[]; starred?: object[] }
+  | { organization: object | null; id: string }
+  | { teams: object[]; id: string }
+  | { metric: { id: string; key: string; type: string } }
+  | { voices: { provider: string; voiceId: string; name: string }[] }
+  | { event: string; payload: Record<string, unknown> }
+)
+
+/** A case that has a workspace of its own, named after it. */
+export interface WorkspaceCase {
+  timeZone?: string
+  /** Business hours and service levels; default: none. */
+  rules?: Partial<ResponseRules>
+  /** Tables and marts to compare, with the SELECT list of each; default: every table of records. */
+  show?: Record<string, string>
+  steps: Step[]
+}
+
+const named = (ending: string): string[] =>
+  readdirSync(FOLDER).flatMap(name => (name.endsWith(ending) ? [basename(name, ending)] : []))
+
+/** Cases of one page. They share the workspace `records`, each as an agent of its name. */
+export const RECORDS = named('.records.json')
+
+export const RECORDS_WORKSPACE = 'records'
+
+export const recordsText = (name: string): string => readFileSync(join(FOLDER, `${name}.records.json`), 'utf8')
+
+export const WORKSPACES = named('.case.yaml')
+
+export const workspaceCase = (name: string): WorkspaceCase =>
+  parse(readFileSync(join(FOLDER, `${name}.case.yaml`), 'utf8')) as WorkspaceCase
