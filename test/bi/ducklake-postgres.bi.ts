@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { placeFindings } from '../../src/cli/doctor/target-places.ts'
+import { placeFindings } from '../../src/cli/doctor/targets.ts'
 import type { LakeTarget } from '../../src/config/targets.ts'
 import type { Config } from '../../src/config.ts'
 import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
@@ -174,7 +174,7 @@ describeWithPostgres('a lake with its catalog in PostgreSQL', () => {
     const { home } = app
     const config = { home, threads: 1, publish: SETTINGS, extensions: scene.extensions } as unknown as Config
     const finding = async (target: LakeTarget) => {
-      const found = await placeFindings({ check: 'targets' }, { config, target, offline: false, entry: ENTRY })
+      const found = await placeFindings({ config, target, offline: false, entry: ENTRY })
       expect(JSON.stringify(found)).not.toContain(scene.server.password)
       return found.at(-1)!
     }

@@ -2,7 +2,7 @@
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
-import { placeFindings } from '../../src/cli/doctor/target-places.ts'
+import { placeFindings } from '../../src/cli/doctor/targets.ts'
 import type { S3Place } from '../../src/config/s3.ts'
 import type { LakeTarget } from '../../src/config/targets.ts'
 import type { Config } from '../../src/config.ts'
@@ -200,8 +200,7 @@ describeWithBoth('a lake with its data in S3', () => {
   it('is tested by doctor', async () => {
     const { home } = app
     const config = { home, threads: 1, publish: SETTINGS, extensions: scene.extensions } as unknown as Config
-    const findings = (target: LakeTarget) =>
-      placeFindings({ check: 'targets' }, { config, target, offline: false, entry: ENTRY })
+    const findings = (target: LakeTarget) => placeFindings({ config, target, offline: false, entry: ENTRY })
     const target = newTarget()
     expect(await findings(target)).toMatchObject([
       {

@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { placeFindings } from '../../src/cli/doctor/target-places.ts'
+import { placeFindings } from '../../src/cli/doctor/targets.ts'
 import type { PostgresTarget } from '../../src/config/targets.ts'
 import type { Config } from '../../src/config.ts'
 import { openTarget } from '../../src/publish/target-client.ts'
@@ -79,7 +79,7 @@ describeWithPostgres('a target in PostgreSQL', () => {
     const config = { home, threads: 1, publish: SETTINGS, extensions: scene.extensions } as unknown as Config
     const finding = async (target: PostgresTarget) => {
       const options = { config, target, offline: false, entry: ENTRY }
-      const [found] = await placeFindings({ check: 'targets' }, options)
+      const [found] = await placeFindings(options)
       expect(JSON.stringify(found)).not.toContain(scene.server.password)
       return found!
     }

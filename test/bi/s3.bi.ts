@@ -1,7 +1,7 @@
 // The target `parquet` in S3: what each publication writes, copies and removes, and what readers see.
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { placeFindings } from '../../src/cli/doctor/target-places.ts'
+import { placeFindings } from '../../src/cli/doctor/targets.ts'
 import type { ParquetTarget } from '../../src/config/targets.ts'
 import type { Config } from '../../src/config.ts'
 import { targetStatuses } from '../../src/reports/publications.ts'
@@ -159,7 +159,7 @@ describeWithS3('a target in S3', () => {
   it('is tested by doctor, which leaves nothing', async () => {
     const config = { home: app.home, threads: 1, publish: SETTINGS, extensions: null } as unknown as Config
     const finding = async (target: ParquetTarget, offline = false) => {
-      const [found] = await placeFindings({ check: 'targets' }, { config, target, offline, entry: ENTRY })
+      const [found] = await placeFindings({ config, target, offline, entry: ENTRY })
       expect(JSON.stringify(found)).not.toContain(scene.server.admin.secretAccessKey)
       return found!
     }

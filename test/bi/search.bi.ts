@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { expect, it } from 'vitest'
-import { placeFindings } from '../../src/cli/doctor/target-places.ts'
+import { placeFindings } from '../../src/cli/doctor/targets.ts'
 import type { Config } from '../../src/config.ts'
 import { refreshMarts } from '../../src/warehouse/marts/refresh.ts'
 import { DEFAULT, ENTRY, newTarget, publishTo, SETTINGS } from '../publish/published.ts'
@@ -86,7 +86,7 @@ describeWithPostgres('transcripts', () => {
     }
     const query = inSnapshot.replace('SELECT', 'SELECT workspace_id,')
     const config = { home: app.home, threads: 1, publish: SETTINGS, extensions } as unknown as Config
-    const tested = await placeFindings({ check: 'targets' }, { config, target, offline: false, entry: ENTRY })
+    const tested = await placeFindings({ config, target, offline: false, entry: ENTRY })
     expect(tested).toMatchObject([{ state: 'ok', found: expect.stringContaining('with the extension fts') }])
     await publishTo(app, target, { settings, verify: true })
     expect(await search(query)).toEqual(['The refund went to your card', 'No card'])

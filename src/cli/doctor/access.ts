@@ -1,87 +1,59 @@
-// Checks a workspace's access: token, API, clocks and export. Sends one request, for the list of agents, which is not metered. Export
-// requests are metered, so the export check sends none and reports the last answer from the lease log.
-
+// Checks the access to the vendor: token, API, clock, export and webhooks. Sends one request for each workspace, for the list of agents, which
+// is not metered. Export requests are metered, so none is sent: the last answer is in the lease log.
 import { stat } from 'node:fs/promises'
-import type { Stores } from '../../app/stores.ts'
 import { AGENTS } from '../../catalog/resources/agents.ts'
-import type { ResourceAnswer } from '../../client/answers.ts'
 import { createVendorClient } from '../../client/client.ts'
-import type { SecretPlace } from '../../config/kept-secret.ts'
-import type { WorkspaceConfig } from '../../config.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import type { RequestMade } from '../../core/governor/lease-entries.ts'
-import { DAY, SECOND } from '../../core/time.ts'
+import { DAY, formatDuration, SECOND } from '../../core/time.ts'
 import { ago, count, counted } from '../../core/words.ts'
-import type { LeaseLog } from '../../landing/lease-log.ts'
+import { readWorkspaceSecrets } from '../../receiver/workspace-secrets.ts'
 import { quotaStatus } from '../../reports/quota.ts'
-import { aheadBy, clocksApart, type Dated } from '../../steps/server-clock.ts'
+import { readDrainFailure } from '../../spool/drain-failure.ts'
+import { hasSpool } from '../../spool/folders.ts'
+import { readRefused } from '../../spool/refusal-record.ts'
+import { aheadBy, clocksApart } from '../../steps/server-clock.ts'
 import { quotaNotes } from '../terminal/notes.ts'
-import { examine, type Finding, fail, ok, type Subject, skip, warn } from './findings.ts'
+import { hintOf, refusedText } from '../terminal/refusal-text.ts'
+import { type Check, eachWorkspace, type Outcome, ok, outcomesOf, skip, warn } from './check.ts'
 
-const placeText = (kept: SecretPlace): string => ('env' in kept ? `the variable ${kept.env}` : `the file ${kept.file}`)
-
-/** True if other users can read the file; always false on Windows, which has no such file mode. */
-const isReadableByOthers = async (file: string): Promise<boolean> =>
-  process.platform !== 'win32' && ((await stat(file)).mode & 0o077) !== 0
-
-export function tokenCheck(workspace: WorkspaceConfig): Promise<Finding[]> {
-  const subject = { check: 'token', workspaceId: workspace.id }
-  const { tokenKept } = workspace
-  return examine(subject, async () => {
-    workspace.readToken()
-    const found = `set in ${placeText(tokenKept)}`
-    if ('file' in tokenKept && (await isReadableByOthers(tokenKept.file)))
-      return [
-        warn(subject, `${found}, which other users can read`, `Restrict it to its owner: chmod 600 ${tokenKept.file}`),
-      ]
-    return [ok(subject, found)]
-  })
-}
+export const token = eachWorkspace(async workspace => {
+  workspace.readToken()
+  const { tokenKept: place } = workspace
+  if ('env' in place) return ok(`set in the variable ${place.env}`)
+  const found = `set in the file ${place.file}`
+  if (process.platform === 'win32' || ((await stat(place.file)).mode & 0o077) === 0) return ok(found)
+  return warn(`${found}, which other users can read`, `Restrict it to its owner: chmod 600 ${place.file}`)
+})
 
 /** Timeout of the request: shorter than a sync's, since a person waits for the answer. */
 const TIMEOUT_MS = 15 * SECOND
 
-const agentsOf = ({ envelope }: ResourceAnswer): number => envelope?.total ?? envelope?.records.length ?? 0
-
-function answeredFinding(subject: Subject, apiUrl: string, answer: ResourceAnswer): Finding {
-  const { sentAtMs, receivedAtMs } = answer.receipt
-  const found = `${new URL(apiUrl).origin} answers (${count(receivedAtMs - sentAtMs)} ms) and accepts the token; ${counted(agentsOf(answer), 'agent')}`
-  if (agentsOf(answer) > 0) return ok(subject, found)
-  return warn(subject, found, 'Check the workspace id. If it is correct, there is nothing to export yet.')
-}
-
-/** The server time in a refusal; null if it has none. */
-function serverTimeOf(error: unknown, sentAtMs: number) {
-  const serverDateMs = error instanceof ConvohouseError ? error.facts.serverDateMs : null
-  return typeof serverDateMs === 'number' ? { serverDateMs, sentAtMs, receivedAtMs: Date.now() } : null
-}
-
-async function ask(workspace: WorkspaceConfig, token: string): Promise<ResourceAnswer> {
+export const api = eachWorkspace(async (workspace, { offline, serverTimes }) => {
+  const { id, apiUrl } = workspace
+  serverTimes.set(id, null)
+  if (offline) return skip('not checked (--offline)')
   const timeoutMs = Math.min(workspace.timeoutMs, TIMEOUT_MS)
-  const client = createVendorClient({ apiUrl: workspace.apiUrl, token, timeoutMs, maxAttempts: 1, connections: 1 })
-  try {
-    return await client.resource({ resource: AGENTS, workspaceId: workspace.id, limit: 1 })
-  } finally {
-    await client.close()
-  }
-}
-
-/** Findings about the API and about the clock. */
-export async function apiChecks(workspace: WorkspaceConfig): Promise<Finding[]> {
-  const subject = { check: 'api', workspaceId: workspace.id }
   const sentAtMs = Date.now()
   try {
-    const answer = await ask(workspace, workspace.readToken())
-    return [answeredFinding(subject, workspace.apiUrl, answer), clockFinding(workspace.id, answer.receipt)]
+    const client = createVendorClient({
+      ...{ apiUrl, token: workspace.readToken(), timeoutMs, maxAttempts: 1, connections: 1 },
+    })
+    const asked = client.resource({ resource: AGENTS, workspaceId: id, limit: 1 })
+    const { receipt, envelope } = await asked.finally(client.close)
+    serverTimes.set(id, receipt)
+    const agents = envelope?.total ?? envelope?.records.length ?? 0
+    const took = count(receipt.receivedAtMs - receipt.sentAtMs)
+    const found = `${new URL(apiUrl).origin} answers (${took} ms) and accepts the token; ${counted(agents, 'agent')}`
+    if (agents > 0) return ok(found)
+    return warn(found, 'Check the workspace id. If it is correct, there is nothing to export yet.')
   } catch (error) {
-    const api = isCode(error, 'TOKEN_MISSING') ? skip(subject, 'not checked: there is no token') : fail(subject, error)
-    return [api, clockFinding(workspace.id, serverTimeOf(error, sentAtMs))]
+    if (isCode(error, 'TOKEN_MISSING')) return skip('not checked: there is no token')
+    const serverDateMs = error instanceof ConvohouseError ? error.facts.serverDateMs : null
+    if (typeof serverDateMs === 'number') serverTimes.set(id, { serverDateMs, sentAtMs, receivedAtMs: Date.now() })
+    throw error
   }
-}
-
-/** With --offline: the findings about API and clock, both skipped. */
-export const apiSkipped = ({ id: workspaceId }: WorkspaceConfig): Finding[] =>
-  ['api', 'clock'].map(check => skip({ check, workspaceId }, 'not checked (--offline)'))
+})
 
 /** Clock differences below this are normal drift. */
 const A_FEW_SECONDS_MS = 5 * SECOND
@@ -90,53 +62,84 @@ const CLOCK_HINT =
   "Synchronise the machine's clock (NTP). Until then, windows end by the earlier of both clocks, so nothing is skipped or " +
   "billed twice; ages such as --since 30d and displayed times use this machine's clock."
 
-/** `answer` is null if the vendor did not answer. */
-function clockFinding(workspaceId: string, answer: Dated | null): Finding {
-  const subject = { check: 'clock', workspaceId }
-  const aheadMs = answer && aheadBy(answer)
-  if (aheadMs === null) return skip(subject, 'not checked: the vendor reported no time')
-  if (Math.abs(aheadMs) <= A_FEW_SECONDS_MS) return ok(subject, "agrees with the vendor's within a few seconds")
-  return warn(subject, clocksApart(aheadMs), CLOCK_HINT)
-}
+/** Compares the clocks; needs the answer that `api` got. */
+export const clock = eachWorkspace(({ id }, { serverTimes }) => {
+  const answer = serverTimes.get(id)
+  const aheadMs = answer ? aheadBy(answer) : null
+  if (aheadMs === null) return skip('not checked: the vendor reported no time')
+  if (Math.abs(aheadMs) <= A_FEW_SECONDS_MS) return ok("agrees with the vendor's within a few seconds")
+  return warn(clocksApart(aheadMs), CLOCK_HINT)
+})
 
 /** How far back the lease log is searched for the last answer. */
 const LOOKBACK_MS = 7 * DAY
 
-async function lastAnswer(leaseLog: LeaseLog, nowMs: number): Promise<RequestMade | undefined> {
+const REFUSED = [401, 402, 403]
+
+export const exports = eachWorkspace(async (workspace, { stores, nowMs }) => {
+  const leaseLog = stores.leaseLog({ workspaceId: workspace.id, run: 'doctor' })
   const entries = await leaseLog.recent(nowMs, LOOKBACK_MS)
-  const answered = (entry: (typeof entries)[number]): entry is RequestMade =>
-    entry.kind === 'request' && entry.status !== null && entry.status < 500
-  return entries.filter(answered).at(-1)
+  const last = entries.findLast(
+    (entry): entry is RequestMade => entry.kind === 'request' && entry.status !== null && entry.status < 500,
+  )
+  if (!last) return skip('not checked: each request is metered. The first sync shows whether the workspace has paid')
+  const when = ago(last.sentAtMs, nowMs)
+  if (REFUSED.includes(last.status!)) {
+    const hint = 'The export is only for workspaces that have paid: ask the vendor, then run `convohouse sync`.'
+    return warn(`refused the last request (${last.status}), ${when}`, hint)
+  }
+  const quota = await quotaStatus({ leaseLog, settings: workspace, nowMs })
+  if (quota === null) return ok(`answered ${when}, so the workspace had paid`)
+  const left = `${count(quota.sessionsLeft)} of ${counted(quota.includedSessions, 'session')} left in the billing period${quotaNotes(quota)}`
+  const found = `answered ${when}, so the workspace had paid; ${left}`
+  if (quota.sessionsLeft > 0) return ok(found)
+  return warn(found, 'A sync exports nothing until the next billing period, unless --allow-overage-packs allows more.')
+})
+
+const NO_SECRET =
+  'Configure one (`webhooks: { secrets: [{ env: NAME }] }`); otherwise receivers refuse the events of this workspace.'
+
+/** Checks that the secret is set and long enough, that events are applied, and that none was refused. */
+export const webhooks = eachWorkspace(async (workspace, { config: { home, source }, nowMs }) => {
+  const secrets = await outcomesOf(() => {
+    const [read] = readWorkspaceSecrets({ workspaces: [workspace], source })
+    if (read) return ok(`${counted(read.secrets.length, 'secret')}, each set and long enough`)
+    return hasSpool(home, workspace.id) ? warn('events were received, but no secret is configured now', NO_SECRET) : []
+  })
+  return [...secrets, ...(await draining(home, workspace.id, nowMs)), ...(await refusals(home, workspace.id, nowMs))]
+})
+
+async function draining(home: string, workspaceId: string, nowMs: number): Promise<Outcome[]> {
+  const failure = await readDrainFailure(home, workspaceId)
+  if (failure === null) return []
+  const { what, hint, code, sinceMs } = failure
+  const found = `events have not been applied for ${formatDuration(nowMs - sinceMs)}: ${what} (${code})`
+  return [warn(found, hint ?? '`convohouse status` shows when it is retried.')]
 }
 
-const REFUSED = new Set([401, 402, 403])
-
-export function exportCheck(stores: Stores, workspace: WorkspaceConfig): Promise<Finding[]> {
-  const subject = { check: 'export', workspaceId: workspace.id }
-  const nowMs = Date.now()
-  const leaseLog = stores.leaseLog({ workspaceId: workspace.id, run: 'doctor' })
-  return examine(subject, async () => {
-    const last = await lastAnswer(leaseLog, nowMs)
-    if (!last)
-      return [
-        skip(subject, 'not checked: each request is metered. The first sync shows whether the workspace has paid'),
-      ]
-    const when = ago(last.sentAtMs, nowMs)
-    if (REFUSED.has(last.status!)) {
-      const hint = 'The export is only for workspaces that have paid: ask the vendor, then run `convohouse sync`.'
-      return [warn(subject, `refused the last request (${last.status}), ${when}`, hint)]
+/** Checks that no two workspaces share a secret, and that no event came that is of no workspace. */
+export const allWebhooks: Check = async ({ config, nowMs }) => {
+  const readable = config.workspaces.filter(workspace => {
+    try {
+      return readWorkspaceSecrets({ ...config, workspaces: [workspace] }).length > 0
+    } catch {
+      // The workspace's own check reports this error.
+      return false
     }
-    const quota = await quotaStatus({ leaseLog, settings: workspace, nowMs })
-    const answered = `answered ${when}, so the workspace had paid`
-    if (quota === null) return [ok(subject, answered)]
-    const left = `${count(quota.sessionsLeft)} of ${counted(quota.includedSessions, 'session')} left in the billing period${quotaNotes(quota)}`
-    if (quota.sessionsLeft > 0) return [ok(subject, `${answered}; ${left}`)]
-    return [
-      warn(
-        subject,
-        `${answered}; ${left}`,
-        'A sync exports nothing until the next billing period, unless --allow-overage-packs allows more.',
-      ),
-    ]
   })
+  const shared = await outcomesOf(() => {
+    readWorkspaceSecrets({ ...config, workspaces: readable })
+    return []
+  })
+  return [...shared, ...(await refusals(config.home, null, nowMs))]
+}
+
+/** Only refusals of the last day are warnings; `status` also shows older ones. */
+const RECENT_MS = DAY
+
+async function refusals(home: string, workspaceId: string | null, nowMs: number): Promise<Outcome[]> {
+  const refused = await readRefused(home)
+  return refused
+    .filter(one => one.workspaceId === workspaceId && nowMs - one.lastMs < RECENT_MS)
+    .map(one => warn(refusedText(one, nowMs), hintOf(one)))
 }

@@ -1,25 +1,64 @@
-// `convohouse doctor`: checks everything that a sync depends on, in order. It exports nothing and leaves no files behind, but for the extension that a
-// target in PostgreSQL needs, if that has to be downloaded.
+// `convohouse doctor`: checks everything that a sync depends on, in order. It exports nothing and leaves no files behind, but for the extension
+// that a target in PostgreSQL needs, if that has to be downloaded.
 import type { Command } from 'commander'
-import { openStores, type Stores } from '../../app/stores.ts'
-import { CATALOG_VERSION } from '../../catalog/records.ts'
+import { openStores } from '../../app/stores.ts'
 import { EXIT_CODES } from '../../core/errors.ts'
-import { type Rows, withWarehouseRows } from '../../warehouse/query/rows.ts'
-import type { Storage } from '../flags/configuration.ts'
+import { counted } from '../../core/words.ts'
+import { withWarehouseRows } from '../../warehouse/query/rows.ts'
+import { chooseWorkspaces, configAt } from '../flags/configuration.ts'
 import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
-import { packageFacts } from '../package-facts.ts'
 import { print, printJson } from '../terminal/print.ts'
-import { styleOf } from '../terminal/style.ts'
-import { apiChecks, apiSkipped, exportCheck, tokenCheck } from './access.ts'
-import { type Configured, configuration, type DoctorFlags } from './configuration.ts'
-import { contentsChecks } from './contents.ts'
-import { dataFolderCheck, diskChecks } from './disk.ts'
-import { doctorLines, examine, type Finding, ok, skip } from './findings.ts'
-import { landingChecks } from './landing.ts'
-import { memoryFinding, memoryOf, nodeFinding } from './machine.ts'
-import { targetChecks } from './targets.ts'
-import { locksCheck, warehouseChecks } from './warehouse.ts'
-import { commonWebhooksCheck, webhooksCheck } from './webhooks.ts'
+import { type Style, styleOf, type TextStyle } from '../terminal/style.ts'
+import { allWebhooks, api, clock, exports, token, webhooks } from './access.ts'
+import { type Check, fail, inWarehouse, type Outcome, ok, outcomesOf, type Setup, skip } from './check.ts'
+import {
+  agents,
+  dataFolder,
+  gaps,
+  landing,
+  loads,
+  memory,
+  models,
+  nodeVersion,
+  quarantine,
+  rules,
+  serviceLevels,
+  space,
+  unconfigured,
+  warehouse,
+} from './storage.ts'
+import { targets } from './targets.ts'
+
+/** Each check by the name that its lines have, in the order in which they run. */
+const CHECKS: readonly [name: string, check: Check][] = [
+  ['token', token],
+  ['api', api],
+  ['clock', clock],
+  ['export', exports],
+  ['webhooks', webhooks],
+  ['webhooks', allWebhooks],
+  ['data folder', dataFolder],
+  ['space', space],
+  ['memory', ({ config }) => memory(config)],
+  ['landing', landing],
+  ['warehouse', warehouse],
+  ['rules', inWarehouse(rules)],
+  ['models', inWarehouse(models)],
+  ['quarantine', inWarehouse(quarantine)],
+  ['loads', inWarehouse(loads)],
+  ['gaps', inWarehouse(gaps)],
+  ['agents', inWarehouse(agents)],
+  ['service levels', inWarehouse(serviceLevels)],
+  ['workspaces', inWarehouse(unconfigured)],
+  ['targets', targets],
+]
+
+interface DoctorFlags {
+  config?: string
+  workspace?: string
+  offline?: boolean
+  json?: boolean
+}
 
 export const define = (command: Command): Command =>
   addWorkspaceFlag(addConfigFlag(command))
@@ -29,7 +68,7 @@ export const define = (command: Command): Command =>
       'after',
       `
 Examples:
-  $ convohouse doctor                        configuration, token, API, clock, disk, landing, warehouse, versions
+  $ convohouse doctor                        configuration, token, API, clock, disk, landing, warehouse, targets
   $ convohouse doctor --offline              no requests
   $ convohouse doctor --json | jq '.checks[] | select(.state != "ok")'
 
@@ -41,95 +80,60 @@ The exit code is 0 if every check passed, else the code of the first failed chec
       process.exitCode = await runDoctor(flags)
     })
 
-/** Token, API, clock, export and webhooks of each workspace. `stores` is null if the data folder is unknown. */
-async function accessChecks(
-  { workspaces, config }: Configured,
-  { stores, offline }: { stores: Stores | null; offline: boolean },
-): Promise<Finding[]> {
-  if (workspaces.length === 0) return [skip({ check: 'token' }, 'not checked: there is no workspace')]
-  const findings: Finding[] = []
-  for (const workspace of workspaces) {
-    findings.push(...(await tokenCheck(workspace)))
-    findings.push(...(offline ? apiSkipped(workspace) : await apiChecks(workspace)))
-    if (stores) findings.push(...(await exportCheck(stores, workspace)))
-    if (config) findings.push(...(await webhooksCheck({ ...config, workspace })))
-  }
-  if (config) findings.push(...(await commonWebhooksCheck(config)))
-  return findings
+export type Finding = { check: string } & Outcome
+
+/** Prints what the checks found; returns the exit code of the first failed one, else 0. */
+async function runDoctor(flags: DoctorFlags): Promise<number> {
+  const findings = await diagnose(flags)
+  const exitCode = findings.find(({ state }) => state === 'fail')?.exitCode ?? EXIT_CODES.ok
+  if (flags.json) {
+    const checks = findings.map(({ exitCode: _, ...finding }) => finding)
+    printJson({ ok: exitCode === EXIT_CODES.ok, exitCode, checks })
+  } else print(...findings.flatMap(finding => lines(finding, styleOf(process.stdout))), '', summary(findings))
+  return exitCode
 }
 
-async function landedPages({ landing }: Stores, workspaceIds: readonly string[]): Promise<number> {
-  const pages = await Promise.all(
-    workspaceIds.map(id =>
-      landing
-        .workspace(id)
-        .list()
-        .catch(() => []),
-    ),
-  )
-  return pages.flat().length
+const named = (check: string, outcomes: readonly Outcome[]): Finding[] =>
+  outcomes.map(outcome => ({ check, ...outcome }))
+
+async function diagnose(flags: DoctorFlags): Promise<Finding[]> {
+  const node = named('node', [nodeVersion()])
+  try {
+    const config = configAt(flags.config)
+    const workspaces = chooseWorkspaces(config, flags.workspace)
+    const found = `${config.source}: ${counted(config.workspaces.length, 'workspace')} (${config.workspaces.map(({ id }) => id).join(', ')}), data folder ${config.home}`
+    const setup = { config, workspaces, stores: openStores(config.home), offline: flags.offline === true }
+    return [...node, ...named('configuration', [ok(found)]), ...(await examine(setup))]
+  } catch (error) {
+    const others = skip('not checked: they need a configuration')
+    return [...node, ...named('configuration', [fail(error)]), ...named('all others', [others])]
+  }
 }
 
-/** Disk, landing, warehouse and locks. */
-async function storageChecks(
-  storage: Storage,
-  stores: Stores,
-  { configured: { workspaces, all, config }, offline }: { configured: Configured; offline: boolean },
-): Promise<Finding[]> {
-  const { home } = storage
-  const workspaceIds = workspaces.map(({ id }) => id)
-  const findings = [...(await dataFolderCheck(home, stores)), ...(await diskChecks(home, stores))]
-  for (const id of workspaceIds) findings.push(...(await landingChecks(stores, id)))
-  const warehouse = await warehouseChecks(storage, await landedPages(stores, workspaceIds))
-  findings.push(...warehouse.findings)
-  if (warehouse.answers) {
-    const held = warehouse.holding?.state === 'held'
-    const { landing } = stores
-    const check = (rows: Rows) =>
-      contentsChecks({
-        ...{ rows, landing, workspaces, configured: all, held },
-        ...{ checks: config?.checks ?? null, models: config?.models ?? null },
-      })
-    findings.push(...(await withWarehouseRows(storage, check)))
-  }
-  if (config && config.targets.length > 0) {
-    const check = (rows: Rows | null) => targetChecks({ config, rows, nowMs: Date.now(), offline })
-    findings.push(...(warehouse.answers ? await withWarehouseRows(storage, check) : await check(null)))
-  }
-  return [...findings, ...(await locksCheck(home, warehouse.holding)), memoryFinding(storage, memoryOf())]
-}
-
-function versionsCheck(): Promise<Finding[]> {
-  const subject = { check: 'versions' }
-  return examine(subject, async () => {
-    const { duckdbVersion } = await import('../../warehouse/open.ts')
-    const found = `convohouse ${packageFacts().version}, DuckDB ${duckdbVersion()}, catalog ${CATALOG_VERSION}, ${process.platform} ${process.arch}`
-    return [ok(subject, found)]
+/** Runs all checks, with the warehouse opened once. */
+function examine(given: Pick<Setup, 'config' | 'workspaces' | 'stores' | 'offline'>): Promise<Finding[]> {
+  return withWarehouseRows(given.config, async (rows, isHeld) => {
+    const setup: Setup = { ...given, rows, isHeld, nowMs: Date.now(), answers: false, serverTimes: new Map() }
+    const findings: Finding[] = []
+    for (const [name, check] of CHECKS) findings.push(...named(name, await outcomesOf(() => check(setup))))
+    return findings
   })
 }
 
-async function diagnose(flags: DoctorFlags): Promise<Finding[]> {
-  const configured = configuration(flags)
-  const { storage } = configured
-  const stores = storage && openStores(storage.home)
-  const offline = flags.offline === true
-  return [
-    nodeFinding(process.versions.node, packageFacts()),
-    ...configured.findings,
-    ...(await accessChecks(configured, { stores, offline })),
-    ...(storage && stores
-      ? await storageChecks(storage, stores, { configured, offline })
-      : [skip({ check: 'data folder' }, 'not checked: the configuration, which may name it, cannot be read')]),
-    ...(await versionsCheck()),
-  ]
+const STYLES: Record<Outcome['state'], TextStyle> = { ok: 'green', warn: 'yellow', fail: 'red', skip: 'dim' }
+
+const CHECK_WIDTH = 13
+
+function lines({ state, check, workspaceId, found, hint, code }: Finding, style: Style): string[] {
+  const whose = workspaceId === null ? '' : `${workspaceId}: `
+  const head = `${style(STYLES[state], state.padEnd(4))}  ${check.padEnd(CHECK_WIDTH)}  ${whose}${found}${code ? ` (${code})` : ''}`
+  return hint === null ? [head] : [head, `${' '.repeat(4 + 2 + CHECK_WIDTH)}  → ${hint}`]
 }
 
-/** Prints the findings; returns the exit code of the first failed check, else 0. */
-export async function runDoctor(flags: DoctorFlags): Promise<number> {
-  const checks = await diagnose(flags)
-  const exitCode = checks.find(({ state }) => state === 'fail')?.exitCode ?? EXIT_CODES.ok
-  if (flags.json)
-    printJson({ ok: exitCode === EXIT_CODES.ok, exitCode, checks: checks.map(({ exitCode: _, ...check }) => check) })
-  else print(...doctorLines(checks, styleOf(process.stdout)))
-  return exitCode
+function summary(findings: readonly Finding[]): string {
+  const numberOf = (state: Outcome['state']) => findings.filter(finding => finding.state === state).length
+  const [failed, warned] = [numberOf('fail'), numberOf('warn')]
+  const warnings = counted(warned, 'warning')
+  if (failed > 0) return `${counted(failed, 'check')} failed${warned > 0 ? `, and ${warnings}` : ''}.`
+  return warned > 0 ? `Nothing failed; ${warnings}.` : 'Everything is fine.'
 }

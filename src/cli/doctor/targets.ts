@@ -1,94 +1,147 @@
 // Checks the targets of publications: that each can be written, that the last publication succeeded and is recent, and the key of hashes.
-import { isRemote } from '../../config/targets.ts'
+import { dirname } from 'node:path'
+import { isRemote, placeOf, type TargetConfig } from '../../config/targets.ts'
 import type { Config } from '../../config.ts'
-import { ConvohouseError, ERRORS, type ErrorCode } from '../../core/errors.ts'
-import { formatDuration, HOUR, SECOND } from '../../core/time.ts'
+import { ConvohouseError, ERRORS, type ErrorCode, isCode } from '../../core/errors.ts'
+import { formatDuration, HOUR, MINUTE, SECOND } from '../../core/time.ts'
 import { ago, counted } from '../../core/words.ts'
+import { destinationOf } from '../../files/destination.ts'
+import { extensionPlaces } from '../../publish/extension.ts'
 import { hasHashKey, needsKey } from '../../publish/pii.ts'
+import { probeTarget } from '../../publish/target-client.ts'
 import { type TargetStatus, targetStatuses } from '../../reports/publications.ts'
-import type { Rows } from '../../warehouse/query/rows.ts'
+import { temporaryFolder } from '../../warehouse/temporary-files.ts'
 import { filterText, lackText } from '../status/target-text.ts'
-import { examine, type Finding, fail, ok, warn } from './findings.ts'
-import { placeFindings } from './target-places.ts'
+import { type Check, fail, type Outcome, ok, outcomesOf, skip, warn } from './check.ts'
+import { expectWritable } from './storage.ts'
 
-const SUBJECT = { check: 'targets' }
+export const targets: Check = async ({ config, rows, answers, nowMs, offline }) => {
+  const statuses = await targetStatuses(answers ? rows : null, config.targets, nowMs)
+  const found: Outcome[] = []
+  for (const [index, target] of config.targets.entries()) {
+    const status = statuses[index]!
+    const failed = failureOf(status, nowMs)
+    // An error of a folder is that of its last publication.
+    const isKnown = failed.length > 0 && !isRemote(target)
+    const place = isKnown ? [] : await placeFindings({ config, target, offline })
+    const own = [...failed, ...place, ...filterOf(status)]
+    const isWrong = own.some(({ state }) => state === 'fail' || state === 'warn')
+    found.push(...own, ...(isWrong ? [] : [lagOf(status, { everyMs: config.publish.everyMs, nowMs })]))
+  }
+  return [...found, ...(await outcomesOf(() => keyOf(config, statuses)))]
+}
 
-/** A target that lags by more publications than this is reported. */
-const LATE_PUBLICATIONS = 4
-
-/** The finding about the last publication, if it failed: what passes by itself is a warning. */
-function failureFinding({ target, failure }: TargetStatus, nowMs: number): Finding[] {
+/** The last publication, if it failed: what passes by itself is a warning. */
+function failureOf({ target, failure }: TargetStatus, nowMs: number): Outcome[] {
   if (failure === null) return []
   const { code, what, hint, attempts, since } = failure
   const times = attempts > 1 ? ` (${counted(attempts, 'attempt')} since ${ago(Date.parse(since), nowMs)})` : ''
   const found = `${target}: the last publication failed${times}: ${what}`
   const known: ErrorCode = Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : 'PUBLICATION_FAILED'
   const next = hint ?? '`convohouse publish` tries again.'
-  if (ERRORS[known].kind === 'transient') return [warn(SUBJECT, found, next)]
-  return [fail(SUBJECT, new ConvohouseError(known, { what: found, hint: next }))]
+  if (ERRORS[known].kind === 'transient') return [warn(found, next)]
+  return [fail(new ConvohouseError(known, { what: found, hint: next }))]
 }
 
-function lagFinding(status: TargetStatus, { everyMs, nowMs }: { everyMs: number; nowMs: number }): Finding {
-  const { target, type, place, data, asOf, lagSeconds, isGone } = status
-  if (asOf === null) return ok(SUBJECT, `${target}: not published to yet; \`convohouse publish\` does`)
+/** A target that lags by more publications than this is reported. */
+const LATE_PUBLICATIONS = 4
+
+function lagOf(status: TargetStatus, { everyMs, nowMs }: { everyMs: number; nowMs: number }): Outcome {
+  const { target, place, asOf, lagSeconds, isGone } = status
+  if (asOf === null) return ok(`${target}: not published to yet; \`convohouse publish\` does`)
   const found = `${target}: ${lackText(status)}; published ${ago(Date.parse(asOf), nowMs)}`
-  if (isGone && type === 'ducklake')
-    return warn(
-      SUBJECT,
-      found,
-      `Restore ${place} or ${data}, or mount their disk again. If one is gone for good, remove the other: the next publication fills a new lake.`,
-    )
-  if (isGone)
-    return warn(SUBJECT, found, `Run \`convohouse publish\`, or mount the disk of ${place} again, if it is on one.`)
+  if (isGone) return warn(found, `Run \`convohouse publish\`, or mount the disk of ${place} again, if it is on one.`)
   const lateMs = Math.max(HOUR, LATE_PUBLICATIONS * everyMs)
-  if ((lagSeconds ?? 0) * SECOND <= lateMs) return ok(SUBJECT, found)
+  if ((lagSeconds ?? 0) * SECOND <= lateMs) return ok(found)
   const hint = `\`sync --watch\`, \`up\` and \`worker\` publish every ${formatDuration(everyMs)}; after a single \`sync\`, run \`convohouse publish\`.`
-  return warn(SUBJECT, found, hint)
+  return warn(found, hint)
 }
 
 /** Warns of ids that are most likely mistyped: the target has no rows of theirs. */
-function filterFindings(status: TargetStatus): Finding[] {
+function filterOf(status: TargetStatus): Outcome[] {
   const text = filterText(status)
   const hint =
     'Correct `rows` of the target. An id is also right, if the vendor no longer has it or has assigned it no agents.'
-  return text === null ? [] : [warn(SUBJECT, `${status.target}: ${text}`, hint)]
+  return text === null ? [] : [warn(`${status.target}: ${text}`, hint)]
 }
 
 /** Warns if published hashes can no longer be made: the next publication would create another key. */
-async function keyFindings({ home, targets }: Config, statuses: readonly TargetStatus[]): Promise<Finding[]> {
+async function keyOf({ home, targets }: Config, statuses: readonly TargetStatus[]): Promise<Outcome[]> {
   const isPublished = (name: string) => statuses.some(({ target, asOf }) => target === name && asOf !== null)
   const hashed = targets.filter(({ name, pii }) => needsKey(pii) && isPublished(name))
   if (hashed.length === 0 || (await hasHashKey(home))) return []
   const found = `the key of hashes (publish/hash-key in ${home}) is missing, although hashes have been published to ${hashed.map(({ name }) => name).join(', ')}`
   const hint =
     'Restore it from a backup. Else the next publication creates another key: all hashes change, and targets are written from empty.'
-  return [warn(SUBJECT, found, hint)]
+  return [warn(found, hint)]
 }
 
-interface TargetChecks {
+interface PlaceOptions {
   config: Config
-  /** Null without a warehouse that answers. */
-  rows: Rows | null
-  nowMs: number
+  target: TargetConfig
+  /** Makes no connection. */
   offline: boolean
+  /** The program of the target's process. */
+  entry?: URL
 }
 
-export function targetChecks({ config, rows, nowMs, offline }: TargetChecks): Promise<Finding[]> {
-  return examine(SUBJECT, async () => {
-    const statuses = await targetStatuses(rows, config.targets, nowMs)
-    const found: Finding[] = []
-    for (const [index, target] of config.targets.entries()) {
-      const status = statuses[index]!
-      const failed = failureFinding(status, nowMs)
-      // An error of a folder is that of its last publication.
-      const place =
-        failed.length > 0 && !isRemote(target) && target.type !== 'ducklake'
-          ? []
-          : await placeFindings(SUBJECT, { config, target, offline })
-      const own = [...failed, ...place, ...filterFindings(status)]
-      const isWrong = own.some(({ state }) => state === 'fail' || state === 'warn')
-      found.push(...own, ...(isWrong ? [] : [lagFinding(status, { everyMs: config.publish.everyMs, nowMs })]))
-    }
-    return [...found, ...(await examine(SUBJECT, () => keyFindings(config, statuses)))]
-  })
+/** Finds out if the folder of a target can be written, and if its server and its extension can be used. */
+export async function placeFindings(options: PlaceOptions): Promise<Outcome[]> {
+  const { target, offline } = options
+  const unwritable = await folderFindings(target)
+  const isProbed = isRemote(target) || target.type === 'ducklake' || (target.type === 'snapshot' && target.search)
+  if (unwritable.length > 0 || !isProbed) return unwritable
+  if (offline) return [skip(`${target.name}: connection and extensions not checked (--offline)`)]
+  return [await probe(options)]
+}
+
+const unusable = (what: string, hint: string, cause?: unknown): ConvohouseError =>
+  new ConvohouseError('TARGET_UNUSABLE', { what, hint, cause })
+
+/** The folder that publications write into; null: none on this machine. */
+async function folderOf(target: TargetConfig): Promise<string | null> {
+  if (isRemote(target)) return null
+  if (target.type === 'ducklake') return target.s3 === null ? target.data : null
+  const place = await destinationOf(target.path)
+  return target.type === 'snapshot' ? dirname(place) : place
+}
+
+async function folderFindings(target: TargetConfig): Promise<Outcome[]> {
+  try {
+    const folder = await folderOf(target)
+    if (folder !== null) await expectWritable(folder)
+    return []
+  } catch (cause) {
+    const hint = 'Make the folder of the target writable, or give the target another path.'
+    return [fail(unusable(`${target.name}: ${(cause as Error).message}`, hint, cause))]
+  }
+}
+
+/** Finding out that a server does not answer takes 15 seconds; downloading the extension takes longer. */
+const PROBE_MS = 2 * MINUTE
+
+/** Tries the target from a process of its own, as a publication does. */
+async function probe({ config, target, entry }: PlaceOptions): Promise<Outcome> {
+  const { home, threads, publish, extensions } = config
+  const limit = new AbortController()
+  const late = unusable(
+    `${placeOf(target)} did not answer within ${formatDuration(PROBE_MS)}.`,
+    "Check that its server runs, and the address in the target's settings; and the access to the network.",
+  )
+  const timer = setTimeout(() => limit.abort(late), PROBE_MS)
+  const limits = { memoryLimit: publish.memoryLimit, threads, spillFolder: temporaryFolder(home) }
+  try {
+    const settings = { target, extensions: extensionPlaces(home, extensions), ...limits }
+    const found = await probeTarget(settings, { signal: limit.signal, entry })
+    const place = target.type === 'ducklake' ? target.catalog : target
+    const role = 'connection' in place ? ` as ${place.connection.user}` : ''
+    return ok(`${target.name}: ${placeOf(target)} can be written${role} (${found})`)
+  } catch (cause) {
+    const { code, message, hint } = isCode(cause, 'PUBLICATION_FAILED')
+      ? unusable(cause.message, 'Run `convohouse publish` for the reason.')
+      : (cause as ConvohouseError)
+    return fail(new ConvohouseError(code, { what: `${target.name}: ${message}`, ...(hint && { hint }) }))
+  } finally {
+    clearTimeout(timer)
+  }
 }

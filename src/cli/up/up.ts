@@ -9,7 +9,8 @@ import { isTemporalConfigured } from '../../run/temporal/client/connection.ts'
 import { findTemporal } from '../../run/temporal/server/dev-server.ts'
 import { listenForScrapes } from '../../telemetry/listen.ts'
 import type { ProcessMetrics } from '../../telemetry/process-metrics.ts'
-import { findHolder } from '../doctor/warehouse.ts'
+import { warehouseFile } from '../../warehouse/open.ts'
+import { openReader } from '../../warehouse/query/reader.ts'
 import { configAt } from '../flags/configuration.ts'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import { duration, metricsAddress, whole } from '../flags/values.ts'
@@ -104,8 +105,11 @@ async function listening<T>(config: Config, listen: () => Promise<T>): Promise<T
     return await listen()
   } catch (error) {
     if (!isCode(error, 'ADDRESS_IN_USE')) throw error
-    const holding = await findHolder(config)
-    throw holding.state === 'held' ? holding.error : error
+    const heldBy = await openReader({ ...config, file: warehouseFile(config.home) }).then(
+      reader => reader.close(),
+      (cause: unknown) => (isCode(cause, 'WAREHOUSE_LOCKED') ? cause : undefined),
+    )
+    throw heldBy ?? error
   }
 }
 

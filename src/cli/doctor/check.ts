@@ -1,0 +1,81 @@
+// A check of `doctor`: a function that returns what it found, or throws the error that it found.
+import type { Stores } from '../../app/stores.ts'
+import type { Config, WorkspaceConfig } from '../../config.ts'
+import type { Rows } from '../../warehouse/query/rows.ts'
+import { describeError } from '../terminal/error-text.ts'
+
+export interface Outcome {
+  /** `skip`: not checked, with the reason. */
+  state: 'ok' | 'warn' | 'fail' | 'skip'
+  found: string
+  hint: string | null
+  /** Code of the error; null unless the check failed. */
+  code: string | null
+  /** The command's exit code if this is its first failed check; 0 unless the check failed. */
+  exitCode: number
+  /** Null for a check that concerns no single workspace. */
+  workspaceId: string | null
+}
+
+const outcome = (state: Outcome['state'], found: string, hint: string | null = null): Outcome => ({
+  ...{ state, found, hint, code: null, exitCode: 0, workspaceId: null },
+})
+
+export const ok = (found: string): Outcome => outcome('ok', found)
+
+export const warn = (found: string, hint: string): Outcome => outcome('warn', found, hint)
+
+export const skip = (why: string): Outcome => outcome('skip', why)
+
+export function fail(error: unknown): Outcome {
+  const { code, what, hint, exitCode } = describeError(error)
+  return { ...outcome('fail', what, hint), code, exitCode }
+}
+
+/** Everything that checks examine. */
+export interface Setup {
+  config: Config
+  stores: Stores
+  /** The workspaces to check. */
+  workspaces: readonly WorkspaceConfig[]
+  offline: boolean
+  nowMs: number
+  /** Queries the warehouse. */
+  rows: Rows
+  /** True if another process answers these queries. */
+  isHeld: () => boolean
+  /** True once a check has found that the warehouse can be queried. */
+  answers: boolean
+  /** For each workspace, the time that the vendor's answer told; null if it told none. */
+  serverTimes: Map<string, { serverDateMs: number | null; sentAtMs: number; receivedAtMs: number } | null>
+}
+
+type Found = Outcome | Outcome[]
+
+export type Check = (setup: Setup) => Found | Promise<Found>
+
+/** Runs a check. An error that it throws becomes a failure, so that the other checks still run. */
+export async function outcomesOf(check: () => Found | Promise<Found>): Promise<Outcome[]> {
+  try {
+    return [await check()].flat()
+  } catch (error) {
+    return [fail(error)]
+  }
+}
+
+/** Checks each workspace by itself. */
+export const eachWorkspace =
+  (check: (workspace: WorkspaceConfig, setup: Setup) => Found | Promise<Found>): Check =>
+  async setup => {
+    const all: Outcome[] = []
+    for (const workspace of setup.workspaces)
+      for (const found of await outcomesOf(() => check(workspace, setup)))
+        all.push({ ...found, workspaceId: workspace.id })
+    return all
+  }
+
+/** Checks the contents of the warehouse, if it can be queried. */
+export const inWarehouse =
+  (check: Check): Check =>
+  setup =>
+    setup.answers ? check(setup) : []
