@@ -2,20 +2,15 @@
 // mode), events of 8 KB at a fixed rate, and a reader that works like `convohouse query`. All share the machine.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { request } from 'undici'
 import { queryHolder } from '../../src/warehouse/query/http/holder-client.ts'
+import { CLI, environment, inFolder, WORKSPACE } from './command.ts'
 import { Stages, type Waited } from './events/stages.ts'
 import { rounded } from './measure.ts'
 import { eventBodies, SECRET } from './webhooks/bodies.ts'
 
-const cli = fileURLToPath(new URL('../../src/cli/convohouse.cjs', import.meta.url))
-const WORKSPACE = 'ws_demo'
 const EVENTS_PER_SECOND = 80
 const SECONDS = 30
 /** Number of conversations that the events are about; each has many events. */
@@ -31,7 +26,7 @@ async function serving(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<{ url: string; port: number }> {
-  const child = spawn(process.execPath, [cli, ...args, '--json'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [CLI, ...args, '--json'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
   children.push(child)
   const [line] = (await once(createInterface(child.stdout!), 'line')) as [string]
   return JSON.parse(line) as { url: string; port: number }
@@ -123,33 +118,25 @@ async function measure(home: string, url: string): Promise<Record<string, number
   return { p50Seconds: p50, p95Seconds: p95, events: events().length }
 }
 
-export async function eventsBench(): Promise<Record<string, number>> {
-  const home = await mkdtemp(join(tmpdir(), 'convohouse-bench-'))
-  const children: ChildProcess[] = []
-  try {
-    const flags = ['--port', '0', '--no-limits', '--conversations', String(EXPORTED), '--latency', LATENCY]
-    const { url: apiUrl } = await serving(children, ['sandbox', ...flags], process.env)
-    const env = {
-      ...process.env,
-      CONVOHOUSE_API_URL: apiUrl,
-      CONVOHOUSE_API_TOKEN: 'sandbox-token',
-      CONVOHOUSE_WORKSPACE: WORKSPACE,
-      CONVOHOUSE_HOME: home,
-      CONVOHOUSE_WEBHOOK_SECRET: SECRET,
+export const eventsBench = (): Promise<Record<string, number>> =>
+  inFolder(async home => {
+    const children: ChildProcess[] = []
+    try {
+      const flags = ['--port', '0', '--no-limits', '--conversations', String(EXPORTED), '--latency', LATENCY]
+      const { url: apiUrl } = await serving(children, ['sandbox', ...flags], process.env)
+      const env = { ...environment({ home, url: apiUrl }), CONVOHOUSE_WEBHOOK_SECRET: SECRET }
+      const { port } = await serving(children, ['receive', '--port', '0'], env)
+      children.push(
+        spawn(process.execPath, [CLI, 'sync', '--watch', '1h', '--yes', '--json'], {
+          env,
+          stdio: ['ignore', 'ignore', 'inherit'],
+        }),
+      )
+      return await measure(home, `http://127.0.0.1:${port}/webhooks`)
+    } finally {
+      for (const child of children.reverse()) {
+        child.kill('SIGKILL')
+        if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+      }
     }
-    const { port } = await serving(children, ['receive', '--port', '0'], env)
-    children.push(
-      spawn(process.execPath, [cli, 'sync', '--watch', '1h', '--yes', '--json'], {
-        env,
-        stdio: ['ignore', 'ignore', 'inherit'],
-      }),
-    )
-    return await measure(home, `http://127.0.0.1:${port}/webhooks`)
-  } finally {
-    for (const child of children.reverse()) {
-      child.kill('SIGKILL')
-      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-    }
-    await rm(home, { recursive: true, force: true })
-  }
-}
+  })

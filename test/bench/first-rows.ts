@@ -2,15 +2,10 @@
 // conversations.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { queryHolder } from '../../src/warehouse/query/http/holder-client.ts'
+import { CLI, environment, inFolder } from './command.ts'
 import { type BenchOptions, median, rounded } from './measure.ts'
-
-const cli = fileURLToPath(new URL('../../src/cli/convohouse.cjs', import.meta.url))
 
 async function countRows(home: string): Promise<number> {
   const result = await queryHolder({ home, sql: 'SELECT count(*) FROM conversations', timeoutMs: 5_000 }).catch(
@@ -39,23 +34,16 @@ export async function firstRows(options: BenchOptions): Promise<Record<string, n
   })
   const taken: number[] = []
   try {
-    for (let round = 0; round < options.rounds; round++) {
-      const home = await mkdtemp(join(tmpdir(), 'convohouse-bench-'))
-      const env = {
-        ...process.env,
-        CONVOHOUSE_API_URL: sandbox.url,
-        CONVOHOUSE_API_TOKEN: 'sandbox-token',
-        CONVOHOUSE_WORKSPACE: 'ws_demo',
-        CONVOHOUSE_HOME: home,
-      }
-      const begun = performance.now()
-      const child = spawn(process.execPath, [cli, 'sync', '--yes'], { env, stdio: 'ignore' })
-      taken.push(await firstRowsOf(child, home, begun))
-      console.log(`round ${round + 1}: ${rounded(taken.at(-1)!)} s`)
-      child.kill('SIGKILL')
-      await once(child, 'exit')
-      await rm(home, { recursive: true, force: true })
-    }
+    for (let round = 1; round <= options.rounds; round++)
+      await inFolder(async home => {
+        const env = environment({ home, url: sandbox.url })
+        const begun = performance.now()
+        const child = spawn(process.execPath, [CLI, 'sync', '--yes'], { env, stdio: 'ignore' })
+        taken.push(await firstRowsOf(child, home, begun))
+        console.log(`round ${round}: ${rounded(taken.at(-1)!)} s`)
+        child.kill('SIGKILL')
+        await once(child, 'exit')
+      })
     return { seconds: rounded(median(taken)) }
   } finally {
     await sandbox.close()

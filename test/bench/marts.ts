@@ -2,26 +2,24 @@
 // random agents and days (`marts/*.sql`); and the time that the marts take to follow a page of 50 conversations.
 //
 // The real code loads twenty thousand conversations; SQL copies their rows, without the tables and long texts that no mart reads.
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { conversation } from '../../src/catalog/conversation/conversation.ts'
 import { layoutOf } from '../../src/catalog/layout.ts'
 import { openWindow } from '../../src/core/planning/windows.ts'
-import { openLanding } from '../../src/landing/folder-landing.ts'
 import { Draw } from '../../src/sandbox/world/random.ts'
 import { loadPages } from '../../src/warehouse/load/load.ts'
-import type { LoadContext } from '../../src/warehouse/load/load-input.ts'
 import { refreshMarts } from '../../src/warehouse/marts/refresh.ts'
-import { openWarehouse, type Warehouse, warehouseFile } from '../../src/warehouse/open.ts'
+import { type Warehouse, warehouseFile } from '../../src/warehouse/open.ts'
 import { withLiterals } from '../../src/warehouse/sql-files.ts'
-import { temporaryFolder } from '../../src/warehouse/temporary-files.ts'
-import { EXPORTED_AT_MS, type LandedExport, landExport, pageOf } from './landed-export.ts'
+import { inFolder } from './command.ts'
+import { EXPORTED_AT_MS, landExport, pageOf } from './landed-export.ts'
 import { type BenchOptions, median, rounded, seconds } from './measure.ts'
 import { copyId, multiply } from './multiplied.ts'
+import { contextOf, inWarehouse, landingOf, loadSource, type Place } from './place.ts'
 
-const SETTINGS = { memoryLimit: '1GB', threads: 2 }
+const TIME_ZONE = 'Europe/Berlin'
 
 /** Child tables that marts read. */
 const READ = [
@@ -44,27 +42,6 @@ const WITH_EVENTS = 20
 const TURNS = 12
 
 const log = (text: string): void => console.error(text)
-
-const contextOf = ({ writer }: Warehouse, home: string, { workspaceId }: LandedExport): LoadContext => {
-  const landing = openLanding(home).workspace(workspaceId)
-  return {
-    ...{ writer, workspaceId, timeZone: 'Europe/Berlin', mirrorLagMs: 0, temporaryFolder: temporaryFolder(home) },
-    ...{ readBody: landing.body, pageFiles: landing.files, verifyChecksums: landing.verifyChecksums, now: Date.now },
-  }
-}
-
-async function inWarehouse<T>(home: string, bulk: boolean, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
-  const warehouse = await openWarehouse({ home, ...SETTINGS, bulk })
-  return work(warehouse).finally(() => warehouse.close())
-}
-
-async function loadSource(warehouse: Warehouse, home: string, source: LandedExport): Promise<void> {
-  const landing = openLanding(home).workspace(source.workspaceId)
-  const pages = []
-  for (const { address } of await landing.list()) pages.push({ address, head: await landing.head(address) })
-  const { inserted } = await loadPages(contextOf(warehouse, home, source), pages)
-  if (inserted !== source.records) throw new Error(`${inserted} of ${source.records} conversations were loaded`)
-}
 
 /** Agents, organizations, teams, metrics, and events of some conversations: rows as loads and drains write them, by SQL. */
 const BESIDE = [
@@ -90,16 +67,17 @@ const BESIDE = [
    SELECT workspace_id, agent_id, conversation_id, _version, 'webhook', _version, 'ai-chatting', ['state'] FROM with_events`,
 ]
 
-async function build(home: string, source: LandedExport, rows: number): Promise<void> {
+async function build(place: Place, rows: number): Promise<void> {
+  const { home, source } = place
   const layout = layoutOf(conversation)
   const without = {
     tables: layout.children.map(({ table }) => table).filter(table => !READ.includes(table)),
     columns: layout.columns.filter(isLong).map(({ name }) => name),
   }
   const last = Math.round(rows / source.records) - 1
-  await inWarehouse(home, true, async warehouse => {
+  await inWarehouse(home, { bulk: true }, async warehouse => {
     const { writer } = warehouse
-    await loadSource(warehouse, home, source)
+    await loadSource(place, contextOf(warehouse, place, TIME_ZONE))
     await multiply(writer, { source: source.records, from: 1, to: last, without })
     for (const statement of BESIDE) await writer.run(statement)
   })
@@ -165,14 +143,11 @@ interface Refresh {
 }
 
 /** Medians of the time in which the marts follow a page of changed conversations, without the page's own load. */
-async function measureRefreshes(
-  warehouse: Warehouse,
-  home: string,
-  source: LandedExport,
-): Promise<Record<Order, Refresh>> {
+async function measureRefreshes(warehouse: Warehouse, place: Place): Promise<Record<Order, Refresh>> {
   const { writer } = warehouse
-  const landing = openLanding(home).workspace(source.workspaceId)
-  const context = contextOf(warehouse, home, source)
+  const { source } = place
+  const landing = landingOf(place)
+  const context = contextOf(warehouse, place, TIME_ZONE)
   const bodies = source.bodies.map(
     body => (JSON.parse(body.toString()) as { data: { ID: string; lastMessageTS?: number }[] }).data,
   )
@@ -222,17 +197,15 @@ async function measureRefreshes(
   return { random: medianOf('random'), newest: medianOf('newest') }
 }
 
-export async function martsBench(options: BenchOptions): Promise<Record<string, number>> {
-  const home = await mkdtemp(join(tmpdir(), 'convohouse-bench-'))
-  try {
-    const source = await landExport(home, options)
-    await build(home, source, 3 * options.rows)
-    const buildSeconds = await inWarehouse(home, true, ({ writer }) => seconds(() => refreshMarts(writer)))
-    log(
-      `marts were built in ${rounded(buildSeconds)} s; the file has ${rounded((await stat(warehouseFile(home))).size / 2 ** 30)} GB`,
-    )
-    const p95 = await inWarehouse(home, false, measureQueries)
-    const refresh = await inWarehouse(home, false, warehouse => measureRefreshes(warehouse, home, source))
+export const martsBench = (options: BenchOptions): Promise<Record<string, number>> =>
+  inFolder(async home => {
+    const place = { home, source: await landExport(home, options) }
+    await build(place, 3 * options.rows)
+    const buildSeconds = await inWarehouse(home, { bulk: true }, ({ writer }) => seconds(() => refreshMarts(writer)))
+    const { size } = await stat(warehouseFile(home))
+    log(`marts were built in ${rounded(buildSeconds)} s; the file has ${rounded(size / 2 ** 30)} GB`)
+    const p95 = await inWarehouse(home, { bulk: false }, measureQueries)
+    const refresh = await inWarehouse(home, { bulk: false }, warehouse => measureRefreshes(warehouse, place))
     return {
       worstP95Ms: Math.max(...Object.values(p95)),
       buildSeconds: rounded(buildSeconds, 1),
@@ -242,7 +215,4 @@ export async function martsBench(options: BenchOptions): Promise<Record<string, 
       refreshCpuMsOfNewestPage: refresh.newest.cpu,
       conversations: 3 * options.rows,
     }
-  } finally {
-    await rm(home, { recursive: true, force: true })
-  }
-}
+  })

@@ -7,7 +7,8 @@ export interface BenchOptions {
   kills: number
   seed: number
   rows: number
-  publications: number
+  /** Simulated days; null: as many as the bench's figures are for. */
+  days: number | null
   /** The host of the syncs. */
   on: 'embedded' | 'temporal'
   /** Where a bench keeps the warehouse that it builds, for later runs; null: it is removed. */
@@ -27,9 +28,5 @@ export function median(values: readonly number[]): number {
   const middle = sorted.length >> 1
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
-
-/** 95 % of the values are at most as large; NaN of none. */
-export const p95 = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.ceil(values.length * 0.95) - 1] ?? Number.NaN
 
 export const rounded = (value: number, digits = 2): number => Number(value.toFixed(digits))

@@ -18,7 +18,7 @@ import { type OracleBill, oracleBill } from './month/oracle.ts'
 import { pairKey } from './month/pair-key.ts'
 import { type Staleness, stalenessOf } from './month/staleness.ts'
 
-const DAYS = 30
+const MONTH_DAYS = 30
 const AGENTS = 2
 /**
  * A compromise: more frequent polls would make the benchmark slower (half of its time is a few DuckDB statements per poll) and take a
@@ -76,7 +76,7 @@ const billOf = (requests: readonly { billed: number }[]): Bill => ({
   sessions: requests.reduce((sum, { billed }) => sum + billed, 0),
 })
 
-async function live(simulated: SimulatedApp, settings: Settings): Promise<Lived> {
+async function live(simulated: SimulatedApp, settings: Settings, days: number): Promise<Lived> {
   const { sandbox, config, app } = simulated
   const changes = new Changes()
   const history = historyOf(sandbox, changes, settings)
@@ -102,7 +102,7 @@ async function live(simulated: SimulatedApp, settings: Settings): Promise<Lived>
     packs: 0,
   }
   let reportedMs = START_MS
-  for (let atMs = START_MS + POLL_EVERY_MS; atMs <= START_MS + DAYS * DAY; atMs += POLL_EVERY_MS) {
+  for (let atMs = START_MS + POLL_EVERY_MS; atMs <= START_MS + days * DAY; atMs += POLL_EVERY_MS) {
     sandbox.clock.set(atMs)
     await sender.send(reportedMs, atMs)
     reportedMs = atMs
@@ -203,11 +203,11 @@ async function evaluate(lived: Lived): Promise<Record<string, number>> {
   }
 }
 
-export async function monthBench({ seed, settings: changed }: BenchOptions): Promise<Record<string, number>> {
+export async function monthBench({ seed, days, settings: changed }: BenchOptions): Promise<Record<string, number>> {
   const settings = { ...DEFAULTS, ...changed }
   const { simulated, end } = await openSimulatedApp({ sandbox: { ...SANDBOX, seed }, settings })
   try {
-    const lived = await live(simulated, settings)
+    const lived = await live(simulated, settings, days ?? MONTH_DAYS)
     await printSpending(simulated)
     return await evaluate(lived)
   } finally {

@@ -4,22 +4,18 @@
 //
 // dlt is not a dependency. If the Python of DLT_PYTHON (else `python3`) lacks it, the benchmark explains how to install it, and fails.
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
+import { CLI, environment, inFolder, TOKEN, WORKSPACE } from './command.ts'
 import { type BenchOptions, median, rounded } from './measure.ts'
 
 const run = promisify(execFile)
-const CLI = fileURLToPath(new URL('../../src/cli/convohouse.cjs', import.meta.url))
 // The script is not compiled: from `dist/test/bench`, it is three folders up and then in `test/bench/peers`.
 const SCRIPT = fileURLToPath(new URL('../../../test/bench/peers/dlt_export.py', import.meta.url))
 const PYTHON = process.env.DLT_PYTHON || 'python3'
-const TOKEN = 'sandbox-token'
-const WORKSPACE = 'ws_demo'
 /** Share of generated conversations in which a person has written, so that they are exported. */
 const EXPORTED_SHARE = 0.951
 
@@ -60,7 +56,7 @@ async function warm({ url, world }: Sandbox): Promise<void> {
   }
 }
 
-async function timed(command: string, args: string[], env: Record<string, string>) {
+async function timed(command: string, args: string[], env: NodeJS.ProcessEnv) {
   const begun = performance.now()
   const { stdout } = await run(command, args, { env: { ...process.env, ...env }, maxBuffer: 1e8 })
   return { seconds: (performance.now() - begun) / 1_000, stdout }
@@ -80,13 +76,7 @@ async function byDlt(mode: Mode, { url }: Sandbox, folder: string): Promise<Outc
 }
 
 async function byUs({ url }: Sandbox, home: string): Promise<Outcome> {
-  const env = {
-    CONVOHOUSE_API_URL: url,
-    CONVOHOUSE_API_TOKEN: TOKEN,
-    CONVOHOUSE_WORKSPACE: WORKSPACE,
-    CONVOHOUSE_HOME: home,
-  }
-  const { seconds } = await timed(process.execPath, [CLI, 'sync', '--yes'], env)
+  const { seconds } = await timed(process.execPath, [CLI, 'sync', '--yes'], environment({ home, url }))
   const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 2 })
   try {
     const [row] = await warehouse.writer.rows(`SELECT (SELECT count(*) FROM conversations)::INTEGER AS conversations,
@@ -105,11 +95,6 @@ function expectAlike(outcomes: Outcome[]): void {
   const [first] = new Set(outcomes.map(({ seconds: _, ...rows }) => JSON.stringify(rows)))
   const other = outcomes.find(({ seconds: _, ...rows }) => JSON.stringify(rows) !== first)
   if (other) throw new Error(`the peers' rows differ: ${JSON.stringify(outcomes)}`)
-}
-
-async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), 'convohouse-bench-'))
-  return work(folder).finally(() => rm(folder, { recursive: true, force: true }))
 }
 
 async function rounds(sandbox: Sandbox, options: BenchOptions): Promise<Record<Mode | 'us', number[]>> {

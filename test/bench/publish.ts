@@ -1,31 +1,30 @@
 // Publications of a large warehouse to each kind of target: what 1 % of changes costs compared with a full publication, a full publication
-// compared with the plain COPY of the same rows, the peak memory of both processes, also while pages are loaded, and what a reader of a lake
-// notices.
+// compared with the plain COPY of the same rows, and the peak memory of both processes, also while pages are loaded.
 //
 // Marts are brought up to date before a publication is timed, as the end of a sync does. Personal data is kept, which is the most data.
 //
 // Building the warehouse takes longest: with `--home FOLDER` it is kept there, and a later run with the same options starts from a copy.
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { copyFile, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises'
-import { loadavg, tmpdir } from 'node:os'
+import { copyFile, mkdir, rename, rm, stat } from 'node:fs/promises'
+import { loadavg } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import type { LakeTarget, ParquetTarget, SnapshotTarget, TargetConfig } from '../../src/config/targets.ts'
-import { DAY, HOUR } from '../../src/core/time.ts'
+import type { ParquetTarget, SnapshotTarget, TargetConfig } from '../../src/config/targets.ts'
 import { syncFile } from '../../src/files/durable.ts'
 import { publish } from '../../src/publish/publish.ts'
 import { refreshMarts } from '../../src/warehouse/marts/refresh.ts'
 import { type Warehouse, warehouseFile } from '../../src/warehouse/open.ts'
-import { readLake, startReader } from './lake/read-lake.ts'
+import { inFolder } from './command.ts'
 import { landExport, PAGE } from './landed-export.ts'
-import { type BenchOptions, median, p95, rounded, seconds } from './measure.ts'
+import { type BenchOptions, median, rounded, seconds } from './measure.ts'
+import { inWarehouse } from './place.ts'
 import { Changes } from './publish/changes.ts'
 import { processorSeconds, withPeaks } from './publish/peaks.ts'
-import { build, inWarehouse, type Place, WAREHOUSE } from './publish/place.ts'
+import { build, MEMORY_LIMIT, type PublishedPlace } from './publish/place.ts'
 import { plainCopy } from './publish/plain-copy.ts'
 import { type BenchServer, benchServer, KEEP } from './publish/server.ts'
 
@@ -77,12 +76,12 @@ interface Taken {
 
 class Publications {
   readonly #warehouse: Warehouse
-  readonly #place: Place
+  readonly #place: PublishedPlace
   readonly #extensions: string | null
   /** Peak resident set of any process, bytes. A COPY for comparison, which has more memory, would raise it. */
   peak = 0
 
-  constructor(warehouse: Warehouse, place: Place, extensions: string | null) {
+  constructor(warehouse: Warehouse, place: PublishedPlace, extensions: string | null) {
     this.#warehouse = warehouse
     this.#place = place
     this.#extensions = extensions
@@ -115,7 +114,7 @@ class Publications {
 /** Loads pages while `work` runs, and before it. */
 async function besideLoads(
   warehouse: Warehouse,
-  { place, changes }: { place: Place; changes: Changes },
+  { place, changes }: { place: PublishedPlace; changes: Changes },
   work: () => Promise<unknown>,
 ): Promise<{ alone: number; beside: number; walMb: number }> {
   const alone: number[] = []
@@ -138,42 +137,6 @@ async function besideLoads(
   return { alone: median(alone), beside: median(beside), walMb: wal / MIB }
 }
 
-/** Publications of 1 % that a reader of a lake has beside it. */
-const READ_PUBLICATIONS = 6
-
-/** The reader alone, before each of them. */
-const IDLE_MS = 8_000
-
-/** 95 % of the answers of a reader came within these times (ms): alone, and beside publications. */
-interface Readers {
-  alone: number
-  beside: number
-}
-
-/** @param change prepares 1 % of changes */
-async function besideReader(
-  server: BenchServer,
-  { publish, change }: { publish: () => Promise<unknown>; change: () => Promise<unknown> },
-): Promise<Readers> {
-  const reader = await startReader(server)
-  try {
-    const [alone, beside]: [number[], number[]] = [[], []]
-    for (let publication = 0; publication < READ_PUBLICATIONS; publication++) {
-      await change()
-      await settleDisk()
-      alone.push(...(await reader.idle(IDLE_MS)))
-      beside.push(...(await reader.during(publish)).times)
-    }
-    for (const [name, times] of Object.entries({ alone, 'beside publications': beside }))
-      log(
-        `${times.length} answers ${name}: median ${rounded(median(times), 0)} ms, 95 % within ${rounded(p95(times), 0)} ms`,
-      )
-    return { alone: p95(alone), beside: p95(beside) }
-  } finally {
-    reader.stop()
-  }
-}
-
 const ratio = (some: readonly number[], all: readonly number[]): number | null =>
   some.length === 0 ? null : median(some) / median(all)
 
@@ -187,7 +150,7 @@ function collectGarbage(): void {
 }
 
 async function measure(
-  place: Place,
+  place: PublishedPlace,
   { rows, rounds }: BenchOptions,
   server: BenchServer | null,
 ): Promise<Record<string, number | null>> {
@@ -198,20 +161,8 @@ async function measure(
   const parquet: ParquetTarget = {
     ...{ name: 'p', type: 'parquet', path: join(home, 'p'), pii: KEEP, rows: null, s3: null, partitionBy: ['month'] },
   }
-  const lake: LakeTarget = {
-    ...{
-      name: 'l',
-      type: 'ducklake',
-      pii: KEEP,
-      rows: null,
-      data: join(home, 'l'),
-      s3: null,
-      keepVersionsMs: DAY,
-      keepFilesMs: HOUR,
-    },
-    catalog: { type: 'sqlite', path: join(home, 'l.sqlite') },
-  }
-  return await inWarehouse(home, { memoryLimit: WAREHOUSE.memoryLimit, bulk: false }, async warehouse => {
+  const lake = (await server?.newLake(join(home, 'lake'))) ?? null
+  return await inWarehouse(home, { memoryLimit: MEMORY_LIMIT, bulk: false }, async warehouse => {
     const publications = new Publications(warehouse, place, server?.extensions ?? null)
     const none = (): Measured => ({
       ...{ full: [], delta: [], copy: [], fullProcessor: [], deltaProcessor: [], copyProcessor: [] },
@@ -219,7 +170,6 @@ async function measure(
     const measured: Record<Kind, Measured> = { snapshot: none(), parquet: none(), postgres: none(), ducklake: none() }
     const changed = Math.round(rows * SHARE)
     let loads = { alone: 0, beside: 0, walMb: 0 }
-    let readers: Readers | null = null
     for (let round = 0; round < rounds; round++) {
       const isPeak = round === 0
       const timed = async (target: TargetConfig, refill: boolean) => {
@@ -230,7 +180,7 @@ async function measure(
         of[refill ? 'fullProcessor' : 'deltaProcessor'].push(taken.processor)
       }
       await timed(snapshot, true)
-      if (server) await timed(lake, true)
+      if (lake) await timed(lake, true)
       log(`load of ${changed} random: ${rounded(await changes.load(warehouse, 'random', changed))} s`)
       await settleDisk()
       const copied = await seconds(() => durableCopy(snapshot.path, join(home, 'copy')))
@@ -238,7 +188,7 @@ async function measure(
       await timed(snapshot, false)
       measured.snapshot.delta[round]! -= copied
       log(`  copy of its file: ${rounded(copied)} s`)
-      if (server) await timed(lake, false)
+      if (lake) await timed(lake, false)
       await timed(parquet, true)
       log(`load of ${changed} of the newest month: ${rounded(await changes.load(warehouse, 'newest', changed))} s`)
       await timed(parquet, false)
@@ -254,17 +204,6 @@ async function measure(
         measured[target.type].copyProcessor.push(processor)
         const by = target.type === 'parquet' ? ' by month' : ''
         log(`COPY${by}: ${rounded(taken)} s (processor ${rounded(processor)} s)`)
-      }
-      if (server && round === 0) {
-        const read = await readLake(server, join(home, 'read'))
-        const publish = (refill: boolean) => publications.publish(read, { refill, isPeak: false })
-        await publish(true)
-        const change = async () => {
-          await changes.load(warehouse, 'random', changed)
-          await refreshMarts(warehouse.writer)
-        }
-        readers = await besideReader(server, { publish: () => publish(false), change })
-        await rm(join(home, 'read'), { recursive: true })
       }
       // Last, because the server works on by itself.
       const postgres = (await server?.newTarget()) ?? null
@@ -292,7 +231,6 @@ async function measure(
         server ? median(measured.ducklake.full) / median(measured.snapshot.copy) : null,
         2,
       ),
-      lakeReadersRatio: roundedOrNull(readers && readers.beside / readers.alone, 2),
       fullOverCopy: rounded(Math.max(overCopy('snapshot') / 3, overCopy('parquet') / 1.5)),
       peakMb: rounded(publications.peak / MIB, 0),
       snapshotProcessorRatio: processorRatio('snapshot'),
@@ -320,7 +258,7 @@ async function measure(
 }
 
 /** Builds the warehouse in `home`, or copies the one that an earlier run has kept. */
-async function provide(home: string, { records, rows, agents, home: kept }: BenchOptions): Promise<Place> {
+async function provide(home: string, { records, rows, agents, home: kept }: BenchOptions): Promise<PublishedPlace> {
   const few = Math.min(records, Math.ceil(rows / 10))
   const source = await landExport(home, { records: few, agents })
   const place = { home, source, copies: Math.round(rows / source.records) }
@@ -341,14 +279,12 @@ async function provide(home: string, { records, rows, agents, home: kept }: Benc
   return place
 }
 
-export async function publishBench(options: BenchOptions): Promise<Record<string, number | null>> {
-  const home = await mkdtemp(join(tmpdir(), 'convohouse-bench-'))
-  let server: BenchServer | null = null
-  try {
-    server = await benchServer()
-    return await measure(await provide(home, options), options, server)
-  } finally {
-    await server?.remove()
-    await rm(home, { recursive: true, force: true })
-  }
-}
+export const publishBench = (options: BenchOptions): Promise<Record<string, number | null>> =>
+  inFolder(async home => {
+    const server = await benchServer()
+    try {
+      return await measure(await provide(home, options), options, server)
+    } finally {
+      await server?.remove()
+    }
+  })

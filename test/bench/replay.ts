@@ -4,17 +4,17 @@
 // Each measurement is a separate process, in turns. This matters: V8 parses the same bodies in 1.7 s in a process with a small heap, and in
 // 0.95 s in one whose heap has grown to 400 MB, because it then collects garbage less often.
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { warehouseFile } from '../../src/warehouse/open.ts'
+import { CLI, environment, inFolder } from './command.ts'
 import { type LandedExport, landExport } from './landed-export.ts'
 import { type BenchOptions, median, rounded, seconds } from './measure.ts'
 
 const run = promisify(execFile)
-const script = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+const PARSE_FLOOR = fileURLToPath(new URL('./parse-floor.js', import.meta.url))
 
 async function writeBodies(folder: string, { bodies }: LandedExport): Promise<void> {
   await mkdir(folder)
@@ -22,24 +22,16 @@ async function writeBodies(folder: string, { bodies }: LandedExport): Promise<vo
 }
 
 async function parseSeconds(folder: string): Promise<number> {
-  const { stdout } = await run(process.execPath, [script('./parse-floor.js'), folder])
+  const { stdout } = await run(process.execPath, [PARSE_FLOOR, folder])
   return Number(stdout)
 }
 
 async function replaySeconds(home: string, { workspaceId, records }: LandedExport): Promise<number> {
   await rm(warehouseFile(home), { force: true })
-  const env = {
-    ...process.env,
-    CONVOHOUSE_API_URL: 'http://127.0.0.1:9',
-    CONVOHOUSE_API_TOKEN: 'none',
-    CONVOHOUSE_WORKSPACE: workspaceId,
-    CONVOHOUSE_HOME: home,
-  }
+  const env = environment({ home, workspaceId })
   let lastLine = ''
   const taken = await seconds(async () => {
-    const { stdout } = await run(process.execPath, [script('../../src/cli/convohouse.cjs'), 'replay', '--json'], {
-      env,
-    })
+    const { stdout } = await run(process.execPath, [CLI, 'replay', '--json'], { env })
     lastLine = stdout.trim().split('\n').at(-1)!
   })
   const loaded = (JSON.parse(lastLine) as { records: number }).records
@@ -47,9 +39,8 @@ async function replaySeconds(home: string, { workspaceId, records }: LandedExpor
   return taken
 }
 
-export async function replayBench(options: BenchOptions): Promise<Record<string, number>> {
-  const home = await mkdtemp(join(tmpdir(), 'convohouse-bench-'))
-  try {
+export const replayBench = (options: BenchOptions): Promise<Record<string, number>> =>
+  inFolder(async home => {
     const landed = await landExport(home, options)
     const folder = join(home, 'bodies')
     await writeBodies(folder, landed)
@@ -74,7 +65,4 @@ export async function replayBench(options: BenchOptions): Promise<Record<string,
       floorSeconds: rounded(floor, 3),
       replaySeconds: rounded(took, 3),
     }
-  } finally {
-    await rm(home, { recursive: true, force: true })
-  }
-}
+  })

@@ -2,38 +2,26 @@
 import { parseArgs } from 'node:util'
 import { eventsBench } from './events.ts'
 import { firstRows } from './first-rows.ts'
-import { freshnessBench } from './freshness.ts'
 import { killsBench } from './kills.ts'
-import { lakeBench } from './lake.ts'
-import { landBench } from './land.ts'
-import { ledgerBench } from './ledger.ts'
 import { martsBench } from './marts.ts'
-import { memoryBench } from './memory.ts'
 import { monthBench } from './month.ts'
 import { peersBench } from './peers.ts'
 import { publishBench } from './publish.ts'
 import { replayBench } from './replay.ts'
 import { sizeBench } from './size.ts'
-import { temporalBench } from './temporal.ts'
 import { upsertBench } from './upsert.ts'
 import { webhooksBench } from './webhooks.ts'
 
 const BENCHES = {
   replay: replayBench,
   'first-rows': firstRows,
-  freshness: freshnessBench,
-  ledger: ledgerBench,
   kills: killsBench,
-  lake: lakeBench,
-  land: landBench,
   peers: peersBench,
   upsert: upsertBench,
   marts: martsBench,
-  memory: memoryBench,
   month: monthBench,
   publish: publishBench,
   size: sizeBench,
-  temporal: temporalBench,
   webhooks: webhooksBench,
   events: eventsBench,
 }
@@ -47,7 +35,7 @@ const { values, positionals } = parseArgs({
     kills: { type: 'string' },
     seed: { type: 'string' },
     rows: { type: 'string' },
-    publications: { type: 'string' },
+    days: { type: 'string' },
     on: { type: 'string' },
     home: { type: 'string' },
     settings: { type: 'string' },
@@ -64,7 +52,7 @@ const positive = (name: string, text: string | undefined, fallback: number): num
 const bench = BENCHES[positionals[0] as keyof typeof BENCHES]
 if (!bench || positionals.length !== 1) {
   console.error(
-    `usage: npm run bench -- NAME [--records 20000] [--rounds 3] [--agents 3] [--kills 500] [--seed 1] [--rows 1000000] [--publications 1000] [--on temporal] [--home FOLDER] [--settings '{"refreshOn":"message"}']\nbenches: ${Object.keys(BENCHES).join(', ')}`,
+    `usage: npm run bench -- NAME [--records 20000] [--rounds 3] [--agents 3] [--kills 500] [--seed 1] [--rows 1000000] [--days 14] [--on temporal] [--home FOLDER] [--settings '{"refreshOn":"message"}']\nbenches: ${Object.keys(BENCHES).join(', ')}`,
   )
   process.exit(2)
 }
@@ -77,7 +65,7 @@ const result = await bench({
   on: values.on === 'temporal' ? 'temporal' : 'embedded',
   seed: positive('seed', values.seed, 1),
   rows: positive('rows', values.rows, 1_000_000),
-  publications: positive('publications', values.publications, 1_000),
+  days: values.days === undefined ? null : positive('days', values.days, 1),
   home: values.home ?? null,
   settings: JSON.parse(values.settings ?? '{}'),
 })

@@ -2,7 +2,6 @@
 // and 29,000 webhook events, with default settings. Reports bytes per conversation in the warehouse and beside it (landing, spool, logs), and
 // the number of files that polls leave behind. The totals of two releases are comparable, because the seed determines all data.
 import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { spoolOf } from '../../src/app/spool.ts'
 import { readConfig } from '../../src/config.ts'
@@ -17,12 +16,13 @@ import {
   WORKSPACE,
 } from '../workflows/simulated/open-simulated-app.ts'
 import { openEventSender } from '../workflows/simulated/simulated-events.ts'
+import { CLI, environment } from './command.ts'
 import { type BenchOptions, rounded, seconds } from './measure.ts'
 import { filesOf, usageOf } from './size/folder-usage.ts'
 import { filesPerThousandPolls } from './size/poll-files.ts'
 import { printStorage } from './size/storage.ts'
 
-const DAYS = 14
+const USUAL_DAYS = 14
 const SYNC_EVERY_MS = 6 * HOUR
 const SANDBOX = {
   agents: 3,
@@ -34,8 +34,6 @@ const SANDBOX = {
   quotaSessions: 1_000_000,
 } as const
 
-const cli = fileURLToPath(new URL('../../src/cli/convohouse.cjs', import.meta.url))
-
 /** The default settings of a workspace, refreshes included. */
 function defaultSettings() {
   const env = { CONVOHOUSE_API_URL: 'http://127.0.0.1', CONVOHOUSE_API_TOKEN: 'token', CONVOHOUSE_WORKSPACE: WORKSPACE }
@@ -43,18 +41,18 @@ function defaultSettings() {
   return { resources, settleMs, quietMs, refreshOn, rereadShare, sampleShare }
 }
 
-/** Syncs and events of two weeks. */
-async function fill(simulated: SimulatedApp): Promise<void> {
+/** Syncs and events of so many days. */
+async function fill(simulated: SimulatedApp, days: number): Promise<void> {
   const { sandbox, config, app, clock } = simulated
   const sender = openEventSender(simulated, { dropped: 0 })
   const spool = spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: clock.now })
-  for (let atMs = START_MS; atMs <= START_MS + DAYS * DAY; atMs += SYNC_EVERY_MS) {
+  for (let atMs = START_MS; atMs <= START_MS + days * DAY; atMs += SYNC_EVERY_MS) {
     sandbox.clock.set(atMs)
     if (atMs > START_MS) await sender.send(atMs - SYNC_EVERY_MS, atMs)
     await drainAll(spool, WORKSPACE)
     const { outcome } = await simulated.sync()
     if (outcome !== 'done') throw new Error(`a sync ended as ${outcome}`)
-    if ((atMs - START_MS) % DAY === 0) console.error(`day ${(atMs - START_MS) / DAY} of ${DAYS}`)
+    if ((atMs - START_MS) % DAY === 0) console.error(`day ${(atMs - START_MS) / DAY} of ${days}`)
   }
 }
 
@@ -69,14 +67,8 @@ const COUNTS = `SELECT (SELECT count(*) FROM conversations)::INTEGER AS conversa
 
 /** Seconds of `convohouse replay` as a process, with the old warehouse beside it. */
 async function replaySeconds({ config, sandbox }: SimulatedApp, expected: Counts): Promise<number> {
-  const env = {
-    ...process.env,
-    CONVOHOUSE_API_URL: sandbox.url,
-    CONVOHOUSE_API_TOKEN: TOKEN,
-    CONVOHOUSE_WORKSPACE: WORKSPACE,
-    CONVOHOUSE_HOME: config.home,
-  }
-  const run = (...args: string[]) => promisify(execFile)(process.execPath, [cli, ...args], { env })
+  const env = { ...environment({ home: config.home, url: sandbox.url }), CONVOHOUSE_API_TOKEN: TOKEN }
+  const run = (...args: string[]) => promisify(execFile)(process.execPath, [CLI, ...args], { env })
   const taken = await seconds(() => run('replay', '--json'))
   const { stdout } = await run('query', COUNTS, '--format', 'json')
   const [found] = JSON.parse(stdout) as Counts[]
@@ -85,10 +77,11 @@ async function replaySeconds({ config, sandbox }: SimulatedApp, expected: Counts
   return taken
 }
 
-export async function sizeBench({ seed }: BenchOptions): Promise<Record<string, number>> {
+export async function sizeBench({ seed, days: asked }: BenchOptions): Promise<Record<string, number>> {
+  const days = asked ?? USUAL_DAYS
   const { simulated, end } = await openSimulatedApp({ sandbox: { ...SANDBOX, seed }, settings: defaultSettings() })
   try {
-    const filled = await seconds(() => fill(simulated))
+    const filled = await seconds(() => fill(simulated, days))
     const [counts] = await simulated.rows<Counts>(COUNTS)
     await simulated.close()
     const { home } = simulated.config
@@ -107,8 +100,18 @@ export async function sizeBench({ seed }: BenchOptions): Promise<Record<string, 
     const rebuilt = usageOf((await filesOf(home)).filter(({ path }) => isWarehouse(path)))
     console.log('after the replay:')
     await printStorage(file)
-    const polls = await filesPerThousandPolls({ agents: 100, polls: 4_800, everyMs: HOUR, seed })
-    const pollsOfOne = await filesPerThousandPolls({ agents: 1, polls: 288, everyMs: 15 * MINUTE, seed })
+    const polls = await filesPerThousandPolls({
+      agents: 100,
+      polls: Math.round((4_800 * days) / USUAL_DAYS),
+      everyMs: HOUR,
+      seed,
+    })
+    const pollsOfOne = await filesPerThousandPolls({
+      agents: 1,
+      polls: Math.round((288 * days) / USUAL_DAYS),
+      everyMs: 15 * MINUTE,
+      seed,
+    })
     const { conversations, events } = counts!
     return {
       warehouseBytesPerConversation: Math.round(warehouse.bytes / conversations),

@@ -4,62 +4,22 @@
 // Two orders of ids: random, the worst case, since every part of every table is touched; and the order of a window that is read again,
 // which is each agent's original order. Every second load is made with a consumer of the change log: `changeLogRatio`
 // is the processor time of loads with one, divided by that of loads without.
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { openWindow } from '../../src/core/planning/windows.ts'
-import { openLanding } from '../../src/landing/folder-landing.ts'
 import type { Landing } from '../../src/landing/landing.ts'
 import { mix } from '../../src/sandbox/world/random.ts'
 import { registerConsumer, removeConsumer } from '../../src/warehouse/changes/consumers.ts'
 import { loadPages } from '../../src/warehouse/load/load.ts'
 import type { LoadablePage, LoadContext } from '../../src/warehouse/load/load-input.ts'
-import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
-import { temporaryFolder } from '../../src/warehouse/temporary-files.ts'
 import { CONCURRENT_WINDOWS } from '../../workflows/window-loop.ts'
-import { EXPORTED_AT_MS, type ExportedPage, type LandedExport, landExport, PAGE, pageOf } from './landed-export.ts'
+import { inFolder } from './command.ts'
+import { EXPORTED_AT_MS, type ExportedPage, landExport, PAGE, pageOf } from './landed-export.ts'
 import { type BenchOptions, median, rounded, seconds } from './measure.ts'
 import { copyId, multiply } from './multiplied.ts'
+import { contextOf, inWarehouse, landingOf, loadSource, type Place } from './place.ts'
 
 const PAGES_PER_LOAD = 50
 /** Half of them with a consumer. */
 const LOADS = 20
-
-/** Deleted rows take about 160 MB per million conversations until the file is closed: three million exceed the default limit. */
-const SETTINGS = { memoryLimit: '1GB', threads: 2 }
-
-interface Place {
-  home: string
-  landing: Landing
-  source: LandedExport
-}
-
-async function inWarehouse<T>(
-  { home, landing, source }: Place,
-  bulk: boolean,
-  work: (context: LoadContext) => Promise<T>,
-) {
-  const warehouse: Warehouse = await openWarehouse({ home, ...SETTINGS, bulk })
-  const context = {
-    writer: warehouse.writer,
-    workspaceId: source.workspaceId,
-    timeZone: 'UTC',
-    mirrorLagMs: 0,
-    temporaryFolder: temporaryFolder(home),
-    readBody: landing.body,
-    pageFiles: landing.files,
-    verifyChecksums: landing.verifyChecksums,
-    now: Date.now,
-  }
-  return work(context).finally(() => warehouse.close())
-}
-
-async function loadSource({ landing, source }: Place, context: LoadContext): Promise<void> {
-  const pages: LoadablePage[] = []
-  for (const { address: path } of await landing.list()) pages.push({ address: path, head: await landing.head(path) })
-  const { inserted } = await loadPages(context, pages)
-  if (inserted !== source.records) throw new Error(`${inserted} of ${source.records} conversations were loaded`)
-}
 
 type Document = Record<string, unknown> & { ID: string }
 
@@ -133,7 +93,9 @@ interface Measured {
 /** Milliseconds per page of each load, including checkpoints that DuckDB decides to make. */
 async function measure(place: Place, options: Replacing): Promise<Measured> {
   const pages = replacingPages(place, options)
-  return inWarehouse(place, false, async context => {
+  return inWarehouse(place.home, { bulk: false }, async warehouse => {
+    const context = contextOf(warehouse, place)
+    const landing = landingOf(place)
     const held = await countHeld(context)
     const taken: Measured = { plain: [], cpu: { plain: [], logged: [] } }
     for (let load = 0; load < LOADS; load++) {
@@ -141,11 +103,11 @@ async function measure(place: Place, options: Replacing): Promise<Measured> {
       const kind = load % 2 === 0 ? 'plain' : 'logged'
       if (kind === 'logged') await registerConsumer(context.writer, 'bench')
       const before = process.cpuUsage()
-      let landing = 0
+      let landingSeconds = 0
       const took = await seconds(async () => {
         let landed: LoadablePage[] = []
-        landing = await seconds(async () => {
-          landed = await landAll(place.landing, own)
+        landingSeconds = await seconds(async () => {
+          landed = await landAll(landing, own)
         })
         const { inserted, replaced, superseded } = await loadPages(context, landed)
         if (inserted > 0 || replaced + superseded !== own.length * PAGE)
@@ -157,7 +119,7 @@ async function measure(place: Place, options: Replacing): Promise<Measured> {
       if (kind === 'plain') taken.plain.push(msPerPage(took))
       if (kind === 'logged') await removeConsumer(context.writer, 'bench')
       console.error(
-        `beside ${held.toLocaleString('en')}, ${options.order}, ${kind}: ${rounded(msPerPage(took), 1)} ms per page, ${rounded(msPerPage(landing), 1)} of it landing`,
+        `beside ${held.toLocaleString('en')}, ${options.order}, ${kind}: ${rounded(msPerPage(took), 1)} ms per page, ${rounded(msPerPage(landingSeconds), 1)} of it landing`,
       )
     }
     if ((await countHeld(context)) !== held) throw new Error('conversations were lost or duplicated')
@@ -167,19 +129,18 @@ async function measure(place: Place, options: Replacing): Promise<Measured> {
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
 
-export async function upsertBench(options: BenchOptions): Promise<Record<string, number>> {
-  const home = await mkdtemp(join(tmpdir(), 'convohouse-bench-'))
-  try {
-    const source = await landExport(home, options)
-    const place = { home, source, landing: openLanding(home).workspace(source.workspaceId) }
-    await inWarehouse(place, true, context => loadSource(place, context))
+export const upsertBench = (options: BenchOptions): Promise<Record<string, number>> =>
+  inFolder(async home => {
+    const place = { home, source: await landExport(home, options) }
+    const { records } = place.source
+    await inWarehouse(home, { bulk: true }, warehouse => loadSource(place, contextOf(warehouse, place)))
     const all: Measured[] = []
     const measured: Record<Order, number[][]> = { random: [], again: [] }
     let copies = 1
     for (const rows of [options.rows, 3 * options.rows]) {
-      const wanted = Math.round(rows / source.records)
-      await inWarehouse(place, true, ({ writer }) =>
-        multiply(writer, { source: source.records, from: copies, to: wanted - 1 }),
+      const wanted = Math.round(rows / records)
+      await inWarehouse(home, { bulk: true }, ({ writer }) =>
+        multiply(writer, { source: records, from: copies, to: wanted - 1 }),
       )
       copies = wanted
       for (const order of ['random', 'again'] as const) {
@@ -201,7 +162,4 @@ export async function upsertBench(options: BenchOptions): Promise<Record<string,
       growthAgainAt3M: rounded(largeAgain! / smallAgain!),
       rows: options.rows,
     }
-  } finally {
-    await rm(home, { recursive: true, force: true })
-  }
-}
+  })

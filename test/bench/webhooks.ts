@@ -2,14 +2,12 @@
 // same group commit; and the latency of acknowledgements at a thousand events per second. Receiver, load and disk share the machine.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { CLI, environment, inFolder } from './command.ts'
 import { type BenchOptions, median, rounded } from './measure.ts'
 import { SECRET } from './webhooks/bodies.ts'
 
-const MAIN = join(import.meta.dirname, '..', '..', 'src', 'cli', 'convohouse.cjs')
 const script = (name: string): string => join(import.meta.dirname, 'webhooks', `${name}.js`)
 const STEADY_SECONDS = 6
 /** Warm-up: a server compiles code in its first seconds, which do not matter because real servers run for months. */
@@ -45,7 +43,7 @@ async function load(port: number, seconds: number, { connections, rate }: Offere
 /** Runs a server that prints its port on its first line, for the duration of `work`. */
 async function serving<T>(
   args: readonly string[],
-  env: Record<string, string>,
+  env: NodeJS.ProcessEnv,
   work: (port: number) => Promise<T>,
 ): Promise<T> {
   const server: ChildProcess = spawn(process.execPath, args, {
@@ -61,25 +59,10 @@ async function serving<T>(
   }
 }
 
-async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), 'convohouse-bench-'))
-  try {
-    return await work(folder)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
-}
-
 const receiver = <T>(work: (port: number) => Promise<T>): Promise<T> =>
   inFolder(home => {
-    const env = {
-      CONVOHOUSE_API_URL: 'http://127.0.0.1:1',
-      CONVOHOUSE_API_TOKEN: 'none',
-      CONVOHOUSE_WORKSPACE: 'ws_bench',
-      CONVOHOUSE_HOME: home,
-      CONVOHOUSE_WEBHOOK_SECRET: SECRET,
-    }
-    return serving([MAIN, 'receive', '--port', '0', '--json'], env, work)
+    const env = { ...environment({ home }), CONVOHOUSE_WEBHOOK_SECRET: SECRET }
+    return serving([CLI, 'receive', '--port', '0', '--json'], env, work)
   })
 
 const plain = <T>(work: (port: number) => Promise<T>): Promise<T> =>

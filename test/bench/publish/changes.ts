@@ -4,7 +4,6 @@ import { openSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { openWindow } from '../../../src/core/planning/windows.ts'
 import { DAY } from '../../../src/core/time.ts'
-import { openLanding } from '../../../src/landing/folder-landing.ts'
 import { Draw } from '../../../src/sandbox/world/random.ts'
 import { loadPages } from '../../../src/warehouse/load/load.ts'
 import type { LoadablePage } from '../../../src/warehouse/load/load-input.ts'
@@ -12,7 +11,8 @@ import type { Warehouse } from '../../../src/warehouse/open.ts'
 import { EXPORTED_AT_MS, PAGE, pageOf } from '../landed-export.ts'
 import { seconds } from '../measure.ts'
 import { copyId, monthsBack } from '../multiplied.ts'
-import { contextOf, MONTHS, type Place } from './place.ts'
+import { contextOf, landingOf } from '../place.ts'
+import { MONTHS, type PublishedPlace } from './place.ts'
 
 /** Its text is in a file: all documents would take much of the memory that is measured. */
 interface Document {
@@ -52,14 +52,14 @@ const movedBack = (text: string, months: number): object => JSON.parse(text, (_,
 
 /** Replaces documents of the source, and of their copies. */
 export class Changes {
-  readonly #place: Place
+  readonly #place: PublishedPlace
   readonly #documents: { agentId: string; documents: Document[] }[]
   readonly #draw = new Draw(3, 0, 0)
   readonly #file: number
   #loads = 0
 
   /** Takes the bodies out of the source. */
-  constructor(place: Place) {
+  constructor(place: PublishedPlace) {
     this.#place = place
     const { source, home } = place
     this.#file = openSync(join(home, 'documents'), 'w+')
@@ -90,7 +90,7 @@ export class Changes {
 
   /** Lands a page: random documents of random copies, or of the newest month, whose copies are not moved back. */
   async #land(order: Order, records: number): Promise<LoadablePage> {
-    const { home, source, copies } = this.#place
+    const { copies } = this.#place
     this.#loads += 1
     const openedAtMs = EXPORTED_AT_MS + this.#loads * 1_000
     const { agentId, documents } = this.#documents[this.#loads % this.#documents.length]!
@@ -113,8 +113,7 @@ export class Changes {
     const toSec = Math.floor(openedAtMs / 1_000)
     const window = openWindow({ agentId, kind: 'full', fromSec: null, toSec, openedAtMs })
     const { head, body } = pageOf(texts, { window, sequence: 1, hasMore: false })
-    const landing = openLanding(home).workspace(source.workspaceId)
-    return { address: await landing.land(head, body), head }
+    return { address: await landingOf(this.#place).land(head, body), head }
   }
 
   /** @returns seconds that the load took */

@@ -10,7 +10,8 @@ import { type SelectedRelation, selectionFor } from '../../../src/publish/select
 import { partitionOf } from '../../../src/warehouse/changes/published-tables.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
 import { seconds } from '../measure.ts'
-import { type Place, WAREHOUSE } from './place.ts'
+import type { Place } from '../place.ts'
+import { MEMORY_LIMIT } from './place.ts'
 
 /** The COPY shall not be slow for want of memory. */
 const PLENTY = '6GB'
@@ -51,7 +52,7 @@ export async function plainCopy(
       }
     })
   } finally {
-    await connection.run(`SET memory_limit = '${WAREHOUSE.memoryLimit}'`)
+    await connection.run(`SET memory_limit = '${MEMORY_LIMIT}'`)
     connection.closeSync()
     await rm(folder, { recursive: true })
   }

@@ -2,7 +2,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { PostgresTarget } from '../../../src/config/targets.ts'
+import type { LakeTarget, PostgresTarget } from '../../../src/config/targets.ts'
+import { DAY, HOUR } from '../../../src/core/time.ts'
 import { EXTENSIONS, extensionFolder } from '../../bi/extensions.ts'
 import { isInstalled } from '../../bi/installed.ts'
 import { clientOf, postgresServer, SERVER } from '../../bi/postgres-server.ts'
@@ -13,11 +14,10 @@ export const KEEP = { identity: 'keep', staff: 'keep', device: 'keep', content: 
 export interface BenchServer {
   /** The folder with DuckDB's extension. */
   extensions: string
-  port: number
-  password: string
   /** A target in a schema that does not exist yet; the one before is dropped. */
   newTarget(): Promise<PostgresTarget>
-  rows(sql: string): Promise<unknown[][]>
+  /** A lake with its catalog in the server, and its files in that folder. */
+  newLake(data: string): Promise<LakeTarget>
   /** Outside of a transaction. */
   executeAlone(sql: string): Promise<void>
   remove(): Promise<void>
@@ -37,22 +37,29 @@ export async function benchServer(): Promise<BenchServer | null> {
   await writeFile(passwordFile, server.password)
   const admin = await clientOf(server, server)
   let count = 0
+  async function newTarget(): Promise<PostgresTarget> {
+    await admin.execute(
+      `DROP SCHEMA IF EXISTS bench_${count} CASCADE; DROP SCHEMA IF EXISTS bench_${count}_marts CASCADE`,
+    )
+    const schema = `bench_${++count}`
+    const place = { host: '127.0.0.1', port: server.port, database: 'postgres', user: 'admin' }
+    return {
+      ...{ name: 'pg', type: 'postgres', schema, pii: KEEP, rows: null, passwordFile },
+      connection: { ...place, sslmode: 'prefer', sslrootcert: null },
+    }
+  }
   return {
     extensions: extensionFolder(),
-    port: server.port,
-    password: server.password,
-    async newTarget() {
-      await admin.execute(
-        `DROP SCHEMA IF EXISTS bench_${count} CASCADE; DROP SCHEMA IF EXISTS bench_${count}_marts CASCADE`,
-      )
-      const schema = `bench_${++count}`
-      const place = { host: '127.0.0.1', port: server.port, database: 'postgres', user: 'admin' }
+    newTarget,
+    async newLake(data) {
+      const { connection, passwordFile } = await newTarget()
       return {
-        ...{ name: 'pg', type: 'postgres', schema, pii: KEEP, rows: null, passwordFile },
-        connection: { ...place, sslmode: 'prefer', sslrootcert: null },
+        ...{ name: 'lake', type: 'ducklake', pii: KEEP, rows: null, data, s3: null },
+        catalog: { type: 'postgres', connection, passwordFile, schema: 'lake' },
+        keepVersionsMs: DAY,
+        keepFilesMs: HOUR,
       }
     },
-    rows: sql => admin.rows(sql),
     executeAlone: sql => admin.executeAlone(sql),
     async remove() {
       admin.close()

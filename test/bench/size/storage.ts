@@ -1,5 +1,6 @@
 // Where the bytes of a warehouse file are: by table and by column.
 import { DuckDBInstance } from '@duckdb/node-api'
+import { quoteText } from '../../../src/catalog/layout.ts'
 import { rounded } from '../measure.ts'
 
 /** Number of tables and of columns that are printed, largest first. */
@@ -9,17 +10,24 @@ const COLUMNS = 16
 /** Usable bytes of a block; the rest is its checksum. */
 const BLOCK_BYTES = 262_136
 
-const list = (text: string): string => text.replaceAll("'", "''")
+interface Table {
+  /** With its schema, if that is not `main`. */
+  name: string
+  rows: string
+}
+
+const TABLES_OF_FILE = `SELECT CASE schema_name WHEN 'main' THEN '' ELSE schema_name || '.' END || table_name AS name, estimated_size::VARCHAR AS rows
+  FROM duckdb_tables() WHERE NOT internal`
 
 /**
  * DuckDB reports the place of a segment, not its size: a segment ends where the next one in its block begins, or with the block. Blocks that
  * only one segment uses (long strings) are listed beside it.
  */
-const SEGMENTS = (tables: readonly string[]) => `WITH segments AS (${tables
+const segmentsOf = (tables: readonly Table[]) => `WITH segments AS (${tables
   .map(
-    table =>
-      `SELECT '${list(table)}' AS table_name, column_name, segment_type, compression, block_id, block_offset, additional_block_ids
-       FROM pragma_storage_info('${list(table)}') WHERE persistent AND block_id >= 0`,
+    ({ name }) =>
+      `SELECT ${quoteText(name)} AS table_name, column_name, segment_type, compression, block_id, block_offset, additional_block_ids
+       FROM pragma_storage_info(${quoteText(name)}) WHERE persistent AND block_id >= 0`,
   )
   .join(' UNION ALL ')}),
   places AS (SELECT block_id, block_offset, coalesce(lead(block_offset) OVER (PARTITION BY block_id ORDER BY block_offset), ${BLOCK_BYTES})
@@ -35,10 +43,8 @@ export async function printStorage(file: string): Promise<void> {
   const rows = async (sql: string) => (await connection.runAndReadAll(sql)).getRowObjectsJson()
   try {
     const [size] = await rows('SELECT block_size, total_blocks, used_blocks, free_blocks FROM pragma_database_size()')
-    const tables = await rows(
-      'SELECT table_name AS name, estimated_size AS rows FROM duckdb_tables() WHERE NOT internal',
-    )
-    const segments = SEGMENTS(tables.map(({ name }) => String(name)))
+    const tables = (await rows(TABLES_OF_FILE)) as unknown as Table[]
+    const segments = segmentsOf(tables)
     const byTable = await rows(
       `SELECT table_name, (sum(bytes) / 1e6)::DOUBLE AS mb FROM (${segments}) GROUP BY ALL ORDER BY mb DESC LIMIT ${TABLES}`,
     )
@@ -49,9 +55,9 @@ export async function printStorage(file: string): Promise<void> {
     console.log(
       JSON.stringify({ fileMb: mb(size!.total_blocks), usedMb: mb(size!.used_blocks), freeMb: mb(size!.free_blocks) }),
     )
-    const rowsOf = new Map(tables.map(({ name, rows }) => [name, Number(rows)]))
+    const rowsOf = new Map<unknown, number>(tables.map(({ name, rows }) => [name, Number(rows)]))
     for (const { table_name: table, mb } of byTable)
-      console.log(JSON.stringify({ table, rows: rowsOf.get(table!), mb: rounded(Number(mb)) }))
+      console.log(JSON.stringify({ table, rows: rowsOf.get(table), mb: rounded(Number(mb)) }))
     for (const { name: column, mb, compression } of byColumn)
       console.log(JSON.stringify({ column, mb: rounded(Number(mb)), compression }))
   } finally {
