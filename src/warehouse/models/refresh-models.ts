@@ -1,12 +1,9 @@
-// Brings the user's models up to date after the marts: those whose sources have changed since their rows were read are computed as a whole, in
-// dependency order, and rows that differ are replaced and logged like those of marts. A model that cannot be built keeps its rows, and stops only
-// the models that read it.
-//
-//   files ─▶ plan (kept while no file changes) ─▶ removed models are dropped ─▶ for each: blocked? due? ─▶ computed ─▶ replaced ─▶ `_models`
+// Rebuilds the user's models after the marts: each whole, in dependency order, if a source has changed since its rows were read. A model that cannot
+// be built keeps its former table, and stops only the models that read it.
 import { createHash, randomUUID } from 'node:crypto'
 import { quoteName, quoteText } from '../../catalog/layout.ts'
 import { type ConvohouseError, type ErrorCode, isCode } from '../../core/errors.ts'
-import { HOUR, MINUTE } from '../../core/time.ts'
+import { MINUTE } from '../../core/time.ts'
 import { acknowledgeWithin, registerConsumer, removeConsumer } from '../changes/consumers.ts'
 import { type LogRange, logRange } from '../changes/epoch.ts'
 import { appendEntries, logChangesOf } from '../changes/log-changes.ts'
@@ -30,19 +27,14 @@ import {
 /** The models' own name among the consumers of the change log. */
 const MODELS_CONSUMER = 'models'
 
-/** Time for one model, and for all of a refresh: the next one continues. */
-const LIMITS = { oneMs: MINUTE, allMs: 3 * MINUTE }
-
-/** A model that takes too long is tried again after this, or when its file changes. */
-const RETRY_MS = HOUR
-
 export interface ModelOptions {
   warehouse: Pick<Warehouse, 'writer' | 'instance'>
   /** The folder of the user's models; null: none. */
   folder: string | null
   now?: () => number
   signal?: AbortSignal
-  limits?: { oneMs: number; allMs: number }
+  /** Time for one model (default: a minute). */
+  timeoutMs?: number
 }
 
 interface Plan {
@@ -96,20 +88,9 @@ const followedBy = (table: string): string | undefined =>
     ? table
     : PUBLISHED_TABLES.find(one => one.table === table || one.children.includes(table))?.table
 
-interface Log {
-  range: LogRange
-  newest: Map<string, number>
-}
-
-const readLog = async (writer: Writer): Promise<Log> => ({
-  range: await logRange(writer),
-  newest: await newestEntries(writer),
-})
-
-function isDue(model: PlannedModel, before: StoredModel | undefined, { range, newest }: Log, nowMs: number): boolean {
-  if (!before || before.definition !== model.definition) return true
-  if (before.outcome === 'timeout') return Math.abs(nowMs - Date.parse(before.triedAt)) >= RETRY_MS
-  if (before.outcome !== 'built' || before.position === null) return true
+/** True for a model that has changed or failed, or whose sources have changed since its rows were read. */
+function isDue(model: PlannedModel, before: StoredModel | undefined, range: LogRange, newest: Map<string, number>) {
+  if (before?.outcome !== 'built' || before.definition !== model.definition || before.position === null) return true
   const { epoch, seq } = before.position
   if (epoch !== range.epoch || seq < range.trimmedTo || seq > range.seq) return true
   return model.dependsOn.some(table => {
@@ -180,8 +161,7 @@ function failedAttempt(
   }
 }
 
-async function build(options: Required<ModelOptions>, attempt: Attempt, timeoutMs: number): Promise<StoredModel> {
-  const { warehouse, signal } = options
+async function build({ warehouse, signal, timeoutMs }: Options, attempt: Attempt): Promise<StoredModel> {
   const { model, nowMs } = attempt
   const { writer } = warehouse
   const begunMs = performance.now()
@@ -213,11 +193,10 @@ async function dropRemoved(writer: Writer, removed: readonly StoredModel[]): Pro
   })
 }
 
+type ModelError = Pick<ConvohouseError, 'code' | 'message' | 'hint'>
+
 /** The error that stops a model before anything is computed; null: none. */
-function obstacle(
-  model: PlannedModel,
-  results: ReadonlyMap<string, StoredModel>,
-): Pick<ConvohouseError, 'code' | 'message' | 'hint'> | null {
+function obstacle(model: PlannedModel, results: ReadonlyMap<string, StoredModel>): ModelError | null {
   if (model.problem !== undefined) return { code: 'MODEL_INVALID', message: model.problem, hint: 'Correct the file.' }
   const other = modelsReadBy(model).find(name => results.get(name)?.outcome !== 'built')
   if (other === undefined) return null
@@ -228,35 +207,30 @@ function obstacle(
   }
 }
 
-/** Stores how far models have followed the log without being computed again, and lets the log be trimmed up to the slowest. */
-async function advance(
-  writer: Writer,
-  { stored, results, hasBuilt }: Record<'stored' | 'results', ReadonlyMap<string, StoredModel>> & { hasBuilt: boolean },
-): Promise<void> {
-  // One that an erasure has emptied has no position until it is computed.
-  const built = [...results.values()].flatMap(({ name, outcome, position }) =>
-    outcome === 'built' && position !== null ? [{ name, position }] : [],
-  )
-  const moved = built.filter(
-    ({ name, position }) => stored.has(name) && position.seq !== stored.get(name)!.position?.seq,
-  )
-  if (moved.length === 0 && !hasBuilt) return
-  await writer.transaction(async () => {
-    for (const { name, position } of moved)
-      await writer.run('UPDATE _models SET epoch = $epoch, seq = $seq WHERE name = $name', { ...position, name })
-    const { epoch } = await logRange(writer)
-    const seqs = built.map(({ position }) => (position.epoch === epoch ? position.seq : 0))
-    if (seqs.length > 0) await acknowledgeWithin(writer, MODELS_CONSUMER, { epoch, seq: Math.min(...seqs) })
-  })
+/** Builds a model, or stores why it cannot be built. @throws INTERRUPTED, and errors that are not of the model */
+async function attempted(options: Options, attempt: Attempt, stopped: ModelError | null): Promise<StoredModel> {
+  const { writer } = options.warehouse
+  let error = stopped
+  if (error === null) {
+    const built = await build(options, attempt).catch(cause => {
+      if (!isCode(cause, 'MODEL_INVALID', 'MODEL_FAILED', 'QUERY_TIMEOUT')) throw cause
+      error = cause
+    })
+    if (built) return built
+  }
+  const failed = failedAttempt(attempt, error!)
+  await writer.transaction(() => storeModel(writer, failed))
+  return failed
 }
 
-async function refresh(options: Required<ModelOptions>): Promise<StoredModel[]> {
-  const { warehouse, folder, now, signal, limits } = options
+type Options = Required<ModelOptions>
+
+async function refresh(options: Options): Promise<StoredModel[]> {
+  const { warehouse, folder, now, signal } = options
   const { writer } = warehouse
   const stored = new Map((await storedModels(writer)).map(model => [model.name, model]))
   if (folder === null && stored.size === 0) return []
-  const files = folder === null ? [] : await modelFiles(folder)
-  const { models } = await planOf(warehouse, files)
+  const { models } = await planOf(warehouse, folder === null ? [] : await modelFiles(folder))
   await dropRemoved(
     writer,
     [...stored.values()].filter(({ name }) => models.every(model => model.name !== name)),
@@ -266,51 +240,30 @@ async function refresh(options: Required<ModelOptions>): Promise<StoredModel[]> 
     return []
   }
   if (stored.size === 0) await registerConsumer(writer, MODELS_CONSUMER)
-  const untilMs = performance.now() + limits.allMs
+  const begun = await logRange(writer)
   const results = new Map<string, StoredModel>()
-  let log = await readLog(writer)
-  let hasBuilt = false
-
-  const store = async (model: StoredModel): Promise<void> => {
-    results.set(model.name, model)
-    await writer.transaction(() => storeModel(writer, model))
-  }
-
   for (const model of models) {
+    if (signal.aborted) return [...results.values()]
     const before = stored.get(model.name)
-    const attempt = { model, before, nowMs: now() }
     const stopped = obstacle(model, results)
-    if (stopped) {
-      const failed = failedAttempt(attempt, stopped)
-      const isKnown = before && isSame({ ...failed, triedAt: before.triedAt }, before)
-      if (isKnown) results.set(model.name, before)
-      else await store(failed)
-      continue
-    }
-    const leftMs = untilMs - performance.now()
-    if (!isDue(model, before, log, attempt.nowMs) || signal.aborted || leftMs <= 0) {
-      // Nothing that it reads has changed up to here.
-      const isCurrent = before?.outcome === 'built' && !isDue(model, before, log, attempt.nowMs)
-      const { epoch, seq } = log.range
-      if (before) results.set(model.name, isCurrent ? { ...before, position: { epoch, seq } } : before)
-      continue
-    }
-    try {
-      results.set(model.name, await build(options, attempt, Math.min(limits.oneMs, leftMs)))
-      hasBuilt = true
-      log = await readLog(writer)
-    } catch (error) {
-      if (isCode(error, 'INTERRUPTED')) break
-      // Others have used its time: the next refresh begins with it.
-      const isCutShort = isCode(error, 'QUERY_TIMEOUT') && leftMs < limits.oneMs
-      if (isCutShort || !isCode(error, 'MODEL_INVALID', 'MODEL_FAILED', 'QUERY_TIMEOUT')) {
-        if (before) results.set(model.name, before)
-        if (!isCutShort) throw error
-      } else await store(failedAttempt(attempt, error))
-    }
+    const isSkipped = before && !stopped && !isDue(model, before, await logRange(writer), await newestEntries(writer))
+    results.set(model.name, isSkipped ? before : await attempted(options, { model, before, nowMs: now() }, stopped))
   }
-  await advance(writer, { stored, results, hasBuilt })
+  await follow(writer, begun, [...results.values()])
   return [...results.values()]
+}
+
+/** Stores that built models have followed the log to `begun`, where the refresh began, and lets the log be trimmed up to it. */
+async function follow(writer: Writer, { epoch, seq }: LogRange, results: readonly StoredModel[]): Promise<void> {
+  const isBehind = ({ outcome, position }: StoredModel) => outcome === 'built' && (position?.seq ?? seq) < seq
+  if (!results.some(isBehind)) return
+  await writer.transaction(async () => {
+    await writer.run(`UPDATE _models SET seq = $seq WHERE outcome = 'built' AND epoch = $epoch AND seq < $seq`, {
+      epoch,
+      seq,
+    })
+    await acknowledgeWithin(writer, MODELS_CONSUMER, { epoch, seq })
+  })
 }
 
 const running = new WeakMap<Writer, Promise<unknown>>()
@@ -322,7 +275,7 @@ const running = new WeakMap<Writer, Promise<unknown>>()
  */
 export function refreshModels(options: ModelOptions): Promise<StoredModel[]> {
   const { writer } = options.warehouse
-  const whole = { now: Date.now, signal: new AbortController().signal, limits: LIMITS, ...options }
+  const whole = { now: Date.now, signal: new AbortController().signal, timeoutMs: MINUTE, ...options }
   const turn = (running.get(writer) ?? Promise.resolve()).then(() => refresh(whole))
   running.set(
     writer,
