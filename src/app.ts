@@ -66,7 +66,7 @@ export interface App {
   close(): Promise<void>
 }
 
-/** Opens the warehouse for writing, and answers its owner's queries until it is closed. @throws WAREHOUSE_LOCKED, WAREHOUSE_NEWER, WAREHOUSE_OLDER */
+/** Opens the warehouse for writing, and answers its owner's queries until it is closed. @throws WAREHOUSE_LOCKED, WAREHOUSE_LAYOUT */
 export function openApp({ config, bulk = false, onQuery }: AppOptions): Promise<App> {
   return withReleasers(async acquire => {
     const { home, threads } = config

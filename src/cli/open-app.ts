@@ -20,7 +20,7 @@ const heldByOther = ({ message, hint = '', facts, cause }: ConvohouseError): Con
     cause,
   })
 
-/** @throws WAREHOUSE_LOCKED if another process still holds the warehouse after two seconds; WAREHOUSE_NEWER, HOME_UNUSABLE */
+/** @throws WAREHOUSE_LOCKED if another process still holds the warehouse after two seconds; WAREHOUSE_LAYOUT, HOME_UNUSABLE */
 export async function openAppWhenReleased(config: Config, onQuery?: AppOptions['onQuery']): Promise<App> {
   const untilMs = systemClock.now() + PATIENCE_MS
   for (;;) {

@@ -42,7 +42,7 @@ function sentence({ folders, pages, eventFiles, eventBytes }: Expired, dryRun: b
   return `${parts.join(' and ')} ${dryRun ? 'would be removed' : 'removed'}; the rows stay in the warehouse`
 }
 
-/** @throws WAREHOUSE_MISSING, WAREHOUSE_LOCKED, WAREHOUSE_OLDER, HOME_UNUSABLE, LANDING_CORRUPT */
+/** @throws WAREHOUSE_MISSING, WAREHOUSE_LOCKED, WAREHOUSE_LAYOUT, HOME_UNUSABLE, LANDING_CORRUPT */
 export async function runPrune(flags: PruneFlags): Promise<void> {
   const { dryRun = false, json = false } = flags
   const config = configAt(flags.config)

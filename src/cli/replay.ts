@@ -7,11 +7,9 @@ import { formatDuration, SECOND } from '../core/time.ts'
 import { count, counted } from '../core/words.ts'
 import type { ReplayOptions, ReplayReport } from '../run/rebuild.ts'
 import { replay } from '../run/replay.ts'
-import { replayTables } from '../run/replay-tables.ts'
 import { warehouseFile } from '../warehouse/open.ts'
 import { chooseWorkspaces, configAt } from './flags/configuration.ts'
 import { addConfigFlag, addWorkspaceFlag } from './flags/sync-flags.ts'
-import { invalidFlag, repeated } from './flags/values.ts'
 import { log, print, printJsonLine } from './terminal/print.ts'
 import { stopOnSignals } from './terminal/signals.ts'
 import { isTerminal } from './terminal/style.ts'
@@ -19,18 +17,20 @@ import { letYoungSpaceGrow } from './young-space.ts'
 
 export const define = (command: Command): Command =>
   addWorkspaceFlag(addConfigFlag(command))
-    .option('--table <name>', 'rebuild only this table; may be repeated', repeated('--table'))
     .option('--allow-incomplete', 'continue if source files are missing; rows that only they supplied are kept')
+    .option(
+      '--drop-expired',
+      'continue from a warehouse of another layout although source files of its rows have expired',
+    )
     .option('--json', 'one JSON object per line, for machines')
     .addHelpText(
       'after',
       `
 Examples:
-  $ convohouse replay                        after an update that adds fields, or when the warehouse was damaged or refused, and is moved away
-  $ convohouse replay --table _drift --table _issues
+  $ convohouse replay                        after an update that adds fields, or when the warehouse was damaged or refused
 
 The old warehouse answers queries until the new one is complete and replaces it. Its runs, other workspaces, and rows whose files have
-expired (\`prune\`) are kept.`,
+expired (\`prune\`) are kept. A warehouse of another layout is moved aside instead.`,
     )
     .action(async (flags: ReplayFlags) => {
       await runReplay(flags)
@@ -39,9 +39,8 @@ expired (\`prune\`) are kept.`,
 export interface ReplayFlags {
   config?: string
   workspace?: string
-  /** Only these tables; default: all. */
-  table?: string[]
   allowIncomplete?: boolean
+  dropExpired?: boolean
   json?: boolean
 }
 
@@ -75,9 +74,10 @@ async function progressReporter(
   return { report, end: () => {} }
 }
 
-const summary = (report: ReplayReport, what: string, tookMs: number): string[] => [
-  `Rebuilt ${what} from ${counted(report.files, 'page')} in ${formatDuration(tookMs)}, without a request.`,
+const summary = (report: ReplayReport, tookMs: number): string[] => [
+  `Rebuilt the warehouse from ${counted(report.files, 'page')} in ${formatDuration(tookMs)}, without a request.`,
   `  ${counted(report.records, 'record')}, ${counted(report.coerced, 'page')} coerced to declared types, ${counted(report.quarantined, 'record')} quarantined`,
+  ...(report.movedTo === null ? [] : [`  The warehouse of another layout is now ${report.movedTo}.`]),
 ]
 
 const keptLines = ({ keptEvents }: ReplayReport): string[] =>
@@ -120,16 +120,10 @@ const stopped = (cause: unknown): ConvohouseError =>
     cause,
   })
 
-const CONTRADICTION = [
-  '--table and --allow-incomplete contradict each other.',
-  'An incomplete landing needs a full rebuild: omit --table.',
-] as const
-
-/** @throws WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS, TABLE_UNKNOWN, INTERRUPTED */
+/** @throws WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS, INTERRUPTED */
 export async function runReplay(flags: ReplayFlags): Promise<void> {
   letYoungSpaceGrow()
-  const { table: tables, allowIncomplete = false } = flags
-  if (tables && allowIncomplete) throw invalidFlag(...CONTRADICTION)
+  const { allowIncomplete = false, dropExpired = false } = flags
   const config = configAt(flags.config)
   const workspaces = chooseWorkspaces(config, flags.workspace)
   const { report: onProgress, end } = await progressReporter(flags.json === true)
@@ -137,14 +131,17 @@ export async function runReplay(flags: ReplayFlags): Promise<void> {
   const hadWarehouse = existsSync(warehouseFile(config.home))
   const begunMs = Date.now()
   try {
-    const options = { config: { ...config, workspaces }, onProgress, signal: stop.stopping }
-    const report = await (tables ? replayTables({ ...options, tables }) : replay({ ...options, allowIncomplete }))
+    const signal = stop.stopping
+    const report = await replay({
+      ...{ config: { ...config, workspaces }, onProgress, signal, allowIncomplete, dropExpired },
+    })
     end()
     const tookMs = Date.now() - begunMs
     if (flags.json) printJsonLine({ kind: 'report', ...report, durationMs: tookMs })
-    else print(...summary(report, tables ? tables.join(', ') : 'the warehouse', tookMs))
-    log(...keptLines(report), ...expiredLines(report, hadWarehouse), ...expiredEventLines(report))
-    log(...damagedLines(report, hadWarehouse))
+    else print(...summary(report, tookMs))
+    const wasRead = hadWarehouse && report.movedTo === null
+    log(...keptLines(report), ...expiredLines(report, wasRead), ...expiredEventLines(report))
+    log(...damagedLines(report, wasRead))
   } catch (error) {
     throw stop.stopping.aborted ? stopped(error) : error
   } finally {

@@ -10,7 +10,6 @@ import { loadContext } from '../steps.ts'
 import type { Writer } from '../warehouse/connection.ts'
 import { applyPreservedEvents } from '../warehouse/events/apply.ts'
 import { type LoadResult, loadPages } from '../warehouse/load/load.ts'
-import type { LoadContext } from '../warehouse/load/load-input.ts'
 import { storeTimeZone } from '../warehouse/load/time-zone.ts'
 import { preserveEvents } from '../warehouse/maintenance/preserve-events.ts'
 import { type LostRows, withRebuilt } from '../warehouse/maintenance/preserve-rows.ts'
@@ -37,6 +36,8 @@ export interface ReplayReport {
   damaged: DamagedArchive[]
   /** Events that no file of the spool holds: their rows come from the warehouse that is replaced, without payloads. */
   keptEvents: number
+  /** Where the replaced warehouse is now, if it had another layout. */
+  movedTo: string | null
 }
 
 export interface ReplayOptions {
@@ -56,6 +57,7 @@ export const EMPTY_REPLAY: ReplayReport = {
   expiredArchives: 0,
   damaged: [],
   keptEvents: 0,
+  movedTo: null,
 }
 
 /** Larger batches than a sync's, because nobody waits for the first rows of a replay. */
@@ -64,32 +66,18 @@ const LOAD_BATCH = { count: 1_000, bytes: 192 * 1024 * 1024 }
 /** The stores that are read, and the warehouse that is loaded. */
 type Rebuilding = Pick<App, 'stores' | 'warehouse'>
 
-/** Which landed files of a workspace are loaded, and how. */
-export interface Selection {
-  /** Only these files; default: all. */
-  files?: ReadonlySet<string>
-  heldBack?: NonNullable<LoadContext['keepQuarantined']>
-}
-
 /** Loads the landing of one workspace into `warehouse`. @throws LOAD_FAILED, LANDING_CORRUPT */
 export async function loadAll(
   options: ReplayOptions,
   { stores, warehouse }: Rebuilding,
   workspace: WorkspaceConfig,
-  { files: only, heldBack }: Selection = {},
 ): Promise<ReplayReport> {
   const { config, now = Date.now } = options
   const landing = stores.landing.workspace(workspace.id)
-  const left = only
-    ? (await landing.list()).filter(({ address }) => !only.has(address)).map(({ address }) => address)
-    : []
-  const pending = openPending(await readPending(landing, new Set(left)))
+  const pending = openPending(await readPending(landing, new Set()))
   const of = pending.all().length
   const { home } = config
-  const context: LoadContext = {
-    ...loadContext({ home, workspaceId: workspace.id, landing, warehouse, settings: workspace, now }),
-    ...(heldBack && { keepQuarantined: heldBack }),
-  }
+  const context = loadContext({ home, workspaceId: workspace.id, landing, warehouse, settings: workspace, now })
   const report = { ...EMPTY_REPLAY }
   const { id, timeZone, responseRules } = workspace
   await context.writer.transaction(async () => {
@@ -142,6 +130,7 @@ export const added = (a: ReplayReport, b: ReplayReport): ReplayReport => ({
   expiredArchives: a.expiredArchives + b.expiredArchives,
   damaged: [...a.damaged, ...b.damaged],
   keptEvents: a.keptEvents + b.keptEvents,
+  movedTo: a.movedTo ?? b.movedTo,
 })
 
 /** Loaded files that are missing from the landing. */
@@ -150,24 +139,24 @@ async function goneFiles({ stores, warehouse }: Rebuilding, workspaceId: string)
   return [...(await loadedFiles(warehouse.writer, workspaceId))].filter(file => !landed.has(file))
 }
 
-const incomplete = (workspaceId: string, gone: readonly string[], hint: string): ConvohouseError =>
+const incomplete = (workspaceId: string, gone: readonly string[]): ConvohouseError =>
   new ConvohouseError('LANDING_INCOMPLETE', {
     what:
       gone.length === 1
         ? `1 loaded file of workspace ${workspaceId} is missing from the landing: ${gone[0]}. Nothing was changed.`
         : `${gone.length} loaded files of workspace ${workspaceId} are missing from the landing, for example ${gone[0]}. Nothing was changed.`,
-    hint,
+    hint: 'Restore them from a backup; or pass --allow-incomplete, which keeps the rows that only they supplied.',
     facts: { workspace: workspaceId, files: gone.length },
   })
 
 /**
  * The loaded files that are missing from the landing, by workspace, and how many of them retention has removed.
- * @throws LANDING_INCOMPLETE, with `hint`, if others are missing too, unless `allowIncomplete`
+ * @throws LANDING_INCOMPLETE if others are missing too, unless `allowIncomplete`
  */
 export async function goneOf(
   { workspaces }: Config,
   app: Rebuilding,
-  { allowIncomplete, hint }: { allowIncomplete: boolean; hint: string },
+  allowIncomplete: boolean,
 ): Promise<{ gone: Map<string, string[]>; expired: number }> {
   const gone = new Map<string, string[]>()
   let expired = 0
@@ -175,7 +164,7 @@ export async function goneOf(
     const files = await goneFiles(app, id)
     const folders = await app.stores.landing.workspace(id).expired()
     const missing = files.filter(file => !folders.has(folderOf(file)))
-    if (missing.length > 0 && !allowIncomplete) throw incomplete(id, missing, hint)
+    if (missing.length > 0 && !allowIncomplete) throw incomplete(id, missing)
     gone.set(id, files)
     expired += files.length - missing.length
   }

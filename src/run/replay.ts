@@ -5,7 +5,8 @@ import { rename } from 'node:fs/promises'
 import { openStores } from '../app/stores.ts'
 import { type App, openApp } from '../app.ts'
 import type { Config } from '../config.ts'
-import { ConvohouseError } from '../core/errors.ts'
+import { ConvohouseError, isCode } from '../core/errors.ts'
+import { compactTimestamp } from '../core/time.ts'
 import { expiredArchives } from '../spool/expire-archive.ts'
 import { hasSpool } from '../spool/folders.ts'
 import { copyConsumers } from '../warehouse/changes/consumers.ts'
@@ -41,6 +42,8 @@ import {
 interface WholeReplayOptions extends ReplayOptions {
   /** Continue when loaded files are missing: rows that only they supplied are kept from the old warehouse. */
   allowIncomplete?: boolean
+  /** Continue from a warehouse of another layout although retention has removed source files of its rows. */
+  dropExpired?: boolean
 }
 
 /** Nothing has landed: the data folder may be mistyped, and must not get an empty warehouse. @throws WAREHOUSE_MISSING */
@@ -80,10 +83,7 @@ async function replayIntoNothing(options: ReplayOptions): Promise<ReplayReport> 
 async function rebuildFrom(options: WholeReplayOptions, old: App): Promise<ReplayReport> {
   const { config } = options
   const { writer } = old.warehouse
-  const { gone, expired } = await goneOf(config, old, {
-    allowIncomplete: options.allowIncomplete === true,
-    hint: 'Restore them from a backup; or pass --allow-incomplete, which keeps the rows that only they supplied.',
-  })
+  const { gone, expired } = await goneOf(config, old, options.allowIncomplete === true)
   let report = { ...EMPTY_REPLAY, expired }
   await rebuildBeside(config, async rebuilt => {
     for (const workspace of config.workspaces) {
@@ -124,16 +124,53 @@ async function expectNoLog({ home }: Config, file: string): Promise<void> {
   })
 }
 
+/** No command of this version reads a warehouse of another layout, so rows without source files stay in it. @throws REPLAY_LOSES_ROWS */
+async function expectNothingExpired({ home, workspaces }: Config): Promise<void> {
+  const stores = openStores(home)
+  for (const { id } of workspaces) {
+    const pages = [...(await stores.landing.workspace(id).expired()).values()].reduce((sum, count) => sum + count, 0)
+    const archives = await expiredArchives(home, id)
+    if (pages + archives === 0) continue
+    throw new ConvohouseError('REPLAY_LOSES_ROWS', {
+      what: `The warehouse has another layout, and retention has removed ${pages} pages and ${archives} archives of events of workspace ${id}: their rows are in that warehouse only. Nothing was changed.`,
+      hint: 'Use the version of convohouse that wrote it; or pass --drop-expired, which leaves those rows in the file that is moved aside.',
+      facts: { workspace: id, pages, archives },
+    })
+  }
+}
+
+/** Moves the warehouse aside, its log first: DuckDB would apply a log that remains to the new file. @returns where the warehouse is now */
+async function moveAside({ config, now = Date.now }: ReplayOptions): Promise<string> {
+  const file = warehouseFile(config.home)
+  const aside = warehouseFile(config.home, `warehouse.replaced-${compactTimestamp(now())}.duckdb`)
+  if (existsSync(`${file}.wal`)) await rename(`${file}.wal`, `${aside}.wal`)
+  await rename(file, aside)
+  return aside
+}
+
+/** Opens the warehouse that is to be replaced; null: it has another layout. */
+const openOld = (config: Config): Promise<App | null> =>
+  openApp({ config }).catch(error => {
+    if (isCode(error, 'WAREHOUSE_LAYOUT')) return null
+    throw error
+  })
+
 /**
- * Rebuilds the data of every configured workspace; other workspaces stay unchanged.
- * @throws WAREHOUSE_MISSING if there is no warehouse and nothing has landed; WAREHOUSE_OLDER, WAREHOUSE_NEWER, WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS, HOME_UNUSABLE
+ * Rebuilds the data of every configured workspace; other workspaces stay unchanged. A warehouse of another layout is moved aside.
+ * @throws WAREHOUSE_MISSING if there is no warehouse and nothing has landed; WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS, HOME_UNUSABLE
  */
 export async function replay(options: WholeReplayOptions): Promise<ReplayReport> {
   const { config } = options
   const file = warehouseFile(config.home)
   if (!existsSync(file)) return replayIntoNothing(options)
   // The old warehouse stays open during the replay: no sync can write to it, and queries are still answered from it.
-  const old = await openApp({ config })
+  const old = await openOld(config)
+  if (old === null) {
+    await expectLanded(config)
+    if (!options.dropExpired) await expectNothingExpired(config)
+    const movedTo = await moveAside(options)
+    return { ...(await replayIntoNothing(options)), movedTo }
+  }
   let report: ReplayReport
   try {
     report = await rebuildFrom(options, old)

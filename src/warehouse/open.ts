@@ -166,7 +166,7 @@ async function keepLog(instance: DuckDBInstance): Promise<void> {
 
 /**
  * Opens the warehouse, and creates in it what is missing.
- * @throws WAREHOUSE_LOCKED, WAREHOUSE_NEWER, WAREHOUSE_OLDER, HOME_UNUSABLE
+ * @throws WAREHOUSE_LOCKED, WAREHOUSE_LAYOUT, HOME_UNUSABLE
  */
 export async function openWarehouse(options: WarehouseOptions): Promise<Warehouse> {
   const file = warehouseFile(options.home, options.name)

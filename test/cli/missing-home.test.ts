@@ -18,7 +18,6 @@ it('a mistyped data folder is not created: commands that need a warehouse say th
   const commands = [
     'replay',
     'replay --allow-incomplete',
-    'replay --table agents',
     'prune',
     'prune --dry-run',
     'query 1',

@@ -125,15 +125,3 @@ describe('status', () => {
     })
   })
 })
-
-describe('replay of tables', () => {
-  it('says which tables were rebuilt', async () => {
-    const { env } = await app()
-    const replayed = await inProcess(['replay', '--table', '_drift', '--table', 'conversations'], { env })
-    expect(replayed).toMatchObject({ code: 0 })
-    expect(replayed.stdout).toContain('Rebuilt _drift, conversations from 1 page')
-    expect((await inProcess(['replay', '--table', 'nothing'], { env })).stderr).toContain('error TABLE_UNKNOWN')
-    const both = await inProcess(['replay', '--table', '_drift', '--allow-incomplete'], { env })
-    expect(both.stderr).toContain('error FLAG_INVALID')
-  })
-})

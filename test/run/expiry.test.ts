@@ -1,5 +1,5 @@
 // Upkeep, expiry and what a replay makes of them.
-import { cp, readdir, rm } from 'node:fs/promises'
+import { cp, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
@@ -8,12 +8,10 @@ import type { TargetConfig } from '../../src/config/targets.ts'
 import { DAY, HOUR } from '../../src/core/time.ts'
 import { publish } from '../../src/publish/publish.ts'
 import { replay } from '../../src/run/replay.ts'
-import { replayTables } from '../../src/run/replay-tables.ts'
 import { expire } from '../../src/steps/expiry.ts'
 import { warehouseChecks } from '../../src/warehouse/checks/all-checks.ts'
 import type { Writer } from '../../src/warehouse/connection.ts'
 import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
-import { replaceableTables } from '../../src/warehouse/maintenance/replace-tables.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { bytesContain, ENTRY, newTarget, SETTINGS, valuesIn } from '../publish/published.ts'
@@ -151,14 +149,21 @@ it('expired pages are counted first, their rows survive a replay, which says so,
     await run("UPDATE conversations SET state = 'spoiled' WHERE _fetched_at >= '2026-08-01'")
   })
   expect(differences(before, await after())).not.toEqual([])
-  const replayed = await replayTables({ config, tables: replaceableTables() })
-  expect(replayed).toMatchObject({ expired: ofJune.length, files: landed.length - ofJune.length })
-  expect(differences(before, await after())).toEqual([])
-  expect(await replay({ config })).toMatchObject({ expired: ofJune.length })
+  expect(await replay({ config })).toMatchObject({
+    ...{ expired: ofJune.length, files: landed.length - ofJune.length, movedTo: null },
+  })
   expect(differences(before, await after())).toEqual([])
   await withWriter(config, expectSound)
-  await rm(warehouseFile(config.home))
-  expect(await replay({ config })).toMatchObject({ expired: ofJune.length })
+  await withWriter(config, ({ run }) => run('UPDATE _layout SET number = 9999'))
+  const bytes = await readFile(warehouseFile(config.home))
+  await expect(replay({ config })).rejects.toMatchObject({
+    code: 'REPLAY_LOSES_ROWS',
+    hint: expect.stringContaining('--drop-expired') as string,
+  })
+  expect((await readFile(warehouseFile(config.home))).equals(bytes)).toBe(true)
+  const { movedTo, expired } = await replay({ config, dropExpired: true })
+  expect(expired).toBe(ofJune.length)
+  expect((await readFile(movedTo!)).equals(bytes)).toBe(true)
   expect((await simulated.exported()).length).toBe(requests)
   await withWriter(config, async writer => {
     await expectSound(writer)

@@ -7,14 +7,12 @@ import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import type { Config } from '../../src/config.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import { replay } from '../../src/run/replay.ts'
-import { replayTables } from '../../src/run/replay-tables.ts'
 import type { Row } from '../../src/warehouse/connection.ts'
-import { replaceableTables } from '../../src/warehouse/maintenance/replace-tables.ts'
 import { landedFile } from '../landing/landed-file.ts'
 import { isDeep } from '../tier.ts'
 import { WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
-import { madeOnce, once, rowsOfTables, withWriter } from './synced-home.ts'
+import { FROM_SOURCES, madeOnce, once, rowsOfTables, withWriter } from './synced-home.ts'
 
 const OTHER = 'ws_other'
 /** A workspace that has rows in the warehouse but is no longer configured. */
@@ -45,7 +43,7 @@ const twoAndAFormerOne = madeOnce(async () => {
 const snapshot = (config: Config): Promise<Record<string, Row[]>> =>
   withWriter(config, writer =>
     rowsOfTables(writer, {
-      tables: [...replaceableTables(), '_loads', '_runs', '_covered', '_workspaces'],
+      tables: [...FROM_SOURCES, '_covered', '_workspaces'],
       without: ['_loaded_at', 'loaded_at', '_record'],
     }),
   )
@@ -75,11 +73,10 @@ async function takeAway({ home }: Config, workspaceId: string): Promise<string[]
 describe('a replay of several workspaces', () => {
   it('restores all tables of each, and keeps one that is no longer configured', async () => {
     const config = await twoAndAFormerOne()
-    await replayTables({ config, tables: replaceableTables() })
+    await replay({ config })
     expect(await snapshot(config)).toEqual(await asSynced())
   })
 
-  // Deep tier only: npm test covers one workspace in replay-tables.test.ts.
   it.runIf(isDeep).each([['one', [OTHER]] as const, ['each', [WORKSPACE, OTHER]] as const])(
     'is refused if landed pages of %s are gone; if it may continue, it keeps all rows, but no columns or tables that are no longer declared',
     async (_, from) => {

@@ -4,8 +4,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, onTestFinished } from 'vitest'
 import { openApp } from '../../src/app.ts'
+import { tablesOf } from '../../src/catalog/ddl.ts'
+import { layoutOf } from '../../src/catalog/layout.ts'
+import { RECORD_TYPES } from '../../src/catalog/records.ts'
 import type { Config } from '../../src/config.ts'
 import type { Row, Writer } from '../../src/warehouse/connection.ts'
+
+/** Tables whose rows derive from landing and spool. */
+export const FROM_SOURCES = [
+  ...RECORD_TYPES.flatMap(record => tablesOf(layoutOf(record)).map(({ name }) => name)),
+  ...['_requests', '_windows', '_quota', '_issues', '_drift', '_quarantine', '_absences', '_measured_refreshes'],
+  ...['conversation_observations', 'conversation_patches', '_loads', '_runs'],
+]
 
 async function copied(config: Config): Promise<Config> {
   const home = await mkdtemp(join(tmpdir(), 'convohouse-'))

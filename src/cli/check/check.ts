@@ -119,7 +119,7 @@ function jsonOf({ check, ...result }: Ran, shown: Shown | undefined): object {
   return { ...declared, ...result, ...(shown && { rows: shown.rows }) }
 }
 
-/** @returns the exit code. @throws FLAG_INVALID, WAREHOUSE_MISSING, WAREHOUSE_LOCKED, WAREHOUSE_OLDER, HOME_UNUSABLE, INTERRUPTED */
+/** @returns the exit code. @throws FLAG_INVALID, WAREHOUSE_MISSING, WAREHOUSE_LOCKED, WAREHOUSE_LAYOUT, HOME_UNUSABLE, INTERRUPTED */
 export async function runCheckCommand(names: readonly string[], flags: CheckFlags): Promise<number> {
   const config = configIfAny(flags.config)
   const storage = storageOf(flags.config)

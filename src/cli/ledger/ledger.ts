@@ -62,7 +62,7 @@ export interface LedgerFlags {
   json?: boolean
 }
 
-/** @throws AGENT_UNKNOWN, CONFIG_INVALID, FLAG_INVALID, WORKSPACE_UNKNOWN, WAREHOUSE_MISSING, WAREHOUSE_OLDER, WAREHOUSE_LOCKED, SQL_INVALID */
+/** @throws AGENT_UNKNOWN, CONFIG_INVALID, FLAG_INVALID, WORKSPACE_UNKNOWN, WAREHOUSE_MISSING, WAREHOUSE_LAYOUT, WAREHOUSE_LOCKED, SQL_INVALID */
 export async function runLedger(flags: LedgerFlags): Promise<void> {
   if (flags.json && flags.format)
     throw invalidFlag(
@@ -86,7 +86,7 @@ export async function runLedger(flags: LedgerFlags): Promise<void> {
   else show(ledgers)
 }
 
-/** The rows that the flags select. @throws AGENT_UNKNOWN, WORKSPACE_UNKNOWN, WAREHOUSE_OLDER */
+/** The rows that the flags select. @throws AGENT_UNKNOWN, WORKSPACE_UNKNOWN, WAREHOUSE_LAYOUT */
 async function scopeOf(rows: Rows, { workspace, agent = [], since }: LedgerFlags): Promise<Scope> {
   const workspaceIds = chooseIds(await workspacesIn(rows), workspace)
   const scope = { workspaceIds, agents: agent, sinceMs: since ?? null }

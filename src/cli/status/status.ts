@@ -38,7 +38,7 @@ export interface StatusFlags {
   json?: boolean
 }
 
-/** Access to the warehouse, and the workspaces in it; `rows` is null if there is no warehouse yet. @throws WAREHOUSE_OLDER */
+/** Access to the warehouse, and the workspaces in it; `rows` is null if there is no warehouse yet. @throws WAREHOUSE_LAYOUT */
 async function rowsIfAny(rows: Rows): Promise<{ rows: Rows | null; known: string[] }> {
   try {
     return { rows, known: await workspacesIn(rows) }

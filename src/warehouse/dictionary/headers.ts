@@ -12,7 +12,6 @@ import type { DescribedColumn, DescribedTable } from './described.ts'
 const COMMENT = /^\s*-- ?(.*)$/
 const TABLE = /^CREATE TABLE (\w+) \($/
 const COLUMN = /^ {2}"?(\w+)"? (\w+(?:\[\])?)(?: NOT NULL)?,?$/
-const ADDED = /^ALTER TABLE (\w+) ADD COLUMN (\w+) (\w+(?:\[\])?);$/
 const PII = / \(PII: (\w+)\)/
 
 /** The tables that the files of `sql/meta` create, in their order. */
@@ -26,14 +25,12 @@ export function metaTables(sql: string): DescribedTable[] {
       continue
     }
     const [, table] = TABLE.exec(line) ?? []
-    const [, altered, ...added] = ADDED.exec(line) ?? []
-    const [name, sqlType] = altered === undefined ? (COLUMN.exec(line) ?? []).slice(1) : added
+    const [, name, sqlType] = COLUMN.exec(line) ?? []
     const about = comment.join(' ')
     if (table !== undefined) tables.push({ name: table, kind: 'table', about, columns: [] })
     else if (name !== undefined && sqlType !== undefined) {
       const pii = (PII.exec(about)?.[1] ?? 'none') as PiiClass
-      const owner = altered === undefined ? tables.at(-1) : tables.find(each => each.name === altered)
-      owner?.columns.push({ name, sqlType, about: about.replace(PII, '').replace(/\.$/, ''), pii, path: null })
+      tables.at(-1)?.columns.push({ name, sqlType, about: about.replace(PII, '').replace(/\.$/, ''), pii, path: null })
     }
     comment = []
   }

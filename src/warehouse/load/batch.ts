@@ -115,8 +115,7 @@ export async function readCoerced(context: LoadContext, record: RecordType, page
   const held = found.records.length + found.unreadable.length
   if (reported !== undefined && reported !== held)
     throw new LoadFault(`it reports ${reported} records and contains ${held}`)
-  const quarantined = context.keepQuarantined?.get(page.address)
-  return quarantined === undefined ? found : withQuarantined(found, quarantined)
+  return found
 }
 
 /** The page with the elements of `reasons` moved to the unreadable ones. */
@@ -131,8 +130,8 @@ export function withQuarantined(found: CoercedPage, reasons: ReadonlyMap<number,
 }
 
 /** True if a page cannot be staged as it landed. */
-const mustBeCoerced = (context: LoadContext, { record }: Batch, { address, head }: LoadablePage): boolean =>
-  !isStagedAsLanded(record) || needsCoercion(head.notes) || context.keepQuarantined?.has(address) === true
+const mustBeCoerced = ({ record }: Batch, { head }: LoadablePage): boolean =>
+  !isStagedAsLanded(record) || needsCoercion(head.notes)
 
 /** Pages that DuckDB reads itself and that may have changed on the disk since they were written. */
 const unverifiedPages = ({ files }: Batch): LoadablePage[] =>
@@ -162,7 +161,7 @@ export async function prepareBatch(
   try {
     for (const given of pages) {
       const page = await reinspected(context, record, given)
-      if (mustBeCoerced(context, batch, page) || clashes(taken, page))
+      if (mustBeCoerced(batch, page) || clashes(taken, page))
         await addCoerced(context, batch, page, await readCoerced(context, record, page))
       else addLanded(context, batch, page, locations.get(page.address)!)
     }

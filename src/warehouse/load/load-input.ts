@@ -63,7 +63,5 @@ export interface LoadContext {
   pageFiles: (addresses: readonly string[]) => Promise<PageFile[]>
   /** Fails where a body differs from what was written, which DuckDB does not notice. */
   verifyChecksums: (pages: readonly LoadablePage[]) => Promise<void>
-  /** Quarantined elements that a replay of single tables does not try to load again: reasons by file and element. */
-  keepQuarantined?: ReadonlyMap<string, ReadonlyMap<number, string>>
   now: () => number
 }

@@ -25,31 +25,6 @@ export const renumbered = (last: number): string => (last === 0 ? '*' : `* REPLA
 export const sameKey = ({ key }: Layout, a: string, b: string): string =>
   key.map(column => `${a}.${column} = ${b}.${column}`).join(' AND ')
 
-/** Gives child rows the numbers of their records. */
-export async function numberChildren(writer: Writer, layout: Layout): Promise<void> {
-  for (const { table } of layout.children)
-    await writer.run(`UPDATE ${table} SET _record = r._record FROM ${layout.record.table} r
-      WHERE ${sameKey(layout, table, 'r')} AND ${table}._record IS DISTINCT FROM r._record`)
-}
-
-const SAVED = 'saved_numbers'
-
-/** Saves the numbers of records before their table is replaced. */
-export const saveNumbers = (writer: Writer, { key, record }: Layout): Promise<void> =>
-  writer.run(`CREATE OR REPLACE TEMP TABLE ${SAVED} AS SELECT ${key.join(', ')}, _record FROM ${record.table}`)
-
-/**
- * SELECT of a table's rows from the attached `schema` with the numbers of the open warehouse: a record keeps its saved
- * number, or gets one after `last`; a child row takes that of its record, whose table must have been replaced before.
- */
-export function withSavedNumbers(layout: Layout, options: { name: string; schema: string; last: number }): string {
-  const { name, schema, last } = options
-  const key = layout.key.join(', ')
-  return name === layout.record.table
-    ? `SELECT r.* REPLACE (coalesce(n._record, r._record + ${last}) AS _record) FROM ${schema}.${name} r LEFT JOIN ${SAVED} n USING (${key})`
-    : `SELECT r.* REPLACE (n._record AS _record) FROM ${schema}.${name} r JOIN ${layout.record.table} n USING (${key})`
-}
-
 /** The layout that table `name` belongs to, if its records are numbered. */
 export const numberedLayoutOf = (name: string): Layout | undefined =>
   numberedLayouts().find(layout => tablesOf(layout).some(table => table.name === name))

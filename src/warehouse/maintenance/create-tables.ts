@@ -1,5 +1,5 @@
-// Creates the tables of a new warehouse: the numbered files of `sql/meta` for the bookkeeping, then the tables of the catalog. A warehouse of
-// the same layout gets the columns, tables and views that it lacks. One of another layout is refused before anything is changed.
+// Creates the tables of a new warehouse: those of `sql/meta`, of the catalog and of the marts. A warehouse of the same layout gets the columns,
+// tables and views that it lacks. One of another layout is refused before anything is changed.
 import { createHash } from 'node:crypto'
 import { migrate as migrateTable, type Table, tablesOf } from '../../catalog/ddl.ts'
 import { layoutOf } from '../../catalog/layout.ts'
@@ -11,36 +11,30 @@ import { marts } from '../marts/declarations.ts'
 import { createMarts } from '../marts/mart-tables.ts'
 import { sqlFiles } from '../sql-files.ts'
 
-interface MetaFile {
-  number: number
-  name: string
-  sql: string
-}
-
-/** The files of `sql/meta`. The number of the last one is the layout. */
-export const metaFiles = (): MetaFile[] =>
-  sqlFiles('meta').map(({ name, sql }) => ({ number: Number(name.slice(0, 4)), name: `${name}.sql`, sql }))
+/** Incremented by every change that a warehouse cannot get while it is opened: of `sql/meta`, or of the type of a column. */
+export const LAYOUT = 1
 
 type ReadRows = <R>(sql: string) => Promise<R[]>
 
-/** The layout of a warehouse; 0 for a new file. */
-async function layoutNumberOf(rows: ReadRows): Promise<number> {
-  const known = await rows(`SELECT 1 FROM duckdb_tables() WHERE database_name = current_database()
-    AND schema_name = 'main' AND table_name = '_migrations'`)
-  if (known.length === 0) return 0
-  const [row] = await rows<{ newest: number | null }>('SELECT max(number) AS newest FROM _migrations')
-  return row?.newest ?? 0
+/** The layout of a warehouse; null for a new file; 0 for one that has tables and does not say. */
+async function layoutOfFile(rows: ReadRows): Promise<number | null> {
+  const [found] = await rows<{ any: boolean; known: boolean | null }>(
+    `SELECT count(*) > 0 AS any, bool_or(table_name = '_layout') AS known FROM duckdb_tables()
+     WHERE database_name = current_database() AND schema_name = 'main'`,
+  )
+  if (!found!.any) return null
+  if (!found!.known) return 0
+  const [row] = await rows<{ number: number }>('SELECT number FROM _layout')
+  return row?.number ?? 0
 }
 
-/** @returns the layout of the warehouse; 0 for a new file. @throws WAREHOUSE_OLDER, WAREHOUSE_NEWER if it is not that of this version */
-export async function expectLayout(rows: ReadRows, file: string): Promise<number> {
-  const found = await layoutNumberOf(rows)
-  const known = metaFiles().at(-1)!.number
-  if (found === 0 || found === known) return found
-  const isOlder = found < known
-  throw new ConvohouseError(isOlder ? 'WAREHOUSE_OLDER' : 'WAREHOUSE_NEWER', {
-    what: `${isOlder ? 'An earlier' : 'A newer'} convohouse wrote the warehouse (layout ${found}; this version has layout ${known}).`,
-    hint: `Move ${file} and its .wal away, then run \`convohouse replay\`: it rebuilds the warehouse from landing and spool, without a request. Rows whose pages or events have expired (\`retention\`) are lost by that. Or use the version that wrote it.`,
+/** @returns whether the file is new. @throws WAREHOUSE_LAYOUT if the warehouse has not the layout of this version */
+export async function expectLayout(rows: ReadRows, file: string): Promise<boolean> {
+  const found = await layoutOfFile(rows)
+  if (found === null || found === LAYOUT) return found === null
+  throw new ConvohouseError('WAREHOUSE_LAYOUT', {
+    what: `Another version of convohouse wrote ${file}: it has layout ${found}, this version has layout ${LAYOUT}.`,
+    hint: 'Run `convohouse replay`: it moves that file aside, and builds a new warehouse from landing and spool, without a request. Or use the version that wrote it.',
     facts: { layout: found },
   })
 }
@@ -64,24 +58,21 @@ const definition = (): string =>
     .digest('hex')
     .slice(0, 16)
 
-/** Stores the definition that the warehouse has been brought to: as a comment, so that the next opening need not look for what is missing. */
-const storeDefinition = (writer: Writer): Promise<void> =>
-  writer.run(`COMMENT ON TABLE _migrations IS '${definition()}'`)
-
 /**
  * True where the warehouse has what this version creates. Looks for each table and view besides, which another program may have dropped,
  * and counts columns: listing them takes 40 ms.
  */
 async function isComplete(writer: Writer): Promise<boolean> {
-  const rows = await writer.rows<{ name: string; columns: number | null; comment: string | null }>(
-    `SELECT schema_name || '.' || table_name AS name, column_count::INTEGER AS columns, comment FROM duckdb_tables()
+  const [stored] = await writer.rows<{ definition: string }>('SELECT definition FROM _layout')
+  if (stored?.definition !== definition()) return false
+  const rows = await writer.rows<{ name: string; columns: number | null }>(
+    `SELECT schema_name || '.' || table_name AS name, column_count::INTEGER AS columns FROM duckdb_tables()
      WHERE database_name = current_database()
-     UNION ALL SELECT schema_name || '.' || view_name, NULL, NULL FROM duckdb_views() WHERE database_name = current_database()`,
+     UNION ALL SELECT schema_name || '.' || view_name, NULL FROM duckdb_views() WHERE database_name = current_database()`,
   )
-  const found = new Map(rows.map(({ name, ...row }) => [name, row]))
+  const found = new Map(rows.map(({ name, columns }) => [name, columns]))
   return (
-    found.get('main._migrations')?.comment === definition() &&
-    catalogTables().every(({ name, columns }) => found.get(`main.${name}`)?.columns === columns.length) &&
+    catalogTables().every(({ name, columns }) => found.get(`main.${name}`) === columns.length) &&
     sqlFiles('views').every(({ name }) => found.has(`main.${name}`)) &&
     marts().every(({ name }) => found.has(`marts.${name}`))
   )
@@ -105,29 +96,21 @@ async function createViews(writer: Writer): Promise<void> {
   )
 }
 
-const MIGRATIONS = `CREATE TABLE IF NOT EXISTS _migrations
-  (number INTEGER PRIMARY KEY, name VARCHAR NOT NULL, applied_at TIMESTAMP NOT NULL)`
-
 /**
  * Creates what the warehouse lacks, in one transaction; new columns begin a new epoch of the change log. Where nothing is missing, nothing is
  * written: listing columns, replacing views and the checkpoint that follows took two fifths of the processor time of opening and closing.
- * @throws WAREHOUSE_OLDER, WAREHOUSE_NEWER
+ * @throws WAREHOUSE_LAYOUT
  */
 export async function createTables(writer: Writer, file: string): Promise<void> {
-  const isNew = (await writer.exclusively(() => expectLayout(writer.rows, file))) === 0
+  const isNew = await writer.exclusively(() => expectLayout(writer.rows, file))
   if (!isNew && (await writer.exclusively(() => isComplete(writer)))) return
   await writer.transaction(async () => {
-    if (isNew) {
-      await writer.run(MIGRATIONS)
-      for (const { number, name, sql } of metaFiles()) {
-        await writer.run('INSERT INTO _migrations VALUES ($number, $name, now()::TIMESTAMP)', { number, name })
-        await writer.run(sql)
-      }
-    }
+    if (isNew) for (const { sql } of sqlFiles('meta')) await writer.run(sql)
     const changed = await completeCatalog(writer, isNew)
     if (changed && !isNew) await beginEpoch(writer)
     await createViews(writer)
     await createMarts(writer)
-    await storeDefinition(writer)
+    await writer.run('DELETE FROM _layout')
+    await writer.run('INSERT INTO _layout VALUES ($number, $definition)', { number: LAYOUT, definition: definition() })
   })
 }

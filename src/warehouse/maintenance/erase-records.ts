@@ -3,7 +3,6 @@
 import { conversation } from '../../catalog/conversation/conversation.ts'
 import { webhookEvent } from '../../catalog/events/event-records.ts'
 import { quoteText } from '../../catalog/layout.ts'
-import { ConvohouseError } from '../../core/errors.ts'
 import { isResumable, withoutIds } from '../../core/planning/id-windows.ts'
 import type { WindowProgress } from '../../core/planning/windows.ts'
 import { appendEntries, isLogging } from '../changes/log-changes.ts'
@@ -174,15 +173,12 @@ async function eraseBookkeeping(writer: Writer, workspaceId: string): Promise<vo
   await writer.run(`UPDATE _checks SET examples = '[]' WHERE examples::VARCHAR <> '[]'`)
 }
 
-/** Keys that match no row by mistake would leave what was to be erased. @throws TABLE_UNKNOWN; RangeError for a key of another length */
+/** Keys that match no row by mistake would leave what was to be erased. @throws RangeError */
 function checkKeys(records: readonly RecordKey[]): void {
   for (const { table, key } of records) {
     const published = table === OBSERVATIONS.table ? undefined : publishedTable(table)
     if (!published)
-      throw new ConvohouseError('TABLE_UNKNOWN', {
-        what: `Nothing was erased: ${JSON.stringify(table)} is no table of records.`,
-        hint: 'Name the table of the record, not a child table.',
-      })
+      throw new RangeError(`Nothing was erased: ${JSON.stringify(table)} is no table of records, or a child table`)
     const names = published.key.slice(1).map(({ name }) => name)
     if (key.length !== names.length)
       throw new RangeError(`Nothing was erased: a key of ${table} is ${names.join(', ')}, and ${key.length} were given`)
@@ -202,7 +198,7 @@ function checkKeys(records: readonly RecordKey[]): void {
  * DuckDB overwrites the bytes of deleted rows only when it needs their blocks; `replay` writes a new file.
  *
  * @returns the tables that lost rows
- * @throws TABLE_UNKNOWN; RangeError for a key that lacks a column
+ * @throws RangeError for a table without records of its own, or a key that lacks a column
  */
 export const eraseRecords = (
   writer: Writer,

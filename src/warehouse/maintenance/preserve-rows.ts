@@ -81,12 +81,11 @@ export interface LostRows {
   some: string[]
 }
 
-/** Records without a row in the rebuilt warehouse, by table; of `tables` only, if given. */
-export async function lostRows(from: Writer, ids: readonly string[], tables?: readonly string[]): Promise<LostRows[]> {
+/** Records without a row in the rebuilt warehouse, by table. */
+export async function lostRows(from: Writer, ids: readonly string[]): Promise<LostRows[]> {
   const lost: LostRows[] = []
   for (const layout of RECORD_TYPES.map(record => layoutOf(record))) {
     const { table } = layout.record
-    if (tables && !tables.includes(table)) continue
     const key = layout.key.filter(column => column !== 'workspace_id').join(', ')
     const [row] = await from.rows<{ n: string; some: string[] | null }>(`
       SELECT count(*)::VARCHAR AS n, list(concat_ws(' ', ${key}) ORDER BY ${key})[1:5] AS some FROM ${table} AS l

@@ -27,7 +27,7 @@ export interface Reader {
  * Opens the warehouse READ_ONLY without access to files and network, with locked settings, in UTC. A process that holds the warehouse must
  * not call this: closing a second instance drops the lock of the first.
  *
- * @throws WAREHOUSE_MISSING; WAREHOUSE_OLDER, WAREHOUSE_NEWER; WAREHOUSE_LOCKED where another process holds it, which then answers queries on its socket; HOME_UNUSABLE
+ * @throws WAREHOUSE_MISSING; WAREHOUSE_LAYOUT; WAREHOUSE_LOCKED where another process holds it, which then answers queries on its socket; HOME_UNUSABLE
  */
 export async function openReader(options: ReaderOptions): Promise<Reader> {
   const spill = readerSpillFolder(options.file)

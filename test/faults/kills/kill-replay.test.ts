@@ -48,21 +48,6 @@ it('a replay that is killed at random points leaves either the old warehouse or 
   expect((await readdir(killed.home)).filter(name => name.includes('rebuilt'))).toEqual([])
 })
 
-it('a replay of single tables that is killed at random points leaves each of them old or rebuilt, and all others unchanged', async () => {
-  const times = killTimes(7)
-  const tables = ['conversations', 'conversation_tags', '_windows'].flatMap(name => ['--table', name])
-  for (let kills = 0; kills < Math.ceil(KILLS / 2); ) {
-    const ended = await killedReplay(killed, times, tables)
-    times.record(ended)
-    expect([null, 0], ended.stderr).toContain(ended.code)
-    if (ended.code === null) kills += 1
-    expect(await killed.compare()).toEqual(EQUAL)
-  }
-  await run(killed, 'replay', ...tables)
-  expect(await killed.compare()).toEqual(EQUAL)
-  expect((await readdir(killed.home)).filter(name => name.includes('rebuilt'))).toEqual([])
-})
-
 it('a replay of a deleted warehouse that is killed at random points is completed by the next sync', async () => {
   const times = killTimes(5)
   for (let kills = 0; kills < Math.ceil(KILLS / 2); ) {

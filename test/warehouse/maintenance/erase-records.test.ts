@@ -163,8 +163,8 @@ it('refuses a table and a key that can name no record, and erases nothing', asyn
       ],
       nowMs: SENT_AT_MS,
     })
-  await expect(erase('conversation', [AGENT, 'kept'])).rejects.toMatchObject({ code: 'TABLE_UNKNOWN' })
-  await expect(erase('conversation_tags', [AGENT, 'kept'])).rejects.toMatchObject({ code: 'TABLE_UNKNOWN' })
+  await expect(erase('conversation', [AGENT, 'kept'])).rejects.toThrow('is no table of records')
+  await expect(erase('conversation_tags', [AGENT, 'kept'])).rejects.toThrow('is no table of records')
   await expect(erase('conversations', [AGENT])).rejects.toThrow('agent_id, conversation_id')
   expect(await rowsOf(workspace, 'kept')).toEqual(before)
 })

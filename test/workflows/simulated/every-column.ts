@@ -3,16 +3,7 @@
 import type { Row } from '../../../src/warehouse/connection.ts'
 
 /** Tables that describe the warehouse file and local folders, not the landed data. */
-const OF_THIS_PLACE = [
-  '_change_log',
-  '_changes',
-  '_checks',
-  '_consumers',
-  '_folders',
-  '_marts',
-  '_migrations',
-  '_people',
-]
+const OF_THIS_PLACE = ['_change_log', '_changes', '_checks', '_consumers', '_folders', '_layout', '_marts', '_people']
 /** Load times and record numbers differ from load to load. */
 const OF_THIS_LOAD = ['_loaded_at', 'loaded_at', 'quarantined_at', '_record']
 

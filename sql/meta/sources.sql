@@ -1,7 +1,16 @@
--- The tables of a new warehouse that the catalog does not declare; files with higher numbers add to them.
+-- Tables that the catalog does not declare and that loading fills. A change that a warehouse of this layout does not have increments LAYOUT in
+-- src/warehouse/maintenance/create-tables.ts.
 --
 -- Times are UTC. No primary keys on tables that grow with the data, because they make an upsert of wide tables seventy times slower:
 -- sql/checks test uniqueness instead.
+
+-- One row: which layout this file has.
+CREATE TABLE _layout (
+  -- Number of the layout. A version of convohouse with another number refuses the file.
+  number INTEGER NOT NULL,
+  -- Hash of the columns, views and marts that were last created here: if it is that of this version, none is missing.
+  definition VARCHAR NOT NULL
+);
 
 -- One row for each window, by its loaded pages.
 CREATE TABLE _windows (
@@ -116,7 +125,9 @@ CREATE TABLE _runs (
   -- True where the request was fulfilled. History may still wait for sessions that are reserved for new conversations.
   success BOOLEAN,
   -- Webhook events that receivers had refused by its end, since their record began: the next run reports later ones.
-  webhooks_refused BIGINT
+  webhooks_refused BIGINT,
+  -- Agents that the run left to a later one, because their requests failed while those of others succeeded: a list of agentId, code and what. NULL: none.
+  agents_left JSON
 );
 
 -- Full exports of a workspace that were planned up to this time are dropped and do not continue.
@@ -253,6 +264,20 @@ CREATE TABLE _quarantine (
   quarantined_at TIMESTAMP NOT NULL
 );
 
+-- One row for each refresh that no new message caused, under `refreshOn: auto`: what it found decides whether such refreshes are skipped.
+CREATE TABLE _measured_refreshes (
+  -- Key: workspace id.
+  workspace_id VARCHAR NOT NULL,
+  -- Key: agent id.
+  agent_id VARCHAR NOT NULL,
+  -- Key: conversation id.
+  conversation_id VARCHAR NOT NULL,
+  -- Key: when it was requested, server's clock.
+  requested_at TIMESTAMP NOT NULL,
+  -- Keys of the API's record whose values differ from those of the export before, apart from keys that nobody analyzes. They include keys that events carry.
+  changed VARCHAR[] NOT NULL
+);
+
 -- Evidence of absence, so that `_missing_since` follows from the landed answers in any load order: one row for each requested id that
 -- the answer lacks, each record that the vendor answered with 404, and each complete listing.
 CREATE TABLE _absences (
@@ -353,7 +378,9 @@ CREATE TABLE conversation_observations (
   -- The record's own `lastModified`, where it has one: two observations without it cannot be distinguished.
   modified TIMESTAMP,
   -- The observed columns that an event carried, null values included; NULL: an export, which carries all.
-  reported VARCHAR[]
+  reported VARCHAR[],
+  -- Last message of the conversation, as it was seen: costs are booked on its day.
+  last_message_ts TIMESTAMP
 );
 
 -- One row. The change log tells consumers what they must apply to their copies. Its epoch is random: within it, the log has every change

@@ -1,4 +1,4 @@
-// Replays of single tables and of all tables, compared row by row, also when a loaded file is missing from the landing.
+// Replays compared row by row, also when a loaded file is missing from the landing.
 
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,25 +7,22 @@ import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import type { Config } from '../../src/config.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import { replay } from '../../src/run/replay.ts'
-import { replayTables } from '../../src/run/replay-tables.ts'
 import { recordChecks } from '../../src/warehouse/checks/record-checks.ts'
 import type { Row, Writer } from '../../src/warehouse/connection.ts'
 import { applyEvents } from '../../src/warehouse/events/apply.ts'
-import { replaceableTables } from '../../src/warehouse/maintenance/replace-tables.ts'
 import { landedFile } from '../landing/landed-file.ts'
 import { eventOf } from '../warehouse/events/events-in.ts'
 import { landConversations } from '../warehouse/landed-pages.ts'
 import { WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
-import { madeOnce, once, rowsOfTables, withWriter } from './synced-home.ts'
+import { FROM_SOURCES, madeOnce, once, rowsOfTables, withWriter } from './synced-home.ts'
 
 /** Columns that a replay may change. The events of these tests are in no file of the spool, so a replay drops their addresses. */
 const CHANGING = ['_loaded_at', 'loaded_at', 'started_at', '_record', 'payload_file', 'payload_offset']
 
 /** Every row of every table that can be rebuilt, without load times, record numbers and addresses of payloads. */
 async function tablesIn(writer: Writer): Promise<Record<string, Row[]>> {
-  const tables = [...replaceableTables(), '_loads', '_runs']
-  const found = await rowsOfTables(writer, { tables, without: CHANGING })
+  const found = await rowsOfTables(writer, { tables: FROM_SOURCES, without: CHANGING })
   return Object.fromEntries(Object.entries(found).map(([table, rows]) => [table, rows.map(plain)]))
 }
 
@@ -91,8 +88,8 @@ async function takeAway({ home }: Config): Promise<string> {
   return path
 }
 
-describe('a replay of single tables', () => {
-  it('restores their rows, changes no other table, and numbers records and child rows consistently', async () => {
+describe('a replay', () => {
+  it('restores rows that were spoiled, and numbers records and child rows consistently', async () => {
     const config = await synced()
     const before = await asSynced()
     expect(before._quarantine).toHaveLength(1)
@@ -100,51 +97,21 @@ describe('a replay of single tables', () => {
     await withWriter(config, async writer => {
       for (const statement of [
         "UPDATE conversations SET state = 'spoiled'",
-        `DELETE FROM conversations WHERE ${odd}`,
         `DELETE FROM conversation_tags WHERE ${odd}`,
         'UPDATE conversation_sessions SET _record = _record + 1000',
         'DELETE FROM _drift',
         'UPDATE _issues SET occurrences = 0',
         'DELETE FROM _windows',
         "DELETE FROM conversation_observations WHERE source = 'export'",
-        "UPDATE agents SET title = 'stays spoiled'",
+        "UPDATE agents SET title = 'spoiled'",
       ])
         await writer.run(statement)
       expect(await misnumberedIn(writer)).not.toEqual([])
     })
-    const tables = ['conversations', '_drift', '_issues', '_windows', 'conversation_observations']
-    const report = await replayTables({ config, tables })
-    expect(report.files).toBe(before._loads!.length)
-    await replayTables({ config, tables: ['conversation_tags'] })
-    const agents = before.agents!.map(agent => ({ ...agent, title: 'stays spoiled' }))
-    await expectHolds(config, { ...before, agents })
+    expect((await replay({ config })).files).toBe(before._loads!.length)
+    await expectHolds(config, before)
   })
 
-  it('restores a quarantined record in none of its tables, and is refused for a table that is not built from landed pages', async () => {
-    const config = await synced()
-    const { address: path } = (await openLanding(config.home).workspace(WORKSPACE).list()).find(file =>
-      file.address.includes('/agent-1/'),
-    )!
-    await spoil(
-      config,
-      ...['conversations', 'conversation_tags', 'conversation_observations'].map(
-        table => `DELETE FROM ${table} WHERE conversation_id = 'odd'`,
-      ),
-      `INSERT INTO _quarantine VALUES ('${WORKSPACE}', 'conversation', '${path}', 1, 'once', '2026-01-01')`,
-    )
-    const before = await snapshot(config)
-    await replayTables({ config, tables: ['conversations', '_quarantine'] })
-    const { _quarantine, conversations } = await snapshot(config)
-    expect(_quarantine).toEqual(before._quarantine)
-    expect(conversations).toEqual(before.conversations)
-    await expect(replayTables({ config, tables: ['_runs'] })).rejects.toMatchObject({
-      code: 'TABLE_UNKNOWN',
-      hint: expect.stringContaining('conversation_observations') as string,
-    })
-  })
-})
-
-describe('a full replay', () => {
   it('keeps data from events, the times of quarantine, and another workspace with its own record numbers', async () => {
     const config = await synced()
     const key = `'elsewhere' AS workspace_id, agent_id, conversation_id`
@@ -163,32 +130,21 @@ describe('a full replay', () => {
   })
 })
 
-const BOOKKEEPING = ['_requests', '_loads', '_windows', '_covered', '_quarantine', '_quota', '_issues', '_drift']
-
 describe('a replay without one of the loaded files', () => {
-  it('is refused, for single tables and for all', async () => {
+  it('is refused', async () => {
     const config = await synced()
     const before = await asSynced()
     const path = await takeAway(config)
-    for (const refused of [() => replayTables({ config, tables: ['_drift'] }), () => replay({ config })])
-      await expect(refused()).rejects.toMatchObject({
-        code: 'LANDING_INCOMPLETE',
-        message: expect.stringContaining(path) as string,
-      })
+    await expect(replay({ config })).rejects.toMatchObject({
+      code: 'LANDING_INCOMPLETE',
+      message: expect.stringContaining(path) as string,
+    })
     expect(await snapshot(config)).toEqual(before)
   })
 
   it('keeps the rows that only this file supplied if it may continue', async () => {
     const config = await synced()
     const before = await asSynced()
-    // Columns and a table that an earlier version left; a replay does not keep them.
-    await spoil(
-      config,
-      ...['conversations', 'conversation_tags', 'conversation_observations', ...BOOKKEEPING].map(
-        table => `ALTER TABLE ${table} ADD COLUMN of_before VARCHAR`,
-      ),
-      'CREATE TABLE conversations_of_before (workspace_id VARCHAR)',
-    )
     await takeAway(config)
     const report = await replay({ config, allowIncomplete: true })
     expect(report.files).toBe(before._loads!.length - 1)
