@@ -9,27 +9,14 @@ export interface WorkspaceSecrets {
   secrets: readonly string[]
 }
 
-interface Authenticated extends WorkspaceSecrets {
-  /** Byte patterns that reveal a secret in any encoding; null where a secret has characters that JSON escapes. */
-  secretPatterns: readonly Buffer[] | null
+interface Authenticated {
+  id: string
+  /** Every encoding of the workspace's secrets, longest first. */
+  secretForms: readonly string[]
 }
 
 /** Finds the workspace of a secret, which must be the `addressed` one if that is not null; null where the secret is not valid. */
 export type Authenticator = (given: unknown, addressed: string | null) => Authenticated | null
-
-/** Printable ASCII without characters that JSON uses or escapes: such a secret always appears unescaped, within one JSON string. */
-const PLAIN = /^(?:(?!["\\{}[\],:])[!-~])+$/
-
-const PATTERN_BYTES = 8
-
-/**
- * The search pattern for one encoding of a secret. It starts at a rare character, if at least `PATTERN_BYTES` follow: `indexOf` stops at every
- * occurrence of the first byte, and lower-case letters are frequent in text. Starting at the first character took four times as long.
- */
-function patternOf(encoded: string): Buffer {
-  const rare = [/[^a-zA-Z0-9]/, /[^a-z]/].map(pattern => encoded.slice(0, 1 - PATTERN_BYTES).search(pattern))
-  return Buffer.from(encoded.slice(rare.find(at => at >= 0) ?? 0))
-}
 
 /** Extra bytes beyond the longest secret, so that a longer text is not truncated to a secret's length. A character takes up to four bytes. */
 const MARGIN_BYTES = 4
@@ -44,10 +31,10 @@ export function makeAuthenticator(workspaces: readonly WorkspaceSecrets[]): Auth
   const lengths = workspaces.flatMap(({ secrets }) => secrets.map(secret => Buffer.byteLength(secret)))
   const given = Buffer.alloc(Math.max(0, ...lengths) + MARGIN_BYTES)
   const keys = workspaces.flatMap(({ id, secrets }) => {
-    const secretPatterns = secrets.every(secret => PLAIN.test(secret)) ? writtenForms(secrets).map(patternOf) : null
+    const workspace = { id, secretForms: writtenForms(secrets) }
     return secrets.map(secret => {
       const padded = Buffer.alloc(given.length)
-      return { workspace: { id, secrets, secretPatterns }, length: writeOver(padded, secret), padded }
+      return { workspace, length: writeOver(padded, secret), padded }
     })
   })
   return (secret, addressed) => {
@@ -61,30 +48,29 @@ export function makeAuthenticator(workspaces: readonly WorkspaceSecrets[]): Auth
   }
 }
 
-const MEMBER = new RegExp(String.raw`"${EVENT_SECRET}"\s*:\s*("(?:[^"\\]|\\.){1,512}")`, 'g')
-/** Maximum number of occurrences of the member that are tried, because a body may be full of them. */
-const MOST_MEMBERS = 8
+const NAME = Buffer.from(`"${EVENT_SECRET}"`)
+const VALUE = /^\s*:\s*("(?:[^"\\]|\\.){1,512}")/
+/** The longest value, with an escape for each character. */
+const VALUE_BYTES = 4_096
+/** Maximum number of occurrences of the name that are tried, because a body may be full of them. */
+const MOST_TRIED = 100
 
-function secretIn(written: string): unknown {
+function secretIn(written: string | undefined): unknown {
   try {
-    return JSON.parse(Buffer.from(written, 'latin1').toString())
+    return written && JSON.parse(Buffer.from(written, 'latin1').toString())
   } catch {
     return null
   }
 }
 
-/** True where the chunks contain a valid secret. `addressed`: the workspace in the URL, if any. */
-export function holdsSecret(
-  chunks: readonly Uint8Array[],
-  addressed: string | null,
-  authenticate: Authenticator,
-): boolean {
-  const found = Buffer.concat(chunks).toString('latin1').matchAll(MEMBER)
-  let tried = 0
-  for (const [, written] of found) {
-    if (authenticate(secretIn(written!), addressed) !== null) return true
-    tried += 1
-    if (tried === MOST_MEMBERS) return false
+/** True where a body, or the part of it that has arrived, contains a valid secret. `addressed`: the workspace in the URL, if any. */
+export function holdsSecret(body: Buffer, addressed: string | null, authenticate: Authenticator): boolean {
+  let at = body.indexOf(NAME)
+  for (let tried = 0; at >= 0 && tried < MOST_TRIED; tried++) {
+    at += NAME.length
+    const [, written] = VALUE.exec(body.toString('latin1', at, at + VALUE_BYTES)) ?? []
+    if (authenticate(secretIn(written), addressed) !== null) return true
+    at = body.indexOf(NAME, at)
   }
   return false
 }

@@ -2,8 +2,7 @@
 //
 //   {"crc":"7d1e0c5a","batch":81920,"id":"9f…","receivedAt":1763745000123,"workspace":"ws_demo","type":"…","payload":{…}}
 //
-// `id` and `type` are null where the payload was stored as sent: the reader derives them (identity.ts). `removed` counts the secrets that
-// were removed from the payload, by path.
+// `removed` counts the secrets that were removed from the payload, by path.
 //
 // `batch` is the file offset of the first line that was synced together with this one. Everything before that offset was durable when these
 // lines were written. So unreadable bytes after the last batch's offset were never acknowledged: a kill tore them. Unreadable bytes before
@@ -11,13 +10,13 @@
 import { crc32 } from 'node:zlib'
 
 export interface SpoolEvent {
-  /** SHA-256 over type, createdAt and the canonical JSON of the payload. `id` and `type` are null until both are derived. */
-  id: string | null
+  /** SHA-256 over type, createdAt and the payload. */
+  id: string
   /** Local clock, ms. */
   receivedAtMs: number
   workspaceId: string
-  type: string | null
-  /** JSON without secrets, UTF-8, on one line. Canonical where `id` is set. */
+  type: string
+  /** Canonical JSON without secrets, UTF-8, on one line. */
   payload: Uint8Array
   /** Number of secrets that were removed, by path; absent where there were none. */
   removed?: Readonly<Record<string, number>>
@@ -77,10 +76,10 @@ export function readLine(line: Buffer): ReadLine | null {
   const at = line.indexOf(PAYLOAD)
   const head = JSON.parse(`${line.toString('utf8', 0, at)}}`) as {
     batch: number
-    id: string | null
+    id: string
     receivedAt: number
     workspace: string
-    type: string | null
+    type: string
     removed?: Record<string, number>
   }
   const { batch, id, receivedAt, workspace, type, removed } = head

@@ -6,7 +6,6 @@ import { diskErrorText } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { archiveFile, type EventAddress } from './archive.ts'
 import { type ReadLine, readLine } from './event-line.ts'
-import { type IdentifiedEvent, identified } from './identity.ts'
 
 const NEW_LINE = 0x0a
 
@@ -113,7 +112,7 @@ async function packedLineAt(file: string, offset: number): Promise<Buffer | null
 }
 
 /** One archived event. Of a compressed file everything before the event is decompressed. @throws SPOOL_CORRUPT */
-export async function archivedEvent(home: string, address: EventAddress): Promise<IdentifiedEvent> {
+export async function archivedEvent(home: string, address: EventAddress): Promise<ReadLine> {
   const plain = archiveFile(home, address)
   const packed = `${plain}.gz`
   try {
@@ -121,7 +120,7 @@ export async function archivedEvent(home: string, address: EventAddress): Promis
       ? lineAt(plain, address.offset)
       : packedLineAt(packed, address.offset))
     const event = line && readLine(line)
-    if (event) return identified(event)
+    if (event) return event
   } catch (error) {
     throw notThere(address, diskErrorText(error))
   }

@@ -1,11 +1,13 @@
 // Throughput of the receiver: durable events acknowledged per second, compared with a minimal Node server that appends and syncs with the
-// same group commit; and the latency of acknowledgements at a thousand events per second. Receiver, load and disk share the machine.
+// same group commit; the latency of acknowledgements at a thousand events per second; and the receiver's peak memory while senders without
+// a secret post bodies of 8 MB beside two hundred events per second, of which none may be refused. Receiver, load and disk share the machine.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { CLI, environment, inFolder } from './command.ts'
 import { type BenchOptions, median, rounded } from './measure.ts'
+import { statusOf } from './publish/peaks.ts'
 import { SECRET } from './webhooks/bodies.ts'
 
 const script = (name: string): string => join(import.meta.dirname, 'webhooks', `${name}.js`)
@@ -17,6 +19,9 @@ const TURNS = 4
 const TURN_SECONDS = 2
 const CONNECTIONS = 256
 const AT_RATE = 1_000
+const HOSTILE_SECONDS = 12
+const HOSTILE_CONNECTIONS = 100
+const BESIDE_HOSTILE: Offered = { connections: 16, rate: 200 }
 
 interface Load {
   eventsPerSecond: number
@@ -44,7 +49,7 @@ async function load(port: number, seconds: number, { connections, rate }: Offere
 async function serving<T>(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
-  work: (port: number) => Promise<T>,
+  work: (port: number, pid: number) => Promise<T>,
 ): Promise<T> {
   const server: ChildProcess = spawn(process.execPath, args, {
     env: { ...process.env, ...env },
@@ -52,14 +57,14 @@ async function serving<T>(
   })
   try {
     const [line] = (await once(server.stdout!, 'data')) as [Buffer]
-    return await work((JSON.parse(String(line)) as { port: number }).port)
+    return await work((JSON.parse(String(line)) as { port: number }).port, server.pid!)
   } finally {
     server.kill('SIGKILL')
     await once(server, 'close')
   }
 }
 
-const receiver = <T>(work: (port: number) => Promise<T>): Promise<T> =>
+const receiver = <T>(work: (port: number, pid: number) => Promise<T>): Promise<T> =>
   inFolder(home => {
     const env = { ...environment({ home }), CONVOHOUSE_WEBHOOK_SECRET: SECRET }
     return serving([CLI, 'receive', '--port', '0', '--json'], env, work)
@@ -102,17 +107,33 @@ async function steady(port: number): Promise<Load> {
   return result
 }
 
+/** Peak resident set of the receiver, MB; 0 except on Linux. @throws if an event is refused */
+async function besideHostile(port: number, pid: number): Promise<number> {
+  const hostile = execute(process.execPath, [
+    script('hostile'),
+    ...[port, HOSTILE_SECONDS, HOSTILE_CONNECTIONS].map(String),
+  ])
+  print('receiver beside hostile senders', await load(port, HOSTILE_SECONDS - 4, BESIDE_HOSTILE))
+  const peakMb = (await statusOf(pid, 'VmHWM')) / 1e6
+  await hostile
+  console.log(`receiver beside hostile senders: ${rounded(peakMb, 0)} MB at most`)
+  return peakMb
+}
+
 /** Medians over the turns of all rounds; ratios are computed per turn. */
 export async function webhooksBench({ rounds }: BenchOptions): Promise<Record<string, number>> {
   const taken: Turn[] = []
   const p99sMs: number[] = []
+  const peaksMb: number[] = []
   for (let round = 1; round <= rounds; round++) {
     taken.push(...(await receiver(ours => plain(bare => turns({ ours, bare })))))
     p99sMs.push((await receiver(steady)).p99Ms)
+    peaksMb.push(await receiver(besideHostile))
   }
   return {
     eventsPerSecond: rounded(median(taken.map(({ ours }) => ours.eventsPerSecond)), 0),
     p99MsAt1k: rounded(median(p99sMs)),
+    hostilePeakMb: rounded(Math.max(...peaksMb), 0),
     ratioToPlain: rounded(median(taken.map(({ ours, bare }) => ours.eventsPerSecond / bare.eventsPerSecond))),
   }
 }

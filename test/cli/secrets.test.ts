@@ -7,10 +7,10 @@ import { AUDIT_LOG } from '../../src/catalog/resources/audit-log.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { CANARY, canary } from '../../src/sandbox/world/agents/secret-bearing.ts'
-import { openSpool } from '../../src/spool/spool.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { valuesIn } from '../publish/published.ts'
 import { TOKEN_ENV, writeConfig } from '../scene.ts'
+import { receiveEvents } from '../spool/arbitrary-events.ts'
 import { cli, scene, start, TOKEN, temporaryFolder } from './cli-process.ts'
 import { inProcess, rowsOf } from './in-process.ts'
 import { syncedOnce } from './synced-once.ts'
@@ -298,10 +298,8 @@ describe('a secret', () => {
       for (const { address: path } of pages)
         await to.land({ ...(await from.head(path)), bodyBytes: bytes.length }, bytes)
     }
-    const spool = openSpool({ home: bare.CONVOHOUSE_HOME, now: Date.now })
-    const payload = Buffer.from(JSON.stringify(sent.event))
-    await spool.append({ id: null, type: null, workspaceId: 'ws_demo', receivedAtMs: Date.now(), payload })
-    await spool.close()
+    const received = { home: bare.CONVOHOUSE_HOME, workspaceId: 'ws_demo', nowMs: Date.now() }
+    await receiveEvents(received, [sent.event as Record<string, unknown>])
     expect((await inProcess(['replay'], { env: bare })).code).toBe(0)
     const canaries = [...new Set(sent.texts.flatMap(canariesIn))].sort()
     // In the warehouse's bytes one text may follow another directly, and both are then found as one, too.

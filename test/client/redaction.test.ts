@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { redactSecrets, redactText } from '../../src/client/redaction/redaction.ts'
+import { redactForms, redactSecrets, writtenForms } from '../../src/client/redaction/redaction.ts'
 import { isSecret, isSecretName, nameMeaning } from '../../src/client/redaction/secret-names.ts'
 
 const LONGER_NAMES = ['vg_variables', 'n[1].requestHeaders.X', 'toolFields', 'envVars.A', 'env_vars', 'environment.B']
@@ -315,6 +315,8 @@ describe('redaction', () => {
     )
   })
 })
+
+const redactText = (text: string, secrets: readonly string[]) => redactForms(text, writtenForms(secrets))
 
 describe('redaction of text', () => {
   it('blanks a token plain, in a URL and in JSON', () => {

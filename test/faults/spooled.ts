@@ -1,6 +1,5 @@
 // Reads a spool after faults: seals the segments that killed writers left open, then reads every segment.
 import { expect } from 'vitest'
-import { identified } from '../../src/spool/identity.ts'
 import { readSegment } from '../../src/spool/read-segment.ts'
 import { sealAbandoned, sealedSegments } from '../../src/spool/segments.ts'
 
@@ -21,7 +20,7 @@ export async function spooled(home: string, workspaceId: string): Promise<Spoole
   expect(taken.flatMap(({ damaged }) => damaged)).toEqual([])
   const readings = await Promise.all((await sealedSegments(home, workspaceId)).map(readSegment))
   expect(readings.flatMap(({ torn, damaged }) => [...torn, ...damaged])).toEqual([])
-  const events = readings.flatMap(reading => reading.events.map(identified))
+  const events = readings.flatMap(reading => reading.events)
   return {
     numbers: events.map(
       ({ payload }) => (JSON.parse(Buffer.from(payload).toString()) as { createdAt: number }).createdAt,

@@ -1,7 +1,7 @@
 // Slow senders without a secret, on real sockets: even if they hold all memory, each real event is acknowledged.
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Receiver } from '../../src/receiver/http/server.ts'
+import type { Receiver } from '../../src/receiver/server.ts'
 import { dial, headOf, SECRET, startTestReceiver, type TestReceiver } from './test-receiver.ts'
 
 const MAX_BODY_BYTES = 8_000_000

@@ -1,9 +1,9 @@
 // A receiver on a real port and disk, and its clients.
 import { connect, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { type Receiver, type ReceiverOptions, startReceiver } from '../../src/receiver/http/server.ts'
 import { type Intake, openIntake } from '../../src/receiver/intake.ts'
 import { ReceiverMetrics } from '../../src/receiver/metrics.ts'
+import { type Receiver, type ReceiverOptions, startReceiver } from '../../src/receiver/server.ts'
 import { readSegment } from '../../src/spool/read-segment.ts'
 import { sealedSegments } from '../../src/spool/segments.ts'
 import { MetricsPage } from '../../src/telemetry/page.ts'

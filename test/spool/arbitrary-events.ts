@@ -1,21 +1,34 @@
 // Events as the receiver hands them to the spool.
 import fc from 'fast-check'
+import { eventTypeOf } from '../../src/catalog/events/identify-type.ts'
 import { canonicalJson } from '../../src/json/canonical.ts'
+import { eventId } from '../../src/receiver/parse-event.ts'
 import type { SpoolEvent } from '../../src/spool/event-line.ts'
-import { eventId, type IdentifiedEvent } from '../../src/spool/identity.ts'
-
-const AS_SENT = { id: null, type: null }
+import { openSpool } from '../../src/spool/spool.ts'
 
 export const payloads = fc.dictionary(fc.string({ unit: 'binary', maxLength: 8 }), fc.jsonValue(), { maxKeys: 6 })
 
-export function spoolEvent(payload: Record<string, unknown>, workspaceId = 'ws'): IdentifiedEvent {
+export function spoolEvent(
+  payload: Record<string, unknown>,
+  workspaceId = 'ws',
+  receivedAtMs = 1_763_745_000_123,
+): SpoolEvent {
   const bytes = Buffer.from(canonicalJson(payload))
-  const type = 'unknown'
+  const type = eventTypeOf(payload)
   const id = eventId({ type, createdAt: payload.createdAt, payload: bytes })
-  return { id, receivedAtMs: 1_763_745_000_123, workspaceId, type, payload: bytes }
+  return { id, receivedAtMs, workspaceId, type, payload: bytes }
 }
 
-/** Random events, some of them as sent: without derived id and type. */
 export const spoolEvents = fc
-  .tuple(payloads, fc.string({ minLength: 1 }), fc.boolean())
-  .map(([payload, id, isAsSent]): SpoolEvent => ({ ...spoolEvent(payload, id), ...(isAsSent && AS_SENT) }))
+  .tuple(payloads, fc.string({ minLength: 1 }))
+  .map(([payload, id]): SpoolEvent => spoolEvent(payload, id))
+
+/** Receives events as one sealed segment. `payloads`: with the name of their type in `event`. */
+export async function receiveEvents(
+  { home, workspaceId, nowMs }: { home: string; workspaceId: string; nowMs: number },
+  payloads: readonly Record<string, unknown>[],
+): Promise<void> {
+  const spool = openSpool({ home, now: () => nowMs })
+  await Promise.all(payloads.map(payload => spool.append(spoolEvent(payload, workspaceId, nowMs))))
+  await spool.close()
+}

@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonicalJson } from '../../src/json/canonical.ts'
+import { eventId } from '../../src/receiver/parse-event.ts'
 import { linesOf, readLine, type SpoolEvent } from '../../src/spool/event-line.ts'
-import { eventId } from '../../src/spool/identity.ts'
 import { readLines } from '../../src/spool/read-segment.ts'
 import { payloads, spoolEvent, spoolEvents } from './arbitrary-events.ts'
 

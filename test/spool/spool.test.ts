@@ -4,8 +4,8 @@ import { basename, join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { SpoolEvent } from '../../src/spool/event-line.ts'
 import { type SpoolFolders, spoolFolders, spoolRoot } from '../../src/spool/folders.ts'
-import { type IdentifiedEvent, identified } from '../../src/spool/identity.ts'
 import { readSegment } from '../../src/spool/read-segment.ts'
 import { openSegments, sealAbandoned, sealedSegments } from '../../src/spool/segments.ts'
 import { openSpool, type SpoolOptions } from '../../src/spool/spool.ts'
@@ -15,7 +15,7 @@ import { temporaryHome } from '../landing/temporary-home.ts'
 import { until } from '../until.ts'
 import { spoolEvent } from './arbitrary-events.ts'
 
-const events = (count: number, from = 0): IdentifiedEvent[] =>
+const events = (count: number, from = 0): SpoolEvent[] =>
   Array.from({ length: count }, (_, index) => spoolEvent({ createdAt: from + index, text: 'ä' }))
 
 const NEVER = { sealAfterMs: 3_600_000, sealAfterBytes: 2 ** 40 }
@@ -26,17 +26,17 @@ async function spool(options: Partial<SpoolOptions> = {}) {
   return { home, folders, opened: openSpool({ home, now: () => 1_763_745_000_123, ...NEVER, ...options }) }
 }
 
-const appendAll = (opened: ReturnType<typeof openSpool>, given: readonly IdentifiedEvent[]) =>
+const appendAll = (opened: ReturnType<typeof openSpool>, given: readonly SpoolEvent[]) =>
   Promise.all(given.map(event => opened.append(event)))
 
 /** Ids of the events in all sealed segments, oldest first. */
 async function sealedIds(home: string): Promise<string[]> {
   const read = await Promise.all((await sealedSegments(home, 'ws')).map(readSegment))
   expect(read.flatMap(({ torn, damaged }) => [...torn, ...damaged])).toEqual([])
-  return read.flatMap(segment => idsOf(segment.events.map(identified)))
+  return read.flatMap(segment => idsOf(segment.events))
 }
 
-const idsOf = (given: readonly IdentifiedEvent[]) => given.map(({ id }) => id)
+const idsOf = (given: readonly SpoolEvent[]) => given.map(({ id }) => id)
 
 /** The name of the only segment with contents; the next one is opened in advance. */
 async function written({ open }: SpoolFolders): Promise<string> {
@@ -54,7 +54,7 @@ describe('an event', () => {
     const [event] = events(1)
     await opened.append(event!)
     const file = join(folders.open, await written(folders))
-    expect(idsOf((await readSegment(file)).events.map(identified))).toEqual([event!.id])
+    expect(idsOf((await readSegment(file)).events)).toEqual([event!.id])
     expect([(await stat(file)).mode & 0o777, (await stat(folders.open)).mode & 0o777]).toEqual([0o600, 0o700])
     await opened.close()
     const [sealed] = await sealedSegments(home, 'ws')

@@ -1,8 +1,8 @@
 // Ids, tags, variables and models with names that every JavaScript object has.
 import { expect, it } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
-import { openSpool } from '../../src/spool/spool.ts'
 import { drainAll } from '../../workflows/ingest.ts'
+import { receiveEvents } from '../spool/arbitrary-events.ts'
 import { modelled, modelledVendor } from './simulated/modelled-vendor.ts'
 import { START_MS, WORKSPACE } from './simulated/open-simulated-app.ts'
 import { simulatedApp } from './simulated/simulated-app.ts'
@@ -54,15 +54,15 @@ it('agents, conversations, tags, variables and models named like members of obje
   expect(await simulated.sync({ mode: 'selected', ids })).toMatchObject({ conversations: 25, failures: [] })
 
   const { home } = simulated.config
-  const spool = openSpool({ home, now: Date.now })
-  for (const agentId of NAMES)
-    for (const convoId of NAMES) {
-      const light = { ...record(convoId, simulated.clock.now()), summary: 'told', ...named(2) }
+  const nowMs = simulated.clock.now()
+  const events = NAMES.flatMap(agentId =>
+    NAMES.map(convoId => {
+      const light = { ...record(convoId, nowMs), summary: 'told', ...named(2) }
       const event = { event: 'conversation_updated', agentId, convoId, turns: [], lightConvoData: light, ...named(3) }
-      const payload = Buffer.from(JSON.stringify({ ...event, createdAt: simulated.clock.now() }))
-      await spool.append({ id: null, type: null, workspaceId: WORKSPACE, receivedAtMs: simulated.clock.now(), payload })
-    }
-  await spool.close()
+      return { ...event, createdAt: nowMs }
+    }),
+  )
+  await receiveEvents({ home, workspaceId: WORKSPACE, nowMs }, events)
   const { app, config, clock } = simulated
   await drainAll(spoolOf({ app, home, workspace: config.workspaces[0]!, now: () => clock.now() }), WORKSPACE)
   const told = expected.map(key => ({ ...key, summary: 'told' }))

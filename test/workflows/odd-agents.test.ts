@@ -6,9 +6,9 @@ import { expect, it, onTestFinished } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
 import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
-import { openSpool } from '../../src/spool/spool.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { inProcess } from '../cli/in-process.ts'
+import { receiveEvents } from '../spool/arbitrary-events.ts'
 import { type SimulatedApp, TOKEN } from './simulated/open-simulated-app.ts'
 import { simulatedApp } from './simulated/simulated-app.ts'
 
@@ -100,18 +100,15 @@ it('events with such ids of agents, organizations and conversations are applied 
   })
   const { home } = simulated.config
   await simulated.sync()
-  const spool = openSpool({ home, now: Date.now })
-  for (const id of [...UNUSABLE, ...ODD, '']) {
-    const light = { ID: id, ts: simulated.clock.now(), handoffHistory: [{ organizationId: id, teamIds: [id] }] }
-    for (const event of [
+  const nowMs = simulated.clock.now()
+  const events = [...UNUSABLE, ...ODD, ''].flatMap(id => {
+    const light = { ID: id, ts: nowMs, handoffHistory: [{ organizationId: id, teamIds: [id] }] }
+    return [
       { event: 'agent_created', agentId: id, agent: { ID: id, title: 'odd' } },
       { event: 'conversation_updated', agentId: id, convoId: id, organisationId: id, turns: [], lightConvoData: light },
-    ]) {
-      const payload = Buffer.from(JSON.stringify({ ...event, createdAt: simulated.clock.now() }))
-      await spool.append({ id: null, type: null, workspaceId: 'ws_demo', receivedAtMs: simulated.clock.now(), payload })
-    }
-  }
-  await spool.close()
+    ].map(event => ({ ...event, createdAt: nowMs }))
+  })
+  await receiveEvents({ home, workspaceId: 'ws_demo', nowMs }, events)
   const { app, config, clock } = simulated
   await drainAll(spoolOf({ app, home, workspace: config.workspaces[0]!, now: () => clock.now() }), 'ws_demo')
   for (const _ of ['first', 'next']) {

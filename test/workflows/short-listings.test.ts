@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
 import { DAY, HOUR } from '../../src/core/time.ts'
-import { openSpool } from '../../src/spool/spool.ts'
 import { drainAll } from '../../workflows/ingest.ts'
+import { receiveEvents } from '../spool/arbitrary-events.ts'
 import { listingOf, type ModelledVendor, modelled, modelledVendor } from './simulated/modelled-vendor.ts'
 import { type SimulatedApp, START_MS, WORKSPACE } from './simulated/open-simulated-app.ts'
 import { simulatedApp } from './simulated/simulated-app.ts'
@@ -114,10 +114,9 @@ it('an agent that an event has deleted and no list names any more is not asked',
   const { vendor, simulated, arrive } = await scene()
   const { app, config, clock } = simulated
   arrive()
-  const spool = openSpool({ home: config.home, now: Date.now })
-  const payload = Buffer.from(JSON.stringify({ event: 'agent_deleted', agentId: 'b', createdAt: clock.now() }))
-  await spool.append({ id: null, type: null, workspaceId: WORKSPACE, receivedAtMs: clock.now(), payload })
-  await spool.close()
+  await receiveEvents({ home: config.home, workspaceId: WORKSPACE, nowMs: clock.now() }, [
+    { event: 'agent_deleted', agentId: 'b', createdAt: clock.now() },
+  ])
   await drainAll(
     spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: () => clock.now() }),
     WORKSPACE,

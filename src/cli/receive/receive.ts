@@ -5,10 +5,10 @@ import { SECOND } from '../../core/time.ts'
 import { counted } from '../../core/words.ts'
 import { makeFolder } from '../../files/durable.ts'
 import type { WorkspaceSecrets } from '../../receiver/authenticate.ts'
-import { type Receiver, startReceiver } from '../../receiver/http/server.ts'
+import { openIntake } from '../../receiver/intake.ts'
 import { ReceiverMetrics } from '../../receiver/metrics.ts'
 import { RefusalReport } from '../../receiver/refusal-report.ts'
-import { threadedIntake } from '../../receiver/threaded-intake.ts'
+import { type Receiver, startReceiver } from '../../receiver/server.ts'
 import { readWorkspaceSecrets } from '../../receiver/workspace-secrets.ts'
 import { spoolRoot } from '../../spool/folders.ts'
 import { MetricsPage } from '../../telemetry/page.ts'
@@ -57,7 +57,7 @@ function secretsOf(config: Config): WorkspaceSecrets[] {
 /** @throws WEBHOOKS_UNCONFIGURED, SECRET_MISSING, ADDRESS_IN_USE, CONFIG_INVALID */
 export async function openReceiver(config: Config, page = new MetricsPage()): Promise<OpenedReceiver> {
   let workspaces = secretsOf(config)
-  const intake = threadedIntake({ home: config.home, workspaces, onCommit: commit => metrics.commit(commit) })
+  const intake = openIntake({ home: config.home, workspaces, onCommit: commit => metrics.commit(commit) })
   const metrics = new ReceiverMetrics({ registry: page.registry, openSegments: () => intake.openSegments() })
   const idsOf = (of: readonly WorkspaceSecrets[]) => of.map(({ id }) => id)
   metrics.expectOf(idsOf(workspaces))

@@ -47,12 +47,14 @@ export function countRemoved(droppedPaths: readonly string[]): RemovedSecrets {
   return Object.fromEntries(counts)
 }
 
-/** Masks the given secrets in a text, whether plain, URL-encoded, escaped as in JSON, or in base64. */
-export function redactText(text: string, secrets: readonly string[]): string {
-  return writtenForms(secrets).reduce((rest, form) => rest.replaceAll(form, MASK), text)
-}
+/** Masks secrets in a text. `forms`: their `writtenForms`. */
+export const redactForms = (text: string, forms: readonly string[]): string =>
+  forms.reduce((rest, form) => rest.replaceAll(form, MASK), text)
 
-/** Every encoding of the secrets, longest first: a secret that starts with another one must be masked in full. */
+/**
+ * Every encoding of the secrets: plain, URL-encoded, escaped as in JSON, base64. Longest first: a secret that starts with another one must
+ * be masked in full.
+ */
 export function writtenForms(secrets: readonly string[]): string[] {
   const forms = secrets.filter(secret => secret !== '').flatMap(formsOf)
   return [...new Set(forms)].sort((a, b) => b.length - a.length)

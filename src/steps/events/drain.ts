@@ -17,7 +17,6 @@ import { damagedFiles, damageIn, keepDamaged } from '../../spool/damaged.ts'
 import type { DrainFailure } from '../../spool/drain-failure.ts'
 import type { SpoolEvent } from '../../spool/event-line.ts'
 import { spoolRoot } from '../../spool/folders.ts'
-import { identified } from '../../spool/identity.ts'
 import { archivedEvents } from '../../spool/read-archive.ts'
 import { readSegment, type SegmentReading } from '../../spool/read-segment.ts'
 import { sealAbandoned, sealedSegments } from '../../spool/segments.ts'
@@ -64,7 +63,7 @@ export async function applyAll(
 const inSpool = ({ home }: DrainContext, file: string): string => relative(spoolRoot(home), file)
 
 const addressed = (event: SpoolEvent, { file, offset }: EventAddress): SpooledEvent => ({
-  ...identified(event),
+  ...event,
   file,
   offset,
 })

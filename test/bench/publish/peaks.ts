@@ -2,7 +2,8 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const statusOf = async (pid: string | number, field: string): Promise<number> => {
+/** A field of a process's status, bytes; 0 where there is none, as off Linux. */
+export const statusOf = async (pid: string | number, field: string): Promise<number> => {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
   return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) * 1_024
 }

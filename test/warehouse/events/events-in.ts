@@ -1,6 +1,6 @@
 // Webhook events as the spool returns them, applied to a test's warehouse.
 import { canonicalJson } from '../../../src/json/canonical.ts'
-import { eventId } from '../../../src/spool/identity.ts'
+import { eventId } from '../../../src/receiver/parse-event.ts'
 import { type Applied, applyEvents } from '../../../src/warehouse/events/apply.ts'
 import type { SpooledEvent } from '../../../src/warehouse/events/incoming.ts'
 import { SENT_AT_MS } from '../landed-pages.ts'

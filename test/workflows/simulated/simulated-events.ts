@@ -1,8 +1,7 @@
 // Sends the vendor's events without a receiver process: this process parses them as the receiver does and appends them to the spool.
 
 import { makeAuthenticator } from '../../../src/receiver/authenticate.ts'
-import { parseAsSent } from '../../../src/receiver/intake.ts'
-import { parseEvent } from '../../../src/receiver/parse/parse-event.ts'
+import { parseEvent } from '../../../src/receiver/parse-event.ts'
 import type { WorldEvent } from '../../../src/sandbox/events/event-types.ts'
 import { EventFaults } from '../../../src/sandbox/webhooks/event-faults.ts'
 import { bodyOf } from '../../../src/sandbox/webhooks/webhooks.ts'
@@ -40,7 +39,7 @@ export function openEventSender(
         options.each?.(event, isSent)
         if (!isSent) continue
         const body = Buffer.from(bodyOf(event, fate, { secret: SECRET, readings: sandbox.readings }))
-        const checked = parseAsSent(body, null, authenticator) ?? parseEvent(body, null, authenticator)
+        const checked = parseEvent(body, null, authenticator)
         if ('refused' in checked) throw new Error(`an event was refused: ${checked.refused}`)
         kept.push(spool.append({ ...checked.event, receivedAtMs: event.createdMs }))
       }

@@ -4,14 +4,12 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { listenAt, urlOf } from '../../config/address.ts'
-import type { MetricsPage } from '../../telemetry/page.ts'
-import type { Intake } from '../intake.ts'
-import type { ReceiverMetrics } from '../metrics.ts'
-import { type IntakeResult, REFUSALS, type Refusal } from '../refusals.ts'
-import { BodyMemory } from './body-memory.ts'
-import { Connections } from './connections.ts'
-import { type ReadBody, readBody, refusedByHead } from './request-body.ts'
+import { listenAt, urlOf } from '../config/address.ts'
+import type { MetricsPage } from '../telemetry/page.ts'
+import { Bodies, type ReadBody } from './bodies.ts'
+import type { Intake } from './intake.ts'
+import type { ReceiverMetrics } from './metrics.ts'
+import { type IntakeResult, REFUSALS, type Refusal } from './refusals.ts'
 
 type Route =
   | { kind: 'webhook'; addressed: string | null }
@@ -96,25 +94,34 @@ const LINGER_MS = 2_000
 
 class Service {
   private readonly options: ReceiverOptions
-  private readonly memory: BodyMemory
-  private readonly connections: Connections
+  private readonly bodies: Bodies
+  private readonly connections = new Set<Socket>()
+  /** Connections without a complete request or a stored event, oldest first. */
+  private readonly unproven = new Set<Socket>()
   private isDiskRefusing = false
   private looking: NodeJS.Timeout | undefined
   isClosing = false
 
   constructor(options: ReceiverOptions) {
     this.options = options
-    const { maxBodyBytes, maxConnections } = options
-    this.connections = new Connections(maxConnections)
-    this.memory = new BodyMemory({
-      maxBytes: maxBodyBytes,
-      maxBytesAtOnce: Math.max(BODIES_AT_ONCE_BYTES, 4 * maxBodyBytes),
-    })
+    this.bodies = new Bodies({ maxBytes: options.maxBodyBytes, maxBytesAtOnce: BODIES_AT_ONCE_BYTES })
   }
 
-  /** Registers a connection; at the limit, it replaces another one, which is counted as refused. */
+  /** Registers a connection. At the limit, it replaces the oldest unproven one, so that slow senders lock nobody out. */
   connect(socket: Socket): void {
-    if (this.connections.add(socket)) this.count('too-slow', null)
+    this.connections.add(socket)
+    this.unproven.add(socket)
+    socket.once('close', () => this.forget(socket))
+    if (this.connections.size <= this.options.maxConnections) return
+    const [oldest = socket] = this.unproven
+    this.forget(oldest)
+    oldest.destroy()
+    this.count('too-slow', null)
+  }
+
+  private forget(socket: Socket): void {
+    this.connections.delete(socket)
+    this.unproven.delete(socket)
   }
 
   private count(reason: Refusal, addressed: string | null): void {
@@ -149,42 +156,40 @@ class Service {
   private receive(request: IncomingMessage, { response, addressed, proceed }: Way): void {
     const begunMs = performance.now()
     this.options.metrics.begin()
-    const refused = refusedByHead(request, this.memory.limits)
-    if (refused) {
-      this.refuse(request, response, { reason: refused, addressed })
-      return
-    }
-    proceed?.()
     const { intake } = this.options
-    readBody(request, {
-      memory: this.memory,
-      isAuthentic: chunks => intake.isAuthentic(chunks, addressed),
-      done: body => this.answer(body, { request, response, addressed, begunMs }),
+    const isRead = this.bodies.read(request, {
+      isAuthentic: bytes => intake.isAuthentic(bytes, addressed),
+      done: read => this.answer(read, { request, response, addressed, begunMs }),
     })
+    if (isRead) proceed?.()
   }
 
-  private async answer(body: ReadBody, begun: Begun): Promise<void> {
-    const { request, response, addressed } = begun
-    this.connections.answering(request.socket)
+  private async answer(read: ReadBody, begun: Begun): Promise<void> {
+    const {
+      request: { socket },
+      response,
+      addressed,
+    } = begun
+    this.unproven.delete(socket)
     try {
-      const result = await this.keep(body, addressed)
-      this.connections.answered(request.socket, result === 'kept')
+      const result = await this.keep(read, addressed)
+      if (result !== 'kept' && !socket.destroyed) this.unproven.add(socket)
       this.respond(result, begun)
     } catch {
       response.destroy()
     }
   }
 
-  private async keep(body: ReadBody, addressed: string | null): Promise<IntakeResult> {
-    if ('refused' in body) return body.refused
+  private async keep(read: ReadBody, addressed: string | null): Promise<IntakeResult> {
+    if ('refused' in read) return read.refused
     try {
-      const result = await this.options.intake.take(body.chunks, addressed)
+      const result = await this.options.intake.take(read.body, addressed)
       // Only the results of authenticated requests show the state of the disk.
       if (result === 'kept') this.isDiskRefusing = false
       if (result === 'disk-refuses') this.diskRefuses()
       return result
     } finally {
-      body.release()
+      read.release()
     }
   }
 
