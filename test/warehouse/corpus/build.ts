@@ -5,6 +5,7 @@ import type { LoadablePage } from '../../../src/warehouse/load/load-input.ts'
 import { refreshMarts } from '../../../src/warehouse/marts/refresh.ts'
 import { applyResponseRules } from '../../../src/warehouse/marts/response-rules.ts'
 import { openWarehouse } from '../../../src/warehouse/open.ts'
+import { spoolEvent } from '../../spool/arbitrary-events.ts'
 import {
   AGENT,
   freshWindow,
@@ -41,10 +42,7 @@ function land({ landing }: Workspace, step: Exclude<Step, EventStep>): Promise<L
 /** Receives events in their order, and applies them. */
 async function receive(home: string, { id, context }: Workspace, steps: readonly EventStep[]): Promise<void> {
   const spool = openSpool({ home, now: () => LOADED_AT_MS })
-  for (const step of steps) {
-    const payload = Buffer.from(JSON.stringify({ event: step.event, ...step.payload }))
-    await spool.append({ id: null, type: null, payload, workspaceId: id, receivedAtMs: msOf(step) })
-  }
+  for (const step of steps) await spool.append(spoolEvent({ event: step.event, ...step.payload }, id, msOf(step)))
   await spool.close()
   await spoolSteps({ ...context, home }).drain({ workspaceId: id })
 }
