@@ -9,14 +9,10 @@ import { isMap, isSeq, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { type ListenAddress, parseAddress } from './config/address.ts'
 import { dataFolder } from './config/database-path.ts'
-import { duration } from './config/duration.ts'
 import { absolutePlace, type Environment, type SecretPlace, secretPlace, secretReader } from './config/kept-secret.ts'
-import { moment, timeZone } from './config/moments.ts'
 import { problemsOf } from './config/problems.ts'
 import { type ResourceSettings, resourceSettings, resourceShape } from './config/resources.ts'
 import { responseRuleShape, responseRules } from './config/response-rules.ts'
-import { type Schedule, schedule, scheduleConfig } from './config/schedule.ts'
-import { size } from './config/size.ts'
 import {
   type PublishSettings,
   publishConfig,
@@ -25,7 +21,15 @@ import {
   targetConfigs,
   targets,
 } from './config/targets.ts'
-import { type TemporalSettings, temporalConfig, temporalSettings } from './config/temporal.ts'
+import {
+  type Schedule,
+  schedule,
+  scheduleConfig,
+  type TemporalSettings,
+  temporalConfig,
+  temporalSettings,
+} from './config/temporal.ts'
+import { duration, moment, size, timeZone } from './config/values.ts'
 import {
   secretsInEnvironment,
   secretsReader,

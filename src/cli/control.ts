@@ -8,7 +8,7 @@ import { ownerId } from '../run/temporal/client/owner.ts'
 import { chooseWorkspaces, configAt } from './flags/configuration.ts'
 import { addConfigFlag, addWorkspaceFlag } from './flags/sync-flags.ts'
 import { invalidFlag, whole } from './flags/values.ts'
-import { noWorkerText } from './no-worker-text.ts'
+import { noWorkerText } from './terminal/notes.ts'
 import { log, print } from './terminal/print.ts'
 
 type ControlCommand = 'pause' | 'resume' | 'cancel' | 'allow'

@@ -142,43 +142,6 @@ async function describedModels(): Promise<DescribedTable[]> {
   }))
 }
 
-/** Edits (a character more, less or other) that make one text the other. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at)
-  for (const [i, one] of [...a].entries()) {
-    const next = [i + 1]
-    for (const [j, other] of [...b].entries())
-      next.push(Math.min(next[j]! + 1, row[j + 1]! + 1, row[j]! + (one === other ? 0 : 1)))
-    row = next
-  }
-  return row.at(-1)!
-}
-
-const MOST_SUGGESTED = 5
-
-/** The names that were most likely meant: similar ones, and those that contain the given one. */
-function suggested(given: string, names: readonly string[]): string[] {
-  const bare = (name: string) => name.toLowerCase().replace(/^((marts|models)\.)?((fct|dim)_)?/, '')
-  const wanted = bare(given)
-  const isLikely = (name: string, edits: number) =>
-    edits <= Math.max(1, wanted.length / 3) || (wanted.length > 2 && bare(name).includes(wanted))
-  return names
-    .map(name => ({ name, edits: distance(wanted, bare(name)) }))
-    .filter(({ name, edits }) => isLikely(name, edits))
-    .sort((a, b) => a.edits - b.edits)
-    .slice(0, MOST_SUGGESTED)
-    .map(({ name }) => name)
-}
-
-function unknownTable(given: string, names: readonly string[]): Error {
-  const sorted = [...names].sort()
-  const meant = suggested(given, sorted)
-  return invalidFlag(
-    `The dictionary has no table ${JSON.stringify(given)}.`,
-    `${meant.length === 0 ? '' : `Did you mean ${meant.join(', ')}? `}It has: ${sorted.join(', ')}.`,
-  )
-}
-
 /** Prints one table, or all tables as JSON. @throws FLAG_INVALID if there is no such table */
 async function printTables(name: string | undefined, json: boolean): Promise<void> {
   const { describedTables } = await import('../warehouse/dictionary/dictionary.ts')
@@ -188,9 +151,12 @@ async function printTables(name: string | undefined, json: boolean): Promise<voi
       ? all
       : all.filter(table => table.name === name || [`marts.${name}`, `models.${name}`].includes(table.name))
   if (name !== undefined && chosen.length === 0)
-    throw unknownTable(
-      name,
-      all.map(table => table.name),
+    throw invalidFlag(
+      `The dictionary has no table ${JSON.stringify(name)}.`,
+      `It has: ${all
+        .map(table => table.name)
+        .sort()
+        .join(', ')}.`,
     )
   if (json) printJson({ tables: chosen })
   else for (const table of chosen) print(...tableLines(table))

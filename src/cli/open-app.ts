@@ -1,11 +1,13 @@
-// Opens the warehouse for writing, and answers plans meanwhile. Retries for two seconds, since a query may have it open for reading.
+// Opens the warehouse for writing, and answers plans from then on. Retries for two seconds, since a query may have it open for reading.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { openStores } from '../app/stores.ts'
 import { type App, type AppOptions, openApp } from '../app.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
 import { SECOND } from '../core/time.ts'
-import type { ProcessMetrics } from '../telemetry/process-metrics.ts'
+import { type ProcessMetrics, type ProcessRole, processMetrics } from '../telemetry/process-metrics.ts'
+import { packageFacts } from './package-facts.ts'
 import { answerPlan, PLAN_PATH } from './plan/ask-plan.ts'
 
 const PATIENCE_MS = 2 * SECOND
@@ -35,6 +37,9 @@ export async function openAppWhenReleased(config: Config, onQuery?: AppOptions['
     }
   }
 }
+
+export const metricsOf = (config: Config, role: ProcessRole): ProcessMetrics =>
+  processMetrics({ config, stores: openStores(config.home), role, version: packageFacts().version })
 
 /** Like `openAppWhenReleased`; until the app is closed, the metrics query its warehouse. */
 export async function openMeasuredApp(config: Config, metrics: ProcessMetrics): Promise<App> {

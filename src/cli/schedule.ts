@@ -24,9 +24,9 @@ import {
 import { chooseWorkspaces, configAt } from './flags/configuration.ts'
 import { addConfigFlag, addWorkspaceFlag, checkTogether, type SyncFlags } from './flags/sync-flags.ts'
 import { invalidFlag, moment, whole } from './flags/values.ts'
-import { noWorkerText } from './no-worker-text.ts'
 import { syncOnTemporal } from './sync/on-temporal.ts'
 import { type GridOptions, grid, gridOnStdout } from './terminal/columns.ts'
+import { noWorkerText } from './terminal/notes.ts'
 import { log, print, printJson } from './terminal/print.ts'
 
 const addFlags = (command: Command): Command =>

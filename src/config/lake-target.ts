@@ -2,7 +2,6 @@
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { HOUR, MINUTE } from '../core/time.ts'
-import { duration } from './duration.ts'
 import {
   NO_CERTIFICATES,
   type PostgresPlace,
@@ -14,6 +13,7 @@ import {
   writtenSchema,
 } from './postgres-server.ts'
 import { folderOrS3, placeAt, type S3Place, s3Settings } from './s3.ts'
+import { duration } from './values.ts'
 
 const CATALOG_TYPES = ['postgres', 'sqlite', 'duckdb'] as const
 

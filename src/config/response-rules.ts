@@ -1,7 +1,7 @@
 // The settings `businessHours` and `sla` of a workspace, from which `fct_responses` measures and judges waiting times.
 import { z } from 'zod'
 import type { BusinessHours, ResponseMetric, ResponseRules, ServiceLevel } from '../core/response-rules.ts'
-import { duration } from './duration.ts'
+import { duration } from './values.ts'
 
 const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
 

@@ -4,7 +4,6 @@ import { z } from 'zod'
 import { ConvohouseError } from '../core/errors.ts'
 import { MINUTE } from '../core/time.ts'
 import { databasePath } from './database-path.ts'
-import { duration } from './duration.ts'
 import { catalogText, type LakeSettings, lakeFields, lakeSettings, writtenByLake } from './lake-target.ts'
 import {
   NO_CERTIFICATES,
@@ -17,7 +16,7 @@ import {
   writtenSchema,
 } from './postgres-server.ts'
 import { folderOrS3, isOfS3, isS3Path, placeAt, type S3Place, s3Settings } from './s3.ts'
-import { size } from './size.ts'
+import { duration, size } from './values.ts'
 
 const TARGET_NAME = 'must be a short name of letters, digits, dashes and underscores'
 

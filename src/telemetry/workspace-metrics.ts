@@ -3,17 +3,23 @@
 import { statfs } from 'node:fs/promises'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Config, WorkspaceConfig } from '../config.ts'
+import { knownPerDay } from '../core/planning/estimate.ts'
+import { periodsOf } from '../core/quota/period-keys.ts'
 import { SECOND } from '../core/time.ts'
 import { bytesBelow, fileBytes } from '../files/stored-bytes.ts'
 import type { Landing } from '../landing/landing.ts'
 import type { LeaseLog } from '../landing/lease-log.ts'
+import type { QuotaOutlook } from '../reports/quota.ts'
 import { type QuotaForecast, quotaForecast } from '../reports/quota.ts'
 import { type DrainFailure, readDrainFailure } from '../spool/drain-failure.ts'
 import { spoolFolder } from '../spool/folders.ts'
 import { countWaiting, type SpoolBacklog } from '../spool/waiting.ts'
+import type { Params } from '../warehouse/connection.ts'
 import { warehouseFile } from '../warehouse/open.ts'
+import { densityByAgent } from '../warehouse/planning/planner-queries.ts'
+import { keysReported } from '../warehouse/planning/quota-reports.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
-import { newConversations, noFigures, type WorkspaceFigures, workspaceFigures } from './figures.ts'
+import { sqlFile, withLiterals } from '../warehouse/sql-files.ts'
 import { latest, SLOW, STATE } from './latest.ts'
 import { type Described, mapped, set } from './series.ts'
 
@@ -214,3 +220,55 @@ const COUNTERS = {
 
 type GaugeName = keyof typeof GAUGES
 type CounterName = keyof typeof COUNTERS
+
+/** Named as in sql/reports/figures.sql; a figure without rows is absent. */
+interface WorkspaceFigures {
+  /** End of the coverage of the agent whose coverage ends first, seconds since the epoch. */
+  head?: number
+  /** End of the last successful run, seconds since the epoch. */
+  lastSuccess?: number
+  quarantined: number
+  issues: number
+  eventsApplied: number
+  /** Number of runs by outcome. */
+  runs: Map<string, number>
+  /** Number of ended runs with an error, by error code. */
+  runErrors: Map<string, number>
+}
+
+interface FigureRow {
+  workspaceId: string
+  figure: 'head' | 'lastSuccess' | 'quarantined' | 'issues' | 'eventsApplied' | 'runs' | 'runErrors'
+  label: string
+  value: number
+}
+
+const noFigures = (): WorkspaceFigures => ({
+  quarantined: 0,
+  issues: 0,
+  eventsApplied: 0,
+  runs: new Map(),
+  runErrors: new Map(),
+})
+
+/** Figures by workspace id. */
+async function workspaceFigures(rows: Rows): Promise<Map<string, WorkspaceFigures>> {
+  const found = new Map<string, WorkspaceFigures>()
+  for (const { workspaceId, figure, label, value } of await rows<FigureRow>(sqlFile('reports/figures'))) {
+    const figures = found.get(workspaceId) ?? noFigures()
+    found.set(workspaceId, figures)
+    if (figure === 'runs' || figure === 'runErrors') figures[figure].set(label, value)
+    else figures[figure] = value
+  }
+  return found
+}
+
+/** The sessions that new conversations are expected to use. Reads the conversations of the last weeks, so call it rarely. */
+async function newConversations(rows: Rows, workspaceId: string, nowMs: number): Promise<QuotaOutlook> {
+  const reader = { rows: <R>(sql: string, params: Params = {}) => rows<R>(withLiterals(sql, params)) }
+  const densities = await densityByAgent(reader, workspaceId, nowMs)
+  return {
+    knownPerDay: knownPerDay([...densities.values()]),
+    periods: periodsOf(await keysReported(reader, workspaceId)),
+  }
+}

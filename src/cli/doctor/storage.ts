@@ -3,23 +3,25 @@ import { randomBytes } from 'node:crypto'
 import { rm, stat, statfs } from 'node:fs/promises'
 import { totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
+import { quoteText } from '../../catalog/layout.ts'
 import { STREAMS } from '../../catalog/resources/resources.ts'
 import { isSegment } from '../../client/address.ts'
 import type { Config } from '../../config.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
+import type { ServiceLevel } from '../../core/response-rules.ts'
 import { bytes, count, counted, sizeOf } from '../../core/words.ts'
 import { isThere, writeOnce } from '../../files/durable.ts'
 import { warehouseSize } from '../../files/stored-bytes.ts'
 import { readGaps } from '../../reports/gaps.ts'
 import { countQuarantined } from '../../reports/quarantine.ts'
 import { landingStatus, workspacesIn } from '../../reports/status.ts'
-import { unknownAgents } from '../../reports/unknown-agents.ts'
 import { allChecks } from '../../warehouse/checks/all-checks.ts'
 import { runCheck } from '../../warehouse/checks/run-check.ts'
 import { expectLayout } from '../../warehouse/maintenance/create-tables.ts'
 import { wrongModels } from '../../warehouse/models/stored-models.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { openReader } from '../../warehouse/query/reader.ts'
+import type { Rows } from '../../warehouse/query/rows.ts'
 import { packageFacts } from '../package-facts.ts'
 import { modelText } from '../status/status-text.ts'
 import { gapText } from '../terminal/notes.ts'
@@ -240,6 +242,22 @@ export const serviceLevels = eachWorkspace(async ({ id, responseRules }, { rows 
     'Correct `agents` in `sla` of the workspace. An id is also right, if the agent is new and no sync has listed it.'
   return warn(`no agent of the workspace is ${unknown.map(one => JSON.stringify(one)).join(', ')}`, hint)
 })
+
+/** Ids in `agents` of service levels that the workspace has no agent of, also none that is gone; none while no agent is known at all. */
+async function unknownAgents(
+  rows: Rows,
+  workspaceId: string,
+  levels: readonly Pick<ServiceLevel, 'agents'>[],
+): Promise<string[]> {
+  const named = [...new Set(levels.flatMap(({ agents }) => agents ?? []))]
+  if (named.length === 0) return []
+  const here = `WHERE workspace_id = ${quoteText(workspaceId)}`
+  const found = await rows<{ id: string }>(
+    `SELECT agent_id AS id FROM agents ${here} UNION SELECT agent_id FROM conversations ${here}`,
+  )
+  const known = new Set(found.map(({ id }) => id))
+  return known.size === 0 ? [] : named.filter(id => !known.has(id))
+}
 
 /** Warns of workspaces that are in the warehouse but no longer configured, and therefore no longer synced. */
 export const unconfigured: Check = async ({ rows, config }) => {

@@ -13,8 +13,8 @@ import { type LookUp, type NamedConversation, withLines } from '../flags/ids-fil
 
 import type { SyncFlags } from '../flags/sync-flags.ts'
 import { syncRequest } from '../flags/sync-request.ts'
-import { noWorkerText } from '../no-worker-text.ts'
 import { exitCodeOf } from '../terminal/error-text.ts'
+import { noWorkerText } from '../terminal/notes.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
 import { chooseDisplays, type Displays } from './displays.ts'
 import type { Display } from './progress.ts'

@@ -3,12 +3,14 @@
 
 import { type Command, Option } from 'commander'
 import type { DrainFailing } from '../../../workflows/ingest.ts'
-import type { SyncReport } from '../../../workflows/steps.ts'
+import type { Prepared, SyncReport } from '../../../workflows/steps.ts'
 import { spoolOf } from '../../app/spool.ts'
 import { type App, withReleasers } from '../../app.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config, WorkspaceConfig } from '../../config.ts'
 import { ConvohouseError, type ErrorCode, EXIT_CODES, isCode } from '../../core/errors.ts'
+import { confirmationNeeded, isBilledAgain, needsConsent } from '../../core/planning/consent.ts'
+import { historyPrice } from '../../core/planning/price-text.ts'
 import { clockTime } from '../../core/words.ts'
 import { type EmbeddedOptions, syncOnce, watch } from '../../run/embedded.ts'
 import { startIngest } from '../../run/ingest.ts'
@@ -21,13 +23,12 @@ import { configAt, workspacesFor } from '../flags/configuration.ts'
 import { type NamedConversation, namedBy, notFound, withLines } from '../flags/ids-file.ts'
 import { addSyncFlags, checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
 import { lookUpIn, syncRequest } from '../flags/sync-request.ts'
-import { openAppWhenReleased, openMeasuredApp } from '../open-app.ts'
-import { metricsOf } from '../serve-metrics.ts'
-import { isInteractive } from '../terminal/confirm.ts'
+import { metricsOf, openAppWhenReleased, openMeasuredApp } from '../open-app.ts'
+import { planSummary } from '../plan/plan.ts'
+import { confirm, isInteractive } from '../terminal/confirm.ts'
 import { exitCodeOf } from '../terminal/error-text.ts'
-import { stampLines } from '../terminal/print.ts'
+import { log, stampLines } from '../terminal/print.ts'
 import { endOnParentRequest, STOPPING, type Stop, stopOnSignals } from '../terminal/signals.ts'
-import { askConsent } from './consent.ts'
 import { chooseDisplays, type Displays } from './displays.ts'
 import { type Display, plannedBy } from './progress.ts'
 import { exitCodeOfAll, exitCodeOfReport } from './report.ts'
@@ -88,7 +89,7 @@ async function runOf(syncing: Syncing, workspace: WorkspaceConfig): Promise<Run>
   let given = flags.yes === true || flags.maxSessions !== undefined
   const json = flags.json === true
   const interactive = !json && isInteractive()
-  const confirm: EmbeddedOptions['confirm'] = async (prepared, resourceRequests) => {
+  const consent: EmbeddedOptions['confirm'] = async (prepared, resourceRequests) => {
     const asking = { workspaceId: workspace.id, prepared, resourceRequests, given, interactive, json }
     const begins = await displays.ask(() => askConsent({ ...asking, stopping: stop.stopping }))
     if (!begins && flags.watch !== undefined) throw declined()
@@ -97,8 +98,43 @@ async function runOf(syncing: Syncing, workspace: WorkspaceConfig): Promise<Run>
     return begins
   }
   const { aborted: signal, stopping } = stop
-  const callbacks = { onProgress: display.news, onPage: display.page, confirm }
+  const callbacks = { onProgress: display.news, onPage: display.page, confirm: consent }
   return { options: { config, workspace, app, request, signal, stopping, ...callbacks }, display }
+}
+
+interface Consent {
+  workspaceId: string
+  prepared: Prepared
+  /** Counts the requests for other API resources. */
+  resourceRequests: () => Promise<number>
+  /** Consent was given by a flag: `--yes` or a session limit. */
+  given: boolean
+  interactive: boolean
+  /** The output is for machines. */
+  json: boolean
+  stopping: AbortSignal
+}
+
+/** True if the plan may be executed. Prints the price of history, whether or not it asks. @throws CONFIRMATION_NEEDED, INTERRUPTED */
+async function askConsent(consent: Consent): Promise<boolean> {
+  const { workspaceId, prepared, given, interactive, json, stopping } = consent
+  const { plan, governor } = prepared
+  const must = needsConsent(plan, governor.quota.includedSessions)
+  const unpriced = plan.firstBackfills > 0 && plan.unknown > 0
+  if (must && !given && !interactive) throw confirmationNeeded(workspaceId, plan)
+  if (given || !interactive || !(must || unpriced)) {
+    const price = json ? null : historyPrice(prepared, Date.now())
+    if (price) log(`${workspaceId}: ${price}`)
+    return true
+  }
+  const facts = { workspaceId, prepared, resourceRequests: await consent.resourceRequests(), nowMs: Date.now() }
+  log(`Sync of workspace ${workspaceId}:`, ...planSummary(facts))
+  const size = must ? 'It may use most of the quota.' : 'Its size is unknown; it stops before overage.'
+  const why = isBilledAgain(plan) ? 'It exports and bills stored conversations again.' : size
+  const stopped = 'Stopped before the sync started; no session was billed.'
+  const yes = await confirm(`${why} Start?`, { signal: stopping, stopped })
+  if (!yes) log('No session was billed.')
+  return yes
 }
 
 /** Ends the workspace's display, which then gets no more webhook counts. */

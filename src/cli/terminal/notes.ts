@@ -3,6 +3,7 @@ import { type Gap, MAX_GAPS_REPORTED } from '../../core/planning/gaps.ts'
 import { DECIDING, type MeasuredRefreshes } from '../../core/planning/refresh-rule.ts'
 import type { ReadRange } from '../../core/planning/rereads.ts'
 import { count, counted, utc } from '../../core/words.ts'
+import type { Absence } from '../../run/temporal/client/await-worker.ts'
 import { visible } from './columns.ts'
 
 /** `; up to 1,201 may have been billed by unanswered requests; the vendor has charged 3 overage packs`, or nothing. */
@@ -56,3 +57,15 @@ export const gapLines = (gaps: readonly Gap[] = [], unverified: readonly ReadRan
   ...unverified.map(unverifiedText),
   ...(gaps.length < MAX_GAPS_REPORTED ? [] : ['there may be more: `convohouse status` names all']),
 ]
+
+const START = 'start one with `convohouse worker` or `convohouse up`'
+
+/** Begins the message of a command that waits for a Temporal worker. */
+const HEADS: Record<Absence, (queue: string) => string> = {
+  none: queue => `No worker has answered yet, and none polls the queue ${queue}: ${START}.`,
+  silent: queue => `No worker has answered yet on the queue ${queue}; if none runs, ${START}.`,
+}
+
+/** The message in one line; `then` says what happens to the request until a worker runs. */
+export const noWorkerText = (absence: Absence, queue: string, then = 'Still waiting.'): string =>
+  `${HEADS[absence](queue)} ${then}`

@@ -7,13 +7,15 @@ import { restrictUmask } from '../../files/durable.ts'
 import { supervise } from '../../run/supervision/supervisor.ts'
 import { isTemporalConfigured } from '../../run/temporal/client/connection.ts'
 import { findTemporal } from '../../run/temporal/server/dev-server.ts'
-import { listenForScrapes } from '../../telemetry/listen.ts'
+import { listenForScrapes, type MetricsListener } from '../../telemetry/listen.ts'
+import type { MetricsPage } from '../../telemetry/page.ts'
 import type { ProcessMetrics } from '../../telemetry/process-metrics.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { openReader } from '../../warehouse/query/reader.ts'
 import { configAt } from '../flags/configuration.ts'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import { duration, metricsAddress, whole } from '../flags/values.ts'
+import { metricsOf } from '../open-app.ts'
 import {
   CLOSE_MS,
   hasWebhooks,
@@ -22,7 +24,6 @@ import {
   rereadSecretsOnSighup,
   waitsForText,
 } from '../receive/receive.ts'
-import { listenAnywhere, metricsOf } from '../serve-metrics.ts'
 import { log, stampLines } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
 import type { UpFlags } from './on-temporal.ts'
@@ -128,6 +129,19 @@ async function receiving(up: UpContext): Promise<number> {
   } finally {
     await receiver.closeWithin(CLOSE_MS)
     stopRereading()
+  }
+}
+
+/** Usual address of the Temporal SDK's metrics: scrapers look there first. */
+const DEFAULT_ADDRESS = { host: '127.0.0.1', port: 9_464 }
+
+/** Listens on the default port, else on a free one. */
+async function listenAnywhere(page: MetricsPage): Promise<MetricsListener> {
+  try {
+    return await listenForScrapes(page, DEFAULT_ADDRESS)
+  } catch (error) {
+    if (!isCode(error, 'ADDRESS_IN_USE')) throw error
+    return listenForScrapes(page, { ...DEFAULT_ADDRESS, port: 0 })
   }
 }
 

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { liveDisplay } from '../../../src/cli/sync/live-display.ts'
+import { liveDisplay } from '../../../src/cli/sync/displays.ts'
 import { boardOn, fitting } from '../../../src/cli/terminal/board.ts'
 import { plain } from '../../../src/cli/terminal/style.ts'
 import { newGovernor } from '../../../src/core/governor/governor.ts'

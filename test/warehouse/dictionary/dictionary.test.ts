@@ -122,20 +122,11 @@ describe('convohouse dictionary', () => {
     expect((await inProcess(['dictionary', 'freshness'])).stdout).toBe(stdout)
   })
 
-  it('refuses an unknown table, and names similar ones, then all in order', async () => {
-    const refused = async (name: string) => {
-      const { code, stderr } = await inProcess(['dictionary', name])
-      expect(code).toBe(2)
-      const [, meant, listed] = /(?:Did you mean ([^?]+)\? )?It has: (.*)\./.exec(stderr)!
-      const names = listed!.split(', ')
-      expect(names).toEqual([...names].sort())
-      expect(names).toContain('marts.fct_csat')
-      return { stderr, meant: meant?.split(', ') }
-    }
-    const { stderr, meant } = await refused('conversation')
-    expect(stderr).toContain('The dictionary has no table "conversation"')
-    expect(meant![0]).toBe('conversations')
-    expect((await refused('handofs')).meant).toEqual(['marts.fct_handoffs'])
-    expect((await refused('xyzzy')).meant).toBeUndefined()
+  it('refuses an unknown table, and names all in order', async () => {
+    const { code, stderr } = await inProcess(['dictionary', 'conversation'])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('The dictionary has no table "conversation"')])
+    const names = /It has: (.*)\./.exec(stderr)![1]!.split(', ')
+    expect(names).toEqual([...names].sort())
+    expect(names).toContain('marts.fct_csat')
   })
 })

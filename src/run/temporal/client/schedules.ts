@@ -9,7 +9,7 @@ import {
 } from '@temporalio/client'
 import { warehouseQueue } from '../../../../workflows/activities.ts'
 import type { SyncRequest } from '../../../../workflows/steps.ts'
-import type { Schedule } from '../../../config/schedule.ts'
+import type { Schedule } from '../../../config/temporal.ts'
 import type { Config, WorkspaceConfig } from '../../../config.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { parseMoment } from '../../../core/time.ts'

@@ -1,6 +1,16 @@
-// Settings that are times or time zones.
+// Settings that are sizes, durations, times or time zones.
 import { z } from 'zod'
-import { parseMoment } from '../core/time.ts'
+import { parseDuration, parseMoment } from '../core/time.ts'
+
+export const size = z.string().regex(/^\d+(\.\d+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)$/i, 'must be a size such as 1GB')
+
+const DURATION = 'must be a duration such as 90s, 15m, 2h or 1d'
+
+/** A text such as `15m`, as ms. */
+export const duration = z
+  .string({ error: DURATION })
+  .refine(text => parseDuration(text) !== undefined, DURATION)
+  .transform(text => parseDuration(text)!)
 
 export const moment = z
   .union([z.string(), z.date().transform(date => date.toISOString())])
