@@ -41,13 +41,6 @@ describe('plan beside `sync --watch`', () => {
     for (const [at, each] of flags.entries())
       expect(still(beside[at]!.stdout), each.join(' ')).toBe(still((await plan(...each)).stdout))
   })
-
-  it('reports errors as without it', async () => {
-    const { plan } = await watching({ conversations: 20 })
-    const unknown = await plan('--agent', 'agent_typo')
-    expect(unknown.code).toBe(2)
-    expect(unknown.stderr).toContain('AGENT_UNKNOWN: The workspace has no agent "agent_typo".')
-  })
 })
 
 describe('plans beside a running sync', () => {
@@ -68,15 +61,5 @@ describe('plans beside a running sync', () => {
     expect((await ended).stdout).toContain('ws_demo: up to date')
     expect((await inProcess(['check'], { env })).code).toBe(0)
     expect(await countConversations(env)).toBe(exportable(sandbox))
-  })
-
-  it('show what is left while it waits for the rate limit', async () => {
-    const { env } = await scene({ conversations: 900, speed: 0, hourlyRequests: 4 })
-    const sync = start(['sync'], { env })
-    await sync.said('waiting until')
-    const { stdout } = await inProcess(['plan'], { env })
-    expect(stdout).toMatch(/resumes after \d+ page/)
-    sync.process.kill('SIGINT')
-    await sync.ended
   })
 })

@@ -4,13 +4,11 @@ import { gunzipSync } from 'node:zlib'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { describe, expect, it } from 'vitest'
 import { AUDIT_LOG } from '../../src/catalog/resources/audit-log.ts'
-import { openLanding } from '../../src/landing/folder-landing.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { CANARY, canary } from '../../src/sandbox/world/agents/secret-bearing.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { valuesIn } from '../publish/published.ts'
 import { TOKEN_ENV, writeConfig } from '../scene.ts'
-import { receiveEvents } from '../spool/arbitrary-events.ts'
 import { cli, scene, start, TOKEN, temporaryFolder } from './cli-process.ts'
 import { inProcess, rowsOf } from './in-process.ts'
 import { syncedOnce } from './synced-once.ts'
@@ -29,32 +27,16 @@ async function contents(folder: string): Promise<{ path: string; bytes: Buffer }
 
 const WEBHOOK_SECRET = 'whsec-0815-4711'
 
-/** Without the number of the agent: the name that a canary was sent under. */
-const placeOf = (canary: string): string => canary.replace(/-\d+$/, '')
-
 const canariesIn = (text: string): string[] => text.match(/canary-secret-[\w-]+/g) ?? []
-
-/** An answer of the sandbox, and the landed pages of the sync that it belongs to. */
-interface Sent {
-  stream: 'agents' | 'organizations' | 'tools' | 'variables' | 'audit_log'
-  window: RegExp
-  body: string
-}
 
 /** Answers of the sandbox and an event, which together contain secrets of every kind. */
 async function secretsSent({ url, world }: Sandbox) {
   const headers = { authorization: `Bearer ${TOKEN}` }
   const answerTo = async (path: string) => (await fetch(`${url}/v3/${path}`, { headers })).text()
-  const bodies: Sent[] = [
-    { stream: 'agents', window: /agents/, body: await answerTo('agents/search?limit=100&sortBy=firstCreated') },
-    { stream: 'organizations', window: /org_alpha/, body: await answerTo('orgs/org_alpha') },
-  ]
+  const bodies = [await answerTo('agents/search?limit=100&sortBy=firstCreated'), await answerTo('orgs/org_alpha')]
   for (const id of world.agentIds()) {
-    const window = new RegExp(id)
-    for (const stream of ['tools', 'variables'] as const)
-      bodies.push({ stream, window, body: await answerTo(`agents/${id}/${stream}`) })
-    const log = JSON.parse(await answerTo(`agents/${id}/audit-log?limit=200`))
-    bodies.push({ stream: 'audit_log', window, body: JSON.stringify(AUDIT_LOG.prepare(log)) })
+    for (const path of ['tools', 'variables']) bodies.push(await answerTo(`agents/${id}/${path}`))
+    bodies.push(JSON.stringify(AUDIT_LOG.prepare(JSON.parse(await answerTo(`agents/${id}/audit-log?limit=200`)))))
   }
   const secret = (place: string) => canary(`event-${place}`, 0)
   const event = {
@@ -78,7 +60,7 @@ async function secretsSent({ url, world }: Sandbox) {
     },
     operation: 'updated',
   }
-  return { bodies, event, texts: [...bodies.map(({ body }) => body), JSON.stringify(event)] }
+  return { event, texts: [...bodies, JSON.stringify(event)] }
 }
 
 /** Posts an event to a receiver, then stops the receiver. */
@@ -197,82 +179,25 @@ describe('a secret', () => {
   it('of a resource or an event is in no stored or published value, and is counted by path', async () => {
     const { env, home, sandbox } = await synced()
     const sent = await secretsSent(sandbox)
-    expect(new Set(sent.texts.flatMap(canariesIn).map(placeOf)).size).toBeGreaterThan(75)
+    const places = sent.texts.flatMap(canariesIn).map(canary => canary.replace(/-\d+$/, ''))
+    expect(new Set(places).size).toBeGreaterThan(75)
     const { CONVOHOUSE_CONFIG: _, ...variables } = env
     const receiving = { ...variables, CONVOHOUSE_WEBHOOK_SECRET: WEBHOOK_SECRET }
     await post(receiving, sent.event)
     expect((await inProcess(['sync'], { env })).code).toBe(0)
     expect(await canariesOf(home)).toEqual([])
-    const paths = (record: string) =>
-      rowsOf(`SELECT path FROM _issues WHERE issue = 'secret removed' AND record = '${record}' ORDER BY 1`, env)
-    const records = ['agent', 'organization', 'webhook_event', 'tool', 'variable', 'audit entry']
-    const removed = await Promise.all(records.map(paths))
-    expect(removed.map(rows => rows.map(({ path }) => path))).toEqual([
-      [
-        'SECRET_API_KEY',
-        'advanced.serverUrlSecret',
-        'emailConfig.smtp.password',
-        'fallbackSettings.notify.headers.X-Api-Key',
-        'instagramOptions.accessToken',
-        'integrations.billing',
-        'integrations.calendar',
-        'integrations.crm.accessToken',
-        'integrations.mail.pass',
-        'integrations.mail.pwd',
-        'integrations.slack.url',
-        'integrations.storage.credentials',
-        'nodes[].llmConfig.apiKey',
-        'nodes[].mcpServers[].args[]',
-        'nodes[].mcpServers[].env.OPENAI_KEY',
-        'nodes[].mcpServers[].headers.Authorization',
-        'nodes[].mcpServers[].headers.Cookie',
-        'nodes[].mcpServers[].headers.X-Auth',
-        'nodes[].preStart.token',
-        'nodes[].routerLlmConfig.apiKey',
-        'nodes[].toolsSettings.*.headers.Authorization',
-        'retellConfig.apiKey',
-        'retellConfig.key',
-        'retellConfig.signingKey',
-        'tools[].fields[].defaultValue',
-        'tools[].fields[].value',
-        'tools[].serverUrlSecret',
-        'vapiConfig.privateKey',
-        'vapiConfig.private_key',
-        'vgOptions.provider.apiKey',
-        'vg_UIEngineConfig.maps.apiKey',
-        'voiceConfig.speechGen.apiKey',
-        'voiceConfig.transcriber.apiKey',
-        'whatsappToken',
-      ],
-      ['FB_PUSH_TOKEN', 'dashboardPassword', 'magicCode', 'usedSecret', 'widgets[].apiKey'],
-      [
-        'changes.apiKey',
-        'changes.credentials',
-        'changes.externalVoiceSettings.elevenKey',
-        'changes.headers[].value',
-        'changes.mail.Cookie',
-        'changes.mail.accessKey',
-        'changes.mail.pass',
-        'changes.mail.pwd',
-        'changes.mcpServers.messages.env.OPENAI_KEY',
-        'changes.pem',
-        'changes.prompt',
-        'changes.retellConfig.key',
-        'changes.serverUrl',
-        'changes.settings.password',
-        'changes.slack',
-        'changes.variables[].value',
-      ],
-      ['fields[].defaultValue', 'fields[].value', 'serverUrlSecret'],
-      ['defaultValue', 'value'],
-      ['newValue', 'oldValue'].flatMap(value => [
-        value,
-        `${value}[].args[]`,
-        `${value}[].env.OPENAI_KEY`,
-        `${value}[].headers.Authorization`,
-        `${value}[].headers.Cookie`,
-        `${value}[].headers.X-Auth`,
-      ]),
+    const counts = await rowsOf(
+      "SELECT record, count(DISTINCT path)::INTEGER AS paths FROM _issues WHERE issue = 'secret removed' GROUP BY ALL ORDER BY ALL",
+      env,
+    )
+    // test/client/redaction.test.ts has the paths.
+    expect(counts).toEqual([
+      { record: 'agent', paths: 34 },
+      { record: 'audit entry', paths: 12 },
+      { record: 'organization', paths: 5 },
+      { record: 'tool', paths: 3 },
+      { record: 'variable', paths: 2 },
+      { record: 'webhook_event', paths: 16 },
     ])
     const before = await rowsOf('SELECT record, path, occurrences FROM _issues ORDER BY ALL', env)
     expect((await inProcess(['replay'], { env })).code).toBe(0)
@@ -283,32 +208,6 @@ describe('a secret', () => {
     expect(stdout).toMatch(/\d+ secrets removed before landing/)
     expect(stdout).not.toContain('secret removed')
     expect(before.flatMap(row => canariesIn(JSON.stringify(row)))).toEqual([])
-  })
-
-  it('is found by the same searches, every one, if nothing was redacted', async () => {
-    const { env, home, sandbox } = await synced()
-    const sent = await secretsSent(sandbox)
-    // Lands the pages of the sync once more, with the bodies that the sandbox sent, not redacted.
-    const bare = { ...env, CONVOHOUSE_HOME: join(await temporaryFolder(), 'data') }
-    const [from, to] = [openLanding(home).workspace('ws_demo'), openLanding(bare.CONVOHOUSE_HOME).workspace('ws_demo')]
-    for (const { stream, window: name, body } of sent.bodies) {
-      const pages = (await from.list(stream)).filter(({ window }) => name.test(window))
-      expect(pages.length).toBeGreaterThan(0)
-      const bytes = Buffer.from(body)
-      for (const { address: path } of pages)
-        await to.land({ ...(await from.head(path)), bodyBytes: bytes.length }, bytes)
-    }
-    const received = { home: bare.CONVOHOUSE_HOME, workspaceId: 'ws_demo', nowMs: Date.now() }
-    await receiveEvents(received, [sent.event as Record<string, unknown>])
-    expect((await inProcess(['replay'], { env: bare })).code).toBe(0)
-    const canaries = [...new Set(sent.texts.flatMap(canariesIn))].sort()
-    // In the warehouse's bytes one text may follow another directly, and both are then found as one, too.
-    expect(await canariesOf(bare.CONVOHOUSE_HOME)).toEqual(expect.arrayContaining(canaries))
-    // Payloads of events are in the spool only.
-    const loaded = canaries.filter(canary => !canary.startsWith('canary-secret-event-'))
-    expect(await canariesInTables(bare.CONVOHOUSE_HOME)).toEqual(loaded)
-    const published = await canariesPublished(bare.CONVOHOUSE_HOME, sandbox.url)
-    expect(published.length).toBeGreaterThan(0)
   })
 
   it('that the vendor rejects makes a sync exit with 3, and is never printed', async () => {
