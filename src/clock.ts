@@ -6,10 +6,10 @@ export interface Clock {
   sleepUntil(untilMs: number, signal: AbortSignal): Promise<void>
 }
 
-/** How often a long sleep checks the clock: after the machine was suspended, it may be due at once. */
+/** A long sleep checks the clock this often: after the machine was suspended, it may be due at once. */
 const CHECK_EVERY_MS = 60_000
 
-/** When this process began, by its clock, ms. */
+/** Start of this process, by its clock, ms. */
 let originMs = Date.now() - performance.now()
 
 /**

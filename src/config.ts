@@ -365,7 +365,7 @@ export function readConfig(options: { path?: string; env?: Environment; cwd?: st
   return fromEnvironment(env, cwd)
 }
 
-/** Only the data folder, for commands that need no workspace. @throws CONFIG_INVALID */
+/** Reads only the data folder, for commands that need no workspace. @throws CONFIG_INVALID */
 export function readHome(options: { path?: string; env?: Environment; cwd?: string } = {}): string {
   const env = options.env ?? process.env
   const cwd = options.cwd ?? process.cwd()

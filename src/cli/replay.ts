@@ -87,7 +87,7 @@ const keptLines = ({ keptEvents }: ReplayReport): string[] =>
         `${counted(keptEvents, 'webhook event')} kept from the old warehouse, without payloads: the spool's files have expired, or are missing or damaged.`,
       ]
 
-/** What retention has removed, and where its rows are. */
+/** Says what retention has removed, and where its rows are. */
 const expiredLines = ({ expired }: ReplayReport, hadWarehouse: boolean): string[] =>
   expired === 0
     ? []

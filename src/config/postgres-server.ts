@@ -49,7 +49,7 @@ export interface PostgresPlace {
 export const placeText = ({ connection: { host, port, database }, schema }: PostgresPlace): string =>
   `${host}:${port}/${database}, schema ${schema}`
 
-/** What no other target may write. */
+/** Identifies the schema, which no other target may write. */
 export const writtenSchema = ({ host, port, database }: Given, schema: string): string =>
   JSON.stringify([host, port, database, schema])
 

@@ -38,7 +38,7 @@ export interface ResourceSettings {
   customMetrics: Readonly<Record<string, readonly string[]>>
   /** Ids of pages to read, by crawler job. */
   crawlerPages: Readonly<Record<string, readonly string[]>>
-  /** Whether Markdown and HTML of these pages are kept. */
+  /** True if Markdown and HTML of these pages are kept. */
   keepsCrawlerBodies: boolean
 }
 

@@ -3,7 +3,7 @@ import type { Environment } from './kept-secret.ts'
 import type { S3Place } from './s3.ts'
 import type { TargetConfig } from './targets.ts'
 
-/** For `credential_process` and `~/.aws`, and certificates of the machine. */
+/** Variables for `credential_process` and `~/.aws`, and for certificates of the machine. */
 const OF_THE_MACHINE = ['HOME', 'PATH', 'NODE_EXTRA_CA_CERTS']
 
 /** Servers other than AWS accept any region. */
@@ -16,8 +16,8 @@ const ALWAYS = {
 }
 
 /**
- * With a file, nothing but the file is asked for credentials: a missing section must not end in the role of the machine. Without one, AWS's own
- * variables are passed on.
+ * Asks only the file for credentials, if there is one: a missing section must not end in the role of the machine. Otherwise passes on AWS's own
+ * variables.
  */
 export function s3Environment({ credentialsFile, profile, region }: S3Place, env: Environment): Record<string, string> {
   const passed = (names: readonly string[]) =>

@@ -1,4 +1,4 @@
-// How far the agents of a workspace have been read: covered spans, gaps between them, and wanted spans that were not read.
+// Reads the coverage of a workspace: covered spans by agent, gaps between them, and wanted spans that were not read.
 import { quoteText } from '../catalog/layout.ts'
 import { type Coverage, gaps } from '../core/planning/coverage.ts'
 import { readByAgent } from '../warehouse/planning/full-exports.ts'

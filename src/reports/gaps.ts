@@ -1,4 +1,4 @@
-// What is known to be missing of a workspace: ranges that could not be read, and windows that are not finished.
+// Reads the known gaps of a workspace: ranges that could not be read, and windows that are not finished.
 import { conversation } from '../catalog/conversation/conversation.ts'
 import { quoteText } from '../catalog/layout.ts'
 import { cover, gaps } from '../core/planning/coverage.ts'

@@ -39,7 +39,7 @@ export async function quarantinedRecords(rows: Rows, workspaceId?: string): Prom
     .map(record => ({ id: idOf(record.file, record.element), ...record }))
 }
 
-/** How many records of all workspaces are quarantined. */
+/** Counts the quarantined records of all workspaces. */
 export async function countQuarantined(rows: Rows): Promise<number> {
   const [found] = await rows<{ n: number }>('SELECT count(*) AS n FROM _quarantine')
   return found?.n ?? 0

@@ -43,7 +43,7 @@ export async function quotaStatus(question: QuotaQuestion): Promise<QuotaStatus 
   return { periodKey, ...sessions, ...rateLimit, reportedAt: momentText(reportedAtMs!) }
 }
 
-/** What the warehouse can tell about the sessions that new conversations will use until the period ends. */
+/** Sessions that new conversations are expected to use until the period ends, from the warehouse. */
 export interface QuotaOutlook {
   /** Sessions of new conversations per day. */
   knownPerDay: number

@@ -32,7 +32,7 @@ export interface WorkspaceReconciliation {
   unverified: ReadRange[]
 }
 
-/** What syncs read again because conversations were skipped there. */
+/** Ranges that syncs read again because conversations were skipped there. */
 type Rereads = ReturnType<typeof rereadsAhead>
 
 /** A kind of difference between what the vendor reported and what the tables hold. */

@@ -1,7 +1,7 @@
 // The newest value of a source that may be slow, for a scrape, which must answer in bounded time.
 import { HOUR, MINUTE, SECOND } from '../core/time.ts'
 
-/** How long a scrape waits for a source. Prometheus gives up after 10 s by default; all sources are read concurrently. */
+/** A scrape waits this long for a source. Prometheus gives up after 10 s by default; all sources are read concurrently. */
 const PATIENCE_MS = 2 * SECOND
 export const STATE = { freshMs: 5 * SECOND, patienceMs: PATIENCE_MS, staleMs: 5 * MINUTE }
 /** For sources that are slow to read and change slowly. */

@@ -1,4 +1,4 @@
-// How series are declared (name, help and labels), and set: an unknown value is absent.
+// Declares series (name, help and labels), and sets them: an unknown value is absent.
 import type { Gauge } from 'prom-client'
 
 export function set(gauge: Gauge, labels: Record<string, string>, value: number | null): void {

@@ -141,7 +141,7 @@ export function spaceOutcomes({ type, freeBytes, warehouseBytes, landingBytes }:
   return [...outcomes, ok(found)]
 }
 
-/** Of each stream, since a sync ends with pages of resources. Only the newest are read: a crash or a full disk damages what was written last. */
+/** Reads so many of the newest pages of each stream: a crash or a full disk damages the files that were written last. */
 const SAMPLE_PAGES = 20
 
 export const landing = eachWorkspace(async ({ id }, { stores }) => {

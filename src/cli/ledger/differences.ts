@@ -82,7 +82,7 @@ const notExportable: Describe = n => ({
   hint: `Nothing to do: ${verb(n, 'it is', 'they are')} requested again when an event reports a change.`,
 })
 
-/** At most this many are named; the others are only counted. */
+/** Names at most this many; counts the others. */
 const MAX_NAMED = 5
 
 function listed(texts: readonly string[]): string {

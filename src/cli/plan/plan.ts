@@ -76,7 +76,7 @@ function windowRow(
   return [agentId, titles.get(agentId) ?? '', kindText(kind), ...bounds(progress), state, ...prices]
 }
 
-/** What is left of the rate limit and of the quota. */
+/** Says what is left of the rate limit and of the quota. */
 function budgetLines({ rateLimit, quota, reserveForNewSessions }: Budget): string[] {
   const requests = `${count(rateLimit.requestsLeft)} of ${counted(rateLimit.requestsPerHour, 'request')} this hour`
   const sessions = quota.known

@@ -122,7 +122,7 @@ function waitingText({ waitingSince, unreadableSegments }: EventsStatus, nowMs: 
   ]
 }
 
-/** Why events are not applied, and when the next attempt is. */
+/** Says why events are not applied, and when the next attempt is. */
 function failingLines({ failing }: EventsStatus, nowMs: number): string[] {
   if (failing === null) return []
   const { what, code, hint, since, nextTry, attempts, pid } = failing
@@ -168,7 +168,7 @@ function eventLines({ events }: WorkspaceStatus, nowMs: number): string[] {
 /** An error within a sentence: DuckDB's may end with an exclamation mark. */
 const withoutEnd = (error: string | null): string => visible((error ?? '').replace(/[.!]$/, ''))
 
-/** What a check found, in words. */
+/** Result of a check, in words. */
 function checkText({ outcome, violations, severity, error }: StoredResult): string {
   if (outcome === 'failed') return `${counted(violations ?? 0, 'row')} (${severity})`
   return outcome === 'broken' ? `cannot run: ${withoutEnd(error)}` : 'takes too long'
@@ -183,7 +183,7 @@ export const checkLines = (results: readonly StoredResult[], nowMs: number): str
   ),
 ]
 
-/** What there is of a model that could not be built. An erasure removes the rows of all models. */
+/** Says which rows a model has that could not be built. An erasure removes the rows of all models. */
 export function modelText({ columns, rows }: Pick<StoredModel, 'columns' | 'rows'>): string {
   if (columns.length === 0) return 'has no table yet'
   return rows === 0 ? 'has no rows' : 'keeps its former rows'

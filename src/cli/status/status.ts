@@ -102,7 +102,7 @@ async function statusesOf(
 const wrongChecks = async (rows: Rows): Promise<StoredResult[]> =>
   (await ifAny(storedResults({ rows }))).filter(({ outcome }) => outcome !== 'passed')
 
-/** None without a warehouse. */
+/** The results, or none without a warehouse. */
 const ifAny = <T>(results: Promise<T[]>): Promise<T[]> =>
   results.catch(error => {
     if (isCode(error, 'WAREHOUSE_MISSING')) return []

@@ -80,7 +80,7 @@ export const displayOn = (board: Board | null, workspaceId: string, options: Dis
     ? liveDisplay(workspaceId, board, { style: styleOf(process.stderr), ...options })
     : plainDisplay(workspaceId, options)
 
-/** What a display shows. Each function gets the progress that includes the event. */
+/** Shows events. Each function gets the progress that includes the event. */
 interface View extends Pick<Display, 'note' | 'end'> {
   planned(planned: Parameters<Display['planned']>[0], progress: Progress): void
   page?(progress: Progress): void

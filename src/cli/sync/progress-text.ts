@@ -8,7 +8,7 @@ import type { EventCounts } from '../../run/watch-events.ts'
 import { plain, type Style } from '../terminal/style.ts'
 import { type Planning, type Progress, rateOf, timeToGo, type Waiting } from './progress.ts'
 
-/** What a plan without windows says. */
+/** Text for a plan without windows. */
 export function nothingToRead({ incomplete, active }: Pick<Plan, 'incomplete' | 'active'>): string {
   if (incomplete) return 'nothing to read now, but not everything is stored: `convohouse status` shows what is missing'
   return active ? 'nothing to read now' : 'nothing to read: everything up to now is stored'

@@ -43,7 +43,7 @@ export interface Progress {
   events: EventCounts | null
   /** Keys of failures that have been shown. */
   reportedFailures: readonly string[]
-  /** How many conversations had landed at moments of the last seconds; the rate is computed from them. */
+  /** Landed conversations at moments of the last seconds; the rate is computed from them. */
   recent: readonly { atMs: number; conversations: number }[]
 }
 

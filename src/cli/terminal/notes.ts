@@ -1,4 +1,4 @@
-// What commands add about the workspace: sessions that may be billed, exports that wait or are saved, and ranges that could not be read.
+// Notes that several commands print: sessions that may be billed, exports that wait or are saved, ranges that could not be read, missing workers.
 import { type Gap, MAX_GAPS_REPORTED } from '../../core/planning/gaps.ts'
 import { DECIDING, type MeasuredRefreshes } from '../../core/planning/refresh-rule.ts'
 import type { ReadRange } from '../../core/planning/rereads.ts'
@@ -21,7 +21,7 @@ function measuredText({ measured, changed, skips, savedSessions }: MeasuredRefre
   return `refreshes without a new message changed ${count(changed)} of ${counted(measured, 'conversation')}; ${skips ? saves : until}`
 }
 
-/** How many conversations wait for their first export, and what refreshes have found. */
+/** Says how many conversations wait for their first export, and what refreshes have found. */
 export const economyTexts = (of: { active?: number; measured?: MeasuredRefreshes | null }): string[] => [
   ...(of.active
     ? [

@@ -1,10 +1,9 @@
-// Several workspaces, also with `sync --watch`, as processes.
+// Several workspaces in one sync.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { SandboxOptions } from '../../../src/sandbox/options.ts'
 import { NO_REFRESH, openScene, type Scene, TOKEN_ENV } from '../../scene.ts'
-import { isDeep } from '../../tier.ts'
 import { until } from '../../until.ts'
 import { jsonLines, start, temporaryFolder } from '../cli-process.ts'
 import { inProcess, rowsOf } from '../in-process.ts'
@@ -43,18 +42,6 @@ async function openWorkspaces(sandboxes: Partial<SandboxOptions>[], settings: ob
 const reportsIn = (stdout: string) =>
   jsonLines(stdout.slice(0, stdout.lastIndexOf('\n') + 1)).filter(({ kind }) => kind === 'report')
 
-/** Runs `sync` until its output satisfies the condition, then interrupts it; resolves with the complete output. */
-async function watched(args: string[], { env }: Workspaces, enough: (stdout: string) => boolean) {
-  const watching = start(['sync', '--json', '--yes', ...args], { env })
-  let stdout = ''
-  watching.process.stdout!.on('data', text => {
-    stdout += text
-  })
-  await until(async () => enough(stdout), { everyMs: 500 })
-  watching.process.kill('SIGINT')
-  return watching.ended
-}
-
 describe('several workspaces', () => {
   const SPENT = { conversations: 400, hourlyRequests: 10 }
 
@@ -81,18 +68,6 @@ describe('several workspaces', () => {
     const [held] = await rowsOf('SELECT count(DISTINCT workspace_id) AS n FROM conversations', env)
     expect(Number(held!.n)).toBe(2)
   })
-
-  it.runIf(isDeep)(
-    'are watched concurrently: one that waits for its rate limit does not delay the others',
-    async () => {
-      const workspaces = await openWorkspaces([SPENT, { agents: 1 }], { pageSize: 10 })
-      const roundsOf = (stdout: string) =>
-        reportsIn(stdout).filter(({ workspaceId, outcome }) => workspaceId === 'w2' && outcome === 'done')
-      const { code } = await watched(['--watch', '10s'], workspaces, stdout => roundsOf(stdout).length === 2)
-      expect(code).toBe(130)
-      expect((await workspaces.scenes[0]!.served()).length).toBeLessThanOrEqual(10)
-    },
-  )
 
   it('exit with the first code that is not 0, in their order, and an error of one stops none of the others', async () => {
     const { env } = await openWorkspaces([{ paid: false }, SPENT, {}], { pageSize: 10 })
