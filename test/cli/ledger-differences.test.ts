@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { describeDifference, type Settings } from '../../src/cli/ledger/differences.ts'
 import { ledgerLines, ledgerOf } from '../../src/cli/ledger/ledger.ts'
 import { DAY } from '../../src/core/time.ts'
-import { COUNT_NAMES, type Counts } from '../../src/reports/reconciled-counts.ts'
-import { differencesOf } from '../../src/reports/reconciliation.ts'
+import { COUNT_NAMES, type Counts, differencesOf } from '../../src/reports/reconciliation.ts'
 
 const A_DAY = '1d'
 const NOW = Date.UTC(2026, 10, 20, 12)

@@ -9,11 +9,13 @@ import {
   COUNT_NAMES,
   type CountName,
   type Counts,
+  expectAgents,
   type ReconciliationRow,
+  reconcileWorkspace,
   reconciliationSql,
   type Scope,
-} from '../../reports/reconciled-counts.ts'
-import { expectAgents, reconcileWorkspace, type WorkspaceReconciliation } from '../../reports/reconciliation.ts'
+  type WorkspaceReconciliation,
+} from '../../reports/reconciliation.ts'
 import { workspacesIn } from '../../reports/status.ts'
 import { type Rows, warehouseRows, withWarehouseRows } from '../../warehouse/query/rows.ts'
 import { queryWarehouse } from '../../warehouse/query/warehouse-client.ts'
