@@ -15,7 +15,6 @@ const FAST = ['test/*.test.ts', 'test/{catalog,config,core,files,json,landing,re
 const ALONE = [
   'test/{contract,deploy,histories}/**/*.test.ts',
   'test/run/temporal/{dev-server,runtime}.test.ts',
-  'test/workflows/bundle.test.ts',
   'test/warehouse/query/socket.test.ts',
   'test/sandbox/world.test.ts',
   'test/own-files.test.ts',

@@ -1,5 +1,6 @@
 // What a vendor does wrong: each behaviour changes answers of one agent or of the account, for some time or for good, always, sometimes or a
 // few times. A behaviour is plain data, so that a history is, too; several combine.
+import { DAY } from '../../src/core/time.ts'
 import type { Conversation, ExportQuery, ModelPage, VendorModel } from './vendor-model.ts'
 
 export interface Behaviour {
@@ -53,6 +54,7 @@ export interface Memory {
   pages: Map<string, ModelPage>
   texts: Map<string, Draft>
   usage: Record<string, unknown> | null
+  usages: Record<string, unknown>[]
 }
 
 type Change = (draft: Draft, given: { behaviour: Behaviour; memory: Memory; vendor: VendorModel }) => boolean
@@ -250,12 +252,40 @@ const EFFECTS = {
   'ids-limited': {
     select: draft => draft.asked.ids !== null && set(draft.query, { ids: draft.asked.ids.slice(0, 20) }),
   },
+  /** `value`: the status of a request with an id that no conversation has. */
+  'unknown-ids-refused': {
+    before: (draft, { behaviour: { value = 404 }, vendor }) => {
+      const known = new Set(vendor.mirrored(draft.agentId, draft.viewMs).map(({ id }) => id))
+      return (draft.asked.ids ?? []).some(id => !known.has(id)) && fail(draft, value)
+    },
+  },
+  /** The answer names another end of the range than the requested one, and is the last one. */
+  'another-query': {
+    page: draft => isPaged(draft) && set(draft.page, { hasMore: false, nextCursor: null }),
+    answer: ({ body, asked }) => {
+      body.query = { toTs: asked.toMs - DAY }
+      return true
+    },
+  },
   // Usage
   'usage-object-frozen': {
     answer: (draft, { memory }) => {
       memory.usage ??= { ...usageOf(draft) }
       return changeUsage(draft, memory.usage)
     },
+  },
+  /** `value`: by how many answers the usage is late. */
+  'usage-late': {
+    answer: (draft, { behaviour: { value = 5 }, memory }) => {
+      memory.usages.push(usageOf(draft))
+      const { billableUsedThisRequest } = usageOf(draft)
+      return changeUsage(draft, { ...memory.usages.at(-1 - value), billableUsedThisRequest })
+    },
+  },
+  /** `word`: `absent` or `daily`. */
+  'period-key': {
+    answer: (draft, { behaviour: { word } }) =>
+      changeUsage(draft, { periodKey: word === 'daily' ? new Date(draft.atMs).toISOString().slice(0, 10) : undefined }),
   },
   'usage-absent': { answer: ({ body }) => delete body.usage },
   /** Repeats the first usage that it sees. */
@@ -328,7 +358,14 @@ const EFFECTS = {
 export type BehaviourKind = keyof typeof EFFECTS
 export const BEHAVIOUR_KINDS = Object.keys(EFFECTS) as BehaviourKind[]
 
-export const newMemory = (): Memory => ({ shown: 0, number: 0, pages: new Map(), texts: new Map(), usage: null })
+export const newMemory = (): Memory => ({
+  shown: 0,
+  number: 0,
+  pages: new Map(),
+  texts: new Map(),
+  usage: null,
+  usages: [],
+})
 
 /** True where the behaviour may change an answer at that time. */
 export const isActive = (behaviour: Behaviour, sinceStartMs: number, { shown }: Pick<Memory, 'shown'>): boolean =>

@@ -1,6 +1,8 @@
 // A history: a vendor, how it misbehaves, and what we do over some days (syncs, waits, kills, a clock of ours that is set). Plain data, so that a
 // counterexample is a few lines. `runHistory` runs it through the real planner, governor, window loop, client and export steps.
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
+import type { Planning } from '../../src/steps/planning/facts.ts'
+import type { Host, ProgressUpdate } from '../../workflows/host.ts'
 import type { SyncReport, SyncRequest } from '../../workflows/steps.ts'
 import type { Behaviour } from './behaviours.ts'
 import { drawsOf } from './draws.ts'
@@ -31,6 +33,10 @@ export interface AgentPlan {
   vanishing?: number
   /** How late conversations enter the mirror at most, ms. Default: 0. */
   lateMs?: number
+  /** So many conversations of one moment, in the middle of the history. Default: 0. */
+  burst?: number
+  /** How long after its beginning a person writes in each silent conversation, ms. Absent: nobody ever does. */
+  answeredAfterMs?: number
 }
 
 export interface VendorPlan {
@@ -46,8 +52,8 @@ export interface VendorPlan {
 export type Asked = Partial<Omit<SyncRequest, 'run' | 'workspaceId'>>
 
 export type Step =
-  /** `killAt`: the process dies at that operation (a request, its answer, a write). `watchMs`: a round of watch mode of that interval. */
-  | { sync: Asked; killAt?: number; watchMs?: number }
+  /** `killAt`: the process dies at that operation (a request, its answer, a write). `watchMs`: a round of watch mode of that interval. `host`: replaces parts of the host. */
+  | { sync: Asked; killAt?: number; watchMs?: number; host?: Partial<Host> }
   | { waitMs: number }
   /** Our clock is set to be ahead of the true time. */
   | { clockAheadMs: number }
@@ -59,6 +65,8 @@ export interface History {
   /** Page size. Default: 100. */
   maxPage?: number
   headReserve?: number
+  /** Other settings of the workspace. */
+  settings?: Partial<Planning['settings']>
   behaviours: readonly Behaviour[]
   steps: readonly Step[]
 }
@@ -75,6 +83,8 @@ export interface SyncOutcome {
   report: SyncReport | null
   /** What the run threw. */
   error: unknown
+  /** The waits that it published. */
+  waits: Extract<ProgressUpdate, { kind: 'waiting' }>[]
 }
 
 export interface World {
@@ -101,18 +111,21 @@ const daysOf = ({ steps }: History): number =>
 function conversationsOf(plan: AgentPlan, seed: number, days: number): Conversation[] {
   const draws = drawsOf(seed)
   const { id: agentId, history, historyDays, perDay, silent = 0, goesOn = 0, vanishing = 0, lateMs = 0 } = plan
+  const { burst = 0, answeredAfterMs = Number.POSITIVE_INFINITY } = plan
   const total = history + Math.round(perDay * days)
-  return Array.from({ length: total }, (_, index) => {
+  const firstOfBurst = Math.floor((history - burst) / 2)
+  return Array.from({ length: total }, (_, place) => {
+    const index = place >= firstOfBurst && place < firstOfBurst + burst ? firstOfBurst : place
     const isOld = index < history
     const age = isOld ? (-historyDays * (history - index)) / history : (index - history + 1) / perDay
-    const createdMs = Math.round(START_MS + age * DAY) + draws.between(0, 900)
-    const humanMs = draws.chance(silent) ? Number.POSITIVE_INFINITY : createdMs
+    const createdMs = Math.round(START_MS + age * DAY) + (burst > 0 ? 0 : draws.between(0, 900))
+    const humanMs = draws.chance(silent) ? createdMs + answeredAfterMs : createdMs
     const usual = draws.chance(goesOn) ? draws.between(2, 4) : (plan.sessions ?? 1)
-    const many = index === Math.floor(history / 2) ? (plan.longest ?? usual) : usual
+    const many = place === Math.floor(history / 2) ? (plan.longest ?? usual) : usual
     const apartMs = many > 4 ? MINUTE : draws.between(1, 30) * HOUR
     return {
-      ...{ id: `${agentId.slice(0, 3)}${index}`, agentId, createdMs, humanMs },
-      sessionsMs: humanMs === createdMs ? Array.from({ length: many }, (__, n) => createdMs + n * apartMs) : [],
+      ...{ id: `${agentId.slice(0, 3)}${place}`, agentId, createdMs, humanMs },
+      sessionsMs: Number.isFinite(humanMs) ? Array.from({ length: many }, (__, n) => humanMs + n * apartMs) : [],
       mirroredMs: createdMs + (isOld || lateMs === 0 ? 0 : draws.between(0, lateMs)),
       goneMs: draws.chance(vanishing) ? createdMs + draws.between(1, 10) * DAY : Number.POSITIVE_INFINITY,
     }
@@ -147,7 +160,7 @@ export function newWorld(history: History): World {
   }
 }
 
-async function take(world: World, step: Step): Promise<void> {
+export async function take(world: World, step: Step): Promise<void> {
   if ('waitMs' in step) return world.clock.advance(step.waitMs)
   if ('clockAheadMs' in step) {
     world.aheadMs = step.clockAheadMs

@@ -11,8 +11,8 @@ import { openPending } from '../../src/steps/pending.ts'
 import type { Planning } from '../../src/steps/planning/facts.ts'
 import { prepare } from '../../src/steps/planning/prepare.ts'
 import { openServerClock } from '../../src/steps/server-clock.ts'
-import type { Host } from '../../workflows/host.ts'
-import type { Steps } from '../../workflows/steps.ts'
+import type { Host, ProgressUpdate } from '../../workflows/host.ts'
+import type { Steps, SyncRequest } from '../../workflows/steps.ts'
 import { syncWorkspace } from '../../workflows/sync.ts'
 import { drawsOf } from './draws.ts'
 import type { Step, SyncOutcome, World } from './history.ts'
@@ -73,6 +73,7 @@ function settingsOf({ history }: World): Planning['settings'] {
     ...{ timeZone: 'UTC', settleMs: 2 * MINUTE, mirrorLagMs: 2 * MINUTE, requestsPerHour: 1_500, hourMs: HOUR },
     ...{ hourReserveShare: 0.02, headReserveShare: history.headReserve ?? null, maxPage: history.maxPage ?? 100 },
     ...{ quietMs: DAY, refreshOn: 'change', rereadHorizonMs: 7 * DAY, rereadShare: 0.02, sampleShare: 0.002 },
+    ...history.settings,
   }
 }
 
@@ -164,17 +165,35 @@ function hostOf({ clock }: World, process: ModelProcess, watchMs: number): Host 
   }
 }
 
+/** One sync in a new process: the request, and what it runs with. */
+export function openSync(world: World, step: Extract<Step, { sync: unknown }>) {
+  const process = startProcess(world, step.killAt)
+  const run = `run${world.syncs.length}`
+  const steps = stepsOf(world, process, openPlanning(world, process, run))
+  const unattended = step.watchMs === undefined ? {} : { unattended: true }
+  const request: SyncRequest = {
+    ...PLAIN_SYNC,
+    ...unattended,
+    ...step.sync,
+    run,
+    workspaceId: world.store.workspaceId,
+  }
+  const { notify, ...plain } = hostOf(world, process, step.watchMs ?? Number.POSITIVE_INFINITY)
+  const waits: SyncOutcome['waits'] = []
+  const noted = (update: ProgressUpdate) => {
+    if (update.kind === 'waiting') waits.push(update)
+    notify(update)
+  }
+  const host: Host = { ...plain, notify: noted, ...step.host }
+  return { process, steps, request, host, waits }
+}
+
 /** Runs one sync in a new process. */
 export async function runSync(world: World, step: Extract<Step, { sync: unknown }>): Promise<SyncOutcome> {
   const { clock, syncs } = world
-  const process = startProcess(world, step.killAt)
-  const run = `run${syncs.length}`
   const beganMs = clock.now()
   const outcome = { index: syncs.length, asked: step.sync, beganMs, report: null, error: null }
-  const steps = stepsOf(world, process, openPlanning(world, process, run))
-  const unattended = step.watchMs === undefined ? {} : { unattended: true }
-  const request = { ...PLAIN_SYNC, ...unattended, ...step.sync, run, workspaceId: world.store.workspaceId }
-  const host = hostOf(world, process, step.watchMs ?? Number.POSITIVE_INFINITY)
+  const { process, steps, request, host, waits } = openSync(world, step)
   const sync = syncWorkspace(steps, host, request).then(
     report => ({ report, error: null }),
     (error: unknown) => ({ report: null, error }),
@@ -185,5 +204,5 @@ export async function runSync(world: World, step: Extract<Step, { sync: unknown 
   process.dead = true
   const { isRunaway } = process
   const isKilled = ended === null && !isRunaway
-  return { ...outcome, ...ended, isKilled, isRunaway, endedMs: clock.now() }
+  return { ...outcome, ...ended, waits, isKilled, isRunaway, endedMs: clock.now() }
 }

@@ -1,6 +1,6 @@
 // What is stored about each billed answer, and how many sessions are assumed if an answer does not report them.
 import { describe, expect, it } from 'vitest'
-import { simulatedApp } from '../simulated/simulated-app.ts'
+import { simulatedApp } from './simulated/simulated-app.ts'
 
 const BILLS = 'SELECT file, kind, log_id, usage_summary, export_request_count FROM _requests ORDER BY file'
 

@@ -1,10 +1,10 @@
 // Compares the reconciliation report with the generator, by agent and by day.
 import { describe, expect, it } from 'vitest'
-import { DAY, MINUTE, SECOND } from '../../../src/core/time.ts'
-import type { Sandbox } from '../../../src/sandbox/server.ts'
-import { timeMs } from '../simulated/expected-rows.ts'
-import type { SimulatedApp } from '../simulated/open-simulated-app.ts'
-import { simulatedApp } from '../simulated/simulated-app.ts'
+import { DAY, MINUTE, SECOND } from '../../src/core/time.ts'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import { timeMs } from './simulated/expected-rows.ts'
+import type { SimulatedApp } from './simulated/open-simulated-app.ts'
+import { simulatedApp } from './simulated/simulated-app.ts'
 
 const SETTLE_MS = 2 * MINUTE
 /** Nothing is read a second time unless a test requests it. */
