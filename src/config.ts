@@ -104,7 +104,8 @@ const address = z
   .refine(text => parseAddress(text) !== undefined, 'must be a host and a port such as 127.0.0.1:9464')
   .transform(text => parseAddress(text)!)
 
-const file = z.strictObject({
+/** The settings of the file. */
+export const file = z.strictObject({
   home: z.string().min(1).optional(),
   memoryLimit: size.optional(),
   replayMemoryLimit: size.optional(),
