@@ -1,25 +1,50 @@
 // `convohouse receive`: receives webhooks until it is stopped.
-import { type Config, ENVIRONMENT } from '../../config.ts'
-import { ConvohouseError } from '../../core/errors.ts'
-import { SECOND } from '../../core/time.ts'
-import { counted } from '../../core/words.ts'
-import { makeFolder } from '../../files/durable.ts'
-import type { WorkspaceSecrets } from '../../receiver/authenticate.ts'
-import { openIntake } from '../../receiver/intake.ts'
-import { ReceiverMetrics } from '../../receiver/metrics.ts'
-import { RefusalReport } from '../../receiver/refusal-report.ts'
-import { type Receiver, startReceiver } from '../../receiver/server.ts'
-import { readWorkspaceSecrets } from '../../receiver/workspace-secrets.ts'
-import { spoolRoot } from '../../spool/folders.ts'
-import { MetricsPage } from '../../telemetry/page.ts'
-import { configAt } from '../flags/configuration.ts'
-import { metricsOf } from '../open-app.ts'
-import { errorLines } from '../terminal/error-text.ts'
-import { log, print, printJsonLine, stampLines } from '../terminal/print.ts'
-import { refusedLine } from '../terminal/refusal-text.ts'
-import { listenInstead, STOPPING, stopOnSignals, untilStopping } from '../terminal/signals.ts'
-import { isTerminal, styleOf } from '../terminal/style.ts'
-import { letYoungSpaceGrow } from '../young-space.ts'
+import type { Command } from 'commander'
+import { type Config, ENVIRONMENT } from '../config.ts'
+import { ConvohouseError } from '../core/errors.ts'
+import { SECOND } from '../core/time.ts'
+import { counted } from '../core/words.ts'
+import { makeFolder } from '../files/durable.ts'
+import type { WorkspaceSecrets } from '../receiver/authenticate.ts'
+import { openIntake } from '../receiver/intake.ts'
+import { ReceiverMetrics } from '../receiver/metrics.ts'
+import { RefusalReport } from '../receiver/refusal-report.ts'
+import { type Receiver, startReceiver } from '../receiver/server.ts'
+import { readWorkspaceSecrets } from '../receiver/workspace-secrets.ts'
+import { spoolRoot } from '../spool/folders.ts'
+import { MetricsPage } from '../telemetry/page.ts'
+import { configAt } from './flags/configuration.ts'
+import { addConfigFlag } from './flags/sync-flags.ts'
+import { filled, whole } from './flags/values.ts'
+import { metricsOf } from './open-app.ts'
+import { errorLines } from './terminal/error-text.ts'
+import { log, print, printJsonLine, stampLines } from './terminal/print.ts'
+import { refusedLine } from './terminal/refusal-text.ts'
+import { listenInstead, STOPPING, stopOnSignals, untilStopping } from './terminal/signals.ts'
+import { isTerminal, styleOf } from './terminal/style.ts'
+import { letYoungSpaceGrow } from './young-space.ts'
+
+export const define = (command: Command): Command =>
+  addConfigFlag(command)
+    .option('--host <address>', 'address to listen on (default: 127.0.0.1)', filled('--host'))
+    .option('--port <n>', 'port; 0 takes a free one (default: 8787)', whole('--port', 0, 65_535))
+    .option('--json', 'print the address as one JSON object')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse receive                       listen on 127.0.0.1:8787, behind a TLS proxy
+  $ convohouse receive --host 0.0.0.0 --port 80
+  $ curl http://127.0.0.1:8787/metrics
+
+An event is written to the spool in the data folder before it is acknowledged. Several receivers may share a data folder.
+The configuration of a workspace names its secrets: \`webhooks: { secrets: [{ env: CONVOHOUSE_WEBHOOK_SECRET }] }\`. Without a
+configuration file, CONVOHOUSE_WEBHOOK_SECRET is used. SIGHUP rereads the secrets. SIGTERM and Ctrl-C stop the receiver once requests
+in flight are on disk. docs/webhooks.md describes the vendor's settings, a TLS proxy, and how to test.`,
+    )
+    .action(async (flags: ReceiveFlags) => {
+      await runReceive(flags)
+    })
 
 /** When the receiver closes, requests in flight get this time to finish. */
 export const CLOSE_MS = 10 * SECOND

@@ -1,25 +1,69 @@
 // `convohouse query`: one SELECT, in the requested format.
+
 import { createReadStream } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
-import { ConvohouseError, isCode } from '../../core/errors.ts'
-import { bytes, counted } from '../../core/words.ts'
+import { type Command, Option } from 'commander'
+import { ConvohouseError, isCode } from '../core/errors.ts'
+import { DAY, SECOND } from '../core/time.ts'
+import { bytes, counted } from '../core/words.ts'
 import {
   type ClientQuery,
   queryWarehouse,
   queryWarehouseToParquet,
   type WarehouseAccess,
-} from '../../warehouse/query/warehouse-client.ts'
-import { storageOf } from '../flags/configuration.ts'
-import { invalidFlag } from '../flags/values.ts'
-import { formatOfFile, resolveOutput, writeToFile } from '../output/file.ts'
-import { chooseFormat, type Format, writeResult } from '../output/write.ts'
-import { log } from '../terminal/print.ts'
-import { stopOnSignals } from '../terminal/signals.ts'
-import { isTerminal } from '../terminal/style.ts'
+} from '../warehouse/query/warehouse-client.ts'
+import { storageOf } from './flags/configuration.ts'
+import { addConfigFlag } from './flags/sync-flags.ts'
+import { duration, filled, invalidFlag, oneOf, whole } from './flags/values.ts'
+import { formatOfFile, resolveOutput, writeToFile } from './output/file.ts'
+import { chooseFormat, FORMATS, type Format, writeResult } from './output/write.ts'
+import { log } from './terminal/print.ts'
+import { stopOnSignals } from './terminal/signals.ts'
+import { isTerminal } from './terminal/style.ts'
+
+/** Node's timers fire at once if their delay exceeds 2^31 ms (24.8 days). */
+const LONGEST_TIMEOUT_MS = 24 * DAY
+
+export const define = (command: Command): Command =>
+  addConfigFlag(command)
+    .argument(
+      '[sql]',
+      'one SELECT (or WITH, FROM, DESCRIBE, SHOW TABLES, EXPLAIN); without it, or with -, SQL is read from standard input',
+    )
+    .option('-f, --file <file>', 'read the SQL from a file', filled('--file'))
+    .option(
+      '--format <format>',
+      `${FORMATS.join(', ')} (default: a table on a terminal, else csv)`,
+      oneOf('--format', FORMATS),
+    )
+    .option('-o, --output <file>', 'write to a file; its extension selects the format', filled('--output'))
+    .addOption(
+      new Option('--timeout <duration>', 'stop after this time')
+        .argParser(duration('--timeout', { min: SECOND / 10, max: LONGEST_TIMEOUT_MS }))
+        .default(60 * SECOND, '60s'),
+    )
+    .option('--max-rows <n>', 'return at most this many rows', whole('--max-rows', 1))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse query "SHOW TABLES"                      all tables and views but the marts and models
+  $ convohouse query "FROM marts.conversations_daily"
+  $ convohouse query "SELECT channel, count(*) AS n FROM conversations GROUP BY ALL ORDER BY n DESC"
+  $ convohouse query "FROM conversations" -o conversations.parquet
+  $ convohouse query "FROM conversations_by_day" -o days.arrow
+  $ convohouse query --file report.sql --format csv > report.csv
+  $ echo "SELECT 42 AS answer" | convohouse query --format json
+
+Stored times are UTC and end in Z. Times that the SQL computes from them have no time zone.`,
+    )
+    .action(async (sql: string | undefined, flags: QueryFlags) => {
+      await runQueryCommand(sql, flags)
+    })
 
 export interface QueryFlags {
   config?: string

@@ -1,24 +1,53 @@
 // `convohouse check`: runs the checks over all rows. Stores the results if a workspace is configured and no other process holds
 // the warehouse.
-import { openApp } from '../../app.ts'
-import { type Config, readChecks } from '../../config.ts'
-import { EXIT_CODES, isCode } from '../../core/errors.ts'
-import { MINUTE } from '../../core/time.ts'
-import { count, counted } from '../../core/words.ts'
-import { checkNow } from '../../steps/checks.ts'
-import { allChecks } from '../../warehouse/checks/all-checks.ts'
-import type { Check } from '../../warehouse/checks/declaration.ts'
-import type { Ran } from '../../warehouse/checks/results.ts'
-import { runCheck } from '../../warehouse/checks/run-check.ts'
-import { expectWarehouse } from '../../warehouse/open.ts'
-import { withWarehouseRows } from '../../warehouse/query/rows.ts'
-import type { WarehouseAccess } from '../../warehouse/query/warehouse-client.ts'
-import { configIfAny, storageOf } from '../flags/configuration.ts'
-import { invalidFlag } from '../flags/values.ts'
-import { grid, gridOnStdout, visible } from '../terminal/columns.ts'
-import { print, printJson } from '../terminal/print.ts'
-import { stopOnSignals } from '../terminal/signals.ts'
-import { failingRows, rowLines, type Shown } from './failing-rows.ts'
+import type { Command } from 'commander'
+import { openApp } from '../app.ts'
+import { type Config, readChecks } from '../config.ts'
+import { ConvohouseError, EXIT_CODES, isCode } from '../core/errors.ts'
+import { MINUTE } from '../core/time.ts'
+import { count, counted } from '../core/words.ts'
+import { checkNow } from '../steps/checks.ts'
+import { allChecks } from '../warehouse/checks/all-checks.ts'
+import type { Check } from '../warehouse/checks/declaration.ts'
+import type { Ran } from '../warehouse/checks/results.ts'
+import { reasonOf, runCheck } from '../warehouse/checks/run-check.ts'
+import { expectWarehouse } from '../warehouse/open.ts'
+import { withWarehouseRows } from '../warehouse/query/rows.ts'
+import type { WarehouseAccess } from '../warehouse/query/warehouse-client.ts'
+import { configIfAny, storageOf } from './flags/configuration.ts'
+import { addConfigFlag } from './flags/sync-flags.ts'
+import { invalidFlag } from './flags/values.ts'
+import { grid, gridOnStdout, visible } from './terminal/columns.ts'
+import { print, printJson } from './terminal/print.ts'
+import { stopOnSignals } from './terminal/signals.ts'
+
+export const define = (command: Command): Command =>
+  addConfigFlag(command)
+    .argument('[names...]', 'only these checks; default: all')
+    .option('--json', 'one JSON object, for machines')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse check
+  $ convohouse check conversations_unique loads_unique
+  $ convohouse check --json | jq '.checks[] | select(.outcome != "passed")'
+
+A check is a SELECT that returns the rows that break a rule. Your own are the .sql files of the folder \`checks\` in the configuration, each
+with a header:
+
+  -- Every conversation has a channel.
+  -- severity: warn                                  error or warn
+  -- table: conversations
+  -- key: workspace_id, agent_id, conversation_id    optional: examples are stored, and syncs check changed records
+  SELECT workspace_id, agent_id, conversation_id FROM conversations WHERE channel IS NULL
+
+With names, the first rows of each check that fails are printed. Syncs run the checks too: over the records that changed, and once a day over all. Results are in the table _checks, unless another process
+holds the warehouse. The exit code is 0 if all pass or only warnings fail, 6 if a check of severity error fails, 2 if one cannot run.`,
+    )
+    .action(async (names: string[], flags: CheckFlags) => {
+      process.exitCode = await runCheckCommand(names, flags)
+    })
 
 export interface CheckFlags {
   config?: string
@@ -155,3 +184,63 @@ const runAsQueries = (storage: WarehouseAccess, checks: readonly Check[]): Promi
     for (const check of checks) ran.push({ check, scope: 'all', ...(await runCheck(rows, check)) })
     return ran
   })
+
+/** Rows that are shown of a check that fails. */
+const SHOWN_ROWS = 5
+
+/** Characters of a value that are shown: the width of a long text takes minutes to measure. */
+const SHOWN_CHARACTERS = 200
+
+/** Values as text. */
+type ShownRow = Record<string, string | null>
+
+interface Shown {
+  rows: ShownRow[]
+  /** Why there are none, without values; null: there are. */
+  problem: string | null
+}
+
+/**
+ * The first rows of each check that fails, by its name. They may name people: they are shown, and never stored. A column that the number of
+ * rows does not need may fail here for the first time.
+ */
+async function failingRows(access: WarehouseAccess, results: readonly Ran[]): Promise<Map<string, Shown>> {
+  const failed = results.filter(({ outcome }) => outcome === 'failed')
+  const shown = new Map<string, Shown>()
+  if (failed.length === 0) return shown
+  const text = `COLUMNS('(?s).*')::VARCHAR`
+  const value = `CASE WHEN length(${text}) > ${SHOWN_CHARACTERS} THEN left(${text}, ${SHOWN_CHARACTERS}) || '…' ELSE ${text} END`
+  return withWarehouseRows(access, async rows => {
+    for (const { check } of failed) {
+      const sql = `SELECT ${value} AS '\\0' FROM (${check.sql}\n) LIMIT ${SHOWN_ROWS}`
+      const found = await rows<ShownRow>(sql).then(
+        some => ({ rows: some, problem: null }),
+        error => {
+          if (error instanceof ConvohouseError) return { rows: [], problem: reasonOf(error) }
+          throw error
+        },
+      )
+      shown.set(check.name, found)
+    }
+    return shown
+  })
+}
+
+/** The rows as a table, and how many there are. */
+function rowLines({ rows, problem }: Shown, violations: number): string[] {
+  if (problem !== null) return [`  Its rows cannot be shown: ${visible(problem)}`]
+  const columns = Object.keys(rows[0] ?? {})
+  const { width, ...style } = gridOnStdout()
+  const options = { ...style, width: width === undefined ? undefined : width - 2 }
+  const cells = rows.map(row => columns.map(name => row[name] ?? 'NULL'))
+  const lines =
+    columns.length === 0
+      ? []
+      : grid(
+          columns.map(name => ({ name: visible(name) })),
+          cells,
+          options,
+        )
+  const more = violations > rows.length ? [`${count(rows.length)} of ${counted(violations, 'row')}`] : []
+  return [...lines, ...more].map(line => `  ${line}`)
+}
