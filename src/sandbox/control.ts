@@ -7,20 +7,20 @@
 //   GET  /_sandbox/truth                                    per agent: visible and exportable conversations, billable sessions
 //   POST /_sandbox/clock {nowMs?|advanceMs?, speed?}        sets the time, its speed, or both
 //   GET  /_sandbox/faults                                   current faults, and how often each was served
-//   POST /_sandbox/faults {seed?, rates?, script?, search?} replaces the faults; {} turns them off
-//   GET  /_sandbox/conditions                               paid, mirror lag, clock offset, deleted agents
-//   POST /_sandbox/conditions {paid?, mirrorLagMs?, …}      changes the given conditions (`condition-settings.ts`)
+//   POST /_sandbox/faults {seed?, rates?, script?} replaces the faults; {} turns them off
+//   GET  /_sandbox/conditions                               paid, mirror lag, deleted agents
+//   POST /_sandbox/conditions {paid?, mirrorLagMs?, …}      changes the given conditions (`conditions.ts`)
 //   GET  /_sandbox/webhooks                                 webhook settings, and event counts by outcome
 //   POST /_sandbox/webhooks {url?, types?, faults?, …}      changes the given settings (`webhook-settings.ts`)
 //   GET  /_sandbox/events?since=N&type=T&convoId=C&outcome=O  emitted events, in order, with their outcome
 //   POST /_sandbox/reset-requests                           clears the request log; rate limit and usage stay
 
 import { z } from 'zod'
-import { SECOND } from '../core/time.ts'
+import { DAY, SECOND } from '../core/time.ts'
 import { issueTexts } from './rates.ts'
+import { metricsOf } from './routes/agent-resources.ts'
 import { type Answer, fault, jsonAnswer } from './routes/answer.ts'
-import { existingJobs } from './routes/crawler.ts'
-import { metricsOf } from './routes/metrics.ts'
+import { existingJobs } from './routes/workspaces.ts'
 import type { SandboxService } from './service.ts'
 
 interface ControlRequest {
@@ -100,8 +100,8 @@ function getResources(service: SandboxService): Answer {
     const ofAgent = metricsOf(service, { seed: options.seed, agent, agentId, createdMs })
     return ofAgent.map(({ id, isSystem }) => ({ agentId, id, isSystem }))
   })
-  const crawlerJobs = existingJobs(service, nowMs).map(({ id, pages }) => ({ id, pages }))
-  return jsonAnswer({ agents, metrics, crawlerJobs, organizations: organizations.ids(nowMs) })
+  const crawlerJobs = existingJobs(service).map(({ id, pages }) => ({ id, pages }))
+  return jsonAnswer({ agents, metrics, crawlerJobs, organizations: organizations.all(nowMs).map(({ id }) => id) })
 }
 
 /** Shows a part of the service, and changes its settings. */
@@ -137,6 +137,9 @@ function resetRequests({ log }: SandboxService): Answer {
   return jsonAnswer({ total: log.total })
 }
 
+/** All arrivals up to the clock's time are computed when it is set. */
+const LONGEST_RUN_MS = 3_000 * DAY
+
 const ClockSetting = z
   .strictObject({
     nowMs: z.number().int().nonnegative().optional(),
@@ -146,12 +149,13 @@ const ClockSetting = z
   .refine(({ nowMs, advanceMs }) => nowMs === undefined || advanceMs === undefined, 'give nowMs or advanceMs, not both')
 
 function setClock(service: SandboxService, { body }: ControlRequest): Answer {
-  const { clock, world } = service
+  const { clock, options } = service
   const setting = ClockSetting.safeParse(parseJson(body))
   if (!setting.success) return fault(400, 'Invalid clock setting', { issues: issueTexts(setting.error) })
   const { nowMs, advanceMs, speed } = setting.data
   const target = nowMs ?? clock.now() + (advanceMs ?? 0)
-  if (target < 0 || target > world.lastMs) return fault(400, `The clock can be set up to ${world.lastMs}`)
+  const lastMs = options.startMs + LONGEST_RUN_MS
+  if (target < 0 || target > lastMs) return fault(400, `The clock can be set up to ${lastMs}`)
   if (nowMs !== undefined) clock.set(nowMs)
   if (advanceMs !== undefined) clock.advance(advanceMs)
   if (speed !== undefined) clock.setSpeed(speed)

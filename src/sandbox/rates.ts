@@ -25,7 +25,7 @@ export const shareOf = (rate: Rate): number => (typeof rate === 'number' ? rate 
 export const paramOf = (rate: Rate): number | undefined => (typeof rate === 'number' ? undefined : rate.param)
 
 /** What is wrong with a name; undefined if the table has it. */
-export function nameIssue(table: RateTable, noun: string, name: string): string | undefined {
+function nameIssue(table: RateTable, noun: string, name: string): string | undefined {
   if (Object.hasOwn(table, name)) return undefined
   return `there is no ${noun} ${JSON.stringify(name)}; known are ${Object.keys(table).join(', ')}`
 }

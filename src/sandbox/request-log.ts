@@ -1,7 +1,7 @@
 // Log of the API requests served, for tests and for people who want to see what a sync costs.
 import type { FaultKind } from './faults/fault-settings.ts'
 
-export type RequestKind = FaultKind | 'teams' | 'other'
+export type RequestKind = FaultKind | 'teams'
 
 export interface ServedRequest {
   /** Counted from 1 since the start or the last reset. */
@@ -11,7 +11,7 @@ export interface ServedRequest {
   method: string
   /** As sent, without the query. */
   path: string
-  kind: RequestKind
+  kind: RequestKind | 'other'
   agentId: string | null
   /** Set for organization and team requests. */
   organizationId?: string
@@ -35,8 +35,7 @@ interface RequestFilter {
 }
 
 /** Requests with the same agent and query, including the cursor. */
-interface RequestCount {
-  kind: RequestKind
+interface RequestCount extends Pick<ServedRequest, 'kind'> {
   agentId: string | null
   query: Record<string, string>
   count: number

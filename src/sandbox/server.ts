@@ -14,13 +14,12 @@ import { type ResolvedOptions, resolveOptions, type SandboxOptions } from './opt
 import type { Readings } from './readings.ts'
 import { RequestLog } from './request-log.ts'
 import { type Answer, fault } from './routes/answer.ts'
-import { CursorLife } from './routes/export-page.ts'
 import { isControl, route } from './routes/router.ts'
 import type { SandboxService } from './service.ts'
-import { WrittenState } from './state/written-state.ts'
 import { Webhooks } from './webhooks/webhooks.ts'
 import { OrganizationList } from './world/organizations.ts'
 import { createWorld, RecordCache, type World } from './world/world.ts'
+import { WrittenState } from './written-state.ts'
 
 export interface Sandbox {
   /** Base address without a trailing slash. */
@@ -47,13 +46,12 @@ const SERVER_SETTINGS = {
 
 /**
  * Serves the API on the options' host and port.
- * @throws ConvohouseError CONFIG_INVALID for an option out of range, or if the server cannot listen on the port.
+ * @throws ConvohouseError CONFIG_INVALID for unknown faults or settings, or if the server cannot listen on the port.
  */
 export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sandbox> {
   const options = resolveOptions(given)
   const service = createService(options)
-  const sendsDate = options.readings['date-header'] === 'present'
-  const outbox = new Outbox(() => (sendsDate ? service.clock.now() + service.conditions.clockOffsetMs : undefined))
+  const outbox = new Outbox(() => service.clock.now())
   const server = createServer(SERVER_SETTINGS, (request, response) => {
     // Fails only if the caller has closed the connection.
     serve(service, request, { response, outbox }).catch(() => response.destroy())
@@ -84,23 +82,19 @@ export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sand
   }
 }
 
-function createService(given: ResolvedOptions): SandboxService {
-  const state = new WrittenState(given)
-  // After a restart the world keeps the time of its first start; only the clock is new.
-  const options = { ...given, startMs: state.startMs }
+function createService(options: ResolvedOptions): SandboxService {
+  const state = new WrittenState(options.workspaceId)
   const world = createWorld(options)
-  const clock = new SandboxClock(given)
+  const clock = new SandboxClock(options)
   const hour = new RateLimit(options)
   const quota = new Quota(options)
   const conditions = new Conditions({
     options,
     agentIds: world.agentIds(),
     clock,
-    hour,
     quota,
     onAgent(change, agentId) {
-      const { type, payload } = agentEvent(world.agent(agentId, clock.now())!, change, clock.now())
-      webhooks.announce(type, payload, agentId)
+      webhooks.announce(agentEvent(world.agent(agentId, clock.now())!, change, clock.now()))
     },
   })
   const organizations = new OrganizationList(options, state.deletedOrganizations)
@@ -120,7 +114,6 @@ function createService(given: ResolvedOptions): SandboxService {
     state,
     webhooks,
     faults: new Faults(conditions, options.faults),
-    cursors: new CursorLife(options.readings['cursor-life']),
     records: new RecordCache(options.cacheBytes),
     log: new RequestLog(),
   }
@@ -185,13 +178,13 @@ interface Waiting {
 }
 
 class Outbox {
-  /** Time for the `Date` header, in ms; undefined: no header. */
-  private readonly now: () => number | undefined
+  /** Time for the `Date` header, in ms. */
+  private readonly now: () => number
   /** Delayed answers by request number. */
   private readonly waiting = new Map<number, Waiting>()
   private arrived = 0
 
-  constructor(now: () => number | undefined) {
+  constructor(now: () => number) {
     this.now = now
   }
 
@@ -224,7 +217,7 @@ class Outbox {
   }
 }
 
-async function write(response: ServerResponse, answer: Answer, nowMs: number | undefined): Promise<void> {
+async function write(response: ServerResponse, answer: Answer, nowMs: number): Promise<void> {
   const { status, contentType, headers, body, delivery = {} } = answer
   if (delivery.sends === 'nothing') {
     response.destroy()
@@ -236,7 +229,7 @@ async function write(response: ServerResponse, answer: Answer, nowMs: number | u
     ...headers,
     'Content-Type': contentType,
     'Content-Length': bytes.length,
-    ...(nowMs !== undefined && { Date: new Date(nowMs + (delivery.dateOffsetMs ?? 0)).toUTCString() }),
+    Date: new Date(nowMs + (delivery.dateOffsetMs ?? 0)).toUTCString(),
   })
   if (delivery.sends !== 'half') {
     await new Promise<void>(resolve => response.once('close', resolve).end(bytes, resolve))

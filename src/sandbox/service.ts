@@ -6,11 +6,10 @@ import type { Quota } from './limits/quota.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { RequestLog } from './request-log.ts'
-import type { CursorLife } from './routes/export-page.ts'
-import type { WrittenState } from './state/written-state.ts'
 import type { Webhooks } from './webhooks/webhooks.ts'
 import type { OrganizationList } from './world/organizations.ts'
 import type { RecordCache, World } from './world/world.ts'
+import type { WrittenState } from './written-state.ts'
 
 export interface SandboxService {
   options: ResolvedOptions
@@ -19,7 +18,6 @@ export interface SandboxService {
   hour: RateLimit
   quota: Quota
   records: RecordCache
-  cursors: CursorLife
   faults: Faults
   conditions: Conditions
   log: RequestLog

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { OPERATIONS } from '../../src/client/api/operations.ts'
-import type { Resources } from '../sandbox/endpoints/writer.ts'
+import type { Resources } from '../sandbox/caller.ts'
 import { type Ended, MAIN, openCliScene, scene, TOKEN, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 

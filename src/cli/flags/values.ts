@@ -42,12 +42,6 @@ export const duration =
     return ms
   }
 
-/** Parses `15m` or `-15m` to ms. */
-export const signedDuration =
-  (flag: string) =>
-  (text: string): number =>
-    text.startsWith('-') ? -duration(flag, { min: 0 })(text.slice(1)) : duration(flag, { min: 0 })(text)
-
 /** Parses a date, a time, an epoch or an age to ms since the epoch. */
 export const moment =
   (flag: string) =>

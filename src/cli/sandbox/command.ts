@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
 import { DAY, parseDuration, SECOND } from '../../core/time.ts'
 import { FAULTS } from '../../sandbox/faults/fault-settings.ts'
-import { HOSTILE } from '../../sandbox/hostile/hostile-table.ts'
-import { TS_UNITS } from '../../sandbox/options.ts'
+import { HOSTILE } from '../../sandbox/hostile/mutations.ts'
+import { MAX_CONVERSATIONS } from '../../sandbox/options.ts'
 import { type Param, paramIssue, type Rate, type RateTable } from '../../sandbox/rates.ts'
 import { READINGS, type ReadingDefinition, type Readings, readingIssue } from '../../sandbox/readings.ts'
 import { EVENT_FAULTS } from '../../sandbox/webhooks/webhook-settings.ts'
-import { duration, filled, invalidFlag, moment, number, oneOf, signedDuration, whole } from '../flags/values.ts'
+import { duration, filled, invalidFlag, moment, number, oneOf, whole } from '../flags/values.ts'
 import type { SandboxFlags } from './sandbox.ts'
 
 export const define = (command: Command): Command =>
@@ -19,7 +19,7 @@ export const define = (command: Command): Command =>
     .option(
       '--conversations <n>',
       'number of past conversations of all agents (default: 20000)',
-      whole('--conversations', 0),
+      whole('--conversations', 0, MAX_CONVERSATIONS),
     )
     .option(
       '--history-days <n>',
@@ -37,14 +37,7 @@ export const define = (command: Command): Command =>
       'meaning of ts: created (default), the first message; activity, the last start or end of a session',
       oneOf('--ts', ['created', 'activity']),
     )
-    .option('--traffic', 'conversations also change during their sessions and for days afterwards')
-    .option('--ts-unit <unit>', 'unit of ts: s, ms (default), us or mixed', oneOf('--ts-unit', TS_UNITS))
-    .option(
-      '--burst-every <n>',
-      'one burst of conversations with equal ts in every n conversations (default: 0, a single burst)',
-      whole('--burst-every', 0),
-    )
-    .option('--burst-size <n>', 'conversations in a burst (default: 150)', whole('--burst-size', 2, 10_000))
+    .option('--traffic', 'agents are renamed, and events report organizations and clients that come and go')
     .option('--unpaid', 'the workspace has never paid: the export is refused')
     .option('--no-limits', 'no hourly limit and no quota')
     .option('--hourly <n>', 'requests per hour (default: 1500)', whole('--hourly', 1, 1_000_000))
@@ -65,28 +58,12 @@ export const define = (command: Command): Command =>
       'how far the export lags behind (default: 0)',
       duration('--mirror-lag', { min: 0, bare: 1 }),
     )
-    .option(
-      '--late-share <share>',
-      'share of conversations that reach the export late (default: 0)',
-      number('--late-share', { min: 0, max: 1 }),
-    )
-    .option(
-      '--late-by <duration>',
-      'maximum delay of those conversations (default: 6h)',
-      duration('--late-by', { min: 1, bare: 1 }),
-    )
-    .option(
-      '--clock-offset <duration>',
-      'offset of the Date header; -5m: behind (default: 0)',
-      signedDuration('--clock-offset'),
-    )
     .option('--start <moment>', "initial time of the sandbox's clock (default: now)", moment('--start'))
     .option(
       '--speed <n>',
       "sandbox seconds per real second; 0 stops the clock (default: 1). A sync reads up to the machine's own time, so start in the past",
       number('--speed', { min: 0, max: 1_000_000 }),
     )
-    .option('--cache <bytes>', 'memory for rendered records (default: 192 MiB)', whole('--cache', 0, 2 ** 36))
     .option(
       '--fault <name=rate>',
       'inject a fault into this share of requests, 0 to 1; NAME=RATE:PARAM for faults with a parameter; repeatable',
@@ -103,15 +80,7 @@ export const define = (command: Command): Command =>
       readings('--reading'),
     )
     .option('--literal', 'serve only what the API document shows, and refuse parameters that it does not name')
-    .option('--fault-script <file>', 'faults by request number: a JSON list of rules', filled('--fault-script'))
-    .option(
-      '--fault-seed <n>',
-      'seed that decides which requests are hit (default: 1)',
-      whole('--fault-seed', 0, 2 ** 32 - 1),
-    )
-    .option('--fault-search', 'fault rates also apply to the other endpoints')
     .option('--webhooks <url>', 'post webhook events to this address; implies --traffic', filled('--webhooks'))
-    .option('--no-traffic', 'with --webhooks: conversations change only through their sessions and messages')
     .option(
       '--webhook-secret <secret>',
       'secret in each event (default: sandbox-webhook-secret)',
@@ -127,17 +96,6 @@ export const define = (command: Command): Command =>
       'inject a fault into this share of events; NAME=RATE:PARAM for faults with a parameter; repeatable',
       rated('--event-fault', EVENT_FAULTS, 'event fault'),
     )
-    .option(
-      '--event-fault-script <file>',
-      'faults by event number: a JSON list of rules',
-      filled('--event-fault-script'),
-    )
-    .option(
-      '--event-fault-seed <n>',
-      'seed that decides which events are hit (default: 1)',
-      whole('--event-fault-seed', 0, 2 ** 32 - 1),
-    )
-    .option('--data <folder>', 'keep what callers write in this folder, over restarts', filled('--data'))
     .option('--json', 'print the address as one JSON object')
     .addHelpText(
       'after',
@@ -145,14 +103,12 @@ export const define = (command: Command): Command =>
 Faults, at most one per stage of a request (docs/sandbox.md); the default of PARAM is in parentheses:
 ${namesTable(FAULTS)}
 
-A fault script is a list of rules; export requests are numbered from 1: [{"at": 3, "fault": "503"},
-{"from": 10, "to": 20, "fault": "html"}, {"every": 50, "fault": "slow", "param": 2000}, {"at": 60, "set": {"paid": false}}].
-POST /_sandbox/faults changes the faults of a running sandbox. docs/sandbox.md has more.
+POST /_sandbox/faults changes the faults of a running sandbox, also by request number (docs/sandbox.md).
 
 Hostile records; the same --seed selects the same conversations:
 ${namesTable(HOSTILE)}
 
-Event faults, at most one per stage of an event (docs/sandbox.md):
+Event faults:
 ${namesTable(EVENT_FAULTS)}
 
 POST /_sandbox/webhooks changes the event faults and the webhook address of a running sandbox.
@@ -165,9 +121,9 @@ Examples:
   $ convohouse sandbox --conversations 200000 --no-limits
   $ convohouse sandbox --latency 200ms --hourly 50 --hour 1m   a slow vendor with a short hour
   $ convohouse sandbox --start 2026-01-01 --speed ${DAY / SECOND}     one day per second
-  $ convohouse sandbox --fault dropped-after=0.05 --fault slow=0.1:3s --fault-seed 7
+  $ convohouse sandbox --fault dropped-after=0.05 --fault slow=0.1:3s
   $ convohouse sandbox --hostile wrong-types=0.05 --hostile huge-record=0.001:1000000
-  $ convohouse sandbox --literal --reading unpaid=402    only what the document shows
+  $ convohouse sandbox --literal --reading usage=nested  only what the document shows
   $ convohouse sandbox --webhooks http://127.0.0.1:8787/webhooks --event-fault dropped=0.05 --event-fault delayed=0.1:10m`,
     )
     .action(async (flags: SandboxFlags) => {

@@ -3,15 +3,12 @@
 import { environment } from '../world/conversation/contact.ts'
 import { formAnswers } from '../world/conversation/findings.ts'
 import { delegationOf } from '../world/conversation/handling.ts'
-import { prose } from '../world/conversation/locales.ts'
-import type { Scene } from '../world/conversation/scene.ts'
+import { prose, sentence } from '../world/conversation/locales.ts'
+import type { Channel, Scene } from '../world/conversation/scene.ts'
 import { Draw, PURPOSE } from '../world/random.ts'
 import { STAFF } from '../world/staff.ts'
-import type { Exchange } from '../world/story.ts'
-import type { EventName } from './event-types.ts'
-import { EVENT_NAMES, type Payload } from './event-types.ts'
-import type { Happening, Written } from './happenings.ts'
-import { messageText, modelMessages, turnsOf } from './transcript.ts'
+import { type Life, momentsOf } from '../world/story.ts'
+import { EVENT_NAMES, type EventName, type Payload } from './event-types.ts'
 
 /** A conversation at the time of an event. */
 interface Situation {
@@ -23,8 +20,6 @@ interface Situation {
   region: unknown
   /** Renders the record as exported. */
   record(): Readonly<Record<string, unknown>>
-  /** The exchanges of each session, including future sessions. */
-  exchanges: readonly Exchange[][]
 }
 
 /** The type-specific fields of a payload, for each type of conversation event. */
@@ -60,9 +55,8 @@ const optional = (value: unknown): string | undefined => (typeof value === 'stri
 const fullName = ({ firstName, lastName }: Scene): string => `${firstName} ${lastName}`
 
 function messageReceived({ scene, happening }: Situation): Payload {
-  const { session, exchange } = happening as Written
   return {
-    messageContent: messageText(scene, session, exchange),
+    messageContent: messageText(scene, happening.at!),
     channel: scene.channel === 'web-chat' ? 'webchat' : scene.channel,
     messageType: scene.channel === 'whatsapp' ? 'text' : undefined,
     from: environment(scene).userID,
@@ -70,8 +64,8 @@ function messageReceived({ scene, happening }: Situation): Payload {
 }
 
 function conversationUpdated(situation: Situation): Payload {
-  const { scene, exchanges, region } = situation
-  const turns = turnsOf(scene, exchanges)
+  const { scene, region } = situation
+  const turns = turnsOf(scene)
   const draw = drawOf(situation)
   return {
     sessionId: draw.made(0.9, () => scene.sessions.at(-1)!.id) ?? undefined,
@@ -148,7 +142,7 @@ ID userID userName userEmail userPhone userPlatform origin tags stage language c
 ts firstMessageTS lastMessageTS lastModified messagesNum interactionsNum sessionsNum totalUserInteractions convoTimeSeconds
 state isArchived isResolved isBlocked isTest archivedAt archivedBy resolvedAt resolvedBy resolvedByEmail lastResolvedAssigneeId
 reopenedAt reopenReason endReason funnelNotificationSent leadScore hotLabel
-delegatedAt delegatedBy chatAssignedTo chatAssignedToIds humanClaimedAt requestedTeamKey assignedTo handoffHistory
+delegatedAt delegatedBy chatAssignedTo chatAssignedToIds humanClaimedAt humanLastRepliedAt requestedTeamKey assignedTo handoffHistory
 csat crmActivities tokenUsage capturedVariables
 `
   .trim()
@@ -158,3 +152,117 @@ csat crmActivities tokenUsage capturedVariables
 function lightOf(record: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(LIGHT_FIELDS.map(name => [name, record[name] ?? null]))
 }
+
+// A conversation's transcript so far, as turns and as model messages. It agrees with the record: there are `messagesNum` turns, and if a
+// person wrote in a session, the session's last turn has the time of its last message.
+
+export interface Turn {
+  turnId: string
+  sessionId: string
+  role: 'assistant' | 'user' | 'human_agent'
+  type: 'text'
+  text: string
+  /** Milliseconds. */
+  timestamp: number
+  /** The staff member who wrote it. */
+  userId?: string
+}
+
+interface ModelMessage {
+  role: 'system' | 'user' | 'assistant'
+  content: string | { type: 'text'; text: string }[]
+}
+
+/** Of a long conversation, the model sees this many of the newest turns. */
+const HISTORY_LENGTH = 12
+
+/** Returns the turns so far. */
+export function turnsOf(scene: Scene): Turn[] {
+  return scene.sessions.flatMap((_, number) => sessionTurns(scene, number))
+}
+
+/** A contact's message: session and exchange, both from 0. */
+export interface MessagePlace {
+  session: number
+  exchange: number
+}
+
+export function messageText(scene: Scene, { session, exchange }: MessagePlace): string {
+  return said(scene, session, exchange + 1)[exchange]!.question
+}
+
+export function modelMessages(turns: readonly Turn[]): ModelMessage[] {
+  const recent = turns.slice(-HISTORY_LENGTH).map(({ role, text }, place): ModelMessage => {
+    if (role === 'user') return { role, content: text }
+    return { role: 'assistant', content: place % 3 === 0 ? [{ type: 'text', text }] : text }
+  })
+  return [{ role: 'system', content: 'Answer in the language of the visitor.' }, ...recent]
+}
+
+interface Said {
+  question: string
+  answer: string
+}
+
+function said({ seed, index, locale }: Scene, session: number, count: number): Said[] {
+  const draw = new Draw(seed, index, PURPOSE.transcript + session)
+  return Array.from({ length: count }, () => ({
+    question: sentence(draw, locale),
+    answer: prose(draw, locale, draw.logarithmic(40, 260)),
+  }))
+}
+
+function sessionTurns(scene: Scene, number: number): Turn[] {
+  const { exchanges } = scene.life.courses[number]!
+  const { id: sessionId, startMs, userMessages } = scene.sessions[number]!
+  const turn = (place: number, fields: Omit<Turn, 'turnId' | 'sessionId' | 'type'>): Turn => ({
+    turnId: `${sessionId}_${place}`,
+    sessionId,
+    type: 'text',
+    ...fields,
+  })
+  const greeting = turn(0, { role: 'assistant', text: scene.locale.sentences[0]!, timestamp: startMs })
+  const talked = said(scene, number, userMessages).flatMap(({ question, answer }, place) => {
+    const { askedMs, answeredMs } = exchanges[place]!
+    return [
+      turn(2 * place + 1, { role: 'user', text: question, timestamp: askedMs }),
+      turn(2 * place + 2, { ...answerer(scene, number, answeredMs), text: answer, timestamp: answeredMs }),
+    ]
+  })
+  return [greeting, ...talked]
+}
+
+/** Who answers: the agent or, after a handoff and until the session ends, the person. */
+function answerer({ life }: Scene, session: number, atMs: number): Pick<Turn, 'role' | 'userId'> {
+  const { acceptedMs = Number.POSITIVE_INFINITY, acceptedBy } = life.courses[session]!.handoff ?? {}
+  return acceptedMs < atMs ? { role: 'human_agent', userId: acceptedBy![0] } : { role: 'assistant' }
+}
+
+// What happens in a conversation and is reported by an event. `conversation_updated` happens exactly when the record changes.
+
+export interface Happening {
+  type: EventName
+  ms: number
+  /** Of a `message_received`. */
+  at?: MessagePlace
+}
+
+const CHATS: readonly Channel[] = ['web-chat', 'whatsapp', 'instagram']
+
+/** In no particular order, except that a message or delegation comes before the change of the record that it causes. */
+export function happeningsOf(life: Life, channel: Channel): Happening[] {
+  const facts: { type: EventName; ms: number | undefined }[] = [
+    ...life.courses.map(({ handoff }) => ({ type: 'chat_delegated' as const, ms: handoff?.acceptedMs })),
+    { type: 'lead_captured', ms: life.leadMs },
+    { type: 'form_submitted', ms: channel === 'web-chat' ? life.formMs : undefined },
+    { type: 'bug_reported', ms: life.bugMs },
+    ...momentsOf(life).map(ms => ({ type: 'conversation_updated' as const, ms })),
+  ]
+  const written = CHATS.includes(channel) ? messages(life) : []
+  return [...written, ...facts.flatMap(({ type, ms }) => (ms === undefined ? [] : [{ type, ms }]))]
+}
+
+const messages = ({ courses }: Life): Happening[] =>
+  courses.flatMap(({ exchanges }, session) =>
+    exchanges.map(({ askedMs }, exchange) => ({ type: 'message_received', ms: askedMs, at: { session, exchange } })),
+  )

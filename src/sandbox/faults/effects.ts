@@ -45,7 +45,7 @@ export function spoilPage(page: ExportPage, input: PageInput, chosen: ChosenFaul
 
 /** Fisher–Yates. */
 function shuffle(indices: readonly number[], seed: number): number[] {
-  const draw = new Draw(seed, 0, PURPOSE.exportFault)
+  const draw = new Draw(seed, 0, PURPOSE.fault)
   const shuffled = [...indices]
   for (let last = shuffled.length - 1; last > 0; last--) {
     const other = draw.int(0, last)

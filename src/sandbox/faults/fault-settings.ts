@@ -8,8 +8,8 @@
 
 import { z } from 'zod'
 import { DAY, HOUR, SECOND } from '../../core/time.ts'
-import type { ConditionSettings } from '../limits/condition-settings.ts'
-import { issueTexts, nameIssue, type Param, paramIssue, type Rate, ratesSchema } from '../rates.ts'
+import type { ConditionSettings } from '../limits/conditions.ts'
+import { issueTexts, type Param, paramIssue, type Rate, ratesSchema } from '../rates.ts'
 
 /**
  * `account`: changes the workspace's counters. `front`: the request never reaches the export. `refusal`: the export fails.
@@ -22,7 +22,7 @@ interface FaultDefinition {
   stage: Stage
   /** One line for `--help` and the docs. */
   help: string
-  /** Also served to requests of the other kinds. */
+  /** Also served to requests of the other kinds, by a script. */
   search?: true
   /** Served only to requests in paginated mode, or only to those with a cursor. */
   needs?: 'paging' | 'cursor'
@@ -104,9 +104,7 @@ export type FaultName = keyof typeof TABLE
 
 export const FAULTS: Record<FaultName, FaultDefinition> = TABLE
 
-export const FAULT_NAMES = Object.keys(TABLE) as FaultName[]
-
-const isFaultName = (name: string): name is FaultName => Object.hasOwn(TABLE, name)
+export const FAULT_NAMES = Object.keys(TABLE) as [FaultName, ...FaultName[]]
 
 /** `organization`: requests for organizations and their teams. */
 export const FAULT_KINDS = [
@@ -126,40 +124,39 @@ export type FaultKind = (typeof FAULT_KINDS)[number]
 
 /**
  * Serves a fault to each request that matches all given fields, or changes conditions before such a request is answered. The requests of
- * each kind are numbered separately.
+ * each kind are numbered separately, from 1 since the faults were set.
  */
-export interface ScriptRule extends ScriptBounds {
+export interface ScriptRule {
   fault?: FaultName | undefined
   param?: number | undefined
   set?: ConditionSettings | undefined
   agentId?: string | undefined
   /** Default: export. */
   kind?: FaultKind | undefined
+  at?: number | undefined
+  /** First and last number, both inclusive. */
+  from?: number | undefined
+  to?: number | undefined
+  /** Every multiple of this number. */
+  every?: number | undefined
+  /** Maximum number of matches. */
+  times?: number | undefined
 }
 
 export interface FaultSettings {
   /** Decides which request numbers are hit. Default: 1. */
   seed?: number | undefined
-  /** A probability for each request. */
+  /** A probability for each export. */
   rates?: Partial<Record<FaultName, Rate>> | undefined
+  /** Takes precedence over the rates. */
   script?: ScriptRule[] | undefined
-  /** Rates also apply to requests of the other kinds. Default: false. */
-  search?: boolean | undefined
 }
 
 const RequestNumber = z.number().int().min(1)
 
-const FaultText = z
-  .union([z.string(), z.number().transform(String)], { error: 'names no fault' })
-  .transform((name, context) => {
-    if (isFaultName(name)) return name
-    context.addIssue(nameIssue(FAULTS, 'fault', name)!)
-    return z.NEVER
-  })
-
 const Rule = z
   .strictObject({
-    fault: FaultText.optional(),
+    fault: z.enum(FAULT_NAMES).optional(),
     set: z.record(z.string(), z.unknown()).optional(),
     param: z.number().optional(),
     at: RequestNumber.optional(),
@@ -175,23 +172,10 @@ const Rule = z
     if (message !== undefined) issues.push({ code: 'custom', input: value, message })
   })
 
-const REQUESTS: Record<FaultKind, string> = {
-  export: 'exports',
-  search: 'agent searches',
-  organization: 'requests for organizations',
-  tools: 'requests for tools',
-  variables: 'requests for variables',
-  audit: 'requests for audit logs',
-  metric: 'requests for metrics',
-  voices: 'requests for voices',
-  workspace: 'requests for workspaces',
-  crawler: 'requests for crawler jobs',
-}
-
-function ruleIssue({ fault, set, param, kind }: ScriptRule): string | undefined {
+function ruleIssue({ fault, set, param, kind = 'export' }: ScriptRule): string | undefined {
   if ((fault === undefined) === (set === undefined)) return 'a rule has a fault or conditions to set'
   if (fault === undefined) return param === undefined ? undefined : 'conditions take no parameter'
-  if (kind && kind !== 'export' && !FAULTS[fault].search) return `${fault} is not served to ${REQUESTS[kind]}`
+  if (kind !== 'export' && !FAULTS[fault].search) return `${fault} is not served to requests of the kind ${kind}`
   return paramIssue(FAULTS, fault, param)
 }
 
@@ -199,54 +183,11 @@ const Settings = z.strictObject({
   seed: z.number().int().optional(),
   rates: ratesSchema(FAULTS, 'fault').optional(),
   script: z.array(Rule).optional(),
-  search: z.boolean().optional(),
 })
 
-type ReadSettings = { settings: FaultSettings } | { issues: string[] }
-
-/** `conditionIssues` validates the conditions that a script sets. */
-export function readFaultSettings(given: unknown, conditionIssues: (set: unknown) => string[]): ReadSettings {
+/** Returns the validation issues of settings; `conditionIssues` validates the conditions that a script sets. */
+export function faultIssues(given: unknown, conditionIssues: (set: unknown) => string[]): string[] {
   const read = Settings.safeParse(given)
-  if (!read.success) return { issues: issueTexts(read.error) }
-  const { data } = read
-  const issues = (data.script ?? []).flatMap(({ set }) => (set === undefined ? [] : conditionIssues(set)))
-  return issues.length > 0 ? { issues } : { settings: data as FaultSettings }
-}
-
-/** Selects requests or events by their number, which counts from 1 since the faults were set. */
-export interface ScriptBounds {
-  at?: number | undefined
-  /** First and last number, both inclusive. */
-  from?: number | undefined
-  to?: number | undefined
-  /** Every multiple of this number. */
-  every?: number | undefined
-  /** Maximum number of matches. */
-  times?: number | undefined
-}
-
-export class Script<R extends ScriptBounds> {
-  private readonly rules: readonly R[]
-  private readonly matched: number[]
-
-  constructor(rules: readonly R[]) {
-    this.rules = rules
-    this.matched = rules.map(() => 0)
-  }
-
-  /** Yields the rules that match the number and satisfy `useful`; each time a rule is yielded counts towards its `times`. */
-  *match(number: number, useful: (rule: R) => boolean): Generator<R> {
-    for (const [place, rule] of this.rules.entries()) {
-      const { times = Number.POSITIVE_INFINITY } = rule
-      if (this.matched[place]! >= times || !useful(rule) || !fits(rule, number)) continue
-      this.matched[place]! += 1
-      yield rule
-    }
-  }
-}
-
-function fits({ at, from = 1, to = Number.POSITIVE_INFINITY, every }: ScriptBounds, number: number): boolean {
-  if (at !== undefined && at !== number) return false
-  if (every !== undefined && number % every !== 0) return false
-  return number >= from && number <= to
+  if (!read.success) return issueTexts(read.error)
+  return (read.data.script ?? []).flatMap(({ set }) => (set === undefined ? [] : conditionIssues(set)))
 }

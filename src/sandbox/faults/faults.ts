@@ -12,8 +12,7 @@ import {
   type FaultKind,
   type FaultName,
   type FaultSettings,
-  readFaultSettings,
-  Script,
+  faultIssues,
   type ScriptRule,
   type Stage,
 } from './fault-settings.ts'
@@ -27,14 +26,6 @@ interface FaultRequest {
   number: number
 }
 
-export interface ReportedFaults {
-  settings: FaultSettings
-  /** Requests since the faults were set. */
-  requests: Record<FaultKind, number>
-  /** How often each fault was served since then; faults that were never served are absent. */
-  served: Partial<Record<FaultName, number>>
-}
-
 export interface ChosenFault {
   name: FaultName
   param: number
@@ -44,19 +35,17 @@ export interface ChosenFault {
 
 type Fits = (name: FaultName) => boolean
 
-type Choose = (fits: Fits) => ChosenFault | undefined
-
 /** The faults chosen for one request. */
 export class FaultPlan {
   /** Names of the faults served so far, in order. */
   readonly served: FaultName[] = []
-  private readonly choose: Choose
+  private readonly choose: (fits: Fits) => ChosenFault | undefined
 
-  constructor(choose: Choose = () => undefined) {
+  constructor(choose: (fits: Fits) => ChosenFault | undefined) {
     this.choose = choose
   }
 
-  /** The chosen fault of that stage, if it fits. It is counted as served, so the caller must apply it. */
+  /** Takes the chosen fault of that stage, if it fits. It is counted as served, so the caller must apply it. */
   take(stage: Stage, fits: Fits = () => true): ChosenFault | undefined {
     const chosen = this.choose(name => FAULTS[name].stage === stage && fits(name))
     if (chosen !== undefined) this.served.push(chosen.name)
@@ -67,10 +56,10 @@ export class FaultPlan {
 export class Faults {
   private readonly conditions: Conditions
   private settings: FaultSettings = {}
-  private script = new Script<ScriptRule>([])
   private requests: Record<FaultKind, number> = noRequests()
   private served: Partial<Record<FaultName, number>> = {}
-  private on = false
+  /** How often each rule of the script has matched. */
+  private matched: number[] = []
 
   /** @throws ConvohouseError CONFIG_INVALID */
   constructor(conditions: Conditions, given: FaultSettings = {}) {
@@ -78,10 +67,9 @@ export class Faults {
     this.set(given)
   }
 
-  /** Validation issues of settings; empty if they are valid. */
+  /** Returns the validation issues of settings; empty if they are valid. */
   issuesOf(given: unknown): string[] {
-    const read = this.read(given)
-    return 'issues' in read ? read.issues : []
+    return faultIssues(given, set => this.conditions.issuesOf(set))
   }
 
   /**
@@ -89,30 +77,26 @@ export class Faults {
    * @throws ConvohouseError CONFIG_INVALID
    */
   set(given: FaultSettings): void {
-    const read = this.read(given)
-    if ('issues' in read) {
+    const issues = this.issuesOf(given)
+    if (issues.length > 0) {
       const hint = 'Give rates by name, a script of rules, or both; docs/sandbox.md lists the faults.'
-      throw invalidOption('faults', `cannot be read: ${read.issues.join('; ')}`, hint)
+      throw invalidOption('faults', `cannot be read: ${issues.join('; ')}`, hint)
     }
-    this.settings = read.settings
-    const { rates = {}, script = [] } = read.settings
-    this.script = new Script(script)
+    this.settings = given
     this.requests = noRequests()
     this.served = {}
-    this.on = script.length > 0 || Object.values(rates).some(rate => shareOf(rate) > 0)
+    this.matched = (given.script ?? []).map(() => 0)
   }
 
-  report(): ReportedFaults {
+  /** Reports the settings, the requests since they were set, and how often each fault was served since then. */
+  report() {
     return { settings: this.settings, requests: { ...this.requests }, served: { ...this.served } }
   }
 
   /** Counts the request, applies the script's condition changes, and chooses its faults. */
   plan(facts: Omit<FaultRequest, 'number'>): FaultPlan {
-    const number = ++this.requests[facts.kind]
-    if (!this.on) return new FaultPlan()
-    const request = { ...facts, number }
-    for (const { set } of this.script.match(number, rule => rule.set !== undefined && concerns(rule, request)))
-      this.conditions.set(set!)
+    const request = { ...facts, number: ++this.requests[facts.kind] }
+    for (const { set } of this.match(request, rule => rule.set !== undefined)) this.conditions.set(set!)
     return new FaultPlan(fits => {
       const serves = (name: FaultName) => fits(name) && fitsRequest(name, request)
       const chosen = this.scripted(request, serves) ?? this.drawn(request, serves)
@@ -121,21 +105,25 @@ export class Faults {
     })
   }
 
-  private read(given: unknown) {
-    return readFaultSettings(given, set => this.conditions.issuesOf(set))
-  }
-
   private scripted(request: FaultRequest, serves: Fits): ChosenFault | undefined {
-    const useful = (rule: ScriptRule) => rule.fault !== undefined && serves(rule.fault) && concerns(rule, request)
-    for (const { fault, param } of this.script.match(request.number, useful)) {
+    for (const { fault, param } of this.match(request, ({ fault }) => fault !== undefined && serves(fault)))
       return this.chosen(fault!, param, this.draw(request, fault!))
-    }
     return undefined
   }
 
+  /** Yields the rules that match the request; each time a rule is yielded counts towards its `times`. */
+  private *match(request: FaultRequest, useful: (rule: ScriptRule) => boolean): Generator<ScriptRule> {
+    for (const [place, rule] of (this.settings.script ?? []).entries()) {
+      const { times = Number.POSITIVE_INFINITY } = rule
+      if (this.matched[place]! >= times || !useful(rule) || !concerns(rule, request)) continue
+      this.matched[place]! += 1
+      yield rule
+    }
+  }
+
   private drawn(request: FaultRequest, serves: Fits): ChosenFault | undefined {
-    const { rates = {}, search = false } = this.settings
-    if (request.kind !== 'export' && !search) return undefined
+    if (request.kind !== 'export') return undefined
+    const { rates = {} } = this.settings
     for (const name of FAULT_NAMES) {
       const rate = rates[name]
       if (rate === undefined || !serves(name)) continue
@@ -146,7 +134,8 @@ export class Faults {
   }
 
   private draw({ kind, number }: FaultRequest, name: FaultName): Draw {
-    return new Draw(this.settings.seed ?? 1, number, PURPOSE[`${kind}Fault`] + FAULT_NAMES.indexOf(name))
+    const purpose = PURPOSE.fault + 1_000 * FAULT_KINDS.indexOf(kind) + FAULT_NAMES.indexOf(name)
+    return new Draw(this.settings.seed ?? 1, number, purpose)
   }
 
   private chosen(name: FaultName, param: number | undefined, draw: Draw): ChosenFault {
@@ -156,8 +145,10 @@ export class Faults {
 
 const noRequests = () => Object.fromEntries(FAULT_KINDS.map(kind => [kind, 0])) as Record<FaultKind, number>
 
-function concerns({ kind = 'export', agentId }: ScriptRule, request: FaultRequest): boolean {
-  return kind === request.kind && (agentId === undefined || agentId === request.agentId)
+function concerns(rule: ScriptRule, { kind, agentId, number }: FaultRequest): boolean {
+  const { at = number, every = 1, from = 1, to = Number.POSITIVE_INFINITY } = rule
+  if ((rule.kind ?? 'export') !== kind || (rule.agentId ?? agentId) !== agentId) return false
+  return at === number && number % every === 0 && number >= from && number <= to
 }
 
 function fitsRequest(name: FaultName, { kind, params }: FaultRequest): boolean {

@@ -3,18 +3,18 @@ import type { ResolvedOptions } from '../options.ts'
 import { paramOf, shareOf } from '../rates.ts'
 import { conversationId, indexOfConversation } from '../world/identity.ts'
 import { Draw, PURPOSE } from '../world/random.ts'
-import { HOSTILE, HOSTILE_NAMES, type HostileName } from './hostile-table.ts'
 import {
   caseKeys,
   close,
   deepNesting,
   duplicateKeys,
+  HOSTILE,
+  HOSTILE_NAMES,
+  type HostileName,
   hugeNumbers,
   hugeRecord,
   loneSurrogates,
   nulText,
-  oddDates,
-  oddNumerals,
   open,
   type Piece,
   sqlText,
@@ -57,11 +57,6 @@ const MUTATIONS: Partial<Record<HostileName, Mutation>> = {
   'huge-record': hugeRecord,
   'no-id': ({ record }, draw) => {
     record.ID = draw.pick<unknown>([undefined, null, []])
-  },
-  'odd-dates': oddDates,
-  'odd-numerals': oddNumerals,
-  'future-modified': ({ record }) => {
-    record.lastModified = 5e13
   },
 }
 

@@ -1,4 +1,5 @@
-// Mutations that make a record hostile: odd values, field names and nesting.
+// Every kind of hostile record, and what it does to a record: odd values, field names and nesting.
+import type { Param } from '../rates.ts'
 import type { Draw } from '../world/random.ts'
 
 /** Fields that `wrongTypes` leaves alone: `no-id` and the `ts-` mutations change them. */
@@ -62,59 +63,6 @@ export function hugeRecord({ record }: Piece, _: Draw, bytes: number): void {
   record.notes = 'A long story. '.repeat(Math.ceil(bytes / 14)).slice(0, bytes)
 }
 
-const ODD_DATES = [
-  '2026-01-15 10:00:00 PST',
-  '2026-01-15 10:00:00 EST',
-  '2026-01-15T10:00:00 America/New_York',
-  '2026-01-15 10:00:00 UTC',
-  '2026-01-15 10:00:00',
-  '2026-01-15',
-  '2026-01-15T10:00:00+05:30',
-  '2026-01-15T10:00:00-0800',
-  '2026-01-15T10:00+02',
-  '2026-02-30',
-  '2026',
-  '20260115',
-  '5',
-  '14.30',
-  '1_000',
-  '1768471200',
-  '1768471200123',
-] as const
-
-export function oddDates({ record }: Piece, draw: Draw): void {
-  const at = () => draw.pick(ODD_DATES)
-  record.expectedCloseDate = at()
-  record.demoDate = at()
-  record.lastActivityDate = at()
-  record.assignedToUsers = [{ userId: 'u1', assignedAt: at() }]
-  record.crmActivities = [{ id: 'a1', date: at(), dueDate: at(), notesHistory: [{ text: 'x', timestamp: at() }] }]
-}
-
-const ODD_NUMERALS = [
-  'NaN',
-  'nan',
-  'Infinity',
-  '-inf',
-  '1e400',
-  '1_000',
-  '0x10',
-  '1,5',
-  ' 7',
-  '007',
-  '9007199254740993',
-  'true',
-  '',
-  '12',
-  '-0.5',
-  '1.5e3',
-] as const
-
-export function oddNumerals({ record }: Piece): void {
-  record.metrics = ODD_NUMERALS.map((value, index) => ({ metricId: `m${index}`, key: 'odd', value }))
-  record.funnelScoreHistory = ODD_NUMERALS.map(score => ({ score }))
-}
-
 export function unknownFields({ record }: Piece, draw: Draw): void {
   record.futureField = draw.int(1, 1_000)
   record['future.field'] = { nested: [null, { deeper: true }] }
@@ -175,3 +123,50 @@ function setText({ record, members }: Piece, field: string, json: string): void 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+// Every kind of hostile record, in order of application.
+//
+// Only seed and index decide which conversations are hostile: a conversation is hostile in the same way in every answer, and
+// /_sandbox/truth takes that into account.
+
+interface HostileDefinition {
+  /** One line for `--help` and the docs. */
+  help: string
+  param?: Param
+}
+
+const MIB = 1_048_576
+
+const TABLE = {
+  'wrong-types': { help: 'four fields, some nested, of another type than documented' },
+  'huge-numbers': { help: 'numbers beyond 2^53, near the limit of doubles, and beyond it (1e400)' },
+  'sql-text': { help: 'SQL in texts, a tag and a field name' },
+  'nul-text': { help: 'NUL (\\u0000) in texts and a field name' },
+  'lone-surrogates': { help: 'lone surrogates (\\ud83d) in texts and a field name' },
+  'unknown-fields': { help: 'undocumented fields with odd names, top-level and nested' },
+  'case-keys': { help: 'fields whose names differ from documented ones only by case' },
+  'duplicate-keys': { help: 'duplicate fields, top-level and nested; the last one counts' },
+  'deep-nesting': {
+    help: 'objects and arrays nested PARAM (500) deep',
+    param: { unit: 'count', default: 500, min: 1, max: 2_000 },
+  },
+  'ts-nonsense': {
+    help: 'a `ts` that is not a time: a word, a negative number, an array, …; ordered by the true `ts`',
+  },
+  'ts-missing': { help: 'no `ts`; ordered by the true one' },
+  'unicode-id': { help: 'an `ID` beyond ASCII' },
+  'odd-id': { help: 'an `ID` with quotes, slashes, spaces, %, &, #, and a line break' },
+  'comma-id': { help: 'an `ID` with a comma: it cannot be selected by id' },
+  'huge-record': {
+    help: 'a record of PARAM bytes (20 MiB)',
+    param: { unit: 'bytes', default: 20 * MIB, min: 1, max: 256 * MIB },
+  },
+  'no-id': { help: '`ID` absent, null or an array; billed, but not listed by `/_sandbox/truth`' },
+  'no-object': { help: 'null, a number, a text, … instead of the record; billed, but not listed by `/_sandbox/truth`' },
+} as const satisfies Record<string, HostileDefinition>
+
+export type HostileName = keyof typeof TABLE
+
+export const HOSTILE: Record<HostileName, HostileDefinition> = TABLE
+
+export const HOSTILE_NAMES = Object.keys(TABLE) as HostileName[]

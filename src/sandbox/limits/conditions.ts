@@ -1,26 +1,44 @@
-// Conditions of the workspace and its mirror: paid or not, deleted agents, mirror lag, clock offset. Settings can also trigger
-// one-time changes: a new billing period, a reset of the hourly count.
+// Conditions of the workspace and its mirror: paid or not, deleted agents, mirror lag, failing voice providers. Settings
+// come from options, a fault script, or the control endpoints.
 
+import { z } from 'zod'
+import { DAY } from '../../core/time.ts'
 import type { SandboxClock } from '../clock.ts'
-import type { ResolvedOptions } from '../options.ts'
-import { invalidOption } from '../rates.ts'
-import { type ConditionSettings, shapeIssues } from './condition-settings.ts'
+import { invalidOption, issueTexts } from '../rates.ts'
+import { PROVIDERS } from '../world/voices.ts'
 import type { Quota } from './quota.ts'
-import type { RateLimit } from './rate-limit.ts'
 
-interface ReportedConditions {
-  paid: boolean
-  mirrorLagMs: number
-  clockOffsetMs: number
-  gone: string[]
-  failedProviders: string[]
+const Settings = z.strictObject({
+  paid: z.boolean().optional(),
+  mirrorLagMs: z
+    .number()
+    .int()
+    .min(0)
+    .max(366 * DAY)
+    .optional(),
+  gone: z.array(z.union([z.string(), z.number().int().min(1)])).optional(),
+  failedProviders: z.array(z.enum(PROVIDERS)).optional(),
+  turnPeriod: z.literal(true).optional(),
+})
+
+/** Absent settings stay unchanged. */
+export interface ConditionSettings {
+  /** False: the export is refused with 403. */
+  paid?: boolean | undefined
+  /** If the lag is raised, the mirror's time stands still until the lag is reached; if lowered, the mirror catches up at once. */
+  mirrorLagMs?: number | undefined
+  /** Deleted agents, by ID or number from 1: not listed, and their export is a 404. All others exist. */
+  gone?: (string | number)[] | undefined
+  /** Voice providers that fail, by name; all others answer. */
+  failedProviders?: string[] | undefined
+  /** Starts a new billing period now. */
+  turnPeriod?: true | undefined
 }
 
 interface Affected {
-  options: ResolvedOptions
+  options: { mirrorLagMs: number; paid: boolean }
   agentIds: readonly string[]
   clock: SandboxClock
-  hour: RateLimit
   quota: Quota
   /** Called when an agent is deleted or comes back. */
   onAgent(change: 'created' | 'deleted', agentId: string): void
@@ -31,29 +49,18 @@ export class Conditions {
   private lagMs: number
   /** The time of the mirror's data when its lag was last changed; the mirror never returns to an earlier time. */
   private reachedMs = Number.NEGATIVE_INFINITY
-  private goneAgents: ReadonlySet<string> = new Set()
-  private hasPaid: boolean
-  private offsetMs: number
-  /** Voice providers that fail. */
+  private gone: ReadonlySet<string> = new Set()
+  paid: boolean
   failedProviders: readonly string[] = []
 
   constructor(affected: Affected) {
     this.affected = affected
     this.lagMs = affected.options.mirrorLagMs
-    this.hasPaid = affected.options.paid
-    this.offsetMs = affected.options.clockOffsetMs
-  }
-
-  get paid(): boolean {
-    return this.hasPaid
-  }
-
-  get clockOffsetMs(): number {
-    return this.offsetMs
+    this.paid = affected.options.paid
   }
 
   isGone(agentId: string): boolean {
-    return this.goneAgents.has(agentId)
+    return this.gone.has(agentId)
   }
 
   /** Time of the data that the mirror holds. */
@@ -61,21 +68,16 @@ export class Conditions {
     return Math.max(nowMs - this.lagMs, Math.min(this.reachedMs, nowMs))
   }
 
-  report(): ReportedConditions {
-    return {
-      paid: this.paid,
-      mirrorLagMs: this.lagMs,
-      clockOffsetMs: this.offsetMs,
-      gone: [...this.goneAgents],
-      failedProviders: [...this.failedProviders],
-    }
+  report() {
+    const { paid, lagMs: mirrorLagMs, failedProviders } = this
+    return { paid, mirrorLagMs, gone: [...this.gone], failedProviders }
   }
 
-  /** Validation issues of settings; empty if they are valid. */
+  /** Returns the validation issues of settings; empty if they are valid. */
   issuesOf(given: unknown): string[] {
-    const issues = shapeIssues(given)
-    if (issues.length > 0) return issues
-    const unknown = ((given as ConditionSettings).gone ?? []).filter(agent => this.agentOf(agent) === undefined)
+    const read = Settings.safeParse(given)
+    if (!read.success) return issueTexts(read.error)
+    const unknown = (read.data.gone ?? []).filter(agent => this.agentOf(agent) === undefined)
     return unknown.map(agent => `gone: the workspace has no agent ${JSON.stringify(agent)}`)
   }
 
@@ -84,33 +86,23 @@ export class Conditions {
     const issues = this.issuesOf(given)
     if (issues.length > 0)
       throw invalidOption('conditions', `cannot be read: ${issues.join('; ')}`, 'docs/sandbox.md lists the conditions.')
-    this.trigger(given)
-    if (given.mirrorLagMs !== undefined) this.setLag(given.mirrorLagMs)
-    this.hasPaid = given.paid ?? this.hasPaid
-    this.offsetMs = given.clockOffsetMs ?? this.offsetMs
+    const { clock, quota } = this.affected
+    if (given.turnPeriod) quota.turn(clock.now())
+    if (given.mirrorLagMs !== undefined) {
+      this.reachedMs = this.dataMs(clock.now())
+      this.lagMs = given.mirrorLagMs
+    }
+    this.paid = given.paid ?? this.paid
     this.failedProviders = given.failedProviders ?? this.failedProviders
     if (given.gone) this.remove(new Set(given.gone.map(agent => this.agentOf(agent)!)))
   }
 
-  private trigger({ turnPeriod, forgetHour, othersRequests }: ConditionSettings): void {
-    const { clock, hour, quota } = this.affected
-    const nowMs = clock.now()
-    if (turnPeriod) quota.turn(nowMs)
-    if (forgetHour) hour.restart()
-    if (othersRequests) hour.take(othersRequests, nowMs)
-  }
-
-  private remove(away: ReadonlySet<string>): void {
+  private remove(gone: ReadonlySet<string>): void {
     const { onAgent } = this.affected
-    const before = this.goneAgents
-    this.goneAgents = away
-    for (const agentId of away) if (!before.has(agentId)) onAgent('deleted', agentId)
-    for (const agentId of before) if (!away.has(agentId)) onAgent('created', agentId)
-  }
-
-  private setLag(lagMs: number): void {
-    this.reachedMs = this.dataMs(this.affected.clock.now())
-    this.lagMs = lagMs
+    const before = this.gone
+    this.gone = gone
+    for (const agentId of gone) if (!before.has(agentId)) onAgent('deleted', agentId)
+    for (const agentId of before) if (!gone.has(agentId)) onAgent('created', agentId)
   }
 
   private agentOf(agent: string | number): string | undefined {

@@ -1,6 +1,5 @@
 // Billable sessions per billing period, and overage beyond the included ones (API document, sections 2.11 and 8).
 import { DAY } from '../../core/time.ts'
-import type { Readings } from '../readings.ts'
 
 /** Sessions per overage pack. */
 const PACK_SESSIONS = 1_000
@@ -9,7 +8,7 @@ const PACK_SESSIONS = 1_000
 const UNLIMITED = 1_000_000_000
 
 export interface Usage {
-  periodKey?: string
+  periodKey: string
   billableUsedThisRequest: number
   billableUsedThisPeriod: number
   includedQuota: number
@@ -27,7 +26,6 @@ interface QuotaOptions {
   periodDays: number
   /** Start of the first period, ms. */
   startMs: number
-  readings: Readings
 }
 
 /** A sequence of periods: its start, and the number of its first period. */
@@ -39,20 +37,13 @@ interface Count {
 interface Spent {
   sessions: number
   requests: number
-  /** Totals before each of the most recent requests, newest last; for the reading `usage-lag`. */
-  before: Pick<Spent, 'sessions' | 'requests'>[]
-  /** Billed sessions by conversation index; for the reading `rebill`. */
-  conversations: Map<number, number>
 }
 
-interface Counted extends Pick<Spent, 'sessions' | 'requests'> {
+interface Counted extends Spent {
   key: string
   /** Billed by this request. */
   billed: number
 }
-
-const LONGEST_LAG = 5
-const STALE_EVERY = 3
 
 export class Quota {
   private readonly options: QuotaOptions
@@ -74,43 +65,22 @@ export class Quota {
   /** Bills one answered export request. Beyond the quota, requests succeed and packs are charged. */
   bill(sessions: number, nowMs: number): Usage {
     const spent = this.spentIn(nowMs)
-    const { sessions: before, requests } = spent
-    spent.before = [...spent.before, { sessions: before, requests }].slice(-LONGEST_LAG)
     spent.sessions += sessions
     spent.requests += 1
     this.logged += 1
-    const lag = Number(this.options.readings['usage-lag'])
-    const late = lag === 0 ? spent : (spent.before.at(-lag) ?? { sessions: 0, requests: 0 })
-    const isStale = this.options.readings['period-key'] === 'stale' && this.logged % STALE_EVERY === 0
-    return isStale
-      ? this.usageOf(
-          { key: this.periodKey(nowMs - this.periodMs), billed: sessions, ...late, sessions: this.includedQuota },
-          nowMs,
-        )
-      : this.usageOf({ key: this.periodKey(nowMs), billed: sessions, ...late }, nowMs)
-  }
-
-  /** Counts sessions of these conversations that the period has not billed yet, and marks them billed. */
-  notYetBilled(indices: readonly number[], sessionsOf: (index: number) => number, nowMs: number): number {
-    const { conversations } = this.spentIn(nowMs)
-    return indices.reduce((sum, index) => {
-      const before = conversations.get(index) ?? 0
-      const sessions = Math.max(before, sessionsOf(index))
-      conversations.set(index, sessions)
-      return sum + sessions - before
-    }, 0)
+    return this.usageOf({ key: this.periodKey(nowMs), billed: sessions, ...spent })
   }
 
   /** Current usage; bills nothing. */
   peek(nowMs: number): Usage {
-    return this.usageOf({ key: this.periodKey(nowMs), billed: 0, ...this.spentIn(nowMs) }, nowMs)
+    return this.usageOf({ key: this.periodKey(nowMs), billed: 0, ...this.spentIn(nowMs) })
   }
 
   /** Usage of the last earlier period with billed sessions; undefined if there is none. */
   before(nowMs: number): Usage | undefined {
     const now = this.periodKey(nowMs)
     const last = [...this.spent].findLast(([key, { requests }]) => key !== now && requests > 0)
-    return last && this.usageOf({ key: last[0], billed: 0, ...last[1] }, nowMs)
+    return last && this.usageOf({ key: last[0], billed: 0, ...last[1] })
   }
 
   /** Starts a new period now. */
@@ -121,14 +91,14 @@ export class Quota {
 
   /** The usage that would be reported if the period had billed only this request. */
   onlyThis({ billableUsedThisRequest: billed }: Usage, nowMs: number): Usage {
-    return this.usageOf({ key: this.periodKey(nowMs), billed, sessions: billed, requests: 1 }, nowMs)
+    return this.usageOf({ key: this.periodKey(nowMs), billed, sessions: billed, requests: 1 })
   }
 
-  private usageOf({ key, billed, sessions, requests }: Counted, nowMs: number): Usage {
+  private usageOf({ key, billed, sessions, requests }: Counted): Usage {
     const overage = Math.max(0, sessions - this.includedQuota)
     const packs = Math.ceil(overage / PACK_SESSIONS)
     return {
-      ...this.named(key, nowMs),
+      periodKey: key,
       billableUsedThisRequest: billed,
       billableUsedThisPeriod: sessions,
       includedQuota: this.includedQuota,
@@ -141,15 +111,9 @@ export class Quota {
     }
   }
 
-  private named(key: string, nowMs: number): Pick<Usage, 'periodKey'> {
-    const reading = this.options.readings['period-key']
-    if (reading === 'absent') return {}
-    return { periodKey: reading === 'daily' ? new Date(nowMs).toISOString().slice(0, 10) : key }
-  }
-
   private spentIn(nowMs: number): Spent {
     const key = this.periodKey(nowMs)
-    const spent: Spent = this.spent.get(key) ?? { sessions: 0, requests: 0, before: [], conversations: new Map() }
+    const spent: Spent = this.spent.get(key) ?? { sessions: 0, requests: 0 }
     this.spent.set(key, spent)
     return spent
   }

@@ -1,5 +1,4 @@
-// The hourly request limit of the export (API document, section 8), rolling or by fixed hours.
-import type { Readings } from '../readings.ts'
+// The hourly request limit of the export (API document, section 8): a rolling hour.
 
 /** The rate limit that is reported to a workspace without limits. */
 const UNLIMITED = 1_000_000
@@ -8,7 +7,6 @@ interface RateLimitOptions {
   limits: boolean
   hourlyRequests: number
   hourMs: number
-  readings: Readings
 }
 
 type Admission = { admitted: true } | { admitted: false; retryAfterMs: number }
@@ -33,7 +31,7 @@ export class RateLimit {
       this.times.push(nowMs)
       return { admitted: true }
     }
-    return { admitted: false, retryAfterMs: this.firstMs(nowMs) + this.options.hourMs - nowMs }
+    return { admitted: false, retryAfterMs: this.times[0]! + this.options.hourMs - nowMs }
   }
 
   /** Counts requests up to the limit, as if another user of the token had sent them. */
@@ -55,16 +53,9 @@ export class RateLimit {
     return this.options.hourlyRequests - this.times.length
   }
 
-  /** Start of the current hour: the time of its oldest request, or the start of the fixed hour. Call only if the hour has a request. */
-  private firstMs(nowMs: number): number {
-    const { readings, hourMs } = this.options
-    return readings.hour === 'fixed' ? Math.floor(nowMs / hourMs) * hourMs : this.times[0]!
-  }
-
   /** Drops requests of earlier hours, and requests later than now, since the clock can be set back. */
   private forget(nowMs: number): void {
-    const { readings, hourMs } = this.options
-    const startMs = readings.hour === 'fixed' ? this.firstMs(nowMs) - 1 : nowMs - hourMs
+    const startMs = nowMs - this.options.hourMs
     const first = this.times[0]
     const last = this.times.at(-1)
     if (first === undefined || last === undefined || (first > startMs && last <= nowMs)) return

@@ -4,57 +4,21 @@ import type { Readings } from '../readings.ts'
 import type { SandboxService } from '../service.ts'
 import type { AgentRecord } from '../world/agents/agent-record.ts'
 import { type Answer, fault, jsonAnswer } from './answer.ts'
-import {
-  invalidQuery,
-  type ListPlace,
-  type ListReadings,
-  listPlace,
-  onPage,
-  PAGE_QUERY,
-  TotalsSchema,
-  totalsOf,
-} from './list-page.ts'
-import type { Route, RouteRequest } from './route.ts'
+import { hasMoreAfter, type ListPlace, onPage, PAGE_QUERY, readList } from './input.ts'
+import type { RouteRequest } from './route.ts'
 
-/** Of the fields of section 2.12, only those that always have a value. */
-const AgentSchema = z.looseObject({
-  ID: z.string(),
-  title: z.string(),
-  lastModified: z.number(),
-  nodes: z.array(z.looseObject({ id: z.string() })),
-  assignedToolsIds: z.array(z.string()),
+export const SearchQuery = z.object({
+  workspaceId: z.string().optional(),
+  search: z.string().optional(),
+  sortBy: z.enum(['newest', 'oldest', 'firstCreated', 'lastCreated', 'alphabetical']).default('newest'),
+  ...PAGE_QUERY,
+  starredOnly: z.enum(['true', 'false']).optional(),
 })
-
-export const SEARCH_ROUTE: Route = {
-  method: 'GET',
-  path: '/v3/agents/search',
-  kind: 'search',
-  faultKind: 'search',
-  operation: 'searchAgents',
-  summary: 'Search agents',
-  query: z.object({
-    workspaceId: z.string().optional(),
-    search: z.string().optional(),
-    sortBy: z.enum(['newest', 'oldest', 'firstCreated', 'lastCreated', 'alphabetical']).default('newest'),
-    ...PAGE_QUERY,
-    starredOnly: z.enum(['true', 'false']).optional(),
-  }),
-  response: z.object({
-    agents: z.array(AgentSchema),
-    starredAgents: z.array(AgentSchema),
-    ...TotalsSchema,
-    totalStarred: z.int().optional(),
-    page: z.int().optional(),
-    limit: z.int().optional(),
-  }),
-  errors: [403],
-  answer: answerSearch,
-}
 
 type Comparison = (a: AgentRecord, b: AgentRecord) => number
 
 /** `newest` and `oldest` sort by last change, `lastCreated` and `firstCreated` by creation. */
-const ORDERS: Record<string, Comparison> = {
+const ORDERS: Record<z.output<typeof SearchQuery>['sortBy'], Comparison> = {
   newest: (a, b) => b.lastModified - a.lastModified,
   oldest: (a, b) => a.lastModified - b.lastModified,
   firstCreated: (a, b) => a.createdAtUNIX - b.createdAtUNIX,
@@ -62,39 +26,28 @@ const ORDERS: Record<string, Comparison> = {
   alphabetical: (a, b) => a.title.localeCompare(b.title, 'en'),
 }
 
-const listReadings = (readings: Readings): ListReadings => ({
-  params: readings['agent-params'],
-  most: readings['agent-page'] === 'asked' ? undefined : Number(readings['agent-page']),
-  totals: readings['agent-totals'],
-})
-
-/** Agents are served live, without the mirror's lag. Pages are counted from 1. */
-function answerSearch(service: SandboxService, { params: sent, nowMs }: RouteRequest): Answer {
-  const { workspaceId, readings } = service.options
-  const list = listReadings(readings)
-  const place = listPlace(sent, list)
-  const params = list.params === 'read' ? sent : new URLSearchParams()
-  const requested = params.get('workspaceId')
-  if (requested !== null && requested !== workspaceId) return fault(403, 'The token belongs to another workspace')
-  const order = ORDERS[params.get('sortBy') ?? 'newest']
-  const orderIssues = order ? [] : [`sortBy must be one of ${Object.keys(ORDERS).join(', ')}`]
-  if ('issues' in place) return invalidQuery([...place.issues, ...orderIssues])
-  if (order === undefined) return invalidQuery(orderIssues)
-  const found = matching(service, params.get('search') ?? '', nowMs).sort(
-    (a, b) => order(a, b) || (a.ID < b.ID ? -1 : 1),
-  )
+/** Agents are served live, without the mirror's lag. */
+export function searchAgents(service: SandboxService, { params, nowMs }: RouteRequest): Answer {
+  const { options } = service
+  const { readings } = options
+  const most = readings['agent-page'] === 'asked' ? undefined : Number(readings['agent-page'])
+  const read = readList(SearchQuery, params, { params: readings['agent-params'], most })
+  if ('refused' in read) return read.refused
+  const { workspaceId = options.workspaceId, search = '', sortBy, starredOnly, page, limit } = read.value
+  if (workspaceId !== options.workspaceId) return fault(403, 'The token belongs to another workspace')
+  const order = ORDERS[sortBy]
+  const found = matching(service, search, nowMs).sort((a, b) => order(a, b) || (a.ID < b.ID ? -1 : 1))
   const starred = found.filter(agent => agent.starred)
   const others = readings.starred === 'apart' ? found.filter(agent => !agent.starred) : found
-  const listed = params.get('starredOnly') === 'true' ? starred : others
-  const agents = onPage(listed, place)
-  const { total, hasMore } = totalsOf(listed.length, place, list)
-  const isDocumented = list.totals === 'neither'
+  const listed = starredOnly === 'true' ? starred : others
+  const agents = onPage(listed, { page, limit })
+  const totals = readings['agent-totals']
   return jsonAnswer({
     agents,
-    starredAgents: starredOn(readings.starred, place, { starred, agents }),
-    total,
-    ...(!isDocumented && { totalStarred: starred.length, page: place.page, limit: place.limit }),
-    hasMore,
+    starredAgents: starredOn(readings.starred, { page, limit }, { starred, agents }),
+    ...((totals === 'both' || totals === 'total') && { total: listed.length }),
+    ...(totals !== 'neither' && { totalStarred: starred.length, page, limit }),
+    ...((totals === 'both' || totals === 'hasMore') && { hasMore: hasMoreAfter(listed.length, { page, limit }) }),
   })
 }
 

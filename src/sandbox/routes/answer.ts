@@ -1,7 +1,4 @@
 // An endpoint's answer, and the error envelope (API document, section 7).
-import { SECOND } from '../../core/time.ts'
-import type { Readings } from '../readings.ts'
-
 export interface Answer {
   status: number
   contentType: string
@@ -66,49 +63,4 @@ export function fault(
 /** An answer whose body is JSON text already. */
 export function rawJson(body: Buffer): Answer {
   return { status: 200, contentType: JSON_TYPE, body }
-}
-
-// Applies the readings for errors (API document, section 7).
-
-const PAGE = '<!DOCTYPE html>\n<html><head><title>404 Not Found</title></head><body>Not Found</body></html>\n'
-
-export function shapeError(answer: Answer, readings: Readings, nowMs: number): Answer {
-  if (answer.status < 400) return answer
-  const shaped = answer.status === 404 ? notFound(answer, readings['not-found']) : shape(answer, readings.error)
-  const sent = answer.headers?.['Retry-After']
-  if (sent === undefined || readings['retry-after'] === 'seconds') return shaped
-  const { 'Retry-After': _, ...headers } = answer.headers!
-  const value = retryAfter(readings['retry-after'], nowMs + Number(sent) * SECOND)
-  return { ...shaped, headers: { ...headers, ...(value !== undefined && { 'Retry-After': value }) } }
-}
-
-function notFound(answer: Answer, reading: Readings['not-found']): Answer {
-  if (reading === 'page') return { ...answer, contentType: 'text/html; charset=utf-8', body: PAGE }
-  return reading === 'empty' ? { ...answer, body: '' } : answer
-}
-
-function shape(answer: Answer, reading: Readings['error']): Answer {
-  switch (reading) {
-    case 'nested':
-      return { ...answer, body: `{"error":${String(answer.body)}}` }
-    case 'text':
-      return { ...answer, contentType: 'text/plain; charset=utf-8', body: `Error ${answer.status}` }
-    case 'empty':
-      return { ...answer, body: '' }
-    default:
-      return answer
-  }
-}
-
-function retryAfter(reading: Exclude<Readings['retry-after'], 'seconds'>, untilMs: number): string | undefined {
-  switch (reading) {
-    case 'date':
-      return new Date(untilMs).toUTCString()
-    case 'absurd':
-      return '99999999999999'
-    case 'epoch':
-      return String(Math.ceil(untilMs / SECOND))
-    default:
-      return undefined
-  }
 }

@@ -1,6 +1,5 @@
 // A route of the API: method, path template and handler, and the matching of paths.
-import { z } from 'zod'
-import type { FaultKind } from '../faults/fault-settings.ts'
+import type { z } from 'zod'
 import type { FaultPlan } from '../faults/faults.ts'
 import type { RequestKind } from '../request-log.ts'
 import type { SandboxService } from '../service.ts'
@@ -15,27 +14,14 @@ export interface RouteRequest {
   plan: FaultPlan
 }
 
-/** A successful answer with these fields beside `success` and `message` (API document, section 1). */
-export const envelope = <S extends z.ZodRawShape>(fields: S) =>
-  z.object({ success: z.literal(true), message: z.string(), ...fields })
-
 export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** As the API document writes it: `/v3/orgs/{orgId}`. */
   path: string
-  /** Its name and purpose in the OpenAPI document. */
-  operation: string
-  summary: string
-  /** In the request log. */
+  /** Decides which faults it gets, and names it in the request log. */
   kind: RequestKind
-  faultKind: FaultKind
-  /** Its query parameters, all as text or whole numbers. */
-  query: z.ZodObject
-  /** The JSON body that it reads. */
-  body?: z.ZodObject
-  response: z.ZodType
-  /** Statuses of its errors other than 400, 401 and 404. */
-  errors?: readonly number[]
+  /** Its query parameters; absent: none. */
+  query?: z.ZodObject
   /** The handler takes the faults that refuse a request, and checks the parameters: the export's rate limit comes between. */
   metered?: true
   answer(service: SandboxService, request: RouteRequest): Answer

@@ -3,10 +3,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { answerControl } from '../control.ts'
 import { refusedBy, spoil } from '../faults/effects.ts'
-import { OPENAPI_PATH, openApiDocument } from '../openapi.ts'
 import type { SandboxService } from '../service.ts'
-import { type Answer, fault, jsonAnswer, shapeError } from './answer.ts'
-import { invalidQuery } from './list-page.ts'
+import { type Answer, fault } from './answer.ts'
+import { invalidQuery, NO_QUERY, unknownParams } from './input.ts'
 import { type Address, createMatcher, type Route, type RouteRequest } from './route.ts'
 import { ROUTES } from './route-table.ts'
 
@@ -23,25 +22,21 @@ const CONTROL = '/_sandbox/'
 
 const match = createMatcher(ROUTES)
 
-/** Control endpoints and the OpenAPI document are not part of the vendor's API: they need no token, and are not logged. */
-export function isControl(target: string): boolean {
-  return target.startsWith(CONTROL) || target === OPENAPI_PATH
-}
+/** Control endpoints are not part of the vendor's API: they need no token, and are not logged. */
+export const isControl = (target: string): boolean => target.startsWith(CONTROL)
 
 export function route(service: SandboxService, request: SandboxRequest): Answer {
   const url = parseTarget(request.target)
   if (url === undefined) return fault(400, 'The address cannot be read')
   const { pathname, searchParams } = url
   const { method, body } = request
-  if (pathname === OPENAPI_PATH && method === 'GET') return jsonAnswer(openApiDocument(ROUTES))
   if (pathname.startsWith(CONTROL)) {
     return answerControl(service, { method, name: pathname.slice(CONTROL.length), params: searchParams, body })
   }
   // Time of arrival, before the answer is built.
   const at = service.clock.now()
   const address = match(pathname)
-  const { answer: plain, faults } = answerApi(service, request, { address, params: searchParams, nowMs: at })
-  const answer = shapeError(plain, service.options.readings, at)
+  const { answer, faults } = answerApi(service, request, { address, params: searchParams, nowMs: at })
   const logged = address && (routeOf(address, method) ?? address.routes[0])
   service.log.add({
     at,
@@ -50,7 +45,7 @@ export function route(service: SandboxService, request: SandboxRequest): Answer 
     kind: logged?.kind ?? 'other',
     agentId: address?.ids.agentId ?? null,
     ...(address?.ids.orgId !== undefined && { organizationId: address.ids.orgId }),
-    query: recorded(searchParams, logged ? Object.keys(logged.query.shape) : []),
+    query: recorded(searchParams, Object.keys(logged?.query?.shape ?? {})),
     status: answer.status,
     returned: answer.returned ?? 0,
     billed: answer.billed ?? 0,
@@ -81,7 +76,11 @@ function answerApi(service: SandboxService, request: SandboxRequest, { address, 
   const found = routeOf(address, request.method)
   if (found === undefined) return unserved(otherMethod(address))
   const { ids } = address
-  const plan = service.faults.plan({ kind: found.faultKind, agentId: ids.agentId ?? null, params })
+  const plan = service.faults.plan({
+    kind: found.kind === 'teams' ? 'organization' : found.kind,
+    agentId: ids.agentId ?? null,
+    params,
+  })
   const answer = answerRoute(service, found, { ids, params, body: request.body, nowMs, plan })
   return { answer: spoil(answer, plan), faults: plan.served }
 }
@@ -99,9 +98,8 @@ function answerRoute(service: SandboxService, route: Route, request: RouteReques
   const { plan, params } = request
   const refused = plan.take('front') ?? plan.take('refusal')
   if (refused) return refusedBy(refused)
-  const unknown = [...new Set(params.keys())].filter(name => !Object.hasOwn(route.query.shape, name))
-  if (unknown.length > 0 && service.options.readings['unknown-params'] === 'refused')
-    return invalidQuery(unknown.map(name => `${name} is not known`))
+  const unknown = unknownParams(route.query ?? NO_QUERY, params, service.options.readings)
+  if (unknown.length > 0) return invalidQuery(unknown)
   return route.answer(service, request)
 }
 

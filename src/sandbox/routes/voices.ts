@@ -4,9 +4,8 @@ import type { SandboxService } from '../service.ts'
 import { canary } from '../world/agents/secret-bearing.ts'
 import { LANGUAGES, PROVIDERS, type Provider, type Voice, voicesOf } from '../world/voices.ts'
 import { type Answer, jsonAnswer } from './answer.ts'
-import { invalidQuery } from './list-page.ts'
-import { readQuery } from './query.ts'
-import type { Route, RouteRequest } from './route.ts'
+import { invalidQuery, readQuery } from './input.ts'
+import type { RouteRequest } from './route.ts'
 
 const GENDERS: Record<string, string> = {
   male: 'male',
@@ -18,7 +17,7 @@ const GENDERS: Record<string, string> = {
   neutral: 'neutral',
 }
 
-const Query = z.object({
+export const VoiceQuery = z.object({
   language: z.string().optional(),
   gender: z
     .string()
@@ -30,41 +29,9 @@ const Query = z.object({
   offset: z.int().min(0).default(0),
 })
 
-export const VOICES_ROUTE: Route = {
-  method: 'GET',
-  path: '/v3/voices',
-  kind: 'voices',
-  faultKind: 'voices',
-  operation: 'listVoices',
-  summary: 'List voices (unified)',
-  query: Query,
-  response: z.object({
-    total: z.int().min(0),
-    limit: z.int(),
-    offset: z.int(),
-    providersQueried: z.array(z.string()),
-    providersFailed: z.array(z.object({ provider: z.string(), error: z.string() })),
-    voices: z.array(
-      z.object({
-        voiceId: z.string(),
-        name: z.string(),
-        provider: z.string(),
-        previewUrl: z.string(),
-        filters: z.object({
-          accent: z.string().optional(),
-          gender: z.string().optional(),
-          useCase: z.string().optional(),
-          language: z.string().optional(),
-        }),
-      }),
-    ),
-  }),
-  answer: answerVoices,
-}
-
 /** Queries the providers, then filters, then pages: `total` counts the matches before paging. */
-function answerVoices(service: SandboxService, { params, nowMs }: RouteRequest): Answer {
-  const read = readQuery(Query, params)
+export function listVoices(service: SandboxService, { params }: RouteRequest): Answer {
+  const read = readQuery(VoiceQuery, params)
   if ('refused' in read) return read.refused
   const { language, gender, accent, limit, offset } = read.value
   const names = listed(read.value.providers)
@@ -75,7 +42,7 @@ function answerVoices(service: SandboxService, { params, nowMs }: RouteRequest):
   const failed = new Set(service.conditions.failedProviders)
   const found = queried
     .filter(provider => !failed.has(provider))
-    .flatMap(provider => voicesOf(provider, nowMs))
+    .flatMap(voicesOf)
     .filter(voice => isMatch(voice, { language, gender, accent }))
   return jsonAnswer({
     total: found.length,

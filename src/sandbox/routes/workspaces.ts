@@ -1,11 +1,12 @@
-// PATCH /v3/workspaces/{id} (API document, sections 2.6 and 4.6).
+// PATCH /v3/workspaces/{id}, and the workspace's crawler jobs (API document, sections 2.6, 2.9, 4.6, 4.10 and 4.11).
+
 import { z } from 'zod'
 import type { SandboxService } from '../service.ts'
+import { type CrawlerJob, crawlerJobs, crawlerPage } from '../world/crawler.ts'
 import { STAFF } from '../world/staff.ts'
 import { type Answer, fault, jsonAnswer } from './answer.ts'
-import { readBody } from './body.ts'
-import { NO_QUERY } from './query.ts'
-import { envelope, type Route, type RouteRequest } from './route.ts'
+import { readBody } from './input.ts'
+import type { Route, RouteRequest } from './route.ts'
 
 const Body = z.object({
   updates: z.object({
@@ -23,34 +24,8 @@ const Body = z.object({
   }),
 })
 
-export const WORKSPACE_ROUTE: Route = {
-  method: 'PATCH',
-  path: '/v3/workspaces/{id}',
-  kind: 'workspace',
-  faultKind: 'workspace',
-  operation: 'updateWorkspace',
-  summary: 'Update workspace',
-  query: NO_QUERY,
-  body: Body,
-  response: envelope({
-    data: z.object({
-      uid: z.string(),
-      email: z.string(),
-      displayName: z.string(),
-      workspaceName: z.string(),
-      workspaceEmails: z.array(z.string()),
-      photoURL: z.string(),
-      region: z.string(),
-      hasEverPaid: z.boolean(),
-    }),
-  }),
-  errors: [403, 409],
-  answer: updateWorkspace,
-}
-
 /** Usernames of other workspaces on the marketplace; case does not matter. */
 const TAKEN = ['convo-studio', 'nova-labs', 'deskpilot']
-const CONFLICT = { '400': 400, '409': 409 } as const
 
 /** The answer to a request for another workspace than that of the token; undefined for the right one. */
 export function otherWorkspace({ options }: SandboxService, workspaceId: string): Answer | undefined {
@@ -58,7 +33,7 @@ export function otherWorkspace({ options }: SandboxService, workspaceId: string)
 }
 
 /** Changes the given fields only. Section 6.3 has no event of workspaces. */
-function updateWorkspace(service: SandboxService, { ids, body, nowMs }: RouteRequest): Answer {
+export function updateWorkspace(service: SandboxService, { ids, body }: RouteRequest): Answer {
   const { options, state } = service
   const read = readBody(Body, body, options.readings)
   if ('refused' in read) return read.refused
@@ -67,8 +42,10 @@ function updateWorkspace(service: SandboxService, { ids, body, nowMs }: RouteReq
   const { updates } = read.value
   const username = updates.marketplaceProfile?.username
   if (username !== undefined && TAKEN.includes(username.toLowerCase()))
-    return fault(CONFLICT[options.readings['username-taken']], `The username ${JSON.stringify(username)} is taken`)
-  if (Object.keys(updates).length > 0) state.record({ type: 'workspace', ms: nowMs, updates })
+    return fault(409, `The username ${JSON.stringify(username)} is taken`)
+  const { workspaceName, workspaceEmails } = updates
+  if (workspaceName !== undefined) state.workspace.workspaceName = workspaceName
+  if (workspaceEmails !== undefined) state.workspace.workspaceEmails = workspaceEmails
   return jsonAnswer({ success: true, message: 'Workspace updated successfully', data: workspaceOf(service) })
 }
 
@@ -86,4 +63,35 @@ function workspaceOf({ options, state, conditions }: SandboxService) {
     region: 'eu',
     hasEverPaid: conditions.paid,
   }
+}
+
+// GET …/crawler/jobs/{jobId}/pages/{pageId} and DELETE …/crawler/jobs/{jobId} (API document, sections 2.9, 4.10 and 4.11).
+
+/** The jobs that callers have not deleted. */
+export const existingJobs = ({ options, state }: SandboxService): CrawlerJob[] =>
+  crawlerJobs(options).filter(({ id }) => !state.deletedJobs.has(id))
+
+type Handler = (service: SandboxService, job: CrawlerJob, request: RouteRequest) => Answer
+
+export function ofJob(handler: Handler): Route['answer'] {
+  return (service, request) => {
+    const { ids } = request
+    const other = otherWorkspace(service, ids.workspaceId!)
+    if (other) return other
+    const job = existingJobs(service).find(({ id }) => id === ids.jobId)
+    return job ? handler(service, job, request) : fault(404, 'Crawler job not found')
+  }
+}
+
+export function getCrawlerPage({ options }: SandboxService, job: CrawlerJob, { ids }: RouteRequest): Answer {
+  const number = job.pages.indexOf(ids.pageId!)
+  if (number < 0) return fault(404, 'Page not found')
+  const data = crawlerPage(options.seed, options.workspaceId, job, number)
+  return jsonAnswer({ success: true, message: 'Page retrieved successfully', data })
+}
+
+/** Removes the job and its pages. Section 6.3 has no event of crawler jobs. */
+export function deleteCrawlerJob({ state }: SandboxService, { id }: CrawlerJob): Answer {
+  state.deletedJobs.add(id)
+  return jsonAnswer({ success: true, message: 'Crawler job deleted successfully' })
 }

@@ -1,10 +1,9 @@
-// The order in which events are sent: by creation, except for delayed, reordered and duplicated ones. Each is posted once.
+// The order in which events are sent: by creation, except for delayed and duplicated ones. Each is posted once.
 
 import { Agent, request } from 'undici'
-import { MINUTE } from '../../core/time.ts'
 import type { WorldEvent } from '../events/event-types.ts'
-import type { EventFaultPlan } from './event-faults.ts'
 import type { EmittedEvent } from './event-log.ts'
+import type { EventFaultPlan } from './webhook-settings.ts'
 
 export interface Dispatched {
   event: WorldEvent
@@ -14,18 +13,14 @@ export interface Dispatched {
 
 interface Held extends Dispatched {
   dueMs: number
-  /** How many other events are sent before this one, which is sent at `dueMs` at the latest. */
-  behind: number
 }
 
 interface DispatchWorld {
   /** Events created after `afterMs`, up to `untilMs`, in order. */
   events(afterMs: number, untilMs: number): Iterator<WorldEvent>
-  /** The event with its faults and log entry; undefined if the event is never sent. */
+  /** Returns the event with its faults and log entry; undefined if the event is never sent. */
   admit(event: WorldEvent): Dispatched | undefined
 }
-
-const LONGEST_BEHIND_MS = MINUTE
 
 export class Dispatch {
   private readonly world: DispatchWorld
@@ -36,8 +31,6 @@ export class Dispatch {
   private announced: WorldEvent[] = []
   /** Delayed events by due time. */
   private held: Held[] = []
-  /** Delayed events that wait for a number of later events. */
-  private behind: Held[] = []
   private duplicates: Dispatched[] = []
 
   constructor(world: DispatchWorld, nowMs: number) {
@@ -56,7 +49,6 @@ export class Dispatch {
     this.next = undefined
     this.announced = []
     this.held = []
-    this.behind = []
     this.duplicates = []
   }
 
@@ -65,23 +57,24 @@ export class Dispatch {
     this.announced.push(event)
   }
 
-  /** The next event that is due; undefined if there is none. */
+  /** Takes the next event that is due; undefined if there is none. */
   take(nowMs: number): Dispatched | undefined {
     const duplicate = this.duplicates.pop()
     if (duplicate !== undefined) return duplicate
     for (;;) {
-      const next = this.peek(nowMs)
-      const due = this.takeHeld(next?.createdMs ?? nowMs)
-      if (due !== undefined) return this.sent(due)
+      const next = this.announced[0] ?? this.peek(nowMs)
+      const held = this.held[0]
+      if (held !== undefined && held.dueMs <= (next?.createdMs ?? nowMs)) return this.sent(this.held.shift()!)
       if (next === undefined) return undefined
-      this.pass()
+      if (this.announced.shift() === undefined) this.next = undefined
       const dispatched = this.world.admit(next)
-      if (dispatched !== undefined && !this.hold(dispatched)) return this.sent(dispatched)
+      if (dispatched === undefined) continue
+      if (dispatched.plan.delayed === undefined) return this.sent(dispatched)
+      this.hold({ ...dispatched, dueMs: next.createdMs + dispatched.plan.delayed })
     }
   }
 
   private peek(nowMs: number): WorldEvent | undefined {
-    if (this.announced[0] !== undefined) return this.announced[0]
     if (this.next !== undefined) return this.next
     if (this.coming === undefined && nowMs > this.reachedMs) {
       this.coming = this.world.events(this.reachedMs, nowMs)
@@ -93,39 +86,13 @@ export class Dispatch {
     return this.next
   }
 
-  /** Removes the event that `peek` returned. */
-  private pass(): void {
-    if (this.announced.shift() === undefined) this.next = undefined
-  }
-
-  private takeHeld(untilMs: number): Dispatched | undefined {
-    const place = this.held.findIndex(({ dueMs, behind }) => dueMs <= untilMs || behind <= 0)
-    if (place < 0) return undefined
-    const [taken] = this.held.splice(place, 1)
-    this.behind = this.behind.filter(one => one !== taken)
-    return taken
-  }
-
-  private hold(dispatched: Dispatched): boolean {
-    const { event, plan } = dispatched
-    if (plan.pace === undefined) return false
-    const { name, param } = plan.pace
-    const isBehind = name === 'reordered'
-    const held: Held = {
-      ...dispatched,
-      dueMs: event.createdMs + (isBehind ? LONGEST_BEHIND_MS : param),
-      behind: isBehind ? param : Number.POSITIVE_INFINITY,
-    }
-    if (isBehind) this.behind.push(held)
+  private hold(held: Held): void {
     const place = this.held.findIndex(({ dueMs }) => dueMs > held.dueMs)
     this.held.splice(place < 0 ? this.held.length : place, 0, held)
-    return true
   }
 
   private sent(dispatched: Dispatched): Dispatched {
-    for (const held of this.behind) held.behind--
-    const copies = dispatched.plan.copies?.param ?? 0
-    for (let copy = 0; copy < copies; copy++) this.duplicates.push(dispatched)
+    for (let copy = 0; copy < (dispatched.plan.duplicated ?? 0); copy++) this.duplicates.push(dispatched)
     return dispatched
   }
 }
@@ -140,7 +107,7 @@ interface Posted {
 export class Poster {
   private readonly agent = new Agent({ connections: 1_000, pipelining: 1 })
 
-  /** The answer's status; 0 without a complete answer in time. */
+  /** Returns the answer's status; 0 without a complete answer in time. */
   async post({ url, body, timeoutMs }: Posted): Promise<number> {
     try {
       const answer = await request(url, {

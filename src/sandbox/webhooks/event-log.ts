@@ -1,6 +1,5 @@
 // Log of emitted events and their outcomes, to compare with what a receiver got.
 import type { EventName, Payload, WorldEvent } from '../events/event-types.ts'
-import type { EventFaultName } from './webhook-settings.ts'
 
 /**
  * `waiting`: delayed. `sending`: in flight. `delivered`: the event or a copy was answered with 200. `refused`: answered with
@@ -23,7 +22,7 @@ export interface EmittedEvent {
   createdMs: number
   agentId: string | undefined
   convoId: string | undefined
-  faults: EventFaultName[]
+  faults: string[]
   outcome: EventOutcome
   attempts: Attempt[]
   /** The intended payload without the secret; built each time it is read. */
@@ -49,7 +48,7 @@ export class EventLog {
     return this.counted
   }
 
-  add(event: WorldEvent, faults: EventFaultName[]): EmittedEvent {
+  add(event: WorldEvent, faults: string[]): EmittedEvent {
     if (this.events.length >= MAX_KEPT) this.events = this.events.slice(MAX_KEPT / 10)
     const { type, createdMs, agentId, convoId } = event
     const entry: EmittedEvent = {

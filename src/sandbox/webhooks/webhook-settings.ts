@@ -1,44 +1,24 @@
-// Faults of webhook events, at most one per stage (content, timing, count), and the settings of webhooks from options or the
-// control endpoints.
+// Settings of webhooks from options or the control endpoints, and the faults of events.
 
 import { z } from 'zod'
 import { DAY, MINUTE } from '../../core/time.ts'
-import type { EventName } from '../events/event-types.ts'
-import { EVENT_NAMES } from '../events/event-types.ts'
-import type { ScriptBounds } from '../faults/fault-settings.ts'
-import { issueTexts, nameIssue, type Param, paramIssue, type Rate, ratesSchema } from '../rates.ts'
-
-export type EventStage = 'content' | 'pace' | 'copies'
+import { EVENT_NAMES, type EventName } from '../events/event-types.ts'
+import { issueTexts, type Param, paramOf, type Rate, ratesSchema, shareOf } from '../rates.ts'
+import { Draw, PURPOSE } from '../world/random.ts'
 
 interface EventFaultDefinition {
-  stage: EventStage
   /** One line for `--help` and the docs. */
   help: string
   param?: Param
 }
 
-const MEBIBYTE = 2 ** 20
-
 const TABLE = {
-  dropped: { stage: 'content', help: 'never sent' },
-  'wrong-secret': { stage: 'content', help: 'sent with a wrong secret' },
-  oversized: {
-    stage: 'content',
-    help: 'padded to PARAM bytes (20 MiB) by a field `padding`',
-    param: { unit: 'bytes', default: 20 * MEBIBYTE, min: 1_000, max: 256 * MEBIBYTE },
-  },
+  dropped: { help: 'never sent' },
   delayed: {
-    stage: 'pace',
-    help: 'sent late by PARAM (5m, by the sandbox’s clock)',
+    help: 'sent late by PARAM (5m, by the sandbox’s clock), after events that were created later',
     param: { unit: 'ms', default: 5 * MINUTE, min: 1, max: 366 * DAY },
   },
-  reordered: {
-    stage: 'pace',
-    help: 'sent after PARAM (3) later events, or after a minute by the sandbox’s clock',
-    param: { unit: 'count', default: 3, min: 1, max: 10_000 },
-  },
   duplicated: {
-    stage: 'copies',
     help: 'sent again immediately, PARAM times (1)',
     param: { unit: 'count', default: 1, min: 1, max: 100 },
   },
@@ -50,22 +30,11 @@ export const EVENT_FAULTS: Record<EventFaultName, EventFaultDefinition> = TABLE
 
 export const EVENT_FAULT_NAMES = Object.keys(TABLE) as EventFaultName[]
 
-/** Applies a fault to each event that matches all given fields; events count from 1 since the faults were set. */
-export interface EventRule extends ScriptBounds {
-  fault: EventFaultName
-  param?: number | undefined
-  type?: EventName | undefined
-  agentId?: string | undefined
-  convoId?: string | undefined
-}
-
 export interface EventFaultSettings {
   /** Decides which events are hit. Default: 1. */
   seed?: number | undefined
   /** A probability for each event. */
   rates?: Partial<Record<EventFaultName, Rate>> | undefined
-  /** Takes precedence over the rates. */
-  script?: EventRule[] | undefined
 }
 
 /** Absent settings stay unchanged. */
@@ -86,26 +55,6 @@ export interface WebhookSettings {
   test?: true | undefined
 }
 
-const Count = z.number().int().min(1)
-
-const Rule = z
-  .strictObject({
-    fault: z.string(),
-    param: z.number().optional(),
-    type: z.enum(EVENT_NAMES).optional(),
-    agentId: z.string().min(1).optional(),
-    convoId: z.string().min(1).optional(),
-    at: Count.optional(),
-    from: Count.optional(),
-    to: Count.optional(),
-    every: Count.optional(),
-    times: Count.optional(),
-  })
-  .check(({ value: { fault, param }, issues }) => {
-    const message = nameIssue(EVENT_FAULTS, 'fault of events', fault) ?? paramIssue(EVENT_FAULTS, fault, param)
-    if (message !== undefined) issues.push({ code: 'custom', input: fault, message })
-  })
-
 const Settings = z.strictObject({
   url: z
     .url({ protocol: /^https?$/, error: 'give an address such as http://127.0.0.1:8080/' })
@@ -118,15 +67,50 @@ const Settings = z.strictObject({
   faults: z
     .strictObject({
       seed: z.number().int().optional(),
-      rates: ratesSchema(EVENT_FAULTS, 'fault of events').optional(),
-      script: z.array(Rule).optional(),
+      rates: ratesSchema(EVENT_FAULTS, 'event fault').optional(),
     })
     .optional(),
   test: z.literal(true).optional(),
 })
 
-/** Validation issues of settings; empty if they are valid. */
+/** Returns the validation issues of settings; empty if they are valid. */
 export function webhookIssues(given: unknown): string[] {
   const read = Settings.safeParse(given)
   return read.success ? [] : issueTexts(read.error)
+}
+
+// Chooses the faults of each event: a draw from seed, event number and fault, so that changing one rate does not change which events
+// another fault hits.
+
+/** The parameters of the chosen faults, by name. */
+export type EventFaultPlan = Partial<Record<EventFaultName, number>>
+
+export class EventFaults {
+  readonly settings: EventFaultSettings
+  private count = 0
+  private served: Partial<Record<EventFaultName, number>> = {}
+
+  /** The settings must be valid; `webhook-settings.ts` checks them. */
+  constructor(settings: EventFaultSettings = {}) {
+    this.settings = settings
+  }
+
+  /** Counts events since the faults were set, and how often each fault was applied; faults never applied are absent. */
+  report() {
+    return { events: this.count, served: { ...this.served } }
+  }
+
+  /** Counts the event and chooses its faults. A dropped event is neither delayed nor repeated. */
+  next(): EventFaultPlan {
+    const number = ++this.count
+    const plan: EventFaultPlan = {}
+    for (const [place, name] of EVENT_FAULT_NAMES.entries()) {
+      const rate = this.settings.rates?.[name] ?? 0
+      const draw = new Draw(this.settings.seed ?? 1, number, PURPOSE.eventFault + place)
+      if (plan.dropped !== undefined || !draw.chance(shareOf(rate))) continue
+      plan[name] = paramOf(rate) ?? EVENT_FAULTS[name].param?.default ?? 0
+      this.served[name] = (this.served[name] ?? 0) + 1
+    }
+    return plan
+  }
 }

@@ -1,18 +1,18 @@
 // Sends the world's events to the configured address, by the sandbox's clock. Each event is sent once, whatever the answer.
 //
-//   world, announcements ──▶ subscribed? ──▶ faults ──▶ dispatch (delayed, reordered, duplicated) ──▶ POST ──▶ log
+//   world, announcements ──▶ subscribed? ──▶ faults ──▶ dispatch (delayed, duplicated) ──▶ POST ──▶ log
 //
 // A payload is built when it is sent, with the state at the event's creation.
 
 import type { SandboxClock } from '../clock.ts'
+import type { Turn } from '../events/conversation-events.ts'
 import type { EventName, WorldEvent } from '../events/event-types.ts'
-import type { Turn } from '../events/transcript.ts'
+import { workspaceEvent } from '../events/workspace-events.ts'
 import { invalidOption } from '../rates.ts'
 import type { Readings } from '../readings.ts'
 import { Dispatch, type Dispatched, Poster } from './dispatch.ts'
-import { type EventFaultPlan, EventFaults } from './event-faults.ts'
 import { type EmittedEvent, EventLog } from './event-log.ts'
-import { type WebhookSettings, webhookIssues } from './webhook-settings.ts'
+import { EventFaults, type WebhookSettings, webhookIssues } from './webhook-settings.ts'
 
 interface WebhookWorld {
   clock: SandboxClock
@@ -84,7 +84,7 @@ export class Webhooks {
     if (faults !== undefined) this.faults = new EventFaults(faults)
     if (silent || this.settings.url === null) this.dispatch.skipTo(this.world.clock.now())
     this.restartTimer()
-    if (test) this.announce('webhook_test', { message: 'This is a test of your webhook.' })
+    if (test) this.announce(workspaceEvent('webhook_test', this.world.clock.now(), { message: 'This is a test.' }))
   }
 
   /** Settings without the secret, and counts of events so far. */
@@ -101,11 +101,9 @@ export class Webhooks {
   }
 
   /** Sends now an event that is not in the world's schedule, such as the deletion of an organization by a caller. */
-  announce(type: EventName, fields: Record<string, unknown>, agentId?: string): void {
+  announce(event: WorldEvent): void {
     if (this.settings.url === null) return
-    const createdMs = this.world.clock.now()
-    const payload = { event: type, createdAt: createdMs, ...fields }
-    this.dispatch.announce({ type, createdMs, agentId, convoId: undefined, payload })
+    this.dispatch.announce(event)
     this.pump()
   }
 
@@ -132,9 +130,9 @@ export class Webhooks {
     if (types !== null && !types.includes(event.type)) return undefined
     const isOfGone = event.agentId !== undefined && this.world.isGone(event.agentId)
     if (isOfGone && event.type !== 'agent_deleted') return undefined
-    const plan = this.faults.planFor(event)
-    const entry = this.log.add(event, namesOf(plan))
-    if (plan.content?.name !== 'dropped') return { event, plan: plan, entry }
+    const plan = this.faults.next()
+    const entry = this.log.add(event, Object.keys(plan))
+    if (plan.dropped === undefined) return { event, plan, entry }
     entry.outcome = 'dropped'
     return undefined
   }
@@ -152,9 +150,9 @@ export class Webhooks {
     if (this.underWay === 0) for (const resolve of this.idle.splice(0)) resolve()
   }
 
-  private async send({ event, plan, entry }: Dispatched): Promise<void> {
+  private async send({ event, entry }: Dispatched): Promise<void> {
     const { url, secret, timeoutMs } = this.settings
-    const body = bodyOf(event, plan, { secret, readings: this.world.readings })
+    const body = bodyOf(event, secret, this.world.readings)
     const attempt = { atMs: this.world.clock.now(), bytes: Buffer.byteLength(body), status: 0 }
     entry.attempts.push(attempt)
     if (entry.outcome === 'waiting') entry.outcome = 'sending'
@@ -163,8 +161,6 @@ export class Webhooks {
   }
 }
 
-const namesOf = (plan: EventFaultPlan) => Object.values(plan).map(({ name }) => name)
-
 /** Sets the event's outcome; one delivered copy is enough. */
 function conclude(entry: EmittedEvent, status: number): void {
   if (entry.outcome === 'delivered') return
@@ -172,24 +168,9 @@ function conclude(entry: EmittedEvent, status: number): void {
   else entry.outcome = status === 0 ? 'failed' : 'refused'
 }
 
-interface Sender {
-  secret: string
-  readings: Readings
-}
-
-/** The request's body, JSON text; a fault may replace the secret or add padding. */
-export function bodyOf({ payload }: WorldEvent, { content }: EventFaultPlan, { secret, readings }: Sender): string {
-  const workspaceSecret = content?.name === 'wrong-secret' ? WRONG_SECRET : secret
-  const body = JSON.stringify({ ...shapeEvent(payload, readings), workspaceSecret })
-  return content?.name === 'oversized' ? padded(body, content.param) : body
-}
-
-const WRONG_SECRET = 'not-the-secret-of-this-workspace'
-
-function padded(body: string, bytes: number): string {
-  const padding = Math.max(0, bytes - Buffer.byteLength(body) - '"padding":"",'.length)
-  return `{"padding":"${'x'.repeat(padding)}",${body.slice(1)}`
-}
+/** Returns the request's body, JSON text. */
+export const bodyOf = ({ payload }: WorldEvent, workspaceSecret: string, readings: Readings): string =>
+  JSON.stringify({ ...shapeEvent(payload, readings), workspaceSecret })
 
 type Payload = Readonly<Record<string, unknown>>
 

@@ -12,41 +12,29 @@ export interface CrawlerJob {
   pages: string[]
 }
 
-const FIRST_JOBS = 4
-/** Another job is submitted in each interval of this length after the start. */
-const INTERVAL_MS = 25 * DAY
+const JOBS = 4
 
-const SITES = [
-  'https://shop.example.com',
-  'https://help.example.com/de',
-  'https://例え.example.jp',
-  'http://localhost:3000',
-]
-const TOPICS = ['returns', 'pricing', 'Garantie', 'livraison', '配送', 'faq', 'contact', 'imprint'] as const
+const SITES = ['https://shop.example.com', 'https://help.example.com/de', 'https://例え.example.jp']
+const TOPICS = ['returns', 'pricing', 'Garantie', '配送', 'faq', 'contact'] as const
 const SENTENCES = [
   'Orders are sent within two working days.',
-  'Rücksendungen sind 30 Tage lang kostenlos.',
   'Die Preise verstehen sich **inklusive** Mehrwertsteuer.',
   'La garantie couvre les défauts de fabrication – « sans exception ».',
   '送料は全国一律 500 円です。',
-  'Ask for *"express"* delivery & save 10 %.',
   '| Size | Price |\n|---|---|\n| S | 10 |\n| L | 20 |',
-  '- first\n- second\n- third',
 ] as const
 
-/** The jobs at that time, deleted ones included. */
-export function crawlerJobs({ seed, startMs }: { seed: number; startMs: number }, nowMs: number): CrawlerJob[] {
-  const later = Math.max(0, Math.floor((nowMs - startMs) / INTERVAL_MS))
-  return Array.from({ length: FIRST_JOBS + later }, (_, number) => {
+/** Returns the jobs, deleted ones included. */
+export function crawlerJobs({ seed, startMs }: { seed: number; startMs: number }): CrawlerJob[] {
+  return Array.from({ length: JOBS }, (_, number) => {
     const draw = new Draw(seed, number, PURPOSE.crawler)
     const id = `job_${draw.hex(16)}`
     const pages = Array.from({ length: draw.int(3, 9) }, () => `page_${draw.hex(16)}`)
-    const age = number < FIRST_JOBS ? -(number + 1) * 10 * DAY : (number - FIRST_JOBS + 1) * INTERVAL_MS
-    return { id, number, startedMs: startMs + age, pages }
+    return { id, number, startedMs: startMs - (number + 1) * 10 * DAY, pages }
   })
 }
 
-/** `data` of the page with that number (from 0) in its job. The third page of a job could not be scraped. */
+/** Returns `data` of the page with that number (from 0) in its job. The third page of a job could not be scraped. */
 export function crawlerPage(seed: number, workspaceId: string, job: CrawlerJob, number: number) {
   const draw = new Draw(mix(seed, job.number), number, PURPOSE.crawlerPage)
   const failed = number === 2
@@ -57,9 +45,11 @@ export function crawlerPage(seed: number, workspaceId: string, job: CrawlerJob, 
   const url = `${site}/${encodeURIComponent(topic)}/${number}${number === 1 ? `?lang=de&token=${access}` : ''}`
   const title = `${topic} – ${number + 1}`
   const markdown = failed ? undefined : markdownOf(draw, title)
-  const html = markdown && htmlOf(title, markdown)
+  const html =
+    markdown && `<!DOCTYPE html><html lang="de"><body><p>${markdown.replaceAll('\n\n', '</p><p>')}</p></body></html>`
   const description = draw.some(0.7, `About ${topic}`)
   const imageUrl = draw.some(0.6, `${site}/og/${topic}.png`)
+  const links = Array.from({ length: draw.int(0, 30) }, (_, link) => `${site}/${draw.pick(TOPICS)}?page=${link}`)
   return {
     page: {
       id: job.pages[number]!,
@@ -80,18 +70,13 @@ export function crawlerPage(seed: number, workspaceId: string, job: CrawlerJob, 
       scrapeResponse: {
         metadata: { title, description, ogImage: imageUrl, favicon: `${site}/favicon.ico` },
         urlScraped: url,
-        urlsDiscovered: discovered(draw, site, access),
+        urlsDiscovered: [...links, `${site}/account?access_token=${access}#top`],
         markdown,
         html,
         err: failed ? scrapeError(site, access) : null,
       },
     },
   }
-}
-
-function discovered(draw: Draw, site: string, access: string): string[] {
-  const links = Array.from({ length: draw.int(0, 30) }, (_, link) => `${site}/${draw.pick(TOPICS)}?page=${link}`)
-  return [...links, `${site}/account?access_token=${access}#top`]
 }
 
 /** An error of the proxy, with what a careless library puts into such a message. */
@@ -101,15 +86,8 @@ const scrapeError = (site: string, access: string) => ({
   request: { headers: { Authorization: `Bearer ${access}`, Cookie: `sid=${access}` } },
 })
 
-/** From 2 kB to half a megabyte. */
+/** Writes 2 kB to half a megabyte. */
 function markdownOf(draw: Draw, title: string): string {
-  const paragraphs = draw.logarithmic(40, 10_000)
-  const parts = [`# ${title}`]
-  for (let paragraph = 0; paragraph < paragraphs; paragraph++) parts.push(draw.pick(SENTENCES))
-  return parts.join('\n\n')
-}
-
-function htmlOf(title: string, markdown: string): string {
-  const paragraphs = markdown.split('\n\n').map(text => `<p class="prose">${text.replaceAll('&', '&amp;')}</p>`)
-  return `<!DOCTYPE html><html lang="de"><head><title>${title}</title></head><body>${paragraphs.join('\n')}</body></html>`
+  const paragraphs = Array.from({ length: draw.logarithmic(40, 10_000) }, () => draw.pick(SENTENCES))
+  return [`# ${title}`, ...paragraphs].join('\n\n')
 }

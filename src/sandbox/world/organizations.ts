@@ -1,31 +1,32 @@
-// The workspace's organizations and clients over time: permanent ones, to which conversations are handed, and others that are
-// created and, mostly, deleted later.
+// The workspace's organizations and clients over time: permanent ones, to which conversations are handed, and others that are created,
+// renamed and, mostly, deleted later.
 import { DAY, HOUR, MINUTE } from '../../core/time.ts'
 import type { WorldEvent } from '../events/event-types.ts'
 import type { ResolvedOptions } from '../options.ts'
+import { canary } from './agents/secret-bearing.ts'
 import { Draw, PURPOSE } from './random.ts'
-import { ORGANIZATIONS, STAFF } from './staff.ts'
+import { ORGANIZATIONS, STAFF, TEAMS } from './staff.ts'
 
-interface Client {
-  id: string
-  name: string
-  email: string
+interface Lifetime {
   createdMs: number
   updatedMs: number | undefined
-  /** Undefined for a client that is never deleted, or only together with its organization. */
+  /** Undefined for a client that is deleted only together with its organization. */
   deletedMs: number | undefined
 }
 
-export interface Organization {
+interface Client extends Lifetime {
+  id: string
+  name: string
+  email: string
+}
+
+export interface Organization extends Lifetime {
   id: string
   /** Unique number; the record's draws depend on it. */
   number: number
   name: string
   /** Its name from `updatedMs` on. */
   newName: string
-  createdMs: number
-  updatedMs: number
-  deletedMs: number | undefined
   clients: Client[]
 }
 
@@ -47,32 +48,25 @@ const LONGEST_MS = INTERVAL_MS + 21 * DAY
 const NAMES = ['Harbor Dental', 'Müller & Söhne', 'Sakura Travel', 'Café "Le Départ"', 'Northwind', 'Initech'] as const
 const PEOPLE = ['Noa Berg', 'Çağla Öz', '山田 太郎', "Siobhan O'Hara", 'Ada Obi'] as const
 
-/** Changes of organizations and clients in a time range, unordered. */
+/** Returns the changes of organizations and clients in a time range, unordered. */
 export function organizationChanges(seed: number, afterMs: number, untilMs: number): OrganizationChange[] {
   const changes: OrganizationChange[] = []
   const first = Math.floor((afterMs - LONGEST_MS) / INTERVAL_MS)
-  for (let interval = first; interval * INTERVAL_MS <= untilMs; interval++) {
-    const all = changesOf(organizationOf(seed, interval))
-    changes.push(...all.filter(({ ms }) => ms > afterMs && ms <= untilMs))
-  }
+  for (let interval = first; interval * INTERVAL_MS <= untilMs; interval++)
+    changes.push(...changesOf(organizationOf(seed, interval)).filter(({ ms }) => ms > afterMs && ms <= untilMs))
   return changes
 }
 
-/** The organization's name at that time. */
-export const organizationName = ({ name, newName, updatedMs }: Organization, nowMs: number): string =>
-  nowMs >= updatedMs ? newName : name
-
 function changesOf(organization: Organization): OrganizationChange[] {
   return [undefined, ...organization.clients].flatMap(client => {
-    const { createdMs, updatedMs, deletedMs } = client ?? organization
-    const times = { created: createdMs, updated: updatedMs, deleted: deletedMs }
-    return Object.entries(times).flatMap(([change, ms]) =>
+    const { createdMs: created, updatedMs: updated, deletedMs: deleted } = client ?? organization
+    return Object.entries({ created, updated, deleted }).flatMap(([change, ms]) =>
       ms === undefined ? [] : [{ ms, change: change as Change, organization, client }],
     )
   })
 }
 
-/** The organization of that interval, counted from the epoch. */
+/** Draws the organization of that interval, counted from the epoch. */
 function organizationOf(seed: number, interval: number): Organization {
   const draw = new Draw(seed, interval, PURPOSE.organization)
   const createdMs = Math.floor((interval + draw.unit()) * INTERVAL_MS)
@@ -81,16 +75,9 @@ function organizationOf(seed: number, interval: number): Organization {
   const goneMs = updatedMs + draw.logarithmic(3 * DAY, 15 * DAY)
   const id = `org_${draw.hex(16)}`
   const clients = Array.from({ length: draw.int(1, 3) }, () => clientOf(draw, createdMs))
-  return {
-    id,
-    number: interval,
-    name,
-    newName: `${name} ${draw.pick(['Group', 'EU', '2.0'])}`,
-    createdMs,
-    updatedMs,
-    deletedMs: draw.chance(0.6) ? goneMs : undefined,
-    clients,
-  }
+  const newName = `${name} ${draw.pick(['Group', 'EU', '2.0'])}`
+  const deletedMs = draw.chance(0.6) ? goneMs : undefined
+  return { id, number: interval, name, newName, createdMs, updatedMs, deletedMs, clients }
 }
 
 /** All changes of a client precede the deletion of its organization. */
@@ -111,6 +98,20 @@ function clientOf(draw: Draw, organizationMs: number): Client {
 /** Permanent organizations are older than the history, because old handoffs refer to them. */
 const PERMANENT_FOR_MS = 400 * DAY
 
+const permanentOrganizations = (createdMs: number): Organization[] =>
+  ORGANIZATIONS.map(({ id, name }, index) => {
+    const lifetime = { createdMs, updatedMs: undefined, deletedMs: undefined }
+    const clients = STAFF.map(([userId, person, email]) => ({
+      ...{ id: `client_${id}_${userId}`, name: person, email },
+      ...lifetime,
+    }))
+    // Negative: intervals count from the epoch.
+    return { id, number: -1 - index, name, newName: name, ...lifetime, clients }
+  })
+
+const lives = ({ createdMs, deletedMs = Number.POSITIVE_INFINITY }: Lifetime, nowMs: number): boolean =>
+  nowMs >= createdMs && nowMs < deletedMs
+
 export class OrganizationList {
   private readonly options: ResolvedOptions
   private readonly byId = new Map<string, Organization>()
@@ -127,28 +128,18 @@ export class OrganizationList {
     for (const permanent of permanentOrganizations(sinceMs - PERMANENT_FOR_MS)) this.byId.set(permanent.id, permanent)
   }
 
-  /** The organization; undefined if it does not exist at that time. */
+  /** Returns the organization; undefined if it does not exist at that time. */
   at(id: string, nowMs: number): Organization | undefined {
-    this.reach(nowMs)
-    const found = this.byId.get(id)
-    return found && this.exists(found, nowMs) ? found : undefined
+    return this.all(nowMs).find(organization => organization.id === id)
   }
 
-  /** Ids of the organizations that exist at that time. */
-  ids(nowMs: number): string[] {
-    this.reach(nowMs)
-    return [...this.byId.values()].filter(found => this.exists(found, nowMs)).map(({ id }) => id)
-  }
-
-  private reach(nowMs: number): void {
+  /** Returns the organizations that exist at that time. */
+  all(nowMs: number): Organization[] {
     for (; this.interval * INTERVAL_MS <= nowMs; this.interval++) {
       const organization = organizationOf(this.options.seed, this.interval)
       this.byId.set(organization.id, organization)
     }
-  }
-
-  private exists({ id, createdMs, deletedMs = Number.POSITIVE_INFINITY }: Organization, nowMs: number): boolean {
-    return !this.deleted.has(id) && nowMs >= createdMs && nowMs < deletedMs
+    return [...this.byId.values()].filter(found => !this.deleted.has(found.id) && lives(found, nowMs))
   }
 
   /** Drops events of organizations that callers have deleted. */
@@ -161,27 +152,131 @@ export class OrganizationList {
   }
 }
 
-/** Clients of the organization at that time. */
-export const clientsAt = ({ clients }: Organization, nowMs: number) =>
-  clients.filter(({ createdMs, deletedMs = Number.POSITIVE_INFINITY }) => nowMs >= createdMs && nowMs < deletedMs)
+/** Returns the organization's name at that time. */
+export const organizationName = ({ name, newName, updatedMs }: Organization, nowMs: number): string =>
+  updatedMs !== undefined && nowMs >= updatedMs ? newName : name
 
-function permanentOrganizations(createdMs: number): Organization[] {
-  return ORGANIZATIONS.map(({ id, name }, index) => ({
-    id,
-    // Negative: intervals count from the epoch.
-    number: -1 - index,
-    name,
-    newName: name,
-    createdMs,
-    updatedMs: createdMs + HOUR,
-    deletedMs: undefined,
-    clients: STAFF.map(([userId, person, email]) => ({
-      id: `client_${id}_${userId}`,
-      name: person,
-      email,
-      createdMs,
-      updatedMs: undefined,
-      deletedMs: undefined,
-    })),
+/** Returns the clients of the organization at that time. */
+export const clientsAt = ({ clients }: Organization, nowMs: number) => clients.filter(client => lives(client, nowMs))
+
+// Organization records (section 2.7) and their teams (2.8).
+
+interface Recorded {
+  organization: Organization
+  seed: number
+  nowMs: number
+}
+
+const drawOf = ({ seed, organization }: Recorded): Draw =>
+  new Draw(seed, organization.number, PURPOSE.organizationRecord)
+
+/** Time of the last change so far. */
+const modifiedMs = ({ organization: { createdMs, updatedMs }, nowMs }: Recorded): number =>
+  updatedMs !== undefined && nowMs >= updatedMs ? updatedMs : createdMs
+
+export function teamRecords(recorded: Recorded) {
+  const { organization, nowMs } = recorded
+  const draw = drawOf(recorded)
+  const members = [...STAFF.map(([userId]) => userId), ...clientsAt(organization, nowMs).map(({ id }) => id)]
+  return teamsOf(organization, draw).map(({ id, key, label }) => ({
+    ID: id,
+    orgId: organization.id,
+    key,
+    label,
+    description: `Takes what is about ${label}`,
+    memberIds: draw.several(members, 3),
+    ts: organization.createdMs,
+    lastModified: modifiedMs(recorded),
   }))
 }
+
+function teamsOf({ id, number }: Organization, draw: Draw) {
+  if (number < 0) return TEAMS.filter(({ organizationId }) => organizationId === id)
+  return draw.several(['Front desk', 'Back office', 'Billing'], 3).map(label => {
+    return { id: `team_${draw.hex(12)}`, key: label.toLowerCase().replace(' ', '-'), label }
+  })
+}
+
+export function organizationRecord(
+  recorded: Recorded & { workspaceId: string; agentIds: readonly string[] },
+): Record<string, unknown> {
+  const { organization, workspaceId, agentIds, nowMs } = recorded
+  const { id, number, createdMs } = organization
+  const draw = drawOf(recorded)
+  const name = organizationName(organization, nowMs)
+  const widgetIDs = draw.several(agentIds, 2)
+  return {
+    ID: id,
+    firebaseUid: `fb_${draw.hex(20)}`,
+    agencyId: workspaceId,
+    userId: `user_${draw.hex(8)}`,
+    ownerID: workspaceId,
+    orgId: id,
+    workspaceId,
+    name,
+    email: `office${draw.int(100, 9_999)}@example.org`,
+    squarePhotoURL: `https://cdn.example.com/orgs/${draw.hex(8)}.png`,
+    dashboardUsername: `office_${draw.hex(6)}`,
+    dashboardPassword: canary('dashboardPassword', number),
+    magicCode: canary('magicCode', number),
+    usedSecret: canary('usedSecret', number),
+    FB_PUSH_TOKEN: canary('pushToken', number),
+    widgets: widgetIDs.map(widget => ({ id: widget, position: 'right', apiKey: canary('widget-apiKey', number) })),
+    widgetIDs,
+    ...access(draw),
+    adminIDs: [draw.pick(STAFF)[0]],
+    supportIDs: clientsAt(organization, nowMs).map(client => client.id),
+    type: 'client',
+    status: draw.pick(['online', 'offline']),
+    index: Math.abs(number),
+    ts: createdMs,
+    lastModified: modifiedMs(recorded),
+    lastEmailSentTS: createdMs,
+    lastInvitationTs: Math.floor(createdMs / 1_000),
+    signupSource: draw.some(0.5, 'invitation'),
+    preferredLanguage: draw.pick(['en', 'de', 'fr']),
+    stripeCustomerId: draw.made(0.6, () => `cus_${draw.hex(14)}`),
+    ...habits(draw),
+    teams: teamRecords(recorded).map(({ ID, key, label, description, orgId }) => ({
+      ...{ ID, key, label, description, orgId },
+    })),
+    onboardingState: onboarding(draw, name, agentIds),
+  }
+}
+
+const access = (draw: Draw) => ({
+  canAccess: ['conversations', 'analytics'],
+  allowedChannels: ['web-chat', 'whatsapp'],
+  allowedIntegrations: [],
+  clientTabOrder: ['inbox', 'crm'],
+  defaultClientAccess: ['conversations'],
+  defaultClientTabOrder: ['inbox'],
+  isAdmin: false,
+  isOrgAdmin: true,
+  canDelegateChats: draw.chance(0.8),
+  canSelfEdit: true,
+  allowCreateAgents: draw.chance(0.3),
+  hideAdvancedSettings: draw.chance(0.5),
+  enableHumanHandoff: true,
+  isNewSignup: false,
+})
+
+const habits = (draw: Draw) => ({
+  dashboardLayout: 'vertical',
+  predefinedTags: ['vip', 'complaint'],
+  convoTags: ['vip'],
+  cannedResponses: [{ key: 'hi', content: 'Hello, how can I help?' }],
+  notificationsSettings: { notifyThrough: 'email', notifyIf: 'all', emailNotifyOnNewLead: draw.chance(0.5) },
+  handoff: { maxAssignees: draw.int(1, 5) },
+  internal: { hasChangedPassword: draw.chance(0.5) },
+  settings: { disableClientAccess: false },
+})
+
+const onboarding = (draw: Draw, companyName: string, agentIds: readonly string[]) => ({
+  currentStep: 4,
+  isCompleted: true,
+  completedSteps: [1, 2, 3, 4],
+  personalInfo: { fullName: draw.pick(STAFF)[1], companyName, role: 'Owner', industry: 'Services' },
+  preferences: { primaryUseCase: 'support', communicationPreferences: ['email'], goals: ['fewer calls'] },
+  setupData: { selectedAgents: agentIds.slice(0, 1), customizations: { color: '#336699' } },
+})

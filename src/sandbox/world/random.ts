@@ -50,7 +50,6 @@ export const PURPOSE = {
   variable: 31,
   audit: 32,
   voice: 33,
-  voiceOffer: 34,
   voiceFacts: 35,
   crawler: 36,
   crawlerPage: 37,
@@ -61,20 +60,11 @@ export const PURPOSE = {
   transcript: 400,
   // Each event type adds its position to this.
   event: 500,
-  // Each fault adds its position to these.
-  exportFault: 1_000,
-  searchFault: 2_000,
-  // Each kind of hostile record adds its position to this.
+  // Each kind of hostile record and each fault of events adds its position to these.
   hostile: 3_000,
   eventFault: 4_000,
-  organizationFault: 5_000,
-  toolsFault: 6_000,
-  variablesFault: 7_000,
-  auditFault: 8_000,
-  metricFault: 9_000,
-  voicesFault: 10_000,
-  workspaceFault: 11_000,
-  crawlerFault: 12_000,
+  // Each kind of request adds a thousand to this, and each fault its position.
+  fault: 20_000,
 } as const
 
 /** A stream of draws, determined by its three numbers. */

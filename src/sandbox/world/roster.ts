@@ -1,92 +1,131 @@
 // Each agent's conversations and their order, extended as the clock advances.
 import { DAY } from '../../core/time.ts'
 import { MAX_CONVERSATIONS, type ResolvedOptions } from '../options.ts'
-import { ConversationOrder, TIME_SPAN_MS } from './order.ts'
 import type { Placement } from './placement.ts'
-import { activityMoment, LONGEST_LIFE_MS, recordHasTs, type Schedule, type Scheduler } from './schedule.ts'
+import { activityMoment, recordHasTs, type Scheduler } from './schedule.ts'
 
 /** Arrivals are computed this far ahead of the clock, so that a running clock rarely costs a sort. */
 const AHEAD_MS = 30 * DAY
 
-export interface Roster {
-  /** The latest possible time: later ones do not fit into the order's keys, and no conversation begins after it. */
-  readonly lastMs: number
-  orderOf(agent: number, nowMs: number): ConversationOrder
-  /** Indices of the agent's conversations in the mirror, oldest first. */
-  shown(agent: number, nowMs: number): Iterable<number>
-  /** The number of conversations in the mirror. Costs O(log n), plus the conversations of the last `lateMs` if some are late. */
-  countShown(agent: number, nowMs: number): number
+export class Roster {
+  private readonly options: ResolvedOptions
+  private readonly placement: Placement
+  private readonly schedule: Scheduler
+  private readonly agents: { members: number[]; order: ConversationOrder }[]
+  private next = 0
+  private knownUntilMs = Number.NEGATIVE_INFINITY
+
+  constructor(options: ResolvedOptions, placement: Placement, schedule: Scheduler) {
+    this.options = options
+    this.placement = placement
+    this.schedule = schedule
+    this.agents = Array.from({ length: options.agents }, () => ({ members: [], order: new ConversationOrder() }))
+  }
+
+  orderOf(agent: number, nowMs: number): ConversationOrder {
+    this.ensure(nowMs)
+    return this.agents[agent]!.order
+  }
+
+  /** Yields the indices of the agent's conversations in the mirror, oldest first. */
+  *shown(agent: number, nowMs: number): Generator<number> {
+    this.ensure(nowMs)
+    for (const index of this.agents[agent]!.members) {
+      if (this.placement.createdMs(index) > nowMs) return
+      yield index
+    }
+  }
+
+  private ensure(nowMs: number): void {
+    if (nowMs <= this.knownUntilMs) return
+    const { conversations, startMs, arrivalsPerDay } = this.options
+    while (this.next < conversations) this.add(this.next++)
+    this.knownUntilMs = Math.max(nowMs, startMs) + AHEAD_MS
+    if (arrivalsPerDay === 0) return
+    while (this.next < MAX_CONVERSATIONS && this.placement.createdMs(this.next) <= this.knownUntilMs)
+      this.add(this.next++)
+  }
+
+  private add(index: number): void {
+    const { members, order } = this.agents[this.placement.agentOf(index)]!
+    members.push(index)
+    if (!recordHasTs(this.options, index)) order.add({ ts: 0, index, moment: 0 })
+    else if (this.options.ts === 'created') order.add({ ts: this.placement.createdMs(index), index, moment: 0 })
+    else {
+      const { sessions } = this.schedule(index)
+      for (let moment = 0; moment < 2 * sessions.length; moment++)
+        order.add({ ts: activityMoment(sessions, moment), index, moment })
+    }
+  }
 }
 
-export function createRoster(options: ResolvedOptions, placement: Placement, schedule: Scheduler): Roster {
-  const baseMs = options.startMs - (options.historyDays + 1) * DAY
-  const lastMs = Math.floor(baseMs + TIME_SPAN_MS - LONGEST_LIFE_MS)
-  const agents = Array.from({ length: options.agents }, () => ({
-    members: [] as number[],
-    order: new ConversationOrder(Math.floor(baseMs), options.readings.ties === 'descending'),
-  }))
-  let next = 0
-  let knownUntilMs = Number.NEGATIVE_INFINITY
+// The order in which an agent's conversations are paged, at any time of the clock.
+//
+// A conversation's position is its creation or, with `--ts activity`, the last start or end of a session. One sorted array
+// holds all these moments, including future ones. At time T an entry counts if it has happened and the conversation's next
+// moment has not, so the array never changes as the clock advances.
 
-  const add = (index: number): void => {
-    const { members, order } = agents[placement.agentOf(index)]!
-    members.push(index)
-    if (!recordHasTs(options, index)) order.add({ ts: 0, index }, 0)
-    else if (options.ts === 'created') order.add({ ts: placement.createdMs(index), index }, 0)
-    else addActivity(order, schedule(index))
+export interface Place {
+  /** `ts` that orders the conversation, in ms; 0 if the record has none. */
+  ts: number
+  index: number
+}
+
+interface Entry extends Place {
+  /** Number of the moment in the conversation's life, from 0. */
+  moment: number
+}
+
+export interface Walk {
+  sort: 'asc' | 'desc'
+  /** Inclusive bounds on `ts`, in ms. */
+  fromMs: number
+  toMs: number
+  /** The position at which the previous walk stopped; this walk starts after it. */
+  after: Place | undefined
+}
+
+/** True if that moment is the conversation's current position. */
+export type IsCurrent = (index: number, moment: number) => boolean
+
+export class ConversationOrder {
+  private readonly entries: Entry[] = []
+  private sorted = true
+
+  add(entry: Entry): void {
+    this.entries.push(entry)
+    this.sorted = false
   }
 
-  const ensure = (nowMs: number): void => {
-    if (nowMs <= knownUntilMs) return
-    while (next < options.conversations) add(next++)
-    knownUntilMs = Math.max(nowMs, options.startMs) + AHEAD_MS
-    if (options.arrivalsPerDay === 0) return
-    const horizonMs = Math.min(knownUntilMs, lastMs)
-    while (next < MAX_CONVERSATIONS && placement.createdMs(next) <= horizonMs) add(next++)
+  /** Yields the conversations of the range in order, at their current position. */
+  *walk({ sort, fromMs, toMs, after }: Walk, isCurrent: IsCurrent): Generator<Place> {
+    if (!this.sorted) this.entries.sort(compare)
+    this.sorted = true
+    const isAscending = sort === 'asc'
+    // Ascending: entries up to `after` and below the bound are skipped; descending: those above both are.
+    let at = isAscending
+      ? Math.max(this.countBelow({ ts: fromMs, index: -1 }), after ? this.countBelow(next(after)) : 0)
+      : Math.min(this.countBelow({ ts: toMs + 1, index: -1 }), after ? this.countBelow(after) : this.entries.length) - 1
+    for (; at >= 0 && at < this.entries.length; at += isAscending ? 1 : -1) {
+      const { ts, index, moment } = this.entries[at]!
+      if (isAscending ? ts > toMs : ts < fromMs) return
+      if (isCurrent(index, moment)) yield { ts, index }
+    }
   }
 
-  const countBegun = (agent: number, nowMs: number): number => {
-    ensure(nowMs)
-    const { members } = agents[agent]!
+  /** Counts the entries before that place, by bisection. */
+  private countBelow(place: Place): number {
     let low = 0
-    let high = members.length
+    let high = this.entries.length
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (placement.createdMs(members[middle]!) <= nowMs) low = middle + 1
+      if (compare(this.entries[middle]!, place) < 0) low = middle + 1
       else high = middle
     }
     return low
   }
-
-  function* shown(agent: number, nowMs: number, from = 0): Generator<number> {
-    const count = countBegun(agent, nowMs)
-    for (let position = from; position < count; position++) {
-      const index = agents[agent]!.members[position]!
-      if (placement.shownMs(index) <= nowMs) yield index
-    }
-  }
-
-  const countShown = (agent: number, nowMs: number): number => {
-    if (options.lateShare === 0) return countBegun(agent, nowMs)
-    let count = countBegun(agent, nowMs - options.lateMs)
-    for (const _ of shown(agent, nowMs, count)) count++
-    return count
-  }
-
-  return {
-    lastMs,
-    countShown,
-    shown,
-    orderOf(agent, nowMs) {
-      ensure(nowMs)
-      return agents[agent]!.order
-    },
-  }
 }
 
-/** Runs for every conversation at the start. Hence a plain loop: iterators took a third of the start's time. */
-function addActivity(order: ConversationOrder, { index, sessions }: Schedule): void {
-  for (let moment = 0; moment < 2 * sessions.length; moment++) {
-    order.add({ ts: activityMoment(sessions, moment), index }, moment)
-  }
-}
+const compare = (a: Place, b: Place): number => a.ts - b.ts || a.index - b.index
+
+const next = ({ ts, index }: Place): Place => ({ ts, index: index + 1 })

@@ -2,18 +2,12 @@
 // decides how much has already happened.
 //
 //   start ──▶ end ──▶ (resolved) ──▶ start ──▶ end ──▶ … ──▶ (archived)
-//
-// Each arrow is an event. A record changes only at events, so (index, number of past events) identifies its state.
 import { DAY, HOUR, MINUTE, SECOND } from '../../core/time.ts'
 import type { ResolvedOptions } from '../options.ts'
 import type { Placement } from './placement.ts'
 import { Draw, PURPOSE } from './random.ts'
 
-const MAX_SESSIONS = 4
 const SESSIONS_CUMULATIVE = [0.78, 0.91, 0.97] as const
-
-/** Upper bound for the time from a conversation's first to its last session. */
-export const LONGEST_LIFE_MS = 60 * DAY
 
 /** Upper bound for the time from creation to the last event: three pauses, a resolution, archiving. */
 export const LONGEST_LIFETIME_MS = 65 * DAY
@@ -96,20 +90,11 @@ export function billableSessions(schedule: Schedule, nowMs: number): number {
   return count
 }
 
-/** Number of events so far; 0 before the first message. At most 3 per session, plus one. */
-export function versionAt(schedule: Schedule, nowMs: number): number {
-  let version = 0
-  for (const { startMs, endMs, resolvedMs } of schedule.sessions) {
-    if (startMs <= nowMs) version++
-    if (endMs <= nowMs) version++
-    if (resolvedMs !== undefined && resolvedMs <= nowMs) version++
-  }
-  if (schedule.archivedMs !== undefined && schedule.archivedMs <= nowMs) version++
-  return version
+/** Times of the life cycle, in no particular order. */
+export function scheduleMoments({ sessions, archivedMs }: Schedule): number[] {
+  const moments = sessions.flatMap(({ startMs, endMs, resolvedMs }) => [startMs, endMs, resolvedMs])
+  return [...moments, archivedMs].filter(ms => ms !== undefined)
 }
-
-/** Larger than every version, including those of a story (`story.ts`), which adds up to four per session and four others. */
-export const VERSIONS = 7 * MAX_SESSIONS + 6
 
 /** The moments, counted from 0, at which the `ts` of `--ts activity` moves: start and end of each session, in order. */
 export function activityMoment(sessions: readonly Session[], moment: number): number {

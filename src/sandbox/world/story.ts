@@ -1,16 +1,16 @@
-// With traffic, more happens to a conversation than its sessions: it is persisted during a session, handed to a person, rated,
-// and annotated days later. The index determines all of it.
+// What happens to a conversation besides its sessions: it is persisted during a session, handed to a person, rated, and annotated days
+// later. The index determines all of it.
 import { DAY, HOUR, MINUTE, SECOND } from '../../core/time.ts'
 import { Draw, PURPOSE } from './random.ts'
-import type { Schedule, Session } from './schedule.ts'
+import { type Schedule, type Session, scheduleMoments } from './schedule.ts'
 import { ORGANIZATIONS, STAFF, type StaffMember, TEAMS } from './staff.ts'
 
 const CSAT_SHARE = 0.3
 const NOTES_SHARE = 0.25
-const MOST_NOTES = 3
 const BUG_SHARE = 0.02
 const LEAD_SHARE = 0.2
 const FORM_SHARE = 0.15
+const HANDOFF_SHARE = 0.4
 
 /** Changes after the sessions. */
 interface Aftermath {
@@ -30,83 +30,11 @@ interface Course {
   handoff: Handoff | undefined
 }
 
-export interface Story extends Aftermath {
-  /** One per session. */
-  courses: Course[]
-  /** When the contact left contact details, or submitted a form. The conversation is persisted at these times. */
-  leadMs: number | undefined
-  formMs: number | undefined
+/** The contact writes, the agent answers. */
+export interface Exchange {
+  askedMs: number
+  answeredMs: number
 }
-
-/** The exchanges of a session, with and without traffic. */
-export function sessionExchanges({ seed, index, session }: SessionKey, span: Session): Exchange[] {
-  if (!span.human) return []
-  return exchangesOf(new Draw(seed, index, PURPOSE.exchange + session), exchangeCount(seed, index, session), span)
-}
-
-export function aftermathOf(seed: number, { index, sessions }: Schedule): Aftermath {
-  const draw = new Draw(seed, index, PURPOSE.aftermath)
-  const rated = sessions[draw.int(0, sessions.length - 1)]!
-  const { endMs } = sessions.at(-1)!
-  const csatMs = rated.endMs + draw.logarithmic(MINUTE, 2 * DAY)
-  const bugMs = endMs + draw.logarithmic(10 * MINUTE, 3 * DAY)
-  return {
-    csatMs: draw.chance(CSAT_SHARE) && rated.human ? csatMs : undefined,
-    bugMs: draw.chance(BUG_SHARE) ? bugMs : undefined,
-    noteMs: draw.chance(NOTES_SHARE) ? drawNotes(draw, endMs) : [],
-  }
-}
-
-export function storyOf(seed: number, schedule: Schedule): Story {
-  const { index, sessions } = schedule
-  const courses = sessions.map((session, number) => courseOf({ seed, index, session: number }, session))
-  const draw = new Draw(seed, index, PURPOSE.fact)
-  const persisted = persistedMs(courses[0]!)
-  const { human, endMs } = sessions[0]!
-  return {
-    ...aftermathOf(seed, schedule),
-    courses,
-    leadMs: draw.chance(LEAD_SHARE) && human ? (persisted[0] ?? endMs) : undefined,
-    formMs: draw.chance(FORM_SHARE) && human ? (persisted.at(-1) ?? endMs) : undefined,
-  }
-}
-
-/** Times at which the session is persisted between its start and end. */
-const persistedMs = ({ exchanges, persisted }: Course): number[] =>
-  persisted.map(count => exchanges[count - 1]!.answeredMs)
-
-/** Every time at which the story changes the record; unordered, may repeat. */
-export function storyMoments({ courses, csatMs, noteMs }: Story): number[] {
-  const moments = courses.flatMap(course => [
-    ...persistedMs(course),
-    course.handoff?.requestedMs,
-    course.handoff?.acceptedMs,
-  ])
-  return [...moments, csatMs, ...noteMs].filter(ms => ms !== undefined)
-}
-
-/** How many of the `storyMoments` have passed. */
-export const storyVersionAt = (story: Story, nowMs: number): number =>
-  storyMoments(story).filter(ms => ms <= nowMs).length
-
-function courseOf(key: SessionKey, session: Session): Course {
-  const exchanges = sessionExchanges(key, session)
-  return { exchanges, persisted: middles(exchanges.length), handoff: handoffOf(key, session) }
-}
-
-/** A session is persisted after these exchanges: at most two, after one third and two thirds, since the vendor does not persist each message. */
-function middles(exchanges: number): number[] {
-  if (exchanges < 3) return []
-  if (exchanges === 3) return [2]
-  return [1 + Math.round((exchanges - 1) / 3), 1 + Math.round((2 * (exchanges - 1)) / 3)]
-}
-
-function drawNotes(draw: Draw, endMs: number): number[] {
-  const notes = Array.from({ length: draw.int(1, MOST_NOTES) }, () => endMs + draw.logarithmic(6 * HOUR, 12 * DAY))
-  return notes.toSorted((a, b) => a - b)
-}
-
-// The handoff of a session to a person: at most one, within the session.
 
 export interface Handoff {
   requestedMs: number
@@ -120,6 +48,65 @@ export interface Handoff {
   queuePosition: number | null | undefined
 }
 
+/** Everything that will ever happen to a conversation. */
+export interface Life extends Schedule, Aftermath {
+  /** One per session. */
+  courses: Course[]
+  /** When the contact left contact details, or submitted a form. The conversation is persisted at these times. */
+  leadMs: number | undefined
+  formMs: number | undefined
+}
+
+export function lifeOf(seed: number, schedule: Schedule): Life {
+  const { index, sessions } = schedule
+  const courses = sessions.map((session, number) => courseOf({ seed, index, session: number }, session))
+  const draw = new Draw(seed, index, PURPOSE.fact)
+  const persisted = persistedMs(courses[0]!)
+  const { human, endMs } = sessions[0]!
+  return {
+    ...schedule,
+    ...aftermathOf(seed, schedule),
+    courses,
+    leadMs: draw.chance(LEAD_SHARE) && human ? (persisted[0] ?? endMs) : undefined,
+    formMs: draw.chance(FORM_SHARE) && human ? (persisted.at(-1) ?? endMs) : undefined,
+  }
+}
+
+/** Returns every time at which the record changes, in order and once each. */
+export function momentsOf(life: Life): number[] {
+  const during = life.courses.flatMap(course => [
+    ...persistedMs(course),
+    course.handoff?.requestedMs,
+    course.handoff?.acceptedMs,
+  ])
+  const all = [...scheduleMoments(life), ...during, life.csatMs, ...life.noteMs].filter(ms => ms !== undefined)
+  return [...new Set(all)].sort((a, b) => a - b)
+}
+
+/** Returns a time in each hour in which something happens: sessions are shorter than an hour. Costs less than a life. */
+export function coarseMomentsOf(seed: number, schedule: Schedule): number[] {
+  const { csatMs, noteMs, bugMs } = aftermathOf(seed, schedule)
+  return [...scheduleMoments(schedule), csatMs, bugMs, ...noteMs].filter(ms => ms !== undefined)
+}
+
+function aftermathOf(seed: number, { index, sessions }: Schedule): Aftermath {
+  const draw = new Draw(seed, index, PURPOSE.aftermath)
+  const rated = sessions[draw.int(0, sessions.length - 1)]!
+  const { endMs } = sessions.at(-1)!
+  const csatMs = rated.endMs + draw.logarithmic(MINUTE, 2 * DAY)
+  const bugMs = endMs + draw.logarithmic(10 * MINUTE, 3 * DAY)
+  const noteMs = () => endMs + draw.logarithmic(6 * HOUR, 12 * DAY)
+  return {
+    csatMs: draw.chance(CSAT_SHARE) && rated.human ? csatMs : undefined,
+    bugMs: draw.chance(BUG_SHARE) ? bugMs : undefined,
+    noteMs: draw.chance(NOTES_SHARE) ? Array.from({ length: draw.int(1, 3) }, noteMs).sort((a, b) => a - b) : [],
+  }
+}
+
+/** Returns the times at which the session is persisted between its start and end. */
+const persistedMs = ({ exchanges, persisted }: Course): number[] =>
+  persisted.map(count => exchanges[count - 1]!.answeredMs)
+
 interface SessionKey {
   seed: number
   index: number
@@ -127,10 +114,22 @@ interface SessionKey {
   session: number
 }
 
-/** The handoff of a session; undefined if it has none. */
-export function handoffOf({ seed, index, session }: SessionKey, { startMs, endMs }: Span): Handoff | undefined {
+function courseOf(key: SessionKey, session: Session): Course {
+  const exchanges = session.human ? exchangesOf(key, session) : []
+  return { exchanges, persisted: middles(exchanges.length), handoff: handoffOf(key, session) }
+}
+
+/** A session is persisted after at most two exchanges, one third and two thirds in, since the vendor does not persist each message. */
+function middles(exchanges: number): number[] {
+  if (exchanges < 3) return []
+  if (exchanges === 3) return [2]
+  return [1 + Math.round((exchanges - 1) / 3), 1 + Math.round((2 * (exchanges - 1)) / 3)]
+}
+
+/** Returns the handoff of a session to a person; undefined if it has none. */
+function handoffOf({ seed, index, session }: SessionKey, { startMs, endMs }: Session): Handoff | undefined {
   const draw = new Draw(seed, index, PURPOSE.handoff + session)
-  if (!draw.chance(0.4)) return undefined
+  if (!draw.chance(HANDOFF_SHARE)) return undefined
   const requestedMs = startMs + Math.floor((endMs - startMs) * draw.unit())
   const acceptedMs = Math.min(endMs, requestedMs + draw.int(1, 30 * MINUTE))
   const teams = draw.several(TEAMS, 2)
@@ -140,43 +139,22 @@ export function handoffOf({ seed, index, session }: SessionKey, { startMs, endMs
     acceptedMs: accepted ? acceptedMs : undefined,
     acceptedBy: accepted ? draw.pick(STAFF) : undefined,
     organizationId: draw.made(0.8, () => draw.pick(ORGANIZATIONS).id),
-    requestedTeamKey: draw.some(0.7, teams[0]!.key),
-    teamIds: draw.some(
-      0.9,
-      teams.map(({ id }) => id),
-    ),
-    teamKeys: draw.some(
-      0.9,
-      teams.map(({ key }) => key),
-    ),
+    requestedTeamKey: draw.made(0.7, () => teams[0]!.key),
+    teamIds: draw.made(0.9, () => teams.map(({ id }) => id)),
+    teamKeys: draw.made(0.9, () => teams.map(({ key }) => key)),
     queuePosition: draw.made(0.7, () => draw.int(1, 12)),
   }
 }
 
-// Exchanges of a session with a person: the contact writes, the agent answers, from the session's start to its end.
-
-interface Span {
-  startMs: number
-  endMs: number
-}
-
-export interface Exchange {
-  askedMs: number
-  answeredMs: number
-}
-
-/** `draw` must have drawn the session's model before. */
+/** Number of exchanges of a complete session. `draw` must have drawn the session's model before. */
 export const drawExchanges = (draw: Draw): number => draw.logarithmic(2, 30)
 
-/** Number of exchanges of a complete session with a person. */
-function exchangeCount(seed: number, index: number, session: number): number {
-  const draw = new Draw(seed, index, PURPOSE.session + session)
-  draw.word() // the model uses this draw
-  return drawExchanges(draw)
-}
-
-/** All exchanges of a session in order. No two answers share a millisecond; each question comes after the previous answer. */
-function exchangesOf(draw: Draw, count: number, { startMs, endMs }: Span): Exchange[] {
+/** Returns all exchanges of a session in order. No two answers share a millisecond; each question comes after the previous answer. */
+function exchangesOf({ seed, index, session }: SessionKey, { startMs, endMs }: Session): Exchange[] {
+  const model = new Draw(seed, index, PURPOSE.session + session)
+  model.word() // the model uses this draw
+  const count = drawExchanges(model)
+  const draw = new Draw(seed, index, PURPOSE.exchange + session)
   const slotMs = (endMs - startMs) / (count - 1)
   const exchanges: Exchange[] = [{ askedMs: startMs, answeredMs: startMs }]
   for (let number = 1; number < count; number++) {

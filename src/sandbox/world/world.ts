@@ -4,17 +4,16 @@
 // demand. All methods take the time of the export's data: the caller subtracts the mirror's lag.
 
 import type { WorldEvent } from '../events/event-types.ts'
-import { createTraffic, type Traffic } from '../events/traffic.ts'
+import { Traffic } from '../events/traffic.ts'
 import { createHostility, type Hostility } from '../hostile/hostility.ts'
 import { MAX_CONVERSATIONS, type ResolvedOptions, resolveOptions, type SandboxOptions } from '../options.ts'
 import { AgentList } from './agents/agent-list.ts'
 import type { AgentRecord } from './agents/agent-record.ts'
 import { Lives } from './lives.ts'
-import type { IsCurrent, Place, Walk } from './order.ts'
 import { createPlacement, type Placement } from './placement.ts'
-import { createRoster, type Roster } from './roster.ts'
-import { activityMoment, billableSessions, createScheduler, type Scheduler, VERSIONS, versionAt } from './schedule.ts'
-import { storyVersionAt } from './story.ts'
+import type { IsCurrent, Place, Walk } from './roster.ts'
+import { Roster } from './roster.ts'
+import { activityMoment, billableSessions, createScheduler, type Scheduler } from './schedule.ts'
 
 /** A conversation record of section 2.10, as a client parses it. */
 type ConversationDocument = Record<string, unknown>
@@ -26,8 +25,6 @@ interface TrueConversation {
   readonly document: ConversationDocument
   /** 0: no person has written in it, so the export skips it and never bills it. */
   billableSessions: number
-  /** Delay until the conversation reached the mirror, in ms; mostly 0. */
-  lateMs: number
 }
 
 /** Counts of an agent's conversations at a moment. */
@@ -40,42 +37,7 @@ interface Tally {
   nameless: number
 }
 
-export interface World {
-  agentIds(): string[]
-  /** The agent's record (section 2.12) at that time, by default at the start; undefined for unknown agents. */
-  agent(agentId: string, nowMs?: number): AgentRecord | undefined
-  /** Times at which the agent changes by itself in that range, in order; none without traffic. */
-  agentChanges(agentId: string, afterMs: number, untilMs: number): number[]
-  /** Webhook events created after `afterMs`, up to `untilMs`, in order. */
-  events(afterMs: number, untilMs: number): Generator<WorldEvent>
-  /** Every conversation in the mirror at that time, in order of creation, except those without an `ID`. */
-  conversations(agentId: string, nowMs: number): Generator<TrueConversation>
-  /** Number of conversations in the mirror at that time, with or without a person's message. O(log n). */
-  count(agentId: string, nowMs: number): number
-  tally(agentId: string, nowMs: number): Tally
-  /** Positions in export order; finding the first is O(log n), each further one O(1). */
-  walk(agentId: string, walk: Walk, nowMs: number): Generator<Place>
-  /** Index of the agent's conversation; undefined if unknown, of another agent, or not in the mirror yet. */
-  find(agentId: string, conversationId: string, nowMs: number): number | undefined
-  /** Sessions that an export of the conversation bills; 0: skipped. */
-  billable(index: number, nowMs: number): number
-  /** Identifies a state of the conversation's record: the keys of two times are equal exactly if the record is the same at both. */
-  stateKey(index: number, nowMs: number): number
-  /** The record as JSON text, as it is served. */
-  render(index: number, nowMs: number): string
-  /** Latest time that the clock can be set to, in ms. */
-  readonly lastMs: number
-}
-
-/**
- * Creates a world; absent options have their default.
- * @throws ConvohouseError CONFIG_INVALID
- */
-export function createWorld(given: Partial<SandboxOptions>): World {
-  return new GeneratedWorld(resolveOptions(given))
-}
-
-class GeneratedWorld implements World {
+export class World {
   private readonly options: ResolvedOptions
   private readonly placement: Placement
   private readonly schedule: Scheduler
@@ -89,47 +51,40 @@ class GeneratedWorld implements World {
     this.options = options
     this.placement = createPlacement(options)
     this.schedule = createScheduler(options, this.placement)
-    this.roster = createRoster(options, this.placement, this.schedule)
+    this.roster = new Roster(options, this.placement, this.schedule)
     this.hostility = createHostility(options)
     this.agents = new AgentList(options)
-    this.lives = new Lives(options, this.schedule, index => this.agents.ids[this.placement.agentOf(index)]!)
+    this.lives = new Lives(options, this.schedule)
     const { placement, lives, hostility, agents } = this
     const render = (index: number, nowMs: number) => this.render(index, nowMs)
-    this.traffic = createTraffic({ options, placement, lives, hostility, agents, render })
-  }
-
-  get lastMs(): number {
-    return this.roster.lastMs
+    this.traffic = new Traffic({ options, placement, lives, hostility, agents, render })
   }
 
   agentIds(): string[] {
     return [...this.agents.ids]
   }
 
+  /** Returns the agent's record (section 2.12) at that time, by default at the start; undefined for unknown agents. */
   agent(id: string, nowMs = this.options.startMs): AgentRecord | undefined {
     return this.agents.at(id, nowMs)
   }
 
+  /** Returns the times at which the agent changes by itself in that range, in order; none without traffic. */
   agentChanges(id: string, afterMs: number, untilMs: number): number[] {
-    const agent = this.agents.numberOf(id)
-    if (agent === undefined || !this.options.traffic) return []
-    return this.agents.history.changesBetween(agent, afterMs, untilMs)
+    return this.agents.changesBetween(id, afterMs, untilMs)
   }
 
+  /** Yields the webhook events created after `afterMs`, up to `untilMs`, in order. */
   events(afterMs: number, untilMs: number): Generator<WorldEvent> {
     return this.traffic.between(afterMs, untilMs)
   }
 
+  /** Yields every conversation in the mirror at that time, in order of creation, except those without an `ID`. */
   *conversations(id: string, nowMs: number): Generator<TrueConversation> {
     for (const index of this.shown(id, nowMs)) {
       const conversation = this.hostility.idOf(index)
       if (conversation !== undefined) yield this.truth(index, conversation, nowMs)
     }
-  }
-
-  count(id: string, nowMs: number): number {
-    const agent = this.agents.numberOf(id)
-    return agent === undefined ? 0 : this.roster.countShown(agent, nowMs)
   }
 
   tally(id: string, nowMs: number): Tally {
@@ -143,6 +98,7 @@ class GeneratedWorld implements World {
     return sum
   }
 
+  /** Yields positions in export order; finding the first is O(log n), each further one O(1). */
   *walk(id: string, walk: Walk, nowMs: number): Generator<Place> {
     const agent = this.agents.numberOf(id)
     if (agent === undefined) return
@@ -151,22 +107,25 @@ class GeneratedWorld implements World {
     yield* this.roster.orderOf(agent, nowMs).walk({ ...walk, toMs }, this.isCurrent(nowMs))
   }
 
+  /** Finds the index of the agent's conversation; undefined if unknown, of another agent, or not in the mirror yet. */
   find(id: string, conversation: string, nowMs: number): number | undefined {
     const index = this.hostility.indexOf(conversation)
     if (index === undefined || !this.exists(index)) return undefined
     if (this.placement.agentOf(index) !== this.agents.numberOf(id)) return undefined
-    return this.placement.shownMs(index) <= nowMs ? index : undefined
+    return this.placement.createdMs(index) <= nowMs ? index : undefined
   }
 
+  /** Counts the sessions that an export of the conversation bills; 0: skipped. */
   billable(index: number, nowMs: number): number {
     return billableSessions(this.schedule(index), nowMs)
   }
 
+  /** Identifies a state of the conversation's record: the keys of two times are equal exactly if the record is the same at both. */
   stateKey(index: number, nowMs: number): number {
-    const { schedule, story } = this.lives.life(index)
-    return index * VERSIONS + versionAt(schedule, nowMs) + (story ? storyVersionAt(story, nowMs) : 0)
+    return this.lives.stateKey(index, nowMs)
   }
 
+  /** Renders the record as JSON text, as it is served. */
   render(index: number, nowMs: number): string {
     return this.hostility.mutate(index, this.lives.render(index, nowMs))
   }
@@ -179,7 +138,6 @@ class GeneratedWorld implements World {
         return JSON.parse(render()) as ConversationDocument
       },
       billableSessions: this.billable(index, nowMs),
-      lateMs: this.placement.shownMs(index) - this.placement.createdMs(index),
     }
   }
 
@@ -194,7 +152,7 @@ class GeneratedWorld implements World {
   }
 
   private isCurrent(nowMs: number): IsCurrent {
-    const isShown = (index: number) => this.placement.shownMs(index) <= nowMs
+    const isShown = (index: number) => this.placement.createdMs(index) <= nowMs
     if (this.options.ts === 'created') return isShown
     return (index, moment) => {
       if (!isShown(index)) return false
@@ -204,6 +162,9 @@ class GeneratedWorld implements World {
     }
   }
 }
+
+/** Creates a world; absent options have their default. */
+export const createWorld = (given: Partial<SandboxOptions>): World => new World(resolveOptions(given))
 
 // Least-recently-used cache of rendered records, bounded by bytes.
 

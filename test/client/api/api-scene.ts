@@ -5,8 +5,7 @@ import { createApiClient } from '../../../src/client/api/create-api-client.ts'
 import type { VendorClientOptions } from '../../../src/client/caller.ts'
 import type { SandboxOptions } from '../../../src/sandbox/options.ts'
 import type { Sandbox } from '../../../src/sandbox/server.ts'
-import { open } from '../../sandbox/caller.ts'
-import { type Resources, resources } from '../../sandbox/endpoints/writer.ts'
+import { open, type Resources, resources } from '../../sandbox/caller.ts'
 import { type ScriptedAnswer, type ScriptedServer, startScriptedServer } from '../scripted-server.ts'
 
 interface ApiScene {

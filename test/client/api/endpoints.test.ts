@@ -1,7 +1,7 @@
 // Each endpoint against the sandbox: what succeeds, and the errors that the API document states.
 import { describe, expect, it } from 'vitest'
 import type { ConversationFields } from '../../../src/client/api/records/conversation.ts'
-import { ask } from '../../sandbox/endpoints/writer.ts'
+import { ask } from '../../sandbox/caller.ts'
 import { failureOf } from '../vendor-fixture.ts'
 import { openApi } from './api-scene.ts'
 

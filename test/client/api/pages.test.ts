@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { ApiClient } from '../../../src/client/api/api-client.ts'
 import { allAgents, allAuditEntries, allTeams, allVoices, exportPages } from '../../../src/client/api/pages.ts'
 import type { SandboxOptions } from '../../../src/sandbox/options.ts'
-import type { Resources } from '../../sandbox/endpoints/writer.ts'
+import type { Resources } from '../../sandbox/caller.ts'
 import { json } from '../scripted-server.ts'
 import { openApi, scriptedApi } from './api-scene.ts'
 

@@ -241,7 +241,8 @@ describe('a format', () => {
     expect(chooseFormat('parquet', new PassThrough())).toBe('parquet')
   })
 
-  it('must be suitable for a terminal', () => {
+  it('must be known, and suitable for a terminal', () => {
+    expect(() => chooseFormat('xml', terminal)).toThrow(/Unknown format "xml"/)
     expect(() => chooseFormat('arrow', terminal)).toThrow(/binary/)
   })
 })

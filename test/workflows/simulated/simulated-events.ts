@@ -3,7 +3,7 @@
 import { makeAuthenticator } from '../../../src/receiver/authenticate.ts'
 import { parseEvent } from '../../../src/receiver/parse-event.ts'
 import type { WorldEvent } from '../../../src/sandbox/events/event-types.ts'
-import { EventFaults } from '../../../src/sandbox/webhooks/event-faults.ts'
+import { EventFaults } from '../../../src/sandbox/webhooks/webhook-settings.ts'
 import { bodyOf } from '../../../src/sandbox/webhooks/webhooks.ts'
 import { openSpool } from '../../../src/spool/spool.ts'
 import { type SimulatedApp, WORKSPACE } from './open-simulated-app.ts'
@@ -34,11 +34,10 @@ export function openEventSender(
       const spool = openSpool({ home: config.home, now: () => sandbox.clock.now() })
       const kept: Promise<void>[] = []
       for (const event of sandbox.world.events(afterMs, untilMs)) {
-        const fate = faults.planFor(event)
-        const isSent = fate.content === undefined
+        const isSent = faults.next().dropped === undefined
         options.each?.(event, isSent)
         if (!isSent) continue
-        const body = Buffer.from(bodyOf(event, fate, { secret: SECRET, readings: sandbox.readings }))
+        const body = Buffer.from(bodyOf(event, SECRET, sandbox.readings))
         const checked = parseEvent(body, null, authenticator)
         if ('refused' in checked) throw new Error(`an event was refused: ${checked.refused}`)
         kept.push(spool.append({ ...checked.event, receivedAtMs: event.createdMs }))

@@ -1,10 +1,9 @@
-// An agent record (section 2.12), with every documented group.
+// An agent record (section 2.12), with fields of every documented group.
 import { DAY } from '../../../core/time.ts'
 import type { ResolvedOptions } from '../../options.ts'
 import { Draw, PURPOSE } from '../random.ts'
-import { nodes } from './nodes.ts'
-import { canary, channels, voiceConfig } from './secret-bearing.ts'
-import { otherTools, type ToolOwner, tools } from './tools.ts'
+import { lookupTool, otherTools } from './resources.ts'
+import { canary, channels, modelSettings, voiceConfig } from './secret-bearing.ts'
 
 const TITLES = [
   'Front desk',
@@ -15,6 +14,7 @@ const TITLES = [
   'مساعد المبيعات',
 ] as const
 
+/** Only the first agents are starred, because every search page contains all starred agents. */
 const STARRED_BELOW = 30
 
 /** Declares only the fields that the sandbox itself reads. */
@@ -43,9 +43,10 @@ export function createAgentRecord(
   const ID = agentId(seed, agent)
   const createdMs = Math.floor(startMs - (historyDays + draw.int(1, 300)) * DAY)
   const number = agent < TITLES.length ? '' : ` ${agent + 1}`
-  const owner = { agent, agentId: ID, workspaceId, createdMs }
+  const owner = { seed, agent, agentId: ID, workspaceId, createdMs }
+  const lookup = lookupTool(owner)
   // Some of them are deleted later: the record then has ids of tools that are gone.
-  const others = otherTools(owner, seed, startMs).map(({ id }) => id)
+  const others = otherTools(owner, startMs).map(({ id }) => id)
   return {
     ID,
     title: `${TITLES[agent % TITLES.length]}${number}`,
@@ -60,156 +61,180 @@ export function createAgentRecord(
     disabled: agent > 0 && draw.chance(0.1),
     isDeployed: true,
     deployed: true,
-    // Only a few agents are starred, because every search page contains all starred agents.
     starred: agent % 3 === 0 && agent < STARRED_BELOW,
-    voiceConfig: voiceConfig(draw, agent),
     ...widget(draw),
-    ...conversationModel(draw, agent),
-    ...nodesAndTools(draw, owner, others),
+    ...modelSettings(draw, agent),
+    ...voiceConfig(draw, agent),
     ...channels(draw, agent),
-    ...quality(draw, createdMs),
-  }
-}
-
-function nodesAndTools(draw: Draw, owner: ToolOwner, others: readonly string[]) {
-  const { nodes: planned, ...settings } = nodes(draw, owner.agent)
-  const { assignedToolsIds, tools: held } = tools(draw, owner)
-  const [lookup] = assignedToolsIds as [string]
-  return {
-    ...settings,
-    nodes: planned.map(node => node(lookup, others)),
-    assignedToolsIds: [lookup, ...others],
-    tools: held,
-  }
-}
-
-// Section 2.12, "Chat and widget settings" and "Human handoff".
-
-function widget(draw: Draw) {
-  return {
-    proactiveMessage: draw.pick(['Hi 👋 how can we help?', 'Grüezi!', '']),
-    acceptFileUpload: draw.chance(0.5),
-    recordChatHistory: true,
-    messageDelayMS: draw.int(0, 1_500),
-    messageAggregationSeconds: draw.int(0, 10),
-    delayBeforeSubmit: 0,
-    chatEndMessage: 'This chat has ended. Thank you!',
-    aiIntroductionMessage: 'I am an AI assistant.',
-    enableAIIntroductionMessage: draw.chance(0.8),
-    gdprCompliance: draw.chance(0.6),
-    disableRating: false,
-    disableFileUpload: false,
-    buttonsLayout: 'horizontal',
-    bubbleStyle: 'rounded',
-    privacyDisclaimer: {
-      enabled: true,
-      text: 'By chatting you accept our <a href="https://example.com/privacy">privacy notice</a>.',
-    },
-    ui: { primaryColor: `#${draw.hex(6)}`, position: 'bottom-right', zIndex: 2_147_483_647 },
-    tabs: ['chat', 'faq'],
-    buttonColor: `#${draw.hex(6)}`,
-    buttonTextColor: '#ffffff',
-    inputPlaceholder: 'Type a message…',
-    inputBackgroundColor: '#f7f7f8',
-    disableHumanHandoff: false,
-    alwaysShowHandoff: draw.chance(0.2),
-    manualControl: false,
-    UIhandoffTitle: 'Talk to a person',
-    UIhandoffSubtitle: 'Usually within 5 minutes',
-    showHandoffEvenIfOffline: draw.chance(0.3),
-    persistHandoffOnRefresh: true,
-    blockInputDuringHandoffRequest: false,
-  }
-}
-
-// Section 2.12, "Language model and knowledge base settings".
-
-const PROMPT = `# Role
-You answer visitors of the shop. Be brief, be kind, never invent a price.
-
-# Rules
-1. Ask for the order number before you look anything up.
-2. When the visitor asks for a person, hand over at once.
-3. Quote the "Terms" literally; they hold {{var:terms_version}}.`
-
-function conversationModel(draw: Draw, agent: number) {
-  return {
-    vg_systemPrompt: PROMPT,
-    vg_prompt: 'Answer in the language of the visitor.',
-    vg_temperature: draw.decimal(0, 1, 2),
-    vg_defaultModel: draw.pick(['gpt-4o', 'claude-sonnet-4']),
-    vg_maxTokens: 1_024,
-    vg_kbDimension: 1_536,
-    vg_kbTopChunks: draw.int(3, 8),
-    vg_historyLength: 20,
-    vg_enableUIEngine: draw.chance(0.6),
-    vg_enableUIEngineForms: draw.chance(0.4),
-    vg_UIEngineConfig: {
-      carousel: { enabled: true, maxItems: 6 },
-      calendar: { enabled: false },
-      maps: { enabled: true, apiKey: canary('vg-maps-apiKey', agent) },
-    },
-    vgOptions: {
-      fallbackModel: 'gpt-4.1-mini',
-      reasoningEffort: null,
-      provider: { name: 'own', url: 'https://llm.example.com/v1', apiKey: canary('vgOptions-apiKey', agent) },
-    },
-    kbTags: ['pricing', 'returns', 'Garantie'],
-    kbTagsDataMap: {
-      pricing: { documents: draw.int(1, 40), color: '#00aa88' },
-      returns: { documents: 3, color: null },
-    },
-  }
-}
-
-// Section 2.12, "Quality and analytics" and "Marketplace".
-
-function quality(draw: Draw, createdMs: number) {
-  return {
-    autoTest: { enabled: false, lastRunAt: null },
-    funnelConfig: { enabled: true, steps: ['visited', 'asked_price', 'left_contact', 'booked_demo'] },
-    topicsConfig: { topics: ['billing', 'délai', '配送'] },
-    webControlConfig: { enabled: false },
-    leadCollectionRules: [{ field: 'email', required: true }],
-    identityResolutionSettings: { mergeBy: ['email', 'phone'] },
-    limits: {
-      maxInteractionsPerUserId: draw.int(50, 500),
-      enableTextIpRateLimit: true,
-      maxTextInteractionsPerIp: 100,
-      textIpRateLimitWindowHours: 24,
-      maxAnnualCreditsUsage: null,
-      maxMonthlyCreditsUsage: draw.int(1_000, 50_000),
-      maxMessages: null,
-      maxMessagesRetentionDays: 365,
-      inactiveChatRetentionDays: 180,
-      analyticsRetentionDays: 730,
-    },
-    convoTags: ['vip', 'refund', 'follow-up'],
+    ...quality(draw),
     marketplace: marketplace(draw, createdMs),
+    enableNodes: true,
+    nodes: nodes(draw, { agent, lookup: lookup.id, others }),
+    nodesSettings: { startNodeId: 'greeting', maxTransitions: 50 },
+    advanced: {
+      serverUrl: 'https://hooks.example.com/agent',
+      serverUrlSecret: canary('advanced-serverUrlSecret', agent),
+    },
+    assignedToolsIds: [lookup.id, ...others],
+    tools: [lookup],
   }
 }
 
-function marketplace(draw: Draw, createdMs: number) {
+/** Section 2.12, "Chat and widget settings" and "Human handoff". */
+const widget = (draw: Draw) => ({
+  proactiveMessage: draw.pick(['Hi 👋 how can we help?', 'Grüezi!', '']),
+  recordChatHistory: true,
+  messageDelayMS: draw.int(0, 1_500),
+  gdprCompliance: draw.chance(0.6),
+  disableRating: false,
+  privacyDisclaimer: {
+    enabled: true,
+    text: 'By chatting you accept our <a href="https://example.com/privacy">privacy notice</a>.',
+  },
+  ui: { primaryColor: `#${draw.hex(6)}`, position: 'bottom-right', zIndex: 2_147_483_647 },
+  disableHumanHandoff: false,
+  alwaysShowHandoff: draw.chance(0.2),
+  manualControl: false,
+  showHandoffEvenIfOffline: draw.chance(0.3),
+  persistHandoffOnRefresh: true,
+  blockInputDuringHandoffRequest: false,
+})
+
+/** Section 2.12, "Quality and analytics". */
+const quality = (draw: Draw) => ({
+  funnelConfig: { enabled: true, steps: ['visited', 'asked_price', 'left_contact', 'booked_demo'] },
+  topicsConfig: { topics: ['billing', 'délai', '配送'] },
+  leadCollectionRules: [{ field: 'email', required: true }],
+  limits: {
+    maxInteractionsPerUserId: draw.int(50, 500),
+    enableTextIpRateLimit: true,
+    maxTextInteractionsPerIp: 100,
+    textIpRateLimitWindowHours: 24,
+    maxAnnualCreditsUsage: null,
+    maxMonthlyCreditsUsage: draw.int(1_000, 50_000),
+    maxMessages: null,
+    maxMessagesRetentionDays: 365,
+    inactiveChatRetentionDays: 180,
+    analyticsRetentionDays: 730,
+  },
+  convoTags: ['vip', 'refund', 'follow-up'],
+})
+
+const marketplace = (draw: Draw, createdMs: number) => ({
+  enabled: draw.chance(0.2),
+  priceUSD: draw.decimal(0, 199, 2),
+  category: 'customer-service',
+  creatorDisplayName: 'Convo Studio',
+  shortDescription: 'A friendly front desk.',
+  toolsDocumentation: [{ tool: 'Order lookup', text: 'Needs an order API.' }],
+  tags: ['retail'],
+  demoUrl: 'https://demo.example.com',
+  videoUrl: null,
+  version: '1.4.0',
+  supportEmail: 'help@example.com',
+  listedAt: createdMs,
+  updatedAt: createdMs,
+  allowCanvasPreview: true,
+  allowTryAgent: true,
+  likeCount: draw.int(0, 900),
+  downloadCount: draw.int(0, 9_000),
+})
+
+// The nodes of an agent (section 2.12): a greeting that leads to the others, each with its own model, tools and secrets.
+
+interface NodePlan {
+  id: string
+  type: string
+  model: string
+  /** Which of the agent's tools it may use: the one for orders, all others, or none. */
+  uses: 'lookup' | 'others' | 'none'
+  isGlobal?: boolean
+  /** What leads to which node. */
+  children: Readonly<Record<string, string>>
+}
+
+const plan = (id: string, type: string, model: string, uses: NodePlan['uses'], children = {}): NodePlan => ({
+  ...{ id, type, model, uses, children },
+})
+
+const QUALIFICATION = plan('qualification', 'conversation', 'gpt-4o', 'lookup', {
+  booking: 'the visitor wants a visit',
+})
+const BOOKING = plan('booking', 'tool', 'gpt-4.1-mini', 'others')
+const FALLBACK: NodePlan = { ...plan('fallback', 'conversation', 'gpt-4.1-mini', 'none'), isGlobal: true }
+const RETURNS = plan('returns', 'conversation', 'claude-sonnet-4', 'lookup', {
+  booking: 'the parcel must be fetched',
+  greeting: 'the visitor has another question',
+})
+const SURVEY = plan('survey', 'end', 'gpt-4o', 'none')
+const VIP = plan('vip', 'condition', 'gpt-4o', 'none', { qualification: 'the order is above 500 EUR' })
+
+/** Nodes by agent, in turn. */
+const FLOWS: readonly (readonly NodePlan[])[] = [
+  [QUALIFICATION, BOOKING, RETURNS, FALLBACK],
+  [QUALIFICATION, BOOKING, FALLBACK, SURVEY],
+  [VIP, QUALIFICATION, BOOKING, RETURNS, FALLBACK],
+]
+
+interface Tooled {
+  agent: number
+  /** Id of the agent's tool for orders. */
+  lookup: string
+  /** Ids of its other tools. */
+  others: readonly string[]
+}
+
+export function nodes(draw: Draw, owner: Tooled) {
+  const own = FLOWS[owner.agent % FLOWS.length]!
+  const first = own.filter(({ id }) => id !== 'booking').map(({ id }) => [id, `the visitor is ready for ${id}`])
+  const greeting = plan('greeting', 'conversation', 'gpt-4o', 'lookup', Object.fromEntries(first))
+  return [greeting, ...own].map(each => node(each, owner, draw.decimal(0, 1, 1)))
+}
+
+function node({ id, type, model, uses, isGlobal = false, children }: NodePlan, owner: Tooled, temperature: number) {
+  const { agent, lookup, others } = owner
+  const toolsIds = { lookup: [lookup], others: [...others], none: [] }[uses]
   return {
-    enabled: draw.chance(0.2),
-    priceUSD: draw.decimal(0, 199, 2),
-    category: 'customer-service',
-    creatorDisplayName: 'Convo Studio',
-    shortDescription: 'A friendly front desk.',
-    documentation: '## Setup\n\n1. Connect a calendar.\n2. Add opening hours.',
-    toolsDocumentation: [{ tool: 'Order lookup', text: 'Needs an order API.' }],
-    tags: ['retail'],
-    screenshots: ['https://cdn.example.com/market/1.png'],
-    demoUrl: 'https://demo.example.com',
-    videoUrl: null,
-    version: '1.4.0',
-    changelog: ['1.4.0: calendar'],
-    supportEmail: 'help@example.com',
-    listedAt: createdMs,
-    updatedAt: createdMs,
-    allowCanvasPreview: true,
-    allowTryAgent: true,
-    likeCount: draw.int(0, 900),
-    downloadCount: draw.int(0, 9_000),
+    id,
+    name: id,
+    description: `Node ${id}`,
+    instructions: `Greet, then find out what the visitor needs. Use {{tool:${lookup}}} for orders.`,
+    llmConfig: { modelId: model, temperature, maxTokens: 800, apiKey: canary(`node-llm-apiKey-${id}`, agent) },
+    language: null,
+    mcpServers: mcpServers(id, agent),
+    voiceInstructions: '',
+    isGlobal,
+    toolsIds,
+    toolsSettings: Object.fromEntries(
+      toolsIds.map(tool => [tool, { timeoutMs: 5_000, headers: { Authorization: canary(`node-tool-${id}`, agent) } }]),
+    ),
+    childrenNodes: Object.entries(children).map(([nodeId, condition]) => ({ nodeId, condition })),
+    routerLlmConfig: { modelId: 'gpt-4.1-mini', apiKey: canary(`node-router-apiKey-${id}`, agent) },
+    toolUseBias: 0,
+    autoRerouter: true,
+    type,
+    kb: { enabled: true, tags: ['pricing'] },
+    conditionData: type === 'condition' ? { variable: 'order_total', operator: 'gt', value: 500 } : null,
+    preStart:
+      type === 'tool' ? { url: 'https://hooks.example.com/start', token: canary(`node-preStart-${id}`, agent) } : null,
+    startConfig: { firstMessage: 'Hello!' },
   }
 }
+
+const mcpServers = (id: string, agent: number) => [
+  {
+    name: 'crm',
+    url: 'https://mcp.example.com/sse',
+    headers: {
+      Authorization: `Bearer ${canary(`mcp-${id}`, agent)}`,
+      Cookie: `session=${canary(`mcp-cookie-${id}`, agent)}`,
+      'X-Auth': canary(`mcp-x-auth-${id}`, agent),
+    },
+  },
+  {
+    name: 'notes',
+    command: 'notes-mcp',
+    args: ['--quiet', '--api-key', canary(`mcp-option-${id}`, agent)],
+    env: { OPENAI_KEY: canary(`mcp-env-${id}`, agent), REGION: 'eu' },
+  },
+]

@@ -1,7 +1,5 @@
-// The generated part of an agent's audit log (section 2.4): its creation, changes by users, imports of a template, and migrations.
-//
-// The newest entry of a field has the value that the agent's record has now; each earlier entry has another one. Without traffic,
-// only migrations go on after the start.
+// The generated part of an agent's audit log (section 2.4): its creation, changes by users, and migrations. The newest entry of a field
+// has the value that the agent's record has now; each earlier entry has another one.
 import { DAY, SECOND } from '../../../core/time.ts'
 import { Draw, mix, PURPOSE } from '../random.ts'
 import { STAFF } from '../staff.ts'
@@ -35,157 +33,123 @@ interface Audited {
   nowMs: number
 }
 
-/** Fields that users change. A name in brackets is the id, name or key of an element; `*` is the first one. */
+/** Fields that users change. A name in brackets is the id, name or key of an element. */
 const FIELDS = [
   'description',
   'theme',
   'disabled',
   'proactiveMessage',
-  'privacyDisclaimer.text',
-  'disableHumanHandoff',
   'vg_systemPrompt',
   'vg_temperature',
   'vg_defaultModel',
-  'vg_kbTopChunks',
-  'vg_enableUIEngine',
   'voiceConfig.speechGen.provider',
-  'voiceConfig.speechGen.apiKey',
-  'voiceConfig.transcriber.language',
   'voiceConfig.transcriber.apiKey',
   'voiceConfig.config.recordAudio',
   'nodes[greeting].instructions',
-  'nodes[booking].llmConfig.temperature',
   'nodes[booking].mcpServers',
   'nodes[qualification].mcpServers[crm].headers.Authorization',
-  'nodes[qualification].mcpServers[notes].env.OPENAI_KEY',
-  'advanced.serverUrl',
   'advanced.serverUrlSecret',
-  'whatsappToken',
-  'instagramOptions.accessToken',
-  'emailConfig.smtp.password',
   'SECRET_API_KEY',
-  'vapiConfig.privateKey',
-  'retellConfig.signingKey',
   'integrations.slack.url',
-  'integrations.mail.pwd',
   'limits.maxMonthlyCreditsUsage',
   'convoTags',
-  'marketplace.enabled',
-  'tools[*].description',
-  'tools[*].serverUrlSecret',
-  'tools[*].fields',
-  'tools[*].fields[Authorization].value',
+  'tools[Order lookup].serverUrlSecret',
+  'tools[Order lookup].fields',
 ] as const
 
 /** Migrations of all agents, one per interval. */
 const MIGRATION_MS = 20 * DAY
 
-/** The entries until now, oldest first. */
+/** Returns the entries until now, oldest first. */
 export function generatedEntries(audited: Audited): AuditEntry[] {
   const { renamedMs, nowMs } = audited
   const renamings = renamedMs.filter(ms => ms <= nowMs).map(ms => renaming(audited, ms))
   return [...changesBeforeStart(audited), ...migrations(audited), ...renamings].sort((a, b) => a.ts - b.ts)
 }
 
-const createdMsOf = ({ record }: Audited): number => record.createdAtUNIX * SECOND
-
-interface Batch {
+interface Save extends Pick<AuditEntry, 'source' | 'actor'> {
   ms: number
-  source: AuditEntry['source']
-  actor: string
   fields: readonly string[]
 }
 
 function changesBeforeStart(audited: Audited): AuditEntry[] {
   const { record, variables } = audited
-  const fields = [...FIELDS.map(field => named(field, record)), ...Object.keys(variables)]
-  const batches = plan(audited, fields)
   const left = new Map<string, number>()
-  for (const field of batches.flatMap(batch => batch.fields)) left.set(field, (left.get(field) ?? 0) + 1)
-  const counts = new Map(left)
-  return batches.flatMap(({ ms, source, actor, fields }, place) => {
-    const entries = fields.map(field => {
-      const now = field in variables ? variables[field] : valueAt(record, field)
-      const before = left.get(field)!
-      left.set(field, before - 1)
-      const oldValue = before === counts.get(field) ? '' : earlier(now, before)
-      const entry = { agentId: record.ID, field, oldValue, newValue: earlier(now, before - 1) }
-      return { ...entry, source, actor, ts: Math.floor(ms / SECOND) }
+  const entries = savesOf(audited).map(({ ms, source, actor, fields }, place) => {
+    const changes = fields.map(field => {
+      const value = field in variables ? variables[field] : valueAt(record, field)
+      const later = left.get(field) ?? 0
+      left.set(field, later + 1)
+      const [oldValue, newValue] = [earlier(value, later + 1), earlier(value, later)]
+      return { agentId: record.ID, field, oldValue, newValue, source, actor, ts: Math.floor(ms / SECOND) }
     })
     // Saved twice within a second: entries may be identical.
-    return place % 7 === 3 ? [...entries, entries[0]!] : entries
+    return place % 7 === 3 ? [...changes, changes[0]!] : changes
+  })
+  return entries.flat()
+}
+
+/** Returns which fields were saved when, newest first; at the agent's creation all of them. */
+function savesOf({ seed, agent, record, variables, startMs }: Audited): Save[] {
+  const draw = new Draw(mix(seed, agent), 0, PURPOSE.audit)
+  const createdMs = record.createdAtUNIX * SECOND
+  const fields = [...FIELDS, ...Object.keys(variables)]
+  const creation = { source: agent % 2 === 0 ? 'agent_clone' : 'template_clone', actor: STAFF[0]![0] } as const
+  const saves = Array.from({ length: draw.int(80, 120) }, () => ({
+    ms: draw.int(createdMs + DAY, Math.max(createdMs + DAY, startMs)),
+    source: 'user_update' as const,
+    actor: draw.pick(STAFF)[0],
+    fields: draw.several(fields, 4),
+  }))
+  return [...saves.sort((a, b) => b.ms - a.ms), { ms: createdMs, ...creation, fields }]
+}
+
+function migrations({ record, nowMs }: Audited): AuditEntry[] {
+  const first = Math.ceil((record.createdAtUNIX * SECOND) / MIGRATION_MS)
+  const count = Math.max(0, Math.floor(nowMs / MIGRATION_MS) - first + 1)
+  return Array.from({ length: count }, (_, place) => first + place).flatMap(version => {
+    const ts = Math.floor((version * MIGRATION_MS) / SECOND)
+    const change = { agentId: record.ID, source: 'system_migration' as const, actor: 'system', ts }
+    return ['schemaVersion', 'nodes[greeting].runtime'].map(field => ({
+      ...change,
+      field,
+      oldValue: `v3.${version - 1}`,
+      newValue: `v3.${version}`,
+    }))
   })
 }
 
-/** When which fields changed, oldest first; at the agent's creation all of them. */
-function plan(audited: Audited, fields: readonly string[]): Batch[] {
-  const { seed, agent, startMs } = audited
-  const draw = new Draw(mix(seed, agent), 0, PURPOSE.audit)
-  const createdMs = createdMsOf(audited)
-  const first = createdMs + DAY
-  const times = Array.from({ length: draw.int(60, 120) }, () => draw.int(first, Math.max(first, startMs)))
-  const batches = times
-    .sort((a, b) => a - b)
-    .map((ms, place) => ({
-      ms,
-      source: place % 30 === 29 ? ('template_clone' as const) : ('user_update' as const),
-      actor: draw.pick(STAFF)[0],
-      fields: draw.several(fields, place % 30 === 29 ? 12 : 4),
-    }))
-  const source = agent % 2 === 0 ? 'agent_clone' : 'template_clone'
-  return [{ ms: createdMs, source, actor: STAFF[0]![0], fields }, ...batches]
-}
+const renaming = ({ record, titleAt }: Audited, ms: number): AuditEntry => ({
+  agentId: record.ID,
+  field: 'title',
+  oldValue: titleAt(ms - 1),
+  newValue: titleAt(ms),
+  source: 'user_update',
+  actor: STAFF[1]![0],
+  ts: Math.floor(ms / SECOND),
+})
 
-function migrations(audited: Audited): AuditEntry[] {
-  const { record, nowMs } = audited
-  const entries: AuditEntry[] = []
-  for (let version = Math.ceil(createdMsOf(audited) / MIGRATION_MS); version * MIGRATION_MS <= nowMs; version++) {
-    const ts = Math.floor((version * MIGRATION_MS) / SECOND)
-    const change = { agentId: record.ID, source: 'system_migration' as const, actor: 'system', ts }
-    entries.push({ ...change, field: 'schemaVersion', oldValue: String(version - 1), newValue: String(version) })
-    const runtime = { oldValue: `v3.${version - 1}`, newValue: `v3.${version}` }
-    entries.push({ ...change, field: 'nodes[greeting].runtime', ...runtime })
-  }
-  return entries
-}
-
-function renaming({ record, titleAt }: Audited, ms: number): AuditEntry {
-  return {
-    agentId: record.ID,
-    field: 'title',
-    oldValue: titleAt(ms - 1),
-    newValue: titleAt(ms),
-    source: 'user_update',
-    actor: STAFF[1]![0],
-    ts: Math.floor(ms / SECOND),
-  }
-}
-
-/** The value that was replaced that number of changes ago: of the same type, and still a secret. */
+/** Returns the value that was replaced that number of changes ago: of the same type, and still a secret. */
 function earlier(value: unknown, changes: number): string {
   if (changes === 0) return text(value)
   if (typeof value === 'boolean') return String(changes % 2 === 0 ? value : !value)
   if (typeof value === 'number') return String(Math.round((value + changes) * 100) / 100)
   const written = text(value)
-  return written.includes(CANARY)
-    ? written.replaceAll(CANARY, `${CANARY}before-${changes}-`)
-    : `${written} (draft ${changes})`
+  if (!written.includes(CANARY)) return `${written} (draft ${changes})`
+  return written.replaceAll(CANARY, `${CANARY}before-${changes}-`)
 }
 
-/** A value as an entry has it: texts as they are, anything else as JSON, nothing as an empty text. */
+/** Writes a value as an entry has it: texts as they are, anything else as JSON, nothing as an empty text. */
 export function text(value: unknown): string {
   if (value === undefined || value === null) return ''
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-const named = (field: string, record: AgentRecord): string =>
-  field.replace('*', String((record.assignedToolsIds as string[])[0]))
-
-/** The value at a path such as `nodes[greeting].llmConfig.temperature`; undefined if there is none. */
+/** Returns the value at a path such as `nodes[greeting].llmConfig.temperature`; undefined if there is none. */
 function valueAt(record: AgentRecord, path: string): unknown {
   const keys = path.split(/[.[\]]+/).filter(key => key !== '')
   return keys.reduce<unknown>((value, key) => {
-    if (Array.isArray(value)) return value.find(({ id, name, key: own }) => [id, name, own].includes(key))
+    if (Array.isArray(value)) return value.find(({ id, name }) => id === key || name === key)
     return (value as Record<string, unknown> | null | undefined)?.[key]
   }, record)
 }

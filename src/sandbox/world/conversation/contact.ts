@@ -1,6 +1,7 @@
-// Section 2.10, "Contact and lead".
-import { DAY } from '../../../core/time.ts'
-import { PURPOSE } from '../random.ts'
+// Section 2.10, "Contact and lead", "Identifiers and environment", and `crmActivities`.
+import { DAY, HOUR } from '../../../core/time.ts'
+import { Draw, PURPOSE } from '../random.ts'
+import { STAFF } from '../staff.ts'
 import { dateText, prose, sentence } from './locales.ts'
 import { type Channel, drawFor, type Scene } from './scene.ts'
 
@@ -111,4 +112,59 @@ export function environment(scene: Scene) {
 /** An address of the documentation ranges (RFC 5737, RFC 3849). */
 function address(third: number, last: number, sixth: boolean): string {
   return sixth ? `2001:db8::${third.toString(16)}:${last.toString(16)}` : `203.0.113.${last}`
+}
+
+// Section 2.10, `crmActivities`.
+
+const TYPES = ['Message', 'Message', 'Call', 'Meeting', 'Task'] as const
+const CHANNELS = ['LinkedIn', 'Email', 'WhatsApp', 'Phone'] as const
+
+export function crm(scene: Scene) {
+  const draw = drawFor(scene, PURPOSE.crm)
+  const count = draw.chance(0.55) ? 0 : draw.int(1, 3)
+  const activities = Array.from({ length: count }, (_, number) => activity(draw, scene, number))
+  const elements = draw.some(0.85, activities)
+  const notes = scene.life.noteMs.filter(ms => ms <= scene.asOfMs)
+  return { crmActivities: notes.length === 0 ? elements : [...(elements ?? []), followUp(scene, notes)] }
+}
+
+/** A task with notes made after the conversation, up to days later. */
+function followUp({ seed, index, locale }: Scene, notes: readonly number[]) {
+  const draw = new Draw(seed, index, PURPOSE.note)
+  return {
+    type: 'Task',
+    id: `act_${index}_follow_up`,
+    title: sentence(draw, locale),
+    date: new Date(notes[0]!).toISOString(),
+    completed: notes.length > 1,
+    notesHistory: notes.map(ms => note(draw, locale, new Date(ms).toISOString())),
+  }
+}
+
+function activity(draw: Draw, { index, createdMs, lastActivityMs, locale }: Scene, number: number) {
+  const writtenMs = () => Math.min(lastActivityMs, createdMs + draw.int(0, 4 * HOUR))
+  const notes = Array.from({ length: draw.int(0, 2) }, () => note(draw, locale, dateText(draw, writtenMs())))
+  return {
+    type: draw.pick(TYPES),
+    id: `act_${index}_${number}_${draw.hex(6)}`,
+    title: draw.made(0.9, () => sentence(draw, locale)),
+    date: dateText(draw, createdMs),
+    dueDate: draw.made(0.7, () => dateText(draw, createdMs + draw.int(1, 21) * DAY)),
+    note: draw.made(0.5, () => prose(draw, locale, 60)),
+    completed: draw.chance(0.5),
+    responded: draw.some(0.8, draw.chance(0.5)),
+    firstEngaged: draw.some(0.6, draw.chance(0.5)),
+    secondEngaged: draw.some(0.5, draw.chance(0.2)),
+    firstChannel: draw.made(0.7, () => draw.pick(CHANNELS)),
+    secondChannel: draw.made(0.4, () => draw.pick(CHANNELS)),
+    notesHistory: draw.some(0.8, notes),
+    metadata: draw.made(0.5, () => ({ importedFrom: 'hubspot', externalId: draw.int(1, 999_999) })),
+    // Undocumented, inside an array element.
+    priority: draw.made(0.8, () => draw.pick(['low', 'normal', 'high'])),
+  }
+}
+
+function note(draw: Draw, locale: Scene['locale'], timestamp: string) {
+  const [agentId, agentName] = draw.pick(STAFF)
+  return { text: sentence(draw, locale), agentId, agentName: draw.some(0.8, agentName), timestamp }
 }

@@ -1,7 +1,6 @@
 // Section 2.10, "Counters and times".
 import { DAY, MINUTE, SECOND } from '../../../core/time.ts'
-import type { TsUnit } from '../../options.ts'
-import { Draw, PURPOSE } from '../random.ts'
+import { PURPOSE } from '../random.ts'
 import { delegationOf } from './handling.ts'
 import { drawFor, type Scene, type SeenSession, total } from './scene.ts'
 
@@ -11,9 +10,8 @@ export function counters(scene: Scene) {
   const interactions = total(sessions, session => session.userMessages)
   const talkedMs = total(sessions, session => session.lastMs - session.startMs)
   const stamp = scene.ts === 'created' ? createdMs : boundaryMs
-  const delegation = delegationOf(scene)
-  const counted = {
-    ts: scene.hasTs ? inUnit(stamp, unitFor(scene)) : undefined,
+  return {
+    ts: scene.life.hasTs ? stamp : undefined,
     firstMessageTS: createdMs,
     lastMessageTS: lastActivityMs,
     messagesNum: total(sessions, session => session.messages),
@@ -25,25 +23,13 @@ export function counters(scene: Scene) {
     averageLatency: draw.made(0.8, () => draw.decimal(350, 4_200, 3)),
     // The vendor writes 0 for "never".
     lastViewed: draw.some(0.6, draw.chance(0.3) ? 0 : Math.min(asOfMs, lastActivityMs + draw.int(0, DAY))),
-    delegatedAt: draw.some(0.15, createdMs),
+    delegatedAt: delegationOf(scene)?.ms,
     resolvedAt: resolvedMs ?? null,
     reopenedAt: reopenedMs,
     hotScore: draw.made(0.5, () => draw.int(0, 100)),
     leadScore: draw.chance(0.6) ? 0 : draw.decimal(0, 100, 1),
     funnelLastEvaluated: draw.some(0.3, Math.min(asOfMs, lastActivityMs + draw.int(0, MINUTE))),
   }
-  return delegation ? { ...counted, delegatedAt: delegation.ms } : counted
-}
-
-type FixedUnit = Exclude<TsUnit, 'mixed'>
-
-function unitFor({ seed, index, tsUnit }: Scene): FixedUnit {
-  return tsUnit === 'mixed' ? new Draw(seed, index, PURPOSE.unit).pick(['s', 'ms', 'us'] as const) : tsUnit
-}
-
-function inUnit(ms: number, unit: FixedUnit): number {
-  if (unit === 's') return Math.floor(ms / SECOND)
-  return unit === 'ms' ? ms : ms * 1_000
 }
 
 // Section 2.10, `tokenUsage`.

@@ -1,6 +1,6 @@
 // Section 2.10, "Other": sessions, metrics, variables, campaign calls and the funnel, none of which has a documented shape.
 import { MINUTE } from '../../../core/time.ts'
-import { SENTIMENTS } from '../agents/metrics.ts'
+import { SENTIMENTS } from '../agents/resources.ts'
 import { type Draw, PURPOSE } from '../random.ts'
 import { sentence } from './locales.ts'
 import { drawFor, type Scene, type SeenSession } from './scene.ts'
@@ -11,10 +11,7 @@ export function findings(scene: Scene) {
   const draw = drawFor(scene, PURPOSE.funnel)
   const inFunnel = draw.chance(0.35)
   return {
-    capturedVariables: withForm(
-      scene,
-      draw.made(0.8, () => capturedVariables(draw, scene)),
-    ),
+    capturedVariables: captured(scene, draw),
     campaignCalls: draw.some(0.5, draw.chance(0.7) ? [] : [campaignCall(draw, scene)]),
     sessions: scene.sessions.map(session => sessionElement(session, scene)),
     metrics: draw.some(0.85, draw.several(metrics(draw, scene), 5)),
@@ -30,9 +27,10 @@ export function findings(scene: Scene) {
   }
 }
 
-function withForm(scene: Scene, captured: object | null | undefined) {
+function captured(scene: Scene, draw: Draw) {
+  const spoken = draw.made(0.8, () => capturedVariables(draw, scene))
   const answers = formAnswers(scene)
-  return answers === undefined ? captured : { ...captured, ...answers }
+  return answers === undefined ? spoken : { ...spoken, ...answers }
 }
 
 function capturedVariables(draw: Draw, { firstName, locale }: Scene) {
@@ -73,30 +71,19 @@ function sessionElement(session: SeenSession, { channel }: Scene) {
 /** One metric per type of value seen in real records. */
 function metrics(draw: Draw, { createdMs, lastActivityMs, locale }: Scene) {
   const measuredAt = Math.min(lastActivityMs, createdMs + draw.int(0, 10) * MINUTE)
-  return [
-    {
-      metricId: 'met_sentiment',
-      key: 'sentiment',
-      type: 'enum',
-      value: draw.pick(SENTIMENTS),
-      measuredAt,
-    },
-    { metricId: 'met_effort', key: 'effort', type: 'number', value: draw.decimal(0, 1, 3), measuredAt },
-    { metricId: 'met_solved', key: 'solved', type: 'boolean', value: draw.chance(0.7), measuredAt },
-    {
-      metricId: 'met_topics',
-      key: 'topics',
-      type: 'array',
-      value: draw.several(['billing', 'délai', '配送'], 2),
-      measuredAt,
-    },
-    { metricId: 'met_quote', key: 'quote', type: 'text', value: draw.some(0.7, sentence(draw, locale)), measuredAt },
+  const values: [key: string, type: string, value: unknown][] = [
+    ['sentiment', 'enum', draw.pick(SENTIMENTS)],
+    ['effort', 'number', draw.decimal(0, 1, 3)],
+    ['solved', 'boolean', draw.chance(0.7)],
+    ['topics', 'array', draw.several(['billing', 'délai', '配送'], 2)],
+    ['quote', 'text', draw.some(0.7, sentence(draw, locale))],
   ]
+  return values.map(([key, type, value]) => ({ metricId: `met_${key}`, key, type, value, measuredAt }))
 }
 
-/** Answers of the story's web form, captured as variables. Undefined until submitted, and on channels without forms. */
+/** Answers of the web form, captured as variables. Undefined until submitted, and on channels without forms. */
 export function formAnswers(scene: Scene): Record<string, unknown> | undefined {
-  const { formMs } = scene.story ?? {}
+  const { formMs } = scene.life
   if (formMs === undefined || formMs > scene.asOfMs || scene.channel !== 'web-chat') return undefined
   const draw = drawFor(scene, PURPOSE.form)
   return {

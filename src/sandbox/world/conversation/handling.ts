@@ -1,96 +1,70 @@
-// Section 2.10, "State and handling".
-import { MINUTE } from '../../../core/time.ts'
+// Section 2.10, "State and handling", and "Assignment".
 import { type Draw, PURPOSE } from '../random.ts'
 import { STAFF, type StaffMember } from '../staff.ts'
-import { type Handoff, handoffOf, type Story } from '../story.ts'
+import type { Handoff } from '../story.ts'
 import { dateText, prose, sentence } from './locales.ts'
-import { drawFor, type Scene } from './scene.ts'
+import { drawFor, past, type Scene } from './scene.ts'
 
-const STATES = ['ai-chatting', 'ai-chatting', 'requested_chat', 'human-chatting'] as const
 const END_REASONS = ['customer-ended-call', 'silence-timed-out', 'assistant-ended', 'inactivity'] as const
-const TEAM_KEYS = ['sales', 'support', 'billing-eu'] as const
 
 export function handling(scene: Scene) {
   const draw = drawFor(scene, PURPOSE.handling)
-  const { createdMs, lastActivityMs, asOfMs, resolvedMs, reopenedMs, locale } = scene
+  const { createdMs, lastActivityMs, asOfMs, resolvedMs, reopenedMs, locale, life } = scene
   const isResolved = resolvedMs !== undefined
   const ended = scene.sessions.at(-1)!.endMs !== undefined
-  const resolver = `user_${draw.hex(12)}`
+  const delegation = delegationOf(scene)
   const contactIsKnown = draw.chance(0.2)
-  const claimedMs = Math.min(lastActivityMs, createdMs + draw.int(1, 20) * MINUTE)
+  const leaves = draw.chance(0.5)
   // Always drawn, even if unused: later draws must not change as the conversation continues.
-  const openState = draw.pick(STATES)
-  const endedState = draw.chance(0.5) ? 'ended_chat' : openState
-  const reopenReason = draw.pick(['new_message', 'manual'])
-  const resolvedByEmail = draw.some(0.8, 'agent.smith@example.com')
-  const lastResolvedAssigneeId = draw.some(0.5, resolver)
+  const [resolver, , resolverEmail] = draw.pick(STAFF)
   const endReason = draw.some(0.5, draw.pick(END_REASONS))
-  const handled = {
-    state: draw.some(0.9, ended ? endedState : openState),
+  const reopenReason = draw.pick(['new_message', 'manual'])
+  return {
+    state: draw.some(0.9, ended && leaves ? 'ended_chat' : handoffState(scene)),
     isTyping: draw.some(0.5, false),
     isBlocked: draw.some(0.6, draw.chance(0.02)),
     isTest: draw.some(0.5, draw.chance(0.03)),
     isArchived: draw.some(0.8, scene.archivedMs !== undefined),
     isResolved,
     smbContact: draw.some(0.4, contactIsKnown),
-    funnelNotificationSent: draw.chance(0.1),
+    funnelNotificationSent: past(life.leadMs, asOfMs) !== undefined,
     smbContactName: contactIsKnown ? `${scene.lastName}, ${scene.firstName}` : undefined,
     smbContactRemovedAt: contactIsKnown ? draw.some(0.3, createdMs) : undefined,
     smbLastSeenAt: contactIsKnown ? lastActivityMs : undefined,
     resolvedBy: isResolved ? resolver : undefined,
-    resolvedByEmail: isResolved ? resolvedByEmail : undefined,
-    lastResolvedAssigneeId: isResolved ? lastResolvedAssigneeId : undefined,
+    resolvedByEmail: isResolved ? resolverEmail : undefined,
+    lastResolvedAssigneeId: isResolved ? delegation?.to[0] : undefined,
     reopenReason: reopenedMs === undefined ? undefined : reopenReason,
-    delegatedBy: draw.made(0.15, () => `user_${draw.hex(12)}`),
-    requestedTeamKey: draw.made(0.2, () => draw.pick(TEAM_KEYS)),
-    chatAssignedTo: draw.made(0.3, () => `user_${draw.hex(12)}`),
-    chatAssignedToIds: draw.some(0.5, draw.chance(0.5) ? [] : [`user_${draw.hex(12)}`, `user_${draw.hex(12)}`]),
+    delegatedBy: delegation?.by[0],
+    requestedTeamKey: lastHandoff(scene)?.requestedTeamKey,
+    chatAssignedTo: delegation?.to[0],
+    chatAssignedToIds: delegation ? [delegation.to[0]] : draw.some(0.3, []),
     endReason: ended ? endReason : undefined,
     summary: draw.made(0.9, () => prose(draw, locale, draw.logarithmic(700, 2_700))),
     shortSummary: draw.made(0.85, () => sentence(draw, locale)),
     funnelSummary: draw.made(0.4, () => prose(draw, locale, draw.logarithmic(120, 700))),
-    humanClaimedAt: draw.some(0.2, claimedMs),
-    humanLastRepliedAt: draw.some(0.2, lastActivityMs),
+    humanClaimedAt: delegation?.ms,
+    humanLastRepliedAt: delegation && Math.max(delegation.ms, lastActivityMs),
     pendingAiReplyAt: draw.some(0.08, asOfMs),
     hotLabel: draw.made(0.5, () => draw.pick(['hot', 'warm', 'cold'])),
   }
-  return scene.story ? { ...handled, ...developed(scene, scene.story) } : handled
 }
-
-/** The fields that the story determines. */
-function developed(scene: Scene, { leadMs }: Story) {
-  const ended = scene.sessions.at(-1)!.endMs !== undefined
-  const delegation = delegationOf(scene)
-  return {
-    ...(!ended && { state: handoffState(scene) ?? 'ai-chatting' }),
-    ...(leadMs !== undefined && { funnelNotificationSent: leadMs <= scene.asOfMs }),
-    ...(delegation && {
-      delegatedBy: delegation.by[0],
-      chatAssignedTo: delegation.to[0],
-      chatAssignedToIds: [delegation.to[0]],
-      humanClaimedAt: delegation.ms,
-    }),
-  }
-}
-
-// Section 2.10, "Assignment".
 
 export function assignment(scene: Scene) {
   const draw = drawFor(scene, PURPOSE.assignment)
   const delegation = delegationOf(scene)
-  const assigned = draw.made(0.3, () => assignee(draw, scene))
+  const others = draw.chance(0.5) ? 0 : draw.int(1, 3)
   return {
-    assignedTo: delegation ? delegated(delegation) : assigned,
-    assignedToUsers: draw.made(0.6, () =>
-      Array.from({ length: draw.chance(0.5) ? 0 : draw.int(1, 3) }, () => assignee(draw, scene)),
-    ),
+    assignedTo: delegation ? delegated(delegation) : draw.made(0.1, () => assignee(draw, scene)),
+    assignedToUsers: draw.made(0.6, () => Array.from({ length: others }, () => assignee(draw, scene))),
     handoffHistory: draw.made(0.6, () => handoffs(scene)),
   }
 }
 
-function delegated({ ms, to: [userId, name, email] }: Delegation) {
-  return { userId, name, email, assignedAt: new Date(ms).toISOString(), status: 'accepted' }
-}
+const delegated = ({ ms, to: [userId, name, email] }: Delegation) => ({
+  ...{ userId, name, email },
+  ...{ assignedAt: new Date(ms).toISOString(), status: 'accepted' },
+})
 
 function assignee(draw: Draw, { createdMs, locale }: Scene) {
   const [userId, name, email] = draw.pick(STAFF)
@@ -105,36 +79,22 @@ function assignee(draw: Draw, { createdMs, locale }: Scene) {
   }
 }
 
-/** Without a story, a handoff appears with all its steps when its session has ended. */
-function handoffs({ seed, index, sessions, story, asOfMs }: Scene) {
-  return sessions.flatMap(({ span, endMs }, session) => {
-    const handoff = handoffOf({ seed, index, session }, span)
-    const isShown = handoff !== undefined && (story ? handoff.requestedMs <= asOfMs : endMs !== undefined)
-    return isShown ? [element(handoff, { asOfMs, endMs })] : []
+const handoffs = ({ sessions, life, asOfMs }: Scene) =>
+  sessions.flatMap(({ endMs }, session) => {
+    const handoff = life.courses[session]!.handoff
+    return handoff === undefined || handoff.requestedMs > asOfMs ? [] : [element(handoff, asOfMs, endMs)]
   })
-}
 
-function element(
-  { requestedMs, acceptedMs, acceptedBy, ...others }: Handoff,
-  { asOfMs, endMs }: { asOfMs: number; endMs: number | undefined },
-) {
-  const accepted = acceptedMs !== undefined && acceptedMs <= asOfMs
-  const { organizationId, requestedTeamKey, teamIds, teamKeys, queuePosition } = others
+function element({ requestedMs, acceptedMs, acceptedBy, ...others }: Handoff, asOfMs: number, endMs?: number) {
+  const acceptedAt = past(acceptedMs, asOfMs)
   return {
     requestedAt: requestedMs,
-    acceptedAt: accepted ? acceptedMs : null,
-    completedAt: accepted ? endMs : undefined,
-    acceptedBy: accepted ? acceptedBy![0] : undefined,
-    organizationId,
-    requestedTeamKey,
-    teamIds,
-    teamKeys,
-    // Undocumented, inside an array element.
-    queuePosition,
+    acceptedAt: acceptedAt ?? null,
+    completedAt: acceptedAt === undefined ? undefined : endMs,
+    acceptedBy: acceptedAt === undefined ? undefined : acceptedBy![0],
+    ...others,
   }
 }
-
-// The last handoff of a conversation with a story: several parts of the record use it.
 
 interface Delegation {
   ms: number
@@ -143,18 +103,19 @@ interface Delegation {
   by: StaffMember
 }
 
-export function delegationOf({ story, asOfMs, index }: Scene): Delegation | undefined {
-  const handoff = story?.courses.findLast(
-    ({ handoff }) => (handoff?.acceptedMs ?? Number.POSITIVE_INFINITY) <= asOfMs,
-  )?.handoff
+/** The last accepted handoff: several parts of the record use it. */
+export function delegationOf({ life, asOfMs, index }: Scene): Delegation | undefined {
+  const handoff = life.courses.findLast(({ handoff }) => past(handoff?.acceptedMs, asOfMs) !== undefined)?.handoff
   if (handoff === undefined) return undefined
   return { ms: handoff.acceptedMs!, to: handoff.acceptedBy!, by: STAFF[index % STAFF.length]! }
 }
 
-/** `state` while a person is requested, or has taken over. */
-function handoffState({ story, sessions, asOfMs }: Scene): 'requested_chat' | 'human-chatting' | undefined {
-  const open = sessions.at(-1)!.endMs === undefined
-  const handoff = open ? story?.courses[sessions.length - 1]?.handoff : undefined
-  if (handoff === undefined || handoff.requestedMs > asOfMs) return undefined
-  return (handoff.acceptedMs ?? Number.POSITIVE_INFINITY) <= asOfMs ? 'human-chatting' : 'requested_chat'
+const lastHandoff = ({ life, asOfMs }: Scene): Handoff | undefined =>
+  life.courses.findLast(({ handoff }) => past(handoff?.requestedMs, asOfMs) !== undefined)?.handoff
+
+/** `state` of a chat that nobody has left: a person is requested in its last session, or has taken over. */
+function handoffState({ life, sessions, asOfMs }: Scene): 'ai-chatting' | 'requested_chat' | 'human-chatting' {
+  const handoff = life.courses[sessions.length - 1]!.handoff
+  if (handoff === undefined || handoff.requestedMs > asOfMs) return 'ai-chatting'
+  return past(handoff.acceptedMs, asOfMs) === undefined ? 'requested_chat' : 'human-chatting'
 }

@@ -1,7 +1,6 @@
 // Section 2.10, "Nested objects": data from other systems about the conversation.
 import { SECOND } from '../../../core/time.ts'
 import { type Draw, PURPOSE } from '../random.ts'
-import type { Story } from '../story.ts'
 import { sentence } from './locales.ts'
 import { drawFor, type Scene, total } from './scene.ts'
 
@@ -10,22 +9,24 @@ const NODES = ['greeting', 'qualification', 'booking', 'fallback', 'node_7f3a'] 
 export function integration(scene: Scene) {
   const draw = drawFor(scene, PURPOSE.integration)
   const isCall = scene.channel === 'voice' || scene.channel === 'telephony'
-  const integrated = {
+  return {
     externalSession: draw.made(0.2, () => externalSession(draw, scene)),
     ext: isCall ? call(draw, scene) : undefined,
     nodesInfo: draw.made(0.8, () => ({ currentNode: draw.pick(NODES) })),
     voice: isCall ? voice(draw, scene) : undefined,
     detailedCost: draw.made(0.8, () => detailedCost(draw, scene)),
-    csat: draw.made(0.3, () => csat(draw, scene, scene.lastActivityMs)),
+    csat: rating(scene),
     crmAlerts: draw.made(0.5, () => crmAlerts(draw)),
     inboundEngagementState: draw.made(0.35, () => engagement(draw, scene)),
   }
-  return scene.story ? { ...integrated, csat: rating(scene, scene.story) } : integrated
 }
 
-/** The survey's answer. In a conversation with a story, the story sets its time; in others, it is there from the first message. */
-function rating(scene: Scene, { csatMs }: Story) {
-  return csatMs !== undefined && csatMs <= scene.asOfMs ? csat(drawFor(scene, PURPOSE.csat), scene, csatMs) : undefined
+/** The survey's answer; null or absent until it is given. */
+function rating(scene: Scene) {
+  const { csatMs } = scene.life
+  const draw = drawFor(scene, PURPOSE.csat)
+  if (csatMs === undefined || csatMs > scene.asOfMs) return draw.chance(0.25) ? null : undefined
+  return csat(draw, scene, csatMs)
 }
 
 function externalSession(draw: Draw, { lastActivityMs }: Scene) {

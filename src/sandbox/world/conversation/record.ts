@@ -1,13 +1,13 @@
 // A conversation record (section 2.10), assembled from its parts. Records are never stored.
+import type { Readings } from '../../readings.ts'
 import { PURPOSE } from '../random.ts'
-import { contact, environment } from './contact.ts'
+import { contact, crm, environment } from './contact.ts'
 import { counters, tokens } from './counters.ts'
-import { crm } from './crm.ts'
 import { findings } from './findings.ts'
 import { assignment, handling } from './handling.ts'
 import { integration } from './integration.ts'
 import { sentence } from './locales.ts'
-import { createScene, drawFor, type Life, type Scene, type Setting } from './scene.ts'
+import { drawFor, type Scene } from './scene.ts'
 
 /** The parts share no key, so their texts are joined, at a quarter of the cost of merging the objects (0.5 ms). */
 const PARTS: readonly ((scene: Scene) => object)[] = [
@@ -23,20 +23,13 @@ const PARTS: readonly ((scene: Scene) => object)[] = [
   undocumented,
 ]
 
-/**
- * The record at `nowMs` as JSON text. The conversation must have begun by then. Absent fields are omitted.
- */
-export function renderDocument(setting: Setting, life: Life, nowMs: number): string {
-  const scene = createScene(setting, life, nowMs)
-  let fields = ''
-  for (const part of PARTS) {
-    const text = JSON.stringify(part(scene))
-    if (text !== '{}') fields += (fields === '' ? '' : ',') + text.slice(1, -1)
-  }
-  return `{${fields}}`
+/** Renders the record as JSON text. Absent fields are omitted. */
+export function renderDocument(scene: Scene): string {
+  const texts = PARTS.map(part => JSON.stringify(part(scene)).slice(1, -1))
+  return `{${texts.filter(text => text !== '').join(',')}}`
 }
 
-/** The same record as an object, in a third of the time of rendering and parsing it. Absent fields are undefined. */
+/** Returns the same record as an object, in a third of the time of rendering and parsing it. Absent fields are undefined. */
 export function recordOf(scene: Scene): Record<string, unknown> {
   return Object.assign({}, ...PARTS.map(part => part(scene))) as Record<string, unknown>
 }
@@ -54,4 +47,57 @@ function undocumented(scene: Scene) {
       { kind: 'image', url: `https://cdn.example.com/a/${draw.hex(20)}.png`, bytes: draw.int(1_000, 4_000_000) },
     ]),
   }
+}
+
+// The fields of an exported conversation record, and the readings that change their names and values.
+
+/** Section 2.10 in the document's order, then undocumented fields of real records. Also the columns of the CSV form. */
+export const EXPORT_FIELDS = `
+userEmail userName userPhone userAddress userCompany userWebsite notes note userProfilePic userImage socialHandle linkedIn
+instagram subIndustry source language lang currency expectedCloseDate demoDate demoTime demoLink lostReason lastActivityDate
+stage value isFollowingBusiness socialVerified
+ID userID campaignId userOs userBrowser ipAddress browserTimezone countryCode userPlatform contactIdentityId
+crossChannelContext notifyToUserId origin linkedChannels tags whatsappPhoneNumberId whatsappBusinessNumber
+whatsappDisplayPhoneNumber whatsappBusinessAccountId
+messagesNum interactionsNum sessionsNum totalUserInteractions ts convoTimeSeconds firstMessageTS lastMessageTS lastModified
+ratingFrom5 averageLatency lastViewed delegatedAt archivedAt resolvedAt reopenedAt hotScore leadScore funnelLastEvaluated
+state isTyping isBlocked isTest isArchived isResolved smbContact funnelNotificationSent smbContactName archivedBy resolvedBy
+resolvedByEmail lastResolvedAssigneeId reopenReason delegatedBy requestedTeamKey chatAssignedTo endReason summary
+shortSummary funnelSummary smbContactRemovedAt smbLastSeenAt humanClaimedAt humanLastRepliedAt pendingAiReplyAt
+chatAssignedToIds hotLabel
+assignedTo assignedToUsers handoffHistory
+externalSession ext nodesInfo voice detailedCost csat crmAlerts inboundEngagementState crmActivities tokenUsage
+capturedVariables campaignCalls sessions metrics funnelStepsMatched funnelScoreHistory funnelExtractedData
+title lastMessage widgetVersion unreadCount attachments
+`
+  .trim()
+  .split(/\s+/)
+
+type Json = Record<string, unknown>
+
+/** Undocumented fields of real records; `[]` means each element of an array. */
+const UNDOCUMENTED = `title lastMessage widgetVersion unreadCount attachments
+detailedCost.twilioCost crmActivities[].priority handoffHistory[].queuePosition`
+  .split(/\s+/)
+  .map(path => path.split('.'))
+
+/** Returns the function that applies the readings to a record; undefined if they change nothing. */
+export function recordShape(readings: Readings): ((record: Json) => Json) | undefined {
+  const documentedOnly = readings.undocumented === 'absent'
+  const renamed = readings.ext === 'vapi'
+  if (!documentedOnly && !renamed) return undefined
+  return record => {
+    const { ext, ...others } = documentedOnly ? documented(record) : record
+    return ext === undefined ? others : { ...others, [readings.ext]: ext }
+  }
+}
+
+const documented = (record: Json): Json => UNDOCUMENTED.reduce((left, path) => without(left, path) as Json, record)
+
+function without(value: unknown, [step, ...rest]: readonly string[]): unknown {
+  if (typeof value !== 'object' || value === null || step === undefined) return value
+  const { [step.replace('[]', '')]: inner, ...others } = value as Json
+  if (rest.length === 0 || inner === undefined) return others
+  const left = Array.isArray(inner) ? inner.map(element => without(element, rest)) : without(inner, rest)
+  return { ...others, [step.replace('[]', '')]: left }
 }

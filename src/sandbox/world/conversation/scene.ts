@@ -1,31 +1,20 @@
 // A conversation's state at a moment: the facts that all parts of its record share.
 
-import type { TsUnit } from '../../options.ts'
 import { conversationId } from '../identity.ts'
 import { Draw, PURPOSE } from '../random.ts'
-import type { Schedule, Session } from '../schedule.ts'
-import { drawExchanges, type Story, storyMoments } from '../story.ts'
-import { ENGLISH, type Locale, OTHER_LOCALES, prose } from './locales.ts'
+import type { Session } from '../schedule.ts'
+import { drawExchanges, type Life, momentsOf } from '../story.ts'
+import { LOCALES, type Locale, prose } from './locales.ts'
 
 export type Channel = 'web-chat' | 'whatsapp' | 'instagram' | 'voice' | 'telephony'
 
-/** Everything that will ever happen to a conversation. */
-export interface Life {
-  schedule: Schedule
-  /** Absent without traffic: conversations then change only by their sessions. */
-  story: Story | undefined
-}
-
 export interface SeenSession {
   id: string
-  /** The scheduled session, including its future part. */
-  span: Session
   startMs: number
   /** Last message so far. */
   lastMs: number
   /** Undefined while the session is open. */
   endMs: number | undefined
-  human: boolean
   messages: number
   userMessages: number
   modelId: string
@@ -35,14 +24,15 @@ export interface SeenSession {
   summary: string
 }
 
-export interface Scene {
+interface Setting {
   seed: number
+  ts: 'created' | 'activity'
+}
+
+export interface Scene extends Setting {
   index: number
   id: string
-  agentId: string
-  ts: 'created' | 'activity'
-  tsUnit: TsUnit
-  hasTs: boolean
+  life: Life
   channel: Channel
   locale: Locale
   firstName: string
@@ -54,20 +44,12 @@ export interface Scene {
   lastActivityMs: number
   /** The last start or end of a session. */
   boundaryMs: number
-  /** Time of the last event: nothing in the record is later. */
+  /** Time of the last change: nothing in the record is later. */
   asOfMs: number
   /** Undefined unless the conversation is currently resolved. */
   resolvedMs: number | undefined
   reopenedMs: number | undefined
   archivedMs: number | undefined
-  story: Story | undefined
-}
-
-export interface Setting {
-  seed: number
-  ts: 'created' | 'activity'
-  tsUnit: TsUnit
-  agentId: string
 }
 
 const CHANNELS: readonly Channel[] = [
@@ -88,10 +70,10 @@ const MODELS = [
   ['gemini-2.5-flash', 0.3, 2.5],
 ] as const
 
-/** The contact and the channel: fixed for the conversation's lifetime. */
+/** Draws the contact and the channel, which are fixed for the conversation's lifetime. */
 function drawCast(seed: number, index: number): Pick<Scene, 'locale' | 'channel' | 'firstName' | 'lastName'> {
   const draw = new Draw(seed, index, PURPOSE.scene)
-  const locale = draw.chance(0.5) ? ENGLISH : draw.pick(OTHER_LOCALES)
+  const locale = draw.chance(0.5) ? LOCALES[0]! : draw.pick(LOCALES.slice(1))
   return {
     locale,
     channel: draw.pick(CHANNELS),
@@ -102,38 +84,25 @@ function drawCast(seed: number, index: number): Pick<Scene, 'locale' | 'channel'
 
 export const channelOf = (seed: number, index: number): Channel => drawCast(seed, index).channel
 
-export function createScene(setting: Setting, { schedule, story }: Life, nowMs: number): Scene {
-  const { seed } = setting
-  const { index } = schedule
+/** The conversation must have begun by then. */
+export function createScene({ seed, ts }: Setting, life: Life, nowMs: number): Scene {
+  const { index } = life
   const cast = drawCast(seed, index)
-  const begun = schedule.sessions.filter(session => session.startMs <= nowMs)
-  const sessions = begun.map((session, number) =>
-    seeSession(new Draw(seed, index, PURPOSE.session + number), session, {
-      locale: cast.locale,
-      nowMs,
-      midway: story === undefined ? undefined : midwayOf(story, number, nowMs),
-    }),
-  )
-  const archivedMs = past(schedule.archivedMs, nowMs)
-  const resolvedMs = past(begun.at(-1)?.resolvedMs, nowMs)
+  const begun = life.sessions.filter(({ startMs }) => startMs <= nowMs)
+  const sessions = begun.map((_, number) => seeSession({ seed, life, number, nowMs }, cast.locale))
   const last = sessions.at(-1)!
-  const lastActivityMs = last.lastMs
-  const moments = story === undefined ? [] : storyMoments(story).filter(ms => ms <= nowMs)
   return {
-    ...setting,
-    index,
+    ...{ seed, ts, index, life },
     id: conversationId(seed, index),
-    hasTs: schedule.hasTs,
     ...cast,
     sessions,
     createdMs: sessions[0]!.startMs,
-    lastActivityMs,
+    lastActivityMs: last.lastMs,
     boundaryMs: last.endMs ?? last.startMs,
-    asOfMs: Math.max(archivedMs ?? resolvedMs ?? lastActivityMs, ...moments),
-    resolvedMs,
+    asOfMs: momentsOf(life).findLast(ms => ms <= nowMs)!,
+    resolvedMs: past(begun.at(-1)?.resolvedMs, nowMs),
     reopenedMs: reopened(begun),
-    archivedMs,
-    story,
+    archivedMs: past(life.archivedMs, nowMs),
   }
 }
 
@@ -145,7 +114,7 @@ export function total(sessions: readonly SeenSession[], of: (session: SeenSessio
   return sessions.reduce((sum, session) => sum + of(session), 0)
 }
 
-function past(ms: number | undefined, nowMs: number): number | undefined {
+export function past(ms: number | undefined, nowMs: number): number | undefined {
   return ms !== undefined && ms <= nowMs ? ms : undefined
 }
 
@@ -155,39 +124,31 @@ function reopened(begun: readonly Session[]): number | undefined {
   return begun[place]?.startMs
 }
 
-/** The last time that a running session was persisted: number of exchanges, and time of the last answer. */
-interface Midway {
-  exchanges: number
-  ms: number
-}
-
-function midwayOf({ courses }: Story, number: number, nowMs: number): Midway | undefined {
-  const { exchanges, persisted } = courses[number]!
-  const count = persisted.findLast(one => exchanges[one - 1]!.answeredMs <= nowMs)
-  return count === undefined ? undefined : { exchanges: count, ms: exchanges[count - 1]!.answeredMs }
-}
-
 interface SessionView {
-  locale: Locale
+  seed: number
+  life: Life
+  number: number
   nowMs: number
-  midway: Midway | undefined
 }
 
-function seeSession(draw: Draw, session: Session, { locale, nowMs, midway }: SessionView): SeenSession {
-  const ended = session.endMs <= nowMs
+function seeSession({ seed, life, number, nowMs }: SessionView, locale: Locale): SeenSession {
+  const draw = new Draw(seed, life.index, PURPOSE.session + number)
+  const { startMs, endMs, human } = life.sessions[number]!
+  const { exchanges, persisted } = life.courses[number]!
+  const ended = endMs <= nowMs
   const [modelId, usdIn, usdOut] = draw.pick(MODELS)
-  const exchanges = drawExchanges(draw)
-  const userMessages = session.human ? (ended ? exchanges : (midway?.exchanges ?? 1)) : 0
-  const messages = session.human ? 2 * userMessages + 1 : 1
+  const complete = drawExchanges(draw)
+  // A running session shows what was persisted last; its first exchange is there from the start.
+  const midway = persisted.findLast(count => exchanges[count - 1]!.answeredMs <= nowMs)
+  const userMessages = human ? (ended ? complete : (midway ?? 1)) : 0
+  const messages = 2 * userMessages + 1
   const inputTokens = messages * draw.int(600, 2_400)
   const outputTokens = messages * draw.int(20, 180)
   return {
     id: `s_${draw.hex(16)}`,
-    span: session,
-    startMs: session.startMs,
-    lastMs: ended ? session.endMs : (midway?.ms ?? session.startMs),
-    endMs: ended ? session.endMs : undefined,
-    human: session.human,
+    startMs,
+    lastMs: ended ? endMs : midway === undefined ? startMs : exchanges[midway - 1]!.answeredMs,
+    endMs: ended ? endMs : undefined,
     messages,
     userMessages,
     modelId,

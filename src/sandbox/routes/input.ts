@@ -1,0 +1,108 @@
+// What a request sends: query parameters and a JSON body, checked against the schemas of the route.
+
+import { z } from 'zod'
+import { issueTexts } from '../rates.ts'
+import type { Readings } from '../readings.ts'
+import { type Answer, fault } from './answer.ts'
+
+export const NO_QUERY = z.object({})
+
+export const invalidQuery = (issues: string[]): Answer => fault(400, 'Invalid query', { issues })
+
+/**
+ * Returns the parameters' values, or the answer 400 with an issue for each problem. An empty text counts as absent; of a repeated
+ * parameter the first value counts.
+ */
+export function readQuery<S extends z.ZodObject>(
+  schema: S,
+  params: URLSearchParams,
+): { value: z.output<S> } | { refused: Answer } {
+  const sent = Object.entries(schema.shape).flatMap(([name, type]) => {
+    const text = params.get(name)
+    if (text === null || (text === '' && !isNumber(type))) return []
+    return [[name, isNumber(type) && /^-?\d{1,15}$/.test(text) ? Number(text) : text]]
+  })
+  const read = schema.safeParse(Object.fromEntries(sent))
+  return read.success ? { value: read.data } : { refused: invalidQuery(issueTexts(read.error)) }
+}
+
+function isNumber(type: unknown): boolean {
+  const inner = type instanceof z.ZodOptional || type instanceof z.ZodDefault ? type.unwrap() : type
+  return inner instanceof z.ZodNumber
+}
+
+/** Returns an issue for each parameter that the schema does not have, if the reading refuses them. */
+export function unknownParams(schema: z.ZodObject, params: URLSearchParams, readings: Readings): string[] {
+  if (readings['unknown-params'] !== 'refused') return []
+  const unknown = [...new Set(params.keys())].filter(name => !Object.hasOwn(schema.shape, name))
+  return unknown.map(name => `${name} is not known`)
+}
+
+/** Returns the body's value, or the answer 400 with an issue for each problem. Unknown fields are dropped, or refused by the reading. */
+export function readBody<S extends z.ZodType>(
+  schema: S,
+  text: string,
+  readings: Readings,
+): { value: z.output<S> } | { refused: Answer } {
+  const refused = (issues: string[]) => ({ refused: fault(400, 'Invalid body', { issues }) })
+  let sent: unknown
+  try {
+    sent = JSON.parse(text)
+  } catch {
+    return refused(['the body is not JSON'])
+  }
+  const read = schema.safeParse(sent)
+  if (!read.success) return refused(issueTexts(read.error))
+  const unknown = readings['unknown-fields'] === 'refused' ? unknownFields(read.data, sent, '') : []
+  return unknown.length > 0 ? refused(unknown.map(field => `${field} is not known`)) : { value: read.data }
+}
+
+/** Returns the paths of the fields that the schema has dropped from what was sent. */
+function unknownFields(kept: unknown, sent: unknown, path: string): string[] {
+  if (typeof sent !== 'object' || sent === null || typeof kept !== 'object' || kept === null) return []
+  return Object.entries(sent).flatMap(([name, value]) => {
+    const inner = path === '' ? name : `${path}.${name}`
+    return Object.hasOwn(kept, name) ? unknownFields((kept as Record<string, unknown>)[name], value, inner) : [inner]
+  })
+}
+
+// Page-numbered lists of agents and teams. The API document shows their answers but no query parameters (sections 4.14 and 4.16), so
+// these come from the notes on the API and the readings.
+
+export interface ListReadings {
+  params: Readings['agent-params']
+  /** Fixed page size, whatever the request says; undefined: as requested. */
+  most: number | undefined
+}
+
+/** Position of a page in its list; pages count from 1. */
+export interface ListPlace {
+  page: number
+  limit: number
+}
+
+/** Parameters of such a list. */
+export const PAGE_QUERY = {
+  page: z.int().min(1).max(1_000_000).default(1),
+  limit: z.int().min(1).max(100).default(50),
+}
+
+/** Returns the values of the parameters, or the answer that refuses them. Without parameters the list is one page. */
+export function readList<S extends z.ZodObject>(
+  schema: S,
+  params: URLSearchParams,
+  { params: reading, most }: ListReadings,
+): { value: z.output<S> & ListPlace } | { refused: Answer } {
+  if (reading === 'refused' && params.size > 0)
+    return { refused: invalidQuery([...new Set(params.keys())].map(name => `${name} is not known`)) }
+  const read = readQuery(schema, reading === 'read' ? params : new URLSearchParams())
+  if ('refused' in read) return read
+  const place = read.value as z.output<S> & ListPlace
+  if (reading !== 'read') return { value: { ...place, limit: Number.MAX_SAFE_INTEGER } }
+  return { value: { ...place, limit: Math.min(place.limit, most ?? place.limit) } }
+}
+
+export const onPage = <T>(list: readonly T[], { page, limit }: ListPlace): T[] =>
+  list.slice((page - 1) * limit, page * limit)
+
+export const hasMoreAfter = (length: number, { page, limit }: ListPlace): boolean => page * limit < length

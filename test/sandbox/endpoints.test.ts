@@ -1,0 +1,369 @@
+// Compares the sixteen endpoints with the API document, by default and with `--literal`: answers, errors, access and writes.
+import { describe, expect, it } from 'vitest'
+import { ROUTES } from '../../src/sandbox/routes/route-table.ts'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import { PROVIDERS, type Voice } from '../../src/sandbox/world/voices.ts'
+import {
+  type Answered,
+  ask,
+  call,
+  DAY,
+  exportPage,
+  firstAgent,
+  open,
+  openReceiver,
+  resources,
+  shared,
+} from './caller.ts'
+import { ENDPOINTS, ErrorBody } from './document.ts'
+
+/** An address that exists, except for the given ids. */
+async function addressOf(sandbox: Sandbox, path: string, other: Record<string, string> = {}): Promise<string> {
+  const { crawlerJobs } = await resources(sandbox)
+  const ids: Record<string, string> = {
+    agentId: firstAgent(sandbox),
+    metricId: 'met_quote',
+    id: 'ws_demo',
+    workspaceId: 'ws_demo',
+    jobId: crawlerJobs[0]!.id,
+    pageId: crawlerJobs[0]!.pages[0]!,
+    orgId: 'org_alpha',
+    ...other,
+  }
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name]!)
+}
+
+function expectRefused({ status, body }: Answered<unknown>, expected: number, request?: string): void {
+  expect([request, status, ErrorBody.safeParse(body).error]).toEqual([request, expected, undefined])
+}
+
+describe('the routes', () => {
+  it('are the documented ones', () => {
+    const served = ROUTES.map(({ method, path }) => `${method} ${path}`)
+    expect(served.toSorted()).toEqual(ENDPOINTS.map(({ name }) => name).toSorted())
+  })
+})
+
+describe.each([
+  ['default', false],
+  ['literal', true],
+])('an endpoint [%s]', (_, literal) => {
+  const deleted = shared({ conversations: 90, literal })
+  const sandbox = shared({ conversations: 90, literal })
+
+  it.each(ENDPOINTS)('$name answers as documented', async ({ name, body, answer }) => {
+    const [method, path] = name.split(' ') as [string, string]
+    const answered = await ask(deleted(), method, await addressOf(deleted(), path), body)
+    expect(answered.status).toBe(200)
+    // By default the search also returns what the document does not show.
+    const shown = path.endsWith('search') && !literal ? pick(answered.body, 'agents', 'starredAgents') : answered.body
+    expect(answer.safeParse(withoutNull(shown, 'nextCursor')).error).toBeUndefined()
+  })
+
+  it.each(ENDPOINTS)('$name refuses what is wrong, with the error body of section 7', async ({ name, body }) => {
+    const [method, path] = name.split(' ') as [string, string]
+    const address = await addressOf(sandbox(), path)
+    const text = body && JSON.stringify(body)
+    const refused = async (headers: Record<string, string>) => {
+      const answer = await call(sandbox(), address, { method, headers, ...(text && { body: text }) })
+      return { status: answer.status, body: await answer.json() }
+    }
+    for (const authorization of ['', 'Bearer wrong', 'Bearer test-toke', 'Basic test-token'])
+      expectRefused(await refused({ authorization }), 401, authorization)
+    expectRefused(await ask(sandbox(), 'OPTIONS', address), 405)
+    expectRefused(await ask(sandbox(), method, `${address}/more`, body), 404)
+    for (const [, id] of path.matchAll(/\{(\w+)\}/g)) {
+      const other = await addressOf(sandbox(), path, { [id!]: 'nobody' })
+      // Another workspace than that of the token is a 403 by our reading.
+      expectRefused(await ask(sandbox(), method, other, body), /^(id|workspaceId)$/.test(id!) ? 403 : 404, other)
+    }
+    if (literal) expectRefused(await ask(sandbox(), method, `${address}?colour=red`, body), 400)
+    if (body === undefined) return
+    for (const wrong of ['', '{', '[]', '{}', '{"tool":1,"variable":1,"updates":1,"metric":1}'])
+      expectRefused(await ask(sandbox(), method, address, wrong), 400, wrong)
+    const [key, inner] = Object.entries(body)[0]!
+    const unknown = await ask(sandbox(), method, address, { [key]: { ...inner, key: 'b', colour: 1 } })
+    expect(unknown.status).toBe(literal ? 400 : 200)
+    expectRefused(await ask(sandbox(), method, address, 'a'.repeat(1_048_577)), 413)
+  })
+})
+
+const pick = (body: Record<string, unknown>, ...names: string[]) =>
+  Object.fromEntries(names.map(name => [name, body[name]]))
+
+const withoutNull = (body: Record<string, unknown>, name: string) =>
+  body[name] === null ? Object.fromEntries(Object.entries(body).filter(([key]) => key !== name)) : body
+
+describe('a query', () => {
+  const sandbox = shared({ conversations: 90 })
+
+  it.each([
+    ['/v3/agents/{agentId}/audit-log', 'limit=1 cursorTs=0', 'limit=x limit=0 cursorTs=-1'],
+    ['/v3/voices', 'limit=1 limit=500 offset=0 gender=M gender=Feminine', 'limit=0 limit=501 offset=-1 gender=x'],
+    ['/v3/orgs/{orgId}/teams', 'limit=100 page=9', 'limit=101 page=0 limit=x'],
+    ['/v3/agents/search', 'limit=1 sortBy=newest', 'limit=0 limit=101 page=0 sortBy=size'],
+    [
+      '/v3/agents/{agentId}/convos/export',
+      'limit=1 limit=100 fromTs=0 toTs=1700000000 toTs=1700000000000 sort=asc format=csv',
+      'limit=0 limit=101 limit=x fromTs=now toTs=-1 toTs=1e15 sort=up format=xml cursor=x convoIds=,',
+    ],
+  ])('of %s has its ranges', async (path, accepted, refused) => {
+    const address = await addressOf(sandbox(), path)
+    for (const query of accepted.split(' '))
+      expect([query, (await call(sandbox(), `${address}?${query}`)).status]).toEqual([query, 200])
+    for (const query of refused.split(' '))
+      expectRefused(await ask(sandbox(), 'GET', `${address}?${query}`), 400, query)
+  })
+})
+
+describe('every route', () => {
+  it('gets faults by script before anything is written, is logged by kind, and does not know a deleted agent', async () => {
+    const sandbox = await open({ conversations: 9 })
+    for (const { name, body } of ENDPOINTS) {
+      const [method, path] = name.split(' ') as [string, string]
+      const { kind } = ROUTES.find(route => route.method === method && route.path === path)!
+      const address = await addressOf(sandbox, path)
+      const statuses = []
+      sandbox.faults.set({ script: [{ kind: kind === 'teams' ? 'organization' : kind, at: 1, fault: '503' }] })
+      for (let times = 0; times < 2; times++) statuses.push((await ask(sandbox, method, address, body)).status)
+      const { requests } = (await ask<{ requests: object[] }>(sandbox, 'GET', '/_sandbox/requests')).body
+      expect([statuses, requests.at(-1)]).toMatchObject([[503, 200], { kind, method, path: address }])
+    }
+    sandbox.conditions.set({ gone: [1] })
+    for (const { name, body } of ENDPOINTS.filter(({ name }) => name.includes('{agentId}'))) {
+      const [method, path] = name.split(' ') as [string, string]
+      expectRefused(await ask(sandbox, method, await addressOf(sandbox, path), body), 404, name)
+    }
+  })
+})
+
+describe('tools and variables', () => {
+  const sandbox = shared({ conversations: 9 })
+  const path = (resource: string, agent = 0) => `/v3/agents/${sandbox().world.agentIds()[agent]}/${resource}`
+  const list = async (resource: string) => (await ask<{ data: object[] }>(sandbox(), 'GET', path(resource))).body.data
+
+  it('are kept as sent', async () => {
+    const field = { key: 'order', in: 'query', value: 'a', defaultValue: 'b', required: true, isGlobal: true }
+    const tool = {
+      ...{
+        name: 'Ship',
+        description: 'Sends it',
+        method: 'GET',
+        serverUrl: 'https://shop.example.com',
+        disabled: true,
+      },
+      ...{ serverUrlSecret: 's3cret', variablesIds: ['var_order'], toolsSettings: { nested: [{ a: null }] } },
+      ...{ fields: [{ ...field, id: 'fld_9', type: 'string' }], channels: ['whatsapp'] },
+    }
+    const variable = { ...field, key: 'tier', value: { a: [1] }, isEnv: true }
+    for (const [resource, body, sent] of [
+      ['tools', { tool }, tool],
+      ['variables', { variable }, variable],
+    ] as const) {
+      const { body: answer } = await ask<{ data: object }>(sandbox(), 'POST', path(resource), body)
+      expect(answer.data).toMatchObject(sent)
+      expect((await list(resource)).at(-1)).toEqual(answer.data)
+    }
+  })
+
+  it('need a name and a description, or a key that the agent does not have; a refusal changes nothing', async () => {
+    const before = [await list('tools'), await list('variables')]
+    for (const tool of [{ name: 'a' }, { description: 'b' }, { name: '', description: '' }])
+      expectRefused(await ask(sandbox(), 'POST', path('tools'), { tool }), 400)
+    for (const key of ['order_number', ' ', undefined])
+      expectRefused(await ask(sandbox(), 'POST', path('variables'), { variable: { key } }), 400)
+    expect([await list('tools'), await list('variables')]).toEqual(before)
+    // Unique within the agent (2.2): another agent may have the key.
+    for (const [agent, status] of [
+      [0, 200],
+      [0, 400],
+      [1, 200],
+    ] as const)
+      expect((await ask(sandbox(), 'POST', path('variables', agent), { variable: { key: 'plan' } })).status).toBe(
+        status,
+      )
+  })
+})
+
+describe('custom metrics', () => {
+  const sandbox = shared({ conversations: 60 })
+  type Answer = { metric: Record<string, unknown> }
+  const at = (id: string) => `/v3/agents/${firstAgent(sandbox())}/custom-metrics/${id}`
+  const get = async (id: string) => (await ask<Answer>(sandbox(), 'GET', at(id))).body.metric
+  const put = (id: string, metric: object) => ask<Answer>(sandbox(), 'PUT', at(id), { metric })
+
+  it('change by the given fields only, options outlive another type, and exported values stay', async () => {
+    const exported = async () => (await exportPage(sandbox(), { limit: 100 })).data.map(({ metrics }) => metrics)
+    const before = await exported()
+    let expected = await get('met_sentiment')
+    const updates = [{ key: 'mood' }, { description: 'How it went' }, { options: ['up', 'down'] }, {}, { type: 'enum' }]
+    for (const sent of updates) {
+      expected = { ...expected, ...sent, updatedAtUNIX: expect.any(Number) }
+      expect((await put('met_sentiment', sent)).body.metric).toEqual(expected)
+      expect(await get('met_sentiment')).toEqual(expected)
+    }
+    expect((await put('met_sentiment', { type: 'number' })).body.metric).not.toHaveProperty('options')
+    await put('met_sentiment', { type: 'enum' })
+    expect(await get('met_sentiment')).toEqual(expected)
+    expect(await exported()).toEqual(before)
+  })
+
+  it('are refused with a key that exists, options of another type, or if they are of the system', async () => {
+    const before = await get('met_effort')
+    for (const metric of [{ key: 'solved', description: 'a' }, { options: ['a'] }])
+      expectRefused(await put('met_effort', metric), 400)
+    expectRefused(await put('met_solved', { description: 'a' }), 403)
+    expect(await get('met_effort')).toEqual(before)
+    expect((await put('met_effort', { key: 'effort' })).status).toBe(200)
+  })
+})
+
+describe('the audit log', () => {
+  it('is paged to older entries, and has each write', async () => {
+    const sandbox = await open({ conversations: 9 })
+    const path = `/v3/agents/${firstAgent(sandbox)}`
+    type Page = { entries: { ts: number; field: string; newValue: string }[]; nextCursorTs: number | null }
+    const page = async (query: string) => (await ask<Page>(sandbox, 'GET', `${path}/audit-log?${query}`)).body
+    await ask(sandbox, 'POST', `${path}/variables`, { variable: { key: 'plan', value: 'gold' } })
+    const seen: number[] = []
+    let query = 'limit=30'
+    for (let pages = 0; pages < 30; pages++) {
+      const { entries, nextCursorTs } = await page(query)
+      seen.push(...entries.map(({ ts }) => ts))
+      if (pages === 0) expect(entries.map(({ newValue }) => newValue)).toContain('gold')
+      if (nextCursorTs === null) break
+      query = `limit=30&cursorTs=${nextCursorTs}`
+    }
+    expect(seen).toEqual(seen.toSorted((a, b) => b - a))
+    expect(seen.length).toBeGreaterThan(200)
+  })
+})
+
+describe('the workspace', () => {
+  it('changes by the given fields only, and not if the username is taken', async () => {
+    const sandbox = await open({ conversations: 9 })
+    const patch = (updates: object) =>
+      ask<{ data: Record<string, unknown> }>(sandbox, 'PATCH', '/v3/workspaces/ws_demo', { updates })
+    const before = (await patch({})).body.data
+    const renamed = { workspaceName: 'Nørth', automaticBilling: true, marketplaceProfile: { username: 'ours' } }
+    expect((await patch(renamed)).body.data).toEqual({ ...before, workspaceName: 'Nørth' })
+    const taken = { workspaceName: 'New', marketplaceProfile: { username: 'nova-labs' } }
+    expectRefused(await patch(taken), 409)
+    const after = (await patch({ workspaceEmails: [] })).body.data
+    expect(after).toEqual({ ...before, workspaceName: 'Nørth', workspaceEmails: [] })
+  })
+})
+
+describe('voices', () => {
+  const sandbox = shared({ conversations: 9 })
+  type Answer = { total: number; providersQueried: string[]; providersFailed: object[]; voices: Voice[] }
+  const voices = async (query: string) => (await ask<Answer>(sandbox(), 'GET', `/v3/voices?${query}`)).body
+  const values = async (query: string, of: (voice: Voice) => unknown) =>
+    [...new Set((await voices(`limit=500&${query}`)).voices.map(of))].sort()
+  const ENGLISH = ['English', 'en', 'en-AU', 'en-GB', 'en-IN', 'en-US']
+
+  it.each([
+    ['language=en', 'language', ENGLISH],
+    ['language=English', 'language', ENGLISH],
+    ['language=en-gb', 'language', ['English', 'en', 'en-GB']],
+    ['language=xx', 'language', []],
+    ['gender=F', 'gender', ['female']],
+    ['gender=Masculine', 'gender', ['male']],
+    ['accent=AUSTR', 'accent', ['Australian', 'Austrian']],
+  ] as const)('are filtered by %s', async (query, filter, expected) => {
+    expect(await values(query, ({ filters }) => filters[filter])).toEqual(expected)
+  })
+
+  it('are filtered together, then paged, over the requested providers', async () => {
+    const query = 'language=en&gender=f&accent=british&providers=azure,rime'
+    const { total, voices: found, providersQueried } = await voices(`limit=500&${query}`)
+    expect([providersQueried, total, found.length > 3]).toEqual([['azure', 'rime'], found.length, true])
+    expect((await voices(`limit=2&offset=1&${query}`)).voices).toEqual(found.slice(1, 3))
+    expect((await voices('limit=1')).providersQueried).toEqual(PROVIDERS)
+  })
+
+  it('of a provider that fails are missing, and it is named', async () => {
+    sandbox().conditions.set({ failedProviders: ['azure'] })
+    const providersFailed = [{ provider: 'azure', error: expect.any(String) }]
+    expect(await voices('limit=1')).toMatchObject({ providersQueried: PROVIDERS, providersFailed })
+    expect(await values('', ({ provider }) => provider)).not.toContain('azure')
+    sandbox().conditions.set({ failedProviders: [] })
+  })
+})
+
+describe('a crawler job', () => {
+  it('has pages with their text, or an error; deleted, it is gone with its pages', async () => {
+    const sandbox = await open({ conversations: 9 })
+    const [job, other] = (await resources(sandbox)).crawlerJobs
+    const jobs = '/v3/workspaces/ws_demo/crawler/jobs'
+    type Page = { data: { page: { failed: boolean; mdCharCount: number }; content: { scrapeResponse: object } } }
+    const page = (id: string, pageId: string) => ask<Page>(sandbox, 'GET', `${jobs}/${id}/pages/${pageId}`)
+    const found = await Promise.all(job!.pages.map(async id => (await page(job!.id, id)).body.data))
+    for (const { page, content } of found) expect('markdown' in content.scrapeResponse).toBe(!page.failed)
+    expect(new Set(found.map(({ page }) => page.failed))).toEqual(new Set([true, false]))
+    await ask(sandbox, 'DELETE', `${jobs}/${job!.id}`)
+    expectRefused(await page(job!.id, job!.pages[0]!), 404)
+    expectRefused(await ask(sandbox, 'DELETE', `${jobs}/${job!.id}`), 404)
+    expect((await page(other!.id, other!.pages[0]!)).status).toBe(200)
+  })
+})
+
+describe('an organization', () => {
+  it('belongs to the workspace; deleted, it is gone for good with its clients, and reported once', async () => {
+    const receiver = await openReceiver()
+    const sandbox = await open({ conversations: 3, workspaceId: 'ws_mine', webhooks: { url: receiver.url } })
+    const { organizations } = await resources(sandbox)
+    expect(organizations.length).toBeGreaterThan(4)
+    for (const id of organizations) {
+      const { body } = await ask(sandbox, 'GET', `/v3/orgs/${id}`)
+      expect(body.data).toMatchObject({ ID: id, workspaceId: 'ws_mine' })
+    }
+    expect((await ask(sandbox, 'DELETE', '/v3/orgs/org_beta')).body.deletedClientsCount).toBe(3)
+    sandbox.clock.advance(30 * DAY)
+    await sandbox.webhooks.settled()
+    for (const path of ['/v3/orgs/org_beta', '/v3/orgs/org_beta/teams', '/v3/orgs/'])
+      expectRefused(await ask(sandbox, 'GET', path), 404, path)
+    expect(receiver.received.filter(({ organisationId }) => organisationId === 'org_beta')).toMatchObject([
+      { event: 'organisation_deleted', operation: 'deleted' },
+    ])
+  })
+
+  it('has teams, listed in pages', async () => {
+    const sandbox = await open({ conversations: 3 })
+    type Teams = { teams: { ID: string }[]; total: number; hasMore: boolean }
+    const page = async (number: number) =>
+      (await ask<Teams>(sandbox, 'GET', `/v3/orgs/org_alpha/teams?limit=1&page=${number}`)).body
+    const pages = [await page(1), await page(2), await page(3)]
+    expect(pages.map(({ teams, total, hasMore }) => [teams.map(({ ID }) => ID), total, hasMore])).toEqual([
+      [['team_01'], 2, true],
+      [['team_02'], 2, false],
+      [[], 2, false],
+    ])
+  })
+})
+
+describe('the agent search', () => {
+  it('finds, orders and pages agents, and names the starred ones', async () => {
+    const sandbox = await open({ conversations: 3, agents: 7 })
+    type Found = Record<'agents' | 'starredAgents', { ID: string; title: string; starred: boolean }[]> & {
+      total: number
+    }
+    const search = async (query: string) => (await ask<Found>(sandbox, 'GET', `/v3/agents/search?${query}`)).body
+    const pages = [
+      await search('limit=5&page=1&sortBy=alphabetical'),
+      await search('limit=5&page=2&sortBy=alphabetical'),
+    ]
+    const found = pages.flatMap(({ agents }) => agents)
+    expect(found.map(({ ID }) => ID).sort()).toEqual(sandbox.world.agentIds().toSorted())
+    expect(found.map(({ title }) => title)).toEqual(
+      found.map(({ title }) => title).sort((a, b) => a.localeCompare(b, 'en')),
+    )
+    expect(pages[1]!.starredAgents.map(({ ID }) => ID).sort()).toEqual(
+      found
+        .filter(({ starred }) => starred)
+        .map(({ ID }) => ID)
+        .sort(),
+    )
+    expect((await search('search=FRONT')).agents.map(({ title }) => title)).toEqual(['Front desk', 'Front desk 7'])
+  })
+})

@@ -1,0 +1,216 @@
+// Compares webhook events with the API document (section 6) and with what the export returns at the same time.
+import { describe, expect, it } from 'vitest'
+import { LIGHT_FIELDS, type Turn } from '../../src/sandbox/events/conversation-events.ts'
+import { EVENT_NAMES, type EventName } from '../../src/sandbox/events/event-types.ts'
+import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import type { WebhookSettings } from '../../src/sandbox/webhooks/webhook-settings.ts'
+import { createWorld, type World } from '../../src/sandbox/world/world.ts'
+import { ask, DAY, firstAgent, open, openReceiver, START_MS } from './caller.ts'
+import { EVENTS } from './document.ts'
+
+const HOUR = 3_600_000
+
+type Fields = Record<string, unknown>
+
+interface Update extends Fields {
+  createdAt: number
+  agentId: string
+  convoId: string
+  lightConvoData: Fields
+  turns: Turn[]
+}
+
+const options: Partial<SandboxOptions> = {
+  ...{ startMs: START_MS, conversations: 200, historyDays: 8, arrivalsPerDay: 15, agents: 2, traffic: true, seed: 11 },
+}
+const untilMs = START_MS + 12 * DAY
+const world = createWorld(options)
+
+const payloads = (of: World, type: EventName, from = START_MS, until = untilMs) =>
+  [...of.events(from, until)].filter(event => event.type === type).map(({ payload }) => payload) as Update[]
+
+function recordAt(of: World, { agentId, convoId }: Pick<Update, 'agentId' | 'convoId'>, nowMs: number): Fields {
+  return JSON.parse(of.render(of.find(agentId, convoId, nowMs)!, nowMs)) as Fields
+}
+
+const light = (record: Fields): Fields => Object.fromEntries(LIGHT_FIELDS.map(name => [name, record[name] ?? null]))
+
+const asSent = (value: unknown): Fields => JSON.parse(JSON.stringify(value)) as Fields
+
+const updates = payloads(world, 'conversation_updated', START_MS, START_MS + 5 * DAY)
+
+describe('an event', () => {
+  it('has the fields of its type, and every type occurs', () => {
+    expect(EVENT_NAMES.toSorted()).toEqual(Object.keys(EVENTS).toSorted())
+    const seen = new Set<string>()
+    for (const { type, payload } of world.events(START_MS - 8 * DAY, untilMs)) {
+      const { event, createdAt, ...fields } = JSON.parse(JSON.stringify(payload)) as Update
+      expect([event, Number.isInteger(createdAt) && createdAt > 1e12]).toEqual([type, true])
+      expect([type, EVENTS[type].safeParse(fields).error]).toEqual([type, undefined])
+      seen.add(type)
+    }
+    // Agents are created and deleted, and tests sent, only on demand.
+    const missing = EVENT_NAMES.filter(name => !seen.has(name))
+    expect(missing.toSorted()).toEqual(['agent_created', 'agent_deleted', 'webhook_test'])
+  })
+
+  it('is not of a type that its platform does not have', () => {
+    const vf = createWorld({ ...options, agents: 20, conversations: 300 })
+    const ofVf = vf.agentIds().filter(id => vf.agent(id)!.agentPlatform === 'vf')
+    const types = [...vf.events(START_MS - 8 * DAY, START_MS)].filter(({ agentId }) => ofVf.includes(agentId!))
+    expect(types.length).toBeGreaterThan(100)
+    expect(new Set(types.map(({ type }) => type))).not.toContain('lead_captured')
+    expect(new Set(types.map(({ type }) => type))).not.toContain('form_submitted')
+  })
+
+  it('of a conversation has a part of the record as exported then, and as many turns as the record counts', () => {
+    expect(updates.length).toBeGreaterThan(300)
+    for (const update of updates) {
+      const record = recordAt(world, update, update.createdAt)
+      const { lightConvoData, turns, createdAt } = update
+      expect([lightConvoData, record.lastModified]).toEqual([light(record), createdAt])
+      const times = turns.map(({ timestamp }) => timestamp)
+      expect([turns.length, new Set(turns.map(turn => turn.sessionId)).size]).toEqual([
+        record.messagesNum,
+        record.sessionsNum,
+      ])
+      expect([times, times.at(-1)! <= createdAt]).toEqual([times.toSorted((a, b) => a - b), true])
+    }
+    const roles = new Set(updates.flatMap(({ turns }) => turns.map(({ role }) => role)))
+    expect([...roles].sort()).toEqual(['assistant', 'human_agent', 'user'])
+  })
+
+  it('of a message, an assignment or a form agrees with the transcript and the record from then on', () => {
+    const texts = new Map<string, string>()
+    for (const { convoId, turns } of updates)
+      for (const { role, timestamp, text } of turns) if (role === 'user') texts.set(`${convoId} ${timestamp}`, text)
+    const messages = payloads(world, 'message_received', START_MS, START_MS + 4 * DAY)
+    expect(messages.length).toBeGreaterThan(200)
+    for (const { convoId, createdAt, messageContent } of messages)
+      expect(texts.get(`${convoId} ${createdAt}`)).toBe(messageContent)
+    for (const event of payloads(world, 'chat_delegated'))
+      expect(recordAt(world, event, event.createdAt)).toMatchObject({
+        chatAssignedTo: event.assignedToUserId,
+        delegatedBy: event.delegatedByUserId,
+        delegatedAt: event.createdAt,
+      })
+    for (const event of payloads(world, 'form_submitted'))
+      expect(recordAt(world, event, event.createdAt).capturedVariables).toMatchObject(asSent(event.formData))
+    for (const { agentId, agentName, createdAt } of payloads(world, 'agent_updated'))
+      expect(world.agent(agentId, createdAt)).toMatchObject({ title: agentName, lastModified: createdAt })
+  })
+
+  it.each<Partial<SandboxOptions>>([
+    {},
+    { ts: 'activity' },
+    { hostile: { 'wrong-types': 0.3, 'odd-id': 0.2, 'nul-text': 0.2, 'ts-missing': 0.2 } },
+  ])('follows an earlier export to the fields of a later one: %o', given => {
+    const some = createWorld({ ...options, ...given, conversations: 60 })
+    const [fromMs, toMs] = [START_MS + DAY, START_MS + 4 * DAY]
+    const all = (nowMs: number) => some.agentIds().flatMap(id => [...some.conversations(id, nowMs)])
+    const held = new Map<string, Fields>(all(fromMs).map(({ id, document }) => [id, document]))
+    const touched = new Set<string>()
+    for (const { convoId, lightConvoData } of payloads(some, 'conversation_updated', fromMs, toMs)) {
+      held.set(convoId, { ...held.get(convoId), ...lightConvoData })
+      touched.add(convoId)
+    }
+    for (const { id, document } of all(toMs)) {
+      expect(light(held.get(id)!), id).toEqual(light(document))
+      // Every change causes an event, even a change of fields that events do not contain: without one, nothing has changed.
+      if (!touched.has(id)) expect(held.get(id)).toEqual(document)
+    }
+  })
+})
+
+const SECRET = 'shared-between-the-two'
+
+async function opened(webhooks: WebhookSettings = {}) {
+  const receiver = await openReceiver()
+  const world = { conversations: 60, historyDays: 4, arrivalsPerDay: 12 }
+  const sandbox = await open({ ...world, webhooks: { url: receiver.url, secret: SECRET, ...webhooks } })
+  const advance = async (ms: number) => {
+    sandbox.clock.advance(ms)
+    await sandbox.webhooks.settled()
+  }
+  return { receiver, sandbox, advance }
+}
+
+describe('a delivery', () => {
+  it('is one POST of JSON with the secret for each event of the world, and is logged', async () => {
+    const { receiver, sandbox, advance } = await opened()
+    await advance(DAY)
+    const truth = [...sandbox.world.events(START_MS, START_MS + DAY)]
+    expect(truth.length).toBeGreaterThan(50)
+    const sent = truth.map(({ payload }) => JSON.stringify({ ...payload, workspaceSecret: SECRET }))
+    expect(receiver.received.map(body => JSON.stringify(body)).toSorted()).toEqual(sent.toSorted())
+    const kinds = new Set(receiver.requests.map(({ method, contentType }) => `${method} ${contentType}`))
+    expect([...kinds]).toEqual(['POST application/json; charset=utf-8'])
+    const log = sandbox.webhooks.log.list()
+    expect(log.map(({ createdMs, type }) => [createdMs, type])).toEqual(
+      truth.map(({ createdMs, type }) => [createdMs, type]),
+    )
+    expect(log.every(({ outcome, attempts }) => outcome === 'delivered' && attempts.length === 1)).toBe(true)
+    const shown = JSON.stringify([(await ask(sandbox, 'GET', '/_sandbox/webhooks')).body, await state(sandbox)])
+    expect([shown.includes('"timeoutMs":60000'), shown.includes(SECRET)]).toEqual([true, false])
+  })
+
+  it('is never repeated, whether it was refused or not answered in time, and skips a time without an address', async () => {
+    const { receiver, sandbox, advance } = await opened()
+    receiver.status = 503
+    await advance(2 * HOUR)
+    const refused = sandbox.webhooks.log.total
+    receiver.status = undefined
+    sandbox.webhooks.set({ timeoutMs: 50 })
+    await advance(6 * HOUR)
+    const failed = sandbox.webhooks.log.total - refused
+    expect([refused > 0, failed > 0, sandbox.webhooks.report().outcomes]).toEqual([true, true, { refused, failed }])
+    sandbox.webhooks.set({ url: null, timeoutMs: 60_000 })
+    await advance(DAY)
+    const later = await openReceiver()
+    sandbox.webhooks.set({ url: later.url })
+    await advance(DAY)
+    expect(later.received.length).toBeGreaterThan(30)
+    expect(Math.min(...later.received.map(({ createdAt }) => createdAt))).toBeGreaterThan(START_MS + DAY + 8 * HOUR)
+  })
+
+  it('is of the subscribed types, and of an agent while it exists; a test is sent on demand', async () => {
+    const { receiver, sandbox, advance } = await opened({ types: ['conversation_updated', 'agent_deleted'] })
+    sandbox.conditions.set({ gone: [1] })
+    await advance(2 * DAY)
+    expect(new Set(receiver.received.map(({ event }) => event))).toEqual(
+      new Set(['conversation_updated', 'agent_deleted']),
+    )
+    expect(receiver.received.filter(({ agentId }) => agentId === firstAgent(sandbox))).toMatchObject([
+      { event: 'agent_deleted', createdAt: START_MS, operation: 'deleted' },
+    ])
+    sandbox.webhooks.set({ types: null, test: true })
+    await sandbox.webhooks.settled()
+    expect(receiver.received.at(-1)).toMatchObject({ event: 'webhook_test', message: expect.any(String) })
+  })
+
+  it('with faults is dropped, late or repeated, at about their rates', async () => {
+    const rates = { dropped: 0.2, delayed: { rate: 0.2, param: 2 * HOUR }, duplicated: 0.2 }
+    const { receiver, sandbox, advance } = await opened({ faults: { rates } })
+    for (let hour = 0; hour < 48; hour++) await advance(HOUR)
+    const { total, served, outcomes, waiting } = sandbox.webhooks.report()
+    for (const times of [served.dropped!, served.delayed!, served.duplicated!])
+      expect(Math.abs(times / total - 0.2)).toBeLessThan(0.1)
+    expect(outcomes.dropped).toBe(served.dropped)
+    expect(Math.abs(receiver.received.length - (total - served.dropped! - waiting + served.duplicated!))).toBeLessThan(
+      9,
+    )
+    const late = sandbox.webhooks.log.list().filter(({ faults, attempts }) => faults.includes('delayed') && attempts[0])
+    for (const { createdMs, attempts } of late) expect(attempts[0]!.atMs - createdMs).toBeGreaterThanOrEqual(2 * HOUR)
+  })
+
+  it.each([{ url: 'nowhere' }, { secret: '' }, { types: ['all'] }, { faults: { rates: { lost: 1 } } }, { retries: 3 }])(
+    'refuses the setting %o',
+    async setting => {
+      const sandbox = await open({ conversations: 5 })
+      expect((await ask(sandbox, 'POST', '/_sandbox/webhooks', setting)).status).toBe(400)
+      await expect(open({ webhooks: setting as WebhookSettings })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+    },
+  )
+})
+
+const state = async (sandbox: Awaited<ReturnType<typeof open>>) => (await ask(sandbox, 'GET', '/_sandbox/state')).body

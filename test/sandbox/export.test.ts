@@ -1,0 +1,223 @@
+// Compares the export (section 4.12), its records (2.10) and the limits (section 8) with the API document.
+import { describe, expect, it } from 'vitest'
+import { MINUTE } from '../../src/core/time.ts'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import { createWorld } from '../../src/sandbox/world/world.ts'
+import {
+  ask,
+  call,
+  DAY,
+  type ExportBody,
+  exportAll,
+  exportable,
+  exportPage,
+  exportPath,
+  firstAgent,
+  idsOf,
+  open,
+  type Params,
+  START_MS,
+  shared,
+} from './caller.ts'
+import { CONVERSATION, Conversation } from './document.ts'
+
+const status = async (sandbox: Sandbox, params: Params = {}) =>
+  (await call(sandbox, exportPath(firstAgent(sandbox), params))).status
+
+const truth = (sandbox: Sandbox, nowMs?: number) =>
+  exportable(sandbox, nowMs)
+    .map(({ id }) => id)
+    .toSorted()
+
+const tsOf = (pages: readonly ExportBody[]) => pages.flatMap(({ data }) => data.map(({ ts = 0 }) => ts))
+
+describe('an export', () => {
+  const sandbox = shared({ agents: 1, conversations: 240 })
+
+  it.each([
+    [{}, 'paginated', 20],
+    [{ limit: 1 }, 'paginated', 1],
+    [{ limit: 100 }, 'paginated', 100],
+  ] as const)('of %o has pages of its limit', async (params, mode, limit) => {
+    const page = await exportPage(sandbox(), params)
+    expect(page).toMatchObject({ mode, limit, hasMore: true, scannedConvoCount: limit })
+    expect(page.message.match(/\d+/g)?.map(Number)).toEqual([page.data.length, page.usage.billableUsedThisRequest])
+  })
+
+  it.each([7, 100])('returns each conversation once, in either order, in pages of %i', async limit => {
+    const newestFirst = await exportAll(sandbox(), { limit })
+    expect(tsOf(newestFirst)).toEqual(tsOf(newestFirst).toSorted((a, b) => b - a))
+    const oldestFirst = await exportAll(sandbox(), { limit, sort: 'asc' })
+    expect(tsOf(oldestFirst)).toEqual(tsOf(newestFirst).toReversed())
+    for (const pages of [newestFirst, oldestFirst]) expect(idsOf(pages).toSorted()).toEqual(truth(sandbox()))
+  })
+
+  it('has inclusive bounds in seconds or milliseconds, and a cursor that belongs to its query', async () => {
+    const all = tsOf(await exportAll(sandbox(), { sort: 'asc', limit: 100 }))
+    const ts = all.filter(one => one % 1_000 > 0)[90]!
+    const second = Math.floor(ts / 1_000)
+    const within = (from: number, to: number) => all.filter(one => one >= from && one <= to)
+    for (const [params, expected] of [
+      [{ fromTs: ts }, within(ts, 9e15)],
+      [{ toTs: ts }, within(1, ts)],
+      [{ fromTs: second }, within(second * 1_000, 9e15)],
+      [{ toTs: second }, within(1, second * 1_000 + 999)],
+      [{ fromTs: ts, toTs: ts }, within(ts, ts)],
+    ] as const) {
+      const pages = await exportAll(sandbox(), { ...params, sort: 'asc', limit: 30 })
+      expect(tsOf(pages).filter(one => one > 0)).toEqual(expected)
+      expect(pages[0]!.query).toEqual({ sort: 'asc', fromTs: null, toTs: null, ...params })
+    }
+    const { nextCursor: cursor } = await exportPage(sandbox(), { sort: 'asc' })
+    for (const other of [{ sort: 'desc' }, { sort: 'asc', fromTs: 1 }, { sort: 'asc', toTs: ts }])
+      expect(await status(sandbox(), { ...other, cursor: cursor! } as Params)).toBe(400)
+  })
+
+  it('selects exactly the given ids, without paging; unknown ones and those without a person are absent', async () => {
+    const all = [...sandbox().world.conversations(firstAgent(sandbox()), START_MS)]
+    const silent = all.filter(({ billableSessions }) => billableSessions === 0).map(({ id }) => id)
+    expect(silent.length).toBeGreaterThan(3)
+    const wanted = truth(sandbox()).slice(3, 40)
+    const page = await exportPage(sandbox(), { convoIds: [...wanted, ...silent, 'unknown'].join(',') })
+    expect(idsOf([page]).toSorted()).toEqual(wanted)
+    expect(page).toMatchObject({ mode: 'selected', hasMore: false, scannedConvoCount: wanted.length + silent.length })
+    const nothing = await exportPage(sandbox(), { convoIds: silent.join(',') })
+    expect([nothing.data, nothing.usage.billableUsedThisRequest]).toEqual([[], 0])
+  })
+
+  it('is served as CSV, with a row for each record', async () => {
+    const answer = await call(sandbox(), exportPath(firstAgent(sandbox()), { format: 'csv', limit: 5 }))
+    expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+    const [header, ...rows] = (await answer.text()).split('\r\n')
+    const { data } = await exportPage(sandbox(), { limit: 5 })
+    expect([header!.startsWith('userEmail,userName,'), rows.length > data.length]).toEqual([true, true])
+    for (const { ID } of data) expect(rows.join('\n')).toContain(ID)
+  })
+
+  it('reads from the mirror, with its lag', async () => {
+    const lagging = await open({ arrivalsPerDay: 200, agents: 1, mirrorLagMs: DAY, conversations: 40 })
+    lagging.clock.advance(2 * DAY)
+    const ids = idsOf(await exportAll(lagging, { limit: 100 })).toSorted()
+    expect(ids).toEqual(truth(lagging, START_MS + DAY))
+    expect(ids.length).toBeLessThan(truth(lagging).length)
+  })
+
+  it('with `ts` as last activity moves a conversation that continues, and returns it once', async () => {
+    const moving = await open({ agents: 1, conversations: 200, historyDays: 20, ts: 'activity' })
+    moving.clock.advance(5 * DAY)
+    const after = await exportAll(moving, { limit: 100, sort: 'asc', fromTs: START_MS })
+    expect(after[0]!.data.length).toBeGreaterThan(3)
+    expect(truth(moving)).toEqual(expect.arrayContaining(idsOf(after)))
+    expect(idsOf(await exportAll(moving, { limit: 9 })).toSorted()).toEqual(truth(moving))
+  })
+
+  it('bills each session with a person', async () => {
+    const fresh = await open({ agents: 1, conversations: 90 })
+    const sessions = exportable(fresh).reduce((sum, { billableSessions }) => sum + billableSessions, 0)
+    const pages = await exportAll(fresh, { limit: 9 })
+    expect(pages.reduce((sum, { usage }) => sum + usage.billableUsedThisRequest!, 0)).toBe(sessions)
+    expect(pages.at(-1)!.usage).toMatchObject({
+      includedQuota: 50_000,
+      billableUsedThisPeriod: sessions,
+      billableRemainingThisPeriod: 50_000 - sessions,
+      overageUsedThisPeriod: 0,
+      overagePacksCharged: 0,
+      exportRequestCount: pages.length,
+    })
+    expect(sessions).toBeGreaterThan(exportable(fresh).length)
+  })
+})
+
+describe('the limits', () => {
+  const ids = (count: number) => ({ convoIds: Array.from({ length: count }, (_, number) => `id-${number}`).join(',') })
+
+  it('are 500 ids, and 1,500 requests in an hour for all agents; the counter goes down and others count', async () => {
+    const sandbox = await open({ startMs: Date.UTC(2026, 5, 1, 12, 30) })
+    expect([await status(sandbox, ids(500)), await status(sandbox, ids(501))]).toEqual([200, 400])
+    sandbox.faults.set({ script: [{ at: 1, fault: 'others-requests', param: 1_494 }] })
+    const remaining = []
+    for (const agentId of sandbox.world.agentIds()) {
+      const answer = await ask<ExportBody>(sandbox, 'GET', exportPath(agentId))
+      remaining.push(answer.body.rateLimit.remainingHour)
+    }
+    expect(remaining).toEqual([3, 2, 1])
+    expect([await status(sandbox), await status(sandbox)]).toEqual([200, 429])
+    const refused = await call(sandbox, exportPath(firstAgent(sandbox)))
+    expect(refused.headers.get('retry-after')).toBe('3600')
+    expect((await call(sandbox, '/v3/agents/search')).status).toBe(200)
+    sandbox.clock.advance(59 * MINUTE)
+    expect(await status(sandbox)).toBe(429)
+    sandbox.clock.advance(MINUTE)
+    expect(await status(sandbox)).toBe(200)
+  })
+
+  it('of an unpaid workspace are 300 requests, each refused', async () => {
+    const sandbox = await open({ paid: false })
+    sandbox.faults.set({ script: [{ at: 1, fault: 'others-requests', param: 299 }] })
+    expect([await status(sandbox), await status(sandbox)]).toEqual([403, 429])
+  })
+
+  it('of the quota charge packs of 1,000 sessions, and a new period begins with the next one', async () => {
+    const sandbox = await open({ quotaSessions: 10, agents: 1, conversations: 120 })
+    const packs = new Set<number>()
+    for (let overage = 0; overage <= 1_000; ) {
+      const { usage } = await exportPage(sandbox, { limit: 100 })
+      overage = usage.billableUsedThisPeriod! - 10
+      expect(usage).toMatchObject({ overageUsedThisPeriod: overage, billableRemainingThisPeriod: 0 })
+      expect(usage.overagePacksCharged).toBe(Math.ceil(overage / 1_000))
+      packs.add(usage.overagePacksCharged!)
+    }
+    expect([...packs]).toEqual([1, 2])
+    const { usage: before } = await exportPage(sandbox)
+    sandbox.clock.advance(30 * DAY)
+    const { usage } = await exportPage(sandbox)
+    expect(usage.periodKey).not.toBe(before.periodKey)
+    expect(usage.billableUsedThisPeriod).toBe(usage.billableUsedThisRequest)
+  })
+})
+
+describe('a record', () => {
+  const options = { startMs: START_MS, conversations: 2_000, agents: 2, seed: 7 }
+  const world = createWorld(options)
+  const texts = Array.from({ length: 2_000 }, (_, index) => world.render(index, START_MS))
+  const records = texts.map(text => JSON.parse(text) as Record<string, unknown>)
+
+  it('has the documented fields and types, and no others in literal mode; each field occurs, and most are optional', () => {
+    const literal = createWorld({ ...options, literal: true })
+    for (let index = 0; index < 400; index++) {
+      const record: unknown = JSON.parse(literal.render(index, START_MS))
+      expect(Conversation.safeParse(record).error).toBeUndefined()
+    }
+    const names = Object.keys(CONVERSATION)
+    expect(names.filter(name => !records.some(record => (record[name] ?? null) !== null))).toEqual([])
+    for (const name of ['userEmail', 'notes', 'csat', 'tags', 'summary'])
+      expect(new Set(records.map(record => typeof (record[name] ?? record[name])))).toContain('undefined')
+    expect(records.some(({ csat }) => csat === null)).toBe(true)
+    expect(records.filter(({ lastMessage }) => lastMessage !== undefined).length).toBeGreaterThan(1_000)
+  })
+
+  it('has each key once, well-formed text of several scripts, and no time in the future', () => {
+    const all = texts.join('')
+    expect(records.map(record => JSON.stringify(record).length)).toEqual(texts.map(({ length }) => length))
+    for (const sample of [/\p{Script=Han}/u, /\p{Script=Arabic}/u, /\p{M}/u, /\p{Emoji_Presentation}/u, /\\n/, /\\"/])
+      expect(all).toMatch(sample)
+    expect(all).not.toMatch(/\p{Surrogate}/u)
+    const times = [...all.matchAll(/:(1[78]\d{11})\b/g)].map(([, ms]) => Number(ms))
+    expect([times.length > 10_000, Math.max(...times) <= START_MS]).toEqual([true, true])
+  })
+
+  it('is the same for the same seed, and changes exactly when its state key does', () => {
+    const again = createWorld({ ...options, conversations: 300, historyDays: 5 })
+    const twin = createWorld({ ...options, conversations: 300, historyDays: 5 })
+    const other = createWorld({ ...options, conversations: 300, historyDays: 5, seed: 8 })
+    let changed = 0
+    for (let index = 0; index < 300; index++) {
+      const [before, after] = [again.render(index, START_MS), again.render(index, START_MS + 20 * DAY)]
+      expect([twin.render(index, START_MS) === before, other.render(index, START_MS) === before]).toEqual([true, false])
+      const isSame = again.stateKey(index, START_MS) === again.stateKey(index, START_MS + 20 * DAY)
+      expect(before === after).toBe(isSame)
+      if (!isSame) changed++
+    }
+    expect(changed).toBeGreaterThan(30)
+  })
+})
