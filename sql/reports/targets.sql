@@ -16,7 +16,7 @@ pending AS (
   FROM (SELECT c.name, l.seq AS seq_changed, l.logged_at FROM _consumers c LEFT JOIN _changes l ON l.seq > c.seq
     WHERE starts_with(c.name, 'target/')) GROUP BY name)
 SELECT target,
-  good.started_at AS "asOf", good.ended_at AS "succeededAt", good.kind, good.held, good.held_empty AS "heldEmpty", good.row_count AS rows, epoch_ms(good.ended_at) - epoch_ms(good.started_at) AS "durationMs",
+  good.started_at AS "asOf", good.ended_at AS "succeededAt", good.kind, good.row_count AS rows, epoch_ms(good.ended_at) - epoch_ms(good.started_at) AS "durationMs",
   CASE WHEN filled.target IS NOT NULL THEN pending.changes END AS behind,
   -- Of a copy that must be written from empty, all that has happened since its rows were read.
   CASE WHEN filled.target IS NOT NULL THEN pending.since ELSE coalesce(good.started_at, c.registered_at) END AS "lackingSince",

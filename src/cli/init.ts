@@ -126,10 +126,10 @@ export const CONFIG_TEMPLATE = `# Configuration of convohouse. A setting that is
 #     search: false                                   # as of a snapshot
 #     # searchLanguage: english
 #
-#   # A DuckLake: a catalog, and Parquet files in a folder or in S3.
+#   # A DuckLake: a catalog in PostgreSQL, and Parquet files in a folder or in S3.
 #   - name: versions
 #     type: ducklake
-#     catalog: { type: sqlite, path: ./published/versions.sqlite } # or duckdb, or postgres with host, port, database and so on
+#     catalog: { host: db.example.com, database: lake, user: convohouse, passwordFile: ./postgres.password, schema: convohouse_lake }
 #     data: ./published/versions                      # or s3://BUCKET/PREFIX
 #     # s3: { region: eu-central-1 }                  # of data in S3, as of a target parquet
 #     keepVersions: 2d                                # for how long earlier versions can be read

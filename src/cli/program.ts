@@ -19,7 +19,7 @@ const COMMANDS: readonly [name: string, about: string, load: () => Promise<Comma
     () => import('./up/up.ts'),
   ],
   ['worker', 'run a Temporal worker: for exports, for the warehouse, or both', () => import('./worker.ts')],
-  ['receive', "receive the vendor's webhooks until it is stopped", () => import('./receive/command.ts')],
+  ['receive', "receive the vendor's webhooks until it is stopped", () => import('./receive.ts')],
   [
     'schedule',
     'recurring syncs by Temporal: ensure, list, pause, resume, trigger, backfill, delete',
@@ -44,8 +44,8 @@ const COMMANDS: readonly [name: string, about: string, load: () => Promise<Comma
     'check everything that a sync depends on, and explain how to fix problems; costs no session',
     () => import('./doctor/doctor.ts'),
   ],
-  ['check', 'run the checks of the tables, and your own; works while a sync runs', () => import('./check/command.ts')],
-  ['query', 'run one SELECT; works while a sync runs', () => import('./query/command.ts')],
+  ['check', 'run the checks of the tables, and your own; works while a sync runs', () => import('./check.ts')],
+  ['query', 'run one SELECT; works while a sync runs', () => import('./query.ts')],
   [
     'publish',
     'publish what changed in the warehouse to the configured targets, for dashboards and notebooks',
@@ -65,11 +65,7 @@ const COMMANDS: readonly [name: string, about: string, load: () => Promise<Comma
   ],
   ['prune', 'remove landed pages and event payloads that are older than `retention`', () => import('./prune.ts')],
   ['sandbox', "serve the vendor's API with generated data until it is stopped", () => import('./sandbox/command.ts')],
-  [
-    'demo',
-    'try it without an account: a sandbox, a sync, queries, and a second sync',
-    () => import('./demo/command.ts'),
-  ],
+  ['demo', 'try it without an account: a sandbox, a sync, queries, and a second sync', () => import('./demo/demo.ts')],
 ]
 
 const DESCRIPTION = "Every conversation of a workspace's AI agents, in a DuckDB warehouse that you own."

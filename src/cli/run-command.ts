@@ -3,7 +3,6 @@ import { type Command, CommanderError } from 'commander'
 import { notWritable } from '../core/disk.ts'
 import type { ConvohouseError } from '../core/errors.ts'
 import { createProgram } from './program.ts'
-import { protectSqlComment } from './query/command.ts'
 import { errorJson, errorLines, exitCodeOf, isHelpOrVersion, usageError, wantsHelp } from './terminal/error-text.ts'
 import { log, stampLines, timestamp } from './terminal/print.ts'
 import { styleOf } from './terminal/style.ts'
@@ -31,6 +30,12 @@ const outputLost = (cause: Error): ConvohouseError =>
     cause,
     'Write it where there is enough space. Only the output is lost.',
   )
+
+/** SQL that begins with a comment (`-- why`). Flags contain neither white space nor line breaks. */
+const COMMENT_FIRST = /^--(?:\s|[^\n=]*\n)/
+
+/** Puts a space before SQL that begins with a comment, so that commander does not parse it as a flag. Line numbers stay the same. */
+const protectSqlComment = (argument: string): string => (COMMENT_FIRST.test(argument) ? ` ${argument}` : argument)
 
 /** Runs a command line, prints its error, and sets `process.exitCode`. */
 export async function runCommand(args: readonly string[]): Promise<void> {

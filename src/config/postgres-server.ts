@@ -50,7 +50,7 @@ export const placeText = ({ connection: { host, port, database }, schema }: Post
   `${host}:${port}/${database}, schema ${schema}`
 
 /** Identifies the schema, which no other target may write. */
-export const writtenSchema = ({ host, port, database }: Given, schema: string): string =>
+export const writtenSchema = ({ connection: { host, port, database } }: PostgresPlace, schema: string): string =>
   JSON.stringify([host, port, database, schema])
 
 /** Within one machine, a connection may go without TLS. A host that begins with a slash is the folder of a socket. */

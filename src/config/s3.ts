@@ -83,6 +83,10 @@ function s3Place(path: string, given: z.infer<typeof s3Settings>, folder: string
 export const s3Text = ({ bucket, prefix }: Pick<S3Place, 'bucket' | 'prefix'>): string =>
   `s3://${bucket}/${prefix}`.replace(/\/$/, '')
 
+/** The place that a target writes, different for each server: `/folder`, `https://s3.example.com s3://bucket/prefix`. */
+export const s3Address = (path: string, s3: S3Place | null): string =>
+  s3 === null ? path : `${s3.endpoint ?? 'AWS'} ${path}`
+
 /** Where a path leads to: a folder, absolute, or `s3://bucket/prefix`. `local`: without a path. */
 export function placeAt(
   { path, s3 }: { path?: string | undefined; s3?: z.infer<typeof s3Settings> | undefined },

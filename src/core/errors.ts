@@ -99,6 +99,7 @@ export const ERRORS = {
   TARGET_UNUSABLE: define('storage', 'The target cannot be read or written'),
   EXTENSION_UNAVAILABLE: define('storage', 'An extension of DuckDB that the target needs cannot be loaded'),
   PUBLICATION_FAILED: define('transient', 'A publication was aborted'),
+  PUBLICATION_BLOCKED: define('storage', 'A failing check stops publications to the target'),
   PUBLICATION_DIFFERS: define('storage', 'A target does not contain what was published'),
 
   SCHEDULE_MISSING: define('input', 'The workspace has no schedule on that Temporal server'),

@@ -10,14 +10,10 @@ export interface PublicationReport {
   tables: number
   seq: number
   durationMs: number
-  /** Tables of records whose changes the target lacks, with their child tables, because a check that blocks them fails. */
-  held: readonly string[]
-  /** Of these, those that have no rows in the target, because it was written from empty meanwhile; absent: none. */
-  empty?: readonly string[]
   /** Tables whose rows and checksums are equal in warehouse and target, if they were compared. */
   verified?: number
   /** Why the maintenance of the target after the publication failed; the next one repeats it. */
   unmaintained?: string
-  /** Models that could not be built, and checks that cannot run or hold back a table, with what to do next; absent: none. */
+  /** Models that could not be built, and checks that cannot run, with what to do next; absent: none. */
   warnings?: readonly string[]
 }

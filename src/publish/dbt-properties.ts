@@ -71,10 +71,7 @@ const PUBLICATION = {
     loaded_at_field: 'as_of',
     freshness: { warn_after: { count: 1, period: 'day' } },
   },
-  columns: [
-    { name: 'as_of', description: 'When the rows were read from the warehouse (UTC)' },
-    { name: 'held', description: 'Tables that a failed check holds back' },
-  ],
+  columns: [{ name: 'as_of', description: 'When the rows were read from the warehouse (UTC)' }],
 }
 
 /** The target's database and schemas are variables, with the names that a target `postgres` has by default. */

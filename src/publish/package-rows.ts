@@ -1,38 +1,35 @@
-// Writes the rows of one table into the files of a package, in slices, on two connections: a COPY of all conversations would use all threads,
-// each of which holds a row group of wide rows.
+// Writes the rows of one table into the files of a package, in slices: a COPY of all conversations would use all threads, each of which holds
+// a row group of wide rows.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { RECORD_NUMBER } from '../catalog/ddl.ts'
 import { quoteName, quoteText, sameKey } from '../catalog/layout.ts'
 import { RECORD_TYPES } from '../catalog/records.ts'
-import type { PartitionColumn } from '../config/targets.ts'
+import type { PartitionColumn } from '../config/targets/parquet.ts'
 import { ROW_GROUP_ROWS } from '../warehouse/open.ts'
 import { PUBLISHED_FORMAT, pandasOption, writtenValue } from './parquet-columns.ts'
 import { isInCollected, isInPartition, PARTITIONS, type Partition } from './partitions.ts'
-import { onEach, type Reader, type Readers } from './readers.ts'
+import type { Reader } from './reading.ts'
 import type { SelectedRelation } from './selection.ts'
 
-/** Rows a COPY: a row group of the warehouse, which is read once, and sixteen of other tables, whose rows are smaller. */
-const SLICE_ROWS = { record: ROW_GROUP_ROWS, other: 16 * ROW_GROUP_ROWS }
+/** Rows a COPY. One thread reads a row group of the warehouse: wide records are read by two, other tables by all. */
+const SLICE_ROWS = { record: 2 * ROW_GROUP_ROWS, other: 16 * ROW_GROUP_ROWS }
 
-/** Of a slice that is of one partition, and reads the rows of others beside its own: files of these many rows are written as readers find them, and take more memory. */
-const PARTITION_SLICE_ROWS = { record: 5_000, other: 25_000 }
+/** Rows a COPY of one partition, whose range may have rows of other partitions. Files that readers will read take more memory to write. */
+const PARTITION_SLICE_ROWS = { record: 10_000, other: 25_000 }
 
 const RECORD_TABLES = new Set(RECORD_TYPES.map(({ table }) => table))
 
-/** Whether the rows are records, which are wide: a slice of conversations is a file of 12 MB. */
-export const isRecord = ({ name }: SelectedRelation): boolean => RECORD_TABLES.has(name)
+/** True if the rows are records, which are wide: 30,000 conversations are a file of 12 MB. */
+const isRecord = ({ name }: SelectedRelation): boolean => RECORD_TABLES.has(name)
 
-/** Rows are counted in buckets of ids, of which consecutive ones make up a slice. */
+/** Rows are counted in buckets of ids. A slice is a run of buckets. */
 const BUCKETS_PER_SLICE = 10
 
-/** Of a file that is read once, as a whole: Bloom filters would take a seventh of its time. */
+/** For a file that is read once, as a whole: Bloom filters would take a seventh of its time. */
 const READ_ONCE = 'FORMAT parquet, COMPRESSION lz4_raw, WRITE_BLOOM_FILTER false'
 
-/**
- * Of records, whose rows are wide. A COPY holds a row group, and DuckDB prepares each file for one of this size: the default, 122,880 rows, takes a
- * seventh longer.
- */
+/** For records: DuckDB prepares each file for a row group, and with the default, 122,880 rows, takes a seventh longer. */
 export const COPY_OPTIONS = `${READ_ONCE}, ROW_GROUP_SIZE 6144`
 
 /** Fewer rows where they are long. */
@@ -42,8 +39,8 @@ const COPY_OPTIONS_OF_OTHERS = `${READ_ONCE}, ROW_GROUP_SIZE 61440, ROW_GROUP_SI
 export const quotedTable = (name: string): string => name.split('.').map(quoteName).join('.')
 
 /**
- * SQL condition: a row of `t` has one of the keys of the table `keys`. `(…) IN (SELECT …)` takes half as long again, since DuckDB compares the first
- * columns with constants for each row.
+ * SQL condition: a row of `t` has one of the keys of the table `keys`. `(…) IN (SELECT …)` takes half as long again, since DuckDB compares
+ * the first columns with constants for each row.
  */
 export const hasKeyOf = (keys: string, key: readonly string[]): string =>
   `EXISTS (FROM ${keys} k WHERE ${sameKey(key, 't', 'k')})`
@@ -52,10 +49,10 @@ export const valuesAs = (values: readonly string[], names: readonly string[]): s
   values.map((value, index) => `${value} AS ${quoteName(names[index]!)}`).join(', ')
 
 export interface Writing {
-  readers: Readers
+  reader: Reader
   folder: string
-  /** The target takes the files of a relation as they are, as readers will find them. */
-  isFinal: (relation: SelectedRelation) => boolean
+  /** The target takes the files as they are: they are written as readers will find them. */
+  isFinal: boolean
   signal: AbortSignal
 }
 
@@ -69,18 +66,13 @@ const isChild = ({ name, published }: SelectedRelation): boolean => name !== pub
 
 const sliceRows = (relation: SelectedRelation, of = SLICE_ROWS): number => (isRecord(relation) ? of.record : of.other)
 
-/** The greatest row id of a table, stable within a transaction; -1: it has no rows. */
-export async function lastRow({ rows }: Reader, name: string): Promise<number> {
+/** Returns ranges over all rows. DuckDB skips the row groups outside of a range. */
+export async function slicesOfAll({ rows }: Reader, relation: SelectedRelation): Promise<Slice[]> {
   const [row] = await rows<{ last: string }>(
-    `SELECT coalesce(max(rowid), -1)::VARCHAR AS last FROM ${quotedTable(name)}`,
+    `SELECT coalesce(max(rowid), -1)::VARCHAR AS last FROM ${quotedTable(relation.name)}`,
   )
-  return Number(row!.last)
-}
-
-/** Ranges over all rows. DuckDB skips the row groups outside of a range. */
-async function slicesOfAll({ readers: [reader] }: Writing, relation: SelectedRelation): Promise<Slice[]> {
   const step = sliceRows(relation)
-  const count = Math.ceil(((await lastRow(reader, relation.name)) + 1) / step)
+  const count = Math.ceil((Number(row!.last) + 1) / step)
   return Array.from({ length: count }, (_, index) => ({ first: index * step, last: (index + 1) * step - 1 }))
 }
 
@@ -88,16 +80,13 @@ async function slicesOfAll({ readers: [reader] }: Writing, relation: SelectedRel
 const CHOSEN = 'publish_rows'
 
 /** Chooses rows. @returns their number */
-async function choose({ readers }: Writing, select: string): Promise<number> {
-  const [chosen] = await onEach<{ Count: string }>(readers, `CREATE OR REPLACE TEMP TABLE ${CHOSEN} AS ${select}`)
+async function choose({ reader }: Writing, select: string): Promise<number> {
+  const [chosen] = await reader.rows<{ Count: string }>(`CREATE OR REPLACE TEMP TABLE ${CHOSEN} AS ${select}`)
   return Number(chosen!.Count)
 }
 
-/** Ranges over the `count` chosen rows, of `most` rows each at most. */
-async function slicesOfChosen(
-  { readers: [reader] }: Writing,
-  { count, most }: { count: number; most: number },
-): Promise<Slice[]> {
+/** Returns ranges over the `count` chosen rows, with at most `most` rows each. */
+async function slicesOfChosen({ reader }: Writing, { count, most }: { count: number; most: number }): Promise<Slice[]> {
   if (count === 0) return []
   if (count <= most) return [{ first: 0, last: Number.MAX_SAFE_INTEGER }]
   const buckets = await reader.rows<Record<'first' | 'last' | 'rows', string>>(`
@@ -115,87 +104,63 @@ async function slicesOfChosen(
   return slices
 }
 
-/** Copies each slice on the next connection that is free. @returns the results in the order of the slices */
-async function copySlices<T, S extends Slice>(
-  { readers, signal }: Writing,
-  slices: readonly S[],
-  copySlice: (reader: Reader, slice: S, index: number) => Promise<T>,
-): Promise<T[]> {
-  const results: T[] = []
-  const left = slices.entries()
-  let hasFailed = false
-  const ended = await Promise.allSettled(
-    readers.map(async reader => {
-      for (const [index, slice] of left) {
-        if (hasFailed) return
-        signal.throwIfAborted()
-        results[index] = await copySlice(reader, slice, index).catch(error => {
-          hasFailed = true
-          throw error
-        })
-      }
-    }),
-  )
-  const failed = ended.find(({ status }) => status === 'rejected')
-  if (failed) throw (failed as PromiseRejectedResult).reason
-  return results
-}
-
-/** @returns the number of rows */
-async function copy(reader: Reader, { file, select, options }: { file: string; select: string; options: string }) {
+/** Copies the rows of a SELECT. @returns their number */
+async function copy(
+  { reader, signal }: Writing,
+  { file, select, options }: { file: string; select: string; options: string },
+): Promise<number> {
+  signal.throwIfAborted()
   const [written] = await reader.rows<{ Count: string }>(`COPY (${select}) TO ${quoteText(file)} (${options})`)
   return Number(written!.Count)
 }
 
-const valuesOf = ({ isFinal }: Writing, relation: SelectedRelation): string => {
-  const { values, columns } = relation
-  return valuesAs(
-    isFinal(relation) ? values.map((value, index) => writtenValue(value, columns[index]!)) : values,
+const valuesOf = ({ isFinal }: Writing, { values, columns }: SelectedRelation): string =>
+  valuesAs(
+    isFinal ? values.map((value, index) => writtenValue(value, columns[index]!)) : values,
     columns.map(({ name }) => name),
   )
-}
 
 function optionsOf({ isFinal }: Writing, relation: SelectedRelation): string {
-  if (isFinal(relation)) return `${PUBLISHED_FORMAT}, ${pandasOption(relation.columns)}`
+  if (isFinal) return `${PUBLISHED_FORMAT}, ${pandasOption(relation.columns)}`
   return isRecord(relation) ? COPY_OPTIONS : COPY_OPTIONS_OF_OTHERS
 }
 
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
-
-/** Writes the rows that satisfy `condition`; null: all rows. @returns the files, and the number of rows */
-export async function writeRows(
-  writing: Writing,
-  relation: SelectedRelation,
-  condition: string | null,
-): Promise<{ files: string[]; count: number }> {
-  const table = quotedTable(relation.name)
-  const chooseRows = () => choose(writing, `SELECT t.rowid AS id FROM ${table} t WHERE ${condition}`)
-  const slices =
-    condition === null
-      ? await slicesOfAll(writing, relation)
-      : await slicesOfChosen(writing, { count: await chooseRows(), most: sliceRows(relation) })
-  const fileOf = (index: number) => join(writing.folder, `${relation.name}.${index}.parquet`)
-  const counts = await copySlices(writing, slices, (reader, { first, last }, index) => {
-    const inRange = `BETWEEN ${first} AND ${last}`
-    const chosen = condition === null ? '' : `AND t.rowid IN (SELECT id FROM ${CHOSEN} WHERE id ${inRange})`
-    const select = `SELECT ${valuesOf(writing, relation)} FROM ${table} t WHERE t.rowid ${inRange} ${chosen}`
-    return copy(reader, { file: fileOf(index), select, options: optionsOf(writing, relation) })
-  })
-  const files = counts.flatMap((count, index) => (count > 0 ? [fileOf(index)] : []))
-  return { files, count: sum(counts) }
-}
-
-/** The rows of a table that lie in one partition. */
-export interface PartitionRows {
+/** The files with the rows of a table, or of one of its partitions. */
+export interface WrittenRows {
   files: string[]
   count: number
 }
 
-type RowsOfPartitions = Map<Partition['id'], PartitionRows>
+/** Writes the rows that satisfy `condition`; null: all rows. */
+export async function writeRows(
+  writing: Writing,
+  relation: SelectedRelation,
+  condition: string | null,
+): Promise<WrittenRows> {
+  const table = quotedTable(relation.name)
+  const chooseRows = () => choose(writing, `SELECT t.rowid AS id FROM ${table} t WHERE ${condition}`)
+  const slices =
+    condition === null
+      ? await slicesOfAll(writing.reader, relation)
+      : await slicesOfChosen(writing, { count: await chooseRows(), most: sliceRows(relation) })
+  const written: WrittenRows = { files: [], count: 0 }
+  for (const [index, { first, last }] of slices.entries()) {
+    const inRange = `BETWEEN ${first} AND ${last}`
+    const chosen = condition === null ? '' : `AND t.rowid IN (SELECT id FROM ${CHOSEN} WHERE id ${inRange})`
+    const file = join(writing.folder, `${relation.name}.${index}.parquet`)
+    const select = `SELECT ${valuesOf(writing, relation)} FROM ${table} t WHERE t.rowid ${inRange} ${chosen}`
+    const count = await copy(writing, { file, select, options: optionsOf(writing, relation) })
+    if (count > 0) written.files.push(file)
+    written.count += count
+  }
+  return written
+}
+
+type RowsOfPartitions = Map<Partition['id'], WrittenRows>
 
 interface Partitioned {
   relation: SelectedRelation
-  /** By which the rows are partitioned. */
+  /** The columns that rows are partitioned by. */
   columns: readonly PartitionColumn[]
   /** The partitions to write, which are also in the temporary table. */
   partitions: readonly Partition[]
@@ -205,12 +170,12 @@ interface PartitionSlice extends Slice {
   partition: Partition
 }
 
-/** Rows are ordered by partition only within blocks of so many slices: were a month's rows all over the table, each slice would read all of it. */
+/** Rows are ordered by partition within blocks of this many slices: were a month's rows all over the table, each slice would read all of it. */
 const SLICES_PER_BLOCK = 10
 
-/** Ranges over the rows of each partition. */
+/** Returns ranges over the rows of each partition. */
 async function slicesOfPartitions(
-  { readers: [reader] }: Writing,
+  { reader }: Writing,
   { relation, columns, partitions }: Partitioned,
 ): Promise<PartitionSlice[]> {
   const { name, published, where } = relation
@@ -235,22 +200,19 @@ async function slicesOfPartitions(
   return slices
 }
 
-/** Each slice is of one partition: the COPY of a wide table into several files takes twice as long. */
+/** Writes each slice of one partition: the COPY of a wide table into several files takes twice as long. */
 async function writeOwn(writing: Writing, partitioned: Partitioned): Promise<RowsOfPartitions> {
   const { relation } = partitioned
   const { name, published, where } = relation
   const rows: RowsOfPartitions = new Map()
-  const slices = await slicesOfPartitions(writing, partitioned)
-  const written = await copySlices(writing, slices, async (reader, { first, last, partition }, index) => {
+  for (const [index, { first, last, partition }] of (await slicesOfPartitions(writing, partitioned)).entries()) {
     const file = join(writing.folder, `${name}.${index}.parquet`)
     // With values instead of a join, DuckDB reads no other columns of the rows of other partitions.
     const isOfSlice = `t.rowid BETWEEN ${first} AND ${last} AND ${isInPartition(published, 't', partition.values)}`
     const select = `SELECT ${valuesOf(writing, relation)} FROM ${quotedTable(name)} t WHERE ${isOfSlice} AND ${where ?? 'true'}`
-    return { file, count: await copy(reader, { file, select, options: optionsOf(writing, relation) }) }
-  })
-  for (const [index, { partition }] of slices.entries()) {
+    const written = await copy(writing, { file, select, options: optionsOf(writing, relation) })
     const { files, count } = rows.get(partition.id) ?? { files: [], count: 0 }
-    rows.set(partition.id, { files: [...files, written[index]!.file], count: count + written[index]!.count })
+    rows.set(partition.id, { files: [...files, file], count: count + written })
   }
   return rows
 }
@@ -260,9 +222,9 @@ const PARTITION = 'publish_partition'
 /** Child rows a COPY, which writes a file for each partition. */
 const PARTITIONED_ROWS = 4 * ROW_GROUP_ROWS
 
-/** Each slice is written into one file for each partition that it has rows of, so that the target has to read no file of another partition. */
+/** Writes each slice into one file for each partition that it has rows of, so that the target reads no file of another partition. */
 async function writeChildren(writing: Writing, { relation, columns }: Partitioned): Promise<RowsOfPartitions> {
-  const { readers, folder } = writing
+  const { reader, folder } = writing
   const { name, published, where } = relation
   const table = quotedTable(name)
   const count = await choose(
@@ -271,26 +233,23 @@ async function writeChildren(writing: Writing, { relation, columns }: Partitione
       FROM ${table} t JOIN ${published.table} r ON r.${RECORD_NUMBER.name} = t.${RECORD_NUMBER.name}
       JOIN ${PARTITIONS} p ON ${isInCollected(published, 'r', columns)} WHERE ${where ?? 'true'}`,
   )
-  const counts = await readers[0].rows<{ id: number; rows: string }>(
+  const counts = await reader.rows<{ id: number; rows: string }>(
     `SELECT partition AS id, count(*)::VARCHAR AS rows FROM ${CHOSEN} GROUP BY partition`,
   )
   const rows: RowsOfPartitions = new Map(counts.map(one => [one.id, { files: [], count: Number(one.rows) }]))
   const slices = await slicesOfChosen(writing, { count, most: PARTITIONED_ROWS })
-  const folders = await copySlices(writing, slices, async (reader, { first, last }, index) => {
-    const file = join(folder, `${name}.${index}`)
+  for (const [index, { first, last }] of slices.entries()) {
+    const written = join(folder, `${name}.${index}`)
     const inRange = `BETWEEN ${first} AND ${last}`
     const select = `SELECT ${valuesOf(writing, relation)}, c.partition AS ${PARTITION} FROM ${table} t
       JOIN ${CHOSEN} c ON c.id = t.rowid WHERE t.rowid ${inRange} AND c.id ${inRange}`
-    await copy(reader, { file, select, options: `${optionsOf(writing, relation)}, PARTITION_BY (${PARTITION})` })
-    return file
-  })
-  for (const written of folders)
+    const options = `${optionsOf(writing, relation)}, PARTITION_BY (${PARTITION})`
+    await copy(writing, { file: written, select, options })
     for (const partition of await readdir(written)) {
-      const files = await readdir(join(written, partition))
-      rows
-        .get(Number(partition.slice(PARTITION.length + 1)))!
-        .files.push(...files.map(file => join(written, partition, file)))
+      const { files } = rows.get(Number(partition.slice(PARTITION.length + 1)))!
+      for (const file of await readdir(join(written, partition))) files.push(join(written, partition, file))
     }
+  }
   return rows
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { conversation } from '../catalog/conversation/conversation.ts'
 import { RECORD_NUMBER } from '../catalog/ddl.ts'
 import { quoteText } from '../catalog/layout.ts'
-import type { PartitionColumn } from '../config/targets.ts'
+import type { PartitionColumn } from '../config/targets/parquet.ts'
 import { type Changes, changedKeys } from '../warehouse/changes/read-changes.ts'
 import type { Writer } from '../warehouse/connection.ts'
 import {
@@ -13,11 +13,12 @@ import {
   quotedTable,
   valuesAs,
   type Writing,
+  type WrittenRows,
   writePartitions,
   writeRows,
 } from './package-rows.ts'
 import { collectPartitions, type Partition, partitionColumns } from './partitions.ts'
-import { onEach, type Reader, type Readers } from './readers.ts'
+import type { Reader } from './reading.ts'
 import type { SelectedRelation, Selection } from './selection.ts'
 import type { TargetWatermark } from './watermark.ts'
 
@@ -28,46 +29,46 @@ export interface PackagedTable {
   key: string[]
   /** No two rows have the same key, whatever is done with personal data. */
   isKeyUnique: boolean
-  /** Its rows belong to those of another table. */
+  /** True for a child table. */
   isChild: boolean
   /** The column with the time of a row; null: it has none. */
   timeColumn: string | null
-  /** The rows are all rows of the table, and replace those of the target. */
+  /** The files have all rows of the table, which replace those of the target. */
   isWhole: boolean
   /** File with the keys whose rows are deleted before rows are inserted, the same for a record and its child tables; null: none. */
   deletes: string | null
   /** Files with the rows to insert. */
   rows: string[]
-  /** The files are as readers will find them, and may become the target's own. */
+  /** The target may take the files as they are: readers can read them. */
   isFinal: boolean
-  /** In all files. */
+  /** The number of rows in all files. */
   rowCount: number
-  /** Of a target that keeps partitions: those whose rows are replaced by the rows of the files; null: the table has none. */
+  /** The partitions whose rows the files replace, for a target that keeps partitions; null: the table has none. */
   partitions: { by: readonly PartitionColumn[]; written: PackagedPartition[] } | null
 }
 
 export interface PackagedPartition extends Pick<Partition, 'folder'> {
-  /** Files with its rows; none: it has no rows any more. */
+  /** Files with its rows; an empty list removes the partition. */
   rows: string[]
   rowCount: number
 }
 
-/** What is known of a package before its tables are written. */
+/** The part of a package that is known before its tables are written. */
 export interface PackageHead {
   /** `refill`: the target is written from empty. */
   kind: 'delta' | 'refill'
-  /** The watermark that the target must have; null: it has none. */
+  /** The watermark that the target must have; null: none. */
   base: TargetWatermark | null
   /** The watermark that the target has afterwards. */
   watermark: TargetWatermark
-  /** The target must keep no earlier state: it may contain values that are not to be published any more. */
+  /** The target must keep no earlier state, which may contain values that are no longer published. */
   erases: boolean
 }
 
 export interface Package extends PackageHead {
   /**
-   * All tables of a refill; the changed tables of a delta. They arrive while the package is written, which is complete when they end. A refill of
-   * a snapshot has none: its next file has the rows.
+   * All tables of a refill, or the changed tables of a delta. They arrive while the package is written; it is complete when they end. A refill
+   * of a snapshot has none, because its next file has the rows already.
    */
   tables: Iterable<PackagedTable> | AsyncIterable<PackagedTable>
 }
@@ -78,7 +79,7 @@ const packaged = (
 ): Omit<PackagedTable, 'isWhole' | 'deletes' | 'rows' | 'rowCount' | 'partitions'> => {
   const { name, about, columns, key, isKeyUnique, published } = relation
   return {
-    ...{ name, about, key: [...key], isKeyUnique, isFinal: isFinal(relation) },
+    ...{ name, about, key: [...key], isKeyUnique, isFinal },
     columns: columns.map(({ name: column, sqlType, about: text }) => ({ name: column, sqlType, about: text })),
     isChild: name !== published.table,
     timeColumn: name === published.table ? published.timeColumn : null,
@@ -87,16 +88,13 @@ const packaged = (
 
 const CHANGED = 'publish_changed'
 
-/** Of so many changes, one connection collects and writes the rows. */
-const FEW_ENTRIES = 30_000
-
-/** The numbers of the changed records, by which they and their child rows are found: three times as fast as by the key. */
+/** The numbers of the changed records find them and their child rows three times as fast as the key. */
 const CHANGED_NUMBERS = 'publish_changed_numbers'
 
 /** Writes the changed keys. The filter decides by keys, so keys of other rows were never in the target. @returns the file */
-async function writeKeys({ readers, folder }: Writing, { key, keyValues, where, name }: SelectedRelation) {
+async function writeKeys({ reader, folder }: Writing, { key, keyValues, where, name }: SelectedRelation) {
   const file = join(folder, `${name}.deletes.parquet`)
-  await readers[0].run(
+  await reader.run(
     `COPY (SELECT ${valuesAs(keyValues, key)} FROM ${CHANGED} t WHERE ${where ?? 'true'}) TO ${quoteText(file)} (${COPY_OPTIONS})`,
   )
   return file
@@ -104,7 +102,7 @@ async function writeKeys({ readers, folder }: Writing, { key, keyValues, where, 
 
 const hasChangedKey = ({ key }: SelectedRelation): string => hasKeyOf(CHANGED, key)
 
-/** Writes the rows of the changed keys, whose rows the target deletes before. */
+/** Writes the rows of the changed keys, whose former rows the target deletes. */
 async function writeChanged(
   writing: Writing,
   relation: SelectedRelation,
@@ -118,23 +116,19 @@ async function writeChanged(
   return { ...packaged(writing, relation), isWhole: false, deletes, rows: files, rowCount: count, partitions: null }
 }
 
+const wholeTable = (writing: Writing, relation: SelectedRelation, { files, count }: WrittenRows): PackagedTable => ({
+  ...packaged(writing, relation),
+  ...{ isWhole: true, deletes: null, rows: files, rowCount: count, partitions: null },
+})
+
 /** Writes all rows. */
-async function writeAll(writing: Writing, relation: SelectedRelation): Promise<PackagedTable> {
-  const { files, count } = await writeRows(writing, relation, relation.where)
-  return {
-    ...packaged(writing, relation),
-    isWhole: true,
-    deletes: null,
-    rows: files,
-    rowCount: count,
-    partitions: null,
-  }
-}
+const writeAll = async (writing: Writing, relation: SelectedRelation): Promise<PackagedTable> =>
+  wholeTable(writing, relation, await writeRows(writing, relation, relation.where))
 
 /** A table and its child tables. */
 interface Family {
   own: readonly SelectedRelation[]
-  /** By which the rows are partitioned. */
+  /** The columns that rows are partitioned by. */
   columns: readonly PartitionColumn[]
 }
 
@@ -145,7 +139,7 @@ async function* writeTouched(
   changes: Changes | null,
 ): AsyncGenerator<PackagedTable> {
   const { published, where } = own[0]!
-  const partitions = await collectPartitions(writing.readers, { published, columns, where }, changes)
+  const partitions = await collectPartitions(writing.reader, { published, columns, where }, changes)
   for (const relation of own) {
     const rows = await writePartitions(writing, { relation, columns, partitions })
     const parts = partitions.map(({ id, folder }) => {
@@ -158,104 +152,73 @@ async function* writeTouched(
   }
 }
 
-async function* writeEach(
-  own: readonly SelectedRelation[],
-  write: (relation: SelectedRelation) => Promise<PackagedTable>,
-): AsyncGenerator<PackagedTable> {
-  for (const relation of own) yield write(relation)
+/** Writes all rows of a table and its child tables. */
+async function* writeWhole(writing: Writing, { own, columns }: Family): AsyncGenerator<PackagedTable> {
+  if (columns.length > 0) return yield* writeTouched(writing, { own, columns }, null)
+  for (const relation of own) yield writeAll(writing, relation)
 }
 
-interface DeltaOptions {
-  changes: Changes
-  /** Number of changes of the table. */
-  entries: number
-  /** The target keeps partitions. A table without them is one. */
-  isByPartition: boolean
+/** Yields the tables that a refill creates and leaves empty, since a check of them fails. */
+function* emptyTables(writing: Writing, { own, columns }: Family): Generator<PackagedTable> {
+  const partitions = columns.length > 0 ? { by: columns, written: [] } : null
+  for (const relation of own) yield { ...wholeTable(writing, relation, { files: [], count: 0 }), partitions }
 }
 
-/** Writes the changed rows of a table and its child tables; its own last, which take longest, since the target deletes meanwhile. */
+/** Writes the changed rows of a table and its child tables. Its own take longest and come last: the target deletes while they are written. */
 async function* writeDelta(
   writing: Writing,
-  { own, columns }: Family,
-  { changes, entries, isByPartition }: DeltaOptions,
-) {
-  if (isByPartition) {
-    if (columns.length > 0) yield* writeTouched(writing, { own, columns }, changes)
-    else yield* writeEach(own, relation => writeAll(writing, relation))
-    return
-  }
-  if (own[0]!.hasHashedKey) return yield* writeEach(own, relation => writeAll(writing, relation))
-  // Each connection reads the tables for itself.
-  const readers: Readers = entries > FEW_ENTRIES ? writing.readers : [writing.readers[0]]
-  const collecting = { ...writing, readers }
-  await onEach(readers, `CREATE OR REPLACE TEMP TABLE ${CHANGED} AS ${changedKeys(own[0]!.published, changes)}`)
-  const areNumbered = own.length > 1
+  family: Family,
+  { changes, isByPartition }: { changes: Changes; isByPartition: boolean },
+): AsyncGenerator<PackagedTable> {
+  const { own, columns } = family
+  const [parent, ...children] = own as [SelectedRelation, ...SelectedRelation[]]
+  if (columns.length > 0) return yield* writeTouched(writing, family, changes)
+  if (isByPartition || parent.hasHashedKey) return yield* writeWhole(writing, family)
+  const { reader } = writing
+  await reader.run(`CREATE OR REPLACE TEMP TABLE ${CHANGED} AS ${changedKeys(parent.published, changes)}`)
+  const areNumbered = children.length > 0
   if (areNumbered)
-    await onEach(
-      readers,
-      `CREATE OR REPLACE TEMP TABLE ${CHANGED_NUMBERS} AS SELECT t.${RECORD_NUMBER.name} FROM ${own[0]!.name} t WHERE ${hasChangedKey(own[0]!)}`,
+    await reader.run(
+      `CREATE OR REPLACE TEMP TABLE ${CHANGED_NUMBERS} AS SELECT t.${RECORD_NUMBER.name} FROM ${parent.name} t WHERE ${hasChangedKey(parent)}`,
     )
   // Child tables have the keys of their record.
-  const deletes = await writeKeys(collecting, own[0]!)
-  yield* writeEach([...own.slice(1), own[0]!], relation => writeChanged(collecting, relation, { deletes, areNumbered }))
+  const deletes = await writeKeys(writing, parent)
+  for (const relation of [...children, parent]) yield writeChanged(writing, relation, { deletes, areNumbered })
 }
-
-/** Writes all rows of a table and its child tables. */
-const writeWhole = (writing: Writing, { own, columns }: Family): AsyncGenerator<PackagedTable> =>
-  columns.length > 0
-    ? writeTouched(writing, { own, columns }, null)
-    : writeEach(own, relation => writeAll(writing, relation))
-
-/**
- * Tables that a refill creates and leaves empty, since a check of them fails. Their former rows may be those of another policy or warehouse,
- * and the log no longer tells whether some of them were erased.
- */
-const emptyTables = (writing: Writing, { own, columns }: Family): PackagedTable[] =>
-  own.map(relation => ({
-    ...packaged(writing, relation),
-    isWhole: true,
-    deletes: null,
-    rows: [],
-    rowCount: 0,
-    partitions: columns.length > 0 ? { by: columns, written: [] } : null,
-  }))
 
 interface TableOptions {
   /** Null: a refill. */
   changes: Changes | null
-  heldBefore: readonly string[]
-  /** Of a target that keeps partitions, which are written whole; null: the target replaces rows by key. */
+  /** The target keeps partitions, which are written whole; null: it replaces rows by key. */
   partitionBy: readonly PartitionColumn[] | null
 }
 
 /**
- * Writes the rows of a refill or of a delta into files below `folder`, and yields each table when its files are written. A delta leaves blocked
- * tables as they are in the target; those that were held back before are written whole. Conversations are the first table and the largest:
- * the target applies them while all others are written.
+ * Writes the rows of a refill or of a delta into files below `folder`, and yields each table when its files are written. Conversations are the
+ * first table and the largest: the target applies them while all others are written.
  */
 export async function* writeTables(
   writing: Writing,
   { relations, blocked }: Selection,
-  { changes, heldBefore, partitionBy }: TableOptions,
+  { changes, partitionBy }: TableOptions,
 ): AsyncGenerator<PackagedTable> {
   const isConversations = ({ name }: SelectedRelation) => name === conversation.table
   const records = relations.filter(({ name, published: { table } }) => name === table)
   for (const { published } of [...records.filter(isConversations), ...records.filter(one => !isConversations(one))]) {
     const own = relations.filter(relation => relation.published.table === published.table)
     const family = { own, columns: partitionBy === null ? [] : partitionColumns(own[0]!, partitionBy) }
-    const isBlocked = blocked.includes(published.table)
-    const changed = changes?.tables.find(one => one.published.table === published.table)
-    if (changes === null || (!isBlocked && heldBefore.includes(published.table)))
-      yield* isBlocked ? emptyTables(writing, family) : writeWhole(writing, family)
-    else if (changed && !isBlocked)
-      yield* writeDelta(writing, family, { changes, entries: changed.entries, isByPartition: partitionBy !== null })
+    if (changes !== null) {
+      const isChanged = changes.tables.some(one => one.published.table === published.table)
+      if (isChanged) yield* writeDelta(writing, family, { changes, isByPartition: partitionBy !== null })
+    } else if (blocked.has(published.table)) yield* emptyTables(writing, family)
+    else yield* writeWhole(writing, family)
   }
 }
 
 /** Number of rows and a checksum of their values, by table. */
 export type Sums = Record<string, { rows: string; checksum: string }>
 
-/** The sum over `values` of the rows of `from`. */
+/** Returns the sum over `values` of the rows of `from`. */
 export async function sumOf(
   { rows }: Pick<Writer, 'rows'>,
   { values, from }: { values: readonly string[]; from: string },
@@ -265,14 +228,14 @@ export async function sumOf(
   return { rows: sum!.rows, checksum: sum!.checksum }
 }
 
-/** The sums of what a target must contain after the package, from the same transaction as the package. Not of tables that it lacks (`held`). */
+/** Returns the sums of what a target must contain after the package, from the transaction of the package. */
 export async function sumsOfSelection(
-  { reader, signal, held }: { reader: Reader; signal: AbortSignal; held: readonly string[] },
-  { relations }: Selection,
+  { reader, signal }: { reader: Reader; signal: AbortSignal },
+  { relations, blocked }: Selection,
 ): Promise<Sums> {
   const sums: Sums = {}
   for (const { name, values, where, published } of relations) {
-    if (held.includes(published.table)) continue
+    if (blocked.has(published.table)) continue
     signal.throwIfAborted()
     sums[name] = await sumOf(reader, { values, from: `${quotedTable(name)} t WHERE ${where ?? 'true'}` })
   }

@@ -1,11 +1,11 @@
 // Partitions of targets that consist of files: in which one a row lies, and which ones a delta must write again. A file cannot be changed, so
 // a partition is always written with all of its rows.
 import { quoteText } from '../catalog/layout.ts'
-import type { PartitionColumn } from '../config/targets.ts'
+import type { PartitionColumn } from '../config/targets/parquet.ts'
 import { pathSegment } from '../files/path-segment.ts'
 import { type PublishedTable, partitionOf, sameKeys } from '../warehouse/changes/published-tables.ts'
 import { type Changes, changedKeys, earlierPartitions } from '../warehouse/changes/read-changes.ts'
-import { onEach, type Readers } from './readers.ts'
+import type { Reader } from './reading.ts'
 import type { Relation } from './relations.ts'
 
 /** The folder of rows without a value, as Hive and all readers of its layout call it. */
@@ -80,23 +80,18 @@ function touchedPartitions({ published, columns, where }: Choice, changes: Chang
 const segmentOf = (column: PartitionColumn, value: string | null): string =>
   `${column}=${value === null ? DEFAULT_PARTITION : pathSegment(value)}`
 
-/** Collects the partitions to write in the temporary table of each reader: all of them (`changes` null), or those that changes touch. */
-export async function collectPartitions(
-  readers: Readers,
-  choice: Choice,
-  changes: Changes | null,
-): Promise<Partition[]> {
+/** Collects the partitions to write in a temporary table: all of them (`changes` null), or those that changes touch. */
+export async function collectPartitions(reader: Reader, choice: Choice, changes: Changes | null): Promise<Partition[]> {
   const { columns } = choice
   const select = changes === null ? presentPartitions(choice) : touchedPartitions(choice, changes)
-  await onEach(
-    readers,
+  await reader.run(
     `CREATE OR REPLACE TEMP TABLE ${PARTITIONS} AS
       SELECT (row_number() OVER ())::INTEGER AS id, * FROM (SELECT DISTINCT * FROM (${select}) ORDER BY ALL)`,
   )
   const texts = columns.map(column =>
     column === 'month' ? `strftime(month, '%Y-%m') AS month, month::VARCHAR AS day` : column,
   )
-  const rows = await readers[0].rows<{ id: number } & Partial<Record<PartitionColumn | 'day', string | null>>>(
+  const rows = await reader.rows<{ id: number } & Partial<Record<PartitionColumn | 'day', string | null>>>(
     `SELECT id, ${texts.join(', ')} FROM ${PARTITIONS} ORDER BY id`,
   )
   const literal = (value: string | null | undefined) => (value == null ? 'NULL' : quoteText(value))

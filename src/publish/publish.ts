@@ -7,41 +7,36 @@ import type { PublishSettings, TargetConfig } from '../config/targets.ts'
 import { diskErrorCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
 import type { PublicationReport } from '../core/publication-report.ts'
-import { momentText } from '../core/time.ts'
+import { formatDuration, MINUTE, momentText } from '../core/time.ts'
 import { counted } from '../core/words.ts'
 import { makeFolder, namesIn } from '../files/durable.ts'
 import { acknowledge, registerConsumer } from '../warehouse/changes/consumers.ts'
 import {
   confirmPublication,
   consumerOf,
-  emptyTablesAfter,
   endPublication,
   isIssued,
   issuePublication,
 } from '../warehouse/changes/publications.ts'
-import { type Changes, changesSince, type RefillReason } from '../warehouse/changes/read-changes.ts'
+import { storedResults } from '../warehouse/checks/results.ts'
 import { isOutOfMemory } from '../warehouse/fault.ts'
 import { safeReason } from '../warehouse/load/quarantine-reason.ts'
 import { refreshMarts } from '../warehouse/marts/refresh.ts'
 import { usingMemory } from '../warehouse/memory-use.ts'
 import { refreshModels } from '../warehouse/models/refresh-models.ts'
+import { wrongModels } from '../warehouse/models/stored-models.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { temporaryFolder } from '../warehouse/temporary-files.ts'
+import { blockedError, type Decision, decide } from './decide.ts'
 import { extensionPlaces } from './extension.ts'
-import { fillSnapshot } from './fill-snapshot.ts'
-import { type Lack, lackAfter, NO_LACK } from './held-tables.ts'
 import { expectOwner, ownerOf } from './owner.ts'
 import { type PackageHead, type Sums, sumsOfSelection, writeTables } from './package.ts'
-import { isRecord } from './package-rows.ts'
 import { hashKey, needsKey } from './pii.ts'
-import { MOST_READERS, type Reader, reading } from './readers.ts'
-import { type SelectedRelation, type Selection, selectionFor } from './selection.ts'
+import { type Reader, reading } from './reading.ts'
 import { type Application, openTarget, type TargetClient } from './target-client.ts'
-import { limitTime } from './time-limit.ts'
-import { publicationWarnings } from './warnings.ts'
-import type { TargetWatermark } from './watermark.ts'
+import { typeOf } from './targets/target-types.ts'
 
-/** What a publication does now: it reads the target's watermark, writes the package, applies it in the target, compares both, maintains the target. */
+/** What a publication does now: it reads the target's watermark, writes the package, applies it, compares, maintains the target. */
 export type PublicationPhase = 'opening' | 'packaging' | 'applying' | 'verifying' | 'maintaining'
 
 interface PublicationSettings extends PublishSettings {
@@ -65,70 +60,49 @@ export interface PublishOptions {
   now?: () => number
   /** The program of the target's process. */
   entry?: URL
-  /** It is aborted after this time; default: ten minutes. */
+  /** The publication is aborted after this time; default: ten minutes. */
   longestMs?: number
   /** Called when a phase begins; `rows`: in the package. */
   onPhase?: (phase: PublicationPhase, facts: { rows?: number }) => void
 }
 
+/** One attempt. `wanted`: a refill that does not depend on the target's watermark. */
 interface Attempt extends PublishOptions {
-  /** Connections that read the warehouse. */
-  readers: number
-  /** The target's process has too little memory for the changes, but not for a refill, whose rows it does not insert. */
-  isTooLarge?: boolean
+  wanted: 'requested' | 'memory' | null
 }
-
-type Reason = RefillReason | 'requested' | 'memory' | 'unknown publication' | 'other policy' | 'erased records'
 
 const PACKAGE_PREFIX = 'publication-'
 
-/** Packages of killed processes. Requires that this process holds the warehouse, and publishes to one target at a time. */
+/** Removes the packages of killed processes. This process holds the warehouse, and publishes to one target at a time. */
 async function removeStalePackages(home: string): Promise<void> {
   const folder = temporaryFolder(home)
   for (const name of (await namesIn(folder)).filter(name => name.startsWith(PACKAGE_PREFIX)))
     await rm(join(folder, name), { recursive: true, force: true })
 }
 
-/** Looks for the entries that an erasure leaves: no file of the target may keep the deleted values. */
-async function hasErasure(reader: Reader, { from, to }: Changes): Promise<boolean> {
-  const range = { after: from.seq, upTo: to.seq }
-  const sql = `SELECT 1 FROM _changes WHERE op = 'delete' AND seq > $after AND seq <= $upTo LIMIT 1`
-  return (await reader.rows(sql, range)).length > 0
-}
+/** A longer read transaction would hold up checkpoints of the warehouse for too long; a longer application has most likely stalled. */
+const LONGEST_MS = 10 * MINUTE
 
-interface Decided {
-  selection: Selection
-  lack: Lack
-  /** Null: a refill. */
-  changes: Changes | null
-  reason: Reason | null
-  to: { epoch: string; seq: number }
-  /** The target must keep no earlier state. A refill may hide an erasure, since the log no longer has its entries. */
-  erases: boolean
-}
-
-async function decide(
-  reader: Reader,
-  { options, base, key }: { options: Attempt; base: TargetWatermark | null; key: Buffer | null },
-): Promise<Decided> {
-  const { target, refill = false, isTooLarge = false } = options
-  const selection = await selectionFor(reader, { target, key })
-  const answer = await changesSince(reader, { name: consumerOf(target.name), watermark: base })
-  const filled = (reason: Reason): Decided => {
-    const lack = lackAfter(selection, null, NO_LACK)
-    return { selection, lack, changes: null, reason, to: answer.to, erases: true }
+/** Returns a signal that aborts after the longest time, or with the caller's. */
+function limitTime({ target: { name }, signal, longestMs = LONGEST_MS }: PublishOptions) {
+  const limit = new AbortController()
+  const timer = setTimeout(() => {
+    const what = `The publication to ${name} was aborted after ${formatDuration(longestMs)}.`
+    const hint =
+      'It is tried again. Give it more memory (`publish.memoryLimit`) or threads if it always takes that long.'
+    limit.abort(new ConvohouseError('PUBLICATION_FAILED', { what, hint }))
+  }, longestMs)
+  const stop = () =>
+    limit.abort(new ConvohouseError('INTERRUPTED', { what: `The publication to ${name} was stopped.` }))
+  signal?.addEventListener('abort', stop)
+  if (signal?.aborted) stop()
+  return {
+    signal: limit.signal,
+    release() {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', stop)
+    },
   }
-  if (refill) return filled('requested')
-  if (isTooLarge) return filled('memory')
-  if (answer.kind === 'refill') return filled(answer.reason)
-  if (!(await isIssued(reader, base!.publicationId))) return filled('unknown publication')
-  if (base!.policy !== selection.policy) return filled('other policy')
-  const erases = await hasErasure(reader, answer)
-  // Only a snapshot keeps deleted values in unused blocks; but a table that is held back would keep the erased rows.
-  const rewrites = target.type !== 'snapshot' && selection.blocked.length + base!.held.length === 0
-  if (erases && !rewrites) return filled('erased records')
-  const before = { held: base!.held, empty: await emptyTablesAfter(reader, base!.publicationId) }
-  return { selection, lack: lackAfter(selection, answer, before), changes: answer, reason: null, to: answer.to, erases }
 }
 
 /** @throws PUBLICATION_DIFFERS, naming the tables */
@@ -145,11 +119,10 @@ function expectEqual(target: string, expected: Sums, found: Sums): void {
   })
 }
 
-/** One attempt. */
 interface Publication {
   id: string
   client: TargetClient
-  /** Of the package. */
+  /** The folder of the package. */
   folder: string
   signal: AbortSignal
 }
@@ -157,108 +130,105 @@ interface Publication {
 interface Written {
   /** The package, which the target has begun to apply; null: there is nothing to publish. */
   contents: { kind: PackageHead['kind']; tables: number; rowCount: number; application: Application } | null
-  decided: Decided
+  decision: Decision
   sums: Sums | null
 }
 
-/** Whether the target takes the files of a relation as they are. A lake in S3 does not, since DuckDB itself uploads, in parts. */
-const takesFiles = (target: TargetConfig, relation: SelectedRelation): boolean =>
-  target.type === 'parquet' || (target.type === 'ducklake' && target.s3 === null && isRecord(relation))
+/** Hands the tables of the package to the target while they are written. */
+async function sendTables(
+  { target, warehouse }: Attempt,
+  { id, client, folder, signal }: Publication,
+  { reader, decision, head }: { reader: Reader; decision: Decision; head: PackageHead },
+): Promise<Written['contents']> {
+  const { selection, changes } = decision
+  const type = typeOf(target)
+  const { kind } = head
+  if (kind === 'refill' && type.fill) {
+    const filled = await type.fill({ warehouse, reader, signal, publicationId: id }, selection, target)
+    return { kind, ...filled, application: client.apply(head) }
+  }
+  const partitionBy = type.partitionBy(target)
+  const application = client.apply(head)
+  let [tables, rowCount] = [0, 0]
+  // Targets that consist of files take those of the package.
+  const writing = { reader, folder, isFinal: partitionBy !== null, signal }
+  for await (const table of writeTables(writing, selection, { changes, partitionBy })) {
+    application.add(table)
+    tables += 1
+    rowCount += table.rowCount
+  }
+  return { kind, tables, rowCount, application }
+}
 
-/** Writes the package, if there is anything to publish, and hands its tables to the target. Records the publication before its target can contain it. */
-async function writePackage(options: Attempt, { id, client, folder, signal }: Publication): Promise<Written> {
-  const { warehouse, home, target, readers: count, refill = false, verify = false, now = Date.now } = options
+/** Writes the package, if there is anything to publish. Records the publication before its target can contain it. */
+async function writePackage(options: Attempt, publication: Publication): Promise<Written> {
+  const { warehouse, home, target, wanted, verify = false, now = Date.now } = options
+  const { id, client, signal } = publication
   const key = needsKey(target.pii) ? await hashKey(home) : null
   const owner = await ownerOf(home, target.name)
   const base = client.watermark
-  return reading({ warehouse, signal, key, count }, async readers => {
-    const [reader] = readers
-    if (base) await expectOwner(reader, { target, stored: base.owner, owner, refill })
+  return reading({ warehouse, signal, key }, async reader => {
+    if (base) await expectOwner(reader, { target, stored: base.owner, owner, refill: wanted === 'requested' })
     const asOfMs = now()
-    const decided = await decide(reader, { options, base, key })
-    const { selection, lack, changes, reason, to, erases } = decided
-    const { held } = lack
-    const sums = verify ? await sumsOfSelection({ reader, signal, held }, selection) : null
-    const isSameState = base?.owner === owner && String(base.held) === String(held)
-    const isCurrent = isSameState && changes?.to.seq === changes?.from.seq
-    if (changes !== null && isCurrent) {
-      await confirmPublication(warehouse.writer, { id: base!.publicationId, target: target.name, endedMs: asOfMs })
-      return { contents: null, decided, sums }
+    const decision = await decide(reader, { target, type: typeOf(target), base, key, wanted })
+    const { selection, changes, reason, to, policy, erases } = decision
+    const sums = verify ? await sumsOfSelection({ reader, signal }, selection) : null
+    if (changes !== null && base?.owner === owner && base.policy === policy && changes.to.seq === changes.from.seq) {
+      await confirmPublication(warehouse.writer, { id: base.publicationId, target: target.name, endedMs: asOfMs })
+      return { contents: null, decision, sums }
     }
     const kind = changes === null ? 'refill' : 'delta'
-    await issuePublication(warehouse.writer, { id, target: target.name, kind, reason, to, startedMs: asOfMs, lack })
-    const watermark = {
-      owner,
-      ...to,
-      publicationId: id,
-      policy: selection.policy,
-      asOf: momentText(asOfMs),
-      held: [...held],
-    }
+    await issuePublication(warehouse.writer, { id, target: target.name, kind, reason, to, startedMs: asOfMs })
+    const watermark = { owner, ...to, publicationId: id, policy, asOf: momentText(asOfMs) }
     const head = { kind, base, watermark, erases } as const
-    if (kind === 'refill' && target.type === 'snapshot') {
-      const filled = await fillSnapshot({ warehouse, reader, signal }, selection, { target, publicationId: id })
-      return { contents: { kind, ...filled, application: client.apply(head) }, decided, sums }
-    }
-    const application = client.apply(head)
-    let [tables, rowCount] = [0, 0]
-    const isFinal = (relation: SelectedRelation) => takesFiles(target, relation)
-    const writing = { readers, folder, isFinal, signal }
-    const partitionBy = target.type === 'parquet' ? target.partitionBy : null
-    const heldBefore = base?.held ?? []
-    for await (const table of writeTables(writing, selection, { changes, heldBefore, partitionBy })) {
-      application.add(table)
-      tables += 1
-      rowCount += table.rowCount
-    }
-    return { contents: { kind, tables, rowCount, application }, decided, sums }
+    return { contents: await sendTables(options, publication, { reader, decision, head }), decision, sums }
   })
 }
 
-async function maintained({ onPhase }: PublishOptions, client: TargetClient): Promise<string | null> {
-  onPhase?.('maintaining', {})
-  return client.maintain()
-}
-
-async function publishWith(options: Attempt, publication: Publication): Promise<Omit<PublicationReport, 'durationMs'>> {
+async function publishWith(
+  options: Attempt,
+  publication: Publication,
+): Promise<Omit<PublicationReport, 'durationMs' | 'warnings'>> {
   const { warehouse, target, now = Date.now, onPhase } = options
   const { id, client } = publication
   onPhase?.('packaging', {})
-  const { contents, decided, sums } = await writePackage(options, publication)
+  const { contents, decision, sums } = await writePackage(options, publication)
+  const { selection, reason, to } = decision
   if (contents) {
     onPhase?.('applying', { rows: contents.rowCount })
     await contents.application.complete()
   }
-  await acknowledge(warehouse.writer, consumerOf(target.name), decided.to)
+  await acknowledge(warehouse.writer, consumerOf(target.name), to)
   if (contents) {
     const end = { id, target: target.name, endedMs: now(), rowCount: contents.rowCount, error: null }
     await endPublication(warehouse.writer, end)
   }
   if (sums) {
     onPhase?.('verifying', {})
-    const compared = decided.selection.relations.filter(({ name }) => Object.hasOwn(sums, name))
+    const compared = selection.relations.filter(({ name }) => Object.hasOwn(sums, name))
     const tables = compared.map(({ name, columns }) => ({
       name,
       columns: columns.map(one => ({ name: one.name, sqlType: one.sqlType })),
     }))
     expectEqual(target.name, sums, await client.sums(tables))
   }
-  const unmaintained = target.type === 'ducklake' ? await maintained(options, client) : null
+  const { isMaintained } = typeOf(target)
+  if (isMaintained) onPhase?.('maintaining', {})
+  const unmaintained = isMaintained ? await client.maintain() : null
+  if (selection.blocked.size > 0) throw blockedError(target.name, selection, true)
   return {
     target: target.name,
     kind: contents?.kind ?? 'current',
-    reason: decided.reason,
+    reason,
     rows: contents?.rowCount ?? 0,
     tables: contents?.tables ?? 0,
-    seq: decided.to.seq,
-    held: decided.lack.held,
-    ...(decided.lack.empty.length > 0 && { empty: decided.lack.empty }),
+    seq: to.seq,
     ...(sums && { verified: Object.keys(sums).length }),
     ...(unmaintained !== null && { unmaintained }),
   }
 }
 
-/** The error of a publication; any that we did not raise is PUBLICATION_FAILED, or the disk's on which packages are written. */
+/** Returns the error of a publication. One that we did not raise is PUBLICATION_FAILED, or that of the disk on which packages are written. */
 function failureOf({ target: { name: target }, home }: PublishOptions, error: unknown): ConvohouseError {
   if (error instanceof ConvohouseError) return error
   if (diskErrorCode(error) !== null) return homeUnusable(temporaryFolder(home), error)
@@ -275,19 +245,22 @@ function failureOf({ target: { name: target }, home }: PublishOptions, error: un
 async function recordFailure(
   { warehouse, target, now = Date.now }: PublishOptions,
   id: string,
-  failed: ConvohouseError,
+  { code, message, hint }: ConvohouseError,
 ) {
-  if (failed.code === 'INTERRUPTED') return
+  if (code === 'INTERRUPTED') return
   const { writer } = warehouse
-  const error = { code: failed.code, what: failed.message, hint: failed.hint ?? null }
-  const failure = { id, target: target.name, endedMs: now(), rowCount: null, error }
-  if (!(await isIssued(writer, id))) {
-    const to = { epoch: '', seq: 0 }
-    await issuePublication(writer, {
-      ...{ id, target: target.name, kind: 'delta', reason: null, to, startedMs: now(), lack: NO_LACK },
-    })
-  }
-  await endPublication(writer, failure)
+  // An issued publication that a check blocks has ended well: the target contains it.
+  const isNew = code === 'PUBLICATION_BLOCKED' || !(await isIssued(writer, id))
+  const failed = isNew ? randomUUID() : id
+  const of = { id: failed, target: target.name }
+  if (isNew)
+    await issuePublication(writer, { ...of, kind: 'delta', reason: null, to: { epoch: '', seq: 0 }, startedMs: now() })
+  await endPublication(writer, {
+    ...of,
+    endedMs: now(),
+    rowCount: null,
+    error: { code, what: message, hint: hint ?? null },
+  })
 }
 
 /** Brings the models up to date. Their errors stop no publication. @returns false if their folder cannot be read */
@@ -305,12 +278,28 @@ async function keepModels(
   )
 }
 
+/** Returns what people should know beside the result: models that could not be built, and checks that cannot run. */
+async function warningsOf({ writer }: Warehouse, areModelsRead: boolean): Promise<string[]> {
+  const broken = (await storedResults(writer)).filter(({ outcome }) => outcome === 'broken')
+  const checks = broken.map(({ name }) => `the check ${name} cannot run: \`convohouse check\` shows why`)
+  // Without the folder, the stored results are of an earlier attempt.
+  if (!areModelsRead)
+    return [
+      'the folder of models cannot be read, and the models keep their rows: `convohouse doctor` shows why',
+      ...checks,
+    ]
+  const models = (await wrongModels(writer)).map(({ name }) => name)
+  if (models.length === 0) return checks
+  const those = models.length === 1 ? 'the model' : 'the models'
+  return [`${those} ${models.join(', ')} could not be built: \`convohouse status\` shows why`, ...checks]
+}
+
 async function attempt(options: Attempt): Promise<PublicationReport> {
   const { warehouse, home, target, settings, entry } = options
   const begunMs = performance.now()
   const id = randomUUID()
   const folder = join(temporaryFolder(home), `${PACKAGE_PREFIX}${id}`)
-  const { signal, release } = limitTime(target.name, options)
+  const { signal, release } = limitTime(options)
   try {
     await removeStalePackages(home)
     await makeFolder(folder)
@@ -324,7 +313,7 @@ async function attempt(options: Attempt): Promise<PublicationReport> {
     const client = await openTarget({ target, extensions, memoryLimit, threads, spillFolder }, { signal, entry })
     try {
       const report = await usingMemory(warehouse.writer, () => publishWith(options, { id, client, folder, signal }))
-      const warnings = await publicationWarnings(warehouse.writer, { areModelsRead, held: report.held })
+      const warnings = await warningsOf(warehouse, areModelsRead)
       const durationMs = Math.round(performance.now() - begunMs)
       return { ...report, ...(warnings.length > 0 && { warnings }), durationMs }
     } finally {
@@ -344,21 +333,16 @@ async function attempt(options: Attempt): Promise<PublicationReport> {
 const OUT_OF_MEMORY = /Out of Memory Error/
 
 /**
- * Publishes to one target what changed since its watermark, or everything. One publication runs at a time in the process that holds the warehouse.
- * If its connections and a load need more memory than there is, it is tried again with one connection; if a snapshot's process has too little for the changes, as
- * a refill.
- * @throws TARGET_LOCKED, TARGET_CHANGED, TARGET_UNUSABLE, PUBLICATION_FAILED, PUBLICATION_DIFFERS, HOME_UNUSABLE, INTERRUPTED
+ * Publishes to one target what changed since its watermark, or everything. One publication runs at a time in the process that holds the
+ * warehouse. Changes that do not fit into the memory of the target's process are written as a refill, which needs less.
+ * @throws TARGET_LOCKED, TARGET_CHANGED, TARGET_UNUSABLE, PUBLICATION_FAILED, PUBLICATION_DIFFERS, PUBLICATION_BLOCKED, HOME_UNUSABLE, INTERRUPTED
  */
 export async function publish(options: PublishOptions): Promise<PublicationReport> {
-  let next: Attempt = { ...options, readers: MOST_READERS }
-  for (;;)
-    try {
-      return await attempt(next)
-    } catch (error) {
-      const { refill = false, isTooLarge = false, target, readers } = next
-      if (isOutOfMemory((error as Error).cause) && readers > 1) next = { ...next, readers: 1 }
-      else if (OUT_OF_MEMORY.test((error as Error).message) && target.type === 'snapshot' && !refill && !isTooLarge)
-        next = { ...next, isTooLarge: true }
-      else throw error
-    }
+  const wanted = options.refill ? 'requested' : null
+  try {
+    return await attempt({ ...options, wanted })
+  } catch (error) {
+    if (wanted !== null || !OUT_OF_MEMORY.test((error as Error).message)) throw error
+    return attempt({ ...options, wanted: 'memory' })
+  }
 }

@@ -1,6 +1,6 @@
 // Full-text search in transcripts (`fct_turns.text`) of a target: an index of DuckDB's extension `fts` in a snapshot, a GIN index in PostgreSQL.
 import { quoteText } from '../catalog/layout.ts'
-import type { SearchLanguage } from '../config/targets.ts'
+import type { SearchLanguage } from '../config/target-settings.ts'
 import type { TargetDatabase } from './target-database.ts'
 
 /** The searched mart, with its key in one column, which `fts` needs. */

@@ -1,14 +1,14 @@
-// What a target receives of the warehouse: which tables, rows and values, as SQL over a row `t`, and the hash that identifies this choice.
+// Chooses what a target receives of the warehouse: tables, rows and values, as SQL over a row `t`, and the hash that identifies this choice.
 import { createHash } from 'node:crypto'
 import { quoteText } from '../catalog/layout.ts'
-import type { RowFilter, TargetConfig } from '../config/targets.ts'
+import type { RowFilter } from '../config/target-settings.ts'
+import type { TargetConfig } from '../config/targets.ts'
 import { blockedTables } from '../warehouse/checks/results.ts'
 import type { Writer } from '../warehouse/connection.ts'
 import type { DescribedColumn } from '../warehouse/dictionary/described.ts'
 import { MODELS_SCHEMA } from '../warehouse/models/order.ts'
 import { builtModels, tableOf } from '../warehouse/models/stored-models.ts'
 import { actionOf, fingerprintOf, needsKey, publishedValue } from './pii.ts'
-import { representedValue } from './postgres/representation.ts'
 import { publishedRelations, type Relation } from './relations.ts'
 
 export interface SelectedRelation extends Relation {
@@ -24,14 +24,27 @@ export interface SelectedRelation extends Relation {
 
 export interface Selection {
   relations: readonly SelectedRelation[]
-  /** Hash of everything that decides which rows and values are published: where it differs, the target is written from empty. */
-  policy: string
-  /** Tables of records that are not published, with their child tables, because a check that blocks them fails (`_checks`). */
-  blocked: readonly string[]
+  /**
+   * Returns the hash of everything that decides which rows and values a target has that was written without the rows of `empty` tables. Where
+   * it differs, the target is written from empty.
+   */
+  policyOf(empty: ReadonlyMap<string, unknown>): string
+  /** The failing checks that block tables of this selection, by the table of records. */
+  blocked: ReadonlyMap<string, readonly string[]>
 }
 
-/** Targets whose values have to be those that PostgreSQL can hold: a lake cannot look for a text with a NUL, or may have its catalog there. */
-const DATABASES: ReadonlySet<TargetConfig['type']> = new Set(['postgres', 'ducklake'])
+/** SQL of a value, of that column, as a target can hold it. `ids`: names of the columns that are part of any table's key. */
+export type Representation = (
+  value: string,
+  column: Pick<DescribedColumn, 'name' | 'sqlType'>,
+  key: { ids: ReadonlySet<string>; isKey: boolean },
+) => string
+
+/** The parts of a type of target (`TargetType`) that decide about its contents. */
+interface Contents {
+  represent?: Representation
+  contents(target: TargetConfig): readonly unknown[]
+}
 
 const textList = (values: readonly string[]): string => `(${values.map(quoteText).join(', ')})`
 
@@ -58,7 +71,11 @@ const isOfAgent = ({ key }: Relation): boolean => key.includes('workspace_id') &
 
 function selected(
   relation: Relation,
-  { target: { type, pii, rows }, ids }: { target: TargetConfig; ids: ReadonlySet<string> },
+  {
+    target: { pii, rows },
+    type: { represent },
+    ids,
+  }: { target: TargetConfig; type: Contents; ids: ReadonlySet<string> },
 ): SelectedRelation[] {
   const where = rows === null ? null : conditionOf(relation, rows)
   if (where === undefined) return []
@@ -72,7 +89,7 @@ function selected(
   const represented = (column: DescribedColumn) => {
     const value = hidden.includes(column.name) ? `NULL::${column.sqlType}` : publishedValue(column, pii)
     const isKey = relation.key.includes(column.name)
-    return DATABASES.has(type) ? representedValue(value, column, { ids, isKey }) : value
+    return represent ? represent(value, column, { ids, isKey }) : value
   }
   const values = relation.columns.map(represented)
   const keyValues = keyColumns.map(represented)
@@ -80,17 +97,17 @@ function selected(
 }
 
 /**
- * What `target` receives, by the present rows of `organization_agents`: to be called in the transaction that reads the rows. `key` is the key
- * of hashes, which is needed where the target has any.
+ * Returns what `target` receives, by the present rows of `organization_agents`: called in the transaction that reads the rows. `key` is the
+ * key of hashes, for a target that has any.
  */
 export async function selectionFor(
   reader: Pick<Writer, 'rows'>,
-  { target, key }: { target: TargetConfig; key: Buffer | null },
+  { target, type, key }: { target: TargetConfig; type: Contents; key: Buffer | null },
 ): Promise<Selection> {
   const models = await builtModels(reader)
   const published = await publishedRelations(models)
   const ids = new Set(published.flatMap(({ key }) => key))
-  const relations = published.flatMap(relation => selected(relation, { target, ids }))
+  const relations = published.flatMap(relation => selected(relation, { target, type, ids }))
   const organizations = target.rows?.organizations ?? []
   const agents = organizations.length === 0 ? [] : await reader.rows(`${agentsOf(organizations)} ORDER BY ALL`)
   // With the SQL of the values: a new version may normalise values in another way before it hashes them.
@@ -102,15 +119,20 @@ export async function selectionFor(
     ...(isModel(name) ? [keyColumns] : []),
     ...models.flatMap(model => (tableOf(model.name) === name && model.tableId !== null ? [model.tableId] : [])),
   ])
-  const chosen: unknown[] = [columns, target.rows, agents, needsKey(target.pii) ? fingerprintOf(key!) : null]
-  if (target.type === 'parquet') chosen.push(target.partitionBy)
-  if ('search' in target && target.search) chosen.push({ search: target.search })
-  if ('compress' in target && target.compress) chosen.push({ compress: true })
+  const chosen = [columns, target.rows, agents, needsKey(target.pii) ? fingerprintOf(key!) : null]
   const failing = await blockedTables(reader)
-  const blocked = new Set(relations.filter(({ name }) => failing.has(name)).map(({ published: { table } }) => table))
+  const blocked = new Map<string, string[]>()
+  for (const {
+    name,
+    published: { table },
+  } of relations)
+    if (failing.has(name)) blocked.set(table, [...(blocked.get(table) ?? []), ...failing.get(name)!])
   return {
     relations,
-    policy: createHash('sha256').update(JSON.stringify(chosen)).digest('hex'),
-    blocked: [...blocked].sort(),
+    policyOf(empty) {
+      const decided = JSON.stringify([...chosen, type.contents(target), [...empty.keys()].sort()])
+      return createHash('sha256').update(decided).digest('hex')
+    },
+    blocked,
   }
 }

@@ -1,11 +1,11 @@
-// The DuckDB instance of a target's process, and the lock of a target.
+// The DuckDB instance of a target's process, and the lock of a target that is a file or folder.
 import { readFile, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { quoteText } from '../catalog/layout.ts'
 import { diskErrorCode, diskErrorText } from '../core/disk.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
+import { destinationOf } from '../files/destination.ts'
 import { makeFolder } from '../files/durable.ts'
 import { statementsOn, type Writer } from '../warehouse/connection.ts'
 import { isLocked, messageOf } from '../warehouse/fault.ts'
@@ -23,7 +23,7 @@ export async function openTargetDatabase(
     preserve_insertion_order: 'false',
     checkpoint_threshold: '1GB',
     autoinstall_known_extensions: 'false',
-    // There are none: those that a user has stored for DuckDB are not those of a target.
+    // An empty folder: secrets that a user has stored for DuckDB are not those of a target.
     secret_directory: join(settings.spillFolder, 'secrets'),
   })
   const connection = await instance.connect()
@@ -31,7 +31,7 @@ export async function openTargetDatabase(
   return statementsOn(connection)
 }
 
-/** One transaction; of PostgreSQL, REPEATABLE READ. */
+/** Runs `work` in one transaction, which is REPEATABLE READ in PostgreSQL. */
 export async function transaction<T>({ database }: { database: TargetDatabase }, work: () => Promise<T>): Promise<T> {
   await database.run('BEGIN')
   try {
@@ -45,27 +45,10 @@ export async function transaction<T>({ database }: { database: TargetDatabase },
   }
 }
 
-/** Attaches a file that another process holds open, when it lets go of it within `waitMs`. */
-export async function attachWaiting(
-  database: TargetDatabase,
-  attach: string,
-  { waitMs, isHeld }: { waitMs: number; isHeld: (cause: unknown) => boolean },
-): Promise<void> {
-  const untilMs = performance.now() + waitMs
-  for (;;) {
-    try {
-      return await database.run(attach)
-    } catch (cause) {
-      if (!isHeld(cause) || performance.now() >= untilMs) throw cause
-      await sleep(200)
-    }
-  }
-}
-
 const USED =
   'If no publication runs elsewhere, a program has opened the file for writing: open published files read-only.'
 
-/** The error of a target's file: TARGET_LOCKED, or TARGET_UNUSABLE with `hint`. */
+/** Returns the error of a target's file: TARGET_LOCKED, or TARGET_UNUSABLE with `hint`. */
 export function targetError(path: string, cause: unknown, hint: string): ConvohouseError {
   // An error about a folder speaks of the data folder, which a target need not be in.
   if (isCode(cause, 'HOME_UNUSABLE'))
@@ -77,12 +60,18 @@ export function targetError(path: string, cause: unknown, hint: string): Convoho
   return new ConvohouseError('TARGET_UNUSABLE', { what: `Cannot use ${path}: ${why}`, hint, cause })
 }
 
+/** Follows a symbolic link, which may lead to a disk with more space, instead of replacing it. @throws TARGET_UNUSABLE */
+export const followed = (path: string): Promise<string> =>
+  destinationOf(path).catch(cause => {
+    throw targetError(path, cause, 'Correct the symbolic link, or give the target another path.')
+  })
+
 const LOCK_HINT = 'Make the folder of the target writable, and free disk space if it is full.'
 
 /** The size of a DuckDB file without tables: three headers. */
 const HEADERS_BYTES = 12_288
 
-/** True for what a kill leaves of a lock while DuckDB creates it. It holds no data. */
+/** True for the file that a kill leaves while DuckDB creates a lock. It holds no data. */
 async function isCutOff(file: string): Promise<boolean> {
   if ((await stat(file)).size > HEADERS_BYTES) return false
   const content = await readFile(file)
@@ -97,8 +86,8 @@ const foreignLock = (file: string, cause: unknown): ConvohouseError =>
   })
 
 /**
- * Locks a target for as long as this process lives: a file of DuckDB is attached, which one process at a time can do, and the system releases
- * its lock when the process ends in whatever way. @throws TARGET_LOCKED, TARGET_UNUSABLE
+ * Locks a target for as long as this process lives. One process at a time can attach a file of DuckDB, and the system releases it when the
+ * process ends. @throws TARGET_LOCKED, TARGET_UNUSABLE
  */
 export async function lockTarget(database: TargetDatabase, path: string, file = `${path}.lock`): Promise<void> {
   const attach = () => database.run(`ATTACH ${quoteText(file)} AS target_lock`)

@@ -13,24 +13,22 @@ export interface TargetWatermark extends Watermark {
   policy: string
   /** When its rows were read from the warehouse: the target is as fresh as the warehouse was then. ISO-8601 UTC. */
   asOf: string
-  /** Tables of records that were held back by a failed check, with their child tables: their rows are of an earlier state. */
-  held: string[]
 }
 
 /** The table of the target that has the watermark, in one row. */
 export const WATERMARK_TABLE = '_publication'
 
-/** SQL of the values of a watermark's row; its time is TIMESTAMPTZ. */
-export const watermarkValues = ({ owner, epoch, seq, publicationId, policy, asOf, held }: TargetWatermark): string =>
+/** SQL of the values of a watermark's row, whose time is TIMESTAMPTZ. */
+export const watermarkValues = ({ owner, epoch, seq, publicationId, policy, asOf }: TargetWatermark): string =>
   [
     ...[quoteText(owner), quoteText(epoch), String(seq), quoteText(publicationId), quoteText(policy)],
-    ...[`${quoteText(asOf)}::TIMESTAMPTZ`, `[${held.map(quoteText).join(', ')}]::VARCHAR[]`],
+    `${quoteText(asOf)}::TIMESTAMPTZ`,
   ].join(', ')
 
 /** Statements that store a watermark in the attached database `target`. */
 export const storeWatermark = (watermark: TargetWatermark): string[] => [
   `CREATE OR REPLACE TABLE target.main.${WATERMARK_TABLE}
-    (owner VARCHAR, epoch VARCHAR, seq BIGINT, publication_id VARCHAR, policy VARCHAR, as_of TIMESTAMP, held VARCHAR[])`,
+    (owner VARCHAR, epoch VARCHAR, seq BIGINT, publication_id VARCHAR, policy VARCHAR, as_of TIMESTAMP)`,
   `INSERT INTO target.main.${WATERMARK_TABLE} VALUES (${watermarkValues(watermark)})`,
 ]
 
@@ -40,7 +38,7 @@ export async function readStoredWatermark(
   table: string,
 ): Promise<TargetWatermark | null> {
   const [row] = await rows<TargetWatermark & { seq: string }>(`
-    SELECT owner, epoch, seq::VARCHAR AS seq, publication_id AS "publicationId", policy, strftime(as_of, '%Y-%m-%dT%H:%M:%S.%gZ') AS "asOf", held
+    SELECT owner, epoch, seq::VARCHAR AS seq, publication_id AS "publicationId", policy, strftime(as_of, '%Y-%m-%dT%H:%M:%S.%gZ') AS "asOf"
     FROM ${table}`)
   return row ? { ...row, seq: Number(row.seq) } : null
 }
@@ -57,8 +55,9 @@ export const watermarkFields = ({ publicationId, asOf, ...rest }: TargetWatermar
 
 /** The watermark with these members; null: one is missing or has another type. */
 export function watermarkOf(fields: Record<string, unknown>): TargetWatermark | null {
-  const { owner, publication_id: publicationId, as_of: asOf, epoch, seq, policy, held } = fields
+  const { owner, publication_id: publicationId, as_of: asOf, epoch, seq, policy } = fields
   const texts = [owner, publicationId, asOf, epoch, policy].every(value => typeof value === 'string')
-  if (!texts || !Number.isSafeInteger(seq) || !Array.isArray(held)) return null
-  return { ...({ owner, publicationId, asOf, epoch, seq, policy } as TargetWatermark), held: held.map(String) }
+  return texts && Number.isSafeInteger(seq)
+    ? ({ owner, publicationId, asOf, epoch, seq, policy } as TargetWatermark)
+    : null
 }

@@ -1,32 +1,22 @@
 // The state of each configured target: when it was last published to, what it lacks, and why publications fail.
 import { access } from 'node:fs/promises'
-import { join } from 'node:path'
 import { quoteText } from '../catalog/layout.ts'
-import { isRemote, placeOf, type TargetConfig } from '../config/targets.ts'
+import { filesOf, placeOf, type TargetConfig } from '../config/targets.ts'
 import { SECOND } from '../core/time.ts'
-import { blockedRecords } from '../warehouse/checks/results.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
 import { sqlFile } from '../warehouse/sql-files.ts'
 
 export interface TargetStatus {
   target: string
   type: TargetConfig['type']
-  /** The file, folder or database; of a lake, its catalog. */
+  /** The file, folder or database; for a lake, its catalog. */
   place: string
-  /** Folder or prefix of a lake's data; null: of another target. */
-  data: string | null
   /** When the rows of the last publication were read: the target is as fresh as the warehouse was then. Null: never. */
   asOf: string | null
   /** Changed records that the target lacks; null: it must be written from empty. */
   behind: number | null
   /** Rows have been published, and the file or folder is no longer there. */
   isGone: boolean
-  /** Tables that a failed check held back from the last publication: the target lacks their changes, which `behind` does not count. */
-  held: readonly string[]
-  /** Of these, those that have no rows in the target, because it was written from empty meanwhile. */
-  empty: readonly string[]
-  /** Of these, those whose checks pass again: the next publication brings them. */
-  released: readonly string[]
   /** Ids of the row filter that select no agent: unknown, gone, or an organization without agents. */
   selectingNone: readonly string[]
   /** For how long the oldest of them has waited; 0: the target has every change. Null: the first publication has not begun. */
@@ -42,8 +32,6 @@ interface TargetRow {
   asOf: string | null
   succeededAt: string | null
   kind: 'delta' | 'refill' | null
-  held: string[] | null
-  heldEmpty: string[] | null
   rows: number | null
   durationMs: number | null
   behind: number | null
@@ -70,7 +58,7 @@ async function idsSelectingNone(rows: Rows | null, { rows: filter }: TargetConfi
 }
 
 const UNKNOWN = {
-  ...{ asOf: null, behind: null, isGone: false, held: [], empty: [], released: [] },
+  ...{ asOf: null, behind: null, isGone: false },
   ...{ lagSeconds: null, last: null, failure: null },
 }
 
@@ -79,42 +67,27 @@ function lagOf({ behind, lackingSince }: TargetRow, nowMs: number): number | nul
   return Math.max(0, (nowMs - Date.parse(lackingSince)) / SECOND)
 }
 
-/** Whether the place of files has none. One that must not be read is not gone; a server is not asked. */
+/** True if a file of the target is missing. One that must not be read is not gone; a server is not asked. */
 async function lacksFiles(target: TargetConfig): Promise<boolean> {
-  const isMissing = (path: string) =>
-    access(path).then(
-      () => false,
-      error => ['ENOENT', 'ENOTDIR'].includes(error.code),
-    )
-  if (isRemote(target)) return false
-  switch (target.type) {
-    case 'ducklake':
-      return (
-        (target.s3 === null && (await isMissing(target.data))) ||
-        (target.catalog.type !== 'postgres' && isMissing(target.catalog.path))
-      )
-    case 'parquet':
-      return isMissing(join(target.path, 'current'))
-    case 'snapshot':
-      return isMissing(target.path)
-  }
+  const areMissing = await Promise.all(
+    filesOf(target).map(path =>
+      access(path).then(
+        () => false,
+        error => ['ENOENT', 'ENOTDIR'].includes(error.code),
+      ),
+    ),
+  )
+  return areMissing.includes(true)
 }
 
-/** What is known of a target without its publications. */
-type Own = 'target' | 'type' | 'place' | 'data' | 'isGone' | 'selectingNone'
+/** The facts about a target that do not depend on its publications. */
+type Own = 'target' | 'type' | 'place' | 'isGone' | 'selectingNone'
 
-function stateOf(
-  row: TargetRow,
-  { nowMs, blocked }: { nowMs: number; blocked: ReadonlySet<string> },
-): Omit<TargetStatus, Own> {
-  const held = row.held ?? []
+function stateOf(row: TargetRow, nowMs: number): Omit<TargetStatus, Own> {
   const { asOf, behind, succeededAt, kind, rows, durationMs, attempts, failingSince, failedAt, code, what, hint } = row
   return {
     asOf,
     behind,
-    held,
-    empty: row.heldEmpty ?? [],
-    released: held.filter(table => !blocked.has(table)),
     lagSeconds: lagOf(row, nowMs),
     last: succeededAt === null ? null : { endedAt: succeededAt, kind: kind!, rows: rows ?? 0, durationMs: durationMs! },
     failure:
@@ -130,7 +103,6 @@ export async function targetStatuses(
 ): Promise<TargetStatus[]> {
   if (targets.length === 0) return []
   const known = rows === null ? [] : await rows<TargetRow>(sqlFile('reports/targets'))
-  const blocked = rows === null ? new Set<string>() : await blockedRecords({ rows })
   return Promise.all(
     targets.map(async target => {
       const { name, type } = target
@@ -138,14 +110,13 @@ export async function targetStatuses(
         target: name,
         type,
         place: placeOf(target),
-        data: target.type === 'ducklake' ? target.data : null,
         selectingNone: await idsSelectingNone(rows, target),
       }
       const row = known.find(one => one.target === name)
       if (row === undefined) return { ...own, ...UNKNOWN }
       const isGone = row.asOf !== null && (await lacksFiles(target))
       // As in the query: a copy that must be written from empty lacks all that has happened since its rows were read.
-      const state = stateOf(isGone ? { ...row, behind: null, lackingSince: row.asOf } : row, { nowMs, blocked })
+      const state = stateOf(isGone ? { ...row, behind: null, lackingSince: row.asOf } : row, nowMs)
       return { ...own, isGone, ...state }
     }),
   )

@@ -10,7 +10,6 @@ import { SECOND } from '../core/time.ts'
 import { publish } from '../publish/publish.ts'
 import { consumers, removeConsumer } from '../warehouse/changes/consumers.ts'
 import { CONSUMER_PREFIX, consumerOf, lastPublications } from '../warehouse/changes/publications.ts'
-import { blockedRecords } from '../warehouse/checks/results.ts'
 import type { Writer } from '../warehouse/connection.ts'
 
 /** Ends the logging of changes for targets that are no longer configured. */
@@ -99,21 +98,17 @@ async function dueTargets(
   writer: Writer,
   { config, tried, nowMs }: { config: Config; tried: ReadonlyMap<string, Tried>; nowMs: number },
 ): Promise<TargetConfig[]> {
-  const blocked = await blockedRecords(writer)
   const [published, known] = [await lastPublications(writer), await consumers(writer)]
   return config.targets.filter(({ name }) => {
     const consumer = known.find(one => one.name === consumerOf(name))
     const last = tried.get(name)
-    const { startedMs, held } = published.get(name) ?? { startedMs: 0, held: [] }
-    const lastMs = Math.max(startedMs, last?.atMs ?? 0)
+    const lastMs = Math.max(published.get(name) ?? 0, last?.atMs ?? 0)
     // A time in the future: the clock has been set back.
     const isWaiting = lastMs <= nowMs && nowMs - lastMs < config.publish.everyMs
     // The log does not tell of a changed policy or a removed target, so a process publishes to each target once.
     if (!last?.hasSucceeded) return !isWaiting
-    // The log tells no more of the changes of a table that was held back.
-    const isReleased = held.some(table => !blocked.has(table))
     // A consumer at 0 must fill its copy: it is new, or an epoch has begun.
-    return !isWaiting && (isReleased || consumer === undefined || consumer.seq === 0 || consumer.behind > 0)
+    return !isWaiting && (consumer === undefined || consumer.seq === 0 || consumer.behind > 0)
   })
 }
 

@@ -4,12 +4,10 @@ import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
 import { placeFindings } from '../../src/cli/doctor/targets.ts'
 import type { S3Place } from '../../src/config/s3.ts'
-import type { LakeTarget } from '../../src/config/targets.ts'
+import type { LakeTarget } from '../../src/config/targets/ducklake.ts'
 import type { Config } from '../../src/config.ts'
-import { maintain } from '../../src/publish/ducklake/maintenance.ts'
-import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
+import { maintain } from '../../src/publish/targets/ducklake/maintenance.ts'
 import { ENTRY, SETTINGS } from '../publish/published.ts'
-import { AGENT, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import type { Workspace } from '../warehouse/temporary-warehouse.ts'
 import { whyLacking } from './lacking.ts'
 import { lakeWriter } from './lake-packages.ts'
@@ -25,11 +23,8 @@ const { app } = scene
 
 /** A lake in a schema and below a prefix of its own. */
 function newTarget(place: Partial<S3Place> = {}): LakeTarget & { s3: S3Place } {
-  const lake = newLake(app.home)
-  const { connection, passwordFile } = scene.newTarget()
   const { path, s3: data } = s3.newTarget({}, place)
-  const catalog = { type: 'postgres', connection, passwordFile, schema: lake.name } as const
-  return { ...lake, catalog, data: path, s3: data }
+  return { ...newLake(scene), data: path, s3: data }
 }
 
 /** A reader's own secret: its keys may list and read. */
@@ -42,10 +37,8 @@ const secretOf = (): string => {
 const reading = () => ({ password: scene.server.password, secret: secretOf() })
 
 const namesIn = (target: LakeTarget, { id }: Workspace) =>
-  readingLake(
-    target,
-    async rows => (await rows(`SELECT user_name FROM conversations WHERE workspace_id = '${id}' ORDER BY 1`)).flat(),
-    reading(),
+  readingLake(target, reading(), async rows =>
+    (await rows(`SELECT user_name FROM conversations WHERE workspace_id = '${id}' ORDER BY 1`)).flat(),
   )
 
 /** Objects below the prefix that contain the text, or values that do. */
@@ -90,37 +83,12 @@ describeWithBoth('a lake with its data in S3', () => {
     expect(await namesIn(target, place)).toEqual(['Ann 3', 'Bob 3'])
   })
 
-  it('has no byte of an erased person in any object, also if the process that erases is killed', async () => {
-    const place = app.workspace()
-    const target = newTarget()
-    const canary = 'canary-erased@example.com'
-    await load(place, [
-      { ID: 'a', userName: 'Ann', userEmail: canary },
-      { ID: 'b', userName: 'Bob' },
-    ])
-    await publishLake(app, target)
-    expect(await objectsWith(target, canary)).not.toEqual([])
-    const records = [{ table: 'conversations', key: [AGENT, 'a'] }]
-    await eraseRecords(app.warehouse.writer, { workspaceId: place.id, records, nowMs: SENT_AT_MS })
-    const entry = await patchedTarget(
-      app.home,
-      'kill-erasure',
-      `if (!sql.startsWith('CALL ducklake_cleanup_old_files')) return
-      process.kill(process.pid, 'SIGKILL'); await sleep(10_000)`,
-    )
-    expect((await failureOf(publishLake(app, target, { entry }))).code).toBe('PUBLICATION_FAILED')
-    expect(await objectsWith(target, canary)).not.toEqual([])
-    expect(await publishLake(app, target)).toMatchObject({ kind: 'current' })
-    expect(await objectsWith(target, canary)).toEqual([])
-    expect(await namesIn(target, place)).toEqual(['Bob'])
-  })
-
   it('is compacted, and removes objects that no version has any more, those that killed publications left, and no others', async () => {
     vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', join(s3.app.home, 'admin.credentials'))
     vi.stubEnv('AWS_REGION', 'us-east-1')
     try {
-      const { data, s3: at } = newTarget()
-      const target = { ...newLake(app.home), data, s3: at, keepVersionsMs: 0, keepFilesMs: 0 }
+      const target = { ...newTarget(), keepVersionsMs: 0, keepFilesMs: 0 }
+      const at = target.s3
       const writer = await lakeWriter(app.home, target)
       await writer.publish([{ id: 1, name: 'first' }], { refill: true, erases: false })
       for (const name of ['second', 'third']) await writer.publish([{ id: 1, name }])
@@ -128,13 +96,13 @@ describeWithBoth('a lake with its data in S3', () => {
       const others = [`mine/${orphan}`, 'mine.parquet']
       for (const name of [`main/people/${orphan}`, ...others]) await s3.bucket.put(`${at!.prefix}${name}`, 'x')
       for (let round = 0; round < 2; round++)
-        expect(await maintain(writer.database, target, { mostFiles: 1, orphanedMs: 0 })).toBeNull()
+        expect(await maintain(writer.database, target, { mostFiles: 1 })).toBeNull()
       const names = await s3.bucket.names(target)
       expect(names).toEqual(expect.arrayContaining(others))
       expect(names.filter(name => name.includes(orphan))).toEqual(others.slice(0, 1))
       for (const name of others) await s3.bucket.remove(`${at!.prefix}${name}`)
       expect(await objectsWith(target, 'first')).toEqual([])
-      const rows = await readingLake(target, rows => rows('SELECT name FROM people'), { secret: secretOf() })
+      const rows = await readingLake(target, reading(), rows => rows('SELECT name FROM people'))
       expect(rows).toEqual([['third']])
       expect(names.filter(name => name.startsWith('main/people/'))).toHaveLength(1)
     } finally {
@@ -169,26 +137,18 @@ describeWithBoth('a lake with its data in S3', () => {
     await load(place, [{ ID: 'a', userName: 'Ann' }])
     await publishLake(app, target)
     await load(place, [{ ID: 'a', userName: 'Amy' }], 1)
-    const { admin, reader } = s3.server
     const refused = (at: Partial<S3Place>) => failureText({ ...target, s3: { ...target.s3, ...at } })
-    const wrong = await s3.credentials('wrong', { ...admin, secretAccessKey: 'wrong-secret-key' })
+    const wrong = await s3.credentials('wrong', { ...s3.server.admin, secretAccessKey: 'wrong-secret-key' })
     expect(await refused({ credentialsFile: wrong })).toMatch(
       /^TARGET_UNUSABLE Cannot use s3:\/\/lake\/\w+: SignatureDoesNotMatch: .* \(HTTP 403\) Correct the credentials in section \[default\] of .*wrong\.credentials/,
     )
-    const unknown = await s3.credentials('unknown', { ...admin, accessKeyId: 'AKNOBODY' })
-    expect(await refused({ credentialsFile: unknown })).toMatch(/InvalidAccessKeyId.*Correct the credentials/)
-    const mayRead = await s3.credentials('reader', reader)
+    const mayRead = await s3.credentials('reader', s3.server.reader)
     expect(await refused({ credentialsFile: mayRead })).toMatch(
       /AccessDenied.*Allow s3:ListBucket on lake, .*s3:PutObject/,
-    )
-    expect(await refused({ credentialsFile: join(app.home, 'none') })).toMatch(/^SECRET_MISSING .*cannot be read/)
-    expect(await refused({ endpoint: 'http://127.0.0.1:1' })).toMatch(
-      /^TARGET_UNUSABLE Cannot use .*connect to server.*Check that http:\/\/127\.0\.0\.1:1 can be reached/,
     )
     expect(await failureText(newTarget({ endpoint: 'http://127.0.0.1:1' }))).toMatch(
       /ECONNREFUSED.*Check that http:\/\/127\.0\.0\.1:1 can be reached/,
     )
-    expect(await failureText(newTarget({ bucket: 'nowhere' }))).toMatch(/NoSuchBucket.*Create the bucket nowhere/)
     expect(await failureText({ ...newTarget(), data: target.data, s3: target.s3 })).toMatch(
       /^TARGET_UNUSABLE s3:.*\/main has the data of another lake/,
     )
@@ -205,7 +165,7 @@ describeWithBoth('a lake with its data in S3', () => {
     expect(await findings(target)).toMatchObject([
       {
         state: 'ok',
-        found: expect.stringContaining(`can be written as admin (the first publication creates `),
+        found: expect.stringContaining(`can be written (the first publication creates `),
       },
     ])
     expect(await s3.bucket.names(target)).toEqual([])

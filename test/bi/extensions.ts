@@ -15,7 +15,7 @@ for wheel in glob.glob(sys.argv[1] + '/*.whl'):
                 shutil.copyfileobj(source, target)
     os.remove(wheel)`
 
-const NAMES = ['postgres_scanner', 'sqlite_scanner', 'ducklake', 'httpfs', 'fts']
+const NAMES = ['postgres_scanner', 'ducklake', 'httpfs', 'fts']
 
 const wheelsOf = (names: readonly string[]): string[] =>
   names.map(name => `duckdb-extension-${name.replaceAll('_', '-')}==${version().replace(/^v/, '')}`)

@@ -2,11 +2,11 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { quoteText } from '../../src/catalog/layout.ts'
-import type { LakeTarget } from '../../src/config/targets.ts'
-import { openDuckLake } from '../../src/publish/ducklake/ducklake.ts'
+import type { LakeTarget } from '../../src/config/targets/ducklake.ts'
 import type { PackagedTable } from '../../src/publish/package.ts'
 import { openTargetDatabase, type TargetDatabase } from '../../src/publish/target-database.ts'
 import type { OpenTarget } from '../../src/publish/target-port.ts'
+import { openDuckLake } from '../../src/publish/targets/ducklake/ducklake.ts'
 import type { TargetWatermark } from '../../src/publish/watermark.ts'
 import { extensionFolder } from './extensions.ts'
 
@@ -29,7 +29,7 @@ export interface LakeWriter {
   /** Replaces the rows with these ids; `deletes`: ids whose rows are deleted. */
   publish(
     rows: readonly Row[],
-    options?: { refill?: boolean; deletes?: readonly number[]; erases?: boolean; isFinal?: boolean },
+    options?: { refill?: boolean; deletes?: readonly number[]; erases?: boolean },
   ): Promise<void>
 }
 
@@ -47,7 +47,7 @@ export async function lakeWriter(
   return {
     database,
     opened,
-    async publish(rows, { refill = false, deletes = [], erases = refill, isFinal = false } = {}) {
+    async publish(rows, { refill = false, deletes = [], erases = refill } = {}) {
       const base = await opened.watermark()
       const number = ++seq
       const file = (name: string) => join(folder, `${number}-${name}.parquet`)
@@ -75,13 +75,13 @@ export async function lakeWriter(
           isWhole: refill,
           deletes: refill ? null : file('deletes'),
           rows: [file(name)],
-          isFinal,
+          isFinal: false,
           rowCount: rows.length,
         },
         partitions: null,
       })
       const watermark: TargetWatermark = {
-        ...{ owner: 'a/b', epoch: 'e', seq: number, publicationId: `p${number}`, policy: 'p', held: [] },
+        ...{ owner: 'a/b', epoch: 'e', seq: number, publicationId: `p${number}`, policy: 'p' },
         asOf: '2026-11-24T00:00:00.000Z',
       }
       const tables = names.map(table)

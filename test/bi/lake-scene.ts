@@ -1,39 +1,35 @@
-// Targets of the type `ducklake` for a test file, and a reader that shares nothing with the publisher.
+// Targets of the type `ducklake` for a test file, and readers that share nothing with the publisher but catalog and data.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { describe, expect } from 'vitest'
-import type { LakeTarget } from '../../src/config/targets.ts'
+import { expect } from 'vitest'
+import type { LakeTarget } from '../../src/config/targets/ducklake.ts'
 import type { PublicationReport } from '../../src/core/publication-report.ts'
+import { HOUR } from '../../src/core/time.ts'
 import type { PublishOptions } from '../../src/publish/publish.ts'
 import { KEEP, publishTo, SETTINGS } from '../publish/published.ts'
 import { until } from '../until.ts'
 import type { TemporaryWarehouse, Workspace } from '../warehouse/temporary-warehouse.ts'
-import { EXTENSIONS, extensionFolder } from './extensions.ts'
-import { needed, whyLacking } from './lacking.ts'
+import { extensionFolder } from './extensions.ts'
+import { needed } from './lacking.ts'
+import type { PostgresScene } from './postgres-scene.ts'
 import { PYTHON } from './python.ts'
-
-/** Tests that need DuckDB's extensions. */
-export const describeWithLake = describe.skipIf(whyLacking(EXTENSIONS) !== null)
-
-const HOUR_MS = 3_600_000
 
 let targets = 0
 
-export type FileLake = LakeTarget & { catalog: { path: string } }
-
-/** A lake that no other test uses, with its catalog in a file. */
+/** A lake that no other test uses, whose catalog is a schema of its name. */
 export function newLake(
-  home: string,
-  settings: Partial<FileLake> = {},
-  type: 'sqlite' | 'duckdb' = 'sqlite',
-): FileLake {
+  { app, newTarget }: PostgresScene,
+  settings: Partial<LakeTarget> = {},
+  connection: Partial<LakeTarget['catalog']['connection']> = {},
+): LakeTarget {
   const name = `lake${++targets}`
+  const { connection: place, passwordFile } = newTarget({}, connection)
   return {
-    ...{ name, type: 'ducklake', pii: KEEP, rows: null, data: join(home, name), s3: null },
-    ...{ catalog: { type, path: join(home, `${name}.${type}`) }, keepVersionsMs: 48 * HOUR_MS, keepFilesMs: HOUR_MS },
+    ...{ name, type: 'ducklake', pii: KEEP, rows: null, data: join(app.home, name), s3: null },
+    ...{ catalog: { connection: place, passwordFile, schema: name }, keepVersionsMs: 48 * HOUR, keepFilesMs: HOUR },
     ...settings,
   }
 }
@@ -46,38 +42,36 @@ export const publishLake = (
 ): Promise<PublicationReport> =>
   publishTo(app, target, { settings: { ...SETTINGS, extensions: extensionFolder() }, ...options })
 
-const addressOf = ({ catalog }: LakeTarget): string => {
-  if (catalog.type !== 'postgres') return `ducklake:${catalog.type === 'sqlite' ? 'sqlite:' : ''}${catalog.path}`
-  const { host, port, database, user } = catalog.connection
+const addressOf = ({ catalog: { connection } }: LakeTarget): string => {
+  const { host, port, database, user } = connection
   return `ducklake:postgres:host=${host} port=${port} dbname=${database} user=${user}`
 }
 
 export interface Reading {
-  /** Of its PostgreSQL. */
-  password?: string
+  /** The password of the lake's PostgreSQL. */
+  password: string
   /** SQL of the reader's own secret for S3. */
   secret?: string
-  /** As the lake's owner, who may write. */
+  /** Attaches as somebody who may write. */
   writes?: boolean
 }
 
 /** Attaches the lake as a reader does. */
 export async function readingLake<T>(
   target: LakeTarget,
+  { password, secret, writes = false }: Reading,
   work: (rows: (sql: string) => Promise<unknown[][]>) => Promise<T>,
-  { password = '', secret, writes = false }: Reading = {},
 ): Promise<T> {
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' })
   const connection = await instance.connect()
   try {
     await connection.run(`SET TimeZone = 'UTC'`)
-    for (const name of ['ducklake', 'sqlite_scanner', 'postgres_scanner', 'httpfs'])
+    for (const name of ['ducklake', 'postgres_scanner', 'httpfs'])
       await connection.run(`LOAD '${extensionFolder()}/${name}.duckdb_extension'`)
     if (secret) await connection.run(secret)
-    const { catalog } = target
-    const schema = catalog.type === 'postgres' ? `, METADATA_SCHEMA '${catalog.schema}'` : ''
-    const address = addressOf(target) + (password === '' ? '' : ` password=${password}`)
-    await connection.run(`ATTACH '${address}' AS lake (READ_${writes ? 'WRITE' : 'ONLY'}${schema})`)
+    const access = writes ? `READ_WRITE, DATA_PATH '${target.data}/'` : 'READ_ONLY'
+    const options = `${access}, METADATA_SCHEMA '${target.catalog.schema}'`
+    await connection.run(`ATTACH '${addressOf(target)} password=${password}' AS lake (${options})`)
     await connection.run('USE lake')
     return await work(async sql => (await connection.runAndReadAll(sql)).getRowsJson())
   } finally {
@@ -92,17 +86,16 @@ interface Read {
   types: string[]
 }
 
-/** Reads in a process of its own, which shares nothing with the publisher but the catalog and the data, until `stop` exists. */
+/** Reads in a process of its own until the file `stop` exists. */
 export function startReader(
   target: LakeTarget,
   { id }: Workspace,
-  { stop, password = '', secret = '' }: Reading & { stop: string },
+  { stop, password, secret = '' }: Reading & { stop: string },
 ) {
-  const { catalog } = target
   const python = join(needed(PYTHON.lake), 'bin', 'python')
   const script = join(import.meta.dirname, 'read-lake.py')
-  const schema = catalog.type === 'postgres' ? `, METADATA_SCHEMA '${catalog.schema}'` : ''
-  const words = [script, extensionFolder(), addressOf(target), schema, id, stop]
+  const options = `, METADATA_SCHEMA '${target.catalog.schema}'`
+  const words = [script, extensionFolder(), addressOf(target), options, id, stop]
   const env = { PGPASSWORD: password, LAKE_SECRET: secret }
   const child = spawn(python, words, { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
@@ -154,16 +147,4 @@ export async function filesWith(folder: string, text: string): Promise<string[]>
     connection.closeSync()
     instance.closeSync()
   }
-}
-
-/** Names of the catalog's file and of those beside it. */
-export const catalogFiles = async ({ catalog }: FileLake): Promise<string[]> =>
-  (await readdir(dirname(catalog.path))).filter(name => name.startsWith(basename(catalog.path))).sort()
-
-/** Names of the files of the lake, of data or of the catalog, that have the text. */
-export async function filesOfLakeWith(target: FileLake, text: string): Promise<string[]> {
-  const found = await filesWith(target.data, text)
-  for (const name of await catalogFiles(target))
-    if ((await readFile(join(dirname(target.catalog.path), name))).includes(text)) found.push(name)
-  return found
 }

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe } from 'vitest'
-import type { PostgresTarget } from '../../src/config/targets.ts'
+import type { PostgresTarget } from '../../src/config/targets/postgres.ts'
 import type { ConvohouseError } from '../../src/core/errors.ts'
 import type { PublicationReport } from '../../src/core/publication-report.ts'
 import type { PublishOptions } from '../../src/publish/publish.ts'

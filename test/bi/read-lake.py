@@ -12,7 +12,7 @@ extensions, address, options, workspace, stop = sys.argv[1:]
 
 def connected():
     connection = duckdb.connect(config={"allow_unsigned_extensions": "false"})
-    for name in ("ducklake", "sqlite_scanner", "postgres_scanner", "httpfs"):
+    for name in ("ducklake", "postgres_scanner", "httpfs"):
         connection.execute(f"LOAD '{extensions}/{name}.duckdb_extension'")
     connection.execute("SET TimeZone = 'UTC'")
     if os.environ.get("LAKE_SECRET"):

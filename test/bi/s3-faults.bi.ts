@@ -6,12 +6,12 @@ import { createServer, type IncomingMessage, request, type Server, type ServerRe
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, expect, it } from 'vitest'
-import type { ParquetTarget, S3Target } from '../../src/config/targets.ts'
+import type { ParquetTarget } from '../../src/config/targets/parquet.ts'
 import { registerConsumer } from '../../src/warehouse/changes/consumers.ts'
 import { until } from '../until.ts'
 import type { Workspace } from '../warehouse/temporary-warehouse.ts'
 import { failureOf, load } from './postgres-scene.ts'
-import { describeWithS3, s3Scene } from './s3-scene.ts'
+import { describeWithS3, type S3Target, s3Scene } from './s3-scene.ts'
 
 const scene = s3Scene()
 const { app, newTarget, publish, query } = scene

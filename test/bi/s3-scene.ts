@@ -12,7 +12,7 @@ import {
 import { DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll, describe } from 'vitest'
 import type { S3Place } from '../../src/config/s3.ts'
-import type { ParquetTarget, S3Target } from '../../src/config/targets.ts'
+import type { ParquetTarget } from '../../src/config/targets/parquet.ts'
 import type { PublicationReport } from '../../src/core/publication-report.ts'
 import type { PublishOptions } from '../../src/publish/publish.ts'
 import { KEEP, publishTo, SETTINGS } from '../publish/published.ts'
@@ -20,6 +20,8 @@ import { type TemporaryWarehouse, temporaryWarehouse } from '../warehouse/tempor
 import { EXTENSIONS, extensionFolder } from './extensions.ts'
 import { whyLacking } from './lacking.ts'
 import { type Keys, keysText, S3_SERVER, type S3Server, s3Server } from './s3-server.ts'
+
+export type S3Target = ParquetTarget & { s3: S3Place }
 
 /** What tests do in the bucket, as its owner. */
 export interface Bucket {

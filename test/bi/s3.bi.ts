@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { placeFindings } from '../../src/cli/doctor/targets.ts'
-import type { ParquetTarget } from '../../src/config/targets.ts'
+import type { ParquetTarget } from '../../src/config/targets/parquet.ts'
 import type { Config } from '../../src/config.ts'
 import { targetStatuses } from '../../src/reports/publications.ts'
 import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { extensionFolder } from './extensions.ts'
 import { driverOf } from './jdbc.ts'
-import { describeWithLake } from './lake-scene.ts'
+import { describeWithPostgres, postgresScene } from './postgres-scene.ts'
 import { publishedScene } from './published-scene.ts'
 import { PYTHON, python } from './python.ts'
 
@@ -13,17 +13,31 @@ const PAGE = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'bi', 's
 const SECTION = PAGE.slice(PAGE.indexOf('## A lake'))
 const block = (language: string): string => new RegExp(`\`\`\`${language}\\n([^\`]+)\`\`\``).exec(SECTION)![1]!
 
-describeWithLake('the page about Spark', () => {
-  const scene = publishedScene([{ name: 'versions', type: 'ducklake' }])
+describeWithPostgres('the page about Spark', () => {
+  const postgres = postgresScene()
+  const scene = publishedScene(() => {
+    const { connection, passwordFile } = postgres.newTarget()
+    const { host, port, database, user } = connection
+    return [{ name: 'versions', type: 'ducklake', catalog: { host, port, database, user, passwordFile } }]
+  })
+
+  /** The lake's address for a reader on this machine. */
+  const address = () =>
+    `host=127.0.0.1 port=${postgres.server.port} dbname=postgres user=admin password=${postgres.server.password}`
 
   it('reads a lake through JDBC, all tables in one version, with the types of the marts', async () => {
     // The page says with which versions it was tried, and the driver's is that of its address.
     expect(PAGE).toContain(`PySpark ${/pyspark==([\d.]+)/.exec(PYTHON.spark.about)![1]}`)
     expect(block('python')).toContain(/duckdb_jdbc-([\d.]+\d)/.exec(driverOf('lake'))![1])
-    const loads = ['ducklake', 'sqlite_scanner'].map(name => `LOAD '${extensionFolder()}/${name}.duckdb_extension'`)
-    const installs = 'INSTALL ducklake; INSTALL sqlite; LOAD ducklake; LOAD sqlite'
+    const loads = ['ducklake', 'postgres_scanner'].map(name => `LOAD '${extensionFolder()}/${name}.duckdb_extension'`)
+    const installs = 'INSTALL ducklake; INSTALL postgres'
     expect(block('sql')).toContain(installs)
-    await writeFile(join(scene.home, 'published', 'lake.sql'), block('sql').replace(installs, loads.join('; ')))
+    await writeFile(
+      join(scene.home, 'published', 'lake.sql'),
+      block('sql')
+        .replace(installs, loads.join('; '))
+        .replace('host=db.example.com dbname=lake user=analyst', address()),
+    )
     // The driver's file in place of its download.
     const packages = /\.config\("spark\.jars\.packages", "[^"]+"\)/
     expect(block('python')).toMatch(packages)

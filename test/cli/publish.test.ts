@@ -29,10 +29,10 @@ it('publish writes the targets, says what it did, and goes on after one that fai
   const variables = { CONVOHOUSE_API_URL: 'http://127.0.0.1:9', CONVOHOUSE_WORKSPACE: 'ws_demo', ...env }
   expect((await inProcess(['publish'], { env: variables })).stderr).toContain('--config or CONVOHOUSE_CONFIG names it')
 
-  await configure([{ name: 'versions', type: 'ducklake', data: join(folder, 'files') }])
+  await configure([{ name: 'versions', type: 'ducklake', catalog: { host: 'db', database: 'lake', user: 'u' } }])
   const ofLake = (await inProcess(['status', '--config', config], { env })).stdout
   expect(ofLake).toMatch(
-    /Target versions\n {2}ducklake {5}.*versions\.sqlite\n {2}data {9}.*files\n {2}published {4}never/,
+    /Target versions\n {2}ducklake {5}db:5432\/lake, schema convohouse_lake\n {2}published {4}never/,
   )
 
   const path = join(folder, 'bi.duckdb')
@@ -96,7 +96,7 @@ it('publish writes the targets, says what it did, and goes on after one that fai
   ])
 })
 
-it('a target whose files are gone is reported, a failure only until a publication succeeds, what a check holds back, and ids that select nothing', async () => {
+it('a target whose files are gone is reported, a failure only until a publication succeeds, what a check stops, and ids that select nothing', async () => {
   const folder = await temporaryFolder()
   const [home, config, place] = [join(folder, 'data'), join(folder, 'convohouse.yaml'), join(folder, 'published')]
   const env = { CONVOHOUSE_API_TOKEN: TOKEN }
@@ -149,24 +149,28 @@ it('a target whose files are gone is reported, a failure only until a publicatio
       unnest([false, false, true]) AS blocks, unnest(['broken', 'failed', 'failed']) AS outcome, 'all' AS scope, '[]' AS examples,
       now()::TIMESTAMP AS checked_at, 0 AS duration_ms`)
     .finally(() => holder.close())
-  // Published before the check failed, it lacks nothing.
-  expect(await state()).toMatchObject([{ held: [], empty: [], selectingNone: ['agent_typo', 'org_typo'] }])
+  expect(await state()).toMatchObject([{ failure: null, selectingNone: ['agent_typo', 'org_typo'] }])
   const text = (await inProcess(['status', '--config', config], { env })).stdout
   expect(text).toMatch(/; has every change\n {2}rows {9}no agent is selected by "agent_typo", "org_typo"\n/)
-  const filled = await run('publish')
-  expect(filled.stdout).toMatch(
-    /^bi: written from empty \(its configuration .*; held back: conversations .*; without rows in this target until the check passes: conversations\n$/,
+  const emptied = await run('publish')
+  expect(emptied.code).toBe(6)
+  expect(emptied.stderr).toMatch(
+    /^bi: error PUBLICATION_BLOCKED: .*check tags_unique fails: it was written from empty, without rows in conversations\.\n.*`convohouse check tags_unique`/,
   )
+  expect(await state()).toMatchObject([{ failure: { code: 'PUBLICATION_BLOCKED' } }])
+  const failed = { state: 'fail', code: 'PUBLICATION_BLOCKED' }
+  const filter = { state: 'warn', found: 'bi: no agent is selected by "agent_typo", "org_typo"' }
+  const found = (await json('doctor', '--offline')).checks
+  expect(found.filter(({ check }: { check: string }) => check === 'targets')).toMatchObject([failed, filter])
+
+  const repaired = await openApp({ config: readConfig({ path: config, env }) })
+  await repaired.warehouse.writer.run(`DELETE FROM _checks WHERE name = 'tags_unique'`).finally(() => repaired.close())
   const warnings = [
     'the model nameless could not be built: `convohouse status` shows why',
     'the check mine cannot run: `convohouse check` shows why',
-    'the check tags_unique fails and holds back conversations: `convohouse check tags_unique` shows why',
   ]
-  expect(filled.stderr).toBe(warnings.map(warning => `warning: ${warning}\n`).join(''))
-  expect(filled.code).toBe(0)
+  const filled = await run('publish')
+  expect([filled.code, filled.stderr]).toEqual([0, warnings.map(warning => `warning: ${warning}\n`).join('')])
+  expect(filled.stdout).toMatch(/^bi: written from empty \(its configuration or the models had changed\): /)
   expect(JSON.parse((await run('publish', '--json')).stdout)).toMatchObject({ mode: 'current', warnings })
-  expect(await state()).toMatchObject([{ held: ['conversations'], empty: ['conversations'], released: [] }])
-  const filter = { state: 'warn', found: 'bi: no agent is selected by "agent_typo", "org_typo"' }
-  const found = (await json('doctor', '--offline')).checks
-  expect(found.filter(({ check }: { check: string }) => check === 'targets')).toMatchObject([filter])
 })

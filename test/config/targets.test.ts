@@ -37,7 +37,9 @@ const postgres = (settings: object) => ({
   targets: [{ name: 'bi', type: 'postgres', host: 'h', database: 'd', user: 'u', ...settings }],
 })
 
-const lake = (settings: object) => ({ targets: [{ name: 'lake', type: 'ducklake', ...settings }] })
+const CATALOG = { host: 'db.example.com', database: 'lake', user: 'loader', passwordFile: 'pg.secret' }
+
+const lake = (settings: object) => ({ targets: [{ name: 'lake', type: 'ducklake', catalog: CATALOG, ...settings }] })
 
 describe('targets of publications', () => {
   it('have a full-text index in a language, if they keep what was said', () => {
@@ -122,56 +124,46 @@ describe('targets of publications', () => {
     ])
   })
 
-  it('in a lake have a catalog in SQLite unless they name another one, and say for how long versions and files stay', () => {
-    const server = { host: 'db.example.com', database: 'lake', user: 'loader', passwordFile: 'pg.secret' }
+  it('in a lake have a catalog in PostgreSQL, and say for how long versions and files stay', () => {
     const { targets, home } = read({
       targets: [
-        { name: 'lake', type: 'ducklake' },
-        {
-          name: 'one',
-          type: 'ducklake',
-          catalog: { type: 'duckdb', path: 'c.ducklake' },
-          data: 'd',
-          keepVersions: '7d',
-        },
-        { name: 'far', type: 'ducklake', catalog: { type: 'postgres', ...server }, keepFiles: '10m' },
+        ...lake({}).targets,
+        ...lake({ name: 'one', catalog: { ...CATALOG, schema: 'one' }, data: 'd', keepVersions: '7d' }).targets,
       ],
     })
     expect(targets).toMatchObject([
       {
-        catalog: { type: 'sqlite', path: join(home, 'published', 'lake.sqlite') },
-        ...{ data: join(home, 'published', 'lake'), keepVersionsMs: 2 * 86_400_000, keepFilesMs: 3_600_000 },
-      },
-      {
-        catalog: { type: 'duckdb', path: join(folder, 'c.ducklake') },
-        ...{ data: join(folder, 'd'), keepVersionsMs: 7 * 86_400_000 },
-      },
-      {
         catalog: {
-          ...{ type: 'postgres', schema: 'convohouse_lake', passwordFile: join(folder, 'pg.secret') },
+          ...{ schema: 'convohouse_lake', passwordFile: join(folder, 'pg.secret') },
           connection: { host: 'db.example.com', port: 5432, sslmode: 'require' },
         },
-        keepFilesMs: 600_000,
+        ...{ data: join(home, 'published', 'lake'), keepVersionsMs: 2 * 86_400_000, keepFilesMs: 3_600_000 },
       },
+      { catalog: { schema: 'one' }, data: join(folder, 'd'), keepVersionsMs: 7 * 86_400_000 },
     ])
   })
 
   it.each([
-    ['a catalog elsewhere', lake({ catalog: { type: 'mysql' } }), /catalog\.type .*one of postgres, sqlite, duckdb/],
-    ['a password in place of its file', lake({ catalog: { type: 'sqlite', password: 'x' } }), /not a known setting/],
+    [
+      'a catalog in SQLite',
+      lake({ catalog: { type: 'sqlite', path: 'c' } }),
+      /catalog\.type .*must be one of postgres; /,
+    ],
+    ['no catalog', { targets: [{ name: 'lake', type: 'ducklake' }] }, /catalog .*is missing|schema of a PostgreSQL/],
+    ['a password in place of its file', lake({ catalog: { ...CATALOG, password: 'x' } }), /not a known setting/],
     ['data that is no folder', lake({ data: 'gs://bucket/lake' }), /\.data .*must be a folder/],
     ['versions that nobody can read', lake({ keepVersions: '1m' }), /keepVersions .*1h at least/],
     [
       'a catalog that another target has',
       {
-        targets: ['a', 'b'].map(name => lake({ name, catalog: { type: 'sqlite', path: 'c' }, data: name }).targets[0]!),
+        targets: ['a', 'b'].map(name => lake({ name, data: name }).targets[0]!),
       },
-      /different paths and schemas/,
+      /target b has the path or the schema of another target/,
     ],
     [
       'the folder of another target',
       { targets: [...lake({ data: 'd' }).targets, { name: 'x', type: 'parquet', path: './D' }] },
-      /target x has the path of another target/,
+      /target x has the path or the schema of another target/,
     ],
   ])('in a lake are refused with %s', (_, settings, why) => {
     const error = refusal(settings)
@@ -203,14 +195,14 @@ describe('targets of publications', () => {
     [
       'two targets that share a schema',
       { targets: [...postgres({ schema: 'a' }).targets, ...postgres({ name: 'x', schema: 'a_marts' }).targets] },
-      /different paths and schemas/,
+      /target x has the path or the schema of another target/,
     ],
     [
       'two targets that share a file, one by default and one by an address',
       {
         targets: [...one({ name: 'a' }).targets, ...one({ name: 'b', path: './data/x/../published/A.duckdb' }).targets],
       },
-      /target b has the path of another target/,
+      /target b has the path or the schema of another target/,
     ],
     [
       'a file in the data folder',
@@ -223,11 +215,6 @@ describe('targets of publications', () => {
       /target l has the path .*data, among/,
     ],
     ['the folder of all targets', lake({ data: './x/../data/published' }), /target lake .*published, among/],
-    [
-      'a catalog in the data folder',
-      lake({ catalog: { type: 'sqlite', path: 'data/spool/l.sqlite' } }),
-      /l\.sqlite, among/,
-    ],
     ['a path that DuckDB cannot use', one({ path: './a?b/c.duckdb' }), /target bi is .*question mark/],
     ['a name that is a path', one({ name: '../bi' }), /targets\[0\]\.name .*short name/],
     ['two targets of one name', { targets: [...one({}).targets, ...one({ name: 'BI' }).targets] }, /different names/],
@@ -241,7 +228,10 @@ describe('targets of publications', () => {
 
 const inS3 = (settings: object) => ({ name: 'lake', type: 'parquet', path: 's3://lake/prod', ...settings })
 
-const ducklake = (settings: object) => ({ name: 'versions', type: 'ducklake', ...settings })
+const ducklake = (settings: object) => ({ name: 'versions', type: 'ducklake', catalog: CATALOG, ...settings })
+
+/** A schema for another catalog on the same server. */
+const OTHER = { ...CATALOG, schema: 'other' }
 
 const targetsOf = (...targets: object[]) => read({ targets }).targets
 
@@ -275,12 +265,11 @@ describe('a target in S3', () => {
     const s3 = { endpoint: 'https://s3.example.com', credentialsFile: 'f' }
     const [target, other] = targetsOf(
       ducklake({ data: 's3://lake/prod/', s3 }),
-      ducklake({ name: 'b', data: 's3://lake/prod', s3: {}, catalog: { type: 'sqlite', path: 'b' } }),
+      ducklake({ name: 'b', data: 's3://lake/prod', s3: {}, catalog: OTHER }),
     )
     expect(target).toMatchObject({
       data: 's3://lake/prod',
       s3: { bucket: 'lake', prefix: 'prod/', endpoint: 'https://s3.example.com', credentialsFile: join(folder, 'f') },
-      catalog: { type: 'sqlite' },
     })
     expect(other).toMatchObject({ data: 's3://lake/prod', s3: { endpoint: null } })
   })
@@ -307,8 +296,16 @@ describe('a target in S3', () => {
       /targets\[0\]\.data .*s3:\/\/BUCKET\/PREFIX/,
     ],
     ['a server of a folder of a lake', [ducklake({ data: 'out', s3: {} })], /\.s3 .*begins with s3:/],
-    ['the prefix of a lake', [ducklake({ data: 's3://lake/prod/' }), inS3({})], /lake has the path of another target/],
-    ['one prefix twice', [inS3({}), inS3({ name: 'b', path: 's3://lake/prod/' })], /b has the path of another target/],
+    [
+      'the prefix of a lake',
+      [ducklake({ data: 's3://lake/prod/' }), inS3({})],
+      /lake has the path or the schema of another target/,
+    ],
+    [
+      'one prefix twice',
+      [inS3({}), inS3({ name: 'b', path: 's3://lake/prod/' })],
+      /b has the path or the schema of another target/,
+    ],
   ])('is refused with %s', (_, targets, why) => {
     expect(() => targetsOf(...targets)).toThrow(why)
   })
@@ -331,7 +328,7 @@ describe('the environment of the process that writes to S3', () => {
     const [first, lakeInS3, folderOfLake] = targetsOf(
       inS3({}),
       ducklake({ data: 's3://lake/data' }),
-      ducklake({ name: 'local', data: 'out' }),
+      ducklake({ name: 'local', data: 'out', catalog: OTHER }),
     )
     for (const target of [first!, lakeInS3!]) expect(targetEnvironment(target, env)).toHaveProperty('AWS_ACCESS_KEY_ID')
     expect(targetEnvironment(folderOfLake!, env)).toEqual({})

@@ -1,22 +1,17 @@
 // The rules of the target `ducklake` that need no extension: types, what a policy drops, and the words of errors.
 import { describe, expect, it } from 'vitest'
-import type { LakeTarget } from '../../src/config/targets.ts'
-import { lakeError } from '../../src/publish/ducklake/lake-error.ts'
-import { lakeType } from '../../src/publish/ducklake/stored-tables.ts'
+import type { LakeTarget } from '../../src/config/targets/ducklake.ts'
 import { writtenValue } from '../../src/publish/parquet-columns.ts'
 import { publishedRelations } from '../../src/publish/relations.ts'
+import { lakeError } from '../../src/publish/targets/ducklake/lake-error.ts'
+import { lakeType } from '../../src/publish/targets/ducklake/stored-tables.ts'
 import { KEEP } from './published.ts'
 
-const FILES: LakeTarget = {
+const SERVER: LakeTarget = {
   ...{ name: 'lake', type: 'ducklake', pii: KEEP, rows: null, data: '/data/lake', s3: null },
   ...{ keepVersionsMs: 1, keepFilesMs: 1 },
-  catalog: { type: 'sqlite', path: '/data/lake.sqlite' },
-}
-
-const SERVER: LakeTarget = {
-  ...FILES,
   catalog: {
-    ...{ type: 'postgres', schema: 'lake', passwordFile: '/run/secrets/pg' },
+    ...{ schema: 'lake', passwordFile: '/run/secrets/pg' },
     connection: { host: 'db', port: 5432, database: 'bi', user: 'loader', sslmode: 'require', sslrootcert: null },
   },
 }
@@ -33,49 +28,37 @@ describe('a lake', () => {
 
   it.each([
     [
-      SERVER,
       `IO Error: Failed to attach DuckLake MetaData "x" at path + "postgres:host='db' user='loader'"Unable to connect to Postgres at "host='db'": connection to server at "db", port 5432 failed: FATAL:  password authentication failed for user "loader"\n`,
       'TARGET_UNUSABLE',
       'Cannot use db:5432/bi, schema lake: password authentication failed for user "loader"',
       /run\/secrets\/pg/,
     ],
     [
-      SERVER,
       'TransactionContext Error: Failed to commit: Failed to commit DuckLake transaction.\nTransaction conflict - attempting to insert into table with index "1" - but another transaction has deleted from it',
       'TARGET_CHANGED',
       'db:5432/bi, schema lake was changed by something else during a publication, which was discarded.',
       /Nothing to do/,
     ],
     [
-      FILES,
-      'IO Error: Failed to attach DuckLake MetaData "x" at path + "/data/lake.ducklake"Could not set lock on file "/data/lake.ducklake": Conflicting lock is held in /usr/bin/python3 (PID 7)',
-      'TARGET_LOCKED',
-      'Another process holds /data/lake.sqlite.',
-      /one process at a time/,
-    ],
-    [
-      FILES,
       'Invalid Configuration Error: DATA_PATH parameter "/data/lake/" does not match existing data path in the catalog "/old/".\nYou can override',
       'TARGET_UNUSABLE',
-      'The lake of /data/lake.sqlite keeps its data elsewhere than in /data/lake.',
+      'The lake of db:5432/bi, schema lake keeps its data elsewhere than in /data/lake.',
       /Set `data` as it was/,
     ],
     [
-      FILES,
       `IO Error: Could not write file "/data/lake/main/t/x.parquet": No space left on device`,
       'TARGET_UNUSABLE',
-      'Cannot use the lake /data/lake.sqlite: the disk is full (ENOSPC)',
+      'Cannot use the lake db:5432/bi, schema lake: the disk is full (ENOSPC)',
       /Free disk space/,
     ],
     [
-      FILES,
       `Parser Error: Failed to get data file list from DuckLake: error at or near "ann@example.com" or 'Ann'\nLINE 1: ...ann`,
       'TARGET_UNUSABLE',
-      'Cannot use the lake /data/lake.sqlite: Parser Error: Failed to get data file list from DuckLake: error at or near … or …',
+      'Cannot use the lake db:5432/bi, schema lake: Parser Error: Failed to get data file list from DuckLake: error at or near … or …',
       /as it was before/,
     ],
-  ] as const)('reports errors without paths, statements and values (%#)', (target, text, code, message, hint) => {
-    const error = lakeError(target, new Error(text))
+  ] as const)('reports errors without paths, statements and values (%#)', (text, code, message, hint) => {
+    const error = lakeError(SERVER, new Error(text))
     expect([error.code, error.message]).toEqual([code, message])
     expect(error.hint).toMatch(hint)
   })

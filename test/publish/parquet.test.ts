@@ -2,10 +2,13 @@
 import { chmod, mkdir, readdir, readFile, readlink, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { ParquetTarget } from '../../src/config/targets.ts'
+import type { ParquetTarget } from '../../src/config/targets/parquet.ts'
 import type { PackagedTable } from '../../src/publish/package.ts'
-import { openParquet } from '../../src/publish/parquet.ts'
 import { shapeOf } from '../../src/publish/parquet-columns.ts'
+import { partitionColumns } from '../../src/publish/partitions.ts'
+import { publishedRelations } from '../../src/publish/relations.ts'
+import { openTargetDatabase } from '../../src/publish/target-database.ts'
+import { openParquet } from '../../src/publish/targets/parquet/parquet.ts'
 import {
   createVersion,
   currentVersion,
@@ -13,10 +16,7 @@ import {
   switchTo,
   versionId,
   watermarkText,
-} from '../../src/publish/parquet-versions.ts'
-import { partitionColumns } from '../../src/publish/partitions.ts'
-import { publishedRelations } from '../../src/publish/relations.ts'
-import { openTargetDatabase } from '../../src/publish/target-database.ts'
+} from '../../src/publish/targets/parquet/parquet-versions.ts'
 import type { TargetWatermark } from '../../src/publish/watermark.ts'
 import { removeConsumer } from '../../src/warehouse/changes/consumers.ts'
 import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
@@ -87,8 +87,8 @@ describe('a target of Parquet files', () => {
       ['Bob', '2026-09'],
       ['Cy', null],
     ])
-    const { as_of, held, seq } = JSON.parse(await readFile(join(second, '_publication.json'), 'utf8'))
-    expect([as_of, held, seq]).toEqual([expect.stringMatching(/Z$/), [], expect.any(Number)])
+    const { as_of, seq } = JSON.parse(await readFile(join(second, '_publication.json'), 'utf8'))
+    expect([as_of, seq]).toEqual([expect.stringMatching(/Z$/), expect.any(Number)])
     expect(await readdir(join(app.home, 'tmp'))).toEqual([])
     await expectAllTables(second)
   })
@@ -111,7 +111,7 @@ describe('a target of Parquet files', () => {
     expect(await readdir(await currentFolder(target))).not.toContain('leads')
     await conversationOf(names[0]!, { ID: 'late', ts: NOVEMBER })
     await conversationOf(names[2]!, { ID: 'other', ts: NOVEMBER })
-    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta', held: [] })
+    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta' })
     expect(await filesOf('conversations')).toContain(`${folders[0]}/month=2026-11/data.parquet`)
     expect(await rowsOf(target, 'conversations', 'DISTINCT agent')).toEqual(agents.map(agent => [agent]))
     expect(await versionsOf(target)).toHaveLength(2)
@@ -122,36 +122,21 @@ describe('a target of Parquet files', () => {
     expect(await valuesContain(target.path, 'Eve')).toBe(false)
   })
 
-  it('writes the partitions of erased rows without them and removes earlier versions; a table that is held back is emptied', async () => {
-    const { writer } = app.warehouse
+  it('writes the partitions of erased rows without them, and removes earlier versions', async () => {
     const place = app.workspace()
     const target = newParquet(app.home)
-    const erase = (id: string) => {
-      const records = [{ table: 'conversations', key: [AGENT, id] }]
-      return eraseRecords(writer, { workspaceId: place.id, records, nowMs: SENT_AT_MS })
-    }
     await load(place, [
       { ID: 'e', userName: 'vergissmeinnicht', ts: Date.UTC(2026, 5, 5) },
       { ID: 'h', userName: 'Hanna', ts: SEPTEMBER },
     ])
     await publishTo(app, target)
-    await erase('e')
+    const records = [{ table: 'conversations', key: [AGENT, 'e'] }]
+    await eraseRecords(app.warehouse.writer, { workspaceId: place.id, records, nowMs: SENT_AT_MS })
     expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta', reason: null })
     expect(await valuesContain(target.path, 'vergissmeinnicht')).toBe(false)
     expect(await versionsOf(target)).toHaveLength(1)
     const partitions = async () => filesIn(join(await currentFolder(target), 'conversations'))
     expect(await partitions()).not.toContain('month=2026-06/data.parquet')
-    await writer.run(`INSERT INTO _checks BY NAME SELECT 'tags_unique' AS name, '' AS about, 'conversation_tags' AS table_name, 'error' AS severity,
-      true AS blocks, 'failed' AS outcome, 'all' AS scope, '[]' AS examples, now()::TIMESTAMP AS checked_at, 0 AS duration_ms`)
-    await erase('h')
-    const held = { kind: 'refill', reason: 'erased records', held: ['conversations'] }
-    expect(await publishTo(app, target, { verify: true })).toMatchObject(held)
-    expect(await valuesContain(target.path, 'Hanna')).toBe(false)
-    expect(await partitions()).toEqual(['month=2026-11/empty.parquet'])
-    await writer.run('DELETE FROM _checks')
-    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta', held: [] })
-    expect(await partitions()).toContain('month=2026-10/data.parquet')
-    expect(await partitions()).not.toContain('month=2026-11/empty.parquet')
   })
 })
 
@@ -218,7 +203,7 @@ it('takes the files of a partition as they are, but joins many that have few row
 })
 
 const watermarkAt = (n: number): TargetWatermark => ({
-  ...{ owner: 'id/bi', epoch: 'e', seq: n, policy: 'p', held: [], publicationId: `0000000${n}-` },
+  ...{ owner: 'id/bi', epoch: 'e', seq: n, policy: 'p', publicationId: `0000000${n}-` },
   asOf: `2026-01-0${n}T00:00:00.000Z`,
 })
 
@@ -309,18 +294,6 @@ describe('versions', () => {
     })
     await removeConsumer(app.warehouse.writer, `target/${target.name}`)
     expect(await publishTo(app, other)).toMatchObject({ kind: 'delta', rows: 0 })
-  })
-
-  it('are discarded if the target was replaced while they were written', async () => {
-    const path = folder('replaced')
-    const settings = { memoryLimit: '256MB', threads: 1, spillFolder: join(app.home, 'spill') }
-    const target = await openParquet(await openTargetDatabase(settings), path)
-    const contents = { base: watermarkAt(1), watermark: watermarkAt(2), erases: true, tables: [], rowCount: 0 }
-    const error = await target.apply({ kind: 'refill', ...contents }).catch(cause => cause)
-    expect(error.code).toBe('TARGET_CHANGED')
-    expect(await readdir(path)).toEqual(['publication.lock'])
-    await target.apply({ kind: 'refill', ...contents, base: null })
-    expect(await target.watermark()).toEqual(watermarkAt(2))
   })
 })
 

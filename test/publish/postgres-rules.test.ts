@@ -1,14 +1,14 @@
 // The rules of the target `postgres` that need no server: types, values, statements, the connection, and the words of errors.
 import { DuckDBInstance } from '@duckdb/node-api'
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { PostgresTarget } from '../../src/config/targets.ts'
+import type { PostgresTarget } from '../../src/config/targets/postgres.ts'
 import type { PackagedTable } from '../../src/publish/package.ts'
-import { connectionText } from '../../src/publish/postgres/connection.ts'
-import { postgresError } from '../../src/publish/postgres/postgres-error.ts'
-import { postgresType, representedValue } from '../../src/publish/postgres/representation.ts'
-import type { StoredState } from '../../src/publish/postgres/stored-state.ts'
-import { addedColumns, createTable, indexedColumns, indexesOf } from '../../src/publish/postgres/table-ddl.ts'
 import { publishedRelations } from '../../src/publish/relations.ts'
+import { connectionText } from '../../src/publish/targets/postgres/connection.ts'
+import { postgresError } from '../../src/publish/targets/postgres/postgres-error.ts'
+import { columnType, representedValue } from '../../src/publish/targets/postgres/representation.ts'
+import type { StoredState } from '../../src/publish/targets/postgres/stored-state.ts'
+import { addedColumns, createTable, indexedColumns, indexesOf } from '../../src/publish/targets/postgres/table-ddl.ts'
 import { KEEP } from './published.ts'
 
 const TARGET: PostgresTarget = {
@@ -95,7 +95,7 @@ describe('a table in PostgreSQL', () => {
     for (const { name, columns, key } of await publishedRelations()) {
       for (const column of columns) {
         expect(Buffer.byteLength(column.name), `${name}.${column.name}`).toBeLessThanOrEqual(63)
-        expect([column.sqlType, postgresType(column.sqlType) === 'json']).toEqual([
+        expect([column.sqlType, columnType(column.sqlType) === 'json']).toEqual([
           column.sqlType,
           column.sqlType === 'JSON',
         ])

@@ -2,7 +2,7 @@
 import { readdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
-import type { ParquetTarget } from '../../src/config/targets.ts'
+import type { ParquetTarget } from '../../src/config/targets/parquet.ts'
 import { KEEP } from './published.ts'
 
 let targets = 0

@@ -6,25 +6,16 @@ import { chmod, copyFile, readdir, readFile, readlink, rm, stat, symlink, writeF
 import { basename, join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { SnapshotTarget } from '../../src/config/targets.ts'
+import type { SnapshotTarget } from '../../src/config/targets/snapshot.ts'
 import type { ConvohouseError } from '../../src/core/errors.ts'
 import type { PublicationReport } from '../../src/core/publication-report.ts'
-import { openTarget } from '../../src/publish/target-client.ts'
-import { consumers, registerConsumer, trimChanges } from '../../src/warehouse/changes/consumers.ts'
+import { registerConsumer, trimChanges } from '../../src/warehouse/changes/consumers.ts'
 import { beginEpoch } from '../../src/warehouse/changes/epoch.ts'
-import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
 import { patchedTarget } from '../bi/patched-target.ts'
 import { applyTo, eventOf } from '../warehouse/events/events-in.ts'
-import {
-  AGENT,
-  freshWindow,
-  landAgents,
-  landConversations,
-  landOrganization,
-  SENT_AT_MS,
-} from '../warehouse/landed-pages.ts'
+import { freshWindow, landAgents, landConversations, landOrganization, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
-import { bytesContain, ENTRY, newTarget, publishTo, rowsIn, SETTINGS, valuesIn } from './published.ts'
+import { bytesContain, newTarget, publishTo, rowsIn, valuesIn } from './published.ts'
 
 const app = temporaryWarehouse()
 
@@ -72,35 +63,6 @@ const contactOf = async (path: string, id: string) =>
   (await rowsIn(path, `SELECT user_name FROM conversations WHERE conversation_id = '${id}'`)).flat()
 
 describe('a snapshot', () => {
-  it('is written from empty once, and then receives the changed records with their children, and nothing if nothing changed', async () => {
-    const { place, target, report } = first
-    expect(report).toMatchObject({ kind: 'refill', reason: 'no watermark' })
-    const copy = await copyOfFirst()
-    expect(await publishTo(app, copy)).toMatchObject({ kind: 'current', rows: 0 })
-    await load(place, { ID: 'b', userName: 'Bea', tags: ['z'] }, { ID: 'c', userName: 'Cy' })
-    await applyTo(place, eventOf('lead_captured', { agentId: AGENT, leadName: 'Lea', createdAt: SENT_AT_MS }))
-    expect(await publishTo(app, copy, { verify: true })).toMatchObject({ kind: 'delta', reason: null })
-    expect(await rowsIn(copy.path, 'SELECT conversation_id, user_name FROM conversations ORDER BY ALL')).toEqual([
-      ['a', 'Ann'],
-      ['b', 'Bea'],
-      ['c', 'Cy'],
-      ['erased', 'vergissmeinnicht'],
-      ['kept', 'Kim'],
-    ])
-    expect(await rowsIn(copy.path, 'SELECT conversation_id, tag FROM conversation_tags ORDER BY ALL')).toEqual([
-      ['a', 'x'],
-      ['a', 'y'],
-      ['b', 'z'],
-    ])
-    const facts = await rowsIn(copy.path, 'SELECT conversation_id FROM marts.fct_conversations ORDER BY ALL')
-    expect(facts.flat()).toEqual(['a', 'b', 'c', 'erased', 'kept'])
-    expect(await rowsIn(copy.path, 'SELECT lead_name FROM leads')).toEqual([['Lea']])
-    const all = await consumers(app.warehouse.writer)
-    expect(all.find(({ name }) => name === `target/${target.name}`)).toMatchObject({ behind: 0 })
-    expect(all.find(({ name }) => name === 'slow')!.behind).toBeGreaterThan(0)
-    expect(await readdir(join(app.home, 'tmp'))).toEqual([])
-  })
-
   it('is private at first, keeps its mode, and can be read while it is replaced: a reader keeps the old state', async () => {
     const target = await copyOfFirst()
     expect((await stat(first.target.path)).mode & 0o777).toBe(0o600)
@@ -149,18 +111,7 @@ describe('a snapshot', () => {
     expect(await contactOf(target.path, 'kept')).toEqual(['Kim'])
   })
 
-  // These two come last: no copy of the first snapshot receives changes after them.
-  it('is written from empty after an erasure, so that no byte of the erased rows is left', async () => {
-    const target = await copyOfFirst()
-    expect(await bytesContain(target.path, 'vergissmeinnicht')).toBe(true)
-    const records = [{ table: 'conversations', key: [AGENT, 'erased'] }]
-    await eraseRecords(app.warehouse.writer, { workspaceId: first.place.id, records, nowMs: SENT_AT_MS })
-    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'refill', reason: 'erased records' })
-    expect(await bytesContain(target.path, 'vergissmeinnicht')).toBe(false)
-    expect(await contactOf(target.path, 'erased')).toEqual([])
-    expect(await contactOf(target.path, 'kept')).toEqual(['Kim'])
-  })
-
+  // The last: no copy of the first snapshot receives changes after it.
   it('is written from empty if it is of another epoch, behind the log, or of a publication that another warehouse issued', async () => {
     const { writer } = app.warehouse
     const { target, place } = first
@@ -227,38 +178,6 @@ describe('a publication', () => {
       code: 'TARGET_UNUSABLE',
       hint: expect.stringContaining('link'),
     })
-  })
-
-  it('refuses what another data folder publishes to, until it is asked to take it over', async () => {
-    const target = await copyOfFirst()
-    const other = { ...app, home: join(app.home, 'other') }
-    const error = await failureOf(publishTo(other, target))
-    expect([error.code, error.message]).toEqual([
-      'TARGET_UNUSABLE',
-      `${target.path} is written by the target ${target.name} of another data folder.`,
-    ])
-    expect(await publishTo(other, target, { refill: true })).toMatchObject({ reason: 'requested' })
-    expect((await failureOf(publishTo(app, target))).hint).toContain(`publish ${target.name} --refill`)
-    expect(await publishTo(other, target)).toMatchObject({ kind: 'current' })
-  })
-
-  it('waits for no other one to the same target, and discards what it wrote if the target was replaced meanwhile', async () => {
-    const target = await copyOfFirst()
-    const extensions = { folder: null, cache: join(app.home, 'extensions') }
-    const settings = { target, extensions, memoryLimit: '256MB', threads: 1, spillFolder: join(app.home, 'spill') }
-    const { signal } = new AbortController()
-    const other = await openTarget(settings, { signal, entry: ENTRY })
-    expect((await failureOf(publishTo(app, target))).code).toBe('TARGET_LOCKED')
-    const watermark = {
-      ...{ owner: 'id/bi', epoch: 'e', seq: 1, publicationId: 'p', policy: 'x' },
-      ...{ asOf: '2026-01-01T00:00:00.000Z', held: [] },
-    }
-    const head = { kind: 'refill', watermark, erases: true } as const
-    // The second has the right base, but not the file with its rows.
-    for (const base of [watermark, other.watermark])
-      expect((await failureOf(other.apply({ ...head, base }).complete())).code).toBe('TARGET_CHANGED')
-    await other.close()
-    expect((await publishTo(app, target, { settings: { ...SETTINGS, threads: 2 } })).kind).toBe('delta')
   })
 
   it('records its failure, with the error that status shows', async () => {

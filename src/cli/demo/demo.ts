@@ -1,7 +1,9 @@
 // `convohouse demo`: shows the main features without an account. A sandbox in this process serves the API; everything else is real.
+
 import { mkdtemp, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import type { Command } from 'commander'
 import type { SyncReport } from '../../../workflows/steps.ts'
 import { type App, openApp } from '../../app.ts'
 import { type Clock, systemClock } from '../../clock.ts'
@@ -14,7 +16,7 @@ import { type EmbeddedOptions, PLAIN_SYNC, planOnly, syncOnce } from '../../run/
 import { SANDBOX_DEFAULTS } from '../../sandbox/options.ts'
 import { type Sandbox, startSandbox } from '../../sandbox/server.ts'
 import { queryWarehouse } from '../../warehouse/query/warehouse-client.ts'
-import { invalidFlag } from '../flags/values.ts'
+import { filled, invalidFlag } from '../flags/values.ts'
 import { writeResult } from '../output/write.ts'
 import { planLines } from '../plan/plan.ts'
 import { chooseDisplays } from '../sync/displays.ts'
@@ -25,6 +27,24 @@ import { type Stop, stopOnSignals } from '../terminal/signals.ts'
 import { styleOf } from '../terminal/style.ts'
 import { showEvents, WEBHOOK_SECRET } from './events.ts'
 import { DEMO_QUERIES, type DemoQuery, eventQueries } from './questions.ts'
+
+export const define = (command: Command): Command =>
+  command
+    .option(
+      '--home <folder>',
+      'empty folder for the warehouse (default: a new temporary folder, which is kept)',
+      filled('--home'),
+    )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse demo
+  $ convohouse demo --home ./demo-data`,
+    )
+    .action(async (flags: { home?: string }) => {
+      await runDemo(flags)
+    })
 
 const AGENTS = 3
 const CONVERSATIONS = 2_000

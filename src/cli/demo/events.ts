@@ -7,7 +7,7 @@ import { counted } from '../../core/words.ts'
 import { startIngest } from '../../run/ingest.ts'
 import type { Sandbox } from '../../sandbox/server.ts'
 import { spoolWaiting } from '../../spool/waiting.ts'
-import { openReceiver } from '../receive/receive.ts'
+import { openReceiver } from '../receive.ts'
 import { print } from '../terminal/print.ts'
 import type { Conversation } from './questions.ts'
 

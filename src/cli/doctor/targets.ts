@@ -1,14 +1,13 @@
 // Checks the targets of publications: that each can be written, that the last publication succeeded and is recent, and the key of hashes.
-import { dirname } from 'node:path'
-import { isRemote, placeOf, type TargetConfig } from '../../config/targets.ts'
+import { placeOf, type TargetConfig } from '../../config/targets.ts'
 import type { Config } from '../../config.ts'
 import { ConvohouseError, ERRORS, type ErrorCode, isCode } from '../../core/errors.ts'
 import { formatDuration, HOUR, MINUTE, SECOND } from '../../core/time.ts'
 import { ago, counted } from '../../core/words.ts'
-import { destinationOf } from '../../files/destination.ts'
 import { extensionPlaces } from '../../publish/extension.ts'
 import { hasHashKey, needsKey } from '../../publish/pii.ts'
 import { probeTarget } from '../../publish/target-client.ts'
+import { typeOf } from '../../publish/targets/target-types.ts'
 import { type TargetStatus, targetStatuses } from '../../reports/publications.ts'
 import { temporaryFolder } from '../../warehouse/temporary-files.ts'
 import { filterText, lackText } from '../status/target-text.ts'
@@ -22,7 +21,7 @@ export const targets: Check = async ({ config, rows, answers, nowMs, offline }) 
     const status = statuses[index]!
     const failed = failureOf(status, nowMs)
     // An error of a folder is that of its last publication.
-    const isKnown = failed.length > 0 && !isRemote(target)
+    const isKnown = failed.length > 0 && typeOf(target).probe(target) === null
     const place = isKnown ? [] : await placeFindings({ config, target, offline })
     const own = [...failed, ...place, ...filterOf(status)]
     const isWrong = own.some(({ state }) => state === 'fail' || state === 'warn')
@@ -89,8 +88,7 @@ interface PlaceOptions {
 export async function placeFindings(options: PlaceOptions): Promise<Outcome[]> {
   const { target, offline } = options
   const unwritable = await folderFindings(target)
-  const isProbed = isRemote(target) || target.type === 'ducklake' || (target.type === 'snapshot' && target.search)
-  if (unwritable.length > 0 || !isProbed) return unwritable
+  if (unwritable.length > 0 || typeOf(target).probe(target) === null) return unwritable
   if (offline) return [skip(`${target.name}: connection and extensions not checked (--offline)`)]
   return [await probe(options)]
 }
@@ -98,17 +96,9 @@ export async function placeFindings(options: PlaceOptions): Promise<Outcome[]> {
 const unusable = (what: string, hint: string, cause?: unknown): ConvohouseError =>
   new ConvohouseError('TARGET_UNUSABLE', { what, hint, cause })
 
-/** The folder that publications write into; null: none on this machine. */
-async function folderOf(target: TargetConfig): Promise<string | null> {
-  if (isRemote(target)) return null
-  if (target.type === 'ducklake') return target.s3 === null ? target.data : null
-  const place = await destinationOf(target.path)
-  return target.type === 'snapshot' ? dirname(place) : place
-}
-
 async function folderFindings(target: TargetConfig): Promise<Outcome[]> {
   try {
-    const folder = await folderOf(target)
+    const folder = await typeOf(target).folder(target)
     if (folder !== null) await expectWritable(folder)
     return []
   } catch (cause) {
@@ -133,9 +123,7 @@ async function probe({ config, target, entry }: PlaceOptions): Promise<Outcome> 
   try {
     const settings = { target, extensions: extensionPlaces(home, extensions), ...limits }
     const found = await probeTarget(settings, { signal: limit.signal, entry })
-    const place = target.type === 'ducklake' ? target.catalog : target
-    const role = 'connection' in place ? ` as ${place.connection.user}` : ''
-    return ok(`${target.name}: ${placeOf(target)} can be written${role} (${found})`)
+    return ok(`${target.name}: ${placeOf(target)} can be written (${found})`)
   } catch (cause) {
     const { code, message, hint } = isCode(cause, 'PUBLICATION_FAILED')
       ? unusable(cause.message, 'Run `convohouse publish` for the reason.')

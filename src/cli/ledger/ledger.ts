@@ -22,7 +22,7 @@ import { queryWarehouse } from '../../warehouse/query/warehouse-client.ts'
 import { chooseIds, configIfAny, type Storage, storageOf } from '../flags/configuration.ts'
 import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
 import { invalidFlag, moment, oneOf, repeated } from '../flags/values.ts'
-import { chooseFormat, type RowFormat, writeResult } from '../output/write.ts'
+import { type RowFormat, writeResult } from '../output/write.ts'
 import { type GridOptions, grid, gridOnStdout, visible } from '../terminal/columns.ts'
 import { print, printJson } from '../terminal/print.ts'
 import { plain } from '../terminal/style.ts'
@@ -123,8 +123,7 @@ const TIMEOUT_MS = 60 * SECOND
 /** Writes only the rows. */
 async function writeRows(storage: Storage, scope: Scope, { by, format }: LedgerFlags): Promise<void> {
   const result = await queryWarehouse(storage, { sql: reconciliationSql(scope, by), timeoutMs: TIMEOUT_MS })
-  const chosen = chooseFormat(format, process.stdout) as RowFormat
-  await writeResult({ result, format: chosen, to: process.stdout })
+  await writeResult({ result, format: format!, to: process.stdout })
 }
 
 function show(ledgers: readonly Ledger[]): void {

@@ -16,18 +16,9 @@ export type RowFormat = Exclude<Format, 'parquet'> | 'arrow-file'
 /** Formats that would garble a terminal. */
 const BINARY: ReadonlySet<Format> = new Set(['parquet', 'arrow'])
 
-/**
- * The named format; without a name, a table on a terminal and CSV elsewhere, since every program reads CSV.
- * @throws FLAG_INVALID for an unknown name, and for a binary format on a terminal
- */
-export function chooseFormat(name: string | undefined, to: Writable): Format {
-  const format = FORMATS.find(known => known === name) ?? (name === undefined ? defaultFormat(to) : undefined)
-  if (format === undefined) {
-    throw new ConvohouseError('FLAG_INVALID', {
-      what: `Unknown format "${name}".`,
-      hint: `Give one of ${FORMATS.join(', ')}.`,
-    })
-  }
+/** The given format, else a table on a terminal and CSV elsewhere, since every program reads CSV. @throws FLAG_INVALID for a binary format on a terminal */
+export function chooseFormat(given: Format | undefined, to: Writable): Format {
+  const format = given ?? (isTerminal(to) ? 'table' : 'csv')
   if (BINARY.has(format) && isTerminal(to)) {
     throw new ConvohouseError('FLAG_INVALID', {
       what: `The format ${format} is binary, and standard output is a terminal.`,
@@ -36,8 +27,6 @@ export function chooseFormat(name: string | undefined, to: Writable): Format {
   }
   return format
 }
-
-const defaultFormat = (to: Writable): Format => (isTerminal(to) ? 'table' : 'csv')
 
 /** The result in a format, piece by piece. */
 export async function* formatted(

@@ -54,7 +54,7 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 function sentence(report: PublicationReport): string {
-  const { kind, reason, rows, tables, durationMs, verified, held, empty = [], unmaintained } = report
+  const { kind, reason, rows, tables, durationMs, verified, unmaintained } = report
   const took = `in ${durationMs < 1_000 ? `${durationMs} ms` : formatDuration(durationMs)}`
   const done =
     kind === 'current'
@@ -65,8 +65,6 @@ function sentence(report: PublicationReport): string {
   return [
     done,
     ...(verified === undefined ? [] : [`${counted(verified, 'table')} compared, all equal`]),
-    ...(held.length === 0 ? [] : [`held back: ${held.join(', ')} (see \`convohouse check\`)`]),
-    ...(empty.length === 0 ? [] : [`without rows in this target until the check passes: ${empty.join(', ')}`]),
     ...(unmaintained === undefined
       ? []
       : [`its files were not compacted (${unmaintained}), which the next publication repeats`]),

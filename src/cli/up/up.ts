@@ -23,7 +23,7 @@ import {
   openReceiver,
   rereadSecretsOnSighup,
   waitsForText,
-} from '../receive/receive.ts'
+} from '../receive.ts'
 import { log, stampLines } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
 import type { UpFlags } from './on-temporal.ts'

@@ -2,10 +2,12 @@
 // corrects the clock. Requests are repeated for some ten seconds; then the publication fails, and the next one tries again.
 import { readFileSync } from 'node:fs'
 import { S3Client } from '@aws-sdk/client-s3'
+import { quoteName, quoteText } from '../../catalog/layout.ts'
 import { type S3Place, s3Text } from '../../config/s3.ts'
 import { diskErrorText } from '../../core/disk.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
+import type { TargetDatabase } from '../target-database.ts'
 
 export interface Credentials {
   accessKeyId: string
@@ -82,4 +84,38 @@ export function connectS3(place: S3Place, purpose: keyof typeof MOST_ATTEMPTS = 
     },
     masked: text => [...used].reduce((masked, value) => masked.replaceAll(value, '***'), text),
   }
+}
+
+const SECRET = 'target_s3'
+
+/** DuckDB sends a ten-thousandth of this at once, and keeps it in memory: by default 80 MB for each file. */
+const MOST_OF_FILE = '200GB'
+
+/** With growing pauses they take 17 seconds, which bridges a short outage. */
+const RETRIES = 5
+
+/**
+ * Lets DuckDB read and write below the connection's bucket. Requires the extension `httpfs`. Each publication calls it, since credentials of
+ * a role last for minutes to hours. They are parameters of the statement, and so in no SQL text and no error; DuckDB shows the secret redacted.
+ * @throws SECRET_MISSING
+ */
+export async function openS3InDuckdb(
+  database: TargetDatabase,
+  { place, region, credentials }: Pick<S3Connection, 'place' | 'region' | 'credentials'>,
+): Promise<void> {
+  const { accessKeyId, secretAccessKey, sessionToken } = await credentials()
+  await database.run(`SET http_retries = ${RETRIES}; SET s3_uploader_max_filesize = '${MOST_OF_FILE}'`)
+  if (place.caFile !== null) await database.run(`SET ca_cert_file = ${quoteText(place.caFile)}`)
+  const endpoint = place.endpoint === null ? null : new URL(place.endpoint)
+  const options = [
+    'KEY_ID $accessKeyId, SECRET $secretAccessKey',
+    ...(sessionToken === null ? [] : ['SESSION_TOKEN $sessionToken']),
+    ...(endpoint === null ? [] : [`ENDPOINT ${quoteText(endpoint.host)}, USE_SSL ${endpoint.protocol === 'https:'}`]),
+    `REGION ${quoteText(await region())}, URL_STYLE ${quoteText(place.urlStyle)}, SCOPE ${quoteText(`s3://${place.bucket}/`)}`,
+  ]
+  await database.run(`CREATE OR REPLACE SECRET ${quoteName(SECRET)} (TYPE s3, ${options.join(', ')})`, {
+    accessKeyId,
+    secretAccessKey,
+    ...(sessionToken !== null && { sessionToken }),
+  })
 }

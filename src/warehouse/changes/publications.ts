@@ -15,34 +15,22 @@ interface IssuedPublication {
   reason: string | null
   to: Watermark
   startedMs: number
-  /** Tables of records that the target lacks afterwards, and those of them that have no rows in it. */
-  lack: { held: readonly string[]; empty: readonly string[] }
 }
 
 /** Records a publication before its target can contain it: a target whose id is not recorded was written by another warehouse. */
 export const issuePublication = (writer: Writer, publication: IssuedPublication): Promise<void> =>
   writer.transaction(async () => {
-    const { id, target, kind, reason, to, startedMs, lack } = publication
-    const [held, empty] = [JSON.stringify(lack.held), JSON.stringify(lack.empty)]
+    const { id, target, kind, reason, to, startedMs } = publication
     await writer.run(
-      `INSERT INTO _publications (id, target, kind, reason, epoch, seq, started_at, held, held_empty)
-       VALUES ($id, $target, $kind, $reason, $epoch, $seq, $started::TIMESTAMP, $held::JSON::VARCHAR[], $empty::JSON::VARCHAR[])`,
-      { id, target, kind, reason, epoch: to.epoch, seq: to.seq, started: iso(startedMs), held, empty },
+      `INSERT INTO _publications (id, target, kind, reason, epoch, seq, started_at)
+       VALUES ($id, $target, $kind, $reason, $epoch, $seq, $started::TIMESTAMP)`,
+      { id, target, kind, reason, epoch: to.epoch, seq: to.seq, started: iso(startedMs) },
     )
   })
 
 /** True if this warehouse issued the publication with that id. */
 export const isIssued = async (reader: Pick<Writer, 'rows'>, id: string): Promise<boolean> =>
   (await reader.rows('SELECT 1 FROM _publications WHERE id = $id', { id })).length > 0
-
-/** The tables that have no rows in a target since the publication with that id, because checks fail that block them. */
-export async function emptyTablesAfter(reader: Pick<Writer, 'rows'>, id: string): Promise<string[]> {
-  const [row] = await reader.rows<{ empty: string[] | null }>(
-    'SELECT held_empty AS empty FROM _publications WHERE id = $id',
-    { id },
-  )
-  return row?.empty ?? []
-}
 
 /** Older publications are behind the beginning of the change log, which keeps seven days. */
 const KEPT_MS = 8 * DAY
@@ -94,18 +82,10 @@ export async function confirmPublication(
   await endPublication(writer, { ...publication, rowCount: null, error: null })
 }
 
-interface LastPublications {
-  /** When the last one began, whether or not it succeeded. */
-  startedMs: number
-  /** What the target lacks since the last successful one. */
-  held: readonly string[]
-}
-
-/** The last publications to each target. */
-export async function lastPublications(reader: Pick<Writer, 'rows'>): Promise<Map<string, LastPublications>> {
-  const rows = await reader.rows<LastPublications & { target: string }>(`
-    SELECT target, epoch_ms(max(started_at))::DOUBLE AS "startedMs",
-      coalesce(arg_max(held, ended_at) FILTER (WHERE ended_at IS NOT NULL AND error IS NULL), []) AS held
-    FROM _publications GROUP BY target`)
-  return new Map(rows.map(({ target, ...last }) => [target, last]))
+/** Returns when the last publication to each target began, whether or not it succeeded. */
+export async function lastPublications(reader: Pick<Writer, 'rows'>): Promise<Map<string, number>> {
+  const rows = await reader.rows<{ target: string; startedMs: number }>(
+    `SELECT target, epoch_ms(max(started_at))::DOUBLE AS "startedMs" FROM _publications GROUP BY target`,
+  )
+  return new Map(rows.map(({ target, startedMs }) => [target, startedMs]))
 }

@@ -1,6 +1,6 @@
 // The last result of each check, in `_checks`.
 import { iso, type Writer } from '../connection.ts'
-import { type Check, publishedTableOf, type Severity } from './declaration.ts'
+import type { Check, Severity } from './declaration.ts'
 import type { CheckResult, ExampleKey } from './run-check.ts'
 
 /** A position in the change log. */
@@ -62,10 +62,6 @@ export async function blockedTables({ rows }: Reader): Promise<Map<string, strin
   for (const { name, table_name } of failed) blocked.set(table_name, [...(blocked.get(table_name) ?? []), name])
   return blocked
 }
-
-/** The tables of records that are not published, with their child tables, and marts and models: what a publication would hold back now. */
-export const blockedRecords = async (reader: Reader): Promise<Set<string>> =>
-  new Set([...(await blockedTables(reader)).keys()].map(table => publishedTableOf(table)?.table ?? table))
 
 /** A check that has run. */
 export interface Ran extends CheckResult {

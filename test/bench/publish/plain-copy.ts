@@ -7,6 +7,7 @@ import type { TargetConfig } from '../../../src/config/targets.ts'
 import { quotedTable, valuesAs } from '../../../src/publish/package-rows.ts'
 import { partitionColumns } from '../../../src/publish/partitions.ts'
 import { type SelectedRelation, selectionFor } from '../../../src/publish/selection.ts'
+import { typeOf } from '../../../src/publish/targets/target-types.ts'
 import { partitionOf } from '../../../src/warehouse/changes/published-tables.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
 import { seconds } from '../measure.ts'
@@ -36,7 +37,7 @@ export async function plainCopy(
   { target, partitioned }: { target: TargetConfig; partitioned: boolean },
 ): Promise<number> {
   const folder = join(home, 'copied')
-  const { relations } = await selectionFor(warehouse.writer, { target, key: null })
+  const { relations } = await selectionFor(warehouse.writer, { target, type: typeOf(target), key: null })
   const connection = await warehouse.instance.connect()
   await connection.run(`SET memory_limit = '${PLENTY}'`)
   await mkdir(folder)

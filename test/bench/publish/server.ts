@@ -2,7 +2,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { LakeTarget, PostgresTarget } from '../../../src/config/targets.ts'
+import type { LakeTarget } from '../../../src/config/targets/ducklake.ts'
+import type { PostgresTarget } from '../../../src/config/targets/postgres.ts'
 import { DAY, HOUR } from '../../../src/core/time.ts'
 import { EXTENSIONS, extensionFolder } from '../../bi/extensions.ts'
 import { isInstalled } from '../../bi/installed.ts'
@@ -55,7 +56,7 @@ export async function benchServer(): Promise<BenchServer | null> {
       const { connection, passwordFile } = await newTarget()
       return {
         ...{ name: 'lake', type: 'ducklake', pii: KEEP, rows: null, data, s3: null },
-        catalog: { type: 'postgres', connection, passwordFile, schema: 'lake' },
+        catalog: { connection, passwordFile, schema: 'lake' },
         keepVersionsMs: DAY,
         keepFilesMs: HOUR,
       }

@@ -4,7 +4,7 @@
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
-import type { ParquetTarget } from '../../../src/config/targets.ts'
+import type { ParquetTarget } from '../../../src/config/targets/parquet.ts'
 import type { Package } from '../../../src/publish/package.ts'
 import { registerConsumer } from '../../../src/warehouse/changes/consumers.ts'
 import { publishTo } from '../../publish/published.ts'

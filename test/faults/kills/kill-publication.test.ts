@@ -4,7 +4,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
-import type { SnapshotTarget } from '../../../src/config/targets.ts'
+import type { SnapshotTarget } from '../../../src/config/targets/snapshot.ts'
 import type { Package } from '../../../src/publish/package.ts'
 import { registerConsumer } from '../../../src/warehouse/changes/consumers.ts'
 import { ENTRY, newTarget, publishTo, rowsIn } from '../../publish/published.ts'
@@ -62,7 +62,7 @@ beforeAll(async () => {
   const base = await rowsIn(target.path, 'SELECT owner, epoch, seq::INT, publication_id, policy FROM _publication')
   const [owner, epoch, number, publicationId, policy] = base[0]!
   seq = number
-  const stored = { owner, epoch, seq, publicationId, policy, asOf: '2026-01-01T00:00:00.000Z', held: [] }
+  const stored = { owner, epoch, seq, publicationId, policy, asOf: '2026-01-01T00:00:00.000Z' }
   const watermark = JSON.stringify(stored)
   const entry = join(app.home, 'keeper.mjs')
   await writeFile(entry, keeper(folder, watermark))

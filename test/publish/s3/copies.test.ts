@@ -2,7 +2,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../../src/core/time.ts'
-import { type Copies, completionPlan, isComplete, NO_COPIES, parseCopies } from '../../../src/publish/s3/copies.ts'
+import {
+  type Copies,
+  completionPlan,
+  isComplete,
+  NO_COPIES,
+  parseCopies,
+} from '../../../src/publish/targets/parquet/copies.ts'
 import {
   copyName,
   folderOf,
@@ -13,11 +19,11 @@ import {
   manifestText,
   objectPath,
   parseManifest,
-} from '../../../src/publish/s3/manifest.ts'
+} from '../../../src/publish/targets/parquet/manifest.ts'
 import type { TargetWatermark } from '../../../src/publish/watermark.ts'
 
 const watermarkAt = (n: number): TargetWatermark => ({
-  ...{ owner: 'id/lake', epoch: 'e', seq: n, policy: 'p', held: ['tools'], publicationId: `0000000${n}-` },
+  ...{ owner: 'id/lake', epoch: 'e', seq: n, policy: 'p', publicationId: `0000000${n}-` },
   asOf: `2026-01-0${n}T00:00:00.000Z`,
 })
 

@@ -1,0 +1,246 @@
+// `convohouse check`: runs the checks over all rows. Stores the results if a workspace is configured and no other process holds
+// the warehouse.
+import type { Command } from 'commander'
+import { openApp } from '../app.ts'
+import { type Config, readChecks } from '../config.ts'
+import { ConvohouseError, EXIT_CODES, isCode } from '../core/errors.ts'
+import { MINUTE } from '../core/time.ts'
+import { count, counted } from '../core/words.ts'
+import { checkNow } from '../steps/checks.ts'
+import { allChecks } from '../warehouse/checks/all-checks.ts'
+import type { Check } from '../warehouse/checks/declaration.ts'
+import type { Ran } from '../warehouse/checks/results.ts'
+import { reasonOf, runCheck } from '../warehouse/checks/run-check.ts'
+import { expectWarehouse } from '../warehouse/open.ts'
+import { withWarehouseRows } from '../warehouse/query/rows.ts'
+import type { WarehouseAccess } from '../warehouse/query/warehouse-client.ts'
+import { configIfAny, storageOf } from './flags/configuration.ts'
+import { addConfigFlag } from './flags/sync-flags.ts'
+import { invalidFlag } from './flags/values.ts'
+import { grid, gridOnStdout, visible } from './terminal/columns.ts'
+import { print, printJson } from './terminal/print.ts'
+import { stopOnSignals } from './terminal/signals.ts'
+
+export const define = (command: Command): Command =>
+  addConfigFlag(command)
+    .argument('[names...]', 'only these checks; default: all')
+    .option('--json', 'one JSON object, for machines')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse check
+  $ convohouse check conversations_unique loads_unique
+  $ convohouse check --json | jq '.checks[] | select(.outcome != "passed")'
+
+A check is a SELECT that returns the rows that break a rule. Your own are the .sql files of the folder \`checks\` in the configuration, each
+with a header:
+
+  -- Every conversation has a channel.
+  -- severity: warn                                  error or warn
+  -- table: conversations
+  -- key: workspace_id, agent_id, conversation_id    optional: examples are stored, and syncs check changed records
+  SELECT workspace_id, agent_id, conversation_id FROM conversations WHERE channel IS NULL
+
+With names, the first rows of each check that fails are printed. Syncs run the checks too: over the records that changed, and once a day over all. Results are in the table _checks, unless another process
+holds the warehouse. The exit code is 0 if all pass or only warnings fail, 6 if a check of severity error fails, 2 if one cannot run.`,
+    )
+    .action(async (names: string[], flags: CheckFlags) => {
+      process.exitCode = await runCheckCommand(names, flags)
+    })
+
+export interface CheckFlags {
+  config?: string
+  json?: boolean
+}
+
+/** Time for one check. */
+const TIMEOUT_MS = 10 * MINUTE
+
+/** @throws FLAG_INVALID if there is no check of one of these names */
+function chosen(all: readonly Check[], names: readonly string[]): readonly Check[] {
+  if (names.length === 0) return all
+  const unknown = names.find(name => all.every(check => check.name !== name))
+  if (unknown !== undefined)
+    throw invalidFlag(
+      `There is no check ${JSON.stringify(unknown)}.`,
+      '`convohouse check` runs all of them, and forgets the results of those that are gone.',
+    )
+  return all.filter(({ name }) => names.includes(name))
+}
+
+/** Runs the checks in this process; null if another process holds the warehouse. */
+async function runHere(config: Config, checks: readonly Check[], signal: AbortSignal): Promise<Ran[] | null> {
+  const app = await openApp({ config }).catch(error => {
+    if (isCode(error, 'WAREHOUSE_LOCKED')) return null
+    throw error
+  })
+  if (app === null) return null
+  const { warehouse } = app
+  const options = { warehouse, folder: config.checks, checks, timeoutMs: TIMEOUT_MS, now: Date.now, signal }
+  return checkNow(options).finally(() => app.close())
+}
+
+/** The most severe result decides: a rule that is broken, then a check that cannot run. */
+function exitCodeOf(results: readonly Ran[]): number {
+  if (results.some(({ outcome, check }) => outcome === 'failed' && check.severity === 'error'))
+    return EXIT_CODES.storage
+  if (results.some(({ outcome }) => outcome === 'broken' || outcome === 'timeout')) return EXIT_CODES.input
+  return EXIT_CODES.ok
+}
+
+const COLUMNS = [
+  { name: 'check' },
+  { name: 'result' },
+  { name: 'severity' },
+  { name: 'table' },
+  { name: 'rows', right: true },
+  { name: 'ms', right: true },
+]
+
+const cells = ({ check, outcome, violations, durationMs }: Ran): string[] => [
+  check.name,
+  outcome,
+  check.severity,
+  check.table,
+  violations === null ? '' : count(violations),
+  count(durationMs),
+]
+
+/**
+ * What a check found, or why it cannot run. A check whose header is invalid may have no description. `shown`: undefined unless the check was
+ * named.
+ */
+function detailLines({ check, outcome, violations, error, examples }: Ran, shown: Shown | undefined) {
+  if (outcome === 'passed') return []
+  const why = outcome === 'timeout' ? 'It takes too long.' : error
+  const [head, ...more] = [check.about, why].filter(text => text !== null && text !== '')
+  return [
+    '',
+    `${check.name}: ${visible(head!)}${check.blocks && outcome === 'failed' ? ` ${check.table} is not published meanwhile.` : ''}`,
+    ...more.map(text => `  ${visible(text!)}`),
+    ...(shown === undefined ? exampleLines(check, outcome, examples) : rowLines(shown, violations ?? 0)),
+  ]
+}
+
+function exampleLines({ name, key }: Check, outcome: Ran['outcome'], examples: Ran['examples']): string[] {
+  if (outcome === 'failed' && key.length === 0) return [`  \`convohouse check ${visible(name)}\` shows rows.`]
+  return examples.map(values => `  ${visible(JSON.stringify(values))}`)
+}
+
+/** `unstored`: why the results are not stored; null if they are. */
+function summary(results: readonly Ran[], unstored: string | null): string {
+  const wrong = results.filter(({ outcome }) => outcome !== 'passed').length
+  const found =
+    wrong === 0
+      ? `All ${counted(results.length, 'check')} passed`
+      : `${count(wrong)} of ${counted(results.length, 'check')} did not pass`
+  return unstored === null ? `${found}.` : `${found}. The results are not stored, because ${unstored}.`
+}
+
+function whyUnstored(config: Config | null, stored: readonly Ran[] | null): string | null {
+  if (stored !== null) return null
+  return config === null ? 'no workspace is configured' : 'another process holds the warehouse'
+}
+
+function jsonOf({ check, ...result }: Ran, shown: Shown | undefined): object {
+  const { sql: _, problem: __, ...declared } = check
+  return { ...declared, ...result, ...(shown && { rows: shown.rows }) }
+}
+
+/** @returns the exit code. @throws FLAG_INVALID, WAREHOUSE_MISSING, WAREHOUSE_LOCKED, WAREHOUSE_LAYOUT, HOME_UNUSABLE, INTERRUPTED */
+export async function runCheckCommand(names: readonly string[], flags: CheckFlags): Promise<number> {
+  const config = configIfAny(flags.config)
+  const storage = storageOf(flags.config)
+  expectWarehouse(storage.home)
+  const checks = chosen(await allChecks(config ? config.checks : readChecks()), names)
+  const stop = stopOnSignals()
+  try {
+    const stored = config ? await runHere(config, checks, stop.stopping) : null
+    const results = stored ?? (await runAsQueries(storage, checks))
+    const exitCode = exitCodeOf(results)
+    const shown = names.length === 0 ? new Map<string, Shown>() : await failingRows(storage, results)
+    const shownOf = ({ check }: Ran) => shown.get(check.name)
+    if (flags.json) {
+      const checked = results.map(result => jsonOf(result, shownOf(result)))
+      printJson({ ok: exitCode === EXIT_CODES.ok, exitCode, stored: stored !== null, checks: checked })
+    } else
+      print(
+        ...grid(COLUMNS, results.map(cells), gridOnStdout()),
+        ...results.flatMap(result => detailLines(result, shownOf(result))),
+        '',
+        summary(results, whyUnstored(config, stored)),
+      )
+    return exitCode
+  } finally {
+    stop.release()
+  }
+}
+
+/** Runs the checks as queries, by the process that holds the warehouse if there is one. */
+const runAsQueries = (storage: WarehouseAccess, checks: readonly Check[]): Promise<Ran[]> =>
+  withWarehouseRows(storage, async rows => {
+    const ran: Ran[] = []
+    for (const check of checks) ran.push({ check, scope: 'all', ...(await runCheck(rows, check)) })
+    return ran
+  })
+
+/** Rows that are shown of a check that fails. */
+const SHOWN_ROWS = 5
+
+/** Characters of a value that are shown: the width of a long text takes minutes to measure. */
+const SHOWN_CHARACTERS = 200
+
+/** Values as text. */
+type ShownRow = Record<string, string | null>
+
+interface Shown {
+  rows: ShownRow[]
+  /** Why there are none, without values; null: there are. */
+  problem: string | null
+}
+
+/**
+ * The first rows of each check that fails, by its name. They may name people: they are shown, and never stored. A column that the number of
+ * rows does not need may fail here for the first time.
+ */
+async function failingRows(access: WarehouseAccess, results: readonly Ran[]): Promise<Map<string, Shown>> {
+  const failed = results.filter(({ outcome }) => outcome === 'failed')
+  const shown = new Map<string, Shown>()
+  if (failed.length === 0) return shown
+  const text = `COLUMNS('(?s).*')::VARCHAR`
+  const value = `CASE WHEN length(${text}) > ${SHOWN_CHARACTERS} THEN left(${text}, ${SHOWN_CHARACTERS}) || '…' ELSE ${text} END`
+  return withWarehouseRows(access, async rows => {
+    for (const { check } of failed) {
+      const sql = `SELECT ${value} AS '\\0' FROM (${check.sql}\n) LIMIT ${SHOWN_ROWS}`
+      const found = await rows<ShownRow>(sql).then(
+        some => ({ rows: some, problem: null }),
+        error => {
+          if (error instanceof ConvohouseError) return { rows: [], problem: reasonOf(error) }
+          throw error
+        },
+      )
+      shown.set(check.name, found)
+    }
+    return shown
+  })
+}
+
+/** The rows as a table, and how many there are. */
+function rowLines({ rows, problem }: Shown, violations: number): string[] {
+  if (problem !== null) return [`  Its rows cannot be shown: ${visible(problem)}`]
+  const columns = Object.keys(rows[0] ?? {})
+  const { width, ...style } = gridOnStdout()
+  const options = { ...style, width: width === undefined ? undefined : width - 2 }
+  const cells = rows.map(row => columns.map(name => row[name] ?? 'NULL'))
+  const lines =
+    columns.length === 0
+      ? []
+      : grid(
+          columns.map(name => ({ name: visible(name) })),
+          cells,
+          options,
+        )
+  const more = violations > rows.length ? [`${count(rows.length)} of ${counted(violations, 'row')}`] : []
+  return [...lines, ...more].map(line => `  ${line}`)
+}

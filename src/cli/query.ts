@@ -1,0 +1,194 @@
+// `convohouse query`: one SELECT, in the requested format.
+
+import { createReadStream } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
+import { type Command, Option } from 'commander'
+import { ConvohouseError, isCode } from '../core/errors.ts'
+import { DAY, SECOND } from '../core/time.ts'
+import { bytes, counted } from '../core/words.ts'
+import {
+  type ClientQuery,
+  queryWarehouse,
+  queryWarehouseToParquet,
+  type WarehouseAccess,
+} from '../warehouse/query/warehouse-client.ts'
+import { storageOf } from './flags/configuration.ts'
+import { addConfigFlag } from './flags/sync-flags.ts'
+import { duration, filled, invalidFlag, oneOf, whole } from './flags/values.ts'
+import { formatOfFile, resolveOutput, writeToFile } from './output/file.ts'
+import { chooseFormat, FORMATS, type Format, writeResult } from './output/write.ts'
+import { log } from './terminal/print.ts'
+import { stopOnSignals } from './terminal/signals.ts'
+import { isTerminal } from './terminal/style.ts'
+
+/** Node's timers fire at once if their delay exceeds 2^31 ms (24.8 days). */
+const LONGEST_TIMEOUT_MS = 24 * DAY
+
+export const define = (command: Command): Command =>
+  addConfigFlag(command)
+    .argument(
+      '[sql]',
+      'one SELECT (or WITH, FROM, DESCRIBE, SHOW TABLES, EXPLAIN); without it, or with -, SQL is read from standard input',
+    )
+    .option('-f, --file <file>', 'read the SQL from a file', filled('--file'))
+    .option(
+      '--format <format>',
+      `${FORMATS.join(', ')} (default: a table on a terminal, else csv)`,
+      oneOf('--format', FORMATS),
+    )
+    .option('-o, --output <file>', 'write to a file; its extension selects the format', filled('--output'))
+    .addOption(
+      new Option('--timeout <duration>', 'stop after this time')
+        .argParser(duration('--timeout', { min: SECOND / 10, max: LONGEST_TIMEOUT_MS }))
+        .default(60 * SECOND, '60s'),
+    )
+    .option('--max-rows <n>', 'return at most this many rows', whole('--max-rows', 1))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse query "SHOW TABLES"                      all tables and views but the marts and models
+  $ convohouse query "FROM marts.conversations_daily"
+  $ convohouse query "SELECT channel, count(*) AS n FROM conversations GROUP BY ALL ORDER BY n DESC"
+  $ convohouse query "FROM conversations" -o conversations.parquet
+  $ convohouse query "FROM conversations_by_day" -o days.arrow
+  $ convohouse query --file report.sql --format csv > report.csv
+  $ echo "SELECT 42 AS answer" | convohouse query --format json
+
+Stored times are UTC and end in Z. Times that the SQL computes from them have no time zone.`,
+    )
+    .action(async (sql: string | undefined, flags: QueryFlags) => {
+      await runQueryCommand(sql, flags)
+    })
+
+export interface QueryFlags {
+  config?: string
+  file?: string
+  format?: Format
+  output?: string
+  /** ms */
+  timeout: number
+  maxRows?: number
+}
+
+/** @throws FLAG_INVALID, WAREHOUSE_MISSING, WAREHOUSE_LOCKED, TOO_MANY_QUERIES, SQL_REFUSED, SQL_INVALID, QUERY_TIMEOUT, INTERRUPTED */
+export async function runQueryCommand(argument: string | undefined, flags: QueryFlags): Promise<void> {
+  const format = formatOf(flags)
+  const sql = await readSql(argument, flags.file)
+  const stop = stopOnSignals()
+  const query: ClientQuery = { sql, timeoutMs: flags.timeout, signal: stop.stopping }
+  const access = storageOf(flags.config)
+  try {
+    await (format === 'parquet' ? writeParquet(access, query, flags) : writeRows({ access, query, format, flags }))
+  } catch (error) {
+    throw withHint(error)
+  } finally {
+    stop.release()
+  }
+}
+
+/** The requested format, else that of the file's extension, else the default of standard output. */
+function formatOf({ format, output }: QueryFlags): Format {
+  if (output === undefined) return chooseFormat(format, process.stdout)
+  return format ?? formatOfFile(output)
+}
+
+/** Reads the SQL from the argument, a file or standard input. @throws FLAG_INVALID without SQL, with two sources, or if the file cannot be read */
+async function readSql(argument: string | undefined, file: string | undefined): Promise<string> {
+  if (argument !== undefined && file !== undefined)
+    throw invalidFlag('SQL is given twice, as an argument and with --file.', 'Omit one of the two.')
+  if (file !== undefined && file !== '-') {
+    return readFile(file, 'utf8').catch(cause => {
+      throw invalidFlag(
+        `--file: ${file} cannot be read (${cause.code ?? cause.message}).`,
+        'Give the path of a file with one SELECT.',
+      )
+    })
+  }
+  if (argument !== undefined && argument !== '-') return argument
+  if (isTerminal(process.stdin))
+    throw invalidFlag('No SQL is given.', 'Give it as an argument, with --file, or on standard input.')
+  return text(process.stdin)
+}
+
+const TRUNCATED = 'There are more rows than --max-rows.'
+
+async function writeRows({
+  access,
+  query,
+  format,
+  flags,
+}: {
+  access: WarehouseAccess
+  query: ClientQuery
+  format: Exclude<Format, 'parquet'>
+  flags: QueryFlags
+}): Promise<void> {
+  const { maxRows, output } = flags
+  const path = output === undefined ? undefined : await resolveOutput(output)
+  const layout = format === 'arrow' ? 'columns' : 'rows'
+  const result = await queryWarehouse(access, { ...query, layout, ...(maxRows !== undefined && { maxRows }) })
+  if (path === undefined) {
+    const { truncated } = await writeResult({ result, format, to: process.stdout })
+    if (truncated && format !== 'table') log(TRUNCATED)
+    return
+  }
+  const { rows, truncated } = await writeToFile(result, format, path)
+  log(`${counted(rows, 'row')} in ${output}`, ...(truncated ? [TRUNCATED] : []))
+}
+
+async function writeParquet(
+  access: WarehouseAccess,
+  query: ClientQuery,
+  { output, maxRows }: QueryFlags,
+): Promise<void> {
+  if (maxRows !== undefined)
+    throw invalidFlag('--max-rows cannot be used with parquet.', 'Write LIMIT in the SQL instead.')
+  if (output !== undefined) {
+    const written = await queryWarehouseToParquet(access, { ...query, file: await resolveOutput(output) })
+    log(`${counted(written.rows, 'row')}, ${bytes(written.bytes)} in ${output}`)
+    return
+  }
+  // Parquet is not a stream: its index comes last, so the file is complete before its first byte is printed.
+  const folder = await mkdtemp(join(tmpdir(), 'convohouse-'))
+  try {
+    const file = join(folder, 'answer.parquet')
+    await queryWarehouseToParquet(access, { ...query, file })
+    await pipeline(createReadStream(file), process.stdout, { end: false })
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+// Hints by error message: DuckDB has no codes for these errors. The texts are those of DuckDB 1.5.
+const HINTS: readonly [RegExp, string][] = [
+  [
+    /^Catalog Error: Table with name/,
+    '`convohouse query "SHOW TABLES"` lists the tables; `convohouse dictionary` describes them, and the marts and models.',
+  ],
+  [
+    /^Binder Error: (Referenced column|Table .* does not have a column|Column .* does not exist on)/,
+    '`convohouse dictionary NAME` lists the columns of a table, view, mart or model.',
+  ],
+  [
+    /^Conversion Error: Could not cast value -?\d+ to DECIMAL\(38,0\)/,
+    'Integers in Arrow and Parquet have at most 38 digits: cast the column to VARCHAR or DOUBLE, or choose another format.',
+  ],
+  [
+    /^Catalog Error: Scalar Function with name/,
+    'The SQL can use DuckDB functions: https://duckdb.org/docs/stable/sql/functions/overview',
+  ],
+]
+
+/** Adds a hint to DuckDB's errors about unknown tables, columns and functions. */
+function withHint(error: unknown): unknown {
+  if (!isCode(error, 'SQL_INVALID') || error.hint !== undefined) return error
+  const hint = HINTS.find(([pattern]) => pattern.test(error.message))?.[1]
+  return hint === undefined
+    ? error
+    : new ConvohouseError(error.code, { what: error.message.trimEnd(), hint, cause: error })
+}

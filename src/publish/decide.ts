@@ -1,0 +1,79 @@
+// Decides what a publication writes: the changes since the target's watermark, or all rows.
+//
+// A failing check that blocks a table stops publications to the targets that receive it. Two things reach a target nevertheless: erasures, and
+// fewer rows or values. It is then written from empty, and the blocked tables have no rows until the check passes.
+import type { TargetConfig } from '../config/targets.ts'
+import { ConvohouseError } from '../core/errors.ts'
+import { consumerOf, isIssued } from '../warehouse/changes/publications.ts'
+import { type Changes, changesSince, type RefillReason } from '../warehouse/changes/read-changes.ts'
+import type { Reader } from './reading.ts'
+import { type Selection, selectionFor } from './selection.ts'
+import type { TargetType } from './targets/target-type.ts'
+import type { TargetWatermark } from './watermark.ts'
+
+export type Reason = RefillReason | 'requested' | 'memory' | 'unknown publication' | 'other policy' | 'erased records'
+
+export interface Decision {
+  selection: Selection
+  /** Null: a refill. */
+  changes: Changes | null
+  reason: Reason | null
+  to: { epoch: string; seq: number }
+  policy: string
+  /** The target must keep no earlier state. A refill may hide an erasure, since the log no longer has its entries. */
+  erases: boolean
+}
+
+interface Deciding {
+  target: TargetConfig
+  type: TargetType
+  base: TargetWatermark | null
+  key: Buffer | null
+  /** A refill that does not depend on the watermark. */
+  wanted: 'requested' | 'memory' | null
+}
+
+/** True if the log has an entry that an erasure leaves: no file of the target may keep the deleted values. */
+async function hasErasure(reader: Reader, { from, to }: Changes): Promise<boolean> {
+  const range = { after: from.seq, upTo: to.seq }
+  const sql = `SELECT 1 FROM _changes WHERE op = 'delete' AND seq > $after AND seq <= $upTo LIMIT 1`
+  return (await reader.rows(sql, range)).length > 0
+}
+
+const tablesText = ({ blocked }: Selection): string => [...blocked.keys()].sort().join(', ')
+
+/** The error of a publication that a failing check stops. `isEmptied`: the target was written, without the blocked tables' rows. */
+export function blockedError(target: string, selection: Selection, isEmptied: boolean): ConvohouseError {
+  const checks = [...new Set([...selection.blocked.values()].flat())].sort()
+  const tables = tablesText(selection)
+  const fail = checks.length === 1 ? `check ${checks[0]} fails` : `checks ${checks.join(', ')} fail`
+  return new ConvohouseError('PUBLICATION_BLOCKED', {
+    what: isEmptied
+      ? `Rows or values of target ${target} must go, and the ${fail}: it was written from empty, without rows in ${tables}.`
+      : `The ${fail}, which blocks ${tables}: target ${target} stays as it is.`,
+    hint: `\`convohouse check ${checks[0]}\` shows the rows. Publications go on when ${checks.length === 1 ? 'it passes' : 'they pass'}.`,
+  })
+}
+
+/** @throws PUBLICATION_BLOCKED if a check fails and the target may stay as it is */
+export async function decide(reader: Reader, { target, type, base, key, wanted }: Deciding): Promise<Decision> {
+  const selection = await selectionFor(reader, { target, type, key })
+  const { blocked } = selection
+  const answer = await changesSince(reader, { name: consumerOf(target.name), watermark: base })
+  const policies = [selection.policyOf(new Map()), selection.policyOf(blocked)] as const
+  const changes = answer.kind === 'changes' ? answer : null
+  const erases = changes !== null && (await hasErasure(reader, changes))
+  const findReason = async (): Promise<Reason | null> => {
+    if (wanted !== null) return wanted
+    if (answer.kind === 'refill') return answer.reason
+    if (!(await isIssued(reader, base!.publicationId))) return 'unknown publication'
+    if (!policies.includes(base!.policy)) return 'other policy'
+    return erases && (!type.erasesByDelta || blocked.size > 0) ? 'erased records' : null
+  }
+  const reason = await findReason()
+  const mayStay = reason === null || ['requested', 'memory', 'no watermark'].includes(reason)
+  if (blocked.size > 0 && mayStay && !erases) throw blockedError(target.name, selection, false)
+  return reason === null
+    ? { selection, changes, reason, to: answer.to, policy: policies[0], erases }
+    : { selection, changes: null, reason, to: answer.to, policy: policies[1], erases: true }
+}

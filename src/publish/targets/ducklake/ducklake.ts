@@ -1,0 +1,95 @@
+// The target `ducklake`: a catalog in PostgreSQL, and Parquet files. A package is applied in one transaction of the lake together with its
+// watermark, which makes one version: readers see the version before it until the commit.
+//
+// A transaction compares the watermark before it changes anything, and replaces its row. Of two transactions, the lake refuses the later.
+import { quoteName } from '../../../catalog/layout.ts'
+import type { LakeTarget } from '../../../config/targets/ducklake.ts'
+import { placeOf } from '../../../config/targets.ts'
+import { ConvohouseError } from '../../../core/errors.ts'
+import { counted } from '../../../core/words.ts'
+import { attachedTable, createTable, deleteRows, insertRows, sumsOf } from '../../attached.ts'
+import type { Package } from '../../package.ts'
+import type { TargetDatabase } from '../../target-database.ts'
+import type { ExtensionPlaces, OpenTarget } from '../../target-port.ts'
+import { isSame } from '../../watermark.ts'
+import { connectedLake, describeVersion, exclusively, type Lake, loadExtensions } from './lake.ts'
+import { completeErasure, maintain } from './maintenance.ts'
+import { widenRanges } from './ranges.ts'
+import { beginRefill, lakeType, storedWatermark, storeLakeWatermark } from './stored-tables.ts'
+
+const changed = (target: LakeTarget): ConvohouseError =>
+  new ConvohouseError('TARGET_CHANGED', {
+    what: `${placeOf(target)} was written by something else while a publication to it was being prepared. The publication was discarded.`,
+    hint: 'Nothing to do: the next publication starts from the present state of the lake.',
+  })
+
+async function writeVersion(lake: Lake, { kind, base, erases, tables, watermark }: Package): Promise<void> {
+  const begunMs = Date.now()
+  const { database } = lake
+  await widenRanges(lake)
+  await exclusively(lake, async () => {
+    if (!isSame(await storedWatermark(lake), base)) throw changed(lake.target)
+    if (kind === 'refill') await beginRefill(lake)
+    for await (const table of tables) {
+      const into = attachedTable(table)
+      if (kind === 'refill') await createTable(database, table, lakeType)
+      else await deleteRows(database, { into, typeOf: lakeType }, table)
+      await insertRows(database, into, table)
+    }
+    await storeLakeWatermark(lake, watermark)
+    await describeVersion(lake, kind, { asOf: watermark.asOf, ...(erases && { erases }) })
+    await lake.data.sync(begunMs)
+  })
+}
+
+/** @throws EXTENSION_UNAVAILABLE */
+export async function openDuckLake(
+  database: TargetDatabase,
+  target: LakeTarget,
+  extensions: ExtensionPlaces,
+): Promise<OpenTarget> {
+  await loadExtensions(database, target, extensions)
+  const present = { target, creates: false }
+  return {
+    watermark: () => connectedLake(database, present, lake => exclusively(lake, () => storedWatermark(lake))),
+    async apply(contents) {
+      await connectedLake(database, { target, creates: true }, lake => writeVersion(lake, contents))
+      if (contents.erases) await connectedLake(database, present, completeErasure)
+    },
+    async sums(tables) {
+      const sums = await connectedLake(database, present, lake =>
+        exclusively(lake, () =>
+          sumsOf(database, tables, { rowsFrom: attachedTable, stored: ({ name }) => quoteName(name) }),
+        ),
+      )
+      return sums ?? {}
+    },
+    maintain: () => maintain(database, target),
+  }
+}
+
+/**
+ * Tests that the catalog, and data in S3, can be reached and written, and that nothing else has written the lake.
+ * @returns what was found, for people: `12 versions, the newest of 140 files`
+ * @throws TARGET_UNUSABLE, TARGET_LOCKED, SECRET_MISSING, EXTENSION_UNAVAILABLE
+ */
+export async function probeLake(
+  database: TargetDatabase,
+  target: LakeTarget,
+  extensions: ExtensionPlaces,
+): Promise<string> {
+  await loadExtensions(database, target, extensions)
+  const found = await connectedLake(database, { target, creates: false }, async lake => {
+    await exclusively(lake, async () => {})
+    const { catalogTable } = lake
+    const [row] = await database.rows<{ versions: string; files: string }>(`
+      SELECT (SELECT count(*) FROM ${catalogTable('ducklake_snapshot')})::VARCHAR AS versions,
+        ((SELECT count(*) FROM ${catalogTable('ducklake_data_file')} WHERE end_snapshot IS NULL)
+          + (SELECT count(*) FROM ${catalogTable('ducklake_delete_file')} WHERE end_snapshot IS NULL))::VARCHAR AS files`)
+    return `${counted(Number(row!.versions), 'version')}, the newest of ${counted(Number(row!.files), 'file')}`
+  })
+  const contents = found ?? `the first publication creates ${placeOf(target)}`
+  if (target.s3 === null) return contents
+  const { probeObjects } = await import('./lake-objects.ts')
+  return `${contents}; data in ${target.data} of ${await probeObjects(target.s3)}`
+}

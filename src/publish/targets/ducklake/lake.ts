@@ -1,0 +1,172 @@
+// The connection to a lake: DuckDB's extension `ducklake` attaches its catalog, a schema in PostgreSQL. An advisory lock of the transaction
+// keeps other publications from writing meanwhile.
+import { quoteName, quoteText } from '../../../catalog/layout.ts'
+import type { LakeTarget } from '../../../config/targets/ducklake.ts'
+import { placeOf } from '../../../config/targets.ts'
+import { ConvohouseError } from '../../../core/errors.ts'
+import { MINUTE } from '../../../core/time.ts'
+import { ATTACHED } from '../../attached.ts'
+import { loadExtension } from '../../extension.ts'
+import { type TargetDatabase, transaction } from '../../target-database.ts'
+import type { ExtensionPlaces } from '../../target-port.ts'
+import { connectionText, lockSql, usingPassword } from '../postgres/connection.ts'
+import { dataFolder, type LakeData } from './lake-data.ts'
+import { lakeError } from './lake-error.ts'
+
+/** PostgreSQL itself, for the lock, within the transaction that writes the lake. */
+const SERVER = 'catalog_server'
+
+export interface Lake {
+  database: TargetDatabase
+  target: LakeTarget
+  data: LakeData
+  /** Returns the SQL of a table of the catalog. */
+  catalogTable: (name: string) => string
+}
+
+/** The schemas of a lake, which are also folders of its data. */
+export const SCHEMAS = ['main', 'marts', 'models']
+
+/** @throws EXTENSION_UNAVAILABLE */
+export async function loadExtensions(
+  database: TargetDatabase,
+  { s3 }: LakeTarget,
+  extensions: ExtensionPlaces,
+): Promise<void> {
+  for (const name of ['postgres_scanner', 'ducklake', ...(s3 === null ? [] : ['httpfs'])])
+    await loadExtension(database, name, extensions)
+}
+
+/**
+ * The catalog never stores rows (`DATA_INLINING_ROW_LIMIT`), only names, statistics and paths: every engine that reads lakes finds all rows
+ * in files. The password is not part of the text.
+ */
+function attachText({ catalog, data }: LakeTarget): string {
+  const options = [
+    ...[`DATA_PATH ${quoteText(`${data}/`)}`, 'DATA_INLINING_ROW_LIMIT 0'],
+    `METADATA_SCHEMA ${quoteText(catalog.schema)}`,
+  ]
+  return `ATTACH ${quoteText(`ducklake:postgres:${connectionText(catalog)}`)} AS ${ATTACHED} (${options.join(', ')})`
+}
+
+async function hasCatalog({ rows }: TargetDatabase, { catalog: { schema } }: LakeTarget): Promise<boolean> {
+  const sql = `SELECT pg_catalog.to_regclass(${quoteText(`${schema}.ducklake_metadata`)}) IS NOT NULL AS found`
+  const [row] = await rows<{ found: boolean }>(`FROM postgres_query('${SERVER}', ${quoteText(sql)})`)
+  return row!.found
+}
+
+/** Refuses the data of another lake, which a new one would take for files of killed publications. @throws TARGET_UNUSABLE */
+async function expectNoData({ data: place }: LakeTarget, data: LakeData): Promise<void> {
+  for (const schema of SCHEMAS)
+    if (await data.has(schema))
+      throw new ConvohouseError('TARGET_UNUSABLE', {
+        what: `${place}/${schema} has the data of another lake, whose catalog is elsewhere.`,
+        hint: 'Give the target another place for `data`, or the catalog of that lake. If that is gone for good, remove the data.',
+      })
+}
+
+interface Connecting {
+  target: LakeTarget
+  creates: boolean
+}
+
+async function attachedLake<T>(
+  database: TargetDatabase,
+  { target, creates, data }: Connecting & { data: LakeData },
+  work: (lake: Lake) => Promise<T>,
+): Promise<T | null> {
+  const exists = await hasCatalog(database, target)
+  if (!exists && !creates) return null
+  if (!exists) await expectNoData(target, data)
+  await data.prepare(database)
+  await database.run(attachText(target))
+  const catalogTable = (name: string) => `__ducklake_metadata_${ATTACHED}.${quoteName(target.catalog.schema)}.${name}`
+  try {
+    return await work({ database, target, data, catalogTable })
+  } finally {
+    await database.run(`DETACH ${ATTACHED}`).catch(() => {})
+  }
+}
+
+/** AWS's SDK takes longer to load than all else, and few lakes need it. @throws SECRET_MISSING if a file cannot be read */
+const dataOf = async ({ s3, data }: LakeTarget): Promise<LakeData> =>
+  s3 === null ? dataFolder(data) : (await import('./lake-objects.ts')).dataObjects(s3)
+
+/**
+ * Attaches the lake, runs `work` and detaches it. @returns null if there is no lake and `creates` is false
+ * @throws TARGET_UNUSABLE, TARGET_LOCKED, TARGET_CHANGED, SECRET_MISSING
+ */
+export async function connectedLake<T>(
+  database: TargetDatabase,
+  { target, creates }: Connecting,
+  work: (lake: Lake) => Promise<T>,
+): Promise<T | null> {
+  const { catalog } = target
+  const data = await dataOf(target)
+  try {
+    return await usingPassword({ ...catalog, name: target.name }, async () => {
+      try {
+        await database.run(`ATTACH ${quoteText(connectionText(catalog))} AS ${SERVER} (TYPE postgres)`)
+        return await attachedLake(database, { target, creates, data }, work)
+      } catch (cause) {
+        throw data.errorOf(cause) ?? lakeError(target, cause)
+      } finally {
+        await database.run(`DETACH ${SERVER}`).catch(() => {})
+      }
+    })
+  } finally {
+    data.close()
+  }
+}
+
+/** The settings of a role may be too short for a publication. */
+const SETTINGS = { idle_in_transaction_session_timeout: 15 * MINUTE, statement_timeout: 0 }
+
+/** @throws TARGET_LOCKED */
+async function lock({ database: { rows }, target }: Lake): Promise<void> {
+  const key = quoteText(`convohouse lake ${target.catalog.schema}`)
+  const settings = Object.entries(SETTINGS).map(
+    ([name, ms]) => `pg_catalog.set_config('${name}', '${ms}', true) AS ${name}`,
+  )
+  const sql = `SELECT ${lockSql(key)} AS taken, ${settings.join(', ')}`
+  const [row] = await rows<{ taken: boolean }>(`FROM postgres_query('${SERVER}', ${quoteText(sql)})`)
+  if (row!.taken) return
+  throw new ConvohouseError('TARGET_LOCKED', {
+    what: `Another publication is writing ${placeOf(target)}.`,
+    hint: 'Try again when it has ended. The server may take a minute to notice that a killed one has.',
+  })
+}
+
+/** The author of every version that convohouse makes. */
+const AUTHOR = 'convohouse'
+
+/** Refuses a lake with a version of another author: convohouse owns its tables. @throws TARGET_UNUSABLE */
+async function expectOwn({ database, target, catalogTable }: Lake): Promise<void> {
+  const { catalog, data } = target
+  // DuckLake itself makes version 0, which has no table.
+  const [version] = await database.rows<{ id: string }>(`
+    SELECT snapshot_id::VARCHAR AS id FROM ${catalogTable('ducklake_snapshot_changes')}
+    WHERE snapshot_id > 0 AND author IS DISTINCT FROM ${quoteText(AUTHOR)} ORDER BY snapshot_id LIMIT 1`)
+  if (version === undefined) return
+  throw new ConvohouseError('TARGET_UNUSABLE', {
+    what: `${placeOf(target)}: version ${version.id} was made by something else, so the lake is not touched.`,
+    hint: `Give the target a lake of its own. If this one is convohouse's, drop the schema ${catalog.schema} and remove ${data}: the next publication fills a new lake.`,
+  })
+}
+
+/**
+ * Runs `work` in a transaction that no other publication to the lake runs beside.
+ * @throws TARGET_LOCKED; TARGET_UNUSABLE if something else has written the lake
+ */
+export const exclusively = <T>(lake: Lake, work: () => Promise<T>): Promise<T> =>
+  transaction(lake, async () => {
+    await lock(lake)
+    await expectOwn(lake)
+    return work()
+  })
+
+/** Names the version that the transaction makes. `facts`: JSON for readers of `lake.snapshots()`. */
+export const describeVersion = ({ database }: Lake, message: string, facts: object = {}): Promise<void> =>
+  database.run(
+    `CALL ducklake_set_commit_message('${ATTACHED}', '${AUTHOR}', ${quoteText(message)}, extra_info => ${quoteText(JSON.stringify(facts))})`,
+  )

@@ -1,0 +1,19 @@
+import type { ParquetTarget } from '../../../config/targets/parquet.ts'
+import { destinationOf } from '../../../files/destination.ts'
+import type { TargetType } from '../target-type.ts'
+
+/** AWS's SDK takes longer to load than all else, and few targets need it. */
+const s3 = () => import('./parquet-s3.ts')
+
+export const parquetType: TargetType<ParquetTarget> = {
+  erasesByDelta: true,
+  contents: ({ partitionBy }) => [partitionBy],
+  partitionBy: ({ partitionBy }) => partitionBy,
+  async open(database, target, settings) {
+    if (target.s3 !== null) return (await s3()).openParquetS3({ database, place: target.s3, settings })
+    return (await import('./parquet.ts')).openParquet(database, target.path)
+  },
+  isMaintained: false,
+  folder: async ({ path, s3: place }) => (place === null ? destinationOf(path) : null),
+  probe: ({ s3: place }) => place && (async () => (await s3()).probeParquetS3(place)),
+}

@@ -1,0 +1,188 @@
+// The target `postgres`: tables in two schemas of a PostgreSQL database. A package is applied in one transaction together with its watermark:
+// readers see the state before it until the commit. Tables are never dropped, because users' views depend on them.
+//
+// A transaction holds an advisory lock and compares the watermark before it changes anything, so that of two publications the later one fails.
+import { quoteName, quoteText } from '../../../catalog/layout.ts'
+import { martsSchema, type PostgresTarget } from '../../../config/targets/postgres.ts'
+import { placeOf } from '../../../config/targets.ts'
+import { ConvohouseError } from '../../../core/errors.ts'
+import { ATTACHED, insertRows, sumsOf } from '../../attached.ts'
+import type { Package, PackagedTable, PackageHead } from '../../package.ts'
+import { otherIndexes, postgresIndex, SEARCHED } from '../../search.ts'
+import { type TargetDatabase, transaction } from '../../target-database.ts'
+import type { OpenTarget } from '../../target-port.ts'
+import { isSame, type TargetWatermark, WATERMARK_TABLE } from '../../watermark.ts'
+import { fillKeys, replacementsOf, replaceRows, temporaryTables } from './changed-rows.ts'
+import { connected, lockSql, type Postgres } from './connection.ts'
+import { storedValue } from './representation.ts'
+import { expectOwn, placeIn, type StoredState, storedState, TABLES_TABLE } from './stored-state.ts'
+import { addedColumns, bookkeepingTables, commentsOf, createTable, indexesOf, quotedPlace } from './table-ddl.ts'
+
+/**
+ * Limits of a role may be too short for a publication, and a role may have names of types quoted, which are compared. A lost client is noticed within a minute, so that its lock does not last; a DDL
+ * statement waits for readers for ten seconds only, since later readers wait behind it. Changed keys are looked up in indexes: by the default cost of a random page, 1 % of a
+ * large table would be found by reading all of it. Rows are compared as text, which has to have all digits and the zone of times.
+ */
+const SETTINGS = `SET LOCAL statement_timeout = 0; SET LOCAL quote_all_identifiers = off; SET LOCAL random_page_cost = 1.1;
+  SET LOCAL extra_float_digits = 1; SET LOCAL DateStyle = 'ISO'; SET LOCAL TimeZone = 'UTC'; SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '15min';
+  SET LOCAL tcp_keepalives_idle = 30; SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 3`
+
+const locked = (target: PostgresTarget): ConvohouseError =>
+  new ConvohouseError('TARGET_LOCKED', {
+    what: `Another publication is writing ${placeOf(target)}.`,
+    hint: 'Try again when it has ended. The server may take a minute to notice that a killed one has.',
+  })
+
+const changed = (target: PostgresTarget): ConvohouseError =>
+  new ConvohouseError('TARGET_CHANGED', {
+    what: `${placeOf(target)} was written by something else while a publication to it was being prepared. The publication was discarded.`,
+    hint: 'Nothing to do: the next publication starts from the present state of the target.',
+  })
+
+/** Runs `work` in a transaction that no other publication to the target runs beside. @throws TARGET_LOCKED */
+const exclusively = <T>(
+  postgres: Postgres,
+  target: PostgresTarget,
+  work: (state: StoredState) => Promise<T>,
+): Promise<T> =>
+  transaction(postgres, async () => {
+    await postgres.execute(SETTINGS)
+    const key = quoteText(`convohouse ${target.schema}`)
+    const [lock] = await postgres.query<{ taken: boolean }>(`SELECT ${lockSql(key)} AS taken`)
+    if (!lock!.taken) throw locked(target)
+    return work(await storedState(postgres, target))
+  })
+
+/** @throws TARGET_CHANGED */
+function expectBase(target: PostgresTarget, state: StoredState, base: TargetWatermark | null): void {
+  if (!isSame(state.watermark, base)) throw changed(target)
+}
+
+/** Statements that create what is missing. */
+function missing(target: PostgresTarget, state: StoredState, tables: readonly PackagedTable[]): string[] {
+  const created = tables.filter(({ name }) => !state.tables.has(name))
+  const wanted = [target.schema, martsSchema(target.schema), ...tables.map(({ name }) => placeIn(target, name).schema)]
+  const schemas = [...new Set(wanted)].filter(name => !state.schemas.has(name))
+  return [
+    ...schemas.map(name => `CREATE SCHEMA ${quoteName(name)}`),
+    ...(state.tables.has(WATERMARK_TABLE) ? [] : bookkeepingTables(target)),
+    ...created.map(table => createTable(target, table)),
+    ...created.map(
+      ({ name }) => `INSERT INTO ${target.schema}.${TABLES_TABLE} VALUES (${quoteText(name)}) ON CONFLICT DO NOTHING`,
+    ),
+  ]
+}
+
+/** A package all of whose tables have arrived: no transaction of PostgreSQL waits for the warehouse. */
+interface CompletePackage extends PackageHead {
+  tables: readonly PackagedTable[]
+}
+
+async function arrived(tables: Package['tables']): Promise<PackagedTable[]> {
+  const all: PackagedTable[] = []
+  for await (const table of tables) all.push(table)
+  return all
+}
+
+const storeWatermark = (
+  { schema }: PostgresTarget,
+  { owner, epoch, seq, publicationId, policy, asOf }: TargetWatermark,
+): string => {
+  const values = [quoteText(owner), quoteText(epoch), seq, ...[publicationId, policy, asOf].map(quoteText)]
+  return `DELETE FROM ${schema}.${WATERMARK_TABLE};
+    INSERT INTO ${schema}.${WATERMARK_TABLE} (owner, epoch, seq, publication_id, policy, as_of)
+    VALUES (${values.join(', ')})`
+}
+
+/**
+ * Adds columns in a transaction of its own: it locks out readers, for an instant instead of for the whole publication. A new column
+ * without values changes no row.
+ */
+async function addColumns(
+  postgres: Postgres,
+  target: PostgresTarget,
+  { base, tables }: CompletePackage,
+): Promise<void> {
+  await exclusively(postgres, target, async state => {
+    expectBase(target, state, base)
+    expectOwn(
+      target,
+      state,
+      tables.map(({ name }) => name),
+    )
+    const statements = tables.flatMap(table => addedColumns(target, table, state))
+    if (statements.length > 0) await postgres.execute(statements.join(';\n'))
+  })
+}
+
+/** Creates the full-text index, where the target has one, and drops those of other languages. */
+async function keepSearchIndex(
+  { execute, query }: Postgres,
+  target: PostgresTarget,
+  names: readonly string[],
+): Promise<void> {
+  if (!names.includes(SEARCHED.table)) return
+  const { search = null } = target
+  const { schema } = placeIn(target, SEARCHED.table)
+  for (const { name } of await query<{ name: string }>(otherIndexes(schema, search)))
+    await execute(`DROP INDEX ${quoteName(schema)}.${quoteName(name)}`)
+  if (search !== null) await execute(postgresIndex(quotedPlace(target, SEARCHED.table), search))
+}
+
+async function writeRows(postgres: Postgres, target: PostgresTarget, contents: CompletePackage): Promise<void> {
+  const { kind, base, tables, watermark } = contents
+  await exclusively(postgres, target, async state => {
+    expectBase(target, state, base)
+    const { execute, database } = postgres
+    const names = tables.map(({ name }) => name)
+    expectOwn(target, state, names)
+    // All tables exist before DuckDB reads the catalog, which it does once.
+    const ddl = missing(target, state, tables)
+    const replacements = replacementsOf(tables)
+    const created = [...ddl, ...temporaryTables(replacements.values())]
+    if (created.length > 0) await execute(created.join(';\n'))
+    await fillKeys(postgres, replacements.values())
+    const retired = kind === 'refill' ? [...state.own].filter(name => !names.includes(name)) : []
+    for (const name of retired) await execute(`DELETE FROM ${quotedPlace(target, name)}`)
+    for (const table of tables) {
+      const place = quotedPlace(target, table.name)
+      const replacement = replacements.get(table.name)
+      if (replacement) await replaceRows(postgres, place, replacement)
+      else {
+        if (table.isWhole) await execute(`DELETE FROM ${place}`)
+        await insertRows(database, `${ATTACHED}.${place}`, table)
+      }
+      if (!state.tables.has(table.name)) await execute(indexesOf(target, table).join(';\n'))
+      if (kind === 'refill') await execute(commentsOf(target, table).join(';\n'))
+    }
+    if (kind === 'refill') await keepSearchIndex(postgres, target, names)
+    // Until autovacuum comes by, queries would be planned without any statistics.
+    if (kind === 'refill') await execute(`ANALYZE ${names.map(name => quotedPlace(target, name)).join(', ')}`)
+    await execute(storeWatermark(target, watermark))
+  })
+}
+
+/** Requires the extension `postgres_scanner`. */
+export function openPostgres(database: TargetDatabase, target: PostgresTarget): OpenTarget {
+  return {
+    watermark: () =>
+      connected(database, target, postgres => exclusively(postgres, target, async ({ watermark }) => watermark)),
+    async apply({ tables, ...head }) {
+      const contents: CompletePackage = { ...head, tables: await arrived(tables) }
+      await connected(database, target, async postgres => {
+        if (contents.kind === 'refill') await addColumns(postgres, target, contents)
+        await writeRows(postgres, target, contents)
+      })
+    },
+    sums: tables =>
+      connected(database, target, postgres =>
+        transaction(postgres, async () => {
+          await postgres.execute(SETTINGS)
+          return sumsOf(database, tables, {
+            rowsFrom: ({ name }) => `${ATTACHED}.${quotedPlace(target, name)}`,
+            stored: storedValue,
+          })
+        }),
+      ),
+  }
+}

@@ -1,0 +1,133 @@
+// What a target's schemas contain: tables with the types of their columns, the tables that publications have created, and the watermark.
+import { quoteText } from '../../../catalog/layout.ts'
+import { martsSchema, modelsSchema, type PostgresTarget } from '../../../config/targets/postgres.ts'
+import { placeOf } from '../../../config/targets.ts'
+import { ConvohouseError } from '../../../core/errors.ts'
+import { type TargetWatermark, WATERMARK_TABLE } from '../../watermark.ts'
+import type { Postgres } from './connection.ts'
+
+/** Table of the names of the tables that publications have created: no other table is ever touched. */
+export const TABLES_TABLE = '_publication_tables'
+
+export interface StoredState {
+  /** The schemas that exist. */
+  schemas: ReadonlySet<string>
+  /** Tables and views of these schemas, by name in the target, with the types of their columns. */
+  tables: ReadonlyMap<string, ReadonlyMap<string, string>>
+  /** Names of the tables that publications have created. */
+  own: ReadonlySet<string>
+  /** Null: the target must be filled. */
+  watermark: TargetWatermark | null
+}
+
+/** The schemas of a target, by that of the warehouse. */
+const schemasOf = (schema: string): Record<string, string> => ({
+  main: schema,
+  marts: martsSchema(schema),
+  models: modelsSchema(schema),
+})
+
+const listOf = ({ schema }: Pick<PostgresTarget, 'schema'>): string =>
+  Object.values(schemasOf(schema)).map(quoteText).join(', ')
+
+/** The schema and the name of a table: marts and models have schemas of their own. */
+export function placeIn({ schema }: Pick<PostgresTarget, 'schema'>, table: string): { schema: string; name: string } {
+  const [first, second] = table.split('.')
+  return second === undefined ? { schema, name: first! } : { schema: schemasOf(schema)[first!]!, name: second }
+}
+
+const unusable = (what: string, hint: string): ConvohouseError => new ConvohouseError('TARGET_UNUSABLE', { what, hint })
+
+async function expectUsable({ query }: Postgres, target: PostgresTarget): Promise<void> {
+  const [server] = await query<{ encoding: string; standby: boolean }>(
+    `SELECT current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby`,
+  )
+  if (server!.encoding !== 'UTF8')
+    throw unusable(
+      `The database of ${placeOf(target)} has the encoding ${server!.encoding}, which cannot hold all texts.`,
+      'Create a database with ENCODING UTF8.',
+    )
+  if (server!.standby)
+    throw unusable(
+      `The server of ${placeOf(target)} is a standby, which cannot be written.`,
+      'Enter the address of the primary server.',
+    )
+}
+
+async function schemasIn({ query }: Postgres, target: PostgresTarget): Promise<Set<string>> {
+  const rows = await query<{ name: string }>(
+    `SELECT nspname::text AS name FROM pg_namespace WHERE nspname IN (${listOf(target)})`,
+  )
+  return new Set(rows.map(({ name }) => name))
+}
+
+/** A view or foreign table counts as well: its name is taken. */
+async function tablesIn({ query }: Postgres, target: PostgresTarget): Promise<Map<string, Map<string, string>>> {
+  const rows = await query<{ table: string; column: string | null; type: string | null }>(`
+    SELECT CASE n.nspname WHEN ${quoteText(target.schema)} THEN '' WHEN ${quoteText(modelsSchema(target.schema))} THEN 'models.' ELSE 'marts.' END || c.relname AS "table",
+      a.attname::text AS "column", format_type(a.atttypid, a.atttypmod) AS type
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+      LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    WHERE n.nspname IN (${listOf(target)}) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`)
+  const tables = new Map<string, Map<string, string>>()
+  for (const { table, column, type } of rows) {
+    const columns = tables.get(table) ?? new Map<string, string>()
+    if (column !== null) columns.set(column, type!)
+    tables.set(table, columns)
+  }
+  return tables
+}
+
+const nameIn = (target: PostgresTarget, table: string): string => `${target.schema}.${table}`
+
+async function ownTables({ query }: Postgres, target: PostgresTarget): Promise<Set<string>> {
+  const rows = await query<{ name: string }>(`SELECT name FROM ${nameIn(target, TABLES_TABLE)}`)
+  return new Set(rows.map(({ name }) => name))
+}
+
+async function storedWatermark({ query }: Postgres, target: PostgresTarget): Promise<TargetWatermark | null> {
+  const [row] = await query<TargetWatermark & { seq: string }>(`
+    SELECT owner, epoch, seq::text AS seq, publication_id AS "publicationId", policy,
+      to_char(as_of AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "asOf"
+    FROM ${nameIn(target, WATERMARK_TABLE)}`)
+  return row ? { ...row, seq: Number(row.seq) } : null
+}
+
+const foreign = (target: PostgresTarget, name: string): ConvohouseError =>
+  unusable(
+    `${placeOf(target)}: ${name} was not written by a publication, so it is not touched.`,
+    'Give the target a schema of its own (`schema`): an empty one, or one that does not exist.',
+  )
+
+/** @throws TARGET_UNUSABLE if the schemas contain tables and no publication has created any, or the server cannot be written */
+export async function storedState(postgres: Postgres, target: PostgresTarget): Promise<StoredState> {
+  await expectUsable(postgres, target)
+  const schemas = await schemasIn(postgres, target)
+  const tables = await tablesIn(postgres, target)
+  if (!tables.has(WATERMARK_TABLE) || !tables.has(TABLES_TABLE)) {
+    const [first] = tables.keys()
+    if (first !== undefined) throw foreign(target, tableText(target, first))
+    return { schemas, tables, own: new Set(), watermark: null }
+  }
+  for (const [table, column] of [
+    [WATERMARK_TABLE, 'owner'],
+    [TABLES_TABLE, 'name'],
+  ] as const)
+    if (!tables.get(table)!.has(column)) throw foreign(target, tableText(target, table))
+  const own = await ownTables(postgres, target)
+  // Somebody has dropped a table: a refill creates it.
+  const isWhole = [...own].every(name => tables.has(name))
+  return { schemas, tables, own, watermark: isWhole ? await storedWatermark(postgres, target) : null }
+}
+
+/** `convohouse_marts.dim_agents` */
+export function tableText(target: Pick<PostgresTarget, 'schema'>, table: string): string {
+  const { schema, name } = placeIn(target, table)
+  return `${schema}.${name}`
+}
+
+/** @throws TARGET_UNUSABLE if the package would write a table that no publication has created */
+export function expectOwn(target: PostgresTarget, { tables, own }: StoredState, names: readonly string[]): void {
+  const taken = names.find(name => tables.has(name) && !own.has(name))
+  if (taken !== undefined) throw foreign(target, tableText(target, taken))
+}

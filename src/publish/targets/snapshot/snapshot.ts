@@ -1,0 +1,194 @@
+// The target `snapshot`: one DuckDB file. A package is applied to a copy, which then takes the place of the published file by `rename`: readers
+// of the old file are not disturbed, and a reader that opens it later reads the new one. A refill is a new file (`fill-snapshot.ts`), because values
+// that were deleted survive in the free blocks of a copy.
+import { constants, existsSync } from 'node:fs'
+import { chmod, copyFile, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { quoteName, quoteText } from '../../../catalog/layout.ts'
+import type { SnapshotTarget } from '../../../config/targets/snapshot.ts'
+import { ConvohouseError } from '../../../core/errors.ts'
+import { MINUTE } from '../../../core/time.ts'
+import { namesIn, syncFile, syncFolder } from '../../../files/durable.ts'
+import { isLocked } from '../../../warehouse/fault.ts'
+import { COMPRESSION } from '../../../warehouse/open.ts'
+import { ATTACHED, attachedTable, deleteRows, insertRows, sumsOf } from '../../attached.ts'
+import type { Package } from '../../package.ts'
+import { quotedTable } from '../../package-rows.ts'
+import { indexSnapshot, SEARCHED } from '../../search.ts'
+import { followed, lockTarget, type TargetDatabase, targetError, transaction } from '../../target-database.ts'
+import type { OpenTarget } from '../../target-port.ts'
+import { isSame, readStoredWatermark, storeWatermark, type TargetWatermark, WATERMARK_TABLE } from '../../watermark.ts'
+import { attachNext, DISK_HINT, NEXT_ENDING, nextFile } from './next-snapshot.ts'
+
+const HINT = 'Move the file away: the next publication writes a new one.'
+
+const foreign = (path: string): ConvohouseError =>
+  new ConvohouseError('TARGET_UNUSABLE', {
+    what: `${path} was not written by a publication, so it is not overwritten.`,
+    hint: 'Move it away, or give the target another path.',
+  })
+
+/** A query of the warehouse that began while its process wrote the next file keeps the file open until it ends. */
+const WAIT_MS = 5 * MINUTE
+
+/** Attaches a file; waits until another process lets go of it. */
+async function attachWhenFree(database: TargetDatabase, attach: string, waitMs: number): Promise<void> {
+  const untilMs = performance.now() + waitMs
+  for (;;) {
+    try {
+      return await database.run(attach)
+    } catch (cause) {
+      if (!isLocked(cause) || performance.now() >= untilMs) throw cause
+      await sleep(200)
+    }
+  }
+}
+
+/** Attaches a database as `name`, runs `work`, detaches it. */
+async function attached<T>(
+  database: TargetDatabase,
+  { attach, name, waitMs = 0 }: { attach: string; name: string; waitMs?: number },
+  work: () => Promise<T>,
+): Promise<T> {
+  await attachWhenFree(database, attach, waitMs)
+  try {
+    return await work()
+  } finally {
+    // After a failed checkpoint this fails too; the first error is the one to report.
+    await database.run(`DETACH ${name}`).catch(() => {})
+  }
+}
+
+const readingPublished = <T>(database: TargetDatabase, path: string, work: () => Promise<T>): Promise<T> =>
+  attached(database, { attach: `ATTACH ${quoteText(path)} AS published (READ_ONLY)`, name: 'published' }, work)
+
+/** The log of a program that opened the file for writing and was killed. DuckDB applies it to whatever file has the name. */
+const logFile = (path: string): string => `${path}.wal`
+
+/** Opened read-only, the file is locked against writers. */
+async function readStored(database: TargetDatabase, path: string): Promise<TargetWatermark | null> {
+  const [table] = await database.rows(`SELECT 1 FROM duckdb_tables()
+    WHERE database_name = 'published' AND schema_name = 'main' AND table_name = '${WATERMARK_TABLE}'`)
+  if (!table) throw foreign(path)
+  // The next file would not be what the log was written for, and no reader could open it.
+  await rm(logFile(path), { force: true })
+  return readStoredWatermark(database, `published.main.${WATERMARK_TABLE}`)
+}
+
+/** @throws TARGET_LOCKED, TARGET_UNUSABLE */
+async function readWatermark(database: TargetDatabase, path: string): Promise<TargetWatermark | null> {
+  const log = logFile(path)
+  const hasLog = existsSync(log)
+  if (!existsSync(path)) {
+    if (hasLog) throw foreign(log)
+    return null
+  }
+  try {
+    const stored = await readingPublished(database, path, () => readStored(database, path))
+    // With the log, it was not the state of the file.
+    return hasLog ? await readingPublished(database, path, () => readStored(database, path)) : stored
+  } catch (cause) {
+    throw targetError(path, cause, hasLog ? `Remove ${log}: a program that opened the file for writing left it.` : HINT)
+  }
+}
+
+const inSchema = (name: string): string => (name.includes('.') ? quotedTable(name) : `main.${quoteName(name)}`)
+
+type Snapshot = Pick<SnapshotTarget, 'path' | 'search' | 'compress'>
+
+/**
+ * Writes the changes of a delta, the index, which does not follow its table, and the watermark, and all of it into the file: no log is left
+ * beside it. The file is a copy of the published one, or has all rows of a refill.
+ */
+async function writeNext(
+  database: TargetDatabase,
+  snapshot: Snapshot,
+  { kind, tables, watermark }: Package,
+): Promise<void> {
+  const { search } = snapshot
+  for (const statement of COMPRESSION) await database.run(statement)
+  const attach = attachNext(snapshot, watermark.publicationId)
+  await attached(database, { attach, name: ATTACHED, waitMs: kind === 'refill' ? WAIT_MS : 0 }, async () => {
+    await transaction({ database }, async () => {
+      let isSearchChanged = kind === 'refill'
+      for await (const table of tables) {
+        await deleteRows(database, { into: attachedTable(table) }, table)
+        await insertRows(database, attachedTable(table), table)
+        isSearchChanged ||= table.name === SEARCHED.table
+      }
+      if (search !== undefined && isSearchChanged) await indexSnapshot(database, ATTACHED, search)
+      for (const statement of storeWatermark(watermark)) await database.run(statement)
+    })
+    await database.run('CHECKPOINT target')
+  })
+}
+
+/** Published files keep their mode, so that an owner can open them to other users once and for all; a new one is private. */
+async function keepMode(path: string, next: string): Promise<void> {
+  const published = await stat(path).catch(() => null)
+  await chmod(next, published ? published.mode & 0o777 : 0o600)
+}
+
+/** Requires the target's lock. */
+async function removeNext(path: string): Promise<void> {
+  const [folder, name] = [dirname(path), basename(path)]
+  for (const file of await namesIn(folder))
+    if (file.startsWith(name) && NEXT_ENDING.test(file.slice(name.length)))
+      await rm(join(folder, file), { force: true })
+}
+
+const replaced = (path: string): ConvohouseError =>
+  new ConvohouseError('TARGET_CHANGED', {
+    what: `${path} was replaced while a publication to it was being written. The publication was discarded.`,
+    hint: 'Nothing to do: the next publication starts from the present file.',
+  })
+
+/** @throws TARGET_CHANGED */
+async function expectBase(database: TargetDatabase, path: string, base: TargetWatermark | null): Promise<void> {
+  if (!isSame(await readWatermark(database, path), base)) throw replaced(path)
+}
+
+async function applyPackage(database: TargetDatabase, snapshot: Snapshot, contents: Package): Promise<void> {
+  const { path } = snapshot
+  const next = nextFile(path, contents.watermark.publicationId)
+  await expectBase(database, path, contents.base)
+  // A file system that can share blocks copies in an instant.
+  if (contents.kind === 'delta') await copyFile(path, next, constants.COPYFILE_FICLONE)
+  // A symbolic link that leads elsewhere meanwhile: DuckDB would create an empty file.
+  else if (!existsSync(next)) throw replaced(path)
+  await writeNext(database, snapshot, contents)
+  await keepMode(path, next)
+  await syncFile(next)
+  await expectBase(database, path, contents.base)
+  await rename(next, path)
+  await syncFolder(dirname(path))
+}
+
+/** Locks the target's file. For `search`, the extension `fts` must be loaded. @throws TARGET_LOCKED, TARGET_UNUSABLE */
+export async function openSnapshot(database: TargetDatabase, target: Snapshot): Promise<OpenTarget> {
+  const path = await followed(target.path)
+  const snapshot = { ...target, path }
+  await lockTarget(database, path)
+  await removeNext(path).catch(cause => {
+    throw targetError(path, cause, DISK_HINT)
+  })
+  return {
+    watermark: () => readWatermark(database, path),
+    async apply(contents) {
+      try {
+        await applyPackage(database, snapshot, contents)
+      } catch (cause) {
+        await removeNext(path).catch(() => {})
+        throw targetError(path, cause, DISK_HINT)
+      }
+    },
+    sums: tables =>
+      readingPublished(database, path, () =>
+        sumsOf(database, tables, {
+          rowsFrom: ({ name }) => `published.${inSchema(name)}`,
+          stored: ({ name }) => quoteName(name),
+        }),
+      ),
+  }
+}

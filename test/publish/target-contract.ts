@@ -1,0 +1,167 @@
+// What every target promises: `npm test` runs these cases for the snapshot and for Parquet files, `npm run test:bi` for PostgreSQL, lakes and S3.
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { TargetConfig } from '../../src/config/targets.ts'
+import type { PublicationReport } from '../../src/core/publication-report.ts'
+import { openTarget } from '../../src/publish/target-client.ts'
+import { consumers, registerConsumer } from '../../src/warehouse/changes/consumers.ts'
+import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
+import { until } from '../until.ts'
+import { applyTo, eventOf } from '../warehouse/events/events-in.ts'
+import { AGENT, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
+import type { TemporaryWarehouse, Workspace } from '../warehouse/temporary-warehouse.ts'
+import { killedBefore, type Step } from './killed-target.ts'
+import { ENTRY, KEEP, publishTo, SETTINGS } from './published.ts'
+
+export interface TargetContract<Target extends TargetConfig> {
+  app: TemporaryWarehouse
+  /** A target that no other test uses. */
+  newTarget(): Target
+  /** The folder of DuckDB's extensions; default: none is needed. */
+  extensions?(): string
+  /** Answers a SELECT, of the columns `what` and the rows `where`, as a reader does. */
+  rows(target: Target, table: string, query: { what: string; where: string }): Promise<unknown[][]>
+  /** True if a file of the target, or of its server, has the text. */
+  hasText(target: Target, text: string): Promise<boolean>
+  /** Puts something of somebody else into the place of a new target. @returns what is there, to be compared */
+  occupy(target: Target): Promise<() => Promise<unknown>>
+  /** The kind of the publication that erases. */
+  erases: PublicationReport['kind']
+  /** True if a second publication is refused while one runs; false: it fails at its commit. */
+  isLocked: boolean
+  /** Steps of a delta before which the process is killed, in their order, and the state that readers then see. */
+  kills: readonly (Step & { state: 'old' | 'new' })[]
+}
+
+/** Declares the cases, each of which continues with the target of the one before. */
+export function describeTarget<Target extends TargetConfig>(contract: TargetContract<Target>): void {
+  const { app, newTarget, hasText } = contract
+  const settings = () => ({ ...SETTINGS, extensions: contract.extensions?.() ?? null })
+  const publish = (target: TargetConfig, options = {}, of: TemporaryWarehouse = app) =>
+    publishTo(of, target, { settings: settings(), verify: true, ...options })
+  let place: Workspace
+  let minute = 0
+  const load = async (...records: object[]) => {
+    minute += 1
+    await place.load(await landConversations(place.landing, { records, sentAtMs: SENT_AT_MS + minute * 60_000 }))
+  }
+  const rows = async (target: Target, table: string, what: string) => {
+    const found = await contract.rows(target, table, { what, where: `workspace_id = '${place.id}'` })
+    return found.sort((a, b) => (String(a) < String(b) ? -1 : 1))
+  }
+  const names = (target: Target) => rows(target, 'conversations', 'conversation_id, user_name')
+
+  beforeAll(async () => {
+    place = app.workspace()
+    // The log is kept for the slowest consumer, so that every target can be brought up to date.
+    await registerConsumer(app.warehouse.writer, 'slow')
+    await load({ ID: 'a', userName: 'Ann', tags: ['x', 'y'] }, { ID: 'b', userName: 'Bob' })
+  })
+
+  describe('by the contract of targets it', { timeout: 600_000 }, () => {
+    let target: Target
+
+    it('is filled, then receives changed records with their child tables and marts, and nothing if nothing changed', async () => {
+      target = newTarget()
+      expect(await publish(target)).toMatchObject({ kind: 'refill', reason: 'no watermark' })
+      expect(await publish(target)).toMatchObject({ kind: 'current', rows: 0 })
+      await load({ ID: 'b', userName: 'Bea', tags: ['z'] }, { ID: 'c', userName: 'Cy' })
+      await applyTo(place, eventOf('lead_captured', { agentId: AGENT, leadName: 'Lea', createdAt: SENT_AT_MS }))
+      const report = await publish(target)
+      expect(report).toMatchObject({ kind: 'delta', reason: null })
+      expect(report.verified).toBeGreaterThan(50)
+      expect(await names(target)).toEqual([
+        ['a', 'Ann'],
+        ['b', 'Bea'],
+        ['c', 'Cy'],
+      ])
+      expect((await rows(target, 'conversation_tags', 'tag')).flat()).toEqual(['x', 'y', 'z'])
+      expect((await rows(target, 'marts.fct_conversations', 'conversation_id')).flat()).toEqual(['a', 'b', 'c'])
+      expect((await rows(target, 'leads', 'lead_name')).flat()).toEqual(['Lea'])
+      const all = await consumers(app.warehouse.writer)
+      expect(all.find(({ name }) => name === `target/${target.name}`)).toMatchObject({ behind: 0 })
+      expect(await publish(target, { refill: true })).toMatchObject({ kind: 'refill', reason: 'requested' })
+    })
+
+    it('shows the old or the new state after a kill at any step, and the next publication completes it', async () => {
+      for (const [index, { state, ...step }] of contract.kills.entries()) {
+        const at = `${step.step} ${step.count ?? 1}`
+        await load({ ID: 'a', userName: `old ${index}` })
+        await publish(target, { verify: false })
+        await load({ ID: 'a', userName: `new ${index}` })
+        const entry = await killedBefore(app.home, step)
+        const failed = { code: 'PUBLICATION_FAILED', message: expect.stringContaining('SIGKILL') }
+        await expect(publish(target, { entry, verify: false }), at).rejects.toMatchObject(failed)
+        expect((await names(target))[0], at).toEqual(['a', `${state} ${index}`])
+        // A server may not have noticed yet that the killed process has gone.
+        const report = await until(() => publish(target).catch(error => error.code !== 'TARGET_LOCKED' && error))
+        expect(report, at).toMatchObject({ kind: state === 'new' ? 'current' : 'delta' })
+        expect((await names(target))[0], at).toEqual(['a', `new ${index}`])
+      }
+    })
+
+    it('has nothing of erased records, and nothing that a narrower policy leaves out', async () => {
+      await load({ ID: 'e', userName: 'vergissmeinnicht' })
+      await publish(target)
+      expect(await hasText(target, 'vergissmeinnicht')).toBe(true)
+      const records = [{ table: 'conversations', key: [AGENT, 'e'] }]
+      await eraseRecords(app.warehouse.writer, { workspaceId: place.id, records, nowMs: SENT_AT_MS })
+      expect(await publish(target)).toMatchObject({ kind: contract.erases })
+      expect(await hasText(target, 'vergissmeinnicht')).toBe(false)
+      expect((await names(target)).map(([id]) => id)).toEqual(['a', 'b', 'c'])
+      const dropping = { ...target, pii: { ...KEEP, identity: 'drop' as const } }
+      expect(await publish(dropping)).toMatchObject({ kind: 'refill', reason: 'other policy' })
+      expect((await names(target)).map(([, name]) => name)).toEqual([null, null, null])
+      expect(await hasText(target, 'Bea')).toBe(false)
+    })
+
+    it('touches nothing that somebody else has put there', async () => {
+      const occupied = newTarget()
+      const content = await contract.occupy(occupied)
+      const before = await content()
+      for (const refill of [false, true])
+        await expect(publish(occupied, { refill })).rejects.toMatchObject({ code: 'TARGET_UNUSABLE' })
+      expect(await content()).toEqual(before)
+    })
+
+    it('is refused to another data folder, until it is asked to take the target over', async () => {
+      const other = { ...app, home: join(app.home, 'other') }
+      const refused = { code: 'TARGET_UNUSABLE', message: expect.stringMatching(/ of another data folder\.$/) }
+      await expect(publish(target, {}, other)).rejects.toMatchObject(refused)
+      expect(await publish(target, { refill: true }, other)).toMatchObject({ reason: 'requested' })
+      await expect(publish(target)).rejects.toMatchObject(refused)
+      expect(await publish(target, { refill: true })).toMatchObject({ reason: 'requested' })
+    })
+
+    describe('with two publications at a time', () => {
+      const open = () => {
+        const limits = { memoryLimit: '256MB', threads: 1, spillFolder: join(app.home, 'spill') }
+        const extensions = { folder: settings().extensions, cache: join(app.home, 'extensions') }
+        return openTarget({ target, extensions, ...limits }, { signal: new AbortController().signal, entry: ENTRY })
+      }
+      let late: Awaited<ReturnType<typeof open>>
+      afterAll(() => late?.close())
+
+      it('keeps the first: the second is refused, or fails when it commits', async () => {
+        late = await open()
+        const base = late.watermark!
+        if (contract.isLocked) {
+          await expect(publish(target)).rejects.toMatchObject({ code: 'TARGET_LOCKED' })
+        } else {
+          await load({ ID: 'a', userName: 'Amy' })
+          await publish(target)
+        }
+        const stale = contract.isLocked ? { ...base, publicationId: 'another' } : base
+        const head = {
+          kind: 'delta',
+          base: stale,
+          watermark: { ...base, publicationId: 'late' },
+          erases: false,
+        } as const
+        await expect(late.apply(head).complete()).rejects.toMatchObject({ code: 'TARGET_CHANGED' })
+        await late.close()
+        expect((await publish(target)).kind).toBe('current')
+      })
+    })
+  })
+}
