@@ -67,17 +67,4 @@ describeWithPostgres('a delta in PostgreSQL', () => {
     const scores = `SELECT csat_score FROM ${target.schema}_marts.fct_csat WHERE workspace_id = '${place.id}'`
     expect(await admin.rows(scores)).toEqual([[0.1 + 0.2]])
   })
-
-  it('receives more changed records than PostgreSQL finds by a bitmap', async () => {
-    const place = app.workspace()
-    const target = newTarget()
-    const records = (userName: string) =>
-      Array.from({ length: 100_001 }, (_, index) => ({ ID: `many ${index}`, userName, tags: ['x'] }))
-    await load(place, records('Ann'))
-    await publish(target)
-    await load(place, records('Eve'), 1)
-    expect(await publish(target)).toMatchObject({ kind: 'delta' })
-    const names = `SELECT user_name, count(*)::int FROM ${target.schema}.conversations WHERE workspace_id = '${place.id}' GROUP BY 1`
-    expect(await scene.admin.rows(names)).toEqual([['Eve', 100_001]])
-  })
 })

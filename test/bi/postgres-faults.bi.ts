@@ -130,47 +130,6 @@ async function changedScene() {
 }
 
 describeWithPostgres('a publication to PostgreSQL that is interrupted', () => {
-  it('by SIGKILL at any step leaves the old or the new state, and the next one completes it', async () => {
-    const { place, target } = await changedScene()
-    let minute = 1
-    // The first connection reads the watermark, the second one applies the package.
-    const points = [
-      ['ATTACH', 2],
-      ['CALL postgres_execute', 3],
-      ['INSERT INTO target', 1],
-      ['INSERT INTO target', 2],
-      ['COMMIT', 2],
-      ['DETACH', 2],
-    ] as const
-    for (const [step, count] of points) {
-      const entry = await patchedTarget(
-        app.home,
-        `kill-${step.replace(/\W/g, '')}-${count}`,
-        `if (!sql.startsWith(${JSON.stringify(step)})) return
-        globalThis.reached = (globalThis.reached ?? 0) + 1
-        if (globalThis.reached === ${count}) { process.kill(process.pid, 'SIGKILL'); await sleep(10_000) }`,
-      )
-      const error = await failureOf(publish(target, { entry }))
-      expect([step, error.code, error.message]).toEqual([
-        step,
-        'PUBLICATION_FAILED',
-        expect.stringContaining('SIGKILL'),
-      ])
-      const isNew = step === 'DETACH'
-      expect(await nameIn(target, place), step).toEqual([isNew ? 'Amy' : 'Ann'])
-      if (step !== 'INSERT INTO target' && !isNew) continue
-      // The server may not have noticed yet that the killed process has gone.
-      const report = await until(() => publish(target).catch(error => error.code !== 'TARGET_LOCKED'))
-      expect(report, step).toMatchObject({ kind: isNew ? 'current' : 'delta' })
-      expect(await nameIn(target, place)).toEqual(['Amy'])
-      if (isNew) return
-      // Back to the state before.
-      await load(place, [{ ID: 'a', userName: 'Ann' }], ++minute)
-      await publish(target)
-      await load(place, [{ ID: 'a', userName: 'Amy' }], ++minute)
-    }
-  })
-
   it('by a crash of the server leaves the old state, and is repeated', async () => {
     const { place, target } = await changedScene()
     const [reached, restarted] = [join(app.home, 'reached'), join(app.home, 'restarted')]

@@ -5,73 +5,40 @@ import { expect, it } from 'vitest'
 import { placeFindings } from '../../src/cli/doctor/targets.ts'
 import type { PostgresTarget } from '../../src/config/targets/postgres.ts'
 import type { Config } from '../../src/config.ts'
-import { openTarget } from '../../src/publish/target-client.ts'
-import { registerConsumer, removeConsumer } from '../../src/warehouse/changes/consumers.ts'
-import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
 import { CANARY, personalColumns, plantCanaries } from '../publish/canaries.ts'
-import { DEFAULT, ENTRY, publishTo, SETTINGS } from '../publish/published.ts'
-import { applyTo, eventOf } from '../warehouse/events/events-in.ts'
-import { AGENT, SENT_AT_MS } from '../warehouse/landed-pages.ts'
-import type { Workspace } from '../warehouse/temporary-warehouse.ts'
+import { DEFAULT, ENTRY, SETTINGS } from '../publish/published.ts'
+import { describeTarget } from '../publish/target-contract.ts'
 import { describeWithPostgres, failureOf, load, postgresScene } from './postgres-scene.ts'
 
 const scene = postgresScene()
 const { app, publish, newTarget } = scene
 
-const contactsIn = (target: PostgresTarget, { id }: Workspace) =>
-  scene.admin.rows(
-    `SELECT conversation_id, user_name FROM ${target.schema}.conversations WHERE workspace_id = '${id}' ORDER BY 1`,
-  )
-
 describeWithPostgres('a target in PostgreSQL', () => {
-  it('is written once, and then receives what changed, with equal counts and checksums', async () => {
-    const place = app.workspace()
-    const target = newTarget()
-    await load(place, [
-      { ID: 'a', userName: 'Ann', tags: ['x', 'y'] },
-      { ID: 'b', userName: 'Bob' },
-    ])
-    expect(await publish(target)).toMatchObject({ kind: 'refill', reason: 'no watermark' })
-    expect(await publish(target)).toMatchObject({ kind: 'current', rows: 0 })
-    const changed = [
-      { ID: 'b', userName: 'Bea', tags: ['z'] },
-      { ID: 'c', userName: 'Cy' },
-    ]
-    await load(place, changed, 1)
-    await applyTo(place, eventOf('lead_captured', { agentId: AGENT, leadName: 'Lea', createdAt: SENT_AT_MS }))
-    const report = await publish(target)
-    expect(report).toMatchObject({ kind: 'delta', reason: null })
-    expect(report.verified).toBeGreaterThan(50)
-    expect(await contactsIn(target, place)).toEqual([
-      ['a', 'Ann'],
-      ['b', 'Bea'],
-      ['c', 'Cy'],
-    ])
-    const tags = `SELECT tag FROM ${target.schema}.conversation_tags WHERE workspace_id = '${place.id}' ORDER BY 1`
-    expect(await scene.admin.rows(tags)).toEqual([['x'], ['y'], ['z']])
-    expect(await scene.admin.rows(`SELECT lead_name FROM ${target.schema}.leads`)).toEqual([['Lea']])
-    const [, , daily] = await scene.admin.rows(
-      `SELECT conversation_id FROM ${target.schema}_marts.fct_conversations ORDER BY 1`,
-    )
-    expect(daily).toEqual(['c'])
-  })
-
-  it('is refused to a target that reaches it under another name of its server, or under its own in another data folder', async () => {
-    const target = newTarget()
-    await publish(target)
-    const other = newTarget({ schema: target.schema }, { host: 'localhost' })
-    const error = await failureOf(publish(other))
-    expect([error.code, error.message]).toEqual([
-      'TARGET_UNUSABLE',
-      `localhost:${scene.server.port}/postgres, schema ${target.schema} is written by the target ${target.name}.`,
-    ])
-    expect((await publish(target)).kind).toBe('current')
-    const elsewhere = publishTo({ ...app, home: join(app.home, 'elsewhere') }, target, {
-      settings: { ...SETTINGS, extensions: scene.extensions },
-    })
-    expect((await failureOf(elsewhere)).message).toMatch(/ of another data folder\.$/)
-    await removeConsumer(app.warehouse.writer, `target/${target.name}`)
-    expect(await publish(other)).toMatchObject({ kind: 'delta', rows: 0 })
+  describeTarget<PostgresTarget>({
+    app,
+    newTarget,
+    extensions: () => scene.extensions,
+    rows: ({ schema }, table, { what, where }) => {
+      const place = table.includes('.') ? table.replace('marts.', `${schema}_marts.`) : `${schema}.${table}`
+      return scene.admin.rows(`SELECT ${what} FROM ${place} WHERE ${where}`)
+    },
+    async hasText({ schema }, text) {
+      const found = `SELECT 1 FROM ${schema}.conversations t WHERE strpos(t::text, '${text}') > 0
+        UNION ALL SELECT 1 FROM ${schema}_marts.fct_conversations t WHERE strpos(t::text, '${text}') > 0`
+      return (await scene.admin.rows(found)).length > 0
+    },
+    async occupy({ schema }) {
+      await scene.admin.execute(`CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.precious AS SELECT 1 AS x`)
+      return () => scene.admin.rows(`SELECT x FROM ${schema}.precious`)
+    },
+    erases: 'delta',
+    isLocked: false,
+    kills: [
+      { step: /^CALL postgres_execute/, count: 3, state: 'old' },
+      { step: /^INSERT INTO target/, count: 2, state: 'old' },
+      { step: /^COMMIT/, count: 2, state: 'old' },
+      { step: /^DETACH/, count: 2, state: 'new' },
+    ],
   })
 
   it('is tested by doctor: password, TLS, schemas of others, and rights, which the hint grants', async () => {
@@ -86,7 +53,7 @@ describeWithPostgres('a target in PostgreSQL', () => {
     const target = newTarget()
     const good = {
       state: 'ok',
-      found: expect.stringMatching(/can be written as admin \(PostgreSQL 18\.\d+, without TLS\)$/),
+      found: expect.stringMatching(/can be written \(PostgreSQL 18\.\d+ as admin, without TLS\)$/),
     }
     expect(await finding(target)).toMatchObject(good)
     const { connection } = target
@@ -150,9 +117,7 @@ describeWithPostgres('a target in PostgreSQL', () => {
     expect(Object.fromEntries(types as [string, string][])).toMatchObject({
       ...{ ts: 'timestamp with time zone', day: 'date', extra: 'json', value: 'double precision' },
     })
-    expect(await scene.admin.rows(`SELECT as_of > '2026-01-01', held FROM ${target.schema}._publication`)).toEqual([
-      [true, []],
-    ])
+    expect(await scene.admin.rows(`SELECT as_of > '2026-01-01' FROM ${target.schema}._publication`)).toEqual([[true]])
   })
 
   it('holds every value that the warehouse can hold, as PostgreSQL and its clients can read it', async () => {
@@ -227,16 +192,7 @@ describeWithPostgres("what is not convohouse's", () => {
     expect(await publish(target, { refill: true })).toMatchObject({ kind: 'refill' })
   })
 
-  it('is never touched: a schema with tables of somebody else, or a table whose name is taken', async () => {
-    const target = newTarget()
-    await scene.admin.execute(`CREATE SCHEMA ${target.schema}; CREATE TABLE ${target.schema}.precious AS SELECT 1 AS x`)
-    const error = await failureOf(publish(target))
-    expect([error.code, error.message]).toEqual([
-      'TARGET_UNUSABLE',
-      expect.stringContaining('precious was not written by a publication'),
-    ])
-    expect(await scene.admin.rows(`SELECT x FROM ${target.schema}.precious`)).toEqual([[1]])
-
+  it('is never touched: a table whose name is taken', async () => {
     const other = newTarget()
     await publish(other)
     await scene.admin.execute(
@@ -261,66 +217,24 @@ describeWithPostgres("what is not convohouse's", () => {
 })
 
 describeWithPostgres('a publication to PostgreSQL', () => {
-  it('deletes erased records, and all rows of tables that the target no longer receives', async () => {
-    const place = app.workspace()
+  it('deletes all rows of tables that the target no longer receives', async () => {
     const target = newTarget()
-    await load(place, [
-      { ID: 'a', userName: 'Ann' },
-      { ID: 'b', userName: 'Bob' },
-    ])
-    await applyTo(place, eventOf('lead_captured', { agentId: AGENT, leadName: 'Lia', createdAt: SENT_AT_MS }))
+    await load(app.workspace(), [{ ID: 'a', userName: 'Ann' }])
     await publish(target)
-    const records = [{ table: 'conversations', key: [AGENT, 'a'] }]
-    await eraseRecords(app.warehouse.writer, { workspaceId: place.id, records, nowMs: SENT_AT_MS })
-    expect(await publish(target)).toMatchObject({ kind: 'delta' })
-    expect(await contactsIn(target, place)).toEqual([['b', 'Bob']])
     const filtered = { ...target, rows: { agents: ['nobody'], organizations: [] } }
     expect(await publish(filtered)).toMatchObject({ kind: 'refill', reason: 'other policy', rows: 0 })
     for (const table of ['conversations', 'leads', 'webhook_events'])
       expect(await scene.admin.rows(`SELECT count(*)::int FROM ${target.schema}.${table}`), table).toEqual([[0]])
   })
 
-  it('keeps the earlier rows of a table while a check that blocks it fails', async () => {
-    const { writer } = app.warehouse
-    const place = app.workspace()
+  it('runs beside no other one', async () => {
     const target = newTarget()
-    await load(place, [{ ID: 'a', userName: 'Ann' }])
-    await publish(target)
-    await writer.run(`INSERT INTO _checks BY NAME SELECT 'tags_unique' AS name, '' AS about, 'conversation_tags' AS table_name, 'error' AS severity,
-      true AS blocks, 'failed' AS outcome, 'all' AS scope, '[]' AS examples, now()::TIMESTAMP AS checked_at, 0 AS duration_ms`)
-    await load(place, [{ ID: 'a', userName: 'Amy' }], 1)
-    expect(await publish(target)).toMatchObject({ kind: 'delta', held: ['conversations'] })
-    expect(await contactsIn(target, place)).toEqual([['a', 'Ann']])
-    expect(await scene.admin.rows(`SELECT held FROM ${target.schema}._publication`)).toEqual([[['conversations']]])
-    await writer.run('DELETE FROM _checks')
-    expect(await publish(target)).toMatchObject({ kind: 'delta', held: [] })
-    expect(await contactsIn(target, place)).toEqual([['a', 'Amy']])
-  })
-
-  it('runs beside no other one, and one that is late undoes nothing', async () => {
-    const place = app.workspace()
-    const target = newTarget()
-    await registerConsumer(app.warehouse.writer, 'slow')
-    await load(place, [{ ID: 'a', userName: 'Ann' }])
     await publish(target)
     const lock = `SELECT pg_advisory_xact_lock(hashtextextended('convohouse ${target.schema}', 0))::text`
     await scene.admin.within(async () => {
       await scene.admin.rows(lock)
       expect((await failureOf(publish(target))).code).toBe('TARGET_LOCKED')
     })
-
-    const settings = { memoryLimit: '256MB', threads: 1, spillFolder: join(app.home, 'spill') }
-    const places = { extensions: { folder: scene.extensions, cache: join(app.home, 'extensions') } }
-    const { signal } = new AbortController()
-    const late = await openTarget({ target, ...settings, ...places }, { signal, entry: ENTRY })
-    const base = late.watermark!
-    await load(place, [{ ID: 'a', userName: 'Amy' }], 1)
-    await publish(target)
-    const head = { kind: 'delta', base, watermark: { ...base, publicationId: 'late' }, erases: false } as const
-    expect((await failureOf(late.apply(head).complete())).code).toBe('TARGET_CHANGED')
-    await late.close()
-    expect(await contactsIn(target, place)).toEqual([['a', 'Amy']])
-    expect(await publish(target)).toMatchObject({ kind: 'current' })
   })
 })
 
