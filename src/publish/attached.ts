@@ -1,4 +1,4 @@
-// What targets that DuckDB attaches as a database have in common: rows are deleted by key and inserted, and counted and summed.
+// Writes and sums the tables of targets that DuckDB attaches as a database: deletes rows by key, inserts them.
 import { quoteName, quoteText } from '../catalog/layout.ts'
 import { type PackagedTable, type Sums, sumOf } from './package.ts'
 import { hasKeyOf, quotedTable } from './package-rows.ts'
@@ -42,7 +42,7 @@ const namesOf = (names: readonly string[]): string => names.map(quoteName).join(
 /** SQL of the rows of a package's files. */
 export const packagedRows = (paths: readonly string[]): string => `read_parquet([${paths.map(quoteText).join(', ')}])`
 
-/** SELECT of the changed keys, with the types that the target has: DuckDB takes four times as long to compare times with and without a time zone. */
+/** SELECT of the changed keys in the types of the target: DuckDB takes four times as long to compare times with and without a zone. */
 function typedKeys({ key, columns }: PackagedTable, deletes: string, typeOf: TypeOf): string {
   const typed = key.map(name => {
     const { sqlType } = columns.find(column => column.name === name)!
@@ -54,8 +54,8 @@ function typedKeys({ key, columns }: PackagedTable, deletes: string, typeOf: Typ
 const isTime = ({ sqlType }: PackagedTable['columns'][number]): boolean => /^(DATE|TIMESTAMP)/.test(sqlType)
 
 /**
- * SQL conditions: the times in the key of row `t` lie between those of the changed keys. DuckDB skips files and row groups by constants, which it does
- * not by a subquery: observations of the last hour are found in a tenth of the time.
+ * SQL conditions: the times in the key of row `t` lie between those of the changed keys. DuckDB skips files and row groups by constants, not by
+ * a subquery: it finds observations of the last hour in a tenth of the time.
  */
 async function withinTimes(
   { rows }: TargetDatabase,

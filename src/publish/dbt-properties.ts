@@ -4,7 +4,7 @@ import type { DescribedColumn } from '../warehouse/dictionary/described.ts'
 import type { StoredModel } from '../warehouse/models/stored-models.ts'
 import { publishedRelations, type Relation } from './relations.ts'
 
-/** A dashboard of Grafana, as it is exported: what of it an exposure needs. */
+/** The parts of an exported Grafana dashboard that an exposure needs. */
 export interface GrafanaDashboard {
   uid: string
   title: string
@@ -63,7 +63,7 @@ const tableOf = (relation: Relation) => ({
   columns: relation.columns.map(column => columnOf(column, relation)),
 })
 
-/** What tells how fresh a target is. Targets of Parquet files have it as a file. */
+/** The table that says how fresh a target is. Targets of Parquet files have it as a file. */
 const PUBLICATION = {
   name: '_publication',
   description: 'One row: which state of the warehouse the target has.',

@@ -1,5 +1,5 @@
-// Who writes a target: a data folder, by its random id, and the name of the target in its configuration. A publication refuses a target of
-// another owner: two of them would write it from empty in turns, for ever.
+// The owner of a target: a data folder, by its random id, and the name of the target in its configuration. A publication refuses a target of
+// another owner: two owners would write it from empty again and again.
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'

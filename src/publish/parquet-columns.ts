@@ -1,4 +1,4 @@
-// How columns are written to the files of a target `parquet`: with types that DuckDB, Arrow, pandas, Polars and Spark read alike.
+// Types of columns in the files of a target `parquet`, which DuckDB, Arrow, pandas, Polars and Spark read alike.
 import { quoteName, quoteText } from '../catalog/layout.ts'
 import { PANDAS_KEY, pandasMetadata } from '../warehouse/query/formats/pandas-metadata.ts'
 import type { Shape } from '../warehouse/query/results.ts'

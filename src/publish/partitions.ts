@@ -1,5 +1,5 @@
-// Partitions of targets that consist of files: in which one a row lies, and which ones a delta must write again. A file cannot be changed, so
-// a partition is always written with all of its rows.
+// Partitions of targets that consist of files: finds the partition of a row, and those that a delta must write again. A file cannot be
+// changed, so a partition is always written with all of its rows.
 import { quoteText } from '../catalog/layout.ts'
 import type { PartitionColumn } from '../config/targets/parquet.ts'
 import { pathSegment } from '../files/path-segment.ts'
@@ -25,8 +25,8 @@ export interface Partition {
 }
 
 /**
- * The columns by which a table is partitioned; none: it is one partition, as is a table with a column of such a name. Of a row whose agent is
- * not part of its key, the log does not tell in which agent's partition it was before.
+ * Returns the columns by which a table is partitioned; none: the table is one partition, as is a table with a column of such a name. The agent
+ * must be part of the key: else the log does not tell in which agent's partition a row was.
  */
 export function partitionColumns(
   { published, columns }: Pick<Relation, 'published' | 'columns'>,

@@ -36,7 +36,7 @@ import { type Reader, reading } from './reading.ts'
 import { type Application, openTarget, type TargetClient } from './target-client.ts'
 import { typeOf } from './targets/target-types.ts'
 
-/** What a publication does now: it reads the target's watermark, writes the package, applies it, compares, maintains the target. */
+/** The phase of a publication: it reads the target's watermark, writes the package, applies it, compares, maintains the target. */
 export type PublicationPhase = 'opening' | 'packaging' | 'applying' | 'verifying' | 'maintaining'
 
 interface PublicationSettings extends PublishSettings {

@@ -1,4 +1,4 @@
-// The tables that are published, with the columns that targets receive and the class of personal data of each: as the dictionary describes them.
+// The tables that are published, with the columns that targets receive and the class of personal data of each, from the dictionary.
 import { RECORD_NUMBER } from '../catalog/ddl.ts'
 import { PUBLISHED_TABLES, type PublishedTable, publishedMart } from '../warehouse/changes/published-tables.ts'
 import type { DescribedColumn } from '../warehouse/dictionary/described.ts'
@@ -8,7 +8,7 @@ import { publishedModel, type StoredModel } from '../warehouse/models/stored-mod
 
 /** A table of the warehouse and of its targets. */
 export interface Relation {
-  /** Of a mart with the schema: `marts.dim_agents`. */
+  /** The name of a mart has the schema: `marts.dim_agents`. */
   name: string
   about: string
   columns: readonly DescribedColumn[]

@@ -13,8 +13,8 @@ const PARAMETERS: Record<string, string> = {
 }
 
 /**
- * Creates or replaces the index in the attached database `catalog`, inside the caller's transaction. Words are sequences of letters and digits of any script, without accents; the default would
- * drop all letters but a to z.
+ * Creates or replaces the index in the attached database `catalog`, inside the caller's transaction. Words are letters and digits of any script,
+ * without accents; by default the index would have only the letters a to z.
  *
  * The macros of the index name the catalog, which has another name where a reader opens the file: they are created again without it.
  */

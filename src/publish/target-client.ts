@@ -1,4 +1,4 @@
-// Starts the process of a target, and asks it.
+// Starts the process of a target, and sends it requests.
 import { type ChildProcess, fork } from 'node:child_process'
 import { targetEnvironment } from '../config/s3-environment.ts'
 import { ownEnvironment } from '../config.ts'
@@ -7,26 +7,26 @@ import type { PackagedTable, PackageHead, Sums } from './package.ts'
 import type { FromTarget, SummedTable, TargetSettings, ToTarget } from './target-port.ts'
 import type { TargetWatermark } from './watermark.ts'
 
-/** The compiled process. The relative path is valid both from this file's compiled form and from the command's bundle. */
+/** The compiled process. The relative path is valid from this file's compiled form and from the command's bundle. */
 export const TARGET_PROCESS = new URL('../publish/target-process.js', import.meta.url)
 
 /** A package that is applied while it is written. */
 export interface Application {
   /** Hands over a table whose files are written. @throws the target's error, if it has failed */
   add(table: PackagedTable): void
-  /** Says that these were all tables, and waits until the target has the new state. */
+  /** Announces the end of the tables, and waits until the target has the new state. */
   complete(): Promise<void>
 }
 
 export interface TargetClient {
-  /** What the target has, locked until `close`. */
+  /** The target's watermark. The target stays locked until `close`. */
   watermark: TargetWatermark | null
   /** Begins to apply a package that is still being written. */
   apply(head: PackageHead): Application
   sums(tables: readonly SummedTable[]): Promise<Sums>
   /** @returns why maintenance of the target failed, or null */
   maintain(): Promise<string | null>
-  /** Ends the process, and so releases the target; what it has not yet renamed is discarded. */
+  /** Ends the process, which releases the target and discards a state that is not complete. */
   close(): Promise<void>
 }
 
@@ -65,7 +65,7 @@ function ask<K extends FromTarget['kind']>(
       settle(() => reject(failed(`The process that writes the target ended (${by ?? `exit code ${code}`}).`)))
     const aborted = () => settle(() => reject(signal.reason))
     if (signal.aborted) return reject(signal.reason)
-    // Its end, while nothing was asked, is no event any more.
+    // The process may have ended with no request pending.
     if (child.exitCode !== null || child.signalCode !== null) return ended(child.exitCode, child.signalCode)
     child.on('message', answered)
     child.on('close', ended)
@@ -93,7 +93,7 @@ function startProcess(entry: URL, { target }: TargetSettings): { child: ChildPro
   return { child, close }
 }
 
-/** Tests a target in PostgreSQL or S3, a lake, or a snapshot with full-text search, from a process of its own. @returns what was found @throws TARGET_UNUSABLE, TARGET_LOCKED, SECRET_MISSING, EXTENSION_UNAVAILABLE */
+/** Tests a target from a process of its own (`TargetType.probe`). @returns what was found @throws TARGET_UNUSABLE, TARGET_LOCKED, SECRET_MISSING, EXTENSION_UNAVAILABLE */
 export async function probeTarget(
   settings: TargetSettings,
   { signal, entry = TARGET_PROCESS }: Started,

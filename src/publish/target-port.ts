@@ -1,19 +1,19 @@
-// What every kind of target implements, in the target's own process, and the messages between that process and the one that holds the warehouse.
+// The port that every type of target implements in its own process, and the messages between that process and the one of the warehouse.
 import type { TargetConfig } from '../config/targets.ts'
 import type { Package, PackagedTable, PackageHead, Sums } from './package.ts'
 import type { TargetWatermark } from './watermark.ts'
 
-/** A target that this process has opened: what another process publishes meanwhile makes `apply` fail. */
+/** A target that this process has opened. If another process publishes to it, `apply` fails. */
 export interface OpenTarget {
-  /** Null: it does not exist or has no watermark, so that it must be filled. */
+  /** Returns null if the target does not exist or has no watermark: it must be filled. */
   watermark(): Promise<TargetWatermark | null>
   /**
-   * Applies a package, while its tables arrive; nothing is committed or renamed before it is complete. Readers see the state before it, and then the state after it, never another one.
+   * Applies a package while its tables arrive, and commits when it is complete. Readers see the state before it or the state after it.
    * @throws TARGET_CHANGED if the target no longer has the watermark that the package starts from
    */
   apply(contents: Package): Promise<void>
   sums(tables: readonly SummedTable[]): Promise<Sums>
-  /** What has to be done after publications, from time to time. @returns why it failed, or null. @throws if an erasure is not complete */
+  /** Runs after publications. @returns why it failed, or null. @throws if an erasure is not complete */
   maintain?(): Promise<string | null>
 }
 
@@ -36,7 +36,7 @@ export interface TargetSettings {
 }
 
 export type ToTarget =
-  /** Tests whether the target can be used, and changes nothing. Of a snapshot: whether the extension of its full-text index can be loaded. */
+  /** Tests the target, and changes nothing. */
   | { kind: 'probe'; settings: TargetSettings }
   | { kind: 'open'; settings: TargetSettings }
   | { kind: 'apply'; head: PackageHead }

@@ -12,7 +12,7 @@ import type { TargetDatabase } from '../target-database.ts'
 export interface Credentials {
   accessKeyId: string
   secretAccessKey: string
-  /** Of a role. */
+  /** Set for credentials of a role. */
   sessionToken: string | null
 }
 
@@ -26,7 +26,7 @@ export interface S3Connection {
   masked(text: string): string
 }
 
-/** With growing pauses, 13 seconds on average: a short outage is waited for. A probe does not wait. */
+/** With growing pauses they take 13 seconds on average, which bridges a short outage. A probe does not wait. */
 const MOST_ATTEMPTS = { publication: 10, probe: 3 }
 
 function readable(file: string, what: string): Buffer {

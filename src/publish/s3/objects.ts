@@ -29,10 +29,10 @@ export interface Objects {
   upload(name: string, file: string): Promise<void>
   /** Copies an object within the server. @returns the ETag of the copy */
   copy(from: string, to: string): Promise<string>
-  /** Of an object that does not exist, nothing is done. */
+  /** Ignores objects that do not exist. */
   remove(names: readonly string[]): Promise<void>
   list(): Promise<StoredObject[]>
-  /** Whether the name of any object begins so. */
+  /** True if an object has this prefix. */
   hasAny(beginning: string): Promise<boolean>
 }
 

@@ -65,7 +65,7 @@ const KNOWN: readonly Known[] = [
 const AS_BEFORE = (place: S3Place): string =>
   `Check that ${endpointText(place)} can be reached. Published objects are as they were before; the next publication tries again.`
 
-/** What the SDK and Node say of an error. */
+/** The fields of an error of the SDK or of Node. */
 interface S3Cause {
   name?: string
   code?: string
@@ -78,7 +78,7 @@ export const statusOf = (cause: unknown): number | null => (cause as S3Cause | n
 /** True for an error of the SDK, also if no server has answered. */
 export const isOfSdk = (cause: unknown): boolean => (cause as S3Cause | null)?.$metadata !== undefined
 
-/** True where another process wrote the object meanwhile. */
+/** True if another process wrote the object first. */
 export const isConflict = (cause: unknown): boolean => [409, 412].includes(statusOf(cause) ?? 0)
 
 export const isMissing = (cause: unknown): boolean =>
@@ -93,12 +93,12 @@ function reasonOf({ name = '', code, message = '', $metadata = {} }: S3Cause): s
   return `${text || 'no answer'}${facts.length > 0 ? ` (${facts.join(', ')})` : ''}`
 }
 
-/** What an error of DuckDB's extension `httpfs` says, as the SDK would; null for any other error. */
+/** Translates an error of DuckDB's extension `httpfs` into one of the SDK; null for any other error. */
 export function httpfsCause(cause: unknown): S3Cause | null {
   const text = String((cause as S3Cause | null)?.message ?? cause)
   if (!/\bHTTP Error: |for HTTP [A-Z]+ to '|Failed to remove files: /.test(text)) return null
   const status = /\bHTTP(?: code)? (\d{3})\b/.exec(text)?.[1]
-  // Of the answer of the server, which is a line of its own or XML.
+  // The answer of the server is a line of its own or XML.
   const [, name] = /^([A-Z][A-Za-z]+): /m.exec(text) ?? /<Code>(\w+)</.exec(text) ?? []
   const [, said = 'no answer'] =
     /^[A-Z][A-Za-z]+: (.*)$/m.exec(text) ??

@@ -1,5 +1,5 @@
-// How targets of one type are written. Each type has a folder here with its record, and a line in `target-types.ts`. Records load DuckDB's
-// files and SDKs only when called: the process of the warehouse, that of the target and `doctor` use them.
+// The record of a type of target. Each type has a folder here, and a line in `target-types.ts`. Records load DuckDB's extensions and SDKs
+// only when called: the process of the warehouse, that of the target and `doctor` use them.
 import type { PartitionColumn } from '../../config/targets/parquet.ts'
 import type { TargetConfig } from '../../config/targets.ts'
 import type { Warehouse } from '../../warehouse/open.ts'
@@ -8,7 +8,7 @@ import type { Representation, Selection } from '../selection.ts'
 import type { TargetDatabase } from '../target-database.ts'
 import type { ExtensionPlaces, OpenTarget, TargetSettings } from '../target-port.ts'
 
-/** What a refill needs that the process of the warehouse writes. */
+/** The means of a refill that the process of the warehouse writes. */
 export interface Filling {
   warehouse: Warehouse
   /** Its read transaction, which the filling commits. */

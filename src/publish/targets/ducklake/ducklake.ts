@@ -2,20 +2,63 @@
 // watermark, which makes one version: readers see the version before it until the commit.
 //
 // A transaction compares the watermark before it changes anything, and replaces its row. Of two transactions, the lake refuses the later.
-import { quoteName } from '../../../catalog/layout.ts'
+import { quoteName, quoteText } from '../../../catalog/layout.ts'
 import type { LakeTarget } from '../../../config/targets/ducklake.ts'
 import { placeOf } from '../../../config/targets.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { counted } from '../../../core/words.ts'
-import { attachedTable, createTable, deleteRows, insertRows, sumsOf } from '../../attached.ts'
+import { ATTACHED, attachedTable, createTable, deleteRows, insertRows, sumsOf } from '../../attached.ts'
 import type { Package } from '../../package.ts'
 import type { TargetDatabase } from '../../target-database.ts'
 import type { ExtensionPlaces, OpenTarget } from '../../target-port.ts'
-import { isSame } from '../../watermark.ts'
-import { connectedLake, describeVersion, exclusively, type Lake, loadExtensions } from './lake.ts'
+import { isSame, readStoredWatermark, type TargetWatermark, WATERMARK_TABLE, watermarkValues } from '../../watermark.ts'
+import { connectedLake, describeVersion, exclusively, type Lake, loadExtensions, SCHEMAS } from './lake.ts'
 import { completeErasure, maintain } from './maintenance.ts'
 import { widenRanges } from './ranges.ts'
-import { beginRefill, lakeType, storedWatermark, storeLakeWatermark } from './stored-tables.ts'
+
+const WATERMARK = `${ATTACHED}.main.${WATERMARK_TABLE}`
+
+/**
+ * Each thread that writes holds a row group: DuckDB's default, 122,880 rows of any size, needs more memory for wide rows than there is.
+ * Level 3 of zstd takes a seventh longer, for 3 % less.
+ */
+const OPTIONS = { parquet_compression: 'zstd', parquet_compression_level: '1', parquet_row_group_size: '8192' }
+
+/** Types that engines read alike: UTC is in the type of a time, and JSON is text. */
+export const lakeType = (sqlType: string): string =>
+  sqlType.replace(/^JSON/, 'VARCHAR').replace(/^TIMESTAMP(?! WITH)/, 'TIMESTAMP WITH TIME ZONE')
+
+/** Names of the tables of the newest version, as packages have them. DuckDB's views of tables would read the whole database of the catalog. */
+async function tablesOf({ database, catalogTable }: Lake): Promise<string[]> {
+  const rows = await database.rows<{ name: string }>(`
+    SELECT concat_ws('.', nullif(schema_name, 'main'), table_name) AS name
+    FROM ${catalogTable('ducklake_table')} t JOIN ${catalogTable('ducklake_schema')} s ON s.schema_id = t.schema_id
+    WHERE t.end_snapshot IS NULL AND s.end_snapshot IS NULL AND schema_name IN (${SCHEMAS.map(quoteText).join(', ')})`)
+  return rows.map(({ name }) => name)
+}
+
+/** Returns the watermark; null: the lake must be filled. */
+async function storedWatermark(lake: Lake): Promise<TargetWatermark | null> {
+  const isFilled = (await tablesOf(lake)).includes(WATERMARK_TABLE)
+  return isFilled ? readStoredWatermark(lake.database, WATERMARK) : null
+}
+
+/** Drops all tables, so that no statistics, columns or files of earlier ones are left in the version, and sets up every lake's parts. */
+async function beginRefill(lake: Lake): Promise<void> {
+  const { database } = lake
+  for (const [name, value] of Object.entries(OPTIONS))
+    await database.run(`CALL ${ATTACHED}.set_option('${name}', '${value}')`)
+  for (const name of await tablesOf(lake)) await database.run(`DROP TABLE ${attachedTable({ name })}`)
+  for (const schema of SCHEMAS) await database.run(`CREATE SCHEMA IF NOT EXISTS ${ATTACHED}.${schema}`)
+  await database.run(`
+    CREATE TABLE ${WATERMARK} (owner VARCHAR, epoch VARCHAR, seq BIGINT, publication_id VARCHAR, policy VARCHAR, as_of TIMESTAMPTZ);
+    COMMENT ON TABLE ${WATERMARK} IS 'The last publication: its rows are those of the warehouse at as_of. Written by convohouse'`)
+}
+
+async function storeLakeWatermark({ database }: Lake, watermark: TargetWatermark): Promise<void> {
+  await database.run(`DELETE FROM ${WATERMARK}`)
+  await database.run(`INSERT INTO ${WATERMARK} VALUES (${watermarkValues(watermark)})`)
+}
 
 const changed = (target: LakeTarget): ConvohouseError =>
   new ConvohouseError('TARGET_CHANGED', {

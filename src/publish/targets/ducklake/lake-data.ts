@@ -4,7 +4,7 @@ import { readdir, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { ConvohouseError } from '../../../core/errors.ts'
 import { makeFolder, syncFile, syncFolder } from '../../../files/durable.ts'
-import { severally } from '../../severally.ts'
+import { severally } from '../../../files/severally.ts'
 import type { TargetDatabase } from '../../target-database.ts'
 
 export interface LakeData {

@@ -1,9 +1,9 @@
-// What follows the commit of a publication to S3: the copies under stable names are brought up to date, and objects that no state needs any
-// more are removed. `_copies.json` says when that was complete. A publication that was killed in between is completed by the next one.
+// Completes a publication to S3 after its commit: brings the copies under stable names up to date, and removes objects that no state needs any
+// more. `_copies.json` says when that was complete. The next publication completes one that was killed in between.
 import { z } from 'zod'
 import { HOUR } from '../../../core/time.ts'
+import { severally } from '../../../files/severally.ts'
 import type { Objects, StoredObject } from '../../s3/objects.ts'
-import { severally } from '../../severally.ts'
 import { copyName, isCopy, isObject, type Manifest } from './manifest.ts'
 
 export const COPIES = '_copies.json'
@@ -20,9 +20,9 @@ interface Kept {
 
 /** The state of the copies. */
 export interface Copies {
-  /** Of the manifest to which all copies and removals are complete. */
+  /** The publication whose copies and removals are complete. */
   publicationId: string
-  /** By the name of each copy: the object that it is of, and the ETag that it got. */
+  /** The object of each copy, by the name of the copy, and the ETag that the copy got. */
   of: Readonly<Record<string, readonly [path: string, etag: string]>>
   kept: readonly Kept[]
 }
@@ -35,7 +35,7 @@ const copiesFile = z.object({
   kept: z.array(z.object({ path: z.string(), replacedMs: z.number() })),
 })
 
-/** What the file says; a damaged one says nothing. */
+/** Reads the file; a damaged one counts as missing. */
 export function parseCopies(text: string): Copies {
   try {
     const { publication_id: publicationId, of, kept } = copiesFile.parse(JSON.parse(text))
@@ -64,7 +64,7 @@ interface Completion {
   hasCommitted: boolean
 }
 
-/** What is to be done to complete the manifest. A copy that something else has overwritten is made again. */
+/** Plans the completion of a manifest. A copy that something else has overwritten is made again. */
 export function completionPlan({ manifest, copies, listed, nowMs, hasCommitted }: Completion): CompletionPlan {
   const etags = new Map(listed.map(({ name, etag }) => [name, etag]))
   const paths = new Set(manifest.files.map(({ path }) => path))

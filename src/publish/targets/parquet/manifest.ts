@@ -13,7 +13,7 @@ import { type TargetWatermark, watermarkFields, watermarkOf } from '../../waterm
 export const MANIFEST = '_manifest.json'
 const OBJECTS = '_objects/'
 
-/** What tells a manifest from any other file of its name. */
+/** Tells a manifest from any other file of its name. */
 const FORMAT = 'convohouse-parquet-1'
 
 export interface ManifestFile {

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { quoteName, quoteText } from '../../../catalog/layout.ts'
 import { type S3Place, s3Text } from '../../../config/s3.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
+import { severally } from '../../../files/severally.ts'
 import { loadExtension } from '../../extension.ts'
 import { type Package, type PackagedTable, type Sums, sumOf } from '../../package.ts'
 import { PUBLISHED_FORMAT, pandasOption, selectNothing } from '../../parquet-columns.ts'
@@ -16,7 +17,6 @@ import { connectS3, openS3InDuckdb, type S3Connection } from '../../s3/client.ts
 import { type Objects, objectsIn } from '../../s3/objects.ts'
 import { probing } from '../../s3/probe.ts'
 import { isConflict, s3Error } from '../../s3/s3-error.ts'
-import { severally } from '../../severally.ts'
 import type { TargetDatabase } from '../../target-database.ts'
 import type { OpenTarget, SummedTable, TargetSettings } from '../../target-port.ts'
 import { isSame, type TargetWatermark } from '../../watermark.ts'
@@ -89,7 +89,7 @@ async function uploadRows(
   await rm(file)
 }
 
-/** Uploads the files of one partition, or of a table that is one: as they are, since writing a large one again takes as long as the package. Many small ones are joined. */
+/** Uploads the files of one partition, or of a table that is one, as they are: writing them again takes as long as the package. Joins many small ones. */
 async function uploadFiles(
   upload: Upload,
   table: PackagedTable,
@@ -156,7 +156,7 @@ async function uploadPackage(
 }
 
 /**
- * Replaces the manifest. If the answer is lost, whether it was replaced is found out by reading it.
+ * Replaces the manifest. If the answer is lost, reads the manifest to find out if it was replaced.
  * @throws TARGET_CHANGED
  */
 async function commit(
@@ -199,7 +199,7 @@ async function applyPackage(target: Target, objects: Objects, contents: Package)
   }
 }
 
-/** Completes what follows the commit of a publication, where it was killed before that, and removes replaced objects after their time. */
+/** Completes a publication that was killed after its commit, and removes replaced objects after their time. */
 async function completeLast(objects: Objects, stored: Stored): Promise<void> {
   const [copies, nowMs] = [await readCopies(objects), Date.now()]
   if (isComplete(stored, copies, nowMs)) return

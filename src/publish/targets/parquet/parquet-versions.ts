@@ -15,7 +15,7 @@ import { type TargetWatermark, watermarkFields, watermarkOf } from '../../waterm
 const LINK = 'current'
 const VERSIONS = 'versions'
 
-/** With an underscore: readers of all files below a folder pass over it. */
+/** Readers of all files below a folder pass over names with an underscore. */
 export const WATERMARK_FILE = '_publication.json'
 
 /** Readers that began with a version have this long to finish. */
@@ -93,13 +93,13 @@ export async function switchTo(path: string, id: string): Promise<void> {
   await syncFolder(path)
 }
 
-/** When a version was published; null: it no longer exists. */
+/** Returns when a version was published; null: it no longer exists. */
 async function publishedMs(path: string, id: string): Promise<number | null> {
   const found = await stat(join(versionFolder(path, id), WATERMARK_FILE)).catch(() => null)
   return found?.mtimeMs ?? null
 }
 
-/** The versions to keep: the current one, the one before, and those that were current less than an hour ago. */
+/** Returns the versions to keep: the current one, the one before, and those that were current less than an hour ago. */
 async function keptVersions(path: string, current: Version | null): Promise<string[]> {
   const kept: string[] = []
   let version = current

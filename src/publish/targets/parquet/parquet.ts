@@ -7,10 +7,10 @@ import type { PartitionColumn } from '../../../config/targets/parquet.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { entriesIn, syncFolder } from '../../../files/durable.ts'
 import { linkOrCopy } from '../../../files/link-or-copy.ts'
+import { severally } from '../../../files/severally.ts'
 import { type Package, type PackagedTable, type Sums, sumOf } from '../../package.ts'
 import { PUBLISHED_FORMAT, pandasOption, selectNothing } from '../../parquet-columns.ts'
 import { DEFAULT_PARTITION } from '../../partitions.ts'
-import { severally } from '../../severally.ts'
 import { followed, lockTarget, type TargetDatabase, targetError } from '../../target-database.ts'
 import type { OpenTarget, SummedTable } from '../../target-port.ts'
 import { isSame, type TargetWatermark } from '../../watermark.ts'
@@ -28,8 +28,8 @@ import {
 } from './parquet-versions.ts'
 
 /**
- * The file of a partitioned table that has no rows, or none with a month: without a file no reader knows the columns, and without a month
- * some find no type for the partition column.
+ * The file of a partitioned table without rows, or without rows that have a month: without a file no reader knows the columns, and without a
+ * month some find no type for the partition column.
  */
 const EMPTY_FILE = 'empty.parquet'
 
@@ -96,7 +96,7 @@ async function keepFile(writing: Writing, { from, file }: { from: string; file: 
   else writing.files.push(path)
 }
 
-/** A partition has so many files at most, or more with so many rows each on average: a reader opens each of them. */
+/** From more files on, a partition is joined unless its files have many rows on average: a reader opens each file. */
 const FEW_FILES = 4
 const MANY_ROWS = 1_000
 
@@ -138,7 +138,7 @@ async function filesBelow(folder: string): Promise<string[]> {
   return found
 }
 
-/** Any value gives the columns a type. */
+/** The folder of the empty file: any value gives the partition columns a type. */
 export const emptyFolder = (by: readonly PartitionColumn[], { asOf }: TargetWatermark): string =>
   join(...by.map(column => (column === 'month' ? `month=${asOf.slice(0, 7)}` : `${column}=none`)))
 

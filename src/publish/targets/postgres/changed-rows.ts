@@ -17,7 +17,7 @@ const namesOf = (names: readonly string[], t = ''): string => names.map(name => 
 /** The tables of records change with every entry of the log, so there is nothing to compare. */
 const isCompared = ({ isChild, name }: PackagedTable): boolean => isChild || name.startsWith('marts.')
 
-/** What a package replaces in one table, in temporary tables of PostgreSQL. */
+/** The temporary tables of PostgreSQL by which a package replaces rows of one table. */
 export interface Replacement {
   table: PackagedTable
   /** The changed keys; a record and its child tables share them. */

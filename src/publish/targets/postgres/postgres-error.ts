@@ -3,10 +3,10 @@
 import { type PostgresPlace, placeText } from '../../../config/postgres-server.ts'
 import { ConvohouseError, type ErrorCode } from '../../../core/errors.ts'
 
-/** `FATAL:  password authentication failed for user "x"`: what PostgreSQL says, in its first line. Further lines may quote rows. */
+/** `FATAL:  password authentication failed for user "x"`: PostgreSQL's first line. Further lines may quote rows. */
 const SERVER_ERROR = /(?:": |: )(\p{L}+): {2}([^\n]+)/u
 
-/** What libpq says of a connection. */
+/** The message of libpq about a connection. */
 const CLIENT_ERROR = /": ([^\n]+)/
 
 /** Where DuckDB quotes a statement or a connection string, which says nothing to the user. */

@@ -19,9 +19,9 @@ import { expectOwn, placeIn, type StoredState, storedState, TABLES_TABLE } from 
 import { addedColumns, bookkeepingTables, commentsOf, createTable, indexesOf, quotedPlace } from './table-ddl.ts'
 
 /**
- * Limits of a role may be too short for a publication, and a role may have names of types quoted, which are compared. A lost client is noticed within a minute, so that its lock does not last; a DDL
- * statement waits for readers for ten seconds only, since later readers wait behind it. Changed keys are looked up in indexes: by the default cost of a random page, 1 % of a
- * large table would be found by reading all of it. Rows are compared as text, which has to have all digits and the zone of times.
+ * Limits of a role may be too short for a publication. Types are compared by their names, unquoted, and rows as text with all digits and zones.
+ * The server notices a lost client within a minute, which frees its lock. A DDL statement waits for readers for ten seconds only, since later
+ * readers wait behind it. With the default cost of a random page, PostgreSQL would read all of a large table to find 1 % of it.
  */
 const SETTINGS = `SET LOCAL statement_timeout = 0; SET LOCAL quote_all_identifiers = off; SET LOCAL random_page_cost = 1.1;
   SET LOCAL extra_float_digits = 1; SET LOCAL DateStyle = 'ISO'; SET LOCAL TimeZone = 'UTC'; SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '15min';

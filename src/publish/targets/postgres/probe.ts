@@ -18,7 +18,7 @@ interface Rights {
   is_read_only: boolean
 }
 
-/** What is missing, as the statement that grants it. */
+/** Returns the statements that grant missing rights. */
 async function missingRights(
   { query }: Postgres,
   { schema, connection: { user, database } }: PostgresTarget,

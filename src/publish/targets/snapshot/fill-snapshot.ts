@@ -9,7 +9,7 @@ import { quotedTable, slicesOfAll, valuesAs } from '../../package-rows.ts'
 import type { SelectedRelation, Selection } from '../../selection.ts'
 import { targetError } from '../../target-database.ts'
 import type { Filling } from '../target-type.ts'
-import { attachNext, DISK_HINT, nextFile } from './next-snapshot.ts'
+import { attachNext, DISK_HINT, nextFile } from './snapshot.ts'
 
 /** Inserts the rows in slices, as packages are written: each thread that writes conversations holds 120 MB. @returns their number */
 async function insertAll({ reader, signal }: Filling, relation: SelectedRelation): Promise<number> {

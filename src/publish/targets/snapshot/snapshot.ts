@@ -11,7 +11,7 @@ import { ConvohouseError } from '../../../core/errors.ts'
 import { MINUTE } from '../../../core/time.ts'
 import { namesIn, syncFile, syncFolder } from '../../../files/durable.ts'
 import { isLocked } from '../../../warehouse/fault.ts'
-import { COMPRESSION } from '../../../warehouse/open.ts'
+import { COMPRESSION, ROW_GROUP_ROWS } from '../../../warehouse/open.ts'
 import { ATTACHED, attachedTable, deleteRows, insertRows, sumsOf } from '../../attached.ts'
 import type { Package } from '../../package.ts'
 import { quotedTable } from '../../package-rows.ts'
@@ -19,7 +19,28 @@ import { indexSnapshot, SEARCHED } from '../../search.ts'
 import { followed, lockTarget, type TargetDatabase, targetError, transaction } from '../../target-database.ts'
 import type { OpenTarget } from '../../target-port.ts'
 import { isSame, readStoredWatermark, storeWatermark, type TargetWatermark, WATERMARK_TABLE } from '../../watermark.ts'
-import { attachNext, DISK_HINT, NEXT_ENDING, nextFile } from './next-snapshot.ts'
+
+/** DuckDB 1.1 and all later versions read the first version; it refuses the second, which has zstd for long texts. */
+const STORAGE_VERSION = { plain: 'v1.0.0', compressed: 'v1.2.0' }
+
+/** The next file takes the place of the published one. On a refill, the warehouse process writes the rows; this process then adds index and watermark. */
+export const nextFile = (path: string, publicationId: string): string => `${path}.${publicationId}.next`
+
+/** The ending of next files and their logs, also of killed publications. */
+const NEXT_ENDING = /^\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.next(\.wal)?$/
+
+/** SQL that creates the file, or opens it to write: with larger row groups of wide rows, a refill needs more than the memory limit. */
+export function attachNext(
+  { path, compress }: Pick<SnapshotTarget, 'path' | 'compress'>,
+  publicationId: string,
+): string {
+  const version = compress ? STORAGE_VERSION.compressed : STORAGE_VERSION.plain
+  const options = `ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, STORAGE_VERSION '${version}'`
+  return `ATTACH ${quoteText(nextFile(path, publicationId))} AS ${ATTACHED} (${options})`
+}
+
+export const DISK_HINT =
+  'Free disk space or make the folder of the target writable. The published file is as it was before; the next publication tries again.'
 
 const HINT = 'Move the file away: the next publication writes a new one.'
 
@@ -63,7 +84,7 @@ async function attached<T>(
 const readingPublished = <T>(database: TargetDatabase, path: string, work: () => Promise<T>): Promise<T> =>
   attached(database, { attach: `ATTACH ${quoteText(path)} AS published (READ_ONLY)`, name: 'published' }, work)
 
-/** The log of a program that opened the file for writing and was killed. DuckDB applies it to whatever file has the name. */
+/** The log of a killed program that had opened the file for writing. DuckDB applies it to any file of the name. */
 const logFile = (path: string): string => `${path}.wal`
 
 /** Opened read-only, the file is locked against writers. */
