@@ -17,7 +17,7 @@ import { applyKept, keeper } from './kept-package.ts'
 
 /** A step that uses a file of the package says so. */
 const PARQUET = {
-  open: { file: 'parquet', name: 'openParquet', of: 'TARGET' },
+  open: { file: 'targets/parquet/parquet', name: 'openParquet', of: 'TARGET' },
   changes: ['link', 'symlink', 'rename', 'writeFile', 'open'],
   step: "args[0].startsWith(dirname(PACKAGE)) ? name + ' from the package' : name",
 } as const

@@ -27,7 +27,7 @@ const isTried = (reached: number): boolean =>
 
 /** Its steps are functions of Node and SQL statements. */
 const SNAPSHOT = {
-  open: { file: 'snapshot', name: 'openSnapshot', of: '{ path: TARGET }' },
+  open: { file: 'targets/snapshot/snapshot', name: 'openSnapshot', of: '{ path: TARGET }' },
   changes: ['copyFile', 'rename', 'open', 'chmod'],
 } as const
 
