@@ -1,8 +1,7 @@
 // Parses a body into an event without its secrets, or refuses the body. A pure function: all processing of an event before it is appended.
 import { isAscii } from 'node:buffer'
 import { createHash } from 'node:crypto'
-import { EVENT_SECRET, EVENT_TYPES } from '../catalog/events/event-types.ts'
-import { eventTypeOf } from '../catalog/events/identify-type.ts'
+import { EVENT_SECRET, EVENT_TYPES, eventTypeOf } from '../catalog/events/event-types.ts'
 import { countRemoved, type RemovedSecrets, redactForms, redactSecrets } from '../client/redaction/redaction.ts'
 import { nameMeaning } from '../client/redaction/secret-names.ts'
 import { canonicalJson, canonicalText, withSortedKeys } from '../json/canonical.ts'

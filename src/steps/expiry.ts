@@ -4,8 +4,7 @@ import type { Landing } from '../landing/landing.ts'
 import { folderOf } from '../landing/page-address.ts'
 import { expireArchive } from '../spool/expire-archive.ts'
 import type { Writer } from '../warehouse/connection.ts'
-import { foldersOfFinishedWindows } from '../warehouse/planning/expirable.ts'
-import { loadedFiles } from '../warehouse/planning/loaded-files.ts'
+import { foldersOfFinishedWindows, loadedFiles } from '../warehouse/planning/loaded-files.ts'
 
 /** Maximum age, ms; null: kept forever. */
 export interface Retention {

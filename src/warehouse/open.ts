@@ -10,7 +10,7 @@
 import { existsSync } from 'node:fs'
 import { readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type DuckDBConnection, DuckDBInstance, version } from '@duckdb/node-api'
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { quoteText } from '../catalog/layout.ts'
 import { homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
@@ -40,9 +40,6 @@ export interface WarehouseOptions {
   memoryLimit: string
   threads: number
 }
-
-/** The version of the built-in DuckDB: `v1.5.5`. */
-export const duckdbVersion = (): string => version()
 
 const WAREHOUSE_NAME = 'warehouse.duckdb'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { conversation } from '../../src/catalog/conversation/conversation.ts'
-import { safePath } from '../../src/catalog/inspection/safe-path.ts'
+import { safePath } from '../../src/catalog/inspection/unknown-fields.ts'
 
 const pathOf = (...keys: string[]): string => safePath(conversation.fields, keys)
 

@@ -1,6 +1,6 @@
 // Events as the receiver hands them to the spool.
 import fc from 'fast-check'
-import { eventTypeOf } from '../../src/catalog/events/identify-type.ts'
+import { eventTypeOf } from '../../src/catalog/events/event-types.ts'
 import { canonicalJson } from '../../src/json/canonical.ts'
 import { eventId } from '../../src/receiver/parse-event.ts'
 import type { SpoolEvent } from '../../src/spool/event-line.ts'

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { TEAMS } from '../../src/catalog/resources/teams.ts'
+import { TEAMS } from '../../src/catalog/resources/organizations.ts'
 import { createVendorClient } from '../../src/client/client.ts'
 import { DAY, HOUR } from '../../src/core/time.ts'
 import { PLAIN_SYNC, planOnly } from '../../src/run/embedded.ts'

@@ -5,8 +5,7 @@ import { type Field, type Fields, type PageOfRecord, type RecordType, sentFields
 import { COERCED_EXTRA } from '../staging.ts'
 import { declaredAs, fits, hasId, isObject, jsonType } from './inspect.ts'
 import { countIssue, FRACTION, TOO_LARGE } from './numbers.ts'
-import { safeKey } from './safe-path.ts'
-import { inExtra } from './unknown-fields.ts'
+import { inExtra, safeKey } from './unknown-fields.ts'
 import { mayHoldUnread, unreadValues } from './unread-values.ts'
 
 /** A value that did not fit its declared type, or that was repaired while it was read. The path is safe to show and never contains a value. */

@@ -4,8 +4,7 @@ import { isMoment } from '../../core/time.ts'
 import { ExactNumber } from '../../json/exact-json.ts'
 import type { Lift, Scalar } from '../shape.ts'
 import { countIssue } from './numbers.ts'
-import { ANY_KEY } from './safe-path.ts'
-import { ELEMENT } from './unknown-fields.ts'
+import { ANY_KEY, ELEMENT } from './unknown-fields.ts'
 
 /** Name of a time that cannot be read in `_issues`. */
 export const UNREAD_TIME = 'no time that can be read'

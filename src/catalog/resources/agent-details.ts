@@ -1,10 +1,10 @@
 // What only the record as a whole, or the listing around it, tells about an agent: its settings as keys and values, its tools with their names,
 // its tags, and whether it is starred.
 import { ExactNumber, writeExactly } from '../../json/exact-json.ts'
-import { idOf } from '../inspection/ids.ts'
 import { isObject, isScalar } from '../inspection/inspect.ts'
 import { isExact, numberIn } from '../inspection/numbers.ts'
 import { boolean, type Computed, type Fields, number, objects, text } from '../shape.ts'
+import { idOf } from './resource.ts'
 
 /** The second list of a listing: the starred agents. */
 export const STARRED_LIST = 'starredAgents'

@@ -1,10 +1,150 @@
 // Agents (sections 2.12 and 4.16). The declared fields are identity, status, limits, voice, nodes, the marketplace and the switches that reports
-// use; others go to `extra`, and settings among them also to `agent_settings`.
-import type { Fields, RecordType } from '../shape.ts'
-import { boolean, group, loose, text, time } from '../shape.ts'
+// use; others go to `extra`, and settings among them also to `agent_settings`. The document states no types inside of groups, so a value of
+// another shape is expected: it goes to `extra`.
+import {
+  any,
+  boolean,
+  count,
+  type Fields,
+  group,
+  lift,
+  loose,
+  moment,
+  number,
+  objects,
+  type RecordType,
+  text,
+  texts,
+  time,
+} from '../shape.ts'
 import { agentDetails, STARRED_LIST } from './agent-details.ts'
-import { handoff, limits, marketplace, nodes, voiceConfig } from './agent-fields.ts'
 import type { Resource } from './resource.ts'
+
+const interactions = { unit: 'interactions' }
+const credits = { unit: 'credits' }
+const days = { unit: 'd' }
+
+export const limits = group('Limits of the agent', {
+  maxInteractionsPerUserId: count('Interactions a user', interactions),
+  enableTextIpRateLimit: boolean('Text interactions are limited by IP address'),
+  maxTextInteractionsPerIp: count('Text interactions an IP address', interactions),
+  textIpRateLimitWindowHours: number('Window of that limit', { unit: 'h' }),
+  maxAnnualCreditsUsage: number('Credits a year', credits),
+  maxMonthlyCreditsUsage: number('Credits a month', credits),
+  maxMessages: count('Messages kept'),
+  maxMessagesRetentionDays: number('Messages are purged after', days),
+  inactiveChatRetentionDays: number('Inactive conversations are purged after', days),
+  analyticsRetentionDays: number('Analytics are purged after', days),
+})
+
+export const voiceConfig = group('Voice', {
+  transcriber: group('Speech to text', {
+    provider: text('Provider that transcribes speech'),
+    modelId: text('Model that transcribes speech'),
+    language: text('Language that is transcribed, e.g. en-US'),
+    patienceFactor: number('Patience with pauses'),
+    utteranceThreshold: number('Threshold of an utterance; unit not stated'),
+    inputVoiceEnhancer: any('Enhancement of the incoming voice, as sent'),
+    speechConfig: group('Format of the incoming speech', {
+      format: text('Format of the incoming speech, e.g. pcm_s16le'),
+      sampleRate: number('Samples a second'),
+      language: text('Language in the format of the incoming speech'),
+    }),
+  }),
+  speechGen: group('Text to speech', {
+    provider: text('Provider of the voice'),
+    modelId: text('Model of the voice'),
+    voiceId: text('Id of the voice at its provider'),
+    language: text('Language of the voice'),
+    region: text("Region of the voice's provider"),
+    highAudioQuality: boolean('High audio quality'),
+    backgroundNoise: any('Background noise of the voice, as sent'),
+    backChannelling: boolean('Says short words such as "mhm" while it listens'),
+    backchannelInterval: number('Interval of these words; unit not stated'),
+  }),
+  config: group('Calls', {
+    recordAudio: boolean('Calls are recorded'),
+    backgroundNoise: any('Background noise of calls, as sent'),
+    enableWebCalling: boolean('Calls from the web are possible'),
+    enableVoiceUiPresenter: boolean('The voice presenter is on'),
+  }),
+})
+
+/** Human handoff. */
+export const handoff = {
+  disableHumanHandoff: boolean('Handoff to people is off'),
+  alwaysShowHandoff: boolean('Handoff is always offered'),
+  manualControl: boolean('People answer, not the AI'),
+  showHandoffEvenIfOffline: boolean('Handoff is offered when nobody is online'),
+  persistHandoffOnRefresh: boolean('A handoff outlives a reload of the page'),
+  blockInputDuringHandoffRequest: boolean('Visitors cannot write while a person is requested'),
+}
+
+export const marketplace = group('Marketplace', {
+  enabled: boolean('Listed in the marketplace'),
+  priceUSD: number('Price in the marketplace', { unit: 'USD' }),
+  category: text('Category in the marketplace'),
+  creatorDisplayName: text('Name of its creator in the marketplace', { pii: 'staff' }),
+  shortDescription: text('Short description in the marketplace'),
+  version: text('Version in the marketplace'),
+  demoUrl: text('Demo'),
+  videoUrl: text('Video'),
+  supportEmail: text('Address for support', { pii: 'staff' }),
+  listedAt: moment('When it was listed, as sent', 'listed_at', { column: 'listed_at_text' }),
+  updatedAt: moment('When the entry changed, as sent', 'updated_at', { column: 'updated_at_text' }),
+  allowCanvasPreview: boolean('Buyers can preview its canvas'),
+  allowTryAgent: boolean('It can be tried'),
+  likeCount: count('Likes'),
+  downloadCount: count('Downloads'),
+})
+
+const MODEL_KEYS = ['modelId', 'model', 'modelName', 'id']
+
+const AS_SENT = { pii: 'content' } as const
+
+export const nodes = objects(
+  'One row for each node of the agent',
+  'agent_nodes',
+  {
+    id: text('Id of the node', { column: 'node_id' }),
+    name: text('Name'),
+    description: text('Description'),
+    type: text('Type'),
+    language: text('Language'),
+    isGlobal: boolean('Reachable from every node'),
+    instructions: text('Instructions to the AI', AS_SENT),
+    voiceInstructions: text('Instructions to the voice', AS_SENT),
+    llmConfig: any('Settings of the language model, as sent', {
+      ...AS_SENT,
+      lift: [
+        lift('llm_model', 'text', MODEL_KEYS, 'Language model', { orSelf: 'scalar' }),
+        lift('llm_temperature', 'number', ['temperature'], 'Temperature of the language model'),
+      ],
+    }),
+    routerLlmConfig: any('Settings of the language model that chooses the next node, as sent', {
+      ...AS_SENT,
+      lift: [
+        lift('router_llm_model', 'text', MODEL_KEYS, 'Language model that chooses the next node', {
+          orSelf: 'scalar',
+        }),
+      ],
+    }),
+    toolUseBias: number('Bias towards the use of tools'),
+    autoRerouter: boolean('Chooses the next node by itself'),
+    kb: any('Knowledge base, as sent', AS_SENT),
+    conditionData: any('Condition, as sent', AS_SENT),
+    preStart: any('What happens before it starts, as sent', AS_SENT),
+    startConfig: any('How it starts, as sent', AS_SENT),
+    toolsSettings: any('Settings of its tools, as sent', AS_SENT),
+    mcpServers: any('MCP servers, as sent', AS_SENT),
+    childrenNodes: objects('One row for each way from a node to the next one', 'agent_node_edges', {
+      nodeId: text('Id of the next node, `node_id` of its row in `agent_nodes`', { column: 'child_node_id' }),
+      condition: text('When the conversation goes there', AS_SENT),
+    }),
+    toolsIds: texts('Tools that a node may use', 'agent_node_tools', 'tool_id'),
+  },
+  { id: { key: 'id', column: 'node_id' } },
+)
 
 const fields: Fields = {
   ID: text('Id of the agent', { column: 'agent_id' }),

@@ -3,8 +3,8 @@
 import { DAY } from '../../core/time.ts'
 import type { RecordType } from '../shape.ts'
 import { boolean, text, texts, time } from '../shape.ts'
-import { withRequestedId } from './requested-id.ts'
 import type { Resource } from './resource.ts'
+import { withRequestedId } from './resource.ts'
 
 const customMetric: RecordType = {
   name: 'custom metric',

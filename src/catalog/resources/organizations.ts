@@ -1,9 +1,19 @@
-// Organizations (sections 2.7 and 4.13): the names behind ids in conversations and events.
+// Organizations (sections 2.7 and 4.13), the names behind ids in conversations and events, and their teams (2.8 and 4.14).
 import { DAY } from '../../core/time.ts'
-import type { Casing, RecordType, Scalar } from '../shape.ts'
-import { any, boolean, count, group, number, text, texts, time } from '../shape.ts'
-import { withRequestedId } from './requested-id.ts'
-import type { Resource } from './resource.ts'
+import {
+  any,
+  boolean,
+  type Casing,
+  count,
+  group,
+  number,
+  type RecordType,
+  type Scalar,
+  text,
+  texts,
+  time,
+} from '../shape.ts'
+import { type Resource, withRequestedId } from './resource.ts'
 
 const names = (about: string, options: { channel?: Casing } = {}): Scalar => any(`${about}, as sent: a list`, options)
 
@@ -103,4 +113,39 @@ export const ORGANIZATIONS = {
   // No endpoint lists organizations (notes on the API, "Other endpoints").
   ids: { tables: ['conversation_handoffs', 'organizations', 'teams', 'clients'], setting: 'organizations' },
   landedAs: 'org',
+} as const satisfies Resource
+
+const team: RecordType = {
+  name: 'team',
+  table: 'teams',
+  about: 'One row for each team of an organization, as the latest list returned it',
+  id: { key: 'ID', column: 'team_id' },
+  perAgent: false,
+  fields: {
+    ID: text('Id of the team', { column: 'team_id' }),
+    orgId: text('Organization that it belongs to', { column: 'organization_id' }),
+    key: text('Key of the team, as handoffs name it', { column: 'team_key' }),
+    label: text('Name'),
+    description: text('Description'),
+    memberIds: texts('Members of the team', 'team_members', 'user_id', { pii: 'staff' }),
+    ts: time('When it was created'),
+    lastModified: time('Last change'),
+  },
+  derived: [],
+  modifiedKey: null,
+  extra: 'unknown',
+}
+
+export const TEAMS = {
+  stream: 'teams',
+  answer: 'teams',
+  path: '/v3/orgs/{organizationId}/teams',
+  parent: 'organizations',
+  paging: ({ page, limit }) => ({ page, limit }),
+  envelope: ['teams'],
+  freshness: { everyMs: DAY },
+  record: team,
+  secrets: [],
+  absence: 'not listed',
+  landedAs: 'teams',
 } as const satisfies Resource

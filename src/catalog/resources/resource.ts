@@ -1,5 +1,8 @@
 // The declaration of an API resource. Request, envelope, names of landed pages, fetch loop, load, `_missing_since`, checks and data dictionary
 // derive from it. Conversations are not declared this way: they are metered and exported window by window.
+
+import { ExactNumber } from '../../json/exact-json.ts'
+import { isObject } from '../inspection/inspect.ts'
 import type { RecordType } from '../shape.ts'
 
 /** One page of a listing. */
@@ -86,3 +89,18 @@ interface IdSources {
   /** Setting of the workspace that lists further ids: ids, or lists of ids by the id before them in the path. */
   setting: 'organizations' | 'customMetrics' | 'crawlerPages'
 }
+
+/** An id as text; null for an empty text and for anything else. */
+export function idOf(value: unknown): string | null {
+  if (value instanceof ExactNumber) return value.text
+  return typeof value === 'number' || (typeof value === 'string' && value !== '') ? String(value) : null
+}
+
+/** Completes an answer whose record is under `key`. The requested id is the last one in the path. */
+export const withRequestedId =
+  (key: string, idKey: string) =>
+  (answer: unknown, ids: readonly string[]): unknown => {
+    const record = isObject(answer) ? answer[key] : undefined
+    if (!isObject(record) || idOf(record[idKey]) !== null) return answer
+    return { ...(answer as object), [key]: { ...record, [idKey]: ids.at(-1) } }
+  }

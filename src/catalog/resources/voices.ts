@@ -1,11 +1,11 @@
 // Voices of all providers in one list (sections 2.5 and 4.9), and how each provider answered. A provider that fails is named in the answer, which
 // then lacks its voices.
 import { DAY } from '../../core/time.ts'
-import { idOf } from '../inspection/ids.ts'
 import { isObject } from '../inspection/inspect.ts'
 import type { RecordType } from '../shape.ts'
 import { boolean, group, text, time } from '../shape.ts'
 import type { Resource } from './resource.ts'
+import { idOf } from './resource.ts'
 
 const KEY = '_key'
 

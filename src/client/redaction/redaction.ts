@@ -3,7 +3,7 @@
 // A secret is recognised by its key, by the configuration that contains it, by a sibling field (an environment variable, a tool field or
 // header named after a secret, an audit entry about one), or by its value. Rules about names do not apply to customer data (ADR 11).
 
-import { safeKey } from '../../catalog/inspection/safe-path.ts'
+import { safeKey } from '../../catalog/inspection/unknown-fields.ts'
 import { ExactNumber, MAX_DEPTH } from '../../json/exact-json.ts'
 import { isSecret, isSecretName, nameMeaning } from './secret-names.ts'
 import {

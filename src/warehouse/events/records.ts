@@ -2,7 +2,7 @@
 // one, since they are few and of any shape, and staged like the records of pages.
 
 import { EVENT_ID, modelHistory, OWN_RECORDS, transcript, webhookEvent } from '../../catalog/events/event-records.ts'
-import { withoutTypeName } from '../../catalog/events/identify-type.ts'
+import { withoutTypeName } from '../../catalog/events/event-types.ts'
 import { messagesOf } from '../../catalog/events/turns.ts'
 import { type CoercedRecord, coerceRecord } from '../../catalog/inspection/coerce.ts'
 import { quoteText } from '../../catalog/layout.ts'

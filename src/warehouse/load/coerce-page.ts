@@ -3,7 +3,7 @@
 import { isUtf8 } from 'node:buffer'
 import { coerceRecord, type Issue } from '../../catalog/inspection/coerce.ts'
 import { isObject, jsonType } from '../../catalog/inspection/inspect.ts'
-import { safePath } from '../../catalog/inspection/safe-path.ts'
+import { safePath } from '../../catalog/inspection/unknown-fields.ts'
 import { envelopeOf } from '../../catalog/resources/resources.ts'
 import { type RecordType, sentFields } from '../../catalog/shape.ts'
 import { elementTexts } from '../../json/element-texts.ts'

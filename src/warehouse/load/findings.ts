@@ -4,7 +4,7 @@
 import { webhookEvent } from '../../catalog/events/event-records.ts'
 import type { Issue } from '../../catalog/inspection/coerce.ts'
 import type { PageNotes } from '../../catalog/inspection/inspect.ts'
-import { ANY_KEY, safeKey } from '../../catalog/inspection/safe-path.ts'
+import { ANY_KEY, safeKey } from '../../catalog/inspection/unknown-fields.ts'
 import { UNREAD_TIME } from '../../catalog/inspection/unread-values.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { iso, type Row, type Writer } from '../connection.ts'

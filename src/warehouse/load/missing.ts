@@ -1,7 +1,7 @@
 // Marks records that the vendor no longer has: their rows stay, with the time since when they are missing. The evidence of each answer is
 // stored in `_absences`, and the marks derive from all evidence, so it does not matter whether a row or the answer was loaded first.
 import { conversation } from '../../catalog/conversation/conversation.ts'
-import { layoutOf, quoteText } from '../../catalog/layout.ts'
+import { layoutOf, quoteText, sameKey } from '../../catalog/layout.ts'
 import { AGENTS } from '../../catalog/resources/agents.ts'
 import { childrenOf, type DeclaredResource, resourceOf, type Stream } from '../../catalog/resources/resources.ts'
 import { unansweredOf } from '../../core/planning/unanswered-ids.ts'
@@ -10,7 +10,6 @@ import { logChanges } from '../changes/log-changes.ts'
 import { iso, type Row, type Writer } from '../connection.ts'
 import { sqlFile } from '../sql-files.ts'
 import type { LoadablePage, LoadContext } from './load-input.ts'
-import { sameKey } from './record-numbers.ts'
 
 /** When the listing that ends with this page began; null if pages of it are missing, as after a kill while it landed. */
 function begunMs(pages: readonly LoadablePage[], { head }: LoadablePage): number | null {
@@ -117,7 +116,9 @@ async function markRows(writer: Writer, workspaceId: string, resource: DeclaredR
   const [any] = await writer.rows('SELECT 1 FROM marked LIMIT 1')
   if (!any) return
   await logChanges(writer, { table, keys: `SELECT ${layout.key.join(', ')} FROM marked` })
-  await writer.run(`UPDATE ${table} AS r SET _missing_since = m.since FROM marked m WHERE ${sameKey(layout, 'r', 'm')}`)
+  await writer.run(
+    `UPDATE ${table} AS r SET _missing_since = m.since FROM marked m WHERE ${sameKey(layout.key, 'r', 'm')}`,
+  )
 }
 
 /** Marks those of `keys`, an SQL relation of (agent_id, conversation_id), that answers lacked; inside the caller's transaction. */

@@ -8,9 +8,6 @@ import { isNumbered, type Layout, layoutOf } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import type { Writer } from '../connection.ts'
 
-/** Layouts whose records are numbered. */
-const numberedLayouts = (): Layout[] => RECORD_TYPES.map(record => layoutOf(record)).filter(isNumbered)
-
 /** The highest number in use, in the open warehouse or in the attached `schema`; 0 for a table without numbers. */
 export async function lastNumber(writer: Writer, layout: Layout, schema?: string): Promise<number> {
   if (!isNumbered(layout)) return 0
@@ -22,9 +19,8 @@ export async function lastNumber(writer: Writer, layout: Layout, schema?: string
 /** SELECT list of a table's rows with numbers after `last`, which is 0 for a table without numbers. */
 export const renumbered = (last: number): string => (last === 0 ? '*' : `* REPLACE (_record + ${last} AS _record)`)
 
-export const sameKey = ({ key }: Layout, a: string, b: string): string =>
-  key.map(column => `${a}.${column} = ${b}.${column}`).join(' AND ')
-
 /** The layout that table `name` belongs to, if its records are numbered. */
 export const numberedLayoutOf = (name: string): Layout | undefined =>
-  numberedLayouts().find(layout => tablesOf(layout).some(table => table.name === name))
+  RECORD_TYPES.map(record => layoutOf(record)).find(
+    layout => isNumbered(layout) && tablesOf(layout).some(table => table.name === name),
+  )

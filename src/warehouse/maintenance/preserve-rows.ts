@@ -1,9 +1,17 @@
-// Copies the rows that no landed page or event supplies from the open warehouse into the one that a replay has rebuilt.
+// Copies the rows that no landed page or event supplies from the open warehouse into the one that a replay has rebuilt. The payloads of events
+// without a file are lost, so what these events changed is derived from their rows.
 import { tablesOf } from '../../catalog/ddl.ts'
-import { type Layout, layoutOf, quoteName, quoteText } from '../../catalog/layout.ts'
+import {
+  EVENT_RECORDS,
+  modelHistory,
+  OWN_RECORDS,
+  transcript,
+  webhookEvent,
+} from '../../catalog/events/event-records.ts'
+import { type Layout, layoutOf, quoteName, quoteText, sameKey } from '../../catalog/layout.ts'
 import { PAGE_RECORDS, RECORD_TYPES } from '../../catalog/records.ts'
 import type { Writer } from '../connection.ts'
-import { lastNumber, numberedLayoutOf, renumbered, sameKey } from '../load/record-numbers.ts'
+import { lastNumber, numberedLayoutOf, renumbered } from '../load/record-numbers.ts'
 import { copyCoverage } from '../planning/coverage.ts'
 
 /** Tables that `copyRuns` has copied for all workspaces. */
@@ -64,7 +72,7 @@ export async function preserveMarks(from: Writer, ids: readonly string[]): Promi
     const { table } = layout.record
     await from.run(`UPDATE ${REBUILT}.${table} AS r
       SET _missing_since = coalesce(r._missing_since, l._missing_since), _dirty_since = coalesce(r._dirty_since, l._dirty_since)
-      FROM ${table} AS l WHERE ${sameKey(layout, 'l', 'r')} AND l.${oneOf(ids)} AND l._fetched_at = r._fetched_at
+      FROM ${table} AS l WHERE ${sameKey(layout.key, 'l', 'r')} AND l.${oneOf(ids)} AND l._fetched_at = r._fetched_at
         AND (l._missing_since IS NOT NULL OR l._dirty_since IS NOT NULL)`)
   }
   // The answer by id that found a conversation not exportable also ended its wait for a refresh.
@@ -89,7 +97,7 @@ export async function lostRows(from: Writer, ids: readonly string[]): Promise<Lo
     const key = layout.key.filter(column => column !== 'workspace_id').join(', ')
     const [row] = await from.rows<{ n: string; some: string[] | null }>(`
       SELECT count(*)::VARCHAR AS n, list(concat_ws(' ', ${key}) ORDER BY ${key})[1:5] AS some FROM ${table} AS l
-      WHERE ${oneOf(ids)} AND NOT EXISTS (SELECT 1 FROM ${REBUILT}.${table} AS r WHERE ${sameKey(layout, 'l', 'r')})`)
+      WHERE ${oneOf(ids)} AND NOT EXISTS (SELECT 1 FROM ${REBUILT}.${table} AS r WHERE ${sameKey(layout.key, 'l', 'r')})`)
     if (row!.n !== '0') lost.push({ table, rows: Number(row!.n), some: row!.some ?? [] })
   }
   return lost
@@ -111,7 +119,7 @@ export async function copyRecords(from: Writer, layout: Layout, here: string): P
   const { table } = layout.record
   const key = layout.key.join(', ')
   await from.run(`CREATE OR REPLACE TEMP TABLE preserved AS SELECT ${key} FROM ${table} AS l WHERE ${here} AND NOT EXISTS
-    (SELECT 1 FROM ${REBUILT}.${table} AS r WHERE ${sameKey(layout, 'l', 'r')}
+    (SELECT 1 FROM ${REBUILT}.${table} AS r WHERE ${sameKey(layout.key, 'l', 'r')}
       AND (NOT l._complete OR (r._complete AND r._fetched_at >= l._fetched_at)))`)
   if ((await from.rows('SELECT 1 FROM preserved LIMIT 1')).length === 0) return
   const rows = renumbered(await lastNumber(from, layout, REBUILT))
@@ -189,4 +197,63 @@ export async function preserveGoneFiles(from: Writer, workspaceId: string, gone:
   await mergeCounts(from, here, '_issues', ['record', 'path', 'issue'])
   await copyAbsent(from, here, '_measured_refreshes', ['agent_id', 'conversation_id', 'requested_at'])
   await copyAbsent(from, here, 'conversation_observations', ['agent_id', 'conversation_id', 'observed_at', 'source'])
+}
+
+const EVENTS = webhookEvent.table
+
+/** Conversations that a lost event names. */
+const OF_LOST = '(agent_id, conversation_id) IN (SELECT agent_id, conversation_id FROM lost_events)'
+
+/** Finds the events that the rebuilt warehouse lacks. @returns how many */
+async function findLost(from: Writer, here: string): Promise<number> {
+  await from.run(`CREATE OR REPLACE TEMP TABLE lost_events AS SELECT event_id, agent_id, conversation_id FROM ${EVENTS} AS l
+    WHERE ${here} AND NOT EXISTS (SELECT 1 FROM ${REBUILT}.${EVENTS} AS r WHERE r.workspace_id = l.workspace_id AND r.event_id = l.event_id)`)
+  const [row] = await from.rows<{ n: string }>('SELECT count(*)::VARCHAR AS n FROM lost_events')
+  return Number(row!.n)
+}
+
+/** Copies the rows of lost events in `webhook_events`, without the addresses of their payloads, and in the tables of their types. */
+async function copyEvents(from: Writer, here: string): Promise<void> {
+  const columns = await sharedColumns(from, EVENTS)
+  const kept = columns.split(', ').filter(column => !['"payload_file"', '"payload_offset"'].includes(column))
+  const lost = `${here} AND event_id IN (SELECT event_id FROM lost_events)`
+  await from.run(`INSERT INTO ${REBUILT}.${EVENTS} BY NAME SELECT ${kept.join(', ')} FROM ${EVENTS} WHERE ${lost}`)
+  for (const layout of [...OWN_RECORDS.values()].map(record => layoutOf(record))) {
+    const rows = layout.children.length > 0 ? renumbered(await lastNumber(from, layout, REBUILT)) : '*'
+    for (const { name } of tablesOf(layout)) {
+      const shared = await sharedColumns(from, name)
+      await from.run(
+        `INSERT INTO ${REBUILT}.${name} BY NAME SELECT ${rows} FROM (SELECT ${shared} FROM ${name} WHERE ${lost})`,
+      )
+    }
+  }
+}
+
+/** Copies the findings in lost events. */
+async function copyFindings(from: Writer, here: string): Promise<void> {
+  const columns = await sharedColumns(from, '_quarantine')
+  await from.run(`INSERT INTO ${REBUILT}._quarantine BY NAME SELECT ${columns} FROM _quarantine
+    WHERE ${here} AND record = ${quoteText(webhookEvent.name)} AND split_part(file, '#', -1) IN (SELECT event_id FROM lost_events)`)
+  const records = EVENT_RECORDS.map(({ name }) => quoteText(name)).join(', ')
+  const ofEvents = `${here} AND l.record IN (${records})`
+  await mergeCounts(from, ofEvents, '_drift', ['record', 'path'])
+  await mergeCounts(from, ofEvents, '_issues', ['record', 'path', 'issue'])
+}
+
+/**
+ * Copies the rows of a workspace's lost events into the rebuilt warehouse. Afterwards `applyPreservedEvents` must run on that warehouse.
+ * @returns how many events were lost
+ */
+export async function preserveEvents(from: Writer, workspaceId: string): Promise<number> {
+  const here = `workspace_id = ${quoteText(workspaceId)}`
+  const lost = await findLost(from, here)
+  if (lost === 0) return 0
+  await copyEvents(from, here)
+  await copyFindings(from, here)
+  for (const record of [transcript, modelHistory]) await copyRecords(from, layoutOf(record), `${here} AND ${OF_LOST}`)
+  const sighting = ['agent_id', 'conversation_id', 'observed_at', 'source']
+  await copyAbsent(from, `${here} AND source = 'webhook' AND ${OF_LOST}`, 'conversation_observations', sighting)
+  const patch = ['agent_id', 'conversation_id', 'key', 'fetched_at']
+  await copyAbsent(from, `${here} AND ${OF_LOST}`, 'conversation_patches', patch)
+  return lost
 }

@@ -1,6 +1,6 @@
-// Which files of the landing are loaded, and which of its folders completely.
+// Tells which files of the landing are loaded, which of its folders completely, and which folders retention may remove.
 import { quoteText } from '../../catalog/layout.ts'
-import type { Writer } from '../connection.ts'
+import { iso, type Writer } from '../connection.ts'
 
 /** For each completely loaded folder, the stamp that it had when it was loaded. */
 export async function loadedFolders(writer: Writer, workspaceId: string): Promise<Map<string, string>> {
@@ -42,4 +42,26 @@ export async function loadedFiles(
     ...(folders && { folders: JSON.stringify(folders) }),
   })
   return new Set(rows.map(row => row.file))
+}
+
+/**
+ * Of these folders, those with loaded pages only of requests before `beforeMs` and of finished windows. Pages of an unfinished window stay:
+ * after the loss of the warehouse the window would begin again, and its conversations would be billed again.
+ */
+export async function foldersOfFinishedWindows(
+  writer: Pick<Writer, 'rows'>,
+  workspaceId: string,
+  { folders, beforeMs }: { folders: readonly string[]; beforeMs: number },
+): Promise<Set<string>> {
+  if (folders.length === 0) return new Set()
+  const here = `workspace_id = ${quoteText(workspaceId)}`
+  // A page's window is part of its name.
+  const rows = await writer.rows<{ folder: string }>(
+    `SELECT parse_dirpath(file, 'forward_slash') AS folder FROM _requests AS r
+     LEFT JOIN (SELECT agent_id, progress->>'$.window.name' AS name, true AS is_open FROM _windows WHERE ${here} AND NOT done) AS w
+       ON w.agent_id = r.agent_id AND w.name = regexp_extract(r.file, '([^/]+)\\.g\\d+\\.p\\d+\\.json\\.gz$', 1)
+     WHERE ${here} GROUP BY folder HAVING max(r.sent_at) < TIMESTAMP '${iso(beforeMs)}' AND NOT bool_or(coalesce(is_open, false))`,
+  )
+  const finished = new Set(rows.map(({ folder }) => folder))
+  return new Set(folders.filter(folder => finished.has(folder)))
 }
