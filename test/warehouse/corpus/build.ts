@@ -1,4 +1,5 @@
 // Lands and loads all cases of the corpus into a data folder, as a sync does: pages through the landing, events through the spool.
+import type { SpoolEvent } from '../../../src/spool/event-line.ts'
 import { openSpool } from '../../../src/spool/spool.ts'
 import { spoolSteps } from '../../../src/steps/events/drain.ts'
 import type { LoadablePage } from '../../../src/warehouse/load/load-input.ts'
@@ -32,17 +33,30 @@ function land({ landing }: Workspace, step: Exclude<Step, EventStep>): Promise<L
     const window = freshWindow({ agentId, kind, fromSec: from, ...(to && { toSec: to }) })
     return landConversations(landing, { records, window, sentAtMs })
   }
-  if ('agents' in step) return landAgents(landing, { agents: step.agents, starredAgents: step.starred ?? [], sentAtMs })
+  if ('agents' in step)
+    return landAgents(landing, {
+      agents: step.agents,
+      starredAgents: step.starred ?? [],
+      sentAtMs,
+      ...(step.text && { text: step.text }),
+    })
   if ('organization' in step) return landOrganization(landing, { id: step.id, data: step.organization, sentAtMs })
   if ('teams' in step) return landTeams(landing, { id: step.id, teams: step.teams, sentAtMs })
   if ('metric' in step) return landMetric(landing, { metric: step.metric, sentAtMs })
   return landVoices(landing, { voices: step.voices, sentAtMs })
 }
 
+/** The event as the receiver appends it. */
+function eventOf(step: EventStep, workspaceId: string): SpoolEvent {
+  if (!('text' in step)) return spoolEvent({ event: step.event, ...step.payload }, workspaceId, msOf(step))
+  const event = spoolEvent(JSON.parse(step.text) as Record<string, unknown>, workspaceId, msOf(step))
+  return { ...event, payload: Buffer.from(step.text.replaceAll('\n', '')) }
+}
+
 /** Receives events in their order, and applies them. */
 async function receive(home: string, { id, context }: Workspace, steps: readonly EventStep[]): Promise<void> {
   const spool = openSpool({ home, now: () => LOADED_AT_MS })
-  for (const step of steps) await spool.append(spoolEvent({ event: step.event, ...step.payload }, id, msOf(step)))
+  for (const step of steps) await spool.append(eventOf(step, id))
   await spool.close()
   await spoolSteps({ ...context, home }).drain({ workspaceId: id })
 }

@@ -8,15 +8,19 @@ import type { ResponseRules } from '../../../src/core/response-rules.ts'
 
 export const FOLDER = join(import.meta.dirname, 'cases')
 
-/** What lands or arrives at once. `at`: time of the request, server's clock, or of the receipt. */
+/**
+ * What lands or arrives at once. `at`: time of the request, server's clock, or of the receipt. `text`: JSON of one more agent, or of the event,
+ * where digits count.
+ */
 export type Step = { at?: string } & (
   | { conversations: object[]; agent?: string; window?: { kind?: 'head' | 'refresh'; from?: number; to?: number } }
-  | { agents: object[]; starred?: object[] }
+  | { agents: object[]; starred?: object[]; text?: string }
   | { organization: object | null; id: string }
   | { teams: object[]; id: string }
   | { metric: { id: string; key: string; type: string } }
   | { voices: { provider: string; voiceId: string; name: string }[] }
   | { event: string; payload: Record<string, unknown> }
+  | { event: string; text: string }
 )
 
 /** A case that has a workspace of its own, named after it. */

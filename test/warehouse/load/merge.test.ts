@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { MINUTE, SECOND } from '../../../src/core/time.ts'
 import { rounds } from '../../tier.ts'
-import { freshWindow, landConversations, SENT_AT_MS } from '../landed-pages.ts'
+import { landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { MIRROR_LAG_MS, temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
 
 const app = temporaryWarehouse()
@@ -104,29 +104,6 @@ async function loadOne(workspace: Workspace, record: object, minute = 0) {
 }
 
 describe('a full record', () => {
-  it('replaces an older one with all of its children', async () => {
-    const workspace = app.workspace()
-    const sessions = [{ id: 's1' }, { id: 's2' }]
-    const crmActivities = [{ id: 'a', notesHistory: [{ text: 'n' }] }]
-    await loadOne(workspace, { lastModified: MODIFIED, tags: ['x', 'y'], sessions, crmActivities })
-    const result = await loadOne(workspace, { lastModified: MODIFIED + 1, tags: ['z'] }, 1)
-    expect(result).toMatchObject({ inserted: 0, replaced: 1, superseded: 0 })
-    expect(await workspace.rows('conversation_tags', 'position, tag')).toEqual([{ position: 1, tag: 'z' }])
-    for (const table of ['conversation_sessions', 'crm_activities', 'crm_activity_notes']) {
-      expect(await workspace.rows(table), table).toEqual([])
-    }
-  })
-
-  it('that is older than the row changes nothing, though it was fetched later', async () => {
-    const workspace = app.workspace()
-    await loadOne(workspace, { lastModified: MODIFIED, state: 'newer', tags: ['x'] })
-    const before = await workspace.rows('conversations')
-    const result = await loadOne(workspace, { lastModified: MODIFIED - 1, state: 'older', tags: [] }, 5)
-    expect(result).toMatchObject({ inserted: 0, replaced: 0, superseded: 1 })
-    expect(await workspace.rows('conversations')).toEqual(before)
-    expect(await workspace.rows('conversation_tags', 'tag')).toEqual([{ tag: 'x' }])
-  })
-
   it('of an equal version wins if it was fetched later, in any order of loading', async () => {
     const workspace = app.workspace()
     const load = async (minute: number, ...ids: string[]) =>
@@ -143,34 +120,6 @@ describe('a full record', () => {
     expect(await workspace.rows('conversations', 'conversation_id AS id, state')).toEqual([
       { id: 'newer first', state },
       { id: 'older first', state },
-    ])
-  })
-
-  it('has the version of its last change, else of its request less the mirror lag', async () => {
-    const workspace = app.workspace()
-    const records = [{ ID: 'silent' }, { ID: 'versioned', lastModified: MODIFIED }]
-    await workspace.load(await landConversations(workspace.landing, { records }))
-    const lagged = new Date(SENT_AT_MS - MIRROR_LAG_MS).toISOString().replace('T', ' ').slice(0, 19)
-    expect(await workspace.rows('conversations', 'conversation_id, _version, _as_of, _source, _complete')).toEqual([
-      { conversation_id: 'silent', _version: lagged, _as_of: lagged, _source: 'export', _complete: true },
-      {
-        conversation_id: 'versioned',
-        _version: '2025-11-20 00:53:20',
-        _as_of: lagged,
-        _source: 'export',
-        _complete: true,
-      },
-    ])
-  })
-
-  it('belongs to its agent: the same id of another agent is another conversation', async () => {
-    const workspace = app.workspace()
-    const page = (agentId: string) =>
-      landConversations(workspace.landing, { records: [{ ID: 'c', state: agentId }], window: freshWindow({ agentId }) })
-    await workspace.load(await page('left'), await page('right'))
-    expect(await workspace.rows('conversations', 'agent_id, state')).toEqual([
-      { agent_id: 'left', state: 'left' },
-      { agent_id: 'right', state: 'right' },
     ])
   })
 
@@ -200,41 +149,5 @@ describe('a conversation known to have changed', () => {
     await markDirty(workspace, changedAt)
     expect(await refetched(changedAt + MIRROR_LAG_MS)).toEqual([{ dirty: true, missing: null }])
     expect(await refetched(changedAt + MIRROR_LAG_MS + SECOND)).toEqual([{ dirty: false, missing: null }])
-  })
-})
-
-describe('an observation', () => {
-  it('is kept of every version, also of those that lose', async () => {
-    const workspace = app.workspace()
-    const tokenUsage = { cumulativeUsd: 2 }
-    await loadOne(workspace, { lastModified: MODIFIED, state: 'newer', tokenUsage })
-    await loadOne(workspace, { lastModified: MODIFIED - 1, state: 'older' }, 1)
-    const what = 'observed_at, source, version, state, token_usage_cumulative_usd AS usd'
-    expect(await workspace.rows('conversation_observations', what)).toEqual([
-      {
-        observed_at: '2026-11-20 09:00:00',
-        source: 'export',
-        version: '2025-11-20 00:53:20',
-        state: 'newer',
-        usd: 2,
-      },
-      {
-        observed_at: '2026-11-20 09:01:00',
-        source: 'export',
-        version: '2025-11-20 00:53:19',
-        state: 'older',
-        usd: null,
-      },
-    ])
-  })
-})
-
-describe('a day', () => {
-  it("is a day of the workspace's time zone", async () => {
-    const records = [{ ID: 'late', firstMessageTS: Date.UTC(2026, 10, 20, 23, 30), ts: Date.UTC(2026, 0, 1) }]
-    const [utc, berlin] = [app.workspace(), app.workspace({ timeZone: 'Europe/Berlin' })]
-    for (const workspace of [utc, berlin]) await workspace.load(await landConversations(workspace.landing, { records }))
-    expect(await utc.rows('conversations', 'day')).toEqual([{ day: '2026-11-20' }])
-    expect(await berlin.rows('conversations', 'day')).toEqual([{ day: '2026-11-21' }])
   })
 })
